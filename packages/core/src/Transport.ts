@@ -1,0 +1,47 @@
+/**
+ * `Transport`: the seam between the typed client and whatever answers it.
+ *
+ * A transport moves plain JSON and knows nothing of kinds. There are two: the live one speaks HTTP to an API server,
+ * the test one calls the in-memory API server directly. Everything above (paths, options, errors, decoding) is shared
+ * and lives in `KubeClient`, so that a program cannot tell the two apart.
+ */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type * as Stream from "effect/Stream"
+import type { Transport as TransportFailed } from "./KubeError.ts"
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+
+export interface Request {
+  readonly method: Method
+  /** Starts with `/`; segments are percent-encoded; no query. */
+  readonly path: string
+  /** Query parameters, not encoded, in order; a name may repeat. */
+  readonly query: ReadonlyArray<readonly [name: string, value: string]>
+  /** Names in lower case. Credentials are the transport's business. */
+  readonly headers: Readonly<Record<string, string>>
+  /** JSON value; absent for none. A transport must not keep or change it. */
+  readonly body?: unknown
+}
+
+export interface Response {
+  readonly status: number
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The JSON value; text where the body is no JSON; absent where there is none. Must not be changed. */
+  readonly body?: unknown
+}
+
+/** The answer to a request whose successful body is a sequence of JSON values (a watch). */
+export interface StreamResponse extends Response {
+  /** The values as they arrive, in arrays as they came off the socket. Empty unless `status` is 200. */
+  readonly values: Stream.Stream<unknown, TransportFailed>
+}
+
+export class Transport extends Context.Service<Transport, {
+  /** One request, one answer, whatever its status. Fails only when there is no answer. */
+  readonly request: (request: Request) => Effect.Effect<Response, TransportFailed>
+  /** Opens a streamed answer. Closing the scope closes the connection. */
+  readonly stream: (request: Request) => Effect.Effect<StreamResponse, TransportFailed, Scope.Scope>
+}>()("@effect-operator/core/Transport") {}

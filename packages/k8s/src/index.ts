@@ -1,0 +1,2 @@
+/** Kubernetes for `@effect-operator/core`. */
+export {}

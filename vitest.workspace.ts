@@ -1,0 +1,23 @@
+import { defineConfig } from "vitest/config"
+
+// vitest reads no workspace file of its own accord: the npm scripts name this one (`vitest -c vitest.workspace.ts`).
+const project = (name: string, root: string, include: ReadonlyArray<string>) => ({
+  extends: true as const,
+  root,
+  test: { name, include: [...include] }
+})
+
+const tests = ["test/**/*.test.ts"]
+
+export default defineConfig({
+  resolve: { conditions: ["op-source"] },
+  ssr: { resolve: { conditions: ["op-source"] } },
+  test: {
+    projects: [
+      project("core", "packages/core", tests),
+      project("k8s", "packages/k8s", tests),
+      project("examples", "examples", tests),
+      project("real", ".", ["packages/*/test/**/*.real.ts", "examples/test/**/*.real.ts"])
+    ]
+  }
+})
