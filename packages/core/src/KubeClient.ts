@@ -17,7 +17,7 @@ import * as Stream from "effect/Stream"
 import * as KubeError from "./KubeError.ts"
 import { key as keyOf, type KubeObject, type ObjectKey, type ObjectRef, uid as uidOf } from "./KubeObject.ts"
 import * as Resource from "./Resource.ts"
-import { formatFields, formatLabels, type FieldSelector, type LabelSelector } from "./Selector.ts"
+import { type FieldSelector, formatFields, formatLabels, type LabelSelector } from "./Selector.ts"
 import { isStatus, type Status } from "./Status.ts"
 import { type Request, type Response, Transport } from "./Transport.ts"
 import type { WatchEvent, WireEvent } from "./WatchEvent.ts"
@@ -142,7 +142,8 @@ export type Write =
     readonly uid: string | undefined
   }
 
-export class KubeClient extends Context.Service<KubeClient, {
+/** The verbs. */
+export interface Client {
   /** The object, or `NotFound`. */
   readonly get: <A extends KubeObject>(
     resource: Resource.Resource<A>,
@@ -203,7 +204,11 @@ export class KubeClient extends Context.Service<KubeClient, {
     selection: Selection,
     options?: DeleteOptions
   ) => Effect.Effect<void, KubeError.KubeError>
-}>()("@effect-operator/core/KubeClient") {
+  /** The same client, which shows every accepted write to `onWrite` before the caller has the answer. */
+  readonly observed: (onWrite: (write: Write) => void) => Client
+}
+
+export class KubeClient extends Context.Service<KubeClient, Client>()("@effect-operator/core/KubeClient") {
   /** The client over the transport in context. */
   static readonly layer: Layer.Layer<KubeClient, never, Transport> = Layer.effect(
     KubeClient,
@@ -211,7 +216,6 @@ export class KubeClient extends Context.Service<KubeClient, {
   )
 }
 
-type Service = KubeClient["Service"]
 type Query = ReadonlyArray<readonly [string, string | undefined]>
 interface Target {
   readonly namespace?: string | undefined
@@ -236,7 +240,7 @@ const describe = (resource: Resource.Any, subresource?: string): string =>
 export const make = (
   transport: Transport["Service"],
   onWrite: (write: Write) => void = () => {}
-): Service => {
+): Client => {
   const jsonHeaders = { accept: "application/json" }
 
   const send = (
@@ -312,7 +316,7 @@ export const make = (
     ...(key.name === undefined ? {} : { name: key.name })
   })
 
-  const get: Service["get"] = Effect.fn("KubeClient.get")(function*(resource, ref, options) {
+  const get: Client["get"] = Effect.fn("KubeClient.get")(function*(resource, ref, options) {
     const key = keyOf(ref)
     const call = callFor("get", resource, key, options?.subresource)
     const namespace = yield* locate(call, resource, key)
@@ -361,7 +365,7 @@ export const make = (
     } satisfies Page<A>
   })
 
-  const list: Service["list"] = (resource, options = {}) =>
+  const list: Client["list"] = (resource, options = {}) =>
     Stream.paginate(options.continue, (token) =>
       Effect.map(
         listPage(resource, {
@@ -373,7 +377,7 @@ export const make = (
         (page) => [page.items, page.continue === undefined ? Option.none() : Option.some(page.continue)]
       ))
 
-  const watch: Service["watch"] = <A extends KubeObject>(resource: Resource.Resource<A>, options: WatchOptions = {}) => {
+  const watch: Client["watch"] = <A extends KubeObject>(resource: Resource.Resource<A>, options: WatchOptions = {}) => {
     const call = callFor("watch", resource, { namespace: options.namespace })
     const request: Request = {
       method: "GET",
@@ -390,7 +394,9 @@ export const make = (
       headers: jsonHeaders
     }
     const failed = (reason: KubeError.Reason) => KubeError.make(call, reason)
-    const events = (values: ReadonlyArray<unknown>): Result.Result<ReadonlyArray<WatchEvent<A>>, KubeError.KubeError> => {
+    const events = (
+      values: ReadonlyArray<unknown>
+    ): Result.Result<ReadonlyArray<WatchEvent<A>>, KubeError.KubeError> => {
       const decoded: Array<WatchEvent<A>> = []
       for (const value of values) {
         const event = value as WireEvent
@@ -418,15 +424,18 @@ export const make = (
     ))
   }
 
-  const create: Service["create"] = Effect.fn("KubeClient.create")(function*(resource, object, options) {
+  const create: Client["create"] = Effect.fn("KubeClient.create")(function*(resource, object, options) {
     const key = { namespace: object.metadata.namespace, name: object.metadata.name }
     const call = callFor("create", resource, key, options?.subresource)
     const namespace = yield* locate(call, resource, key)
     const response = yield* send(call, {
       method: "POST",
-      path: Resource.path(resource, options?.subresource === undefined
-        ? { namespace }
-        : { namespace, name: key.name, subresource: options.subresource }),
+      path: Resource.path(
+        resource,
+        options?.subresource === undefined
+          ? { namespace }
+          : { namespace, name: key.name, subresource: options.subresource }
+      ),
       query: yield* writeQuery(options),
       headers: { ...jsonHeaders, "content-type": "application/json" },
       body: yield* encode(call, resource, object)
@@ -434,7 +443,7 @@ export const make = (
     return yield* written(call, resource, options, response.body)
   })
 
-  const replace: Service["replace"] = Effect.fn("KubeClient.replace")(function*(resource, object, options) {
+  const replace: Client["replace"] = Effect.fn("KubeClient.replace")(function*(resource, object, options) {
     const key = { namespace: object.metadata.namespace, name: object.metadata.name ?? "" }
     const call = callFor("replace", resource, key, options?.subresource)
     const namespace = yield* locate(call, resource, key)
@@ -448,7 +457,7 @@ export const make = (
     return yield* written(call, resource, options, response.body)
   })
 
-  const patch: Service["patch"] = Effect.fn("KubeClient.patch")(function*(resource, ref, patch, options) {
+  const patch: Client["patch"] = Effect.fn("KubeClient.patch")(function*(resource, ref, patch, options) {
     const key = keyOf(ref)
     const call = callFor("patch", resource, key, options?.subresource)
     const namespace = yield* locate(call, resource, key)
@@ -462,7 +471,7 @@ export const make = (
     return yield* written(call, resource, options, response.body)
   })
 
-  const apply: Service["apply"] = Effect.fn("KubeClient.apply")(function*(resource, object, options) {
+  const apply: Client["apply"] = Effect.fn("KubeClient.apply")(function*(resource, object, options) {
     const key = object.metadata
     const call = callFor("apply", resource, key, options?.subresource)
     const namespace = yield* locate(call, resource, key)
@@ -513,7 +522,7 @@ export const make = (
     return { _tag: "Deleted", uid } as const
   })
 
-  const deleteCollection: Service["deleteCollection"] = Effect.fn("KubeClient.deleteCollection")(
+  const deleteCollection: Client["deleteCollection"] = Effect.fn("KubeClient.deleteCollection")(
     function*(resource, selection, options = {}) {
       const call = callFor("deletecollection", resource, { namespace: selection.namespace })
       const namespace = yield* locate(call, resource, selection)
@@ -530,14 +539,19 @@ export const make = (
   return KubeClient.of({
     get,
     list,
-    listPage: listPage as Service["listPage"],
+    listPage: listPage as Client["listPage"],
     watch,
     create,
     replace,
     patch,
     apply,
-    delete: remove as Service["delete"],
-    deleteCollection
+    delete: remove as Client["delete"],
+    deleteCollection,
+    observed: (observer) =>
+      make(transport, (write) => {
+        onWrite(write)
+        observer(write)
+      })
   })
 }
 

@@ -106,7 +106,9 @@ export class KubeError extends Schema.TaggedError<KubeError>()("KubeError", {
   reason: Reason
 }) {
   override get message(): string {
-    const target = this.name === undefined ? "" : ` ${this.namespace === undefined ? "" : `${this.namespace}/`}${this.name}`
+    const target = this.name === undefined
+      ? ""
+      : ` ${this.namespace === undefined ? "" : `${this.namespace}/`}${this.name}`
     const scope = this.name === undefined && this.namespace !== undefined ? ` in ${this.namespace}` : ""
     return `${this.verb} ${this.resource}${target}${scope}: ${this.reason._tag}: ${this.reason.message}`
   }

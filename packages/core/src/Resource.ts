@@ -88,26 +88,29 @@ export type Id<G extends string, V extends string, K extends string> = G extends
  * Declares a resource for a type that needs no decoding: `Resource.make<Pod>()({ group: "", version: "v1", … })`.
  * The cast is where a type meets its identity: the caller vouches that objects of the kind have type `A`.
  */
-export const make = <A extends KubeObject>() =>
-<const G extends string, const V extends string, const K extends string, const S extends Scope>(
-  options: Options<G, V, K, S>
-): Resource<A, Id<G, V, K>> => ({
-  id: (options.group === "" ? `${options.kind}.${options.version}` : `${options.kind}.${options.version}.${options.group}`) as Id<G, V, K>,
-  group: options.group,
-  version: options.version,
-  apiVersion: options.group === "" ? options.version : `${options.group}/${options.version}`,
-  kind: options.kind,
-  listKind: options.listKind ?? `${options.kind}List`,
-  plural: options.plural,
-  singular: options.singular ?? options.kind.toLowerCase(),
-  shortNames: options.shortNames ?? [],
-  categories: options.categories ?? [],
-  scope: options.scope,
-  subresources: options.subresources ?? [],
-  Type: undefined as unknown as A,
-  decode: options.decode ?? Result.succeed as (json: unknown) => Result.Result<A, Invalid>,
-  encode: options.encode ?? Result.succeed
-})
+export const make =
+  <A extends KubeObject>() =>
+  <const G extends string, const V extends string, const K extends string, const S extends Scope>(
+    options: Options<G, V, K, S>
+  ): Resource<A, Id<G, V, K>> => ({
+    id: (options.group === ""
+      ? `${options.kind}.${options.version}`
+      : `${options.kind}.${options.version}.${options.group}`) as Id<G, V, K>,
+    group: options.group,
+    version: options.version,
+    apiVersion: options.group === "" ? options.version : `${options.group}/${options.version}`,
+    kind: options.kind,
+    listKind: options.listKind ?? `${options.kind}List`,
+    plural: options.plural,
+    singular: options.singular ?? options.kind.toLowerCase(),
+    shortNames: options.shortNames ?? [],
+    categories: options.categories ?? [],
+    scope: options.scope,
+    subresources: options.subresources ?? [],
+    Type: undefined as unknown as A,
+    decode: options.decode ?? Result.succeed as (json: unknown) => Result.Result<A, Invalid>,
+    encode: options.encode ?? Result.succeed
+  })
 
 /** The same resource without its schema: reads and writes plain JSON, so an object that does not decode can be seen. */
 export const unstructured = (resource: Any): Any => ({

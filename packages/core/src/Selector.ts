@@ -37,8 +37,7 @@ export interface LabelSelectorObject {
 
 type Labels = Readonly<Record<string, string>> | undefined
 
-const tokens = (text: string): ReadonlyArray<string> =>
-  text.match(/[^\s=!(),<>]+|==|!=|[=!(),<>]/g) ?? []
+const tokens = (text: string): ReadonlyArray<string> => text.match(/[^\s=!(),<>]+|==|!=|[=!(),<>]/g) ?? []
 
 const isWord = (token: string | undefined): token is string => token !== undefined && !/^[=!(),<>]/.test(token)
 
@@ -139,7 +138,9 @@ const matchesRequirement = (requirement: Requirement, labels: Labels): boolean =
     case ">":
     case "<":
       return value !== undefined && /^-?\d+$/.test(value) &&
-        (requirement.operator === ">" ? BigInt(value) > BigInt(requirement.value) : BigInt(value) < BigInt(requirement.value))
+        (requirement.operator === ">"
+          ? BigInt(value) > BigInt(requirement.value)
+          : BigInt(value) < BigInt(requirement.value))
   }
 }
 

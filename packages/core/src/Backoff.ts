@@ -1,0 +1,17 @@
+/**
+ * Delays between attempts, as data: the figures here, the arithmetic below, the waiting elsewhere.
+ */
+export interface Backoff {
+  /** First delay, in milliseconds. */
+  readonly initial: number
+  /** Each delay is the one before times this. */
+  readonly factor: number
+  /** No delay is longer, in milliseconds, before jitter. */
+  readonly max: number
+  /** A share of the delay added at random: 1 means up to double. */
+  readonly jitter: number
+}
+
+/** The delay before attempt `attempt` (1 for the first retry), in milliseconds; `random` is in [0, 1). */
+export const delay = (backoff: Backoff, attempt: number, random: number): number =>
+  Math.min(backoff.max, backoff.initial * backoff.factor ** Math.max(0, attempt - 1)) * (1 + backoff.jitter * random)

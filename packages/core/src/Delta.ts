@@ -1,0 +1,25 @@
+/**
+ * `Delta`: one true change of an object in a cache, with what it was before.
+ *
+ * The reflector's store makes deltas; triggers turn them into keys. A relist yields deltas only for what differs.
+ */
+import type { KubeObject } from "./KubeObject.ts"
+
+export type Delta<A extends KubeObject = KubeObject> =
+  | { readonly _tag: "Added"; readonly object: A }
+  | { readonly _tag: "Updated"; readonly old: A; readonly object: A }
+  | { readonly _tag: "Deleted"; readonly object: A }
+  /** The object does not decode: it is not in the cache, and its last good state, if there was one, has left it. */
+  | { readonly _tag: "Invalid"; readonly raw: KubeObject; readonly issues: ReadonlyArray<string> }
+
+/** The objects whose relations a delta can change: an update counts for what the object was and for what it is. */
+export const objects = <A extends KubeObject>(delta: Delta<A>): ReadonlyArray<A> => {
+  switch (delta._tag) {
+    case "Updated":
+      return [delta.old, delta.object]
+    case "Invalid":
+      return []
+    default:
+      return [delta.object]
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * The contract of a reconciler: bring the world from where it is to where the object says it should be.
+ *
+ * Level-based: a reconcile sees the current object, never the event that woke it, and must work from any state: after a
+ * crash half way, after missed events, twice in a row. One object is never reconciled twice at once; several objects
+ * are, up to the controller's concurrency. An object that changes while it is being reconciled is reconciled again.
+ *
+ * Success says what comes next (`Action`); an error is retried with growing delays; `Terminal` waits for a change; a
+ * defect is caught, counted and retried like an error. A reconcile is never called for an object that does not exist
+ * any more or is being deleted; clean up in `finalize`.
+ *
+ * Reads through `Cache` are local, may lag behind the server by a moment, and never behind the reconciler's own writes.
+ */
+import * as Schema from "effect/Schema"
+import type { EventRecorder } from "./EventRecorder.ts"
+import type { Reason } from "./Trigger.ts"
+
+/** What a reconcile knows besides its object. */
+export interface Context {
+  /** `namespace/name`. */
+  readonly key: string
+  /** Why: the merged reasons since the last reconcile of this key, each once. */
+  readonly reasons: ReadonlyArray<Reason>
+  /** Failures in a row before this run. */
+  readonly failures: number
+  /** Events about this object. */
+  readonly events: EventRecorder
+}
+
+/** The one error that stops retrying: nothing happens to the object until it, or something it watches, changes. */
+export class Terminal extends Schema.TaggedError<Terminal>()("Terminal", {
+  message: Schema.String,
+  cause: Schema.optionalKey(Schema.Defect())
+}) {}

@@ -1,0 +1,65 @@
+/**
+ * `Supervisor`: nothing dies quietly.
+ *
+ * A background fiber that fails or dies would otherwise go unnoticed: neither its parent nor `Layer.launch` looks at
+ * it. Whatever runs in the background is started through a supervisor, which keeps the first failure and hands it to
+ * whoever waits. Interruption is no failure: it is how a part is stopped.
+ */
+import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import type * as Scope from "effect/Scope"
+
+export interface Supervisor {
+  /** Runs an endless part in the scope. Its end, however it comes about, is a failure unless it is an interruption. */
+  readonly run: <E, R>(
+    name: string,
+    part: Effect.Effect<unknown, E, R>
+  ) => Effect.Effect<Fiber.Fiber<void>, never, R | Scope.Scope>
+  /** Fails with the first part that failed, and names it. */
+  readonly failure: Effect.Effect<never, PartFailed>
+  /** Parts running now. */
+  readonly running: () => ReadonlyArray<string>
+}
+
+/** A background part ended. The cause is that of the part; an `Error` whose message names the part comes with it. */
+export class PartFailed extends Error {
+  readonly _tag = "PartFailed"
+  override readonly name = "PartFailed"
+  readonly part: string
+  override readonly cause: Cause.Cause<unknown>
+
+  constructor(part: string, cause: Cause.Cause<unknown>) {
+    super(`${part} ended: ${Cause.pretty(cause)}`)
+    this.part = part
+    this.cause = cause
+  }
+}
+
+export const make: Effect.Effect<Supervisor> = Effect.sync(() => {
+  const failed = Deferred.makeUnsafe<never, PartFailed>()
+  const running = new Map<symbol, string>()
+  return {
+    run: (name, part) =>
+      Effect.suspend(() => {
+        const id = Symbol(name)
+        running.set(id, name)
+        return part.pipe(
+          Effect.andThen(Effect.die(new Error("it came to its end, and should run for ever"))),
+          Effect.catchCause((cause) =>
+            Cause.hasInterruptsOnly(cause)
+              ? Effect.void
+              : Effect.andThen(
+                Effect.logFatal(`${name} ended`, cause),
+                Deferred.fail(failed, new PartFailed(name, cause))
+              )
+          ),
+          Effect.ensuring(Effect.sync(() => running.delete(id))),
+          Effect.forkScoped
+        )
+      }),
+    failure: Deferred.await(failed),
+    running: () => [...running.values()]
+  }
+})

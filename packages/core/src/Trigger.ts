@@ -1,0 +1,48 @@
+/**
+ * `Trigger`: why a key is reconciled, and how deltas become keys.
+ */
+import { type Delta, objects } from "./Delta.ts"
+import { keyString, type KubeObject } from "./KubeObject.ts"
+import type { Watch } from "./Watch.ts"
+
+/** Why a key is in the queue. The reasons of merged triggers travel together to the reconcile. */
+export type Reason =
+  /** An object came, changed or went: `Pod default/a`. */
+  | { readonly _tag: "Added" | "Updated" | "Deleted"; readonly kind: string; readonly object: string }
+  /** The last reconcile asked for another after a time. */
+  | { readonly _tag: "Requeue" }
+  /** The last reconcile failed. */
+  | { readonly _tag: "Retry" }
+  /** Everything is looked at again, from time to time. */
+  | { readonly _tag: "Resync" }
+
+/** `Pod default/a added`. */
+export const format = (reason: Reason): string => {
+  switch (reason._tag) {
+    case "Added":
+    case "Updated":
+    case "Deleted":
+      return `${reason.kind} ${reason.object} ${reason._tag.toLowerCase()}`
+    default:
+      return reason._tag.toLowerCase()
+  }
+}
+
+/** Identity of a reason: the same one twice is kept once. */
+export const id = (reason: Reason): string =>
+  "kind" in reason ? `${reason._tag} ${reason.kind} ${reason.object}` : reason._tag
+
+/** Calls `add` for every key the deltas concern. */
+export const keys = (
+  watch: Watch,
+  deltas: ReadonlyArray<Delta>,
+  add: (key: string, reason: Reason) => void
+): void => {
+  for (const delta of deltas) {
+    if (delta._tag === "Invalid" || watch.predicate?.(delta) === false) continue
+    const reason: Reason = { _tag: delta._tag, kind: watch.resource.kind, object: keyString(delta.object) }
+    const seen = new Set<string>()
+    for (const object of objects<KubeObject>(delta)) for (const target of watch.map(object)) seen.add(keyString(target))
+    for (const key of seen) add(key, reason)
+  }
+}
