@@ -12,6 +12,8 @@ export interface Backoff {
   readonly jitter: number
 }
 
-/** The delay before attempt `attempt` (1 for the first retry), in milliseconds; `random` is in [0, 1). */
+/** The delay before attempt `attempt` (1 for the first retry), in whole milliseconds; `random` is in [0, 1). */
 export const delay = (backoff: Backoff, attempt: number, random: number): number =>
-  Math.min(backoff.max, backoff.initial * backoff.factor ** Math.max(0, attempt - 1)) * (1 + backoff.jitter * random)
+  Math.round(
+    Math.min(backoff.max, backoff.initial * backoff.factor ** Math.max(0, attempt - 1)) * (1 + backoff.jitter * random)
+  )

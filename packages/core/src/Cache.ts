@@ -12,9 +12,9 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Informer } from "./Informers.ts"
-import { key as keyOf, keyString, type KubeObject, type ObjectRef } from "./KubeObject.ts"
+import { compareResourceVersions, key as keyOf, keyString, type KubeObject, type ObjectRef } from "./KubeObject.ts"
 import type * as Resource from "./Resource.ts"
-import { fromLabels, type LabelSelector, matchesLabels, parseLabels } from "./Selector.ts"
+import { type LabelSelector, type LabelsInput, matchesLabels, toLabels } from "./Selector.ts"
 
 /** The need for a cached kind, as a requirement of an Effect. Has no value: `Controller.make` discharges it. */
 export interface Cached<out Id extends string> {
@@ -24,7 +24,7 @@ export interface Cached<out Id extends string> {
 export interface ListOptions {
   /** One namespace; everything cached if absent. */
   readonly namespace?: string | undefined
-  readonly labels?: LabelSelector | Readonly<Record<string, string>> | string | undefined
+  readonly labels?: LabelsInput | undefined
   /** Only objects with an owner reference to this object, or to the object of this uid. */
   readonly owner?: KubeObject | string | undefined
   readonly filter?: ((object: KubeObject) => boolean) | undefined
@@ -89,12 +89,7 @@ export const makeReader = (informers: ReadonlyArray<Informer>): CacheReader["Ser
   return {
     get: (resource, ref) => {
       const key = keyOf(ref)
-      const text = keyString(key)
-      for (const { store } of covering(resource, key.namespace)) {
-        const object = store.get(text)
-        if (object !== undefined) return object
-      }
-      return undefined
+      return newest(covering(resource, key.namespace), keyString(key))
     },
     list: (resource, options) => {
       const selector = toSelector(options.labels)
@@ -107,7 +102,8 @@ export const makeReader = (informers: ReadonlyArray<Informer>): CacheReader["Ser
           if (owner !== undefined && !object.metadata.ownerReferences?.some(({ uid }) => uid === owner)) continue
           if (!matchesLabels(selector, object.metadata.labels)) continue
           if (options.filter !== undefined && !options.filter(object)) continue
-          found.set(keyString(object), object)
+          const key = keyString(object)
+          if (covers.length === 1 || newest(covers, key) === object) found.set(key, object)
         }
       }
       return [...found.values()]
@@ -115,16 +111,21 @@ export const makeReader = (informers: ReadonlyArray<Informer>): CacheReader["Ser
   }
 }
 
-const toSelector = (labels: ListOptions["labels"]): LabelSelector => {
-  if (labels === undefined) return []
-  if (typeof labels === "string") {
-    return Result.getOrThrowWith(
-      parseLabels(labels),
-      (why) => new Error(`Cache: labels: ${JSON.stringify(labels)}: ${why}`)
-    )
+/** The object as the informer knows it that is furthest: selections may overlap, and each lags on its own. */
+const newest = (informers: ReadonlyArray<Informer>, key: string): KubeObject | undefined => {
+  let best: KubeObject | undefined
+  for (const { store } of informers) {
+    const object = store.get(key)
+    if (object === undefined) continue
+    const newer = best === undefined ||
+      compareResourceVersions(object.metadata.resourceVersion, best.metadata.resourceVersion) > 0
+    if (newer) best = object
   }
-  return Array.isArray(labels) ? labels as LabelSelector : fromLabels(labels as Readonly<Record<string, string>>)
+  return best
 }
+
+const toSelector = (labels: ListOptions["labels"]): LabelSelector =>
+  Result.getOrThrowWith(toLabels(labels), (why) => new Error(`Cache: labels: ${JSON.stringify(labels)}: ${why}`))
 
 /** The smallest bucket an index offers for the question; everything if there is none. */
 const candidates = (

@@ -19,12 +19,13 @@ import type * as Schedule from "effect/Schedule"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import * as Action from "./Action.ts"
 import { type Cached, CacheReader, makeReader } from "./Cache.ts"
+import type { Delta } from "./Delta.ts"
 import { EventSink } from "./EventRecorder.ts"
 import * as Finalizer from "./Finalizer.ts"
 import { type Informer, Informers } from "./Informers.ts"
 import { FieldManager, KubeClient } from "./KubeClient.ts"
 import { KubeError } from "./KubeError.ts"
-import { isTerminating, keyString, type KubeObject, parseKey } from "./KubeObject.ts"
+import { isTerminating, keyString, type KubeObject } from "./KubeObject.ts"
 import * as Metrics from "./Metrics.ts"
 import type { Predicate } from "./Predicate.ts"
 import type { Item } from "./QueueState.ts"
@@ -181,9 +182,11 @@ export const start = Effect.fnUntraced(function*<R>(controller: Controller<R>, s
   const client = yield* KubeClient
   const metrics = Metrics.forController(controller.name)
   const queue = yield* WorkQueue.make({ retry: controller.retry })
-  const invalid = yield* Queue.unbounded<{ readonly raw: KubeObject; readonly issues: ReadonlyArray<string> }>()
+  const faults = yield* Queue.unbounded<Fault>()
 
   const informers: Array<Informer> = []
+  /** Those of the controller's own kind: a watch of the same kind may see objects that are not the controller's. */
+  const own: Array<Informer> = []
   for (const watch of controller.watches) {
     for (const namespace of watch.namespaces ?? [undefined]) {
       const informer = yield* all.get({
@@ -194,9 +197,12 @@ export const start = Effect.fnUntraced(function*<R>(controller: Controller<R>, s
         indexedLabels: watch.indexedLabels
       })
       informers.push(informer)
+      if (watch === controller.watches[0]) own.push(informer)
       yield* informer.subscribe((deltas) => {
-        Trigger.keys(watch, deltas, queue.add)
-        for (const delta of deltas) if (delta._tag === "Invalid") Queue.offerUnsafe(invalid, delta)
+        for (const delta of deltas) {
+          const fault = triggered(watch, delta, queue.add)
+          if (fault !== undefined) Queue.offerUnsafe(faults, fault)
+        }
       })
     }
   }
@@ -212,7 +218,7 @@ export const start = Effect.fnUntraced(function*<R>(controller: Controller<R>, s
 
   /** One run of one key: the action, or why not. */
   const attempt = Effect.fnUntraced(function*(item: Item) {
-    const object = reader.get(controller.resource, parseKey(item.key))
+    const object = own.map(({ store }) => store.get(item.key)).find((object) => object !== undefined)
     if (object === undefined) return Action.done
     const { finalize } = controller
     const context: Context = { ...item, events: sink.recorder(controller.name, object) }
@@ -257,7 +263,6 @@ export const start = Effect.fnUntraced(function*<R>(controller: Controller<R>, s
   }
 
   const failed = Effect.fnUntraced(function*(item: Item, cause: Cause.Cause<unknown>) {
-    if (Cause.hasInterruptsOnly(cause)) return yield* Effect.interrupt
     const error = Option.getOrUndefined(Cause.findErrorOption(cause))
     yield* Metric.update(metrics.total.error, 1)
     yield* Metric.update(metrics.errors, 1)
@@ -296,20 +301,17 @@ export const start = Effect.fnUntraced(function*<R>(controller: Controller<R>, s
     Effect.provideService(FieldManager, controller.name)
   )
 
-  const report = Effect.fnUntraced(
-    function*({ issues, raw }: { readonly raw: KubeObject; readonly issues: ReadonlyArray<string> }) {
-      const note = `${raw.kind} ${keyString(raw)} is not valid and is ignored: ${issues.join("; ")}`
-      yield* Metric.update(metrics.invalid, 1)
-      yield* Effect.logError(note)
-      yield* sink.recorder(controller.name, raw).warning({ reason: "Invalid", action: "Decode", note })
-    }
-  )
+  const report = Effect.fnUntraced(function*({ action, object, why }: Fault) {
+    const note = `${object.kind} ${keyString(object)} ${why}`
+    yield* Metric.update(metrics.invalid, 1)
+    yield* Effect.logError(note)
+    yield* sink.recorder(controller.name, object).warning({ reason: "Invalid", action, note })
+  })
 
   const resync = Effect.andThen(
     Effect.sleep(controller.resync),
     Effect.sync(() => {
-      for (const { resource, store } of informers) {
-        if (resource.id !== controller.resource.id) continue
+      for (const { store } of own) {
         for (const object of store.values()) queue.add(keyString(object), { _tag: "Resync" })
       }
     })
@@ -319,7 +321,7 @@ export const start = Effect.fnUntraced(function*<R>(controller: Controller<R>, s
   const annotate = Effect.annotateLogs({ controller: controller.name })
   yield* supervisor.run(
     `invalid objects of ${controller.name}`,
-    Effect.forever(Effect.flatMap(Queue.take(invalid), report)).pipe(annotate)
+    Effect.forever(Effect.flatMap(Queue.take(faults), report)).pipe(annotate)
   )
   yield* supervisor.run(`resync of ${controller.name}`, Effect.forever(resync))
   yield* supervisor.run(
@@ -336,16 +338,37 @@ export const start = Effect.fnUntraced(function*<R>(controller: Controller<R>, s
   return { name: controller.name, ready: started.await, stats: queue.stats, drain: queue.drain } satisfies Running
 })
 
+/** An object that is left out, and why. */
+interface Fault {
+  readonly object: KubeObject
+  readonly action: string
+  readonly why: string
+}
+
+/** Adds the keys a delta concerns. A predicate or map function that throws on an object is that object's fault. */
+const triggered = (watch: Watch.Watch, delta: Delta, add: WorkQueue.WorkQueue["add"]): Fault | undefined => {
+  if (delta._tag === "Invalid") {
+    return { object: delta.raw, action: "Decode", why: `is not valid and is ignored: ${delta.issues.join("; ")}` }
+  }
+  try {
+    Trigger.keys(watch, [delta], add)
+    return undefined
+  } catch (defect) {
+    return { object: delta.object, action: "Trigger", why: `wakes nobody: predicate or map failed: ${String(defect)}` }
+  }
+}
+
 /** Which informers have no list yet, and why. */
 const notSynced = Effect.fnUntraced(function*(informers: ReadonlyArray<Informer>) {
   const reports: Array<string> = []
-  for (const { resource, status } of informers) {
+  for (const { resource, selection, status, store } of informers) {
+    if (store.resourceVersion !== "0") continue
     const now = yield* SubscriptionRef.get(status)
-    if (now._tag === "Live") continue
+    const where = selection.namespace === undefined ? resource.id : `${resource.id} in ${selection.namespace}`
     reports.push(
-      now._tag === "Listing"
-        ? `${resource.id}: the list has not been answered`
-        : `${resource.id}: ${now.reason._tag}: ${now.reason.message}`
+      now._tag === "Degraded"
+        ? `${where}: ${now.reason._tag}: ${now.reason.message}`
+        : `${where}: the list has not been answered`
     )
   }
   return `the caches did not fill in time: ${reports.join("; ")}`

@@ -6,7 +6,11 @@
  * read-modify-write by an older operator never erases what a newer one wrote. A spec that does not decode makes the
  * object `Invalid`, with every fault and its path. A status that does not decode counts as absent: the status is the
  * operator's own word, and its next write replaces it.
+ *
+ * Where a Schema makes class instances, a plain object with the same fields is as good: change what was read by
+ * spreading it. An instance built anew (`new Spec(…)`) has only what its class knows.
  */
+import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
@@ -122,21 +126,28 @@ export const make = <
       }
       const decoded = spec.decode(json.spec)
       if (Result.isFailure(decoded)) return Result.fail(decoded.failure)
+      if (status === undefined || json.status === undefined) return Result.succeed({ ...json, spec: decoded.success })
       const { status: rawStatus, ...rest } = json
-      const known = status === undefined || rawStatus === undefined ? undefined : status.decode(rawStatus)
-      return Result.succeed(
-        known !== undefined && Result.isSuccess(known)
-          ? { ...rest, spec: decoded.success, status: known.success }
-          : { ...rest, spec: decoded.success }
-      )
+      const known = status.decode(rawStatus)
+      return Result.succeed({
+        ...rest,
+        spec: decoded.success,
+        ...(Result.isSuccess(known) ? { status: known.success } : {})
+      })
     },
     encode: (object) => {
       const json = object as { readonly spec?: unknown; readonly status?: unknown }
       const encoded = spec.encode(json.spec)
-      if (Result.isFailure(encoded)) return Result.fail(encoded.failure)
-      if (status === undefined || json.status === undefined) return Result.succeed({ ...json, spec: encoded.success })
-      const known = status.encode(json.status)
-      return Result.map(known, (status) => ({ ...json, spec: encoded.success, status }))
+      const known = status === undefined || json.status === undefined ? undefined : status.encode(json.status)
+      const issues = [encoded, known].flatMap((part) =>
+        part !== undefined && Result.isFailure(part) ? part.failure.issues : []
+      )
+      if (issues.length > 0) return Result.fail({ issues })
+      return Result.map(encoded, (spec) => ({
+        ...json,
+        spec,
+        ...(known !== undefined && Result.isSuccess(known) ? { status: known.success } : {})
+      }))
     }
   })
   return {
@@ -148,14 +159,16 @@ export const make = <
   }
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+type JsonObject = Readonly<Record<string, unknown>>
+
+const isRecord = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
 
 /** `spec.ports[0].name: Expected string, got 5`, one line per fault. */
-const invalid = (path: string) => (error: Schema.SchemaError): Resource.Invalid => ({
-  issues: formatIssues(error.issue).issues.map((issue) => {
+const invalid = (path: string) => (issue: SchemaIssue.Issue): Resource.Invalid => ({
+  issues: formatIssues(issue).issues.map((issue) => {
     const field = (issue.path ?? []).reduce<string>((field, segment) => {
       const key = typeof segment === "object" ? segment.key : segment
       return typeof key === "number" ? `${field}[${key}]` : `${field}.${String(key)}`
@@ -164,20 +177,27 @@ const invalid = (path: string) => (error: Schema.SchemaError): Resource.Invalid 
   })
 })
 
+type Step = (value: unknown) => Result.Result<unknown, SchemaIssue.Issue>
+
 /** Both directions of one Schema, keeping what the Schema does not know. */
 const codec = (schema: AnySchema, path: string) => {
-  const decodes = Schema.decodeUnknownResult(schema, { errors: "all" })
-  const encodes = Schema.encodeUnknownResult(schema, { errors: "all" })
-  const through = (
-    there: (value: unknown) => Result.Result<unknown, Schema.SchemaError>,
-    back: (value: unknown) => Result.Result<unknown, Schema.SchemaError>
-  ) =>
-  (value: unknown): Result.Result<unknown, Resource.Invalid> =>
+  const all = { errors: "all" } as const
+  const step = (parse: (value: unknown) => Result.Result<unknown, Schema.SchemaError>): Step => (value) =>
+    Result.mapError(parse(value), ({ issue }) => issue)
+  const decode = step(Schema.decodeUnknownResult(schema, all))
+  const encodeExact = step(Schema.encodeUnknownResult(schema, all))
+  // Encoding wants instances where the Schema has classes; a plain object is made one, and then has no other faults.
+  const encode: Step = (value) =>
+    Result.orElse(
+      encodeExact(value),
+      () => Result.flatMap(Effect.runSync(Effect.result(schema.makeEffect(value, { parseOptions: all }))), encodeExact)
+    )
+  const through = (there: Step, back: Step) => (value: unknown): Result.Result<unknown, Resource.Invalid> =>
     Result.mapError(
       Result.flatMap(there(value), (result) => Result.map(back(result), (known) => carry(value, known, result))),
       invalid(path)
     )
-  return { decode: through(decodes, encodes), encode: through(encodes, decodes) }
+  return { decode: through(decode, encode), encode: through(encode, decode) }
 }
 
 /**
@@ -193,19 +213,31 @@ const carry = (full: unknown, known: unknown, into: unknown): unknown => {
     return items.some((item, i) => item !== into[i]) ? items : into
   }
   if (!isRecord(full) || !isRecord(known) || !isRecord(into)) return into
-  let result: Record<string, unknown> | undefined
+  const changes = new Map<string, unknown>()
   for (const key of Object.keys(full)) {
-    const value = Object.hasOwn(known, key)
-      ? Object.hasOwn(into, key) ? carry(full[key], known[key], into[key]) : undefined
-      : Object.hasOwn(into, key)
-      ? into[key]
-      : full[key]
-    if (value !== undefined && value !== into[key]) {
-      result ??= Object.assign(Object.create(Object.getPrototypeOf(into) as object | null) as object, into)
-      result[key] = value
-    }
+    if (Object.hasOwn(known, key)) {
+      const there = counterpart(key, known, into)
+      if (there === undefined) continue
+      const value = carry(full[key], known[key], into[there])
+      if (value !== into[there]) changes.set(there, value)
+    } else if (!Object.hasOwn(into, key) && full[key] !== undefined) changes.set(key, full[key])
   }
-  return result ?? into
+  if (changes.size === 0) return into
+  const result = Object.create(Object.getPrototypeOf(into) as object | null) as object
+  // Assignment would take a field named __proto__ for the prototype.
+  const set = (key: string, value: unknown) =>
+    Object.defineProperty(result, key, { value, writable: true, enumerable: true, configurable: true })
+  for (const key of Object.keys(into)) set(key, into[key])
+  for (const [key, value] of changes) set(key, value)
+  return result
+}
+
+/** Where `into` has what `known` has at `key`: at the same key, or, as renaming keeps the order, at the same place. */
+const counterpart = (key: string, known: JsonObject, into: JsonObject): string | undefined => {
+  if (Object.hasOwn(into, key)) return key
+  const [keys, renamed] = [Object.keys(known), Object.keys(into)]
+  const there = keys.length === renamed.length ? renamed[keys.indexOf(key)] : undefined
+  return there === undefined || Object.hasOwn(known, there) ? undefined : there
 }
 
 const checkNames = (options: {
@@ -213,27 +245,37 @@ const checkNames = (options: {
   readonly version: string
   readonly kind: string
   readonly plural?: string
+  readonly singular?: string
+  readonly shortNames?: ReadonlyArray<string>
+  readonly categories?: ReadonlyArray<string>
 }): void => {
-  const check = (field: string, value: string, pattern: RegExp, remedy: string) => {
-    if (!pattern.test(value)) throw new Error(`CustomResource.make: ${field}: ${JSON.stringify(value)}: ${remedy}`)
+  const check = (field: string, value: string, max: number, pattern: RegExp, remedy: string) => {
+    if (value.length <= max && pattern.test(value)) return
+    throw new Error(
+      `CustomResource.make: ${field}: ${JSON.stringify(value)}: ${remedy}, and at most ${max} characters long`
+    )
   }
+  const label = (field: string, value: string, example: string) =>
+    check(
+      field,
+      value,
+      63,
+      /^[a-z]([-a-z0-9]*[a-z0-9])?$/,
+      `must be of lower-case letters, digits and "-", such as ${example}; begin with a letter`
+    )
+  const plural = options.plural ?? `${options.kind.toLowerCase()}s`
   check(
     "group",
     options.group,
+    // The CustomResourceDefinition is named after both.
+    252 - plural.length,
     /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/,
     "must be a DNS subdomain with a dot, such as example.com"
   )
-  check(
-    "version",
-    options.version,
-    /^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$|^[a-z]([-a-z0-9]*[a-z0-9])?$/,
-    "must be a version such as v1 or v1alpha1"
-  )
-  check("kind", options.kind, /^[A-Z][A-Za-z0-9]*$/, "must be in CamelCase, such as Autoscaler")
-  check(
-    "plural",
-    options.plural ?? `${options.kind.toLowerCase()}s`,
-    /^[a-z]([-a-z0-9]*[a-z0-9])?$/,
-    "must be lower-case letters and digits"
-  )
+  label("version", options.version, "v1 or v1alpha1")
+  check("kind", options.kind, 63, /^[A-Z][A-Za-z0-9]*$/, "must be in CamelCase, such as Autoscaler")
+  label("plural", plural, "autoscalers")
+  if (options.singular !== undefined) label("singular", options.singular, "autoscaler")
+  for (const [i, name] of (options.shortNames ?? []).entries()) label(`shortNames[${i}]`, name, "as")
+  for (const [i, name] of (options.categories ?? []).entries()) label(`categories[${i}]`, name, "all")
 }

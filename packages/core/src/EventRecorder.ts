@@ -23,15 +23,15 @@ export const defaults = {
   seriesWindow: 360_000,
   /** Series remembered at most. */
   seriesKept: 4096,
-  /** Limits of the API, in characters. */
+  /** Limits of the API, in bytes of UTF-8 (which the server calls characters). */
   maxNote: 1024,
   maxReason: 128
 } as const
 
 export interface Note {
-  /** Why, in CamelCase or upper case: `ReplicaCreated`. At most 128 characters. */
+  /** Why, in CamelCase or upper case: `ReplicaCreated`. Cut at 128 bytes. */
   readonly reason: string
-  /** For a person. Cut at 1,024 characters. */
+  /** For a person. Cut at 1,024 bytes. */
   readonly note: string
   /** What the controller did; the reason if absent. */
   readonly action?: string | undefined
@@ -90,22 +90,28 @@ export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, inst
   let sequence = 0
   const waiting = new Set<() => void>()
 
-  const create = Effect.fnUntraced(function*(event: Pending, id: string) {
-    const name = `${event.regarding.metadata.name.slice(0, 200)}.${
-      (BigInt(event.at) * 1_000_000n + BigInt(sequence++)).toString(16)
-    }`
-    yield* client.create(Event, {
+  const create: (event: Pending, id: string) => Effect.Effect<void, KubeError.KubeError> = Effect.fnUntraced(function*(
+    event,
+    id
+  ) {
+    const name = `${prefixOf(event.regarding)}.${(BigInt(event.at) * 1_000_000n + BigInt(sequence++)).toString(16)}`
+    const created = yield* client.create(Event, {
       metadata: { name, namespace: namespaceOf(event.regarding) },
       eventTime: microTime(event.at),
       type: event.type,
-      reason: event.reason.slice(0, defaults.maxReason),
-      action: (event.action ?? event.reason).slice(0, defaults.maxReason),
-      note: event.note.length > defaults.maxNote ? `${event.note.slice(0, defaults.maxNote - 1)}…` : event.note,
+      reason: cut(event.reason, defaults.maxReason),
+      action: cut(event.action ?? event.reason, defaults.maxReason),
+      note: cut(event.note, defaults.maxNote),
       regarding: reference(event.regarding),
       ...(event.related === undefined ? {} : { related: reference(event.related) }),
       reportingController: event.controller,
-      reportingInstance: instance
-    })
+      reportingInstance: cut(instance, defaults.maxReason)
+    }).pipe(
+      Effect.as(true),
+      // Another replica wrote about the same object in the same millisecond.
+      Effect.catchReason("KubeError", "AlreadyExists", () => Effect.succeed(false))
+    )
+    if (!created) return yield* create(event, id)
     series.delete(id)
     series.set(id, { name, count: 1, last: event.at })
     if (series.size > defaults.seriesKept) { for (const oldest of series.keys()) return void series.delete(oldest) }
@@ -136,11 +142,16 @@ export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, inst
           ),
           Effect.ensuring(Effect.sync(() => {
             open -= 1
-            if (open === 0) { for (const resume of waiting) resume() }
+            if (open > 0) return
+            // Whoever goes on may record and wait again before this is over.
+            const flushed = [...waiting]
+            waiting.clear()
+            for (const resume of flushed) resume()
           }))
         )
       ),
-      Effect.forever
+      // Without a yield in between: a burst is written out before the fiber rests.
+      Effect.forever({ disableYield: true })
     )
   )
 
@@ -169,6 +180,20 @@ export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, inst
 
 /** Events about cluster-scoped objects live in `default`. */
 const namespaceOf = ({ metadata }: KubeObject): string => metadata.namespace ?? "default"
+
+/** The first part of an event's name: the object's, where that may stand in the name of an Event. */
+const prefixOf = ({ metadata: { name } }: KubeObject): string => {
+  const legal = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(name)
+  const text = legal ? name : name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-/, "")
+  return text.slice(0, 200).replace(/[-.]+$/, "") || "event"
+}
+
+/** The text, shortened to so many bytes of UTF-8 at the end of a character. */
+const cut = (text: string, max: number): string => {
+  if (new TextEncoder().encode(text).length <= max) return text
+  const room = new Uint8Array(max - 3)
+  return `${text.slice(0, new TextEncoder().encodeInto(text, room).read)}…`
+}
 
 const reference = ({ apiVersion, kind, metadata }: KubeObject) => ({
   apiVersion,

@@ -7,8 +7,9 @@
 import * as Effect from "effect/Effect"
 import { type JsonPatchOperation, KubeClient, Patch } from "./KubeClient.ts"
 import * as KubeError from "./KubeError.ts"
-import type { KubeObject } from "./KubeObject.ts"
+import { key, type KubeObject } from "./KubeObject.ts"
 import type { Resource } from "./Resource.ts"
+import { isStatus } from "./Status.ts"
 
 export const has = (object: KubeObject, finalizer: string): boolean =>
   object.metadata.finalizers?.includes(finalizer) === true
@@ -24,11 +25,12 @@ const guarded = <A extends KubeObject>(
       object,
       Patch.json([{ op: "test", path: "/metadata/uid", value: object.metadata.uid }, ...operations])
     )).pipe(
-      // A failed `test` is answered as Invalid; what it means is that somebody else was faster.
+      // A failed `test` is answered as Invalid; what it means is that somebody else was faster. Only the fault of a
+      // field (the finalizer's name, say) comes with causes, and stays what it is.
       Effect.mapError((error) =>
-        error.reason._tag === "Invalid"
+        error.reason._tag === "Invalid" && !hasCauses(error.reason)
           ? KubeError.make(
-            error,
+            { verb: error.verb, resource: error.resource, ...key(object) },
             new KubeError.Conflict({
               message: `the finalizers of ${object.metadata.name} changed meanwhile: ${error.reason.message}`,
               code: 409
@@ -37,6 +39,8 @@ const guarded = <A extends KubeObject>(
           : error
       )
     )
+
+const hasCauses = ({ status }: KubeError.Invalid): boolean => isStatus(status) && status.details?.causes !== undefined
 
 /** Adds the finalizer; answers the object with it. */
 export const add = <A extends KubeObject>(resource: Resource<A>, object: A, finalizer: string) => {

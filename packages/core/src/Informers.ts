@@ -16,7 +16,7 @@ import { KubeClient, type Selection, type Write } from "./KubeClient.ts"
 import type { KubeObject } from "./KubeObject.ts"
 import * as Reflector from "./Reflector.ts"
 import * as Resource from "./Resource.ts"
-import { formatFields, formatLabels, matchesFields, matchesLabels, parseFields, parseLabels } from "./Selector.ts"
+import { fieldsText, labelsText, matchesFields, matchesLabels, parseFields, toLabels } from "./Selector.ts"
 import { Store } from "./Store.ts"
 import type { Supervisor } from "./Supervisor.ts"
 
@@ -111,20 +111,14 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
     })
   )
 
-const labelText = (labels: Selection["labels"]): string =>
-  labels === undefined ? "" : typeof labels === "string" ? labels : formatLabels(labels)
-
-const fieldText = (fields: Selection["fields"]): string =>
-  fields === undefined ? "" : typeof fields === "string" ? fields : formatFields(fields)
-
 /** Two asks with the same text share one informer. */
 const identify = ({ fields, indexedLabels = [], labels, namespace, resource }: Options): string =>
-  [resource.id, namespace ?? "", labelText(labels), fieldText(fields), indexedLabels.join(",")].join("|")
+  [resource.id, namespace ?? "", labelsText(labels) ?? "", fieldsText(fields) ?? "", indexedLabels.join(",")].join("|")
 
 /** Whether an object belongs to a selection, judged here rather than by the server. */
 const matcher = (selection: Selection) => {
-  const labels = Result.getOrElse(parseLabels(labelText(selection.labels)), () => [])
-  const fields = Result.getOrElse(parseFields(fieldText(selection.fields)), () => [])
+  const labels = Result.getOrElse(toLabels(selection.labels), () => [])
+  const fields = Result.getOrElse(parseFields(fieldsText(selection.fields) ?? ""), () => [])
   return (object: KubeObject): boolean =>
     (selection.namespace === undefined || object.metadata.namespace === selection.namespace) &&
     matchesLabels(labels, object.metadata.labels) && matchesFields(fields, object)

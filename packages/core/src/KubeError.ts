@@ -102,14 +102,15 @@ export class KubeError extends Schema.TaggedError<KubeError>()("KubeError", {
   /** `pods`, `autoscalers.test.skuber.io`, with `/status` and the like for a subresource. */
   resource: Schema.String,
   namespace: Schema.optionalKey(Schema.String),
-  name: Schema.optionalKey(Schema.String),
+  /** Not `name`: that is the error's own. */
+  objectName: Schema.optionalKey(Schema.String),
   reason: Reason
 }) {
   override get message(): string {
-    const target = this.name === undefined
+    const target = this.objectName === undefined
       ? ""
-      : ` ${this.namespace === undefined ? "" : `${this.namespace}/`}${this.name}`
-    const scope = this.name === undefined && this.namespace !== undefined ? ` in ${this.namespace}` : ""
+      : ` ${this.namespace === undefined ? "" : `${this.namespace}/`}${this.objectName}`
+    const scope = this.objectName === undefined && this.namespace !== undefined ? ` in ${this.namespace}` : ""
     return `${this.verb} ${this.resource}${target}${scope}: ${this.reason._tag}: ${this.reason.message}`
   }
 
@@ -146,7 +147,7 @@ export const make = (call: Call, reason: Reason): KubeError =>
     resource: call.resource,
     reason,
     ...(call.namespace === undefined ? {} : { namespace: call.namespace }),
-    ...(call.name === undefined ? {} : { name: call.name })
+    ...(call.name === undefined ? {} : { objectName: call.name })
   })
 
 /** An answer that is no success. Header names are in lower case. */

@@ -1,23 +1,27 @@
 /**
  * Predicates: which changes are worth a reconcile. They see the delta, before and after.
  *
- * A deletion, an addition and a change of uid always pass a `changed` predicate: an object re-created under the same
- * name is another object, whatever its fields say.
+ * An addition, a deletion, its beginning (`deletionTimestamp`) and a change of uid pass every predicate named
+ * `…Changed`: an object re-created under the same name is another object, whatever its fields say.
  */
 import type { Delta } from "./Delta.ts"
 import { isTerminating, type KubeObject } from "./KubeObject.ts"
 
 export type Predicate<in A extends KubeObject = KubeObject> = (delta: Delta<A>) => boolean
 
+/** Holds back an update that leaves what matters as it was; no field hides another object or one being deleted. */
+const unless = <A extends KubeObject>(same: (old: A, object: A) => boolean): Predicate<A> => (delta) =>
+  delta._tag !== "Updated" || delta.old.metadata.uid !== delta.object.metadata.uid ||
+  isTerminating(delta.old) !== isTerminating(delta.object) || !same(delta.old, delta.object)
+
 /** Passes an update if `select` gives another value for the new state; everything else passes. Compared as JSON. */
-export const changed = <A extends KubeObject>(select: (object: A) => unknown): Predicate<A> => (delta) =>
-  delta._tag !== "Updated" || isTerminating(delta.object) !== isTerminating(delta.old) ||
-  JSON.stringify(select(delta.old)) !== JSON.stringify(select(delta.object))
+export const changed = <A extends KubeObject>(select: (object: A) => unknown): Predicate<A> =>
+  unless((old, object) => JSON.stringify(select(old)) === JSON.stringify(select(object)))
 
 /** The desired state changed: an own status write does not pass. For kinds without generation everything passes. */
-export const generationChanged: Predicate = (delta) =>
-  delta._tag !== "Updated" || delta.object.metadata.generation === undefined ||
-  delta.old.metadata.generation !== delta.object.metadata.generation
+export const generationChanged: Predicate = unless(({ metadata: old }, { metadata }) =>
+  metadata.generation !== undefined && metadata.generation === old.generation
+)
 
 export const labelsChanged: Predicate = changed((object) => object.metadata.labels)
 

@@ -5,7 +5,7 @@
  * handed out again; what is added meanwhile is remembered and makes it ready when the processing is over. Of several
  * times the earliest wins, and an immediate add beats them all. Reasons of merged adds travel together.
  */
-import { DelayHeap } from "./internal/DelayHeap.ts"
+import { DelayHeap, type Slot } from "./internal/DelayHeap.ts"
 import { id, type Reason } from "./Trigger.ts"
 
 /** A key handed out. */
@@ -23,7 +23,9 @@ interface Entry {
   phase: "Idle" | "Ready" | "Waiting" | "Processing"
   /** Added while being processed. */
   dirty: boolean
-  /** When a waiting key gets ready; while processing, the earliest time asked for meanwhile. */
+  /** Where a waiting key is among the times. */
+  slot: Slot<Entry> | undefined
+  /** The earliest time asked for while being processed. */
   at: number | undefined
   failures: number
 }
@@ -32,9 +34,7 @@ export class QueueState {
   readonly #entries = new Map<string, Entry>()
   /** In the order of getting ready: a Map keeps it. */
   readonly #ready = new Map<string, Entry>()
-  /** Times of waiting keys; a pair whose entry has moved on is skipped. */
   readonly #waiting = new DelayHeap<Entry>()
-  #waitingCount = 0
   #processing = 0
 
   get ready(): number {
@@ -42,7 +42,7 @@ export class QueueState {
   }
 
   get waiting(): number {
-    return this.#waitingCount
+    return this.#waiting.size
   }
 
   get processing(): number {
@@ -65,19 +65,16 @@ export class QueueState {
   /** The key is to be processed at a time, or earlier if something else wants it earlier. */
   addAt(key: string, at: number, reason: Reason): void {
     const entry = this.#entry(key)
-    if (entry.phase === "Ready") return
     entry.reasons.set(id(reason), reason)
     if (entry.phase === "Processing") entry.at = Math.min(at, entry.at ?? at)
-    else if (entry.phase === "Idle" || at < entry.at!) this.#wait(entry, at)
+    else if (entry.phase !== "Ready" && (entry.slot === undefined || at < entry.slot.at)) this.#wait(entry, at)
   }
 
   /** Moves what is due to the ready keys; true if something moved. */
   promote(now: number): boolean {
     let moved = false
     for (let next = this.#waiting.peek(); next !== undefined && next.at <= now; next = this.#waiting.peek()) {
-      const entry = this.#waiting.pop()!
-      if (entry.phase !== "Waiting" || entry.at !== next.at) continue
-      this.#makeReady(entry)
+      this.#makeReady(next.value)
       moved = true
     }
     return moved
@@ -85,11 +82,7 @@ export class QueueState {
 
   /** When the next waiting key is due. */
   get nextAt(): number | undefined {
-    for (let next = this.#waiting.peek(); next !== undefined; next = this.#waiting.peek()) {
-      if (next.value.phase === "Waiting" && next.value.at === next.at) return next.at
-      this.#waiting.pop()
-    }
-    return undefined
+    return this.#waiting.peek()?.at
   }
 
   /** Hands out the key that has been ready longest. */
@@ -139,14 +132,14 @@ export class QueueState {
   #entry(key: string): Entry {
     let entry = this.#entries.get(key)
     if (entry === undefined) {
-      entry = { key, reasons: new Map(), phase: "Idle", dirty: false, at: undefined, failures: 0 }
+      entry = { key, reasons: new Map(), phase: "Idle", dirty: false, slot: undefined, at: undefined, failures: 0 }
       this.#entries.set(key, entry)
     }
     return entry
   }
 
   #makeReady(entry: Entry): void {
-    if (entry.phase === "Waiting") this.#waitingCount -= 1
+    this.#unwait(entry)
     entry.phase = "Ready"
     entry.dirty = false
     entry.at = undefined
@@ -154,9 +147,14 @@ export class QueueState {
   }
 
   #wait(entry: Entry, at: number): void {
-    if (entry.phase !== "Waiting") this.#waitingCount += 1
+    this.#unwait(entry)
     entry.phase = "Waiting"
-    entry.at = at
-    this.#waiting.push(at, entry)
+    entry.at = undefined
+    entry.slot = this.#waiting.push(at, entry)
+  }
+
+  #unwait(entry: Entry): void {
+    if (entry.slot !== undefined) this.#waiting.remove(entry.slot)
+    entry.slot = undefined
   }
 }

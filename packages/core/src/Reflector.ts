@@ -30,11 +30,16 @@ export const defaults = {
   resetAfter: 120_000,
   /** The server ends a watch after a random time in this range, in seconds. */
   watchTimeout: { min: 300, max: 600 },
-  /** A watch without an event or bookmark for so long, in milliseconds, is dead: bookmarks come once a minute. */
+  /**
+   * A watch without an event or bookmark for so long, in milliseconds, is given up and resumed. Bookmarks come about
+   * once a minute; a server may send none for a kind that never changes, so silence alone is no failure.
+   */
   idleTimeout: 120_000,
   /** A watch that ended sooner than this, in milliseconds, and without an event, counts as failed. */
   shortestWatch: 1_000,
-  pageSize: 500
+  pageSize: 500,
+  /** A page not answered for so long, in milliseconds, counts as failed: a server gives up after a minute itself. */
+  listTimeout: 90_000
 } as const
 
 /** What a reflector is doing, for health checks. */
@@ -42,14 +47,23 @@ export type Status =
   | { readonly _tag: "Listing" }
   /** Times in milliseconds since the epoch. */
   | { readonly _tag: "Live"; readonly since: number; readonly lastEventAt: number }
+  /** `since` the first failure of the row. */
   | { readonly _tag: "Degraded"; readonly since: number; readonly reason: KubeError.Reason; readonly failures: number }
 
 // --- the state machine ----------------------------------------------------------------------------------------------
 
-/** Where the reflector stands. `resume` is what follows a pause. */
+/** Where the reflector stands. */
 export type State =
-  | { readonly _tag: "Listing"; readonly failures: number; readonly items: ReadonlyArray<KubeObject> }
+  /** `items` of the pages so far; `whole` if all is asked for in one. */
+  | {
+    readonly _tag: "Listing"
+    readonly failures: number
+    readonly items: ReadonlyArray<KubeObject>
+    readonly whole?: true
+  }
+  /** `since` the last failure or list: watches that end in time are one. */
   | { readonly _tag: "Watching"; readonly failures: number; readonly resourceVersion: string; readonly since: number }
+  /** `resume` is what follows. */
   | {
     readonly _tag: "Pausing"
     readonly failures: number
@@ -60,7 +74,8 @@ export type State =
 export type Input =
   | { readonly _tag: "Page"; readonly page: Page<KubeObject>; readonly at: number }
   | { readonly _tag: "Events"; readonly events: ReadonlyArray<WatchEvent>; readonly at: number }
-  | { readonly _tag: "Ended"; readonly at: number; readonly quiet: boolean }
+  /** A watch came to its end after `lasted` milliseconds, and was quiet if it brought nothing. */
+  | { readonly _tag: "Ended"; readonly at: number; readonly lasted: number; readonly quiet: boolean }
   | { readonly _tag: "Failed"; readonly at: number; readonly reason: KubeError.Reason }
   | { readonly _tag: "Resumed"; readonly at: number }
 
@@ -69,7 +84,7 @@ export interface Output {
   readonly replace?: { readonly items: ReadonlyArray<KubeObject>; readonly resourceVersion: string }
   readonly apply?: ReadonlyArray<WatchEvent>
   readonly next:
-    | { readonly _tag: "List"; readonly continue?: string }
+    | { readonly _tag: "List"; readonly continue?: string; readonly whole?: true }
     | { readonly _tag: "Watch"; readonly resourceVersion: string }
     | { readonly _tag: "Pause"; readonly failures: number; readonly reason: KubeError.Reason }
     | { readonly _tag: "Read" }
@@ -107,16 +122,21 @@ export const step = (state: State, input: Input): readonly [State, Output] => {
     case "Ended": {
       if (state._tag !== "Watching") return [state, read]
       const { resourceVersion } = state
-      if (input.quiet && input.at - state.since < defaults.shortestWatch) {
+      if (input.quiet && input.lasted < defaults.shortestWatch) {
         return pause(state.failures, { resourceVersion }, tooShort)
       }
       const failures = healthy(state, input.at) ? 0 : state.failures
-      return [{ ...state, failures, since: input.at }, { next: { _tag: "Watch", resourceVersion } }]
+      return [{ ...state, failures }, { next: { _tag: "Watch", resourceVersion } }]
     }
     case "Failed": {
       if (state._tag === "Pausing") return [state, read]
       const failures = state._tag === "Watching" && healthy(state, input.at) ? 0 : state.failures
-      if (state._tag === "Listing") return pause(failures, "list", input.reason)
+      if (state._tag === "Listing") {
+        // A list that outlives its continue token would do so again: it is asked for in one piece, once.
+        return input.reason._tag === "Gone" && state.items.length > 0
+          ? [{ _tag: "Listing", failures, items: [], whole: true }, { next: { _tag: "List", whole: true } }]
+          : pause(failures, "list", input.reason)
+      }
       if (input.reason._tag !== "Gone") return pause(failures, { resourceVersion: state.resourceVersion }, input.reason)
       // Too old to resume is an ordinary end of a watch: list at once, unless it keeps happening.
       return failures === 0
@@ -137,6 +157,8 @@ export const step = (state: State, input: Input): readonly [State, Output] => {
   }
 }
 
+const listing: Status = { _tag: "Listing" }
+
 const read: Output = { next: { _tag: "Read" } }
 
 const pause = (
@@ -155,12 +177,12 @@ const regression = (got: string, had: string): KubeError.Reason =>
     message: `the server's resourceVersion went back from ${had} to ${got}: another server, or a restored backup`
   })
 
-const tooShort: KubeError.Reason = new KubeError.Transport({
-  message: "the watch ended at once and without an event"
+const unanswered: KubeError.Reason = new KubeError.Transport({
+  message: "the server did not answer the request in time"
 })
 
-const idle: KubeError.Reason = new KubeError.Transport({
-  message: `no event and no bookmark for ${defaults.idleTimeout / 1000} s: the connection is taken for dead`
+const tooShort: KubeError.Reason = new KubeError.Transport({
+  message: "the watch ended at once and without an event"
 })
 
 // --- the shell ------------------------------------------------------------------------------------------------------
@@ -186,12 +208,17 @@ export const make = Effect.fnUntraced(function*(
   selection: Selection,
   sink: Sink
 ) {
-  const status = yield* SubscriptionRef.make<Status>({ _tag: "Listing" })
+  const status = yield* SubscriptionRef.make<Status>(listing)
   const synced = yield* Deferred.make<void>()
   const raw = Resource.unstructured(resource)
 
-  const list = (token: string | undefined): Effect.Effect<Input> =>
-    client.listPage(raw, { ...selection, limit: defaults.pageSize, continue: token }).pipe(
+  const list = (token: string | undefined, limit: number): Effect.Effect<Input> =>
+    client.listPage(raw, { ...selection, limit, continue: token }).pipe(
+      Effect.timeoutOrElse({
+        duration: defaults.listTimeout,
+        orElse: () =>
+          Effect.fail(KubeError.make({ verb: "list", resource: Resource.qualifiedName(resource) }, unanswered))
+      }),
       Effect.result,
       Effect.flatMap((result) =>
         Effect.map(Clock.currentTimeMillis, (at): Input =>
@@ -203,15 +230,22 @@ export const make = Effect.fnUntraced(function*(
 
   /** One watch, to its end; every chunk goes through `step` as it comes. */
   const watch = Effect.fnUntraced(
-    function*(resourceVersion: string, onEvents: (input: Input) => Effect.Effect<boolean>) {
+    function*(
+      resourceVersion: string,
+      onOpen: Effect.Effect<void>,
+      onEvents: (input: Input) => Effect.Effect<boolean>
+    ) {
       const { max, min } = defaults.watchTimeout
       const timeoutSeconds = yield* Random.nextIntBetween(min, max)
+      const started = yield* Clock.currentTimeMillis
+      let open = false
       let quiet = true
-      const pull = client.watch(raw, { ...selection, resourceVersion, timeoutSeconds }).pipe(
-        Stream.timeoutOrElse({
-          duration: defaults.idleTimeout,
-          orElse: () => Stream.fail(KubeError.make({ verb: "watch", resource: Resource.qualifiedName(resource) }, idle))
-        }),
+      const opened = Effect.suspend(() => {
+        open = true
+        return onOpen
+      })
+      const pull = client.watch(raw, { ...selection, resourceVersion, timeoutSeconds, onOpen: opened }).pipe(
+        Stream.timeout(defaults.idleTimeout),
         Stream.chunks,
         Stream.mapEffect((events) => {
           quiet = false
@@ -222,9 +256,10 @@ export const make = Effect.fnUntraced(function*(
       )
       const result = yield* Effect.result(pull)
       const at = yield* Clock.currentTimeMillis
-      return Result.isSuccess(result)
-        ? { _tag: "Ended", at, quiet } as const
-        : { _tag: "Failed", at, reason: result.failure.reason } as const
+      if (Result.isFailure(result)) return { _tag: "Failed", at, reason: result.failure.reason } as const
+      return open
+        ? { _tag: "Ended", at, lasted: at - started, quiet } as const
+        : { _tag: "Failed", at, reason: unanswered } as const
     }
   )
 
@@ -241,31 +276,33 @@ export const make = Effect.fnUntraced(function*(
       const { next }: Output = output
       switch (next._tag) {
         case "List": {
-          take(yield* list(next.continue))
+          yield* SubscriptionRef.update(status, (now) => now._tag === "Live" ? listing : now)
+          take(yield* list(next.continue, next.whole ? 0 : defaults.pageSize))
           if (output.replace !== undefined) yield* Deferred.succeed(synced, undefined)
           break
         }
         case "Watch": {
-          const since = yield* Clock.currentTimeMillis
-          yield* SubscriptionRef.set(status, { _tag: "Live", since, lastEventAt: since })
-          const end = yield* watch(next.resourceVersion, (input) => {
+          let since = 0
+          const live = (lastEventAt: number) => SubscriptionRef.set(status, { _tag: "Live", since, lastEventAt })
+          const onOpen = Effect.flatMap(Clock.currentTimeMillis, (at) => {
+            since = at
+            return live(at)
+          })
+          const end = yield* watch(next.resourceVersion, onOpen, (input) => {
             const { next } = take(input)
-            return Effect.as(
-              SubscriptionRef.set(status, { _tag: "Live", since, lastEventAt: input.at }),
-              next._tag === "Read"
-            )
+            return Effect.as(live(input.at), next._tag === "Read")
           })
           if (output.next._tag === "Read" || output.next === next) take(end)
           break
         }
         case "Pause": {
-          const since = yield* Clock.currentTimeMillis
-          yield* SubscriptionRef.set(status, {
+          const at = yield* Clock.currentTimeMillis
+          yield* SubscriptionRef.update(status, (now): Status => ({
             _tag: "Degraded",
-            since,
+            since: now._tag === "Degraded" ? now.since : at,
             reason: next.reason,
             failures: next.failures
-          })
+          }))
           yield* Effect.logWarning(
             `${
               Resource.qualifiedName(resource)

@@ -5,6 +5,7 @@
  * "Field Selectors" of the Kubernetes documentation; `!=` and `notin` also match objects without the key.
  */
 import * as Result from "effect/Result"
+import { keyFault, valueFault } from "./internal/LabelSyntax.ts"
 
 /** One condition on a label. */
 export type Requirement =
@@ -37,71 +38,118 @@ export interface LabelSelectorObject {
 
 type Labels = Readonly<Record<string, string>> | undefined
 
-const tokens = (text: string): ReadonlyArray<string> => text.match(/[^\s=!(),<>]+|==|!=|[=!(),<>]/g) ?? []
+const tokens = (text: string): ReadonlyArray<string> => text.match(/[^ \t\r\n=!(),<>]+|==|!=|[=!(),<>]/g) ?? []
 
 const isWord = (token: string | undefined): token is string => token !== undefined && !/^[=!(),<>]/.test(token)
+
+const found = (token: string | undefined, expected: string) => `found '${token ?? ""}', expected: ${expected}`
 
 /** Parses a label selector; the failure is the reason, as the API server words it. */
 export const parseLabels = (text: string): Result.Result<LabelSelector, string> => {
   const input = tokens(text)
   const requirements: Array<Requirement> = []
+  const begins = (at: number) => input[at] === "!" || isWord(input[at])
   let at = 0
-  const found = (expected: string) => Result.fail(`found '${input[at] ?? ""}', expected: ${expected}`)
   while (at < input.length) {
-    if (input[at] === "!") {
-      const key = input[at + 1]
-      at += 1
-      if (!isWord(key)) return found("identifier")
-      requirements.push({ operator: "!exists", key })
-      at += 1
-    } else {
-      const key = input[at]
-      if (!isWord(key)) return found("!, identifier, or 'end of string'")
-      const operator = input[at + 1]
-      at += 2
-      if (operator === undefined || operator === ",") {
-        requirements.push({ operator: "exists", key })
-        at -= 1
-      } else if (operator === "in" || operator === "notin") {
-        if (input[at] !== "(") return found("'('")
-        const close = input.indexOf(")", at)
-        if (close < 0) {
-          at = input.length
-          return found("',', or ')'")
-        }
-        const values: Array<string> = []
-        let value = ""
-        for (const token of input.slice(at + 1, close)) {
-          if (token === ",") {
-            values.push(value)
-            value = ""
-          } else if (isWord(token)) value = token
-          else return Result.fail(`found '${token}', expected: ',', or 'identifier'`)
-        }
-        values.push(value)
-        requirements.push({ operator, key, values: [...new Set(values)].sort() })
-        at = close + 1
-      } else if (operator === "=" || operator === "==" || operator === "!=") {
-        const value = isWord(input[at]) ? input[at++]! : ""
-        requirements.push({ operator: operator === "!=" ? "!=" : "=", key, value })
-      } else if (operator === ">" || operator === "<") {
-        const value = input[at]
-        if (!isWord(value)) return found("identifier")
-        if (!/^-?\d+$/.test(value)) return Result.fail(`for 'Gt', 'Lt' operators, the value must be an integer`)
-        requirements.push({ operator, key, value })
-        at += 1
-      } else {
-        at -= 1
-        return found("in, notin, =, ==, !=, gt, lt")
-      }
-    }
-    if (at < input.length) {
-      if (input[at] !== ",") return found("',' or 'end of string'")
-      at += 1
-      if (at === input.length) return found("identifier after ','")
-    }
+    if (!begins(at)) return Result.fail(found(input[at], "!, identifier, or 'end of string'"))
+    const parsed = parseRequirement(input, at)
+    if (typeof parsed === "string") return Result.fail(`unable to parse requirement: ${parsed}`)
+    requirements.push(parsed.requirement)
+    at = parsed.next
+    if (at === input.length) break
+    if (input[at] !== ",") return Result.fail(found(input[at], "',' or 'end of string'"))
+    at += 1
+    if (!begins(at)) return Result.fail(found(input[at], "identifier after ','"))
   }
   return Result.succeed(requirements)
+}
+
+/** One requirement and where it ends, or what is wrong with it. */
+const parseRequirement = (
+  input: ReadonlyArray<string>,
+  start: number
+): { readonly requirement: Requirement; readonly next: number } | string => {
+  const negated = input[start] === "!"
+  const at = negated ? start + 1 : start
+  const key = input[at]
+  if (!isWord(key)) return found(key, "identifier")
+  const fault = keyFault(key)
+  if (fault !== undefined) return invalid("<nil>", key, fault)
+  if (negated) return { requirement: { operator: "!exists", key }, next: at + 1 }
+  const operator = input[at + 1]
+  switch (operator) {
+    case undefined:
+    case ",":
+      return { requirement: { operator: "exists", key }, next: at + 1 }
+    case "in":
+    case "notin": {
+      const list = parseValues(input, at + 2)
+      if (typeof list === "string") return list
+      const values = [...new Set(list.values)].sort()
+      return valueFaults(key, values) ?? { requirement: { operator, key, values }, next: list.next }
+    }
+    case "=":
+    case "==":
+    case "!=":
+    case ">":
+    case "<": {
+      const token = input[at + 2]
+      const empty = token === undefined || token === ","
+      if (!empty && !isWord(token)) return found(token, "identifier")
+      const value = empty ? "" : token
+      const next = empty ? at + 2 : at + 3
+      if (operator === "=" || operator === "==" || operator === "!=") {
+        return valueFaults(key, [value]) ??
+          { requirement: { operator: operator === "!=" ? "!=" : "=", key, value }, next }
+      }
+      if (toInteger(value) === undefined) {
+        return invalid("values[0]", value, "for 'Gt', 'Lt' operators, the value must be an integer")
+      }
+      return valueFaults(key, [value]) ?? { requirement: { operator, key, value }, next }
+    }
+    default:
+      return found(operator, "in, notin, =, ==, !=, gt, lt")
+  }
+}
+
+/** The values between parentheses: none between two commas, or at either end, stands for the empty one. */
+const parseValues = (
+  input: ReadonlyArray<string>,
+  start: number
+): { readonly values: ReadonlyArray<string>; readonly next: number } | string => {
+  if (input[start] !== "(") return `found '${input[start] ?? ""}' expected: '('`
+  const values: Array<string> = []
+  let at = start + 1
+  while (true) {
+    const token = input[at]
+    if (isWord(token)) {
+      values.push(token)
+      at += 1
+      if (input[at] !== "," && input[at] !== ")") return found(input[at], "',' or ')'")
+    } else if (token === "," || token === ")") values.push("")
+    else return found(token, at === start + 1 ? "',', ')' or identifier" : "',', or identifier")
+    at += 1
+    if (input[at - 1] === ")") return { values, next: at }
+  }
+}
+
+/** As the server prints the fault of a field. */
+const invalid = (field: string, value: string, detail: string): string =>
+  `${field}: Invalid value: ${JSON.stringify(value)}: ${detail}`
+
+const valueFaults = (key: string, values: ReadonlyArray<string>): string | undefined => {
+  const all = values.flatMap((value, i) => {
+    const fault = valueFault(value)
+    return fault === undefined ? [] : [invalid(`values[${i}][${key}]`, value, fault)]
+  })
+  return all.length === 0 ? undefined : all.length === 1 ? all[0] : `[${all.join(", ")}]`
+}
+
+/** An integer of 64 bits, as Go reads one. */
+const toInteger = (text: string): bigint | undefined => {
+  if (!/^[+-]?\d+$/.test(text)) return undefined
+  const value = BigInt(text.replace("+", ""))
+  return value === BigInt.asIntN(64, value) ? value : undefined
 }
 
 /** Writes a selector back to the form `parseLabels` reads. */
@@ -136,17 +184,35 @@ const matchesRequirement = (requirement: Requirement, labels: Labels): boolean =
     case "!exists":
       return value === undefined
     case ">":
-    case "<":
-      return value !== undefined && /^-?\d+$/.test(value) &&
-        (requirement.operator === ">"
-          ? BigInt(value) > BigInt(requirement.value)
-          : BigInt(value) < BigInt(requirement.value))
+    case "<": {
+      const [have, want] = [toInteger(value ?? ""), toInteger(requirement.value)]
+      return have !== undefined && want !== undefined && (requirement.operator === ">" ? have > want : have < want)
+    }
   }
 }
 
 /** Whether labels satisfy every requirement. */
 export const matchesLabels = (selector: LabelSelector, labels: Labels): boolean =>
   selector.every((requirement) => matchesRequirement(requirement, labels))
+
+/** The ways to write a label selector in a program: parsed, as the labels an object must have, or as text. */
+export type LabelsInput = LabelSelector | Readonly<Record<string, string>> | string
+
+const isSelector = (input: LabelsInput): input is LabelSelector => Array.isArray(input)
+
+/** The text of a selector, however it was written; undefined for one that asks for nothing. */
+export const labelsText = (input: LabelsInput | undefined): string | undefined => {
+  if (input === undefined) return undefined
+  const text = typeof input === "string" ? input : formatLabels(isSelector(input) ? input : fromLabels(input))
+  return text === "" ? undefined : text
+}
+
+/** The requirements of a selector, however it was written; the failure says what is wrong with its text. */
+export const toLabels = (input: LabelsInput | undefined): Result.Result<LabelSelector, string> => {
+  if (input === undefined) return Result.succeed([])
+  if (typeof input === "string") return parseLabels(input)
+  return Result.succeed(isSelector(input) ? input : fromLabels(input))
+}
 
 /** A selector that asks for exactly these labels. */
 export const fromLabels = (labels: Readonly<Record<string, string>>): LabelSelector =>
@@ -173,14 +239,22 @@ export const fromObject = (selector: LabelSelectorObject | undefined): LabelSele
 /** Parses a field selector: `a.b=c,d!=e`. A backslash escapes `,`, `=` and itself inside a value. */
 export const parseFields = (text: string): Result.Result<FieldSelector, string> => {
   const requirements: Array<FieldRequirement> = []
-  for (const term of text.split(/(?<!\\),/)) {
-    if (term === "") continue
-    const match = /^([^=!]*?)(==|!=|=)(.*)$/.exec(term)
+  for (const term of text.match(/(?:\\[^]|[^\\,]|\\$)+/g) ?? []) {
+    const match = /!=|==?/.exec(term)
     if (match === null) return Result.fail(`invalid selector: '${text}'; can't understand '${term}'`)
+    const raw = term.slice(match.index + match[0].length)
+    const bad = /\\(?![\\,=]).?|[,=]/s.exec(raw.replace(/\\[\\,=]/g, "  "))
+    if (bad !== null) {
+      return Result.fail(
+        bad[0].startsWith("\\")
+          ? `invalid field selector: invalid escape sequence: ${bad[0]}`
+          : `invalid field selector: unescaped character in value: ${bad[0].codePointAt(0)}`
+      )
+    }
     requirements.push({
-      field: match[1]!.trim(),
-      operator: match[2] === "!=" ? "!=" : "=",
-      value: match[3]!.replace(/\\([\\,=])/g, "$1")
+      field: term.slice(0, match.index),
+      operator: match[0] === "!=" ? "!=" : "=",
+      value: raw.replace(/\\([\\,=])/g, "$1")
     })
   }
   return Result.succeed(requirements)
@@ -190,11 +264,17 @@ export const parseFields = (text: string): Result.Result<FieldSelector, string> 
 export const formatFields = (selector: FieldSelector): string =>
   selector.map((r) => `${r.field}${r.operator}${r.value.replace(/[\\,=]/g, "\\$&")}`).join(",")
 
+/** The text of a field selector, however it was written; undefined for one that asks for nothing. */
+export const fieldsText = (input: FieldSelector | string | undefined): string | undefined => {
+  const text = input === undefined || typeof input === "string" ? input : formatFields(input)
+  return text === "" ? undefined : text
+}
+
 /** The value of a dotted field path (`status.phase`) as field selectors see it: absent is the empty string. */
 export const fieldValue = (object: unknown, field: string): string => {
   let value: unknown = object
   for (const part of field.split(".")) {
-    if (typeof value !== "object" || value === null) return ""
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, part)) return ""
     value = (value as Record<string, unknown>)[part]
   }
   return value === undefined || value === null ? "" : String(value)

@@ -2,35 +2,34 @@
  * `Store`: the objects of one selection of one kind, as the watch reported them, under an overlay of the program's own
  * writes.
  *
- * Read-your-writes: an accepted write is visible at once, and stays until the watch has passed its resourceVersion; a
- * deletion (or a write by which the object leaves the selection) hides exactly that incarnation, by uid. A write whose
- * resourceVersion the watch has already passed changes nothing, so a late answer never brings back an old state.
+ * Read-your-writes: an accepted write is visible at once, and stays until the watch has passed its resourceVersion; one
+ * by which the object leaves the selection hides it for as long. A deletion hides exactly that incarnation, by uid, for
+ * good. Answers may come in any order and at any time: an older one changes nothing, so none brings back an old state.
  *
  * Deltas describe the watched state alone: the overlay makes none, so that the event of an own write still arrives and
- * wakes whoever waits for it.
+ * wakes whoever waits for it. A list that stands in for that event makes the delta of it, too: nobody is left with the
+ * memory of an object that has gone meanwhile.
  *
  * Plain synchronous data structure: only the reflector writes it, everybody else reads. No effects on the hot path.
  */
 import * as Result from "effect/Result"
 import type { Delta } from "./Delta.ts"
 import type { Write } from "./KubeClient.ts"
-import { compareResourceVersions, keyString, type KubeObject } from "./KubeObject.ts"
+import { compareResourceVersions, isTerminating, keyString, type KubeObject } from "./KubeObject.ts"
 import type { Resource } from "./Resource.ts"
 import type { WatchEvent } from "./WatchEvent.ts"
 
-/** What an own write left behind, until the watch has caught up. */
-type Overlay<A> =
-  | { readonly _tag: "Written"; readonly object: A; readonly resourceVersion: string }
-  /**
-   * One incarnation, hidden until the watch confirms that it went. A deletion answered by a bare Status has no
-   * resourceVersion; `lastSeen` is the newest one known of the incarnation, so the deletion came later.
-   */
-  | {
-    readonly _tag: "Hidden"
-    readonly uid: string
-    readonly lastSeen: string
-    readonly resourceVersion: string | undefined
-  }
+/** Figures of a store. */
+export const defaults = {
+  /** Deleted incarnations remembered. Beyond it those are forgotten first that hide nothing any more. */
+  graves: 10_000
+} as const
+
+/** What an own write left at its key, until the watch has caught up: nothing, if it left the selection or is invalid. */
+interface Overlay<A> {
+  readonly object: A | undefined
+  readonly resourceVersion: string
+}
 
 interface Entry<A> {
   watched: A | undefined
@@ -49,8 +48,12 @@ export interface Options<A extends KubeObject> {
 export class Store<A extends KubeObject> {
   readonly #options: Options<A>
   readonly #entries = new Map<string, Entry<A>>()
-  /** Keys with an overlay: few, so that settling them costs nothing on an ordinary event. */
-  readonly #pending = new Set<string>()
+  /** Keys with an overlay, the one laid last at the end. */
+  readonly #overlaid = new Set<string>()
+  /** Incarnations this program deleted, by uid, each with its key. A uid never lives again. */
+  readonly #graves = new Map<string, string>()
+  /** Keys whose watched state is such an incarnation. */
+  readonly #haunted = new Set<string>()
   readonly #invalid = new Map<string, KubeObject>()
   readonly #indexes: ReadonlyArray<Index<A>>
   #resourceVersion = "0"
@@ -82,7 +85,7 @@ export class Store<A extends KubeObject> {
 
   /** Own writes the watch has not yet confirmed. */
   get unconfirmed(): number {
-    return this.#pending.size
+    return this.#overlaid.size + this.#haunted.size
   }
 
   /** Objects that do not decode, as they came. */
@@ -92,13 +95,13 @@ export class Store<A extends KubeObject> {
 
   get(key: string): A | undefined {
     const entry = this.#entries.get(key)
-    return entry === undefined ? undefined : visible(entry)
+    return entry === undefined ? undefined : this.#visible(entry)
   }
 
   /** Every visible object. */
   *values(): IterableIterator<A> {
     for (const entry of this.#entries.values()) {
-      const object = visible(entry)
+      const object = this.#visible(entry)
       if (object !== undefined) yield object
     }
   }
@@ -124,66 +127,54 @@ export class Store<A extends KubeObject> {
       if (event.type !== "BOOKMARK") this.#observe(event.object, event.type !== "DELETED", deltas)
       this.#resourceVersion = event.object.metadata.resourceVersion
     }
-    this.#settle()
+    this.#settle(false)
     return deltas
   }
 
-  /** Swaps in a whole list of the given resourceVersion; only what differs becomes a delta. */
+  /** Swaps in a whole list of the given resourceVersion; only what differs from what was read becomes a delta. */
   replace(items: ReadonlyArray<KubeObject>, resourceVersion: string): ReadonlyArray<Delta<A>> {
     const deltas: Array<Delta<A>> = []
-    const listed = new Set(items.map(keyString))
-    for (const [key, { watched }] of [...this.#entries]) {
-      if (watched !== undefined && !listed.has(key)) this.#remove(key, watched, deltas)
-    }
-    for (const key of [...this.#invalid.keys()]) if (!listed.has(key)) this.#invalid.delete(key)
-    for (const item of items) this.#observe(item, true, deltas)
-    this.#resourceVersion = resourceVersion
-    // A list newer than a hidden incarnation, and without it, is the last word on it.
-    for (const key of [...this.#pending]) {
-      const entry = this.#entries.get(key)
-      if (entry?.overlay?._tag !== "Hidden" || entry.watched?.metadata.uid === entry.overlay.uid) continue
-      if (compareResourceVersions(entry.overlay.lastSeen, resourceVersion) <= 0) {
-        this.#update(key, entry, entry.watched, undefined)
+    const listed = new Map(items.map((item) => [keyString(item), item.metadata.resourceVersion]))
+    // A list older than the watch is that of another server, or of a restored one, which knows nothing of the writes.
+    const restored = compareResourceVersions(resourceVersion, this.#resourceVersion) < 0
+    for (const key of this.#overlaid) {
+      const entry = this.#entries.get(key)!
+      const { object, resourceVersion: written } = entry.overlay!
+      const passed = restored || compareResourceVersions(written, resourceVersion) <= 0
+      // Its event is among those the list stands for: whoever read the write has to learn what became of it.
+      if (object !== undefined && passed && listed.get(key) !== written) {
+        this.#see(key, entry, object, undefined, deltas)
       }
     }
-    this.#settle()
+    for (const [key, { watched }] of this.#entries) {
+      if (watched !== undefined && !listed.has(key)) this.#remove(key, watched, deltas)
+    }
+    for (const key of this.#invalid.keys()) if (!listed.has(key)) this.#invalid.delete(key)
+    for (const item of items) this.#observe(item, true, deltas)
+    if (restored) this.#forget()
+    this.#resourceVersion = resourceVersion
+    this.#settle(true)
     return deltas
   }
 
   /** Lays an own write over the watched state. */
   overlay(write: Write): void {
     if (write._tag === "Deleted") {
-      const key = keyString(write.key)
-      const object = this.get(key)
-      if (object !== undefined && (write.uid === undefined || write.uid === object.metadata.uid)) {
-        this.#hide(key, object, undefined)
-      }
+      // Which incarnation went is not known without a uid: better to show it a moment longer than to hide another.
+      if (write.uid !== undefined) this.#bury(keyString(write.key), write.uid)
       return
     }
-    const key = keyString(write.object)
-    const { resourceVersion } = write.object.metadata
-    const current = this.#entries.get(key)
-    const newer = current?.overlay?._tag === "Written" &&
-      compareResourceVersions(current.overlay.resourceVersion, resourceVersion) >= 0
-    if (newer || compareResourceVersions(resourceVersion, this.#resourceVersion) <= 0) return
-    if (!this.#options.matches(write.object)) {
-      if (this.get(key) !== undefined) this.#hide(key, write.object, resourceVersion)
-      return
-    }
-    const decoded = this.#options.resource.decode(withoutManagedFields(write.object))
-    if (Result.isFailure(decoded)) return
-    const entry = current ?? { watched: undefined, overlay: undefined }
-    this.#update(key, entry, entry.watched, { _tag: "Written", object: decoded.success, resourceVersion })
-  }
-
-  #hide(key: string, { metadata }: KubeObject, resourceVersion: string | undefined): void {
+    const { object } = write
+    const { resourceVersion, uid } = object.metadata
+    const key = keyString(object)
+    if (hasGone(object)) return this.#bury(key, uid)
+    if (compareResourceVersions(resourceVersion, this.#resourceVersion) <= 0) return
     const entry = this.#entries.get(key) ?? { watched: undefined, overlay: undefined }
-    this.#update(key, entry, entry.watched, {
-      _tag: "Hidden",
-      uid: metadata.uid,
-      lastSeen: metadata.resourceVersion,
-      resourceVersion
-    })
+    if (after(entry.overlay, object) !== undefined || entry.overlay?.resourceVersion === resourceVersion) return
+    const decoded = this.#options.matches(object)
+      ? Result.getOrUndefined(this.#options.resource.decode(withoutManagedFields(object)))
+      : undefined
+    this.#update(key, entry, entry.watched, { object: decoded, resourceVersion })
   }
 
   #observe(raw: KubeObject, exists: boolean, deltas: Array<Delta<A>>): void {
@@ -200,15 +191,22 @@ export class Store<A extends KubeObject> {
     if (Result.isFailure(decoded)) {
       if (this.#invalid.get(key)?.metadata.resourceVersion === raw.metadata.resourceVersion) return
       this.#invalid.set(key, raw)
-      this.#update(key, entry, undefined, overtaken(entry.overlay, raw) ? undefined : entry.overlay)
+      this.#update(key, entry, undefined, after(entry.overlay, raw))
+      // For whoever followed its last good state it has gone.
+      if (watched !== undefined) deltas.push({ _tag: "Deleted", object: watched })
       deltas.push({ _tag: "Invalid", raw, issues: decoded.failure.issues })
       return
     }
+    this.#see(key, entry, decoded.success, after(entry.overlay, raw), deltas)
+  }
+
+  /** The object is the watched state from now on. */
+  #see(key: string, entry: Entry<A>, object: A, overlay: Overlay<A> | undefined, deltas: Array<Delta<A>>): void {
+    const { watched } = entry
     this.#invalid.delete(key)
-    const object = decoded.success
-    this.#update(key, entry, object, overtaken(entry.overlay, raw) ? undefined : entry.overlay)
+    this.#update(key, entry, object, overlay)
     if (watched === undefined) deltas.push({ _tag: "Added", object })
-    else if (watched.metadata.uid === raw.metadata.uid) deltas.push({ _tag: "Updated", old: watched, object })
+    else if (watched.metadata.uid === object.metadata.uid) deltas.push({ _tag: "Updated", old: watched, object })
     else deltas.push({ _tag: "Deleted", object: watched }, { _tag: "Added", object })
   }
 
@@ -216,37 +214,72 @@ export class Store<A extends KubeObject> {
   #remove(key: string, watched: A | undefined, deltas: Array<Delta<A>>, last?: KubeObject): void {
     const entry = this.#entries.get(key)
     if (entry === undefined) return
-    const { overlay } = entry
-    const confirmed = last !== undefined &&
-      (overlay?._tag === "Hidden" && overlay.uid === last.metadata.uid || overtaken(overlay, last))
-    this.#update(key, entry, undefined, confirmed ? undefined : overlay)
+    this.#update(key, entry, undefined, last === undefined ? entry.overlay : after(entry.overlay, last))
     if (watched !== undefined) deltas.push({ _tag: "Deleted", object: watched })
   }
 
-  /** Drops overlays the watch has passed. A tombstone without a resourceVersion waits for its object's own event. */
-  #settle(): void {
-    for (const key of [...this.#pending]) {
-      const entry = this.#entries.get(key)
-      const resourceVersion = entry?.overlay?.resourceVersion
-      if (entry === undefined || resourceVersion === undefined) continue
-      if (compareResourceVersions(resourceVersion, this.#resourceVersion) <= 0) {
+  /**
+   * Drops overlays the watch has passed. After an event the oldest are enough, so that it costs nothing while none is
+   * due: every other that is passed has been reported on. After a list, which reports no deletions, all are looked at.
+   */
+  #settle(all: boolean): void {
+    for (const key of this.#overlaid) {
+      const entry = this.#entries.get(key)!
+      if (compareResourceVersions(entry.overlay!.resourceVersion, this.#resourceVersion) <= 0) {
         this.#update(key, entry, entry.watched, undefined)
-      }
+      } else if (!all) return
+    }
+  }
+
+  /** Hides an incarnation wherever it turns up from now on. */
+  #bury(key: string, uid: string): void {
+    const entry = this.#entries.get(key)
+    const before = entry === undefined ? undefined : this.#visible(entry)
+    this.#graves.set(uid, key)
+    if (entry !== undefined) this.#file(key, entry, before)
+    const [oldest] = this.#graves
+    if (this.#graves.size <= defaults.graves || oldest === undefined) return
+    this.#graves.delete(oldest[0])
+    const hidden = this.#entries.get(oldest[1])
+    if (hidden?.watched?.metadata.uid === oldest[0] || hidden?.overlay?.object?.metadata.uid === oldest[0]) {
+      this.#graves.set(...oldest)
+    }
+  }
+
+  /** Drops everything known of own writes. */
+  #forget(): void {
+    const before = new Map([...this.#entries].map(([key, entry]) => [key, this.#visible(entry)]))
+    this.#graves.clear()
+    for (const [key, entry] of this.#entries) {
+      entry.overlay = undefined
+      this.#file(key, entry, before.get(key))
     }
   }
 
   #update(key: string, entry: Entry<A>, watched: A | undefined, overlay: Overlay<A> | undefined): void {
-    const before = visible(entry)
+    const before = this.#visible(entry)
     entry.watched = watched
+    if (entry.overlay !== overlay) this.#overlaid.delete(key)
     entry.overlay = overlay
-    const after = visible(entry)
+    this.#file(key, entry, before)
+  }
+
+  /** Brings everything derived from an entry up to date; `before` is what was visible. */
+  #file(key: string, entry: Entry<A>, before: A | undefined): void {
+    const { overlay, watched } = entry
     if (watched === undefined && overlay === undefined) this.#entries.delete(key)
     else this.#entries.set(key, entry)
-    if (overlay === undefined) this.#pending.delete(key)
-    else this.#pending.add(key)
-    if (before === after) return
-    this.#size += (after === undefined ? 0 : 1) - (before === undefined ? 0 : 1)
-    for (const index of this.#indexes) index.update(key, before, after)
+    put(this.#overlaid, key, overlay !== undefined)
+    put(this.#haunted, key, watched !== undefined && this.#graves.has(watched.metadata.uid))
+    const now = this.#visible(entry)
+    if (before === now) return
+    this.#size += (now === undefined ? 0 : 1) - (before === undefined ? 0 : 1)
+    for (const index of this.#indexes) index.update(key, before, now)
+  }
+
+  #visible({ overlay, watched }: Entry<A>): A | undefined {
+    const object = overlay === undefined ? watched : overlay.object
+    return object !== undefined && this.#graves.has(object.metadata.uid) ? undefined : object
   }
 }
 
@@ -279,17 +312,25 @@ class Index<A> {
   }
 }
 
-const visible = <A extends KubeObject>({ overlay, watched }: Entry<A>): A | undefined => {
-  if (overlay === undefined) return watched
-  if (overlay._tag === "Written") return overlay.object
-  return watched?.metadata.uid === overlay.uid ? undefined : watched
+/** What is left of an overlay once the watch has reported on the object: a report as new as the write overtakes it. */
+const after = <A>(overlay: Overlay<A> | undefined, reported: KubeObject): Overlay<A> | undefined =>
+  overlay !== undefined && compareResourceVersions(reported.metadata.resourceVersion, overlay.resourceVersion) < 0
+    ? overlay
+    : undefined
+
+const put = (set: Set<string>, key: string, belongs: boolean): void => {
+  if (belongs) set.add(key)
+  else set.delete(key)
 }
 
-/** Whether what the watch reports of the object makes the overlay on it obsolete. */
-const overtaken = (overlay: Overlay<KubeObject> | undefined, reported: KubeObject): boolean => {
-  if (overlay === undefined) return true
-  return overlay.resourceVersion !== undefined &&
-    compareResourceVersions(reported.metadata.resourceVersion, overlay.resourceVersion) >= 0
+/**
+ * Whether the write that was answered by this object removed it. A server answers the removal of the last finalizer
+ * with the object as it would have been, and its old resourceVersion. A Namespace has finalizers in its spec, too.
+ */
+const hasGone = (object: KubeObject & { readonly spec?: { readonly finalizers?: unknown } }): boolean => {
+  const { deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata
+  const waiting = Array.isArray(object.spec?.finalizers) && object.spec.finalizers.length > 0
+  return isTerminating(object) && finalizers.length === 0 && deletionGracePeriodSeconds === 0 && !waiting
 }
 
 const withoutManagedFields = (object: KubeObject): KubeObject => {

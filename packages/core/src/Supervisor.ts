@@ -3,7 +3,7 @@
  *
  * A background fiber that fails or dies would otherwise go unnoticed: neither its parent nor `Layer.launch` looks at
  * it. Whatever runs in the background is started through a supervisor, which keeps the first failure and hands it to
- * whoever waits. Interruption is no failure: it is how a part is stopped.
+ * whoever waits. Being interrupted is no failure: it is how a part is stopped. Interrupting itself is one.
  */
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
@@ -39,26 +39,27 @@ export class PartFailed extends Error {
 
 export const make: Effect.Effect<Supervisor> = Effect.sync(() => {
   const failed = Deferred.makeUnsafe<never, PartFailed>()
-  const running = new Map<symbol, string>()
+  const running = new Map<Fiber.Fiber<void>, string>()
   return {
     run: (name, part) =>
-      Effect.suspend(() => {
-        const id = Symbol(name)
-        running.set(id, name)
-        return part.pipe(
-          Effect.andThen(Effect.die(new Error("it came to its end, and should run for ever"))),
-          Effect.catchCause((cause) =>
-            Cause.hasInterruptsOnly(cause)
-              ? Effect.void
-              : Effect.andThen(
-                Effect.logFatal(`${name} ended`, cause),
-                Deferred.fail(failed, new PartFailed(name, cause))
-              )
-          ),
-          Effect.ensuring(Effect.sync(() => running.delete(id))),
-          Effect.forkScoped
+      part.pipe(
+        Effect.andThen(Effect.die(new Error("it came to its end, and should run for ever"))),
+        // No handler runs in a fiber that was interrupted, so that an interruption seen here came from within.
+        Effect.catchCause((cause) =>
+          Effect.andThen(
+            Effect.logFatal(`${name} ended`, cause),
+            Deferred.fail(failed, new PartFailed(name, cause))
+          )
+        ),
+        Effect.asVoid,
+        Effect.forkScoped,
+        Effect.tap((fiber) =>
+          Effect.sync(() => {
+            running.set(fiber, name)
+            fiber.addObserver(() => running.delete(fiber))
+          })
         )
-      }),
+      ),
     failure: Deferred.await(failed),
     running: () => [...running.values()]
   }

@@ -8,13 +8,13 @@ import type { KubeObject, ObjectKey } from "./KubeObject.ts"
 import * as OwnerLabel from "./OwnerLabel.ts"
 import type { Predicate } from "./Predicate.ts"
 import type * as Resource from "./Resource.ts"
-import type { LabelSelector } from "./Selector.ts"
+import type { LabelsInput } from "./Selector.ts"
 
 /** Which objects are cached. */
 export interface Scope {
   /** These namespaces only; all by default. */
   readonly namespaces?: ReadonlyArray<string> | undefined
-  readonly labels?: LabelSelector | string | undefined
+  readonly labels?: LabelsInput | undefined
   readonly fields?: string | undefined
 }
 

@@ -22,7 +22,11 @@ export const defaultRetry: Schedule.Schedule<unknown, unknown> = Schedule.min([
 ])
 
 export interface Options {
-  /** Delays after failures of one key, chosen by error. When it ends, the key rests until its object changes. */
+  /**
+   * Delays after failures of one key, chosen by error. When it ends, the key rests until something adds it, and then
+   * has the whole schedule again. A key that something adds before its delay is over, and that fails again, waits for
+   * the same moment: unrelated triggers do not lengthen its delays.
+   */
   readonly retry?: Schedule.Schedule<unknown, unknown> | undefined
 }
 
@@ -48,7 +52,7 @@ export interface WorkQueue {
   readonly add: (key: string, reason: Reason) => void
   /** The key is to be processed after `delay` milliseconds, or earlier if something else wants it earlier. */
   readonly addAfter: (key: string, delay: number, reason: Reason) => Effect.Effect<void>
-  /** The next key: the worker has it to itself until `done`. None once the queue is shut down and empty. */
+  /** The next key: the worker has it to itself until `done`. None once the queue drains. */
   readonly take: Effect.Effect<Option.Option<Item>>
   /** Gives the key back. Answers the delay before the next attempt in milliseconds, where there will be one. */
   readonly done: (key: string, outcome: Outcome) => Effect.Effect<number | undefined>
@@ -61,8 +65,8 @@ export interface WorkQueue {
 export const make = Effect.fnUntraced(function*(options: Options = {}) {
   const state = new QueueState()
   const timer = yield* FiberHandle.make<void>()
-  const retry = options.retry ?? defaultRetry
-  const steps = new Map<string, Step>()
+  const schedule = options.retry ?? defaultRetry
+  const retries = new Map<string, { readonly step: Step; due: number }>()
   /** Workers waiting for a key, and those waiting for the last key to be given back. */
   const takers = new Set<(item: Option.Option<Item>) => void>()
   const drainers = new Set<() => void>()
@@ -103,16 +107,21 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
         })
       ))
 
-  const nextDelay = Effect.fnUntraced(function*(key: string, error: unknown, now: number) {
-    let step = steps.get(key)
-    if (step === undefined) {
-      step = yield* Schedule.toStep(retry)
-      steps.set(key, step)
+  /** The delay after a failure; nothing if there is to be no other attempt. */
+  const nextDelay = Effect.fnUntraced(function*(key: string, error: unknown, now: number, atLeast: number) {
+    let retry = retries.get(key)
+    if (retry === undefined) {
+      retry = { step: yield* Schedule.toStep(schedule), due: 0 }
+      retries.set(key, retry)
     }
-    return yield* step(now, error).pipe(
+    const scheduled = now < retry.due ? retry.due - now : yield* retry.step(now, error).pipe(
       Effect.map(([, delay]): number | void => Duration.toMillis(delay)),
       Pull.catchDone(() => Effect.void)
     )
+    if (typeof scheduled !== "number") return undefined
+    const delay = Math.max(scheduled, atLeast)
+    retry.due = now + delay
+    return delay
   })
 
   const add: WorkQueue["add"] = (key, reason) => {
@@ -147,17 +156,15 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
         delay = outcome.delay
         state.succeed(key, { at: now + delay, reason: { _tag: "Requeue" } })
         break
-      case "Failed": {
-        const scheduled = yield* nextDelay(key, outcome.error, now)
-        delay = typeof scheduled === "number" ? Math.max(scheduled, outcome.atLeast ?? 0) : undefined
+      case "Failed":
+        delay = yield* nextDelay(key, outcome.error, now, outcome.atLeast ?? 0)
         state.fail(key, delay === undefined ? undefined : { at: now + delay, reason: { _tag: "Retry" } })
         break
-      }
       case "Rest":
         state.fail(key)
         break
     }
-    if (outcome._tag === "Done" || outcome._tag === "Again") steps.delete(key)
+    if (outcome._tag !== "Failed" || delay === undefined) retries.delete(key)
     if (state.promote(now) || state.ready > 0) hand()
     if (state.processing === 0) {
       for (const drainer of drainers) drainer()

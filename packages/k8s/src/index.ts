@@ -1,2 +1,11 @@
-/** Kubernetes for `@effect-operator/core`. */
-export {}
+/**
+ * Kubernetes for `@effect-operator/core`: the live client, and what is derived from a declared kind.
+ *
+ * The built-in kinds are `@effect-operator/k8s/kinds`, the in-memory API server `@effect-operator/k8s/testing`.
+ */
+export * as Crd from "./Crd.ts"
+export * as KubeConfig from "./KubeConfig.ts"
+export * as LiveClient from "./LiveClient.ts"
+export * as Main from "./Main.ts"
+export { runMain } from "./Main.ts"
+export * as Manifests from "./Manifests.ts"

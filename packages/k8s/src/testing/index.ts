@@ -1,2 +1,12 @@
 /** The in-memory API server, its simulated controllers, and the layers that put a program on it. */
-export {}
+export * as Admission from "./Admission.ts"
+export * as ApiServer from "./ApiServer.ts"
+export * as GarbageCollector from "./GarbageCollector.ts"
+export * as HttpFacade from "./HttpFacade.ts"
+export * as Kubelet from "./Kubelet.ts"
+export * as NamespaceController from "./NamespaceController.ts"
+export * as SimControllers from "./SimControllers.ts"
+export * as StatusError from "./StatusError.ts"
+export * as TestClient from "./TestClient.ts"
+export * as TestCluster from "./TestCluster.ts"
+export * as VirtualTime from "./VirtualTime.ts"

@@ -1,0 +1,37 @@
+/**
+ * `npm run manifests -- NAME`: the manifests of an example as one YAML stream.
+ * `-- --write` writes the files of all examples below `deploy/`, `-- --check` fails if they are not what they would be.
+ */
+import { Manifests } from "@effect-operator/k8s"
+import * as Fs from "node:fs"
+import { examples } from "../src/examples.ts"
+import { manifests } from "../src/Example.ts"
+
+const deploy = new URL("../deploy/", import.meta.url)
+
+const fail = (message: string): never => {
+  process.stderr.write(`manifests: ${message}\n`)
+  process.exit(1)
+}
+
+const argument = process.argv[2] ?? fail(`an example is missing: one of ${examples.map(({ name }) => name).join(", ")}`)
+
+if (argument === "--write" || argument === "--check") {
+  for (const example of examples) {
+    const files = { ...Manifests.files(manifests(example)), "sample.yaml": [example.sample] }
+    for (const [file, objects] of Object.entries(files)) {
+      const url = new URL(`${example.name}/${file}`, deploy)
+      const text = Manifests.format(objects)
+      if (argument === "--write") {
+        Fs.mkdirSync(new URL(".", url), { recursive: true })
+        Fs.writeFileSync(url, text)
+      } else if (!Fs.existsSync(url) || Fs.readFileSync(url, "utf8") !== text) {
+        fail(`deploy/${example.name}/${file} is not up to date: run npm run manifests -- --write`)
+      }
+    }
+  }
+} else {
+  const example = examples.find(({ name }) => name === argument) ??
+    fail(`${JSON.stringify(argument)} is no example: one of ${examples.map(({ name }) => name).join(", ")}`)
+  process.stdout.write(Manifests.format(Object.values(Manifests.files(manifests(example))).flat()))
+}

@@ -1,0 +1,102 @@
+import { Action, Cache, Controller, type EventRecorder, KubeClient, OwnerLabel, Watch } from "@effect-operator/core"
+import { isTerminating } from "@effect-operator/core/KubeObject"
+import { Pod } from "@effect-operator/k8s/kinds"
+import { Effect } from "effect"
+import { Autoscaler } from "./resource.ts"
+
+/** Marks a Pod with its Autoscaler: an owner reference cannot, for the Pods may live in another namespace. */
+export const owner = OwnerLabel.make("test.skuber.io/autoscaler")
+
+const isDead = ({ status }: Pod) => status?.phase === "Failed" || status?.phase === "Succeeded"
+const isRunning = ({ status }: Pod) => status?.phase === "Running"
+
+/** The Autoscaler's Pods by what is to become of them. */
+const survey = Effect.fnUntraced(function*(autoscaler: Autoscaler) {
+  const { desiredReplicas, image, targetNamespace } = autoscaler.spec
+  const owned = yield* Cache.list(Pod, { labels: OwnerLabel.selector(owner, autoscaler) })
+  const live = owned.filter((pod) => !isTerminating(pod))
+  const available = live.filter((pod) => !isDead(pod) && pod.metadata.namespace === targetNamespace)
+  const current = available.filter((pod) => pod.spec.containers[0]?.image === image)
+  const outdated = available.filter((pod) => !current.includes(pod))
+  // Those that run stay, of those the oldest: shrinking disturbs as little as it can.
+  const byMerit = current.toSorted((a, b) =>
+    Number(isRunning(b)) - Number(isRunning(a)) ||
+    a.metadata.creationTimestamp.localeCompare(b.metadata.creationTimestamp) ||
+    a.metadata.name.localeCompare(b.metadata.name)
+  )
+  const running = current.filter(isRunning).length
+  return {
+    owned,
+    available,
+    ready: running === desiredReplicas && available.length === desiredReplicas,
+    missing: Math.max(0, desiredReplicas - current.length),
+    surplus: [
+      ...live.filter((pod) => !available.includes(pod)),
+      ...byMerit.slice(desiredReplicas),
+      // Pods of an old image go once the new ones run.
+      ...(running >= desiredReplicas ? outdated : [])
+    ]
+  }
+})
+
+/** Names come from the uid and a number, so that a create whose answer was lost never leaves two Pods. */
+const freeNames = (autoscaler: Autoscaler, owned: ReadonlyArray<Pod>, count: number) => {
+  const taken = new Set(owned.map(({ metadata }) => metadata.name))
+  const prefix = `${autoscaler.metadata.name.slice(0, 40)}-${autoscaler.metadata.uid.slice(0, 8)}`
+  const names: Array<string> = []
+  for (let i = 0; names.length < count; i++) if (!taken.has(`${prefix}-${i}`)) names.push(`${prefix}-${i}`)
+  return names
+}
+
+const createPod = Effect.fnUntraced(function*(
+  autoscaler: Autoscaler,
+  name: string,
+  events: EventRecorder.EventRecorder
+) {
+  const client = yield* KubeClient.KubeClient
+  const { image, targetNamespace } = autoscaler.spec
+  yield* client.create(Pod, {
+    metadata: { name, namespace: targetNamespace, ...OwnerLabel.metadata(owner, autoscaler) },
+    spec: { containers: [{ name: "replica", image }] }
+  }).pipe(
+    Effect.andThen(events.normal({ reason: "REPLICA_CREATED", note: `created Pod ${targetNamespace}/${name}` })),
+    Effect.catchReason("KubeError", "AlreadyExists", () => Effect.void)
+  )
+})
+
+const deletePod = Effect.fnUntraced(function*(pod: Pod, events: EventRecorder.EventRecorder) {
+  const client = yield* KubeClient.KubeClient
+  const { name, namespace } = pod.metadata
+  yield* client.delete(Pod, pod).pipe(
+    Effect.andThen(events.normal({ reason: "REPLICA_DELETED", note: `deleted Pod ${namespace}/${name}` })),
+    Effect.catchReason("KubeError", "NotFound", () => Effect.void)
+  )
+})
+
+export const controller = Controller.make("autoscaler", {
+  for: Autoscaler,
+  watches: [Watch.labelled(Pod, owner)],
+
+  reconcile: Effect.fn("Autoscaler.reconcile")(function*(autoscaler, { events }) {
+    const client = yield* KubeClient.KubeClient
+    const { missing, owned, surplus } = yield* survey(autoscaler)
+    for (const name of freeNames(autoscaler, owned, missing)) yield* createPod(autoscaler, name, events)
+    for (const pod of surplus) yield* deletePod(pod, events)
+
+    // The cache already shows what was just written.
+    const { available, ready } = yield* survey(autoscaler)
+    const status = { availableReplicas: available.length, ready }
+    if (autoscaler.status?.availableReplicas !== status.availableReplicas || autoscaler.status.ready !== ready) {
+      yield* client.patch(Autoscaler, autoscaler, KubeClient.Patch.merge({ status }), { subresource: "status" })
+    }
+    return Action.done
+  }),
+
+  finalize: Effect.fn("Autoscaler.finalize")(function*(autoscaler, { events }) {
+    const { owned } = yield* survey(autoscaler)
+    for (const pod of owned) if (!isTerminating(pod)) yield* deletePod(pod, events)
+    const { owned: left } = yield* survey(autoscaler)
+    // The deletion of the last Pod wakes this up; the delay is for the day it does not.
+    return left.length === 0 ? Action.done : Action.requeueAfter("1 minute")
+  })
+})

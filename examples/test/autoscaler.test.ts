@@ -1,0 +1,198 @@
+import { KubeClient, Manager } from "@effect-operator/core"
+import { isTerminating } from "@effect-operator/core/KubeObject"
+import { Namespace, Pod } from "@effect-operator/k8s/kinds"
+import { Event } from "@effect-operator/k8s/kinds/events.v1"
+import { ApiServer, Kubelet } from "@effect-operator/k8s/testing"
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { example } from "../src/autoscaler/example.ts"
+import { controller } from "../src/autoscaler/reconciler.ts"
+import { Autoscaler } from "../src/autoscaler/resource.ts"
+import { all, assertQuiet, cluster, crashAtWrite, operated, settle } from "./support/Operator.ts"
+
+const key = { namespace: "default", name: "web" }
+
+const create = (desiredReplicas: number, targetNamespace = "default") =>
+  KubeClient.KubeClient.use((client) =>
+    client.create(Autoscaler, { metadata: key, spec: { targetNamespace, desiredReplicas, image: "nginx:1.27" } })
+  )
+
+const change = (spec: Partial<Autoscaler["spec"]>) =>
+  KubeClient.KubeClient.use((client) => client.patch(Autoscaler, key, KubeClient.Patch.merge({ spec })))
+
+/** Exactly `count` Pods run, nothing else is left of any Pod, and the status says so. */
+const assertSettled = Effect.fnUntraced(function*(count: number, namespace = "default") {
+  const client = yield* KubeClient.KubeClient
+  const pods = yield* all(Pod)
+  assert.strictEqual(pods.length, count)
+  for (const pod of pods) {
+    assert.strictEqual(pod.metadata.namespace, namespace)
+    assert.strictEqual(pod.status?.phase, "Running")
+    assert.isFalse(isTerminating(pod))
+  }
+  const { status } = yield* client.get(Autoscaler, key)
+  assert.deepStrictEqual(status, { availableReplicas: count, ready: true })
+})
+
+it.effect("scales up, down and to zero, then leaves the cluster alone", () =>
+  Effect.gen(function*() {
+    yield* create(3)
+    yield* TestClock.adjust("10 seconds")
+    yield* assertSettled(3)
+    for (const desiredReplicas of [7, 2, 0, 1]) {
+      yield* change({ desiredReplicas })
+      yield* TestClock.adjust("1 minute")
+      yield* assertSettled(desiredReplicas)
+    }
+    yield* assertQuiet
+  }).pipe(Effect.provide(operated(example))))
+
+it.effect("replaces a Pod that dies, and removes what is left of it", () =>
+  Effect.gen(function*() {
+    yield* create(3)
+    yield* TestClock.adjust("10 seconds")
+    const [victim] = yield* all(Pod)
+    yield* Kubelet.fail(victim!)
+    yield* TestClock.adjust("1 minute")
+    yield* assertSettled(3)
+    assert.isFalse((yield* all(Pod)).some(({ metadata }) => metadata.uid === victim!.metadata.uid))
+    yield* assertQuiet
+  }).pipe(Effect.provide(operated(example))))
+
+it.effect("replaces a Pod that is deleted by hand, at once", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    yield* create(3)
+    yield* TestClock.adjust("10 seconds")
+    const [victim] = yield* all(Pod)
+    yield* client.delete(Pod, victim!)
+    // The deleted Pod still has its grace period; its replacement does not wait for that.
+    yield* TestClock.adjust("10 millis")
+    assert.strictEqual((yield* all(Pod)).filter((pod) => !isTerminating(pod)).length, 3)
+    yield* TestClock.adjust("1 minute")
+    yield* assertSettled(3)
+    yield* assertQuiet
+  }).pipe(Effect.provide(operated(example))))
+
+it.effect("follows the spec while it is still at work on an earlier one", () =>
+  Effect.gen(function*() {
+    yield* create(2)
+    for (const desiredReplicas of [9, 1, 6, 4]) {
+      yield* change({ desiredReplicas })
+      yield* TestClock.adjust("1 millis")
+    }
+    yield* TestClock.adjust("2 minutes")
+    yield* assertSettled(4)
+    yield* assertQuiet
+  }).pipe(Effect.provide(operated(example))))
+
+it.effect("moves its Pods when the target namespace changes", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    yield* client.create(Namespace, { metadata: { name: "elsewhere" } })
+    yield* create(3)
+    yield* TestClock.adjust("10 seconds")
+    yield* change({ targetNamespace: "elsewhere" })
+    yield* TestClock.adjust("1 minute")
+    yield* assertSettled(3, "elsewhere")
+    yield* assertQuiet
+  }).pipe(Effect.provide(operated(example))))
+
+it.effect("replaces Pods of another image, new ones first", () =>
+  Effect.gen(function*() {
+    yield* create(3)
+    yield* TestClock.adjust("10 seconds")
+    yield* change({ image: "nginx:1.28" })
+    yield* TestClock.adjust("1 millis")
+    assert.strictEqual((yield* all(Pod)).length, 6, "the old ones run until the new ones do")
+    yield* TestClock.adjust("1 minute")
+    yield* assertSettled(3)
+    assert.isTrue((yield* all(Pod)).every(({ spec }) => spec.containers[0]?.image === "nginx:1.28"))
+    yield* assertQuiet
+  }).pipe(Effect.provide(operated(example))))
+
+it.effect("deletes its Pods before the Autoscaler goes, in whatever namespace", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    yield* client.create(Namespace, { metadata: { name: "elsewhere" } })
+    yield* create(3, "elsewhere")
+    yield* TestClock.adjust("10 seconds")
+    yield* client.delete(Autoscaler, key)
+    assert.strictEqual((yield* all(Autoscaler)).length, 1, "the finalizer holds it")
+    yield* TestClock.adjust("1 minute")
+    assert.deepStrictEqual(yield* all(Pod), [])
+    assert.deepStrictEqual(yield* all(Autoscaler), [])
+    yield* assertQuiet
+  }).pipe(Effect.provide(operated(example))))
+
+it.effect("records what it does as Events about the Autoscaler", () =>
+  Effect.gen(function*() {
+    yield* create(2)
+    yield* TestClock.adjust("10 seconds")
+    yield* change({ desiredReplicas: 1 })
+    yield* TestClock.adjust("10 seconds")
+    const events = yield* all(Event)
+    const own = events.filter(({ reportingController }) => reportingController === controller.name)
+    assert.deepStrictEqual(own.map(({ reason }) => reason).sort(), [
+      "REPLICA_CREATED",
+      "REPLICA_CREATED",
+      "REPLICA_DELETED"
+    ])
+    for (const { regarding } of own) assert.deepInclude(regarding, { kind: "Autoscaler", ...key })
+  }).pipe(Effect.provide(operated(example))))
+
+it.effect("converges without a surplus Pod after a crash at any of its writes", () =>
+  Effect.gen(function*() {
+    for (let n = 1; n <= 6; n++) {
+      yield* Effect.gen(function*() {
+        yield* create(4)
+        const writes = yield* crashAtWrite(example, n, TestClock.adjust("10 seconds"))
+        assert.strictEqual(writes, n, "the operator got as far as the write it dies at")
+        yield* Effect.gen(function*() {
+          yield* TestClock.adjust("1 minute")
+          yield* assertSettled(4)
+          const server = yield* ApiServer.ApiServer
+          const created = (yield* server.snapshot).filter(({ kind }) => kind === "Pod")
+          assert.strictEqual(created.length, 4)
+          yield* assertQuiet
+        }).pipe(Effect.provide(Manager.layer([controller])))
+      }).pipe(Effect.provide(cluster(example)))
+    }
+  }))
+
+it.effect("1,000 Autoscalers of 3 Pods converge, and nothing is left running behind", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    const manager = yield* Manager.Manager
+    const server = yield* ApiServer.ApiServer
+    yield* settle
+    const atStart = { report: yield* manager.report, watchers: yield* server.watchers }
+
+    for (let i = 0; i < 1000; i++) {
+      yield* client.create(Autoscaler, {
+        metadata: { namespace: "default", name: `web-${i}` },
+        spec: { targetNamespace: "default", desiredReplicas: 3, image: "nginx:1.27" }
+      })
+    }
+    yield* settle
+    assert.strictEqual((yield* all(Pod)).length, 3000)
+    assert.isTrue((yield* all(Autoscaler)).every(({ status }) => status?.ready === true))
+    const settled = yield* manager.report
+    assert.deepStrictEqual(settled.controllers, [{
+      name: "autoscaler",
+      queue: { ready: 0, waiting: 0, processing: 0 }
+    }])
+    assert.isTrue(settled.watches.every(({ unconfirmed }) => unconfirmed === 0))
+    yield* assertQuiet
+
+    for (const autoscaler of yield* all(Autoscaler)) yield* client.delete(Autoscaler, autoscaler)
+    yield* settle
+    assert.strictEqual((yield* all(Pod)).length, 0)
+    assert.strictEqual((yield* all(Autoscaler)).length, 0)
+    const atEnd = { report: yield* manager.report, watchers: yield* server.watchers }
+    assert.deepStrictEqual(atEnd.report.controllers, atStart.report.controllers)
+    assert.deepStrictEqual(atEnd.report.parts, atStart.report.parts)
+    assert.deepStrictEqual(atEnd.report.watches.map(({ objects }) => objects), [0, 0])
+    assert.strictEqual(atEnd.watchers, atStart.watchers)
+  }).pipe(Effect.provide(operated(example))), 60_000)

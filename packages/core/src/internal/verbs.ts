@@ -1,0 +1,449 @@
+/** The verbs of `Client` as requests over a `Transport`. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Stream from "effect/Stream"
+import {
+  type Client,
+  defaults,
+  type DeleteOptions,
+  FieldManager,
+  type ListOptions,
+  type Page,
+  type Patch,
+  type Selection,
+  type WatchOptions,
+  type Write,
+  type WriteOptions
+} from "../Client.ts"
+import * as KubeError from "../KubeError.ts"
+import { key as keyOf, type KubeObject, type ObjectRef, type PartialKubeObject, uid as uidOf } from "../KubeObject.ts"
+import * as Resource from "../Resource.ts"
+import { fieldsText, labelsText } from "../Selector.ts"
+import { isStatus, type Status } from "../Status.ts"
+import { type Request, type Response, type StreamResponse, type Transport } from "../Transport.ts"
+import type { WatchEvent, WireEvent } from "../WatchEvent.ts"
+
+const contentTypes: Record<Patch["_tag"], string> = {
+  Merge: "application/merge-patch+json",
+  Strategic: "application/strategic-merge-patch+json",
+  Json: "application/json-patch+json"
+}
+
+type Query = ReadonlyArray<readonly [string, string | undefined]>
+interface Target {
+  readonly namespace?: string | undefined
+  readonly name?: string | undefined
+}
+
+const query = (entries: Query): Request["query"] =>
+  entries.filter((entry): entry is readonly [string, string] => entry[1] !== undefined)
+
+const selectionQuery = (selection: Selection): Query => [
+  ["labelSelector", labelsText(selection.labels)],
+  ["fieldSelector", fieldsText(selection.fields)]
+]
+
+const describe = (resource: Resource.Any, subresource?: string): string =>
+  subresource === undefined ? Resource.qualifiedName(resource) : `${Resource.qualifiedName(resource)}/${subresource}`
+
+/** Builds the client over a transport. `onWrite` sees every accepted write before the caller does. */
+export const make = (
+  transport: Transport["Service"],
+  onWrite: (write: Write) => void = () => {}
+): Client => {
+  const jsonHeaders = { accept: "application/json" }
+
+  const send = (
+    call: KubeError.Call,
+    request: Omit<Request, "query"> & { readonly query: Query }
+  ): Effect.Effect<Response, KubeError.KubeError> =>
+    transport.request({ ...request, query: query(request.query) }).pipe(
+      Effect.mapError((reason) => KubeError.make(call, reason)),
+      Effect.filterOrFail(
+        (response) => response.status >= 200 && response.status < 300,
+        (response) => KubeError.make(call, KubeError.fromAnswer({ ...response, body: response.body }))
+      ),
+      // A proxy's login page comes with 200 too.
+      Effect.filterOrFail(
+        ({ body }) => typeof body === "object" && body !== null,
+        ({ body }) => {
+          const issue = `the answer is no JSON object: ${String(body).slice(0, 100)}`
+          return KubeError.make(call, new KubeError.Decode({ message: issue, issues: [issue] }))
+        }
+      )
+    )
+
+  /**
+   * The namespace a request goes to, or why there is none. Nothing is sent without a name where one is due: the path
+   * would be that of the whole collection.
+   */
+  const locate = (
+    call: KubeError.Call,
+    resource: Resource.Any,
+    key: Target
+  ): Effect.Effect<string | undefined, KubeError.KubeError> => {
+    const namespaced = resource.scope === "Namespaced"
+    const problem = (namespaced ? segmentProblem("namespace", key.namespace, resource) : undefined) ??
+      ("name" in key ? segmentProblem("name", key.name, resource) : undefined)
+    return problem === undefined
+      ? Effect.succeed(namespaced ? key.namespace : undefined)
+      : Effect.fail(KubeError.make(call, new KubeError.BadRequest({ message: problem, code: 400 })))
+  }
+
+  /** The namespace to look in, if it is one: objects of a cluster-scoped kind are in none. */
+  const within = (
+    call: KubeError.Call,
+    resource: Resource.Any,
+    { namespace }: Selection
+  ): Effect.Effect<string | undefined, KubeError.KubeError> =>
+    namespace === undefined || namespace === "" ? Effect.undefined : locate(call, resource, { namespace })
+
+  const decode = <A extends KubeObject>(
+    call: KubeError.Call,
+    resource: Resource.Resource<A>,
+    body: unknown
+  ): Result.Result<A, KubeError.KubeError> =>
+    Result.mapError(isObject(body) ? resource.decode(body) : Result.fail(noObject), ({ issues }) =>
+      KubeError.make(
+        call,
+        new KubeError.Decode({ message: `the answer is no ${resource.kind}: ${issues.join("; ")}`, issues })
+      ))
+
+  const encode = (
+    call: KubeError.Call,
+    resource: Resource.Any,
+    object: PartialKubeObject,
+    options: WriteOptions | undefined
+  ) => {
+    if (isForeign(resource, object, options)) return Effect.succeed(object)
+    const full = { ...object, apiVersion: resource.apiVersion, kind: resource.kind }
+    return Effect.fromResult(Result.mapError(resource.encode(full), ({ issues }) =>
+      KubeError.make(
+        call,
+        new KubeError.Decode({ message: `the object is no ${resource.kind}: ${issues.join("; ")}`, issues })
+      )))
+  }
+
+  const answer = <A extends KubeObject>(
+    call: KubeError.Call,
+    resource: Resource.Resource<A>,
+    options: { readonly subresource?: string | undefined } | undefined,
+    body: unknown
+  ): Effect.Effect<A, KubeError.KubeError> =>
+    isForeign(resource, body, options)
+      ? Effect.succeed(body as A)
+      : Effect.fromResult(decode(call, resource, body))
+
+  const written = <A extends KubeObject>(
+    call: KubeError.Call,
+    resource: Resource.Resource<A>,
+    options: WriteOptions | undefined,
+    body: unknown
+  ): Effect.Effect<A, KubeError.KubeError> => {
+    if (options?.dryRun !== true && isObject(body) && body.kind === resource.kind) {
+      onWrite({ _tag: "Written", resource, object: body })
+    }
+    return answer(call, resource, options, body)
+  }
+
+  const writeQuery = Effect.fnUntraced(function*(options: WriteOptions | undefined) {
+    return [
+      ["dryRun", options?.dryRun === true ? "All" : undefined],
+      ["fieldManager", options?.fieldManager ?? (yield* FieldManager)],
+      ["fieldValidation", options?.fieldValidation]
+    ] satisfies Query
+  })
+
+  const callFor = (verb: KubeError.Verb, resource: Resource.Any, key: Target, subresource?: string) => ({
+    verb,
+    resource: describe(resource, subresource),
+    ...(key.namespace === undefined || resource.scope === "Cluster" ? {} : { namespace: key.namespace }),
+    ...(key.name === undefined ? {} : { name: key.name })
+  })
+
+  const get: Client["get"] = Effect.fn("KubeClient.get")(function*(resource, ref, options) {
+    const key = keyOf(ref)
+    const call = callFor("get", resource, key, options?.subresource)
+    const namespace = yield* locate(call, resource, key)
+    const response = yield* send(call, {
+      method: "GET",
+      path: Resource.path(resource, { namespace, name: key.name, subresource: options?.subresource }),
+      query: [["resourceVersion", options?.resourceVersion]],
+      headers: jsonHeaders
+    })
+    return yield* answer(call, resource, options, response.body)
+  })
+
+  const listPage = Effect.fn("KubeClient.listPage")(function*<A extends KubeObject>(
+    resource: Resource.Resource<A>,
+    options: ListOptions = {}
+  ) {
+    const call = callFor("list", resource, { namespace: options.namespace })
+    const limit = options.limit ?? defaults.pageSize
+    const response = yield* send(call, {
+      method: "GET",
+      path: Resource.path(resource, { namespace: yield* within(call, resource, options) }),
+      query: [
+        ...selectionQuery(options),
+        ["limit", limit === 0 ? undefined : String(limit)],
+        ["continue", options.continue],
+        ["resourceVersion", options.resourceVersion],
+        ["resourceVersionMatch", options.resourceVersionMatch]
+      ],
+      headers: jsonHeaders
+    })
+    const { body } = response
+    if (!isList(body)) {
+      const message = `the answer is no ${resource.listKind}`
+      return yield* KubeError.make(call, new KubeError.Decode({ message, issues: [message] }))
+    }
+    const items: Array<A> = []
+    for (const item of body.items ?? []) {
+      // The items of a list of a built-in kind carry neither apiVersion nor kind.
+      const full = item.kind === undefined
+        ? Object.freeze({ ...item, apiVersion: resource.apiVersion, kind: resource.kind })
+        : item
+      items.push(yield* Effect.fromResult(decode(call, resource, full)))
+    }
+    const token = body.metadata.continue
+    return {
+      items,
+      resourceVersion: body.metadata.resourceVersion,
+      ...(token === undefined || token === "" ? {} : { continue: token })
+    } satisfies Page<A>
+  })
+
+  const list: Client["list"] = (resource, options = {}) =>
+    Stream.paginate(options.continue, (token) =>
+      Effect.map(
+        listPage(resource, {
+          ...options,
+          continue: token,
+          // The token already fixes the snapshot; a server refuses both together.
+          ...(token === undefined ? {} : { resourceVersion: undefined, resourceVersionMatch: undefined })
+        }),
+        (page) => [page.items, page.continue === undefined ? Option.none() : Option.some(page.continue)]
+      ))
+
+  const watch: Client["watch"] = <A extends KubeObject>(resource: Resource.Resource<A>, options: WatchOptions = {}) => {
+    const call = callFor("watch", resource, { namespace: options.namespace })
+    const request = (namespace: string | undefined): Request => ({
+      method: "GET",
+      path: Resource.path(resource, { namespace }),
+      query: query([
+        ["watch", "true"],
+        ...selectionQuery(options),
+        ["allowWatchBookmarks", options.allowWatchBookmarks === false ? undefined : "true"],
+        ["resourceVersion", options.resourceVersion],
+        ["resourceVersionMatch", options.resourceVersionMatch],
+        ["sendInitialEvents", options.sendInitialEvents === undefined ? undefined : String(options.sendInitialEvents)],
+        ["timeoutSeconds", options.timeoutSeconds === undefined ? undefined : String(options.timeoutSeconds)]
+      ]),
+      headers: jsonHeaders
+    })
+    const failed = (reason: KubeError.Reason) => KubeError.make(call, reason)
+    /** The events of a chunk up to the first fault, and the fault. */
+    const read = (values: ReadonlyArray<unknown>) => {
+      const events: Array<WatchEvent<A>> = []
+      for (const value of values) {
+        const event = (value ?? {}) as WireEvent
+        if (event.type === "ERROR") return { events, fault: failed(KubeError.fromStatus(event.object)) }
+        if (event.type === "BOOKMARK") events.push(event)
+        else {
+          const object = decode(call, resource, event.object)
+          if (Result.isFailure(object)) return { events, fault: object.failure }
+          events.push({ type: event.type, object: object.success })
+        }
+      }
+      return { events, fault: undefined }
+    }
+    const opened = (response: StreamResponse): Stream.Stream<WatchEvent<A>, KubeError.KubeError> =>
+      response.status === 200
+        ? response.values.pipe(
+          Stream.mapError(failed),
+          Stream.chunks,
+          Stream.flatMap((chunk) => {
+            const { events, fault } = read(chunk)
+            const good = Stream.fromIterable(events)
+            return fault === undefined ? good : Stream.concat(good, Stream.fail(fault))
+          })
+        )
+        : Stream.fail(failed(KubeError.fromAnswer({ ...response, body: response.body })))
+    return Stream.unwrap(
+      within(call, resource, options).pipe(
+        Effect.flatMap((namespace) => Effect.mapError(transport.stream(request(namespace)), failed)),
+        Effect.tap(({ status }) => status === 200 && options.onOpen !== undefined ? options.onOpen : Effect.void),
+        Effect.map(opened)
+      )
+    )
+  }
+
+  const create: Client["create"] = Effect.fn("KubeClient.create")(function*(resource, object, options) {
+    const key = { namespace: object.metadata.namespace, name: object.metadata.name }
+    const call = callFor("create", resource, key, options?.subresource)
+    const place = options?.subresource === undefined ? { namespace: key.namespace } : key
+    const namespace = yield* locate(call, resource, place)
+    const response = yield* send(call, {
+      method: "POST",
+      path: Resource.path(resource, { ...place, namespace, subresource: options?.subresource }),
+      query: yield* writeQuery(options),
+      headers: { ...jsonHeaders, "content-type": "application/json" },
+      body: yield* encode(call, resource, object, options)
+    })
+    return yield* written(call, resource, options, response.body)
+  })
+
+  const replace: Client["replace"] = Effect.fn("KubeClient.replace")(function*(resource, object, options) {
+    const key = { namespace: object.metadata.namespace, name: object.metadata.name }
+    const call = callFor("replace", resource, key, options?.subresource)
+    const namespace = yield* locate(call, resource, key)
+    const response = yield* send(call, {
+      method: "PUT",
+      path: Resource.path(resource, { namespace, name: key.name, subresource: options?.subresource }),
+      query: yield* writeQuery(options),
+      headers: { ...jsonHeaders, "content-type": "application/json" },
+      body: yield* encode(call, resource, object, options)
+    })
+    return yield* written(call, resource, options, response.body)
+  })
+
+  const patch: Client["patch"] = Effect.fn("KubeClient.patch")(function*(resource, ref, patch, options) {
+    const key = keyOf(ref)
+    const call = callFor("patch", resource, key, options?.subresource)
+    const namespace = yield* locate(call, resource, key)
+    const response = yield* send(call, {
+      method: "PATCH",
+      path: Resource.path(resource, { namespace, name: key.name, subresource: options?.subresource }),
+      query: yield* writeQuery(options),
+      headers: { ...jsonHeaders, "content-type": contentTypes[patch._tag] },
+      body: patch.body
+    })
+    return yield* written(call, resource, options, response.body)
+  })
+
+  const apply: Client["apply"] = Effect.fn("KubeClient.apply")(function*(resource, object, options) {
+    const key = object.metadata
+    const call = callFor("apply", resource, key, options?.subresource)
+    const namespace = yield* locate(call, resource, key)
+    const response = yield* send(call, {
+      method: "PATCH",
+      path: Resource.path(resource, { namespace, name: key.name, subresource: options?.subresource }),
+      query: [...(yield* writeQuery(options)), ["force", options?.force === true ? "true" : undefined]],
+      headers: { ...jsonHeaders, "content-type": "application/apply-patch+yaml" },
+      body: isForeign(resource, object, options)
+        ? object
+        : { ...object, apiVersion: resource.apiVersion, kind: resource.kind }
+    })
+    return yield* written(call, resource, options, response.body)
+  })
+
+  const deleteBody = (options: DeleteOptions, uid: string | undefined) => {
+    const preconditions = { ...(uid === undefined ? {} : { uid }), ...options.preconditions }
+    return {
+      apiVersion: "v1",
+      kind: "DeleteOptions",
+      ...(options.gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds: options.gracePeriodSeconds }),
+      ...(options.propagationPolicy === undefined ? {} : { propagationPolicy: options.propagationPolicy }),
+      ...(options.dryRun === true ? { dryRun: ["All"] } : {}),
+      ...(Object.keys(preconditions).length === 0 ? {} : { preconditions })
+    }
+  }
+
+  const remove = Effect.fn("KubeClient.delete")(function*<A extends KubeObject>(
+    resource: Resource.Resource<A>,
+    ref: ObjectRef,
+    options: DeleteOptions = {}
+  ) {
+    const key = keyOf(ref)
+    const call = callFor("delete", resource, key)
+    const namespace = yield* locate(call, resource, key)
+    const { body } = yield* send(call, {
+      method: "DELETE",
+      path: Resource.path(resource, { namespace, name: key.name }),
+      query: [],
+      headers: { ...jsonHeaders, "content-type": "application/json" },
+      body: deleteBody(options, uidOf(ref))
+    })
+    const object = isObject(body) && !isStatus(body) ? body : undefined
+    if (object?.metadata.deletionTimestamp !== undefined && stillStored(object)) {
+      if (options.dryRun !== true) onWrite({ _tag: "Written", resource, object })
+      return { _tag: "Terminating", object: yield* Effect.fromResult(decode(call, resource, object)) } as const
+    }
+    const uid = object?.metadata.uid ?? (body as Status).details?.uid
+    if (options.dryRun !== true) onWrite({ _tag: "Deleted", resource, key: { ...key, namespace }, uid })
+    return { _tag: "Deleted", uid } as const
+  })
+
+  const deleteCollection: Client["deleteCollection"] = Effect.fn("KubeClient.deleteCollection")(
+    function*(resource, selection, options = {}) {
+      const call = callFor("deletecollection", resource, { namespace: selection.namespace })
+      const namespace = yield* locate(call, resource, { namespace: selection.namespace })
+      yield* send(call, {
+        method: "DELETE",
+        path: Resource.path(resource, { namespace }),
+        query: selectionQuery(selection),
+        headers: { ...jsonHeaders, "content-type": "application/json" },
+        body: deleteBody(options, undefined)
+      })
+    }
+  )
+
+  return {
+    get,
+    list,
+    listPage: listPage as Client["listPage"],
+    watch,
+    create,
+    replace,
+    patch,
+    apply,
+    delete: remove as Client["delete"],
+    deleteCollection,
+    observed: (observer) =>
+      make(transport, (write) => {
+        onWrite(write)
+        observer(write)
+      })
+  }
+}
+
+/** Whether an object a deletion answered is still stored: it waits for finalizers or for its grace period. */
+const stillStored = (object: KubeObject & { readonly spec?: { readonly finalizers?: unknown } }): boolean =>
+  (object.metadata.finalizers?.length ?? 0) > 0 || (object.metadata.deletionGracePeriodSeconds ?? 0) > 0 ||
+  // A Namespace keeps finalizers in its spec, too.
+  Array.isArray(object.spec?.finalizers) && object.spec.finalizers.length > 0
+
+const isObject = (body: unknown): body is KubeObject => {
+  const metadata = (body as { readonly metadata?: unknown } | null | undefined)?.metadata
+  return typeof metadata === "object" && metadata !== null
+}
+
+const noObject: Resource.Invalid = { issues: ["metadata: missing: the value is no object"] }
+
+const isList = (body: unknown): body is {
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string }
+  readonly items?: ReadonlyArray<Partial<KubeObject>> | null
+} => isObject(body) && typeof body.metadata.resourceVersion === "string" && "items" in body
+
+/** Whether a subresource speaks of another kind, as `scale` and `eviction` do: that goes through as it is. */
+const isForeign = (
+  resource: Resource.Any,
+  object: unknown,
+  options: { readonly subresource?: string | undefined } | undefined
+): boolean => {
+  const { kind } = object as PartialKubeObject
+  return options?.subresource !== undefined && kind !== undefined && kind !== resource.kind
+}
+
+/** What is wrong with a part of a path. The two that a URL takes for directions would lead to another object. */
+const segmentProblem = (field: string, value: string | undefined, resource: Resource.Any): string | undefined => {
+  if (value === undefined || value === "") {
+    return field === "namespace"
+      ? `metadata.namespace: missing: ${resource.kind} is namespaced; give a namespace`
+      : `metadata.name: missing: give the name of the ${resource.kind}`
+  }
+  return value === "." || value === ".."
+    ? `metadata.${field}: ${JSON.stringify(value)}: give a real ${field}`
+    : undefined
+}

@@ -1,0 +1,290 @@
+import { EventRecorder, KubeClient, type KubeObject, Supervisor, type Transport } from "@effect-operator/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Logger } from "effect"
+import { TestClock } from "effect/testing"
+import { type Answer, scripted } from "./support/Scripted.ts"
+
+const object = (name: string, more: Partial<KubeObject.ObjectMeta> = {}): KubeObject.KubeObject => ({
+  apiVersion: "test.io/v1",
+  kind: "Web",
+  metadata: { name, namespace: "d", uid: `uid-${name}`, resourceVersion: "7", creationTimestamp: "", ...more }
+})
+const web = object("web")
+const { namespace: _, ...global } = web.metadata
+const clusterScoped = { ...web, metadata: global }
+
+interface Body {
+  readonly metadata: { readonly name: string; readonly namespace: string }
+  readonly regarding: { readonly namespace?: string }
+  readonly [field: string]: unknown
+}
+const bytes = (text: unknown) => new TextEncoder().encode(String(text)).length
+const microTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
+
+/** What the API refuses of an event, from the validation of kube-apiserver (ValidateEventCreate), each seen there. */
+const faults = (body: Body): ReadonlyArray<string> => {
+  const { action, metadata, note, reason, regarding, reportingController, reportingInstance, type } = body
+  const found: Array<string> = []
+  const check = (holds: boolean, what: string) => holds ? undefined : found.push(what)
+  const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
+  check(metadata.name.length <= 253 && subdomain.test(metadata.name), `name ${metadata.name}`)
+  check(
+    regarding.namespace === undefined ? metadata.namespace === "default" : regarding.namespace === metadata.namespace,
+    "namespace"
+  )
+  check(microTime.test(String(body["eventTime"])), "eventTime")
+  check(type === "Normal" || type === "Warning", "type")
+  for (const [field, value] of Object.entries({ action, reason, reportingInstance, reportingController })) {
+    check(typeof value === "string" && value !== "" && bytes(value) <= 128, field)
+  }
+  check(bytes(note) <= 1024, "note")
+  return found
+}
+
+/** A sink over an API that keeps events, validates them, and can be told to answer otherwise. */
+const recorded = (otherwise: (request: Transport.Request, index: number) => Answer | undefined = () => undefined) =>
+  Effect.gen(function*() {
+    const stored = new Map<string, Body>()
+    const { requests, transport } = scripted((request, index): Answer => {
+      const answer = otherwise(request, index)
+      if (answer !== undefined) return answer
+      if (request.method === "POST") {
+        const body = request.body as Body
+        const found = faults(body)
+        if (found.length > 0) return { status: 422, body: found.join() }
+        const path = `${request.path}/${body.metadata.name}`
+        if (stored.has(path)) {
+          const status = { kind: "Status", apiVersion: "v1", reason: "AlreadyExists", code: 409, message: "taken" }
+          return { status: 409, body: status }
+        }
+        stored.set(path, body)
+        return { status: 201, body }
+      }
+      const event = stored.get(request.path)
+      if (event === undefined) return { status: 404, body: "not found" }
+      Object.assign(event, request.body)
+      return { body: event }
+    })
+    const supervisor = yield* Supervisor.make
+    const makeSink = (instance: string) =>
+      EventRecorder.makeSink(supervisor, instance).pipe(
+        Effect.provideService(KubeClient.KubeClient, KubeClient.make(transport))
+      )
+    const sink = yield* makeSink("pod-1")
+    const events = () => [...stored.values()]
+    return { sink, makeSink, requests, stored, events }
+  })
+
+describe("EventRecorder", () => {
+  it.effect("writes an event the API accepts, with everything in it", () =>
+    Effect.gen(function*() {
+      const { events, requests, sink } = yield* recorded()
+      yield* TestClock.setTime(Date.UTC(2026, 0, 2, 3, 4, 5, 6))
+      const recorder = sink.recorder("webs", web)
+      yield* recorder.warning({ reason: "NoRoom", action: "Scale", note: "all full", related: object("pod") })
+      yield* sink.flush
+      assert.strictEqual(requests[0]!.path, "/apis/events.k8s.io/v1/namespaces/d/events")
+      const { metadata, ...event } = events()[0]!
+      assert.match(metadata.name, /^web\.[0-9a-f]+$/)
+      const ref = { apiVersion: "test.io/v1", kind: "Web", resourceVersion: "7", namespace: "d" }
+      assert.deepStrictEqual(event as unknown, {
+        apiVersion: "events.k8s.io/v1",
+        kind: "Event",
+        eventTime: "2026-01-02T03:04:05.006000Z",
+        type: "Warning",
+        reason: "NoRoom",
+        action: "Scale",
+        note: "all full",
+        regarding: { ...ref, name: "web", uid: "uid-web" },
+        related: { ...ref, name: "pod", uid: "uid-pod" },
+        reportingController: "webs",
+        reportingInstance: "pod-1"
+      })
+    }))
+
+  it.effect("takes the reason for the action, and writes about cluster-scoped objects in default", () =>
+    Effect.gen(function*() {
+      const { events, sink } = yield* recorded()
+      yield* sink.recorder("webs", clusterScoped).normal({ reason: "Up", note: "" })
+      yield* sink.flush
+      const [event] = events()
+      assert.deepStrictEqual(
+        [event!.metadata.namespace, event!["action"], event!["type"], event!.regarding.namespace],
+        ["default", "Up", "Normal", undefined]
+      )
+    }))
+
+  it.effect("makes the same event a series, by patches that count", () =>
+    Effect.gen(function*() {
+      const { events, requests, sink } = yield* recorded()
+      const { normal } = sink.recorder("webs", web)
+      for (let i = 0; i < 4; i++) {
+        yield* normal({ reason: "Up", note: "n" })
+        yield* TestClock.adjust("6 minutes")
+      }
+      yield* sink.flush
+      assert.deepStrictEqual(requests.map(({ method }) => method), ["POST", "PATCH", "PATCH", "PATCH"])
+      assert.strictEqual(events().length, 1)
+      assert.deepStrictEqual(events()[0]!["series"], { count: 4, lastObservedTime: "1970-01-01T00:18:00.000000Z" })
+      assert.strictEqual(requests[1]!.headers["content-type"], "application/merge-patch+json")
+    }))
+
+  it.effect("begins a new event after more than six minutes of silence", () =>
+    Effect.gen(function*() {
+      const { events, sink } = yield* recorded()
+      const { normal } = sink.recorder("webs", web)
+      yield* normal({ reason: "Up", note: "n" })
+      yield* TestClock.adjust(EventRecorder.defaults.seriesWindow + 1)
+      yield* normal({ reason: "Up", note: "n" })
+      yield* sink.flush
+      assert.strictEqual(events().length, 2)
+      assert.isUndefined(events()[0]!["series"])
+    }))
+
+  it.effect("keeps events apart that differ in anything a reader would see", () =>
+    Effect.gen(function*() {
+      const { events, sink } = yield* recorded()
+      const note = { reason: "Up", note: "n" }
+      const { normal, warning } = sink.recorder("webs", web)
+      yield* normal(note)
+      yield* warning(note)
+      yield* normal({ ...note, note: "m" })
+      yield* normal({ ...note, reason: "Down" })
+      yield* normal({ ...note, action: "A" })
+      yield* normal({ ...note, related: object("pod") })
+      yield* sink.recorder("others", web).normal(note)
+      yield* sink.recorder("webs", object("web", { uid: "another" })).normal(note)
+      yield* sink.flush
+      assert.strictEqual(events().length, 8)
+      assert.isTrue(events().every(({ series }) => series === undefined))
+    }))
+
+  it.effect("creates the event anew when the server has expired it", () =>
+    Effect.gen(function*() {
+      const { events, requests, sink, stored } = yield* recorded()
+      const { normal } = sink.recorder("webs", web)
+      yield* normal({ reason: "Up", note: "n" })
+      yield* sink.flush
+      stored.clear()
+      for (let i = 0; i < 2; i++) yield* normal({ reason: "Up", note: "n" })
+      yield* sink.flush
+      assert.deepStrictEqual(requests.map(({ method }) => method), ["POST", "PATCH", "POST", "PATCH"])
+      assert.deepStrictEqual((events()[0]!["series"] as { readonly count: number }).count, 2)
+    }))
+
+  it.effect("cuts what is too long by the API's measure, at the end of a character", () =>
+    Effect.gen(function*() {
+      const { events, sink } = yield* recorded()
+      const { normal } = sink.recorder("w".repeat(63), web)
+      const long = ["x".repeat(1_024), "x".repeat(1_025), "é".repeat(2_000), `x${"😀".repeat(400)}`]
+      for (const [i, note] of long.entries()) {
+        yield* normal({ reason: `R${i}${"é".repeat(200)}`, action: "a".repeat(500), note })
+      }
+      yield* sink.flush
+      const notes = events().map(({ note }) => String(note))
+      assert.strictEqual(notes.length, 4)
+      assert.strictEqual(notes[0], long[0])
+      for (const [i, note] of notes.slice(1).entries()) {
+        assert.isTrue(note.endsWith("…") && long[i + 1]!.startsWith(note.slice(0, -1)), note)
+        assert.isAbove(bytes(note), 1_020)
+        assert.notMatch(note, /\ufffd/)
+      }
+    }))
+
+  it.effect("finds a legal name, whatever the object is called", () =>
+    Effect.gen(function*() {
+      const { events, sink } = yield* recorded()
+      const names = ["system:node:X", "_", "a".repeat(253), `${"a".repeat(199)}-b`, `${"a".repeat(199)}.b`, "a.b.c"]
+      for (const name of names) yield* sink.recorder("webs", object(name)).normal({ reason: "Up", note: "n" })
+      yield* sink.flush
+      const prefixes = events().map(({ metadata }) => metadata.name.replace(/\.[0-9a-f]+$/, ""))
+      assert.deepStrictEqual(prefixes, [
+        "system-node-x",
+        "event",
+        "a".repeat(200),
+        "a".repeat(199),
+        "a".repeat(199),
+        "a.b.c"
+      ])
+    }))
+
+  it.effect("loses nothing to another replica that writes at the same moment", () =>
+    Effect.gen(function*() {
+      const { events, makeSink, sink } = yield* recorded()
+      const other = yield* makeSink("pod-2")
+      for (const one of [sink, other]) {
+        for (const note of ["n", "m"]) yield* one.recorder("webs", web).normal({ reason: "Up", note })
+      }
+      yield* sink.flush
+      yield* other.flush
+      assert.strictEqual(events().length, 4)
+    }))
+
+  it.effect("never fails: what cannot be written is logged, and the next event is written", () =>
+    Effect.gen(function*() {
+      const lines: Array<string> = []
+      const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
+      const answers: ReadonlyArray<Answer> = [{ status: 403, body: "no" }, { down: "reset" }, {
+        status: 500,
+        body: "x"
+      }]
+      yield* Effect.gen(function*() {
+        const { events, sink } = yield* recorded((_, index) => answers[index])
+        const { normal } = sink.recorder("webs", web)
+        for (let i = 0; i < 5; i++) yield* normal({ reason: `R${i}`, note: "n" })
+        yield* sink.flush
+        assert.deepStrictEqual(events().map(({ reason }) => reason), ["R3", "R4"])
+      }).pipe(Effect.provide(Logger.layer([logger])))
+      assert.deepStrictEqual(lines.map((line) => line.replace(/web\.[0-9a-f]+:/, "web.…:")), [
+        "the event R0 about web was lost: create events.events.k8s.io d/web.…: Forbidden: no",
+        "the event R1 about web was lost: create events.events.k8s.io d/web.…: Transport: reset",
+        "the event R2 about web was lost: create events.events.k8s.io d/web.…: ServerError: x"
+      ])
+    }))
+
+  it.effect("counts a repetition whose patch failed once it can be written", () =>
+    Effect.gen(function*() {
+      const { events, sink } = yield* recorded((_, index) => index === 1 ? { status: 500, body: "x" } : undefined)
+      const { normal } = sink.recorder("webs", web)
+      for (let i = 0; i < 3; i++) yield* normal({ reason: "Up", note: "n" })
+      yield* sink.flush
+      assert.deepStrictEqual((events()[0]!["series"] as { readonly count: number }).count, 3)
+    }))
+
+  it.effect("drops what does not fit, and never blocks the reconcile", () =>
+    Effect.gen(function*() {
+      const lines: Array<string> = []
+      const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
+      const gate = yield* Deferred.make<void>()
+      const created: Array<unknown> = []
+      const transport: Transport.Transport["Service"] = {
+        request: ({ body }) =>
+          Effect.map(Deferred.await(gate), () => {
+            created.push(body)
+            return { status: 201, headers: {}, body }
+          }),
+        stream: () => Effect.die("no watch here")
+      }
+      yield* Effect.gen(function*() {
+        const sink = yield* EventRecorder.makeSink(yield* Supervisor.make, "pod-1").pipe(
+          Effect.provideService(KubeClient.KubeClient, KubeClient.make(transport))
+        )
+        const { normal } = sink.recorder("webs", web)
+        yield* normal({ reason: "First", note: "n" })
+        yield* TestClock.adjust(1)
+        // The first is being written, so that there is room for as many as the capacity says.
+        for (let i = 0; i < EventRecorder.defaults.capacity + 2; i++) yield* normal({ reason: `R${i}`, note: "n" })
+        assert.deepStrictEqual(lines, [
+          "more than 1000 events wait to be written: R1000 was dropped",
+          "more than 1000 events wait to be written: R1001 was dropped"
+        ])
+        const flushed = yield* Effect.forkChild(sink.flush, { startImmediately: true })
+        yield* TestClock.adjust("1 hour")
+        assert.isUndefined(flushed.pollUnsafe())
+        yield* Deferred.succeed(gate, undefined)
+        yield* Fiber.join(flushed)
+        assert.strictEqual(created.length, EventRecorder.defaults.capacity + 1)
+        yield* sink.flush
+      }).pipe(Effect.provide(Logger.layer([logger])))
+    }))
+})

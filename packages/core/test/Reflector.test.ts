@@ -1,0 +1,618 @@
+import { Backoff, KubeError, type KubeObject, type Transport, type WatchEvent } from "@effect-operator/core"
+import * as Reflector from "@effect-operator/core/Reflector"
+import { Store } from "@effect-operator/core/Store"
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Fiber, Random, type Scope, SubscriptionRef } from "effect"
+import { TestClock } from "effect/testing"
+import { Part } from "./support/Kinds.ts"
+import { Prng } from "./support/Prng.ts"
+import { isWatch, parameter, refuse, Server, statusOf } from "./support/Server.ts"
+import { pass, settle } from "./support/Time.ts"
+
+const { defaults, step } = Reflector
+
+const item = (name: string, rv: number): KubeObject.KubeObject => ({
+  apiVersion: "v1",
+  kind: "Part",
+  metadata: { name, namespace: "default", uid: name, resourceVersion: String(rv), creationTimestamp: "" }
+})
+const added = (rv: number): WatchEvent.WatchEvent => ({ type: "ADDED", object: item(`o${rv}`, rv) })
+const bookmark = (rv: number): WatchEvent.WatchEvent => ({
+  type: "BOOKMARK",
+  object: { kind: "Part", apiVersion: "v1", metadata: { resourceVersion: String(rv) } }
+})
+const gone: KubeError.Reason = new KubeError.Gone({ message: "too old resource version", code: 410 })
+const broken: KubeError.Reason = new KubeError.Transport({ message: "connection reset" })
+
+describe("Reflector.step", () => {
+  const watching = (failures = 0, since = 0): Reflector.State => ({
+    _tag: "Watching",
+    failures,
+    resourceVersion: "10",
+    since
+  })
+  const listing: Reflector.State = Reflector.initial
+
+  it("collects pages, then swaps the whole list in and watches from its resourceVersion", () => {
+    const page = (name: string, token?: string): Reflector.Input => ({
+      _tag: "Page",
+      at: 5,
+      page: { items: [item(name, 1)], resourceVersion: "10", ...(token === undefined ? {} : { continue: token }) }
+    })
+    const [half, first] = step(listing, page("a", "t"))
+    assert.deepStrictEqual(first, { next: { _tag: "List", continue: "t" } })
+    const [state, second] = step(half, page("b"))
+    assert.deepStrictEqual(second, {
+      replace: { items: [item("a", 1), item("b", 1)], resourceVersion: "10" },
+      next: { _tag: "Watch", resourceVersion: "10" }
+    })
+    assert.deepStrictEqual(state, { _tag: "Watching", failures: 0, resourceVersion: "10", since: 5 })
+  })
+
+  const cases: ReadonlyArray<readonly [string, Reflector.State, Reflector.Input, unknown]> = [
+    [
+      "an end resumes at once from the last resourceVersion",
+      watching(),
+      { _tag: "Ended", at: 400_000, lasted: 400_000, quiet: true },
+      { _tag: "Watch", resourceVersion: "10" }
+    ],
+    [
+      "an end at once and without an event is a failure",
+      watching(2),
+      { _tag: "Ended", at: 999, lasted: 999, quiet: true },
+      { _tag: "Pause", failures: 3 }
+    ],
+    [
+      "an end at once after an event is none",
+      watching(2),
+      { _tag: "Ended", at: 10, lasted: 10, quiet: false },
+      { _tag: "Watch", resourceVersion: "10" }
+    ],
+    [
+      "a failure pauses",
+      watching(),
+      { _tag: "Failed", at: 10, reason: broken },
+      { _tag: "Pause", failures: 1 }
+    ],
+    [
+      "a failure after two minutes of health counts from one again",
+      watching(7),
+      { _tag: "Failed", at: defaults.resetAfter, reason: broken },
+      { _tag: "Pause", failures: 1 }
+    ],
+    [
+      "a failure just before does not",
+      watching(7),
+      { _tag: "Failed", at: defaults.resetAfter - 1, reason: broken },
+      { _tag: "Pause", failures: 8 }
+    ],
+    [
+      "410 lists at once",
+      watching(),
+      { _tag: "Failed", at: 10, reason: gone },
+      { _tag: "List" }
+    ],
+    [
+      "410 over and over pauses before it lists",
+      watching(1),
+      { _tag: "Failed", at: 10, reason: gone },
+      { _tag: "Pause", failures: 2 }
+    ],
+    [
+      "a failed list pauses",
+      listing,
+      { _tag: "Failed", at: 10, reason: broken },
+      { _tag: "Pause", failures: 1 }
+    ],
+    [
+      "a first page that is too old pauses",
+      listing,
+      { _tag: "Failed", at: 10, reason: gone },
+      { _tag: "Pause", failures: 1 }
+    ],
+    [
+      "a continue token that expired asks for everything in one piece",
+      { ...listing, failures: 3, items: [item("a", 1)] } as Reflector.State,
+      { _tag: "Failed", at: 10, reason: gone },
+      { _tag: "List", whole: true }
+    ],
+    [
+      "a resourceVersion that goes back pauses before it lists",
+      watching(),
+      { _tag: "Events", at: 10, events: [added(11), added(9)] },
+      { _tag: "Pause", failures: 1 }
+    ]
+  ]
+  for (const [name, state, input, next] of cases) {
+    it(name, () => {
+      const [, output] = step(state, input)
+      const { reason: _, ...rest } = output.next as { readonly reason?: unknown }
+      assert.deepStrictEqual<unknown>(rest, next)
+      assert.isUndefined(output.apply)
+    })
+  }
+
+  it("compares resourceVersions as numbers, and takes equal ones (a bookmark after an event)", () => {
+    const [state, output] = step({ ...watching(), resourceVersion: "9" } as Reflector.State, {
+      _tag: "Events",
+      at: 1,
+      events: [added(10), bookmark(10)]
+    })
+    assert.strictEqual(output.apply?.length, 2)
+    assert.strictEqual(state._tag === "Watching" ? state.resourceVersion : "", "10")
+  })
+
+  it("watches that end in time, one after the other, are health", () => {
+    const end = (at: number): Reflector.Input => ({ _tag: "Ended", at, lasted: 60_000, quiet: false })
+    const [once] = step(watching(5), end(60_000))
+    const [twice] = step(once, end(120_000))
+    assert.deepStrictEqual([once, twice].map(({ failures }) => failures), [5, 0])
+  })
+
+  it("is total, and loses the last resourceVersion only to a list (50,000 random inputs)", () => {
+    const seed = Number(process.env["SEED"] ?? 1)
+    const random = new Prng(seed)
+    let state: Reflector.State = Reflector.initial
+    let last: string | undefined
+    let at = 0
+    const inputs: ReadonlyArray<() => Reflector.Input> = [
+      () => {
+        const resourceVersion = String(random.int(1, 1000))
+        const token = random.chance(0.3) ? { continue: "t" } : {}
+        return { _tag: "Page", at, page: { items: [item("a", 1)], resourceVersion, ...token } }
+      },
+      () => {
+        const from = Number(last ?? 0) + (random.chance(0.05) ? -1 : 0)
+        return { _tag: "Events", at, events: [random.chance(0.5) ? added(from) : bookmark(from + random.int(0, 3))] }
+      },
+      () => ({ _tag: "Ended", at, lasted: random.int(0, 400_000), quiet: random.chance(0.5) }),
+      () => ({ _tag: "Failed", at, reason: random.chance(0.3) ? gone : broken }),
+      () => ({ _tag: "Resumed", at })
+    ]
+    for (let i = 0; i < 50_000; i++) {
+      at += random.int(0, 60_000)
+      const before: Reflector.State = state
+      const input = random.pick(inputs)()
+      const [after, output] = step(before, input)
+      const why = `SEED=${seed} step ${i}: ${before._tag} ${input._tag} -> ${after._tag} ${output.next._tag}`
+      state = after
+      if (output.replace !== undefined) last = output.replace.resourceVersion
+      if (output.apply !== undefined) last = output.apply.at(-1)!.object.metadata.resourceVersion
+      switch (after._tag) {
+        case "Listing":
+          assert.isTrue(output.next._tag === "List" || after === before, why)
+          break
+        case "Watching":
+          assert.strictEqual(after.resourceVersion, last, why)
+          assert.isTrue(output.next._tag === "Watch" || output.next._tag === "Read", why)
+          if (output.next._tag === "Watch") assert.strictEqual(output.next.resourceVersion, last, why)
+          break
+        case "Pausing":
+          assert.isTrue(output.next._tag === "Pause" || after === before, why)
+          if (after.resume !== "list") assert.strictEqual(after.resume.resourceVersion, last, why)
+      }
+      if (after === before) assert.deepStrictEqual(output, { next: { _tag: "Read" } }, why)
+      if (before._tag === "Watching" && after._tag === "Watching") {
+        assert.isAtLeast(Number(after.resourceVersion), Number(before.resourceVersion), why)
+      }
+    }
+  })
+})
+
+interface Reflected {
+  readonly store: Store<KubeObject.KubeObject>
+  /** Every delta, as `Added a`. */
+  readonly deltas: Array<string>
+  readonly status: Effect.Effect<Reflector.Status>
+  readonly synced: Effect.Effect<boolean>
+  readonly names: () => ReadonlyArray<string>
+}
+
+const reflect = Effect.fnUntraced(function*(server: Server): Effect.fn.Return<Reflected, never, Scope.Scope> {
+  const store = new Store<KubeObject.KubeObject>({ resource: Part, matches: () => true })
+  const deltas: Array<string> = []
+  const reflector = yield* Reflector.make(server.client, Part, {}, {
+    replace: (items, rv) => {
+      for (const delta of store.replace(items, rv)) {
+        deltas.push(`${delta._tag} ${delta._tag === "Invalid" ? "" : delta.object.metadata.name}`)
+      }
+    },
+    apply: (events) => {
+      for (const delta of store.apply(events)) {
+        deltas.push(`${delta._tag} ${delta._tag === "Invalid" ? "" : delta.object.metadata.name}`)
+      }
+    }
+  })
+  let synced = false
+  yield* Effect.forkScoped(Effect.andThen(reflector.synced, Effect.sync(() => synced = true)))
+  yield* Effect.forkScoped(reflector.run)
+  yield* settle
+  return {
+    store,
+    deltas,
+    status: SubscriptionRef.get(reflector.status),
+    synced: Effect.sync(() => synced),
+    names: () => [...store.values()].map(({ metadata }) => metadata.name).sort()
+  }
+})
+
+const lists = (server: Server) => server.requests.filter((request) => !isWatch(request))
+const opened = (server: Server) => server.requests.filter(isWatch)
+const watchedFrom = (server: Server) => opened(server).map((request) => parameter(request, "resourceVersion"))
+
+/** Answers in the server's place as long as `when` says so, and notes the times of those requests. */
+const failWhile = (
+  server: Server,
+  when: (request: Transport.Request) => boolean,
+  answer: Effect.Effect<Transport.Response, KubeError.Transport>
+) => {
+  const times: Array<number> = []
+  server.fault = (request) =>
+    when(request)
+      ? Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        times.push(now)
+        return answer
+      })
+      : Effect.undefined
+  return times
+}
+
+describe("Reflector", () => {
+  it.effect("lists in pages, swaps the list in whole, and watches from its resourceVersion", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      for (let i = 0; i < 1201; i++) server.put(Part, `p${i}`)
+      const listed = server.rv
+      const sizes: Array<number> = []
+      server.fault = () => Effect.as(Effect.sync(() => sizes.push(reflected?.store.size ?? 0)), undefined)
+      let reflected: Reflected | undefined
+      reflected = yield* reflect(server)
+      assert.deepStrictEqual(lists(server).map((request) => parameter(request, "limit")), ["500", "500", "500"])
+      assert.deepStrictEqual(watchedFrom(server), [String(listed)])
+      assert.strictEqual(reflected.store.size, 1201)
+      assert.isTrue(yield* reflected.synced)
+      assert.deepStrictEqual(yield* reflected.status, { _tag: "Live", since: 0, lastEventAt: 0 })
+      server.put(Part, "late")
+      yield* settle
+      assert.strictEqual(reflected.store.size, 1202)
+    }))
+
+  it.effect("nothing of a list is visible before its last page", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      for (let i = 0; i < 501; i++) server.put(Part, `p${i}`)
+      failWhile(server, (request) => parameter(request, "continue") !== undefined, Effect.never)
+      const reflected = yield* reflect(server)
+      assert.strictEqual(reflected.store.size, 0)
+      assert.isFalse(yield* reflected.synced)
+      assert.strictEqual((yield* reflected.status)._tag, "Listing")
+    }))
+
+  it.effect("asks for bookmarks and for an end after five to ten minutes", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      yield* reflect(server)
+      for (let i = 0; i < 20; i++) {
+        yield* pass("1 minute")
+        server.watches[0]?.end()
+        yield* settle
+      }
+      const timeouts = opened(server).map((request) => Number(parameter(request, "timeoutSeconds")))
+      assert.isTrue(timeouts.length > 20 && timeouts.every((seconds) => seconds >= 300 && seconds <= 600))
+      assert.isAbove(new Set(timeouts).size, 5)
+      assert.isTrue(opened(server).every((request) => parameter(request, "allowWatchBookmarks") === "true"))
+    }))
+
+  it.effect("resumes at once after an end, from the last event or bookmark, without a list", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      const reflected = yield* reflect(server)
+      server.put(Part, "a")
+      yield* settle
+      const event = server.rv
+      server.watches[0]!.end()
+      yield* settle
+      server.advance(100)
+      server.watches[0]!.bookmark(server.rv)
+      yield* settle
+      server.watches[0]!.end()
+      yield* settle
+      assert.deepStrictEqual(watchedFrom(server), ["10", String(event), String(server.rv)])
+      assert.strictEqual(lists(server).length, 1)
+      server.put(Part, "b")
+      yield* settle
+      assert.deepStrictEqual(reflected.names(), ["a", "b"])
+      assert.deepStrictEqual(reflected.deltas, ["Added a", "Added b"])
+    }))
+
+  it.effect("a broken connection is resumed after a delay, with what happened meanwhile and nothing twice", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      const reflected = yield* reflect(server)
+      server.put(Part, "a")
+      yield* settle
+      server.watches[0]!.break()
+      yield* settle
+      server.put(Part, "b")
+      const status = yield* reflected.status
+      assert.strictEqual(status._tag === "Degraded" ? status.reason.message : status._tag, "connection reset")
+      yield* pass("1600 millis")
+      assert.deepStrictEqual(reflected.deltas, ["Added a", "Added b"])
+      assert.strictEqual(lists(server).length, 1)
+      assert.strictEqual((yield* reflected.status)._tag, "Live")
+    }))
+
+  for (const form of ["status", "event"] as const) {
+    it.effect(`410 as ${form} leads to a list at once, of which only differences are seen`, () =>
+      Effect.gen(function*() {
+        const server = new Server(Part)
+        for (const name of ["kept", "changed", "deleted"]) server.put(Part, name)
+        const reflected = yield* reflect(server)
+        reflected.deltas.length = 0
+        yield* pass("2 seconds")
+        server.hold()
+        server.patch(Part, "changed", { spec: { role: "b" } })
+        server.delete(Part, "deleted")
+        server.put(Part, "new")
+        server.compact()
+        const [watch] = server.watches
+        if (form === "event") watch!.push({ type: "ERROR", object: statusOf(410, "Expired", "too old") })
+        else watch!.end()
+        server.release()
+        yield* settle
+        assert.deepStrictEqual(reflected.deltas, ["Deleted deleted", "Updated changed", "Added new"])
+        assert.strictEqual(lists(server).length, 2)
+        assert.strictEqual((yield* reflected.status)._tag, "Live")
+        server.put(Part, "later")
+        yield* settle
+        assert.deepStrictEqual(reflected.names(), ["changed", "kept", "later", "new"])
+      }))
+  }
+
+  it.effect("a relist shows as such, and not as a healthy watch", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      const reflected = yield* reflect(server)
+      failWhile(server, (request) => !isWatch(request), Effect.never)
+      server.watches[0]!.push({ type: "ERROR", object: statusOf(410, "Expired") })
+      yield* settle
+      assert.deepStrictEqual(yield* reflected.status, { _tag: "Listing" })
+    }))
+
+  it.effect("410 again and again backs off, and takes turns with lists", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      failWhile(server, isWatch, Effect.succeed(refuse(410, "Expired")))
+      const reflected = yield* reflect(server)
+      assert.strictEqual(lists(server).length, 2)
+      yield* pass("2 minutes")
+      assert.isBelow(lists(server).length, 10)
+      assert.isAbove(lists(server).length, 4)
+      assert.strictEqual((yield* reflected.status)._tag, "Degraded")
+    }))
+
+  it.effect("a resourceVersion that goes back is refused: the events with it, and then a list", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      server.put(Part, "a")
+      const reflected = yield* reflect(server)
+      server.watches[0]!.push(
+        { type: "ADDED", object: item("good", 99) },
+        { type: "ADDED", object: item("bad", 5) }
+      )
+      yield* settle
+      assert.deepStrictEqual(reflected.names(), ["a"])
+      const status = yield* reflected.status
+      assert.include(status._tag === "Degraded" ? status.reason.message : "", "went back from 99 to 5")
+      assert.strictEqual(server.watches.length, 0)
+      yield* pass("1600 millis")
+      assert.strictEqual(lists(server).length, 2)
+      assert.deepStrictEqual(reflected.names(), ["a"])
+      assert.strictEqual((yield* reflected.status)._tag, "Live")
+    }))
+
+  it.effect("a silent connection is given up after the idle deadline, and resumed", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      const reflected = yield* reflect(server)
+      yield* pass(defaults.idleTimeout - 1)
+      assert.strictEqual(opened(server).length, 1)
+      server.watches[0]!.bookmark(50)
+      yield* pass(defaults.idleTimeout - 1)
+      assert.strictEqual(opened(server).length, 1)
+      const [silent] = server.watches
+      yield* pass(1)
+      assert.deepStrictEqual(watchedFrom(server), ["10", "50"])
+      assert.notInclude(server.watches, silent)
+      server.advance(100)
+      server.put(Part, "a")
+      yield* settle
+      assert.deepStrictEqual(reflected.names(), ["a"])
+    }))
+
+  it.effect("a watch the server never answers is no healthy one", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      failWhile(server, isWatch, Effect.never)
+      const reflected = yield* reflect(server)
+      assert.notStrictEqual((yield* reflected.status)._tag, "Live")
+      yield* pass(defaults.idleTimeout)
+      assert.strictEqual((yield* reflected.status)._tag, "Degraded")
+      server.fault = () => Effect.undefined
+      yield* pass("1600 millis")
+      assert.strictEqual((yield* reflected.status)._tag, "Live")
+    }))
+
+  it.effect("a list the server never answers is given up and tried again", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      failWhile(server, (request) => !isWatch(request), Effect.never)
+      const reflected = yield* reflect(server)
+      yield* pass(defaults.listTimeout)
+      assert.strictEqual((yield* reflected.status)._tag, "Degraded")
+      server.fault = () => Effect.undefined
+      yield* pass("1600 millis")
+      assert.strictEqual((yield* reflected.status)._tag, "Live")
+    }))
+
+  it.effect("backs off exactly: 800 ms doubled to 30 s, each with jitter from Random (seed printed)", () =>
+    Effect.gen(function*() {
+      const seed = "reflector-1"
+      const server = new Server(Part)
+      const times = failWhile(server, () => true, Effect.succeed(refuse(500, "InternalError")))
+      const draws = yield* Effect.all(Array.from({ length: 12 }, () => Random.next)).pipe(Random.withSeed(seed))
+      const reflected = yield* reflect(server).pipe(Random.withSeed(seed))
+      yield* pass("5 minutes")
+      let at = 0
+      const expected = [0, ...draws.map((draw, i) => at += Backoff.delay(defaults.backoff, i + 1, draw))]
+      const seen = times.map(Math.round)
+      assert.isAtLeast(seen.length, 8)
+      assert.deepStrictEqual(seen, expected.slice(0, seen.length).map(Math.round), `seed ${seed}`)
+      const status = yield* reflected.status
+      assert.deepStrictEqual(
+        status._tag === "Degraded" ? [status.since, status.failures] : status._tag,
+        [0, seen.length]
+      )
+    }))
+
+  it.effect("two minutes of health make it forget earlier failures, less do not", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      failWhile(server, () => true, Effect.succeed(refuse(500, "InternalError")))
+      const reflected = yield* reflect(server)
+      yield* pass("2 minutes")
+      server.fault = () => Effect.undefined
+      yield* pass("1 minute")
+      const failures = Effect.map(reflected.status, (status) => status._tag === "Degraded" ? status.failures : 0)
+      assert.strictEqual(yield* failures, 0)
+      server.watches[0]!.break()
+      yield* settle
+      assert.isAbove(yield* failures, 5)
+      yield* pass("1 minute")
+      const health = (yield* reflected.status) as { readonly since: number }
+      server.watches[0]!.bookmark(60)
+      yield* TestClock.setTime(health.since + defaults.resetAfter)
+      server.watches[0]!.break()
+      yield* settle
+      assert.strictEqual(yield* failures, 1)
+    }))
+
+  for (
+    const [what, answer, tag] of [
+      ["a kind that is not served yet", refuse(404, "NotFound"), "NotFound"],
+      ["a permission that is missing", refuse(403, "Forbidden"), "Forbidden"]
+    ] as const
+  ) {
+    it.effect(`${what} is reported, and the watch starts by itself when it comes`, () =>
+      Effect.gen(function*() {
+        const server = new Server(Part)
+        server.put(Part, "a")
+        failWhile(server, () => true, Effect.succeed(answer))
+        const reflected = yield* reflect(server)
+        yield* pass("10 minutes")
+        const status = yield* reflected.status
+        assert.strictEqual(status._tag === "Degraded" ? status.reason._tag : status._tag, tag)
+        assert.isFalse(yield* reflected.synced)
+        server.fault = () => Effect.undefined
+        yield* pass("1 minute")
+        assert.strictEqual((yield* reflected.status)._tag, "Live")
+        assert.isTrue(yield* reflected.synced)
+        assert.deepStrictEqual(reflected.names(), ["a"])
+      }))
+  }
+
+  it.effect("a kind that goes away while it is watched is reported, and picked up again where it was left", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      const reflected = yield* reflect(server)
+      failWhile(server, () => true, Effect.succeed(refuse(404, "NotFound")))
+      server.watches[0]!.break()
+      yield* pass("1 minute")
+      const status = yield* reflected.status
+      assert.strictEqual(status._tag === "Degraded" ? status.reason._tag : status._tag, "NotFound")
+      // Since the connection broke, though the reason is another now.
+      assert.strictEqual(status._tag === "Degraded" ? status.since : -1, 0)
+      server.fault = () => Effect.undefined
+      server.put(Part, "a")
+      yield* pass("1 minute")
+      assert.deepStrictEqual(reflected.names(), ["a"])
+    }))
+
+  it.effect("a continue token that expires half way leads to one list in one piece", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      for (let i = 0; i < 1100; i++) server.put(Part, `p${i}`)
+      let pages = 0
+      server.fault = (request) =>
+        Effect.sync(() => {
+          if (parameter(request, "continue") !== undefined && ++pages === 2) {
+            server.delete(Part, "p0")
+            server.compact()
+          }
+          return undefined
+        })
+      const reflected = yield* reflect(server)
+      assert.deepStrictEqual(lists(server).map((request) => parameter(request, "limit")), [
+        "500",
+        "500",
+        "500",
+        undefined
+      ])
+      assert.strictEqual(reflected.store.size, 1099)
+      assert.strictEqual(reflected.deltas.length, 1099)
+      assert.strictEqual((yield* reflected.status)._tag, "Live")
+    }))
+
+  it.effect("interruption closes the watch", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      const reflector = yield* Reflector.make(server.client, Part, {}, { replace: () => {}, apply: () => {} })
+      const fiber = yield* Effect.forkChild(reflector.run)
+      yield* settle
+      assert.strictEqual(server.watches.length, 1)
+      yield* Fiber.interrupt(fiber)
+      assert.strictEqual(server.watches.length, 0)
+    }))
+
+  it.effect("follows a server exactly through any faults (300 random runs)", () =>
+    Effect.gen(function*() {
+      const first = Number(process.env["SEED"] ?? 1)
+      for (let seed = first; seed < first + (process.env["SEED"] === undefined ? 300 : 1); seed++) {
+        yield* Effect.scoped(Effect.gen(function*() {
+          const random = new Prng(seed)
+          const server = new Server(Part)
+          const faults = [
+            Effect.succeed(refuse(500, "InternalError")),
+            Effect.succeed(refuse(410, "Expired")),
+            Effect.succeed(refuse(429, "TooManyRequests")),
+            Effect.fail(new KubeError.Transport({ message: "refused" })),
+            Effect.never
+          ]
+          server.fault = () => random.chance(0.2) ? random.pick(faults) : Effect.undefined
+          const reflected = yield* reflect(server)
+          for (let i = 0; i < 40; i++) {
+            const name = `p${random.int(0, 4)}`
+            const dice = random.next()
+            if (dice < 0.4) server.put(Part, name, { spec: { role: String(i) } })
+            else if (dice < 0.55) server.delete(Part, name)
+            else if (dice < 0.65) server.watches[0]?.end()
+            else if (dice < 0.75) server.watches[0]?.break()
+            else if (dice < 0.8) server.compact()
+            else if (dice < 0.85) server.watches[0]?.push({ type: "ERROR", object: statusOf(410, "Expired") })
+            else if (dice < 0.9) server.hold()
+            else if (dice < 0.95) server.release()
+            yield* TestClock.adjust(random.int(0, 3000))
+          }
+          server.release()
+          server.fault = () => Effect.undefined
+          yield* pass("5 minutes")
+          const expected = server.objects(Part).map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`)
+          const seen = [...reflected.store.values()].map(({ metadata }) =>
+            `${metadata.name} ${metadata.resourceVersion}`
+          )
+          assert.deepStrictEqual(seen.sort(), expected.sort(), `SEED=${seed}`)
+          assert.strictEqual((yield* reflected.status)._tag, "Live", `SEED=${seed}`)
+        })).pipe(Random.withSeed(String(seed)))
+      }
+    }), 30_000)
+})

@@ -1,0 +1,382 @@
+import { type Trigger, WorkQueue } from "@effect-operator/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Duration, Effect, Fiber, Option, Schedule } from "effect"
+import { TestClock } from "effect/testing"
+
+const why: Trigger.Reason = { _tag: "Resync" }
+const failed = (error: unknown = "boom", atLeast?: number): WorkQueue.Outcome => ({ _tag: "Failed", error, atLeast })
+const done: WorkQueue.Outcome = { _tag: "Done" }
+
+/** Takes the next key, which must be there within the given time, and says when it came. */
+const next = (queue: WorkQueue.WorkQueue) =>
+  Effect.gen(function*() {
+    const item = yield* queue.take
+    return { ...Option.getOrThrow(item), at: yield* Clock.currentTimeMillis }
+  })
+
+/** A key that is taken and fails again and again: the delay after each failure. */
+const delays = (queue: WorkQueue.WorkQueue, errors: ReadonlyArray<unknown>) =>
+  Effect.gen(function*() {
+    const found: Array<number | undefined> = []
+    for (const error of errors) {
+      const fiber = yield* Effect.forkChild(next(queue), { startImmediately: true })
+      yield* TestClock.adjust("16 minutes")
+      const { key } = yield* Fiber.join(fiber)
+      found.push(yield* queue.done(key, failed(error)))
+    }
+    return found
+  })
+
+/** Counts the sleeps begun, so that a test sees polling. */
+const counting = <A, E, R>(effect: (sleeps: Array<number>) => Effect.Effect<A, E, R>) =>
+  Effect.flatMap(Clock.Clock, (clock) => {
+    const sleeps: Array<number> = []
+    return Effect.provideService(effect(sleeps), Clock.Clock, {
+      ...clock,
+      currentTimeMillis: clock.currentTimeMillis,
+      currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe(),
+      currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
+      sleep: (duration) => {
+        sleeps.push(Duration.toMillis(duration))
+        return clock.sleep(duration)
+      }
+    })
+  })
+
+describe("WorkQueue", () => {
+  it.effect("waits 5, 10, 20, … ms after failures, 16 min at most, without end", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make()
+      queue.add("a", why)
+      const found = yield* delays(queue, Array.from({ length: 1_100 }))
+      const expected = Array.from({ length: 1_100 }, (_, i) => Math.min(5 * 2 ** i, 16 * 60_000))
+      assert.deepStrictEqual(found, expected)
+    }))
+
+  it.effect("hands a failed key out exactly when its delay is over", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make()
+      queue.add("a", why)
+      const times: Array<number> = []
+      const failures: Array<number> = []
+      yield* Effect.forkChild(Effect.forever(Effect.gen(function*() {
+        const item = yield* next(queue)
+        times.push(item.at)
+        failures.push(item.failures)
+        yield* queue.done(item.key, failed())
+      })))
+      yield* TestClock.adjust(154)
+      assert.deepStrictEqual(times, [0, 5, 15, 35, 75])
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(times, [0, 5, 15, 35, 75, 155])
+      assert.deepStrictEqual(failures, [0, 1, 2, 3, 4, 5])
+    }))
+
+  it.effect("starts anew after a success", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make()
+      queue.add("a", why)
+      assert.deepStrictEqual(yield* delays(queue, [1, 2, 3]), [5, 10, 20])
+      yield* TestClock.adjust("1 second")
+      const item = yield* next(queue)
+      assert.strictEqual(item.failures, 3)
+      assert.isUndefined(yield* queue.done("a", done))
+      queue.add("a", why)
+      assert.deepStrictEqual(yield* delays(queue, [1, 2]), [5, 10])
+      yield* TestClock.adjust("1 second")
+      yield* next(queue)
+      assert.strictEqual(yield* queue.done("a", { _tag: "Again", delay: 70 }), 70)
+      assert.deepStrictEqual(yield* delays(queue, [1]), [5])
+    }))
+
+  it.effect("keeps delays of different keys apart", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make()
+      queue.add("a", why)
+      assert.deepStrictEqual(yield* delays(queue, [1, 2, 3]), [5, 10, 20])
+      queue.add("b", why)
+      yield* next(queue)
+      assert.strictEqual(yield* queue.done("b", failed()), 5)
+    }))
+
+  it.effect("does not lengthen delays because of unrelated triggers", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make()
+      queue.add("a", why)
+      assert.deepStrictEqual(yield* delays(queue, [1, 2, 3, 4, 5, 6, 7, 8]), [5, 10, 20, 40, 80, 160, 320, 640])
+      // Due in 640 ms. A hundred triggers before that, each of which fails, change nothing about it.
+      for (let i = 1; i <= 100; i++) {
+        yield* TestClock.adjust(1)
+        queue.add("a", why)
+        yield* next(queue)
+        assert.strictEqual(yield* queue.done("a", failed()), 640 - i)
+      }
+      yield* TestClock.adjust(539)
+      assert.strictEqual(queue.stats().waiting, 1)
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(queue.stats(), { ready: 1, waiting: 0, processing: 0 })
+      yield* next(queue)
+      assert.strictEqual(yield* queue.done("a", failed()), 1280)
+    }))
+
+  it.effect("hands an added key to a waiting worker at once, without time passing or a timer", () =>
+    counting((sleeps) =>
+      Effect.gen(function*() {
+        const queue = yield* WorkQueue.make()
+        const got: Array<string> = []
+        const worker = Effect.forever(Effect.gen(function*() {
+          const item = yield* next(queue)
+          got.push(item.key)
+          yield* queue.done(item.key, done)
+        }))
+        yield* Effect.forkChild(worker, { startImmediately: true })
+        yield* Effect.forkChild(worker, { startImmediately: true })
+        yield* Effect.yieldNow
+        for (const key of ["a", "b", "a", "c"]) queue.add(key, why)
+        yield* Effect.yieldNow
+        assert.deepStrictEqual(got.toSorted().filter((key, i, all) => key !== all[i - 1]), ["a", "b", "c"])
+        assert.deepStrictEqual(queue.stats(), { ready: 0, waiting: 0, processing: 0 })
+        assert.deepStrictEqual(sleeps, [])
+      })
+    ))
+
+  it.effect("never hands a key to two workers, and hands it out again if it was added meanwhile", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make()
+      queue.add("a", why)
+      yield* next(queue)
+      const other = yield* Effect.forkChild(next(queue), { startImmediately: true })
+      queue.add("a", { _tag: "Added", kind: "Pod", object: "d/p" })
+      queue.add("a", why)
+      yield* queue.addAfter("a", 0, { _tag: "Requeue" })
+      yield* TestClock.adjust("1 hour")
+      assert.isUndefined(other.pollUnsafe())
+      assert.deepStrictEqual(queue.stats(), { ready: 0, waiting: 0, processing: 1 })
+      yield* queue.done("a", done)
+      const item = yield* Fiber.join(other)
+      assert.deepStrictEqual(item.reasons.map(({ _tag }) => _tag), ["Added", "Resync", "Requeue"])
+    }))
+
+  it.effect("sleeps once per delay, never polls, and not at all with nothing to wait for", () =>
+    counting((sleeps) =>
+      Effect.gen(function*() {
+        const queue = yield* WorkQueue.make()
+        const fiber = yield* Effect.forkChild(next(queue), { startImmediately: true })
+        yield* TestClock.adjust("10 hours")
+        assert.deepStrictEqual(sleeps, [])
+        yield* queue.addAfter("a", 3_600_000, why)
+        yield* queue.addAfter("a", 7_200_000, why)
+        yield* queue.addAfter("b", 5_400_000, why)
+        yield* TestClock.adjust("59 minutes")
+        assert.deepStrictEqual(sleeps, [3_600_000])
+        yield* TestClock.adjust("1 hour")
+        assert.strictEqual((yield* Fiber.join(fiber)).key, "a")
+        assert.strictEqual((yield* next(queue)).key, "b")
+        assert.deepStrictEqual(sleeps, [3_600_000, 1_800_000])
+        yield* queue.done("a", done)
+        yield* queue.done("b", done)
+        yield* TestClock.adjust("100 hours")
+        assert.deepStrictEqual(sleeps, [3_600_000, 1_800_000])
+      })
+    ))
+
+  it.effect("sets the timer forward for an earlier delay", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make()
+      const order: Array<string> = []
+      yield* Effect.forkChild(Effect.forever(Effect.gen(function*() {
+        const item = yield* next(queue)
+        order.push(`${item.key}@${item.at}`)
+        yield* queue.done(item.key, done)
+      })))
+      yield* queue.addAfter("late", 1_000, why)
+      yield* queue.addAfter("early", 10, why)
+      yield* queue.addAfter("middle", 500, why)
+      // The earlier of two times for one key wins, whichever comes first.
+      yield* queue.addAfter("twice", 700, why)
+      yield* queue.addAfter("twice", 300, why)
+      yield* queue.addAfter("twice", 900, why)
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(order, ["early@10", "twice@300", "middle@500", "late@1000"])
+    }))
+
+  it.effect("re-arms the timer from within a worker it woke", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make()
+      const times: Array<string> = []
+      const worker = Effect.forever(Effect.gen(function*() {
+        const item = yield* next(queue)
+        times.push(`${item.key}@${item.at}`)
+        yield* queue.done(item.key, times.length > 12 ? done : { _tag: "Again", delay: item.key === "a" ? 30 : 20 })
+      }))
+      yield* Effect.forkChild(worker)
+      yield* Effect.forkChild(worker)
+      yield* queue.addAfter("a", 10, why)
+      yield* queue.addAfter("b", 10, why)
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(times, [
+        "a@10",
+        "b@10",
+        "b@30",
+        "a@40",
+        "b@50",
+        "a@70",
+        "b@70",
+        "b@90",
+        "a@100",
+        "b@110",
+        "a@130",
+        "b@130",
+        "b@150",
+        "a@160"
+      ])
+    }))
+
+  it.effect("runs a key that asks for it again at once, behind the others", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make()
+      queue.add("a", why)
+      queue.add("b", why)
+      yield* next(queue)
+      yield* queue.done("a", { _tag: "Again", delay: 0 })
+      const items = [yield* next(queue), yield* next(queue)]
+      assert.deepStrictEqual(items.map(({ key, reasons }) => [key, reasons[0]?._tag]), [["b", "Resync"], [
+        "a",
+        "Requeue"
+      ]])
+    }))
+
+  it.effect("lets a change overtake a requested delay", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make()
+      queue.add("a", why)
+      yield* next(queue)
+      yield* queue.done("a", { _tag: "Again", delay: 3_600_000 })
+      yield* TestClock.adjust(5)
+      queue.add("a", why)
+      assert.deepStrictEqual((yield* next(queue)).reasons, [{ _tag: "Requeue" }, why])
+      yield* queue.done("a", done)
+      yield* TestClock.adjust("2 hours")
+      assert.deepStrictEqual(queue.stats(), { ready: 0, waiting: 0, processing: 0 })
+    }))
+
+  it.effect("retries as a schedule chosen by error says, and rests where it ends", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make({
+        retry: Schedule.spaced("3 seconds").pipe(
+          Schedule.upTo({ times: 3 }),
+          Schedule.while(({ input }) => input !== "hopeless")
+        )
+      })
+      queue.add("a", why)
+      assert.deepStrictEqual(yield* delays(queue, ["x", "x", "x", "x"]), [3_000, 3_000, 3_000, undefined])
+      yield* TestClock.adjust("100 hours")
+      assert.deepStrictEqual(queue.stats(), { ready: 0, waiting: 0, processing: 0 })
+      // Its object changed: the key has the whole schedule again.
+      queue.add("a", why)
+      assert.deepStrictEqual(yield* delays(queue, ["x", "x", "hopeless"]), [3_000, 3_000, undefined])
+      queue.add("a", why)
+      assert.deepStrictEqual(yield* delays(queue, ["x"]), [3_000])
+    }))
+
+  it.effect("rests when told to, until something adds the key", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make()
+      queue.add("a", why)
+      yield* next(queue)
+      assert.isUndefined(yield* queue.done("a", { _tag: "Rest" }))
+      yield* TestClock.adjust("100 hours")
+      assert.deepStrictEqual(queue.stats(), { ready: 0, waiting: 0, processing: 0 })
+      queue.add("a", why)
+      assert.deepStrictEqual((yield* next(queue)).failures, 1)
+    }))
+
+  it.effect("runs a key at once that was added while it failed or was told to rest", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make()
+      for (const outcome of [failed(), { _tag: "Rest" } as const]) {
+        queue.add("a", why)
+        yield* next(queue)
+        queue.add("a", why)
+        yield* queue.done("a", outcome)
+        assert.deepStrictEqual(queue.stats(), { ready: 1, waiting: 0, processing: 0 })
+        yield* next(queue)
+        yield* queue.done("a", done)
+      }
+    }))
+
+  it.effect("waits at least as long as the server asked, and not longer than either", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make()
+      queue.add("a", why)
+      yield* next(queue)
+      assert.strictEqual(yield* queue.done("a", failed("429", 30_000)), 30_000)
+      yield* TestClock.adjust("29999 millis")
+      assert.strictEqual(queue.stats().waiting, 1)
+      yield* TestClock.adjust(1)
+      yield* next(queue)
+      assert.strictEqual(yield* queue.done("a", failed("429", 3)), 10)
+      queue.add("a", why)
+      yield* next(queue)
+      assert.strictEqual(yield* queue.done("a", failed("429", 1_000)), 1_000)
+    }))
+
+  it.effect("drains: nothing is accepted or handed out, waiting workers go, and it ends with the last one busy", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make()
+      for (const key of ["a", "b", "c"]) queue.add(key, why)
+      yield* next(queue)
+      yield* next(queue)
+      yield* next(queue)
+      const waiting = yield* Effect.forkChild(queue.take, { startImmediately: true })
+      queue.add("a", why)
+      yield* queue.addAfter("d", 10, why)
+      const drained = yield* Effect.forkChild(queue.drain, { startImmediately: true })
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual(yield* Fiber.join(waiting), Option.none())
+      queue.add("e", why)
+      yield* queue.addAfter("f", 0, why)
+      yield* queue.done("a", done)
+      yield* queue.done("b", failed())
+      yield* TestClock.adjust("1 hour")
+      assert.isUndefined(drained.pollUnsafe())
+      yield* queue.done("c", { _tag: "Again", delay: 0 })
+      yield* TestClock.adjust("1 hour")
+      yield* Fiber.join(drained)
+      assert.deepStrictEqual(yield* queue.take, Option.none())
+      assert.strictEqual(queue.stats().processing, 0)
+    }))
+
+  it.effect("drains at once when nothing is being processed", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make()
+      queue.add("a", why)
+      yield* queue.drain
+      yield* queue.drain
+      queue.add("b", why)
+      yield* queue.addAfter("c", 0, why)
+      assert.deepStrictEqual(queue.stats(), { ready: 1, waiting: 0, processing: 0 })
+      assert.deepStrictEqual(yield* queue.take, Option.none())
+    }))
+
+  it.effect("loses no key to a worker that was interrupted while it waited", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make()
+      const gone = yield* Effect.forkChild(queue.take, { startImmediately: true })
+      const stays = yield* Effect.forkChild(queue.take, { startImmediately: true })
+      yield* Fiber.interrupt(gone)
+      queue.add("a", why)
+      assert.strictEqual(Option.getOrThrow(yield* Fiber.join(stays)).key, "a")
+    }))
+
+  it.effect("takes a delay without end for never", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make()
+      yield* queue.addAfter("never", Infinity, why)
+      yield* queue.addAfter("soon", 10, why)
+      yield* TestClock.adjust("100 days")
+      assert.deepStrictEqual(queue.stats(), { ready: 1, waiting: 1, processing: 0 })
+      queue.add("never", why)
+      assert.deepStrictEqual(queue.stats(), { ready: 2, waiting: 0, processing: 0 })
+    }))
+})

@@ -1,0 +1,73 @@
+/**
+ * `Main`: a program as the main process of a pod.
+ *
+ * `runMain` guarantees:
+ * - SIGTERM and SIGINT interrupt the program, its finalizers run to the end, and the process exits 0: a pod that was
+ *   asked to stop and did is `Completed`, not `Error`;
+ * - anything else that ends the program other than success exits 1, after its cause was logged: a failure, a defect, a
+ *   finalizer that failed during the stop, and also an interruption that no signal asked for;
+ * - a second signal ends the process at once, with 128 plus the signal's number, whatever finalizers still do;
+ * - logs are one JSON object per line, or readable lines where standard output is a terminal. A program that brings its
+ *   own loggers keeps them.
+ *
+ * There is no deadline here: give the program one below the pod's `terminationGracePeriodSeconds`.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Logger from "effect/Logger"
+import * as Runtime from "effect/Runtime"
+import * as Os from "node:os"
+
+const signals = ["SIGINT", "SIGTERM"] as const
+
+/** The exit code of a program: 0 for success, and for nothing but an interruption if a signal asked for it. */
+export const exitCode = (exit: Exit.Exit<unknown, unknown>, signalled: boolean): number =>
+  Exit.isSuccess(exit) || (signalled && Cause.hasInterruptsOnly(exit.cause)) ? 0 : 1
+
+/** JSON for machines, or readable lines for a terminal. */
+export const layerLogger = Logger.layer([process.stdout.isTTY ? Logger.consolePretty() : Logger.consoleJson])
+
+export interface Options {
+  /** Tells of what made the program fail; a log line by default. */
+  readonly report?: ((cause: Cause.Cause<unknown>) => Effect.Effect<void>) | undefined
+}
+
+/**
+ * A report for a person at a terminal: `name: what went wrong`, on standard error, without a stack. A command line that
+ * could not be understood has already been answered with its usage.
+ */
+export const reportToPerson = (name: string) => (cause: Cause.Cause<unknown>): Effect.Effect<void> =>
+  Effect.sync(() => {
+    const error = Cause.squash(cause)
+    if ((error as { readonly _tag?: unknown } | undefined)?._tag === "ShowHelp") return
+    process.stderr.write(`${name}: ${error instanceof Error ? error.message : String(error)}\n`)
+  })
+
+/** Runs a program as the main process. */
+export const makeRunMain = (options: Options) => <A, E>(program: Effect.Effect<A, E>): void => {
+  const report = options.report ?? ((cause) => Effect.logError("the program failed", cause))
+  let signalled = false
+  const run = Runtime.makeRunMain(({ fiber, teardown }) => {
+    const onSignal = (signal: (typeof signals)[number]) => {
+      if (signalled) process.exit(128 + Os.constants.signals[signal])
+      signalled = true
+      fiber.interruptUnsafe(fiber.id)
+    }
+    for (const signal of signals) process.on(signal, onSignal)
+    fiber.addObserver((exit) => teardown(exit, (code) => process.exit(code)))
+  })
+  const reported = Effect.onExit(program, (exit) =>
+    Exit.isSuccess(exit) || exitCode(exit, signalled) === 0
+      ? Effect.void
+      : Cause.hasInterruptsOnly(exit.cause)
+      ? Effect.logError("the program was interrupted, though no signal asked for it")
+      : report(exit.cause))
+  run(Effect.provide(reported, layerLogger), {
+    disableErrorReporting: true,
+    teardown: (exit, onExit) => onExit(exitCode(exit, signalled))
+  })
+}
+
+/** Runs a program as the main process; a failure is logged. */
+export const runMain = makeRunMain({})

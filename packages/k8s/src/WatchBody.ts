@@ -1,0 +1,196 @@
+/**
+ * `WatchBody`: the body of a watch, from bytes to JSON values.
+ *
+ * The format is one JSON value per line. The reader is a state machine as data: `step(state, chunk)` gives the next
+ * state and the values the chunk completed, `end(state)` says whether the body may stop there. It guarantees:
+ * - the values, and the fault if there is one, do not depend on how the network cut the bytes: lines, characters and
+ *   line ends may be split anywhere;
+ * - nothing is skipped: a line that is no JSON is a fault, and every value before it is still delivered;
+ * - a line that the connection cut off is never parsed, even where it would parse (`{"a":1}` may have been going on);
+ * - memory is bounded by one line, and a line by `maxLineBytes`.
+ *
+ * Blank lines and `\r\n` are allowed. `stream` is the thin shell that pulls a Node body through the machine: it reads
+ * only on demand, so a slow consumer slows the socket down, and it spends one Effect per chunk, not per value.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { Buffer } from "node:buffer"
+
+/** Figures that hold unless `Options` say otherwise. */
+export const defaults = {
+  /** The longest line, in bytes without its `\n`. An object in etcd is at most 1.5 MiB unless etcd was told otherwise. */
+  maxLineBytes: 16 * 1024 * 1024
+} as const
+
+export interface Options {
+  readonly maxLineBytes?: number | undefined
+}
+
+/** Why a body cannot be read on. `line` counts from 1. */
+export class WatchBodyError extends Schema.TaggedError<WatchBodyError>()("WatchBodyError", {
+  problem: Schema.Literals(["Malformed", "TooLong", "Truncated"]),
+  line: Schema.Int,
+  message: Schema.String
+}) {}
+
+/** Where the reader stands: inside a line whose bytes so far are `pending`, or at a fault that nothing repairs. */
+export type State =
+  | {
+    readonly _tag: "Reading"
+    /** Complete lines so far. */
+    readonly lines: number
+    readonly pending: ReadonlyArray<Uint8Array>
+    readonly pendingBytes: number
+  }
+  | { readonly _tag: "Failed"; readonly error: WatchBodyError }
+
+type Reading = Extract<State, { readonly _tag: "Reading" }>
+
+/** Before the first byte. */
+export const initial: State = { _tag: "Reading", lines: 0, pending: [], pendingBytes: 0 }
+
+const newline = 0x0a
+
+const failed = (problem: WatchBodyError["problem"], line: number, message: string): State => ({
+  _tag: "Failed",
+  error: new WatchBodyError({ problem, line, message: `line ${line} of the watch ${message}` })
+})
+
+const tooLong = (line: number, limit: number): State => failed("TooLong", line, `is longer than ${limit} bytes`)
+
+// A view: Buffer's native search and decoding are many times faster than what Uint8Array offers.
+const view = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+const isBlank = (text: string): boolean => text === "" || /^[ \t\r]*$/.test(text)
+
+/**
+ * Reads one chunk. The values are those whose line ended in it, in order; after a fault there are none, for ever.
+ * The state may refer to the chunk's memory: hand over chunks that nobody writes to again.
+ */
+export const step = (
+  state: State,
+  chunk: Uint8Array,
+  options: Options = {}
+): readonly [State, ReadonlyArray<unknown>] => {
+  if (state._tag === "Failed") return [state, []]
+  const limit = options.maxLineBytes ?? defaults.maxLineBytes
+  const bytes = view(chunk)
+  const values: Array<unknown> = []
+  let { lines } = state
+  let rest: Reading | undefined = state
+  let from = 0
+  for (let to = bytes.indexOf(newline); to >= 0; to = bytes.indexOf(newline, from)) {
+    const length = (rest?.pendingBytes ?? 0) + to - from
+    if (length > limit) return [tooLong(lines + 1, limit), values]
+    const text = rest === undefined || rest.pendingBytes === 0
+      ? bytes.toString("utf8", from, to)
+      : Buffer.concat([...rest.pending, bytes.subarray(from, to)]).toString("utf8")
+    lines += 1
+    rest = undefined
+    from = to + 1
+    if (isBlank(text)) continue
+    try {
+      values.push(JSON.parse(text))
+    } catch {
+      // The parser's own message quotes the document, which may hold a Secret.
+      return [failed("Malformed", lines, "is not JSON"), values]
+    }
+  }
+  const tail = bytes.subarray(from)
+  const pendingBytes = (rest?.pendingBytes ?? 0) + tail.length
+  if (pendingBytes > limit) return [tooLong(lines + 1, limit), values]
+  const pending = tail.length === 0 ? rest?.pending ?? [] : [...rest?.pending ?? [], tail]
+  return [{ _tag: "Reading", lines, pending, pendingBytes }, values]
+}
+
+/** The end of the body: fine between lines, `Truncated` inside one. */
+export const end = (state: State): Result.Result<void, WatchBodyError> => {
+  if (state._tag === "Failed") return Result.fail(state.error)
+  if (isBlank(Buffer.concat(state.pending).toString("utf8"))) return Result.void
+  const line = state.lines + 1
+  return Result.fail(
+    new WatchBodyError({
+      problem: "Truncated",
+      line,
+      message: `the connection ended inside line ${line} of the watch, after ${state.pendingBytes} bytes of it`
+    })
+  )
+}
+
+/** What `stream` needs of a body; Node's `Readable` in paused mode has it. */
+export interface Body {
+  readonly read: () => Uint8Array | null
+  readonly on: (event: "readable" | "end" | "close" | "error", listener: (error?: unknown) => void) => unknown
+}
+
+/**
+ * The values of a body, in one array per chunk that completed any. Ends where the body ends between two lines; fails
+ * with `WatchBodyError`, or with what `onError` makes of a connection error. At most the body's own buffer (64 KiB) is
+ * read ahead of the consumer. One consumer, once; it does not close the body: that is its owner's to do.
+ */
+export const stream = <E>(
+  body: Body,
+  onError: (cause: unknown) => E,
+  options: Options = {}
+): Stream.Stream<unknown, WatchBodyError | E> => {
+  let state: State = initial
+  let wake: (() => void) | undefined
+  let over: { readonly error?: unknown } | undefined
+  const signal = () => wake?.()
+  body.on("readable", signal)
+  body.on("end", () => {
+    over ??= {}
+    signal()
+  })
+  body.on("error", (error) => {
+    over ??= { error }
+    signal()
+  })
+  // Destroyed without an error and before the end: nobody but the owner of the connection does that.
+  body.on("close", () => {
+    over ??= { error: new Error("the connection was closed") }
+    signal()
+  })
+
+  const chunk: Effect.Effect<Uint8Array, WatchBodyError | E | Cause.Done> = Effect.suspend(() => {
+    const bytes = body.read()
+    if (bytes !== null) return Effect.succeed(bytes)
+    if (over !== undefined) return ended(over)
+    return Effect.flatMap(
+      Effect.callback<void>((resume) => {
+        wake = () => {
+          wake = undefined
+          resume(Effect.void)
+        }
+        return Effect.sync(() => {
+          wake = undefined
+        })
+      }),
+      () => chunk
+    )
+  })
+
+  const ended = (how: { readonly error?: unknown }) =>
+    "error" in how
+      ? Effect.fail(onError(how.error))
+      : Result.match(end(state), { onSuccess: () => Cause.done(), onFailure: Effect.fail })
+
+  const pull: Effect.Effect<readonly [unknown, ...Array<unknown>], WatchBodyError | E | Cause.Done> = Effect.suspend(
+    () => {
+      if (state._tag === "Failed") return Effect.fail(state.error)
+      return Effect.flatMap(chunk, (bytes) => {
+        const [next, values] = step(state, bytes, options)
+        state = next
+        return isNonEmpty(values) ? Effect.succeed(values) : pull
+      })
+    }
+  )
+
+  return Stream.fromPull(Effect.succeed(pull))
+}
+
+const isNonEmpty = (values: ReadonlyArray<unknown>): values is readonly [unknown, ...Array<unknown>] =>
+  values.length > 0

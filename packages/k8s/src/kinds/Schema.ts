@@ -1,0 +1,84 @@
+/**
+ * Look-ups in the generated tables: which resource serves a kind, and what the schema of a kind says about a field.
+ *
+ * Only servers and patches need them (the table of definitions is large), so nothing that a live operator imports may
+ * import this module. Every look-up is total: an unknown group, kind or field gives `undefined`.
+ */
+import type { Schema } from "./definitions.ts"
+import { definitions } from "./definitions.ts"
+import type { ServedGroup, ServedResource, ServedSubresource } from "./tables.ts"
+import { groups, resources } from "./tables.ts"
+
+export type { Schema, ServedGroup, ServedResource, ServedSubresource }
+export { definitions, groups, resources }
+
+export interface Gvk {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+}
+
+const key = (group: string, version: string, name: string): string => `${group}/${version}/${name}`
+
+const definitionsByKind: ReadonlyMap<string, Schema> = new Map(
+  Object.values(definitions).flatMap((schema) =>
+    schema.kind === undefined ? [] : [[key(schema.kind.group, schema.kind.version, schema.kind.kind), schema] as const]
+  )
+)
+
+const resourcesByPlural: ReadonlyMap<string, ServedResource> = new Map(
+  resources.map((resource) => [key(resource.group, resource.version, resource.plural), resource])
+)
+
+const resourcesByKind: ReadonlyMap<string, ServedResource> = new Map(
+  resources.map((resource) => [key(resource.group, resource.version, resource.kind), resource])
+)
+
+/** True for `v1`, false for alpha and beta, which a server serves only where it is told to (since Kubernetes 1.24). */
+export const isStable = (version: string): boolean => !version.includes("alpha") && !version.includes("beta")
+
+/** The resource at `/apis/group/version/plural`. */
+export const resourceFor = (target: {
+  readonly group: string
+  readonly version: string
+  readonly plural: string
+}): ServedResource | undefined => resourcesByPlural.get(key(target.group, target.version, target.plural))
+
+/** The resource whose objects have the kind; `undefined` for kinds that only subresources or lists have. */
+export const resourceForKind = (gvk: Gvk): ServedResource | undefined =>
+  resourcesByKind.get(key(gvk.group, gvk.version, gvk.kind))
+
+/** The schema of a kind: of a resource, its list, a subresource's kind (`Scale`, `Eviction`), or `DeleteOptions`. */
+export const definitionFor = (gvk: Gvk): Schema | undefined =>
+  definitionsByKind.get(key(gvk.group, gvk.version, gvk.kind))
+
+/** The schema itself, or, for a reference, the definition overruled by what stands beside the reference. */
+export const resolve = (schema: Schema): Schema => {
+  if (schema.ref === undefined) return schema
+  const definition = definitions[schema.ref]
+  if (definition === undefined) return schema
+  const { ref: _, ...own } = schema
+  return Object.keys(own).length === 0 ? definition : { ...definition, ...own }
+}
+
+/** The schema of a property, or of a value if the schema is a map's; resolved. */
+export const field = (schema: Schema, name: string): Schema | undefined => {
+  const resolved = resolve(schema)
+  const found = resolved.properties !== undefined && Object.hasOwn(resolved.properties, name)
+    ? resolved.properties[name]
+    : resolved.values
+  return found === undefined ? undefined : resolve(found)
+}
+
+/** The schema of a list's elements; resolved. */
+export const element = (schema: Schema): Schema | undefined => {
+  const { items } = resolve(schema)
+  return items === undefined ? undefined : resolve(items)
+}
+
+/** True where any JSON is allowed below: the server prunes and merges nothing by schema there. */
+export const isOpaque = (schema: Schema): boolean => {
+  const { format, items, properties, type, values } = resolve(schema)
+  return format === "int-or-string" ||
+    properties === undefined && values === undefined && items === undefined && (type === undefined || type === "object")
+}

@@ -1,0 +1,270 @@
+/**
+ * `Envtest`: a real etcd and kube-apiserver for tests, as a Layer.
+ *
+ * The programs come from the folder in `KUBEBUILDER_ASSETS`, laid out as envtest users have it. Every layer is a
+ * control plane of its own, on free loopback ports, with its data in a temporary folder; building it waits until the
+ * server is ready and the default namespace is there, closing it (also on interruption) ends the programs and removes
+ * the folder. If the folder has a kube-controller-manager it runs too, so that garbage collection, namespaces,
+ * Deployments and Jobs work; there are no nodes, so Pods stay Pending.
+ *
+ * The administrator comes in by token. Authorization is RBAC. Time is real time, whatever clock the test has.
+ */
+import type * as KubeClient from "@effect-operator/core/KubeClient"
+import * as Clock from "effect/Clock"
+import * as Config from "effect/Config"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as Crypto from "node:crypto"
+import * as Fs from "node:fs"
+import * as Net from "node:net"
+import * as Os from "node:os"
+import * as Path from "node:path"
+import * as Credentials from "../Credentials.ts"
+import type { ClusterConfig } from "../KubeConfig.ts"
+import * as LiveClient from "../LiveClient.ts"
+import * as Certificates from "./Certificates.ts"
+import * as Process from "./internal/process.ts"
+
+/** Figures that hold unless `Options` say otherwise. */
+export const defaults = {
+  /** Until the control plane must be ready. */
+  startTimeout: "90 seconds",
+  /** Between two looks at whether it is. */
+  pollInterval: "50 millis"
+} as const
+
+export interface Options {
+  /** The folder with the programs; `KUBEBUILDER_ASSETS` by default. */
+  readonly assets?: string | undefined
+  /** Whether kube-controller-manager runs; by default it does where the folder has it. */
+  readonly controllerManager?: boolean | undefined
+  /** More flags of kube-apiserver, such as `--enable-admission-plugins=…`. */
+  readonly apiServerFlags?: ReadonlyArray<string> | undefined
+  readonly startTimeout?: Duration.Input | undefined
+}
+
+/** The control plane did not start. `log` holds the last lines of the program that is to blame. */
+export class EnvtestError extends Schema.TaggedError<EnvtestError>()("EnvtestError", {
+  problem: Schema.String,
+  log: Schema.optionalKey(Schema.String)
+}) {
+  override get message(): string {
+    return this.log === undefined || this.log === "" ? this.problem : `${this.problem}\n${this.log}`
+  }
+}
+
+export class Envtest extends Context.Service<Envtest, {
+  /** Of kube-apiserver. */
+  readonly url: string
+  /** Of etcd, for tests that need what no API offers, such as compaction. */
+  readonly etcdUrl: string
+  /** The administrator's. */
+  readonly token: Redacted.Redacted
+  /** PEM file with the CA of the server. */
+  readonly caFile: string
+  /** For kubectl and other clients; holds the token. */
+  readonly kubeconfigPath: string
+  readonly clusterConfig: ClusterConfig
+}>()("@effect-operator/k8s/testing/Envtest") {}
+
+type Service = Envtest["Service"]
+
+const realClock = Clock.Clock.defaultValue()
+
+const apiServerProgram = "kube-apiserver"
+const controllerManagerProgram = "kube-controller-manager"
+
+const make = (options: Options): Effect.Effect<Service, EnvtestError, Scope.Scope> =>
+  Effect.gen(function*() {
+    const assets = yield* findAssets(options)
+    const folder = yield* temporaryFolder
+    // kube-apiserver could make its own, but takes a second for RSA keys, and slows every handshake with them.
+    const now = yield* Clock.currentTimeMillis
+    const authority = yield* Certificates.authority({ now, commonName: "envtest-ca" })
+    const ca = authority.certPem
+    const server = yield* Certificates.issue(authority, {
+      now,
+      commonName: apiServerProgram,
+      hosts: ["127.0.0.1", "localhost", "kubernetes.default.svc"]
+    })
+    const [etcdPort, etcdPeerPort, apiPort, managerPort] = yield* freePorts
+    const token = Crypto.randomBytes(16).toString("hex")
+    const url = `https://127.0.0.1:${apiPort}`
+    const etcdUrl = `http://127.0.0.1:${etcdPort}`
+    const file = (name: string, content: string) => {
+      Fs.writeFileSync(Path.join(folder, name), content, { mode: 0o600 })
+      return Path.join(folder, name)
+    }
+    const caFile = file("ca.crt", ca)
+    const serviceAccountKey = file("sa.key", serviceAccountKeyPem())
+    const kubeconfigPath = file("kubeconfig", JSON.stringify(kubeconfig(url, ca, token)))
+
+    const etcd = yield* Process.start(Path.join(assets.folder, "etcd"), [
+      "--data-dir=etcd",
+      `--listen-client-urls=${etcdUrl}`,
+      `--advertise-client-urls=${etcdUrl}`,
+      `--listen-peer-urls=http://127.0.0.1:${etcdPeerPort}`,
+      "--unsafe-no-fsync"
+    ], folder)
+    const apiServer = yield* Process.start(Path.join(assets.folder, apiServerProgram), [
+      `--etcd-servers=${etcdUrl}`,
+      `--secure-port=${apiPort}`,
+      "--bind-address=127.0.0.1",
+      "--cert-dir=certs",
+      `--tls-cert-file=${file("server.crt", server.certPem)}`,
+      `--tls-private-key-file=${file("server.key", server.keyPem)}`,
+      "--service-account-issuer=https://kubernetes.default.svc",
+      `--service-account-signing-key-file=${serviceAccountKey}`,
+      `--service-account-key-file=${serviceAccountKey}`,
+      `--token-auth-file=${file("tokens.csv", `${token},admin,admin,"system:masters"\n`)}`,
+      "--authorization-mode=RBAC",
+      "--service-cluster-ip-range=10.0.0.0/24",
+      "--disable-admission-plugins=ServiceAccount",
+      "--allow-privileged=true",
+      ...options.apiServerFlags ?? []
+    ], folder)
+    const manager = assets.controllerManager
+      ? [
+        yield* Process.start(Path.join(assets.folder, controllerManagerProgram), [
+          `--kubeconfig=${kubeconfigPath}`,
+          `--service-account-private-key-file=${serviceAccountKey}`,
+          "--use-service-account-credentials=false",
+          "--port=0",
+          `--secure-port=${managerPort}`,
+          "--bind-address=127.0.0.1",
+          "--cert-dir=certs",
+          "--leader-elect=false"
+        ], folder)
+      ]
+      : []
+
+    const clusterConfig: ClusterConfig = {
+      context: "envtest",
+      server: url,
+      namespace: "default",
+      ca,
+      skipTlsVerify: false,
+      credentials: Credentials.token(Redacted.make(token))
+    }
+    const waits = [
+      answers(clusterConfig, "/readyz"),
+      answers(clusterConfig, "/api/v1/namespaces/default"),
+      ...manager.map(() =>
+        answers({ ...clusterConfig, server: `https://127.0.0.1:${managerPort}`, skipTlsVerify: true }, "/healthz")
+      )
+    ]
+    const programs = [etcd, apiServer, ...manager]
+    const timeout = options.startTimeout ?? defaults.startTimeout
+    yield* Effect.all(waits, { concurrency: "unbounded", discard: true }).pipe(
+      Effect.raceFirst(Effect.raceAllFirst(programs.map(failsWithProgram))),
+      Effect.timeoutOrElse({
+        duration: timeout,
+        orElse: () =>
+          Effect.fail(
+            new EnvtestError({
+              problem: `the control plane is not ready after ${Duration.format(Duration.fromInputUnsafe(timeout))}`,
+              log: programs.map((program) => `--- ${program.name}\n${Process.tail(program)}`).join("\n")
+            })
+          )
+      })
+    )
+    return { url, etcdUrl, token: Redacted.make(token), caFile, kubeconfigPath, clusterConfig }
+  })
+
+/** A control plane with other than the default options. */
+export const layerOptions = (options: Options): Layer.Layer<Envtest, EnvtestError> =>
+  Layer.effect(
+    Envtest,
+    make(options).pipe(
+      // Between finding a free port and listening on it, another process may have taken it.
+      Effect.retry({ times: 2, while: (error) => error.log?.includes("address already in use") === true }),
+      Effect.provideService(Clock.Clock, realClock)
+    )
+  )
+
+/** The control plane of `KUBEBUILDER_ASSETS`. */
+export const layer: Layer.Layer<Envtest, EnvtestError> = layerOptions({})
+
+/** The live client of the control plane, as its administrator. */
+export const clientLayer: Layer.Layer<KubeClient.KubeClient, never, Envtest> = Layer.unwrap(
+  Effect.map(Envtest, ({ clusterConfig }) => LiveClient.layerCluster(clusterConfig))
+)
+
+const findAssets = (options: Options) =>
+  Effect.gen(function*() {
+    const configured = yield* Effect.orDie(Config.option(Config.String("KUBEBUILDER_ASSETS")))
+    const folder = options.assets ?? Option.getOrUndefined(configured)
+    if (folder === undefined || folder === "") {
+      return yield* new EnvtestError({
+        problem: "KUBEBUILDER_ASSETS is not set; set it to a folder that holds etcd and kube-apiserver, such as " +
+          "the one that `setup-envtest use -p path` prints"
+      })
+    }
+    const has = (program: string) => Fs.existsSync(Path.join(folder, program))
+    const wanted = ["etcd", apiServerProgram, ...(options.controllerManager === true ? [controllerManagerProgram] : [])]
+    const missing = wanted.filter((program) => !has(program))
+    if (missing.length > 0) {
+      return yield* new EnvtestError({
+        problem: `KUBEBUILDER_ASSETS: ${folder} has no ${missing.join(" and no ")}; ` +
+          "set it to a folder that holds etcd and kube-apiserver"
+      })
+    }
+    return { folder, controllerManager: options.controllerManager !== false && has(controllerManagerProgram) }
+  })
+
+const temporaryFolder = Effect.acquireRelease(
+  Effect.sync(() => Fs.mkdtempSync(Path.join(Os.tmpdir(), "envtest-"))),
+  (folder) => Effect.sync(() => Fs.rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
+)
+
+/** Ports nobody listens on: all held at once, so that they differ, and given back just before they are used. */
+const freePorts = Effect.promise(async () => {
+  const servers = await Promise.all([0, 1, 2, 3].map(() =>
+    new Promise<Net.Server>((resolve, reject) => {
+      const server = Net.createServer().once("error", reject)
+      server.listen(0, "127.0.0.1", () => resolve(server))
+    })
+  ))
+  const ports = servers.map((server) => (server.address() as Net.AddressInfo).port)
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+})
+
+/** Waits until the path answers 200. */
+const answers = (cluster: ClusterConfig, path: string) =>
+  Effect.scoped(Effect.gen(function*() {
+    const transport = yield* LiveClient.makeTransport(cluster)
+    const status = transport.request({ method: "GET", path, query: [], headers: {} }).pipe(
+      Effect.match({ onSuccess: (answer) => answer.status, onFailure: () => undefined })
+    )
+    while ((yield* status) !== 200) yield* Effect.sleep(defaults.pollInterval)
+  }))
+
+const failsWithProgram = (program: Process.Running): Effect.Effect<never, EnvtestError> =>
+  Effect.flatMap(
+    Deferred.await(program.exited),
+    (how) => Effect.fail(new EnvtestError({ problem: `${program.name} ended (${how})`, log: Process.tail(program) }))
+  )
+
+// SEC 1 form: kube-apiserver 1.20 reads no PKCS 8 elliptic keys here.
+const serviceAccountKeyPem = (): string =>
+  Crypto.generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "sec1", format: "pem" })
+    .toString()
+
+const kubeconfig = (server: string, ca: string, token: string) => ({
+  apiVersion: "v1",
+  kind: "Config",
+  clusters: [
+    { name: "envtest", cluster: { server, "certificate-authority-data": Buffer.from(ca).toString("base64") } }
+  ],
+  users: [{ name: "admin", user: { token } }],
+  contexts: [{ name: "envtest", context: { cluster: "envtest", user: "admin", namespace: "default" } }],
+  "current-context": "envtest"
+})

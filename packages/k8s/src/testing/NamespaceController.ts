@@ -1,0 +1,220 @@
+/**
+ * `NamespaceController`: empties a Namespace that is being deleted, then lets it go.
+ *
+ * A Namespace is left alone for `delay` after its deletion was asked for; then everything in it is deleted, its
+ * conditions say what is still there and what holds it, and once nothing is, the finalizer `kubernetes` is taken out
+ * of its spec, which ends it. While objects wait for finalizers or grace periods, the conditions are brought up to date
+ * at most once a second.
+ *
+ * Not simulated: failures of discovery, and the second look a real controller takes before it believes in emptiness.
+ *
+ * Source: k8s.io/kubernetes/pkg/controller/namespace/deletion; texts compared with a kube-controller-manager 1.20.2.
+ */
+import { FieldManager, KubeClient, Patch } from "@effect-operator/core/KubeClient"
+import type { KubeError } from "@effect-operator/core/KubeError"
+import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
+import type * as Resource from "@effect-operator/core/Resource"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import { Namespace, type NamespaceCondition } from "../kinds/core.v1.ts"
+import * as Agenda from "./sim/Agenda.ts"
+import type { ApiServer } from "./ApiServer.ts"
+import { timestamp } from "./server/Exchange.ts"
+import * as Inventory from "./sim/Inventory.ts"
+
+export const defaults = {
+  /** How long a real controller waits, so that every server has noticed the deletion. */
+  delay: "5 seconds",
+  /** How often the conditions follow the content, in milliseconds. */
+  refreshMillis: 1000
+} as const
+
+export interface Options {
+  readonly delay?: Duration.Input | undefined
+}
+
+/** Drains the namespaces of the server until the scope closes. */
+export const layer = (options: Options = {}): Layer.Layer<never, never, ApiServer | KubeClient> =>
+  Layer.effectDiscard(run(options))
+
+const finalizer = "kubernetes"
+
+interface Item {
+  readonly resource: Resource.Any
+  readonly object: KubeObject
+}
+
+/** What is in a namespace, by uid. */
+type Content = Map<string, Item>
+
+const run = Effect.fnUntraced(function*(
+  options: Options
+): Effect.fn.Return<void, never, ApiServer | KubeClient | Scope.Scope> {
+  const client = yield* KubeClient
+  const clock = yield* Clock.Clock
+  const delay = Duration.toMillis(Duration.fromInputUnsafe(options.delay ?? defaults.delay))
+  const namespaces = new Map<string, Namespace>()
+  const contents = new Map<string, Content>()
+  /** When each terminating namespace is to be looked at next. */
+  const due = new Map<string, number>()
+
+  const now = () => clock.currentTimeMillisUnsafe()
+
+  const setConditions = (namespace: Namespace, content: Content): Effect.Effect<Namespace, KubeError> => {
+    const conditions = conditionsOf(namespace, content, timestamp(now()))
+    if (conditions === namespace.status?.conditions) return Effect.succeed(namespace)
+    const { resourceVersion, uid } = namespace.metadata
+    const patch = Patch.merge({ metadata: { resourceVersion, uid }, status: { conditions } })
+    return client.patch(Namespace, namespace, patch, { subresource: "status" })
+  }
+
+  const finalize = (namespace: Namespace) =>
+    client.replace(Namespace, {
+      ...namespace,
+      spec: { ...namespace.spec, finalizers: namespace.spec?.finalizers?.filter((name) => name !== finalizer) ?? [] }
+    }, { subresource: "finalize" })
+
+  const remove = ({ object, resource }: Item) =>
+    client.delete(resource, object, { propagationPolicy: "Background" }).pipe(
+      Effect.catchReason("KubeError", "NotFound", () => Effect.void)
+    )
+
+  const work = Effect.fnUntraced(function*(name: string): Effect.fn.Return<void, KubeError> {
+    const namespace = namespaces.get(name)
+    const time = due.get(name)
+    if (namespace === undefined || time === undefined) return
+    if (time > now()) return agenda.at(name, time)
+    const content: Content = contents.get(name) ?? new Map()
+    const living = [...content.values()].filter(({ object }) => !isTerminating(object))
+    yield* Effect.forEach(living, remove, { concurrency: Agenda.defaults.concurrency, discard: true })
+    // What went at once has been taken out of the content by now; what has not comes back here with its last event.
+    const updated = yield* setConditions(namespace, content)
+    if (content.size === 0) yield* Effect.asVoid(finalize(updated))
+  }, (effect) =>
+    effect.pipe(
+      Effect.catchReason("KubeError", "NotFound", () => Effect.void),
+      Effect.provideService(FieldManager, "kube-controller-manager")
+    ))
+
+  const agenda = yield* Agenda.make(work)
+
+  /** The content of a namespace changed: at once if that was the last of it. */
+  const changed = (name: string): void => {
+    const time = due.get(name)
+    if (time === undefined || time > now()) return
+    if ((contents.get(name)?.size ?? 0) === 0) agenda.now(name)
+    else agenda.soon(name, now() + defaults.refreshMillis)
+  }
+
+  const onNamespace = (namespace: Namespace): void => {
+    const { name } = namespace.metadata
+    const drains = isTerminating(namespace) && namespace.spec?.finalizers?.includes(finalizer) === true
+    if (!drains) return
+    const known = namespaces.get(name)?.metadata.uid === namespace.metadata.uid
+    namespaces.set(name, namespace)
+    if (known) return
+    due.set(name, now() + delay)
+    agenda.at(name, now() + delay)
+  }
+
+  yield* Inventory.follow({
+    onPresent: (resource, object) => {
+      const { namespace, uid } = object.metadata
+      if (namespace === undefined) {
+        if (resource.id === Namespace.id) onNamespace(object as Namespace)
+        return
+      }
+      let content = contents.get(namespace)
+      if (content === undefined) contents.set(namespace, content = new Map())
+      content.set(uid, { resource, object })
+      changed(namespace)
+    },
+    onGone: (resource, object) => {
+      const { name, namespace, uid } = object.metadata
+      if (namespace === undefined) {
+        if (resource.id !== Namespace.id) return
+        namespaces.delete(name)
+        due.delete(name)
+        agenda.forget(name)
+        return
+      }
+      const content = contents.get(namespace)
+      content?.delete(uid)
+      if (content?.size === 0) contents.delete(namespace)
+      changed(namespace)
+    }
+  })
+})
+
+type Condition = Omit<NamespaceCondition, "lastTransitionTime">
+
+/** How many of each, as `x has N y`, in alphabetical order. */
+const count = (names: ReadonlyArray<string>, phrase: (name: string, count: number) => string): string => {
+  const counts = new Map<string, number>()
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return [...counts].map(([name, number]) => phrase(name, number)).sort().join(", ")
+}
+
+const wanted = (content: Content): ReadonlyArray<Condition> => {
+  const items = [...content.values()]
+  const resources = count(
+    items.map(({ resource }) => `${resource.plural}.${resource.group}`),
+    (name, number) => `${name} has ${number} resource instances`
+  )
+  const finalizers = count(
+    items.flatMap(({ object }) => object.metadata.finalizers ?? []),
+    (name, number) => `${name} in ${number} resource instances`
+  )
+  const fine = (type: string, reason: string, message: string): Condition => ({
+    type,
+    status: "False",
+    reason,
+    message
+  })
+  const held = (type: string, reason: string, message: string): Condition => ({ type, status: "True", reason, message })
+  return [
+    fine("NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered", "All resources successfully discovered"),
+    fine(
+      "NamespaceDeletionGroupVersionParsingFailure",
+      "ParsedGroupVersions",
+      "All legacy kube types successfully parsed"
+    ),
+    fine(
+      "NamespaceDeletionContentFailure",
+      "ContentDeleted",
+      "All content successfully deleted, may be waiting on finalization"
+    ),
+    resources === ""
+      ? fine("NamespaceContentRemaining", "ContentRemoved", "All content successfully removed")
+      : held("NamespaceContentRemaining", "SomeResourcesRemain", `Some resources are remaining: ${resources}`),
+    finalizers === ""
+      ? fine("NamespaceFinalizersRemaining", "ContentHasNoFinalizers", "All content-preserving finalizers finished")
+      : held(
+        "NamespaceFinalizersRemaining",
+        "SomeFinalizersRemain",
+        `Some content in the namespace has finalizers remaining: ${finalizers}`
+      )
+  ]
+}
+
+/** The conditions of a namespace with this content: the very same value if they say so already. */
+const conditionsOf = (
+  namespace: Namespace,
+  content: Content,
+  now: string
+): ReadonlyArray<NamespaceCondition> | undefined => {
+  const before = namespace.status?.conditions ?? []
+  let same = true
+  const next = wanted(content).map((condition) => {
+    const old = before.find(({ type }) => type === condition.type)
+    if (old?.status === condition.status && old.reason === condition.reason && old.message === condition.message) {
+      return old
+    }
+    same = false
+    return { ...condition, lastTransitionTime: old?.status === condition.status ? old.lastTransitionTime ?? now : now }
+  })
+  return same ? namespace.status?.conditions : next
+}

@@ -1,0 +1,35 @@
+/**
+ * `TestCluster`: everything a test of an operator stands on, as one layer: the in-memory API server, the simulated
+ * controllers on it, a client, the operator's kinds installed, and a test clock that waits for the program.
+ *
+ * Under `it.effect` all of it runs in virtual time: `TestClock.adjust("1 hour")` is an hour of the cluster's life.
+ */
+import type { CustomResource } from "@effect-operator/core/CustomResource"
+import type { KubeClient } from "@effect-operator/core/KubeClient"
+import type { KubeError } from "@effect-operator/core/KubeError"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Crd from "../Crd.ts"
+import { ApiServer } from "./ApiServer.ts"
+import type { Kubelet } from "./Kubelet.ts"
+import * as SimControllers from "./SimControllers.ts"
+import * as TestClient from "./TestClient.ts"
+import * as VirtualTime from "./VirtualTime.ts"
+
+export interface Options extends SimControllers.Options {
+  /** Kinds to install before anything else runs. */
+  readonly resources?: ReadonlyArray<CustomResource> | undefined
+}
+
+/** A new, empty cluster. */
+export const layer = (options: Options = {}): Layer.Layer<ApiServer | KubeClient | Kubelet, KubeError> =>
+  Layer.effectDiscard(
+    Effect.forEach(options.resources ?? [], (resource) => Crd.install(resource), { discard: true })
+  ).pipe(
+    Layer.provideMerge(SimControllers.layer(options)),
+    Layer.provideMerge(TestClient.layer),
+    Layer.provideMerge(ApiServer.layer),
+    Layer.provideMerge(VirtualTime.layer),
+    // Every test gets a cluster of its own, also where two use the same layer value.
+    Layer.fresh
+  )

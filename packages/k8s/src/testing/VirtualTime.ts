@@ -1,0 +1,81 @@
+/**
+ * `VirtualTime`: a test clock that never runs ahead of the program.
+ *
+ * `TestClock.adjust` wakes sleepers in order and waits for those it woke. It does not wait for fibers that something
+ * else has made ready: a test that creates an object and then lets a minute pass may see the minute pass before the
+ * operator has seen the object. Under this layer time moves only when nothing else can run: before the first sleeper
+ * wakes, and after the last, every fiber has come to rest. That makes a test in virtual time mean what it says.
+ *
+ * Nothing changes for the test but this: it calls `TestClock.adjust` and `TestClock.setTime` as always. Outside a test
+ * (where the clock is not a `TestClock`) the layer does nothing.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Scheduler from "effect/Scheduler"
+import type * as TestClock from "effect/testing/TestClock"
+
+/** Counts what is scheduled and has not run yet; tells when there is nothing. */
+class Tally {
+  private pending = 0
+  private waiting: Array<() => void> = []
+
+  /** The scheduler, every task of it counted. */
+  counting(scheduler: Scheduler.Scheduler): Scheduler.Scheduler {
+    return {
+      executionMode: scheduler.executionMode,
+      shouldYield: (fiber) => scheduler.shouldYield(fiber),
+      makeDispatcher: () => {
+        const dispatcher = scheduler.makeDispatcher()
+        return {
+          scheduleTask: (task, priority) => {
+            this.pending += 1
+            dispatcher.scheduleTask(() => {
+              try {
+                task()
+              } finally {
+                this.pending -= 1
+                if (this.pending === 0) this.rest()
+              }
+            }, priority)
+          },
+          flush: () => dispatcher.flush()
+        }
+      }
+    }
+  }
+
+  private rest(): void {
+    const { waiting } = this
+    this.waiting = []
+    for (const resume of waiting) resume()
+  }
+
+  /** Completes when no fiber can run but the one that asks. */
+  readonly idle: Effect.Effect<void> = Effect.callback<void>((resume) => {
+    if (this.pending === 0) return resume(Effect.void)
+    this.waiting.push(() => resume(Effect.void))
+  })
+}
+
+const isTestClock = (clock: Clock.Clock): clock is TestClock.TestClock => "adjust" in clock && "setTime" in clock
+
+/** The clock and the scheduler of the test, made to wait for each other. */
+export const layer: Layer.Layer<never> = Layer.effectContext(
+  Effect.gen(function*() {
+    const clock = yield* Clock.Clock
+    if (!isTestClock(clock)) return Context.empty()
+    const tally = new Tally()
+    const around = (move: Effect.Effect<void>) => Effect.andThen(tally.idle, Effect.andThen(move, tally.idle))
+    const patient: TestClock.TestClock = {
+      ...clock,
+      adjust: (duration) => around(clock.adjust(duration)),
+      setTime: (timestamp) => around(clock.setTime(timestamp))
+    }
+    return Context.empty().pipe(
+      Context.add(Clock.Clock, patient),
+      Context.add(Scheduler.Scheduler, tally.counting(yield* Scheduler.Scheduler))
+    )
+  })
+)

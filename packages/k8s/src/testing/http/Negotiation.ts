@@ -1,0 +1,166 @@
+/**
+ * Content negotiation of an API server: which encodings a client accepts, and bodies to and from bytes.
+ *
+ * JSON and YAML are spoken, both ways (protobuf is read, see `Protobuf`, but not written): a client that accepts nothing
+ * else is refused with 406, a body in anything else with 415; clients that offer JSON beside it (all of client-go's) get
+ * JSON. What a decoder
+ * has to say about a malformed body is said in Go's words, because the server's messages carry them and people search
+ * for them.
+ *
+ * YAML is read as Go's reader does: the 1.1 rules for booleans and octal numbers (`defaultMode: 0644` is 420), merge
+ * keys, but no timestamps and no base-60 numbers.
+ *
+ * Source: kubernetes/apiserver pkg/endpoints/handlers/negotiation, pkg/endpoints/handlers/rest.go
+ * (`transformDecodeError`, `summarizeData`); texts compared with a kube-apiserver 1.20.2.
+ */
+import * as Result from "effect/Result"
+import * as Yaml from "yaml"
+
+/** What the server writes. */
+export type Encoding = "json" | "yaml"
+
+/** One alternative of an `Accept` header, or a `Content-Type`. */
+export interface MediaType {
+  /** Lower case, without parameters. */
+  readonly type: string
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+/** One alternative of a header value. */
+export const parseMediaType = (text: string): MediaType => {
+  const [type = "", ...rest] = text.split(";")
+  const parameters: Record<string, string> = {}
+  for (const part of rest) {
+    const equals = part.indexOf("=")
+    if (equals > 0) {
+      parameters[part.slice(0, equals).trim().toLowerCase()] = part.slice(equals + 1).trim().replace(/^"(.*)"$/, "$1")
+    }
+  }
+  return { type: type.trim().toLowerCase(), parameters }
+}
+
+/** The alternatives of an `Accept` header, the preferred first; alternatives of equal weight keep their order. */
+export const parseAccept = (header: string | undefined): ReadonlyArray<MediaType> => {
+  if (header === undefined || header.trim() === "") return [{ type: "*/*", parameters: {} }]
+  const weight = (type: MediaType) => type.parameters["q"] === undefined ? 1 : Number(type.parameters["q"]) || 0
+  return header.split(",").map(parseMediaType).sort((a, b) => weight(b) - weight(a))
+}
+
+/** How to answer, or undefined where nothing the client accepts is spoken (406). A watch is spoken in JSON only. */
+export const acceptable = (header: string | undefined, watch: boolean): Encoding | undefined => {
+  for (const { type } of parseAccept(header)) {
+    if (type === "application/json" || type === "*/*" || type === "application/*") return "json"
+    if (type === "application/yaml" && !watch) return "yaml"
+  }
+  return undefined
+}
+
+/** The encoding of an error: as asked where that is possible, JSON otherwise. */
+export const errorEncoding = (header: string | undefined): Encoding => acceptable(header, false) ?? "json"
+
+/** How a request body is encoded, or undefined for a content type the server does not read (415). */
+export const bodyEncoding = (contentType: string | undefined): Encoding | undefined => {
+  if (contentType === undefined || contentType.trim() === "") return "json"
+  switch (parseMediaType(contentType).type) {
+    case "application/json":
+    case "application/json-patch+json":
+    case "application/merge-patch+json":
+    case "application/strategic-merge-patch+json":
+      return "json"
+    case "application/yaml":
+    case "application/apply-patch+yaml":
+      return "yaml"
+    default:
+      return undefined
+  }
+}
+
+/** A body as a JSON value, or what the decoder says, in Go's words. */
+export const decode = (encoding: Encoding, text: string): Result.Result<unknown, string> =>
+  encoding === "json" ? decodeJson(text) : decodeYaml(text)
+
+const decodeJson = (text: string): Result.Result<unknown, string> => {
+  try {
+    return Result.succeed(JSON.parse(text) as unknown)
+  } catch (error) {
+    return Result.fail(goJsonError(String(error), text))
+  }
+}
+
+const endOfInput = "unexpected end of JSON input"
+
+const complaints: ReadonlyArray<readonly [heard: RegExp, said: string]> = [
+  [/property name/, "looking for beginning of object key string"],
+  [/after property name/, "after object key"],
+  [/after property value/, "after object key:value pair"],
+  [/after array element/, "after array element"],
+  [/after JSON/, "after top-level value"],
+  [/control character/, "in string literal"],
+  [/escaped character|Unicode escape/, "in string escape code"],
+  [/minus sign|fractional|exponent/i, "in numeric literal"]
+]
+
+const goJsonError = (error: string, text: string): string => {
+  const token = /Unexpected token '(.+?)', /su.exec(error)?.[1]
+  if (token !== undefined) return `invalid character ${quote(token)} looking for beginning of value`
+  const position = Number(/position (\d+)/.exec(error)?.[1] ?? text.length)
+  const character = text[position]
+  if (character === undefined || /Unterminated string|end of JSON/.test(error)) return endOfInput
+  // "Expected ':' after property name" also holds "property name": the longer one decides.
+  const said = /after property name/.test(error)
+    ? "after object key"
+    : complaints.find(([heard]) => heard.test(error))?.[1] ?? "looking for beginning of value"
+  return `invalid character ${quote(character)} ${said}`
+}
+
+const quote = (character: string): string =>
+  character === "'" ? `'\\''` : character === "\"" ? `'"'` : `'${JSON.stringify(character).slice(1, -1)}'`
+
+const yamlOptions: Yaml.ParseOptions & Yaml.DocumentOptions & Yaml.SchemaOptions = {
+  version: "1.1",
+  customTags: (tags) =>
+    tags.filter((tag) =>
+      typeof tag === "string" || tag.format !== "TIME" && tag.tag !== "tag:yaml.org,2002:timestamp" &&
+        tag.tag !== "tag:yaml.org,2002:binary"
+    ),
+  prettyErrors: false,
+  logLevel: "error"
+}
+
+const decodeYaml = (text: string): Result.Result<unknown, string> => {
+  const [document, next] = Yaml.parseAllDocuments(text, yamlOptions) as ReadonlyArray<Yaml.Document.Parsed>
+  if (document === undefined) return Result.succeed(null)
+  if (next !== undefined) return Result.fail("yaml: expected a single document in the stream")
+  const [error] = document.errors
+  if (error === undefined) return Result.succeed(document.toJS() as unknown)
+  const line = text.slice(0, error.pos[0]).split("\n").length
+  return Result.fail(`yaml: line ${line}: ${error.message}`)
+}
+
+/** The start of a body, as the server quotes it in a message about it. */
+export const summarize = (body: string | Uint8Array): string => {
+  const bytes = Buffer.from(body)
+  if (bytes.length === 0) return "<empty>"
+  const start = bytes.subarray(0, 30).toString(bytes[0] === 0x7b ? "utf8" : "hex")
+  return bytes.length > 30 ? `${start} ...` : start
+}
+
+/** What Go says when a body should have been an object. */
+export const noObject = (value: unknown): string => {
+  const found = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value
+  return `json: cannot unmarshal ${found} into Go value of type struct { APIVersion string ` +
+    `"json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`
+}
+
+/** A JSON value as text. The server ends compact JSON with a newline, and indents with two spaces on request. */
+export const encode = (encoding: Encoding, value: unknown, pretty: boolean): string =>
+  encoding === "yaml"
+    ? Yaml.stringify(value, { version: "1.1", sortMapEntries: true, lineWidth: 0, aliasDuplicateObjects: false })
+    : pretty
+    ? JSON.stringify(value, null, 2)
+    : `${JSON.stringify(value)}\n`
+
+export const contentTypes: Record<Encoding, string> = {
+  json: "application/json",
+  yaml: "application/yaml"
+}

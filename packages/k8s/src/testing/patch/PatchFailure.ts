@@ -1,0 +1,36 @@
+/**
+ * `PatchFailure`: why a patch could not be applied, for all patch types.
+ *
+ * Source: k8s.io/apiserver/pkg/endpoints/handlers/patch.go, `applyJSPatch` and `interpretStrategicMergePatchError`.
+ */
+import * as StatusError from "../StatusError.ts"
+
+/**
+ * - `Malformed`: the patch is not a patch (400).
+ * - `TooLarge`: too many operations (413).
+ * - `Unprocessable`: it does not fit the object (422); the server keeps the message to itself.
+ * - `Internal`: it breaks a rule the server has no code for (500 without a reason).
+ */
+export interface PatchFailure {
+  readonly reason: "Malformed" | "TooLarge" | "Unprocessable" | "Internal"
+  readonly message: string
+}
+
+export const malformed = (message: string): PatchFailure => ({ reason: "Malformed", message })
+export const tooLarge = (message: string): PatchFailure => ({ reason: "TooLarge", message })
+export const unprocessable = (message: string): PatchFailure => ({ reason: "Unprocessable", message })
+export const internal = (message: string): PatchFailure => ({ reason: "Internal", message })
+
+/** What the server answers. */
+export const toStatusError = (failure: PatchFailure): StatusError.StatusError => {
+  switch (failure.reason) {
+    case "Malformed":
+      return StatusError.badRequest(failure.message)
+    case "TooLarge":
+      return StatusError.requestEntityTooLarge(failure.message)
+    case "Unprocessable":
+      return StatusError.unprocessablePatch
+    case "Internal":
+      return StatusError.plain(failure.message)
+  }
+}

@@ -1,0 +1,319 @@
+/**
+ * `GoRegExp`: Go's regular expressions (RE2) as JavaScript's.
+ *
+ * A CRD's `pattern` is read by Go. The two languages agree on most patterns; where they do not, the text is rewritten:
+ * `\A`, `\z`, `\Q…\E`, `[[:alpha:]]`, `(?P<name>…)`, `\pL`, `\x{10FFFF}`, flags such as `(?i)`, `\s` and `.`, and
+ * characters that JavaScript wants escaped. What RE2 does not have (look-around, back references) is refused, as
+ * Go refuses it.
+ */
+import * as Result from "effect/Result"
+
+const cache = new Map<string, Result.Result<RegExp, string>>()
+
+/** The expression, or Go's complaint about it. */
+export const compile = (pattern: string): Result.Result<RegExp, string> => {
+  const known = cache.get(pattern)
+  if (known !== undefined) return known
+  const made = translate(pattern)
+  cache.set(pattern, made)
+  return made
+}
+
+const translate = (pattern: string): Result.Result<RegExp, string> => {
+  // Flags for the whole pattern, the usual case, need no modifier groups, which older JavaScript engines lack.
+  const head = /^\(\?([ims]+)\)/.exec(pattern)
+  const flags = head?.[1] ?? ""
+  try {
+    const source = new Translation(pattern, head?.[0].length ?? 0, flags.includes("s")).run()
+    return Result.succeed(new RegExp(source, `u${flags.includes("i") ? "i" : ""}${flags.includes("m") ? "m" : ""}`))
+  } catch (error) {
+    // Only `Refused` and the SyntaxError of RegExp can be thrown here; both mean that the pattern is none.
+    const why = error instanceof Refused ? error.message : `invalid syntax: \`${pattern}\``
+    return Result.fail(`error parsing regexp: ${why}`)
+  }
+}
+
+class Refused extends Error {}
+
+/** Go's Perl classes are ASCII only; JavaScript's `\s` is not. */
+const perlClasses: Readonly<Record<string, string>> = {
+  d: "0-9",
+  s: "\\t\\n\\f\\r ",
+  w: "0-9A-Za-z_"
+}
+
+const posixClasses: Readonly<Record<string, string>> = {
+  alnum: "0-9A-Za-z",
+  alpha: "A-Za-z",
+  ascii: "\\x00-\\x7f",
+  blank: "\\t ",
+  cntrl: "\\x00-\\x1f\\x7f",
+  digit: "0-9",
+  graph: "!-~",
+  lower: "a-z",
+  print: " -~",
+  punct: "!-\\/:-@\\[-`\\{-~",
+  space: "\\t\\n\\v\\f\\r ",
+  upper: "A-Z",
+  word: "0-9A-Za-z_",
+  xdigit: "0-9A-Fa-f"
+}
+
+const categories =
+  /^(?:C|Cc|Cf|Co|Cs|L|Ll|Lm|Lo|Lt|Lu|M|Mc|Me|Mn|N|Nd|Nl|No|P|Pc|Pd|Pe|Pf|Pi|Po|Ps|S|Sc|Sk|Sm|So|Z|Zl|Zp|Zs)$/
+
+const repetition = /^(?:[*+?]|\{[0-9]+(?:,[0-9]*)?\})\??/
+
+/** True for the text of something that nothing precedes in its group or alternative. */
+const isOpening = (text: string): boolean => text === "|" || text.startsWith("(")
+
+/** One pass over the pattern. */
+class Translation {
+  private at: number
+  private readonly text: string
+  /** True where `.` matches a line break too: JavaScript's own flag for it is not needed. */
+  private dotAll: boolean
+  /** What stands before an operator that repeats. */
+  private last: "opening" | "atom" | "operator" = "opening"
+  private operator = ""
+  /** What to return to at the end of each open group. */
+  private readonly groups: Array<{ dotAll: boolean; extra: ReadonlyArray<string> }> = []
+  /** The groups opened in the present one only for their flags. */
+  private extra: ReadonlyArray<string> = []
+
+  constructor(text: string, start: number, dotAll: boolean) {
+    this.text = text
+    this.at = start
+    this.dotAll = dotAll
+  }
+
+  run(): string {
+    let out = ""
+    while (this.at < this.text.length) {
+      const from = this.at
+      const repeats = repetition.exec(this.text.slice(from))
+      out += repeats === null ? this.next() : this.repeat(repeats[0])
+      if (repeats === null) this.last = isOpening(this.text.slice(from, this.at)) ? "opening" : "atom"
+    }
+    if (this.groups.length > 0) throw new Refused(`missing closing ): \`${this.text}\``)
+    return out + ")".repeat(this.extra.length)
+  }
+
+  /** `*`, `+`, `?` or `{n,m}`, perhaps lazy: needs something to repeat that is no repetition itself. */
+  private repeat(operator: string): string {
+    if (this.last === "opening") throw new Refused(`missing argument to repetition operator: \`${operator}\``)
+    if (this.last === "operator") {
+      throw new Refused(`invalid nested repetition operator: \`${this.operator}${operator}\``)
+    }
+    const [low = "0", high] = operator.match(/[0-9]+/g) ?? []
+    if (Number(low) > 1000 || high !== undefined && (Number(high) > 1000 || Number(high) < Number(low))) {
+      throw new Refused(`invalid repeat count: \`${operator}\``)
+    }
+    this.last = "operator"
+    this.operator = operator
+    this.at += operator.length
+    return operator
+  }
+
+  private next(): string {
+    const char = this.text[this.at]!
+    switch (char) {
+      case "\\":
+        return this.escape(false)
+      case "[":
+        return this.charClass()
+      case "(":
+        return this.group()
+      case ")": {
+        const open = this.groups.pop()
+        if (open === undefined) throw new Refused(`unexpected ): \`${this.text}\``)
+        const close = ")".repeat(this.extra.length) + ")"
+        this.dotAll = open.dotAll
+        this.extra = open.extra
+        this.at++
+        return close
+      }
+      case "|":
+        // Flags set in one alternative hold in the next ones too.
+        this.at++
+        return `${")".repeat(this.extra.length)}|${this.extra.join("")}`
+      case ".":
+        this.at++
+        return this.dotAll ? "[^]" : "[^\\n]"
+      case "{":
+      case "}":
+      case "]":
+        this.at++
+        return `\\${char}`
+      default: {
+        const whole = String.fromCodePoint(this.text.codePointAt(this.at)!)
+        this.at += whole.length
+        return whole
+      }
+    }
+  }
+
+  private group(): string {
+    const rest = this.text.slice(this.at)
+    const named = /^\(\?P?<([A-Za-z_][A-Za-z0-9_]*)>/.exec(rest)
+    if (named !== null) {
+      this.open()
+      this.at += named[0].length
+      return `(?<${named[1]}>`
+    }
+    const flagged = /^\(\?([imsU]*)(?:-([imsU]+))?([:)])/.exec(rest)
+    if (flagged !== null) {
+      const [whole, on = "", off = "", end] = flagged
+      if (on.includes("U")) throw new Refused(`invalid or unsupported Perl syntax: \`${whole}\``)
+      if (end === ":") this.open()
+      this.dotAll = on.includes("s") || this.dotAll && !off.includes("s")
+      this.at += whole.length
+      const kept = off.replaceAll("s", "")
+      const modifiers = on.replaceAll("s", "") + (kept === "" ? "" : `-${kept}`)
+      if (end === ":") return `(?${modifiers}:`
+      // `(?i)` holds until the end of the enclosing group: the rest of it becomes a group with that flag.
+      if (modifiers === "") return ""
+      this.extra = [...this.extra, `(?${modifiers}:`]
+      return `(?${modifiers}:`
+    }
+    if (rest.startsWith("(?")) throw new Refused(`invalid or unsupported Perl syntax: \`${rest.slice(0, 3)}\``)
+    this.open()
+    this.at++
+    return "("
+  }
+
+  private open(): void {
+    this.groups.push({ dotAll: this.dotAll, extra: this.extra })
+    this.extra = []
+  }
+
+  /** An escape sequence; inside a class it may only stand for characters. */
+  private escape(inClass: boolean): string {
+    const char = this.text[this.at + 1]
+    if (char === undefined) throw new Refused("trailing backslash at end of expression: ``")
+    const from = this.at
+    this.at += 2
+    const perl = perlClasses[char.toLowerCase()]
+    if (perl !== undefined) {
+      const negated = char !== char.toLowerCase()
+      if (!inClass) return `[${negated ? "^" : ""}${perl}]`
+      return negated && char === "S" ? "\\0-\\x08\\v\\x0e-\\x1f!-\\u{10ffff}" : negated ? `\\${char}` : perl
+    }
+    switch (char) {
+      case "A":
+        return inClass ? this.refuse(from) : "(?<![^])"
+      case "z":
+        return inClass ? this.refuse(from) : "(?![^])"
+      case "b":
+      case "B":
+        return inClass ? this.refuse(from) : `\\${char}`
+      case "a":
+        return "\\x07"
+      case "f":
+      case "n":
+      case "r":
+      case "t":
+      case "v":
+        return `\\${char}`
+      case "Q": {
+        const end = this.text.indexOf("\\E", this.at)
+        const literal = this.text.slice(this.at, end < 0 ? undefined : end)
+        this.at = end < 0 ? this.text.length : end + 2
+        return literal.replace(/[$()*+.\-/?[\\\]^{|}]/g, "\\$&")
+      }
+      case "x": {
+        const hex = /^(?:\{([0-9A-Fa-f]+)\}|([0-9A-Fa-f]{2}))/.exec(this.text.slice(this.at))
+        if (hex === null) return this.refuse(from)
+        this.at += hex[0].length
+        return `\\u{${hex[1] ?? hex[2]}}`
+      }
+      case "p":
+      case "P": {
+        const name = /^(?:\{(\^?)([^}]+)\}|([A-Z]))/.exec(this.text.slice(this.at))
+        if (name === null) return this.refuse(from)
+        this.at += name[0].length
+        const negated = (char === "P") !== (name[1] === "^")
+        const value = name[2] ?? name[3]!
+        if (!categories.test(value) && !isScript(value)) {
+          throw new Refused(`invalid character class range: \`${this.text.slice(from, this.at)}\``)
+        }
+        return `\\${negated ? "P" : "p"}{${categories.test(value) ? value : `Script=${value}`}}`
+      }
+      default: {
+        const octal = /^[0-7]{1,2}/.exec(this.text.slice(this.at))
+        if (char >= "1" && char <= "7" && octal === null) return this.refuse(from)
+        if (char >= "0" && char <= "7") {
+          const digits = char + (octal?.[0] ?? "")
+          this.at += digits.length - 1
+          return `\\u{${Number.parseInt(digits, 8).toString(16)}}`
+        }
+        if (/[A-Za-z0-9]/.test(char) || char > "\u007f") return this.refuse(from)
+        return `\\u{${char.charCodeAt(0).toString(16)}}`
+      }
+    }
+  }
+
+  private refuse(from: number): never {
+    throw new Refused(`invalid escape sequence: \`${this.text.slice(from, from + 2)}\``)
+  }
+
+  private charClass(): string {
+    const from = this.at
+    this.at++
+    let out = "["
+    if (this.text[this.at] === "^") {
+      out += "^"
+      this.at++
+    }
+    // A `]` that comes first is a character.
+    if (this.text[this.at] === "]") {
+      out += "\\]"
+      this.at++
+    }
+    for (;;) {
+      const char = this.text[this.at]
+      if (char === undefined) throw new Refused(`missing closing ]: \`${this.text.slice(from)}\``)
+      if (char === "]") {
+        this.at++
+        return `${out}]`
+      }
+      const posix = /^\[:(\^?)([a-z]+):\]/.exec(this.text.slice(this.at))
+      if (posix !== null) {
+        const ranges = posixClasses[posix[2]!]
+        if (ranges === undefined) throw new Refused(`invalid character class range: \`${posix[0]}\``)
+        out += posix[1] === "^" ? complement(ranges) : ranges
+        this.at += posix[0].length
+      } else if (char === "\\") {
+        out += this.escape(true)
+      } else {
+        const whole = String.fromCodePoint(this.text.codePointAt(this.at)!)
+        const range = /^([^\\])-([^\]\\[])/u.exec(this.text.slice(this.at))
+        if (range !== null && range[1]!.codePointAt(0)! > range[2]!.codePointAt(0)!) {
+          throw new Refused(`invalid character class range: \`${range[0]}\``)
+        }
+        this.at += whole.length
+        // A dash at either end is a character; JavaScript wants it escaped to be sure.
+        const dash = whole === "-" && (out === "[" || out === "[^" || this.text[this.at] === "]")
+        out += whole === "[" || dash ? `\\${whole}` : whole
+      }
+    }
+  }
+}
+
+const isScript = (name: string): boolean => {
+  try {
+    return new RegExp(`\\p{Script=${name}}`, "u").unicode
+  } catch {
+    return false
+  }
+}
+
+/** The ranges of everything an ASCII class does not hold. */
+const complement = (ranges: string): string => {
+  const inside = new RegExp(`[${ranges}]`, "u")
+  let out = ""
+  for (let code = 0; code < 0x80; code++) {
+    if (!inside.test(String.fromCharCode(code))) out += `\\u{${code.toString(16)}}`
+  }
+  return `${out}\\u{80}-\\u{10ffff}`
+}

@@ -1,0 +1,61 @@
+/**
+ * `JsonValue`: the few operations on plain JSON that every module of the API server shares.
+ *
+ * Nothing here changes its arguments; results share structure with them. Object keys may be anything a client sent,
+ * `__proto__` included, so entries are copied, never assigned.
+ */
+
+/** A JSON object. */
+export type JsonObject = { readonly [key: string]: unknown }
+
+/** True for a JSON object: neither `null` nor an array. */
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** True for a JSON array. */
+export const isArray = (value: unknown): value is ReadonlyArray<unknown> => Array.isArray(value)
+
+/** True if the object has the key itself. */
+export const has = (object: JsonObject, key: string): boolean => Object.hasOwn(object, key)
+
+/** The value of an own key. */
+export const get = (object: JsonObject, key: string): unknown => Object.hasOwn(object, key) ? object[key] : undefined
+
+/** The object with the key set, in its old place if it was there. */
+export const set = (object: JsonObject, key: string, value: unknown): JsonObject => ({ ...object, [key]: value })
+
+/** The object without the key. */
+export const remove = (object: JsonObject, key: string): JsonObject => {
+  if (!has(object, key)) return object
+  return Object.fromEntries(Object.entries(object).filter(([name]) => name !== key))
+}
+
+/** Every value replaced by `f`; `undefined` leaves the entry out. The same object if nothing changed. */
+export const mapObject = (object: JsonObject, f: (value: unknown, key: string) => unknown): JsonObject => {
+  let changed = false
+  const entries: Array<[string, unknown]> = []
+  for (const [key, value] of Object.entries(object)) {
+    const next = f(value, key)
+    if (next !== value) changed = true
+    if (next !== undefined) entries.push([key, next])
+  }
+  return changed ? Object.fromEntries(entries) : object
+}
+
+/** Every item replaced by `f`. The same array if nothing changed. */
+export const mapArray = (
+  array: ReadonlyArray<unknown>,
+  f: (item: unknown, index: number) => unknown
+): ReadonlyArray<unknown> => {
+  const next = array.map(f)
+  return next.every((item, index) => item === array[index]) ? array : next
+}
+
+/** Equality of JSON documents; the order of keys does not matter. */
+export const equals = (a: unknown, b: unknown): boolean => {
+  if (a === b) return true
+  if (isArray(a)) return isArray(b) && a.length === b.length && a.every((item, index) => equals(item, b[index]))
+  if (!isObject(a) || !isObject(b)) return false
+  const keys = Object.keys(a)
+  return keys.length === Object.keys(b).length && keys.every((key) => has(b, key) && equals(a[key], b[key]))
+}

@@ -1,0 +1,164 @@
+/**
+ * `ObjectMetaShape`: metadata as Go reads and writes it.
+ *
+ * Reading an ObjectMeta drops fields it does not have, refuses wrong types, and takes null for absent; writing it back
+ * leaves out what is empty. That is what happens to the metadata of every object a server decodes.
+ *
+ * Source: k8s.io/apimachinery/pkg/apis/meta/v1 ObjectMeta and Go's encoding/json.
+ */
+import * as Result from "effect/Result"
+import * as JsonValue from "./JsonValue.ts"
+
+type Shape =
+  | { readonly kind: "string" | "time" | "int64" | "bool" | "any" }
+  | { readonly kind: "map" }
+  | { readonly kind: "list"; readonly item: Shape; readonly goType: string }
+  | { readonly kind: "struct"; readonly name: string; readonly fields: Readonly<Record<string, Shape>> }
+
+const text: Shape = { kind: "string" }
+const time: Shape = { kind: "time" }
+const flag: Shape = { kind: "bool" }
+
+const ownerReference: Shape = {
+  kind: "struct",
+  name: "OwnerReference",
+  fields: { apiVersion: text, kind: text, name: text, uid: text, controller: flag, blockOwnerDeletion: flag }
+}
+
+const managedFieldsEntry: Shape = {
+  kind: "struct",
+  name: "ManagedFieldsEntry",
+  fields: {
+    manager: text,
+    operation: text,
+    apiVersion: text,
+    time,
+    fieldsType: text,
+    fieldsV1: { kind: "any" },
+    subresource: text
+  }
+}
+
+const objectMeta: Shape & { readonly kind: "struct" } = {
+  kind: "struct",
+  name: "ObjectMeta",
+  fields: {
+    name: text,
+    generateName: text,
+    namespace: text,
+    selfLink: text,
+    uid: text,
+    resourceVersion: text,
+    generation: { kind: "int64" },
+    creationTimestamp: time,
+    deletionTimestamp: time,
+    deletionGracePeriodSeconds: { kind: "int64" },
+    labels: { kind: "map" },
+    annotations: { kind: "map" },
+    ownerReferences: { kind: "list", item: ownerReference, goType: "[]v1.OwnerReference" },
+    finalizers: { kind: "list", item: text, goType: "[]string" },
+    managedFields: { kind: "list", item: managedFieldsEntry, goType: "[]v1.ManagedFieldsEntry" }
+  }
+}
+
+/** Metadata read, and the fields that are none of it, such as `labelz` or `ownerReferences[0].x`. */
+export interface Decoded {
+  readonly metadata: JsonValue.JsonObject
+  readonly unknown: ReadonlyArray<string>
+}
+
+/** Reads metadata. Fails with the message of Go's decoder. */
+export const decode = (value: unknown): Result.Result<Decoded, string> => {
+  const unknown: Array<string> = []
+  try {
+    const metadata = read(objectMeta, value, "", "", unknown)
+    return Result.succeed({ metadata: JsonValue.isObject(metadata) ? metadata : {}, unknown })
+  } catch (error) {
+    if (error instanceof WrongType) return Result.fail(error.message)
+    throw error
+  }
+}
+
+class WrongType extends Error {}
+
+const goKind = (value: unknown): string =>
+  JsonValue.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value
+
+/** `where` is the struct field as Go names it, `path` as a client does. */
+const read = (shape: Shape, value: unknown, where: string, path: string, unknown: Array<string>): unknown => {
+  const refuse = (goType: string): never => {
+    const into = where === "" ? `Go value of type v1.${goType}` : `Go struct field ${where} of type ${goType}`
+    throw new WrongType(`json: cannot unmarshal ${goKind(value)} into ${into}`)
+  }
+  // Go leaves what it holds alone when it reads a null.
+  if (value === null) return undefined
+  switch (shape.kind) {
+    case "any":
+      return value
+    case "string":
+      if (typeof value !== "string") return refuse("string")
+      return value === "" ? undefined : value
+    case "bool":
+      return typeof value === "boolean" ? value : refuse("bool")
+    case "int64":
+      if (typeof value !== "number") return refuse("int64")
+      if (!Number.isInteger(value)) {
+        throw new WrongType(`json: cannot unmarshal number ${value} into Go struct field ${where} of type int64`)
+      }
+      // Generation is a plain number, left out when it is zero; a grace period of zero means something.
+      return value === 0 && path === "generation" ? undefined : value
+    case "time":
+      if (typeof value !== "string") {
+        throw new WrongType(`json: cannot unmarshal ${goKind(value)} into Go value of type string`)
+      }
+      return readTime(value)
+    case "map": {
+      if (!JsonValue.isObject(value)) return refuse("map[string]string")
+      const entries = Object.entries(value).map(([key, item]) => {
+        if (item !== null && typeof item !== "string") {
+          throw new WrongType(`json: cannot unmarshal ${goKind(item)} into Go struct field ${where} of type string`)
+        }
+        return [key, item ?? ""]
+      })
+      return entries.length === 0 ? undefined : Object.fromEntries(entries)
+    }
+    case "list": {
+      if (!JsonValue.isArray(value)) return refuse(shape.goType)
+      if (value.length === 0) return undefined
+      return value.map((item, index) =>
+        read(shape.item, item, where, `${path}[${index}]`, unknown) ?? (shape.item.kind === "string" ? "" : {})
+      )
+    }
+    case "struct": {
+      if (!JsonValue.isObject(value)) return refuse(where === "" ? shape.name : `v1.${shape.name}`)
+      const entries: Array<[string, unknown]> = []
+      for (const [key, item] of Object.entries(value)) {
+        const inner = Object.hasOwn(shape.fields, key) ? shape.fields[key] : undefined
+        const at = path === "" ? key : `${path}.${key}`
+        if (inner === undefined) {
+          unknown.push(at)
+          continue
+        }
+        const read_ = read(inner, item, where === "" ? `${shape.name}.${key}` : `${where}.${key}`, at, unknown)
+        // Owner references have no optional texts: an empty one is written as such.
+        const kept = read_ ?? (shape === ownerReference && inner === text ? "" : undefined)
+        if (kept !== undefined) entries.push([key, kept])
+      }
+      return Object.fromEntries(entries)
+    }
+  }
+}
+
+/** A `metav1.Time`: any RFC 3339 time, kept in whole seconds of UTC. */
+const readTime = (value: string): string => {
+  const parts = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:[.,]\d+)?(Z|[+-]\d{2}:\d{2})$/.exec(value)
+  const at = parts === null ? Number.NaN : Date.parse(parts[1]! + parts[2]!)
+  if (Number.isNaN(at)) {
+    throw new WrongType(
+      `parsing time ${JSON.stringify(value)} as "2006-01-02T15:04:05Z07:00": cannot parse ${
+        JSON.stringify(value)
+      } as "2006"`
+    )
+  }
+  return `${new Date(at).toISOString().slice(0, 19)}Z`
+}

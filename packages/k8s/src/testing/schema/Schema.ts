@@ -1,0 +1,71 @@
+/**
+ * `Schema`: an `openAPIV3Schema` of a CustomResourceDefinition, as the JSON it is written in.
+ *
+ * Which of these keywords a CRD may use, and where, is `StructuralRules`' business; what they mean is that of
+ * `Pruning`, `Defaulting` and `SchemaValidation`.
+ *
+ * Source: apiextensions.k8s.io/v1 JSONSchemaProps.
+ */
+import * as JsonValue from "./JsonValue.ts"
+
+export interface Schema {
+  readonly type?: string
+  readonly format?: string
+  readonly title?: string
+  readonly description?: string
+  readonly default?: unknown
+  readonly nullable?: boolean
+  readonly enum?: ReadonlyArray<unknown>
+  readonly pattern?: string
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly exclusiveMinimum?: boolean
+  readonly exclusiveMaximum?: boolean
+  readonly multipleOf?: number
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly uniqueItems?: boolean
+  readonly minProperties?: number
+  readonly maxProperties?: number
+  readonly required?: ReadonlyArray<string>
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly additionalProperties?: Schema | boolean
+  readonly items?: Schema
+  readonly allOf?: ReadonlyArray<Schema>
+  readonly anyOf?: ReadonlyArray<Schema>
+  readonly oneOf?: ReadonlyArray<Schema>
+  readonly not?: Schema
+  readonly "x-kubernetes-preserve-unknown-fields"?: boolean
+  readonly "x-kubernetes-embedded-resource"?: boolean
+  readonly "x-kubernetes-int-or-string"?: boolean
+  readonly "x-kubernetes-list-type"?: string
+  readonly "x-kubernetes-list-map-keys"?: ReadonlyArray<string>
+  readonly "x-kubernetes-map-type"?: string
+  readonly "x-kubernetes-validations"?: ReadonlyArray<unknown>
+}
+
+/** The schema of a named property. */
+export const property = (schema: Schema, name: string): Schema | undefined =>
+  schema.properties !== undefined && Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined
+
+/** The schema of the values of a map; undefined also where any value is allowed. */
+export const mapValue = (schema: Schema): Schema | undefined =>
+  JsonValue.isObject(schema.additionalProperties) ? schema.additionalProperties as Schema : undefined
+
+/** True if the schema has a default. `default: null` is none. */
+export const hasDefault = (schema: Schema): boolean => schema.default !== undefined && schema.default !== null
+
+/** The schema as that of a whole object: apiVersion, kind and metadata are understood to be there. */
+export const asRoot = (schema: Schema): Schema =>
+  schema["x-kubernetes-embedded-resource"] === true ? schema : { ...schema, "x-kubernetes-embedded-resource": true }
+
+/** The parts of an object that no schema describes. */
+export const isMetaField = (name: string): boolean => name === "apiVersion" || name === "kind" || name === "metadata"
+
+/** The path of an entry of a map: `spec.labels[a/b]`. */
+export const keyPath = (path: string, key: string): string => `${path}[${key}]`
+
+/** The path of a property. An empty path is the object itself. */
+export const childPath = (path: string, name: string): string => path === "" ? name : `${path}.${name}`

@@ -1,0 +1,406 @@
+/**
+ * `SchemaValidation`: an object against its schema, with the messages of release 1.35.
+ *
+ * A type error names the type found, not the value. Paths go through arrays with an index. What fails inside anyOf or
+ * oneOf is told for the branch that got furthest, next to the error of the combination itself, which has no path
+ * (`<nil>`). Errors come once per message.
+ *
+ * Given the previous object, an error of a part that did not change is forgiven ("ratcheting"): a part is found again
+ * by its keys, and an item of a list of type map by its map keys; items of other lists only with the whole list.
+ *
+ * Source: k8s.io/kube-openapi/pkg/validation/validate, and ratcheting.go and validation.go in
+ * k8s.io/apiextensions-apiserver/pkg/apiserver/validation.
+ */
+import * as Result from "effect/Result"
+import * as FieldError from "./FieldError.ts"
+import * as GoRegExp from "./GoRegExp.ts"
+import * as JsonValue from "./JsonValue.ts"
+import * as Schema from "./Schema.ts"
+import * as SchemaFormats from "./SchemaFormats.ts"
+
+/** Faults of the value. `field` is the path of the value in the object it comes from, for instance `status`. */
+export const validateValue = (
+  schema: Schema.Schema,
+  value: unknown,
+  previous?: unknown,
+  field?: string
+): ReadonlyArray<FieldError.FieldError> => {
+  const old = previous === undefined ? undefined : { value, old: previous, schema }
+  return [...check({ schema, field }, "", value, old).errors.values()]
+}
+
+/** What stays the same during one validation. */
+interface Context {
+  readonly schema: Schema.Schema
+  readonly field: string | undefined
+}
+
+/** What was found. `matches` counts what fitted, to choose the branch of an anyOf that got furthest. */
+interface Outcome {
+  readonly errors: Map<string, FieldError.FieldError>
+  matches: number
+}
+
+/** A value and what it was before, with the schema that says how its parts are found again. */
+interface Correlation {
+  readonly value: unknown
+  readonly old: unknown
+  readonly schema: Schema.Schema
+}
+
+const empty = (): Outcome => ({ errors: new Map(), matches: 0 })
+
+const merge = (into: Outcome, from: Outcome): void => {
+  for (const [text, error] of from.errors) if (!into.errors.has(text)) into.errors.set(text, error)
+  into.matches += from.matches
+}
+
+type Make = (field: string) => FieldError.FieldError
+
+/** Notes an error about a path. `text` is what errors are told apart by. */
+const fail = (context: Context, outcome: Outcome, path: string, text: string, make: Make): void => {
+  if (outcome.errors.has(text)) return
+  const name = path.startsWith(".") ? path.slice(1) : path
+  const base = context.field
+  const field = name === "" ? base ?? "<nil>" : base === undefined ? name : `${base}.${name}`
+  outcome.errors.set(text, make(field))
+}
+
+/** Notes an error of a combination of schemas, which has no path of its own. */
+const failWhole = (context: Context, outcome: Outcome, text: string): void =>
+  fail(context, outcome, "", text, (field) => FieldError.invalid(field, "", text))
+
+const failType = (context: Context, outcome: Outcome, path: string, expected: string, found: string): void => {
+  const text = `${path} in body must be of type ${expected}: ${FieldError.quote(found)}`
+  fail(context, outcome, path, text, (field) => FieldError.typeInvalid(field, found, text))
+}
+
+const failValue = (context: Context, outcome: Outcome, path: string, value: unknown, detail: string): void => {
+  const text = `${path} in body ${detail}`
+  fail(context, outcome, path, text, (field) => FieldError.invalid(field, value, text))
+}
+
+/** Validates, and forgives the errors if nothing changed. */
+const check = (context: Context, path: string, value: unknown, old: Correlation | undefined): Outcome => {
+  const outcome = run(context, path, value, old)
+  if (outcome.errors.size > 0 && old !== undefined && unchanged(old)) outcome.errors.clear()
+  return outcome
+}
+
+const run = (context: Context, path: string, value: unknown, old: Correlation | undefined): Outcome => {
+  const outcome = empty()
+  const { schema } = context
+  const hasType = types(schema).length > 0 || SchemaFormats.rule(schema.format) !== undefined
+  const apply = (rule: typeof checkType): void => {
+    const inner = empty()
+    rule(context, inner, path, value, old)
+    merge(outcome, inner)
+  }
+  if (value === null) {
+    apply(checkType)
+    apply(checkEnum)
+    return outcome
+  }
+  const rules = [
+    ...(hasType ? [checkType] : []),
+    checkCombinations,
+    ...(typeof value === "string" ? [checkString, checkFormat] : []),
+    ...(typeof value === "number" ? [checkNumber] : []),
+    ...(JsonValue.isArray(value) ? [checkArray] : []),
+    checkEnum,
+    ...(JsonValue.isObject(value) ? [checkObject] : [])
+  ]
+  for (const rule of rules) apply(rule)
+  outcome.matches += rules.length + 1 -
+    (typeof value === "string" && SchemaFormats.rule(schema.format) === undefined ? 1 : 0)
+  return outcome
+}
+
+const types = (schema: Schema.Schema): ReadonlyArray<string> =>
+  schema["x-kubernetes-int-or-string"] === true
+    ? ["integer", "string"]
+    : schema.type === undefined || schema.type === ""
+    ? []
+    : [schema.type]
+
+/** A JSON number that the server reads as an int64. */
+const isInteger = (value: number): boolean => Number.isInteger(value) && Math.abs(value) < 2 ** 63
+
+const typeOf = (value: unknown): string =>
+  JsonValue.isArray(value)
+    ? "array"
+    : typeof value === "number"
+    ? isInteger(value) ? "integer" : "number"
+    : typeof value
+
+type Check = (
+  context: Context,
+  outcome: Outcome,
+  path: string,
+  value: unknown,
+  old: Correlation | undefined
+) => void
+
+const checkType: Check = (context, outcome, path, value) => {
+  const expected = types(context.schema)
+  if (value === null) {
+    if (expected.length > 0 && context.schema.nullable !== true) {
+      return failType(context, outcome, path, expected.join(","), "null")
+    }
+    outcome.matches++
+    return
+  }
+  const found = typeOf(value)
+  const fits = expected.includes(found) || found === "integer" && expected.includes("number")
+  const known = SchemaFormats.rule(context.schema.format) !== undefined
+  const numeric = expected.includes("number") || expected.includes("integer")
+  if (found !== "string" && found !== "array" && known && !fits) {
+    // The server names formats here: its own for the value, the schema's as the expected type.
+    const format = found === "integer" ? "int64" : found === "number" ? "float64" : ""
+    return failType(context, outcome, path, context.schema.format!, format)
+  }
+  if (!fits && !(known && !numeric && (found === "string" || found === "array"))) {
+    return failType(context, outcome, path, expected.join(","), found)
+  }
+  outcome.matches++
+}
+
+const checkString: Check = (context, outcome, path, value) => {
+  const text = value as string
+  const { maxLength, minLength, pattern } = context.schema
+  const length = maxLength === undefined && minLength === undefined ? 0 : [...text].length
+  if (maxLength !== undefined && length > maxLength) {
+    const message = `${path} in body should be at most ${maxLength} chars long`
+    return fail(context, outcome, path, message, (field) => FieldError.tooLong(field, maxLength))
+  }
+  if (minLength !== undefined && length < minLength) {
+    return failValue(context, outcome, path, value, `should be at least ${minLength} chars long`)
+  }
+  if (pattern !== undefined && pattern !== "") {
+    const compiled = GoRegExp.compile(pattern)
+    if (Result.isFailure(compiled)) {
+      return failValue(
+        context,
+        outcome,
+        path,
+        value,
+        `should match '${pattern}, but pattern is invalid: ${compiled.failure}'`
+      )
+    }
+    if (!compiled.success.test(text)) failValue(context, outcome, path, value, `should match '${pattern}'`)
+  }
+}
+
+const checkFormat: Check = (context, outcome, path, value) => {
+  const rule = SchemaFormats.rule(context.schema.format)
+  if (rule !== undefined && !rule(value as string)) {
+    failType(context, outcome, path, context.schema.format!, value as string)
+  }
+}
+
+const checkNumber: Check = (context, outcome, path, value) => {
+  const number = value as number
+  // Bounds of an integer are cut to integers, as the server does.
+  const bound = (limit: number): number => isInteger(number) ? Math.trunc(limit) : limit
+  const { exclusiveMaximum, exclusiveMinimum, maximum, minimum, multipleOf } = context.schema
+  if (multipleOf !== undefined) {
+    const factor = bound(multipleOf)
+    if (factor <= 0) {
+      const text = `factor MultipleOf declared for ${path} must be positive: ${FieldError.printValue(factor)}`
+      fail(context, outcome, path, text, (field) => FieldError.invalid(field, factor, text))
+    } else if (!isMultiple(number, factor)) {
+      failValue(context, outcome, path, value, `should be a multiple of ${FieldError.printValue(factor)}`)
+    }
+  }
+  if (minimum !== undefined) {
+    const limit = bound(minimum)
+    if (exclusiveMinimum === true ? number <= limit : number < limit) {
+      const words = exclusiveMinimum === true ? "greater than" : "greater than or equal to"
+      failValue(context, outcome, path, value, `should be ${words} ${FieldError.printValue(limit)}`)
+    }
+  }
+  if (maximum !== undefined) {
+    const limit = bound(maximum)
+    if (exclusiveMaximum === true ? number >= limit : number > limit) {
+      const words = exclusiveMaximum === true ? "less than" : "less than or equal to"
+      failValue(context, outcome, path, value, `should be ${words} ${FieldError.printValue(limit)}`)
+    }
+  }
+  outcome.matches++
+}
+
+const isMultiple = (value: number, factor: number): boolean => {
+  if (isInteger(value) && Number.isInteger(factor)) return value % factor === 0
+  const times = factor < 1 ? 1 / factor * value : value / factor
+  const whole = Math.trunc(times)
+  return times === whole || Math.abs(times - whole) / (Math.abs(times) + Math.abs(whole)) < 1e-9
+}
+
+const checkArray: Check = (context, outcome, path, value, old) => {
+  const array = value as ReadonlyArray<unknown>
+  const { items, maxItems, minItems, uniqueItems } = context.schema
+  if (items !== undefined) {
+    for (const [index, item] of array.entries()) {
+      merge(outcome, check({ ...context, schema: items }, `${path}[${index}]`, item, correlateIndex(old, index)))
+    }
+  }
+  if (minItems !== undefined && array.length < minItems) {
+    failValue(context, outcome, path, array.length, `should have at least ${minItems} items`)
+  }
+  if (maxItems !== undefined && array.length > maxItems) {
+    const message = `${path} in body should have at most ${maxItems} items`
+    fail(context, outcome, path, message, (field) => FieldError.tooMany(field, array.length, maxItems))
+  }
+  if (
+    uniqueItems === true && array.some((item, at) => array.slice(0, at).some((other) => JsonValue.equals(other, item)))
+  ) {
+    failValue(context, outcome, path, "", "shouldn't contain duplicates")
+  }
+  outcome.matches++
+}
+
+const checkEnum: Check = (context, outcome, path, value) => {
+  const values = context.schema.enum
+  if (values === undefined || values.length === 0 || values.some((allowed) => isAllowed(value, allowed))) return
+  const supported = values.map((allowed) => typeof allowed === "string" ? allowed : FieldError.goJson(allowed))
+  const message = `${path} in body should be one of [${supported.join(" ")}]`
+  fail(context, outcome, path, message, (field) => FieldError.notSupported(field, value, supported))
+}
+
+/** Go converts the value to the type of the allowed one first: 2.5 is allowed where 2 is. */
+const isAllowed = (value: unknown, allowed: unknown): boolean =>
+  typeof value === "number" && typeof allowed === "number" && Number.isInteger(allowed)
+    ? Math.trunc(value) === allowed
+    : JsonValue.equals(allowed, value)
+
+const checkObject: Check = (context, outcome, path, value, old) => {
+  const object = value as JsonValue.JsonObject
+  const { schema } = context
+  const size = Object.keys(object).length
+  const { maxProperties, minProperties } = schema
+  if (minProperties !== undefined && size < minProperties) {
+    failValue(context, outcome, path, size, `should have at least ${minProperties} properties`)
+  }
+  if (maxProperties !== undefined && size > maxProperties) {
+    const message = `${path} in body should have at most ${maxProperties} properties`
+    fail(context, outcome, path, message, (field) => FieldError.tooMany(field, size, maxProperties))
+  }
+  const values = Schema.mapValue(schema)
+  for (const [key, item] of Object.entries(object)) {
+    if (Schema.property(schema, key) !== undefined) continue
+    if (schema.additionalProperties === false) {
+      const text = `${path}.${key} in body is a forbidden property`
+      fail(context, outcome, path, text, (field) => FieldError.invalid(field, key, text))
+    } else if (values !== undefined) {
+      merge(outcome, check({ ...context, schema: values }, `${path}.${key}`, item, correlateKey(old, path, key)))
+    }
+  }
+  for (const [key, inner] of Object.entries(schema.properties ?? {})) {
+    if (!JsonValue.has(object, key)) continue
+    const at = Schema.childPath(path, key)
+    merge(outcome, check({ ...context, schema: inner }, at, object[key], correlateKey(old, path, key)))
+  }
+  for (const key of schema.required ?? []) {
+    if (JsonValue.has(object, key)) continue
+    const at = `${path}.${key}`
+    fail(context, outcome, at, `${at} in body is required`, (field) => FieldError.required(field, ""))
+  }
+}
+
+const checkCombinations: Check = (context, outcome, path, value, old) => {
+  const { allOf = [], anyOf = [], not, oneOf = [] } = context.schema
+  const branch = (schema: Schema.Schema): Outcome => run({ ...context, schema }, path, value, old)
+  const name = FieldError.quote(path)
+  const furthest = (outcomes: ReadonlyArray<Outcome>): Outcome =>
+    outcomes.reduce((best, next) => next.matches > best.matches ? next : best)
+  if (anyOf.length > 0) {
+    const failed: Array<Outcome> = []
+    let success: Outcome | undefined
+    for (const schema of anyOf) {
+      const result = branch(schema)
+      if (result.errors.size === 0) {
+        success = result
+        break
+      }
+      failed.push(result)
+    }
+    if (success === undefined) failWhole(context, outcome, `${name} must validate at least one schema (anyOf)`)
+    merge(outcome, success ?? furthest(failed))
+  }
+  if (oneOf.length > 0) {
+    const results = oneOf.map(branch)
+    const valid = results.filter((result) => result.errors.size === 0)
+    if (valid.length === 1) {
+      merge(outcome, valid[0]!)
+    } else {
+      const found = valid.length === 0 ? "Found none valid" : `Found ${valid.length} valid alternatives`
+      failWhole(context, outcome, `${name} must validate one and only one schema (oneOf). ${found}`)
+      if (valid.length === 0) merge(outcome, furthest(results))
+    }
+  }
+  if (allOf.length > 0) {
+    const results = allOf.map(branch)
+    for (const result of results) merge(outcome, result)
+    const valid = results.filter((result) => result.errors.size === 0).length
+    if (valid !== allOf.length) {
+      failWhole(
+        context,
+        outcome,
+        `${name} must validate all the schemas (allOf)${valid === 0 ? ". None validated" : ""}`
+      )
+    }
+  }
+  if (not !== undefined && branch(not).errors.size === 0) {
+    failWhole(context, outcome, `${name} must not validate the schema (not)`)
+  }
+  outcome.matches++
+}
+
+/** The correlation of a property; none for the object's own kind and apiVersion, which cannot be seen to change. */
+const correlateKey = (parent: Correlation | undefined, path: string, key: string): Correlation | undefined =>
+  path === "" && (key === "kind" || key === "apiVersion") ? undefined : correlateChild(parent, key)
+
+const correlateChild = (parent: Correlation | undefined, key: string): Correlation | undefined => {
+  if (parent === undefined || !JsonValue.isObject(parent.old) || !JsonValue.isObject(parent.value)) return undefined
+  if (!JsonValue.has(parent.old, key) || !JsonValue.has(parent.value, key)) return undefined
+  const schema = Schema.property(parent.schema, key) ?? Schema.mapValue(parent.schema)
+  return schema === undefined ? undefined : { value: parent.value[key], old: parent.old[key], schema }
+}
+
+const isMapList = (schema: Schema.Schema): boolean => schema["x-kubernetes-list-type"] === "map"
+
+const correlateIndex = (parent: Correlation | undefined, index: number): Correlation | undefined => {
+  if (parent === undefined || !JsonValue.isArray(parent.old) || !JsonValue.isArray(parent.value)) return undefined
+  const schema = parent.schema.items
+  if (!isMapList(parent.schema) || schema === undefined) return undefined
+  const item = parent.value[index]
+  const old = parent.old.find((other) => sameKeys(parent.schema, item, other))
+  return old === undefined ? undefined : { value: item, old, schema }
+}
+
+const sameKeys = (list: Schema.Schema, a: unknown, b: unknown): boolean =>
+  JsonValue.isObject(a) && JsonValue.isObject(b) &&
+  (list["x-kubernetes-list-map-keys"] ?? []).every((key) =>
+    JsonValue.equals(JsonValue.get(a, key), JsonValue.get(b, key))
+  )
+
+const unchanged = (node: Correlation): boolean => {
+  const { old, value } = node
+  if (JsonValue.isArray(value) && JsonValue.isArray(old)) {
+    if (value.length !== old.length) return false
+    if (!isMapList(node.schema)) return JsonValue.equals(value, old)
+    return value.every((_, index) => {
+      const child = correlateIndex(node, index)
+      return child !== undefined && unchanged(child)
+    })
+  }
+  if (JsonValue.isObject(value) && JsonValue.isObject(old)) {
+    const keys = Object.keys(value)
+    if (keys.length !== Object.keys(old).length) return false
+    return keys.every((key) => {
+      const child = correlateChild(node, key)
+      return child !== undefined && unchanged(child)
+    })
+  }
+  return JsonValue.equals(value, old)
+}

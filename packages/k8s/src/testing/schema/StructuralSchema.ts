@@ -1,0 +1,72 @@
+/**
+ * `StructuralSchema`: what the `openAPIV3Schema` of a CustomResourceDefinition does to its objects.
+ *
+ * A write goes through `coerceMetadata`, `prune` and `applyDefaults` when it is decoded, and `validate` before it is
+ * stored; the schema itself goes through `checkStructural` when the CRD is written. Rules in CEL
+ * (`x-kubernetes-validations`) run after `validate`, unless one of its errors `blocksRules`.
+ */
+import * as EmbeddedResources from "./EmbeddedResources.ts"
+import * as FieldError from "./FieldError.ts"
+import * as JsonValue from "./JsonValue.ts"
+import * as ListTypes from "./ListTypes.ts"
+import { property, type Schema } from "./Schema.ts"
+import * as SchemaValidation from "./SchemaValidation.ts"
+
+export { applyDefaults } from "./Defaulting.ts"
+export { type Coerced, coerceMetadata, decodeMessage } from "./EmbeddedResources.ts"
+export { prune, type Pruned, pruneWithPaths } from "./Pruning.ts"
+export type { Schema } from "./Schema.ts"
+export { checkStructural } from "./StructuralRules.ts"
+
+/**
+ * Faults of a whole object, apart from its own metadata (`MetadataRules`). Given the previous object, faults of parts
+ * that did not change are forgiven.
+ */
+export const validate = (schema: Schema, object: unknown, previous?: unknown): ReadonlyArray<FieldError.FieldError> => [
+  ...SchemaValidation.validateValue(schema, object, previous),
+  ...EmbeddedResources.validate(schema, object),
+  ...repeats(schema, object, previous)
+]
+
+/** Faults of a write to /status: only the status is judged by its part of the schema, at paths below `status`. */
+export const validateStatus = (
+  schema: Schema,
+  object: unknown,
+  previous?: unknown
+): ReadonlyArray<FieldError.FieldError> => {
+  const status = JsonValue.isObject(object) ? JsonValue.get(object, "status") : undefined
+  const before = JsonValue.isObject(previous) ? JsonValue.get(previous, "status") : undefined
+  const statusSchema = property(schema, "status")
+  return [
+    ...(status === undefined || statusSchema === undefined
+      ? []
+      : SchemaValidation.validateValue(statusSchema, status, before, "status")),
+    ...repeats(schema, object, previous)
+  ]
+}
+
+/** Repeats in lists; forgiven while the previous object had any. */
+const repeats = (schema: Schema, object: unknown, previous: unknown): ReadonlyArray<FieldError.FieldError> => {
+  const errors = ListTypes.validate(schema, object)
+  return errors.length > 0 && previous !== undefined && ListTypes.validate(schema, previous).length > 0 ? [] : errors
+}
+
+/** True if rules in CEL must not run after these errors; the server then adds `rulesNotChecked`. */
+export const blocksRules = (errors: ReadonlyArray<FieldError.FieldError>): boolean =>
+  errors.some((error) => blocking.has(error.type))
+
+const blocking: ReadonlySet<FieldError.Type> = new Set([
+  "NotSupported",
+  "Required",
+  "TooLong",
+  "TooMany",
+  "TypeInvalid"
+])
+
+/** What the server adds where rules exist and were not run. */
+export const rulesNotChecked: FieldError.FieldError = FieldError.invalid(
+  "<nil>",
+  null,
+  "some validation rules were not checked because the object was invalid; correct the existing errors to complete " +
+    "validation"
+)

@@ -1,0 +1,152 @@
+/**
+ * `Body`: from the body of a create or update to a typed object of the resource, with every check that needs the
+ * request only: kind, apiVersion, name and namespace against the URL, unknown fields.
+ *
+ * Source: k8s.io/apiserver/pkg/endpoints/handlers/{create,update,rest}.go and pkg/registry/rest/meta.go.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Effect from "effect/Effect"
+import { definitionOf } from "./BuiltinSchema.ts"
+import * as Exchange from "./Exchange.ts"
+import * as FieldError from "../schema/FieldError.ts"
+import type * as JsonValue from "../schema/JsonValue.ts"
+import { objectAt, stringAt } from "./Plain.ts"
+import { apiVersionOf, type Served } from "./Registry.ts"
+import * as StatusError from "../StatusError.ts"
+
+type Refused = StatusError.StatusError
+
+const internalVersion = (group: string): string => `${group === "" ? "core" : group.split(".")[0]!}`
+
+/** Why a body of another kind or version is refused. */
+const kindFault = (resource: Served, body: JsonValue.JsonObject): Refused | undefined => {
+  const apiVersion = stringAt(body, "apiVersion")
+  const kind = stringAt(body, "kind")
+  const expected = apiVersionOf(resource)
+  if (resource.custom !== undefined) {
+    if (kind === "") {
+      return StatusError.badRequest(
+        `${resource.kind} in version "${resource.version}" cannot be handled as a ${resource.kind}: ` +
+          `Object 'Kind' is missing in '${FieldError.goJson(body)}'`
+      )
+    }
+    if (apiVersion !== expected) {
+      return StatusError.badRequest(
+        `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`
+      )
+    }
+    if (kind === resource.kind) return undefined
+    const fault = FieldError.invalid("kind", kind, `must be ${resource.kind}`)
+    return StatusError.invalid(kind, resource.group, stringAt(body, "metadata", "name"), [fault])
+  }
+  const version = apiVersion === "" ? expected : apiVersion
+  const named = kind === "" ? resource.kind : kind
+  if (named === resource.kind && version === expected) return undefined
+  const [group = "", name = ""] = version.includes("/") ? version.split("/") : ["", version]
+  const head = `${named} in version ${FieldError.quote(name)} cannot be handled as a ${resource.kind}: `
+  return StatusError.badRequest(
+    head + (definitionOf(group, name, named) === undefined
+      ? `no kind ${FieldError.quote(named)} is registered for version ${FieldError.quote(version)} in scheme ` +
+        `"pkg/api/legacyscheme/scheme.go:30"`
+      : `converting (${name}.${named}) to (${internalVersion(resource.group)}.${resource.kind}): unknown conversion`)
+  )
+}
+
+/** Metadata as Go's ObjectMeta writes it back: empty parts are not there, nor what only a server may set. */
+const tidy = (metadata: JsonValue.JsonObject): JsonValue.JsonObject => {
+  const out: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(metadata)) {
+    const empty = value === "" || value === null || (typeof value === "object" && Object.keys(value).length === 0)
+    if (!empty && key !== "selfLink") out[key] = value
+  }
+  return out
+}
+
+/** Unknown fields, as `fieldValidation` wants them treated. Fails only under `Strict`. */
+const unknownFields = (
+  exchange: Exchange.Exchange,
+  options: Exchange.WriteOptions,
+  unknown: ReadonlyArray<string>
+): string | undefined => {
+  const texts = [...new Set(unknown)].map((path) => `unknown field ${FieldError.quote(path)}`)
+  if (options.fieldValidation === "Warn") exchange.warnings.push(...texts)
+  return options.fieldValidation === "Strict" && texts.length > 0
+    ? `strict decoding error: ${texts.join(", ")}`
+    : undefined
+}
+
+/** Reads a document as an object of the resource; `strict` makes an error of the text about unknown fields. */
+export const decode = (
+  exchange: Exchange.Exchange,
+  options: Exchange.WriteOptions,
+  body: JsonValue.JsonObject,
+  strict: (text: string) => Refused
+): Effect.Effect<KubeObject, Refused> => {
+  const { resource } = exchange
+  const fault = kindFault(resource, body)
+  if (fault !== undefined) return Effect.fail(fault)
+  const full = { ...body, apiVersion: apiVersionOf(resource), kind: resource.kind }
+  return Effect.flatMap(Effect.fromResult(resource.decode(full)), ({ object, unknown }) => {
+    const text = unknownFields(exchange, options, unknown)
+    if (text !== undefined) return Effect.fail(strict(text))
+    const { apiVersion: _, kind: __, metadata: ___, ...rest } = object
+    // Decoded: metadata is an object; what it lacks is filled in by the verb before it is stored.
+    return Effect.succeed({
+      apiVersion: full.apiVersion,
+      kind: full.kind,
+      metadata: tidy(objectAt(object, "metadata")),
+      ...rest
+    } as unknown as KubeObject)
+  })
+}
+
+/** As `decode`, for the body of a POST or PUT. */
+export const read = (
+  exchange: Exchange.Exchange,
+  options: Exchange.WriteOptions
+): Effect.Effect<KubeObject, Refused> => {
+  const { kind } = exchange.resource
+  const version = FieldError.quote(exchange.resource.version)
+  return Effect.flatMap(
+    Exchange.bodyObject(exchange),
+    (body) =>
+      decode(
+        exchange,
+        options,
+        body,
+        (text) => StatusError.badRequest(`${kind} in version ${version} cannot be handled as a ${kind}: ${text}`)
+      )
+  )
+}
+
+/** The object with the namespace of the URL; 400 if it names another. A cluster-scoped object has none. */
+export const placed = (
+  exchange: Exchange.Exchange,
+  object: KubeObject,
+  verb: "create" | "update"
+): Effect.Effect<KubeObject, Refused> => {
+  const { namespace: _, ...metadata } = object.metadata
+  if (exchange.resource.scope === "Cluster") return Effect.succeed({ ...object, metadata })
+  const namespace = object.metadata.namespace ?? ""
+  const wanted = exchange.route.namespace
+  if (namespace !== "" && namespace !== wanted) {
+    return Effect.fail(StatusError.badRequest(
+      verb === "create"
+        ? "the namespace of the provided object does not match the namespace sent on the request"
+        : `the namespace of the object (${namespace}) does not match the namespace on the request (${wanted})`
+    ))
+  }
+  return Effect.succeed({ ...object, metadata: { ...metadata, namespace: wanted } })
+}
+
+/** 400 unless the object has the name of the URL. */
+export const named = (exchange: Exchange.Exchange, object: KubeObject): Effect.Effect<void, Refused> => {
+  const { name } = exchange.route
+  const own = object.metadata.name ?? ""
+  if (own === name) return Effect.void
+  return Effect.fail(StatusError.badRequest(
+    own === ""
+      ? `the name of the object (${name} based on URL) was undeterminable: name must be provided`
+      : `the name of the object (${own}) does not match the name on the URL (${name})`
+  ))
+}

@@ -1,0 +1,414 @@
+/**
+ * `BuiltinColumns`: the tables of built-in kinds, for those that people look at; the others have Name and Created At.
+ *
+ * Source: k8s.io/kubernetes/pkg/printers/internalversion/printers.go, release 1.35; compared with a kube-apiserver.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Selector from "@effect-operator/core/Selector"
+import * as PodColumns from "./PodColumns.ts"
+import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import { age, column, nameColumn, orNone } from "./PrinterColumns.ts"
+import type { Column, Served } from "./Registry.ts"
+
+type Value = Column["value"]
+
+const text = (name: string, value: Value, priority = 0): Column => column(name, "string", "", value, priority)
+const integer = (name: string, value: Value, priority = 0): Column => column(name, "integer", "", value, priority)
+
+/** A string field; `<none>` where it is missing or empty. */
+const field = (...path: ReadonlyArray<string>): Value => (object) => orNone(stringAt(object, ...path))
+const plain = (...path: ReadonlyArray<string>): Value => (object) => stringAt(object, ...path)
+
+const number = (...path: ReadonlyArray<string>): Value => (object) => {
+  const value = at(object, ...path)
+  return typeof value === "number" ? value : 0
+}
+
+const ageColumn = text("Age", (object, now) => age(object.metadata.creationTimestamp, now))
+
+const created = column("Created At", "date", "", (object) => object.metadata.creationTimestamp)
+
+const named = (...columns: ReadonlyArray<Column>): ReadonlyArray<Column> => [nameColumn, ...columns]
+
+const joined = (values: ReadonlyArray<unknown>, key: string): string =>
+  values.map((value) => stringAt(value, key)).join(",")
+
+const pairs = (labels: Readonly<Record<string, unknown>>): string =>
+  orNone(Object.keys(labels).sort().map((key) => `${key}=${String(labels[key])}`).join(","))
+
+const selector = (...path: ReadonlyArray<string>): Value => (object) => {
+  const own = at(object, ...path) as Selector.LabelSelectorObject | undefined
+  return orNone(Selector.formatLabels(Selector.fromObject(own) ?? []))
+}
+
+/** Wide columns of everything with a Pod template. */
+const containers = (...path: ReadonlyArray<string>): ReadonlyArray<Column> => [
+  text("Containers", (object) => joined(arrayAt(object, ...path, "spec", "containers"), "name"), 1),
+  text("Images", (object) => joined(arrayAt(object, ...path, "spec", "containers"), "image"), 1)
+]
+
+const template = containers("spec", "template")
+const specSelector = text("Selector", selector("spec", "selector"), 1)
+
+const fraction = (ready: Value, desired: Value): Value => (object, now) =>
+  `${String(ready(object, now))}/${String(desired(object, now))}`
+
+/** How long something took, or has been taking. */
+const duration = (from: string, to: string, now: number): string =>
+  from === "" ? "" : age(from, to === "" ? now : Date.parse(to))
+
+const jobStatus: Value = (job) => {
+  const has = (type: string) =>
+    arrayAt(job, "status", "conditions").some((entry) =>
+      stringAt(entry, "type") === type && stringAt(entry, "status") === "True"
+    )
+  if (has("Complete")) return "Complete"
+  if (has("Failed")) return "Failed"
+  if (job.metadata.deletionTimestamp !== undefined) return "Terminating"
+  if (has("Suspended")) return "Suspended"
+  if (has("FailureTarget")) return "FailureTarget"
+  return has("SuccessCriteriaMet") ? "SuccessCriteriaMet" : "Running"
+}
+
+const jobCompletions: Value = (job) => {
+  const succeeded = Number(at(job, "status", "succeeded") ?? 0)
+  const completions = at(job, "spec", "completions")
+  if (completions !== undefined) return `${succeeded}/${String(completions)}`
+  const parallelism = Number(at(job, "spec", "parallelism") ?? 0)
+  return parallelism > 1 ? `${succeeded}/1 of ${parallelism}` : `${succeeded}/1`
+}
+
+const servicePorts: Value = (service) =>
+  orNone(
+    arrayAt(service, "spec", "ports").map((port) => {
+      const node = at(port, "nodePort")
+      return `${String(at(port, "port"))}${node === undefined ? "" : `:${String(node)}`}/${stringAt(port, "protocol")}`
+    }).join(",")
+  )
+
+const externalAddress: Value = (service) => {
+  const external = arrayAt(service, "spec", "externalIPs").join(",")
+  switch (stringAt(service, "spec", "type")) {
+    case "ExternalName":
+      return stringAt(service, "spec", "externalName")
+    case "LoadBalancer": {
+      const ingress = arrayAt(service, "status", "loadBalancer", "ingress")
+        .map((entry) => stringAt(entry, "ip") || stringAt(entry, "hostname")).join(",")
+      return [ingress, external].filter((part) => part !== "").join(",") || "<pending>"
+    }
+    default:
+      return orNone(external)
+  }
+}
+
+const eventObject = (event: KubeObject): string => {
+  const kind = stringAt(event, "involvedObject", "kind") || stringAt(event, "regarding", "kind")
+  const name = stringAt(event, "involvedObject", "name") || stringAt(event, "regarding", "name")
+  return `${kind.toLowerCase()}/${name}`
+}
+
+const either = (...names: ReadonlyArray<string>) => (event: KubeObject): string => {
+  for (const name of names) if (stringAt(event, name) !== "") return stringAt(event, name)
+  return ""
+}
+
+const firstSeen = either("firstTimestamp", "deprecatedFirstTimestamp", "eventTime")
+
+const lastSeen = (event: KubeObject): string =>
+  stringAt(event, "series", "lastObservedTime") ||
+  either("lastTimestamp", "deprecatedLastTimestamp", "eventTime")(event)
+
+const seen = (from: string, now: number): string => from === "" ? "<unknown>" : age(from, now)
+
+const eventCount: Value = (event) =>
+  at(event, "series", "count") ?? at(event, "count") ?? at(event, "deprecatedCount") ?? 1
+
+const eventSource: Value = (event) => {
+  const source = at(event, "source") ?? at(event, "deprecatedSource")
+  const component = stringAt(source, "component") || either("reportingComponent", "reportingController")(event)
+  return [component, stringAt(source, "host") || stringAt(event, "reportingInstance")].filter((part) => part !== "")
+    .join(", ")
+}
+
+const events: ReadonlyArray<Column> = [
+  text("Last Seen", (event, now) => seen(lastSeen(event) || firstSeen(event), now)),
+  text("Type", plain("type")),
+  text("Reason", plain("reason")),
+  text("Object", eventObject),
+  text(
+    "Subobject",
+    (event) => stringAt(event, "involvedObject", "fieldPath") || stringAt(event, "regarding", "fieldPath"),
+    1
+  ),
+  text("Source", eventSource, 1),
+  text("Message", (event) => either("message", "note")(event).trim()),
+  text("First Seen", (event, now) => seen(firstSeen(event), now), 1),
+  text("Count", eventCount, 1),
+  { ...nameColumn, priority: 1 }
+]
+
+const nodeStatus: Value = (node) => {
+  const ready = arrayAt(node, "status", "conditions").find((entry) => stringAt(entry, "type") === "Ready")
+  const base = ready === undefined ? "Unknown" : stringAt(ready, "status") === "True" ? "Ready" : "NotReady"
+  return at(node, "spec", "unschedulable") === true ? `${base},SchedulingDisabled` : base
+}
+
+const roles: Value = (node) =>
+  orNone(
+    Object.keys(node.metadata.labels ?? {}).filter((key) => key.startsWith("node-role.kubernetes.io/"))
+      .map((key) => key.slice("node-role.kubernetes.io/".length)).sort().join(",")
+  )
+
+const nodeAddress = (type: string): Value => (node) =>
+  orNone(stringAt(arrayAt(node, "status", "addresses").find((entry) => stringAt(entry, "type") === type), "address"))
+
+const subjects = (kind: string): Value => (binding) =>
+  arrayAt(binding, "subjects").filter((subject) => stringAt(subject, "kind") === kind)
+    .map((subject) =>
+      kind === "ServiceAccount"
+        ? `${stringAt(subject, "namespace")}/${stringAt(subject, "name")}`
+        : stringAt(subject, "name")
+    ).join(", ")
+
+const binding = named(
+  text("Role", (object) => `${stringAt(object, "roleRef", "kind")}/${stringAt(object, "roleRef", "name")}`),
+  ageColumn,
+  text("Users", subjects("User"), 1),
+  text("Groups", subjects("Group"), 1),
+  text("ServiceAccounts", subjects("ServiceAccount"), 1)
+)
+
+const modes: Readonly<Record<string, string>> = {
+  ReadWriteOnce: "RWO",
+  ReadOnlyMany: "ROX",
+  ReadWriteMany: "RWX",
+  ReadWriteOncePod: "RWOP"
+}
+
+const accessModes = (...path: ReadonlyArray<string>): Value => (object) =>
+  arrayAt(object, ...path).map((mode) => modes[String(mode)] ?? String(mode)).join(",")
+
+const capacity = (...path: ReadonlyArray<string>): Value => (object) => stringAt(object, ...path, "storage")
+
+const phase: Value = (object) =>
+  object.metadata.deletionTimestamp === undefined ? stringAt(object, "status", "phase") : "Terminating"
+
+const orNA = (...path: ReadonlyArray<string>): Value => (object) => String(at(object, ...path) ?? "N/A")
+
+const replicated = (name: string): ReadonlyArray<Column> => [
+  integer("Desired", number("spec", "replicas")),
+  integer("Current", number("status", "replicas")),
+  integer("Ready", number("status", "readyReplicas")),
+  ageColumn,
+  ...template,
+  name === "ReplicationController"
+    ? text("Selector", (object) => pairs(objectAt(object, "spec", "selector")), 1)
+    : specSelector
+]
+
+const webhooks = named(integer("Webhooks", (object) => arrayAt(object, "webhooks").length), ageColumn)
+
+const dataCount = (...keys: ReadonlyArray<string>): Value => (object) =>
+  keys.reduce((sum, key) => sum + Object.keys(objectAt(object, key)).length, 0)
+
+const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
+  pods: PodColumns.columns,
+  events,
+  namespaces: named(text("Status", plain("status", "phase")), ageColumn),
+  configmaps: named(text("Data", dataCount("data", "binaryData")), ageColumn),
+  secrets: named(text("Type", plain("type")), text("Data", dataCount("data")), ageColumn),
+  serviceaccounts: named(text("Secrets", (object) => arrayAt(object, "secrets").length), ageColumn),
+  services: named(
+    text("Type", plain("spec", "type")),
+    text("Cluster-IP", field("spec", "clusterIP")),
+    text("External-IP", externalAddress),
+    text("Port(s)", servicePorts),
+    ageColumn,
+    text("Selector", (object) => pairs(objectAt(object, "spec", "selector")), 1)
+  ),
+  nodes: named(
+    text("Status", nodeStatus),
+    text("Roles", roles),
+    ageColumn,
+    text("Version", plain("status", "nodeInfo", "kubeletVersion")),
+    text("Internal-IP", nodeAddress("InternalIP"), 1),
+    text("External-IP", nodeAddress("ExternalIP"), 1),
+    text("OS-Image", field("status", "nodeInfo", "osImage"), 1),
+    text("Kernel-Version", field("status", "nodeInfo", "kernelVersion"), 1),
+    text("Container-Runtime", field("status", "nodeInfo", "containerRuntimeVersion"), 1)
+  ),
+  persistentvolumeclaims: named(
+    text("Status", phase),
+    text("Volume", plain("spec", "volumeName")),
+    text("Capacity", capacity("status", "capacity")),
+    text("Access Modes", accessModes("status", "accessModes")),
+    text("StorageClass", plain("spec", "storageClassName")),
+    text("VolumeAttributesClass", (object) => stringAt(object, "spec", "volumeAttributesClassName") || "<unset>"),
+    ageColumn,
+    text("VolumeMode", plain("spec", "volumeMode"), 1)
+  ),
+  persistentvolumes: named(
+    text("Capacity", capacity("spec", "capacity")),
+    text("Access Modes", accessModes("spec", "accessModes")),
+    text("Reclaim Policy", plain("spec", "persistentVolumeReclaimPolicy")),
+    text("Status", phase),
+    text("Claim", (object) => {
+      const claim = objectAt(object, "spec", "claimRef")
+      return Object.keys(claim).length === 0 ? "" : `${stringAt(claim, "namespace")}/${stringAt(claim, "name")}`
+    }),
+    text("StorageClass", plain("spec", "storageClassName")),
+    text("VolumeAttributesClass", (object) => stringAt(object, "spec", "volumeAttributesClassName") || "<unset>"),
+    text("Reason", plain("status", "reason")),
+    ageColumn,
+    text("VolumeMode", plain("spec", "volumeMode"), 1)
+  ),
+  replicationcontrollers: named(...replicated("ReplicationController")),
+  "replicasets.apps": named(...replicated("ReplicaSet")),
+  "deployments.apps": named(
+    text("Ready", fraction(number("status", "readyReplicas"), number("spec", "replicas"))),
+    text("Up-to-date", number("status", "updatedReplicas")),
+    text("Available", number("status", "availableReplicas")),
+    ageColumn,
+    ...template,
+    specSelector
+  ),
+  "statefulsets.apps": named(
+    text("Ready", fraction(number("status", "readyReplicas"), number("spec", "replicas"))),
+    ageColumn,
+    ...template
+  ),
+  "daemonsets.apps": named(
+    integer("Desired", number("status", "desiredNumberScheduled")),
+    integer("Current", number("status", "currentNumberScheduled")),
+    integer("Ready", number("status", "numberReady")),
+    integer("Up-to-date", number("status", "updatedNumberScheduled")),
+    integer("Available", number("status", "numberAvailable")),
+    text("Node Selector", (object) => pairs(objectAt(object, "spec", "template", "spec", "nodeSelector"))),
+    ageColumn,
+    ...template,
+    specSelector
+  ),
+  "jobs.batch": named(
+    text("Status", jobStatus),
+    text("Completions", jobCompletions),
+    text(
+      "Duration",
+      (job, now) => duration(stringAt(job, "status", "startTime"), stringAt(job, "status", "completionTime"), now)
+    ),
+    ageColumn,
+    ...template,
+    specSelector
+  ),
+  "cronjobs.batch": named(
+    text("Schedule", plain("spec", "schedule")),
+    text("Timezone", field("spec", "timeZone")),
+    text("Suspend", (object) => at(object, "spec", "suspend") === true ? "True" : "False"),
+    integer("Active", (object) => arrayAt(object, "status", "active").length),
+    text("Last Schedule", (object, now) => {
+      const last = stringAt(object, "status", "lastScheduleTime")
+      return last === "" ? "<none>" : age(last, now)
+    }),
+    ageColumn,
+    ...containers("spec", "jobTemplate", "spec", "template"),
+    text("Selector", selector("spec", "jobTemplate", "spec", "selector"), 1)
+  ),
+  "leases.coordination.k8s.io": named(text("Holder", plain("spec", "holderIdentity")), ageColumn),
+  "poddisruptionbudgets.policy": named(
+    text("Min Available", orNA("spec", "minAvailable")),
+    text("Max Unavailable", orNA("spec", "maxUnavailable")),
+    integer("Allowed Disruptions", number("status", "disruptionsAllowed")),
+    ageColumn
+  ),
+  "networkpolicies.networking.k8s.io": named(text("Pod-Selector", selector("spec", "podSelector")), ageColumn),
+  "rolebindings.rbac.authorization.k8s.io": binding,
+  "clusterrolebindings.rbac.authorization.k8s.io": binding,
+  "validatingwebhookconfigurations.admissionregistration.k8s.io": webhooks,
+  "mutatingwebhookconfigurations.admissionregistration.k8s.io": webhooks,
+  "controllerrevisions.apps": named(
+    text("Controller", (object) => {
+      const owner = object.metadata.ownerReferences?.find((reference) => reference.controller === true)
+      return owner === undefined ? "<none>" : `${owner.kind.toLowerCase()}/${owner.name}`
+    }),
+    text("Revision", (object) => at(object, "revision") ?? 0),
+    ageColumn
+  ),
+  "priorityclasses.scheduling.k8s.io": named(
+    integer("Value", number("value")),
+    column("Global-Default", "boolean", "", (object) => at(object, "globalDefault") === true),
+    ageColumn
+  ),
+  "runtimeclasses.node.k8s.io": named(text("Handler", plain("handler")), ageColumn),
+  "ingressclasses.networking.k8s.io": named(
+    text("Controller", plain("spec", "controller")),
+    text("Parameters", (object) => {
+      const parameters = objectAt(object, "spec", "parameters")
+      return Object.keys(parameters).length === 0
+        ? "<none>"
+        : `${stringAt(parameters, "kind")}${
+          parameters["apiGroup"] === undefined ? "" : `.${stringAt(parameters, "apiGroup")}`
+        }` +
+          `/${stringAt(parameters, "name")}`
+    }),
+    ageColumn
+  ),
+  "horizontalpodautoscalers.autoscaling": named(
+    text(
+      "Reference",
+      (object) =>
+        `${stringAt(object, "spec", "scaleTargetRef", "kind")}/${stringAt(object, "spec", "scaleTargetRef", "name")}`
+    ),
+    text("Targets", (object) => targets(object) || "<none>"),
+    text("MinPods", (object) => String(at(object, "spec", "minReplicas") ?? "<unset>")),
+    text("MaxPods", number("spec", "maxReplicas")),
+    text("Replicas", number("status", "currentReplicas")),
+    ageColumn
+  ),
+  "storageclasses.storage.k8s.io": named(
+    text("Provisioner", plain("provisioner")),
+    text("ReclaimPolicy", plain("reclaimPolicy")),
+    text("VolumeBindingMode", plain("volumeBindingMode")),
+    text("AllowVolumeExpansion", (object) => String(at(object, "allowVolumeExpansion") === true)),
+    ageColumn
+  ),
+  "certificatesigningrequests.certificates.k8s.io": named(
+    ageColumn,
+    text("SignerName", plain("spec", "signerName")),
+    text("Requestor", plain("spec", "username")),
+    text("RequestedDuration", () => "<none>"),
+    text(
+      "Condition",
+      (object) =>
+        arrayAt(object, "status", "conditions").map((entry) => stringAt(entry, "type")).sort().join(",") || "Pending"
+    )
+  )
+}
+
+/** Every metric as `name: current/wanted`. */
+const targets = (autoscaler: KubeObject): string => {
+  const amount = (value: unknown): string => {
+    const utilization = at(value, "averageUtilization")
+    if (utilization !== undefined) return `${String(utilization)}%`
+    const average = stringAt(value, "averageValue")
+    return average === "" ? stringAt(value, "value") || "<unknown>" : `${average} (avg)`
+  }
+  const current = arrayAt(autoscaler, "status", "currentMetrics")
+  const cpu = at(autoscaler, "spec", "targetCPUUtilizationPercentage")
+  const own = arrayAt(autoscaler, "spec", "metrics").map((metric, index) => {
+    const source = Object.values(objectAt(metric)).find((value) => typeof value === "object")
+    const found = Object.values(objectAt(current[index])).find((value) => typeof value === "object")
+    const name = stringAt(source, "name") || stringAt(source, "metric", "name")
+    return `${name}: ${amount(at(found, "current"))}/${amount(at(source, "target"))}`
+  })
+  const processor = at(autoscaler, "status", "currentCPUUtilizationPercentage")
+  return [
+    ...own,
+    ...(cpu === undefined
+      ? []
+      : [`cpu: ${processor === undefined ? "<unknown>" : `${String(processor)}%`}/${String(cpu)}%`])
+  ].join(", ")
+}
+
+const unprinted = named(created)
+
+/** The columns of a kind; Name and Created At where it has none of its own. */
+export const columnsOf = (resource: Served): ReadonlyArray<Column> => tables[resource.collection] ?? unprinted

@@ -1,0 +1,174 @@
+/**
+ * `BuiltinSchema`: a body as the Go type of a built-in kind reads it.
+ *
+ * Unknown fields are left out and named, nulls and empty optional lists and maps are left out, a value of a wrong type is a fault of the whole request.
+ * A time loses its offset, and a `Time` its fraction too. What a kind demands beyond types is its strategy's business.
+ *
+ * Source: the OpenAPI document (`kinds/definitions`) for the types; encoding/json and apimachinery's `Time` and
+ * `MicroTime` for the rules.
+ */
+import * as Result from "effect/Result"
+import { definitions, type Schema } from "../../kinds/definitions.ts"
+import * as JsonValue from "../schema/JsonValue.ts"
+import type { Draft } from "./Plain.ts"
+
+/** A body that was read. */
+export interface Decoded {
+  readonly object: JsonValue.JsonObject
+  /** The paths of fields that were left out because the type does not have them. */
+  readonly unknown: ReadonlyArray<string>
+}
+
+const meta = "io.k8s.apimachinery.pkg.apis.meta.v1."
+
+const byKind: ReadonlyMap<string, string> = new Map(
+  Object.entries(definitions).flatMap(([name, schema]) =>
+    schema.kind === undefined ? [] : [[`${schema.kind.group}/${schema.kind.version}/${schema.kind.kind}`, name]]
+  )
+)
+
+/** The definition of a kind; undefined for one that Kubernetes does not have. */
+export const definitionOf = (group: string, version: string, kind: string): string | undefined =>
+  byKind.get(`${group}/${version}/${kind}`)
+
+class Fault {
+  readonly message: string
+  constructor(message: string) {
+    this.message = message
+  }
+}
+
+const goType = (schema: Schema): string => {
+  switch (schema.type) {
+    case "boolean":
+      return "bool"
+    case "integer":
+      return schema.format ?? "int64"
+    case "number":
+      return "float64"
+    case "array":
+      return "[]interface {}"
+    case "object":
+      return "map[string]interface {}"
+    default:
+      return "string"
+  }
+}
+
+const jsonType = (value: unknown): string =>
+  Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : value === null ? "null" : typeof value
+
+const wrong = (value: unknown, schema: Schema, path: string, owner: string): Fault =>
+  new Fault(
+    `json: cannot unmarshal ${jsonType(value)} into Go struct field ${owner}${path} of type ${goType(schema)}`
+  )
+
+const instant = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)$/
+
+/** A `Time` in whole seconds, or a `MicroTime` of exactly six digits, in UTC. */
+const time = (value: string, micro: boolean): string | Fault => {
+  const match = instant.exec(value)
+  const millis = match === null ? Number.NaN : Date.parse(`${match[1]}T${match[2]}${match[4]}`)
+  if (match === null || Number.isNaN(millis) || (micro && match[3]?.length !== 7)) {
+    const layout = micro ? "2006-01-02T15:04:05.000000Z07:00" : "2006-01-02T15:04:05Z07:00"
+    return new Fault(`parsing time ${JSON.stringify(value)} as "${layout}": cannot parse ${JSON.stringify(value)}`)
+  }
+  const seconds = new Date(millis).toISOString().slice(0, 19)
+  return `${seconds}${micro ? match[3]! : ""}Z`
+}
+
+/** A scalar as the type has it; a `Fault` for another type. */
+const scalar = (value: unknown, schema: Schema, path: string, owner: string): unknown => {
+  switch (schema.type) {
+    case "boolean":
+      return typeof value === "boolean" ? value : wrong(value, schema, path, owner)
+    case "integer":
+      return Number.isInteger(value) ? value : wrong(value, schema, path, owner)
+    case "number":
+      return typeof value === "number" ? value : wrong(value, schema, path, owner)
+    default:
+      if (typeof value === "string") return value
+      if (schema.format === "int-or-string" && Number.isInteger(value)) return value
+      return wrong(value, schema, path, owner)
+  }
+}
+
+interface Walk {
+  readonly unknown: Array<string>
+  /** The Go type that stands in faults. */
+  readonly owner: string
+}
+
+const named = (value: unknown, ref: string, path: string, walk: Walk): unknown => {
+  if (typeof value === "number" && ref.endsWith("resource.Quantity")) return String(value)
+  if (ref === `${meta}Time` || ref === `${meta}MicroTime`) {
+    return typeof value === "string"
+      ? time(value, ref.endsWith("MicroTime"))
+      : wrong(value, { type: "string" }, path, "")
+  }
+  const schema = definitions[ref] ?? {}
+  return read(
+    value,
+    schema,
+    path,
+    schema.properties === undefined ? walk : { ...walk, owner: ref.slice(ref.lastIndexOf(".") + 1) }
+  )
+}
+
+const read = (value: unknown, schema: Schema, path: string, walk: Walk): unknown => {
+  if (schema.ref !== undefined) return named(value, schema.ref, path, walk)
+  if (schema.type === "array") {
+    if (!Array.isArray(value)) return wrong(value, schema, path, walk.owner)
+    return schema.items === undefined ? value : list(value, schema.items, path, walk)
+  }
+  if (schema.properties !== undefined || schema.values !== undefined) {
+    return JsonValue.isObject(value) ? object(value, schema, path, walk) : wrong(value, schema, path, walk.owner)
+  }
+  return schema.type === undefined || schema.type === "object" ? value : scalar(value, schema, path, walk.owner)
+}
+
+const list = (items: ReadonlyArray<unknown>, schema: Schema, path: string, walk: Walk): unknown => {
+  const out: Array<unknown> = []
+  for (const [index, item] of items.entries()) {
+    const next = item === null ? null : read(item, schema, `${path}[${index}]`, walk)
+    if (next instanceof Fault) return next
+    out.push(next)
+  }
+  return out
+}
+
+/** Empty lists and maps are left out, as Go's `omitempty` does; an empty struct says something. */
+const emptied = (value: unknown, schema: Schema): boolean =>
+  schema.type === "array"
+    ? Array.isArray(value) && value.length === 0
+    : schema.values !== undefined && Object.keys(value as object).length === 0
+
+const object = (value: JsonValue.JsonObject, schema: Schema, path: string, walk: Walk): unknown => {
+  const out: Draft = {}
+  for (const key of Object.keys(value)) {
+    const item = value[key]
+    const here = `${path}.${key}`
+    const known = schema.properties === undefined
+      ? schema.values
+      : Object.hasOwn(schema.properties, key)
+      ? schema.properties[key]
+      : undefined
+    if (known === undefined) walk.unknown.push(here.slice(1))
+    else if (item !== null || schema.properties === undefined) {
+      // A null in a map of strings is an empty string to Go.
+      const next = item === null ? (known.type === "string" ? "" : null) : read(item, known, here, walk)
+      if (next instanceof Fault) return next
+      if (!emptied(next, known) || schema.required?.includes(key) === true) out[key] = next
+    }
+  }
+  return out
+}
+
+/** Reads an object of a kind; the failure is the decoder's message. */
+export const decode = (definition: string, body: JsonValue.JsonObject): Result.Result<Decoded, string> => {
+  const unknown: Array<string> = []
+  const value = named(body, definition, "", { unknown, owner: "" })
+  return value instanceof Fault
+    ? Result.fail(value.message)
+    : Result.succeed({ object: value as JsonValue.JsonObject, unknown })
+}

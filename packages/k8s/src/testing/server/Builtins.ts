@@ -1,0 +1,94 @@
+/**
+ * `Builtins`: the resources a Kubernetes server has by itself, from the generated tables.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Result from "effect/Result"
+import * as Tables from "../../kinds/tables.ts"
+import * as BuiltinSchema from "./BuiltinSchema.ts"
+import * as BuiltinStrategies from "./BuiltinStrategies.ts"
+import * as Conversion from "./Conversion.ts"
+import { definitions } from "./CustomResources.ts"
+import * as Defaults from "./Defaults.ts"
+import * as DefinitionRules from "./DefinitionRules.ts"
+import type * as JsonValue from "../schema/JsonValue.ts"
+import * as MetadataRules from "./MetadataRules.ts"
+import { apiVersionOf, type Decoded, type Served } from "./Registry.ts"
+import * as StatusError from "../StatusError.ts"
+
+/** Two resources with one store. */
+const aliases: Readonly<Record<string, string>> = { "events.events.k8s.io": "events" }
+
+interface Forms {
+  readonly fromStorage: (object: KubeObject) => KubeObject
+  readonly toStorage: (object: KubeObject) => KubeObject
+}
+
+const forms = (resource: Tables.ServedResource, storageVersion: string): Forms => {
+  const own = apiVersionOf(resource)
+  const stored = apiVersionOf({ group: resource.group, version: storageVersion })
+  switch (`${own}/${resource.plural}`) {
+    case "events.k8s.io/v1/events":
+      return { fromStorage: Conversion.eventFromCore, toStorage: Conversion.eventToCore }
+    case "autoscaling/v1/horizontalpodautoscalers":
+      return { fromStorage: Conversion.autoscalerToV1, toStorage: Conversion.autoscalerToV2 }
+    default:
+      return {
+        fromStorage: (object) => Conversion.withApiVersion(object, own),
+        toStorage: (object) => Conversion.withApiVersion(object, stored)
+      }
+  }
+}
+
+const decoder = (resource: Tables.ServedResource): Served["decode"] => {
+  const definition = BuiltinSchema.definitionOf(resource.group, resource.version, resource.kind)
+  if (definition === undefined) return (body) => Result.succeed({ object: body, unknown: [] })
+  const { version } = resource
+  const defaults = resource.kind === "CustomResourceDefinition"
+    ? DefinitionRules.applyDefaults
+    : (object: JsonValue.JsonObject) => Defaults.apply(resource.group, resource.kind, object)
+  return (body: JsonValue.JsonObject): Result.Result<Decoded, StatusError.StatusError> => {
+    const decoded = BuiltinSchema.decode(definition, body)
+    return Result.isFailure(decoded)
+      ? Result.fail(StatusError.badRequest(
+        `${resource.kind} in version "${version}" cannot be handled as a ${resource.kind}: ${decoded.failure}`
+      ))
+      : Result.succeed({ ...decoded.success, object: defaults(decoded.success.object) })
+  }
+}
+
+/** The version a resource is stored in: the first of its group that serves it. */
+const storageVersion = (resource: Tables.ServedResource): string =>
+  Tables.groups.find((group) => group.name === resource.group)?.versions.find((version) =>
+    Tables.resources.some((other) =>
+      other.group === resource.group && other.plural === resource.plural && other.version === version
+    )
+  ) ?? resource.version
+
+const serve = (resource: Tables.ServedResource): Served => {
+  const name = StatusError.targetName(resource)
+  const collection = aliases[name] ?? name
+  const version = storageVersion(resource)
+  const namespaced = resource.scope === "Namespaced"
+  const statusSubresource = resource.subresources.some((entry) => entry.name === "status")
+  const strategy = {
+    ...BuiltinStrategies.strategyOf(collection, { namespaced, statusSubresource }),
+    ...(collection === definitions ? DefinitionRules.strategy : {})
+  }
+  return {
+    ...resource,
+    ...forms(resource, version),
+    collection,
+    storageVersion: version,
+    nameRule: MetadataRules.nameRuleFor(resource.group, resource.kind),
+    strategy: { ...strategy, prepareCreate: (object) => Defaults.status(collection, strategy.prepareCreate(object)) },
+    decode: decoder(resource),
+    schemaFaults: () => [],
+    columns: undefined,
+    custom: undefined
+  }
+}
+
+let all: ReadonlyArray<Served> | undefined
+
+/** Every built-in resource in every version. */
+export const resources = (): ReadonlyArray<Served> => all ??= Tables.resources.map(serve)

@@ -1,0 +1,87 @@
+/**
+ * `Conversion`: the few built-in kinds that look different in another version or group.
+ *
+ * Everything else changes only its apiVersion. Events are stored in their core form, which is the richer one;
+ * HorizontalPodAutoscalers as autoscaling/v2.
+ *
+ * Source: k8s.io/kubernetes/pkg/apis/events/v1/conversion.go and pkg/apis/autoscaling/v1/conversion.go.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as JsonValue from "../schema/JsonValue.ts"
+import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+
+/** The object with another apiVersion; the same object where it has that already. */
+export const withApiVersion = (object: KubeObject, apiVersion: string): KubeObject =>
+  object.apiVersion === apiVersion ? object : { ...object, apiVersion }
+
+/** New names of top-level fields; fields that are not named keep theirs. */
+const rename = (object: KubeObject, names: ReadonlyMap<string, string>, apiVersion: string): KubeObject => {
+  const renamed = Object.fromEntries(Object.entries(object).map(([key, value]) => [names.get(key) ?? key, value]))
+  return { ...renamed, apiVersion } as unknown as KubeObject
+}
+
+const eventNames: ReadonlyArray<readonly [core: string, events: string]> = [
+  ["involvedObject", "regarding"],
+  ["message", "note"],
+  ["reportingComponent", "reportingController"],
+  ["source", "deprecatedSource"],
+  ["firstTimestamp", "deprecatedFirstTimestamp"],
+  ["lastTimestamp", "deprecatedLastTimestamp"],
+  ["count", "deprecatedCount"]
+]
+
+const toEvents = new Map(eventNames)
+const toCore = new Map(eventNames.map(([core, events]) => [events, core]))
+
+/** Empty texts that one form writes and the other leaves out. */
+const reporting = ["reportingController", "reportingInstance"]
+
+/** An Event of the core group as events.k8s.io/v1 shows it. */
+export const eventFromCore = (event: KubeObject): KubeObject => {
+  const renamed = rename(event, toEvents, "events.k8s.io/v1")
+  const empty = reporting.filter((key) => stringAt(renamed, key) === "")
+  return empty.reduce((object, key) => JsonValue.remove(object as never, key) as never, renamed)
+}
+
+/** An Event of events.k8s.io/v1 in the form of the core group. */
+export const eventToCore = (event: KubeObject): KubeObject => {
+  const renamed = rename(event, toCore, "v1")
+  return { reportingComponent: "", reportingInstance: "", ...renamed } as KubeObject
+}
+
+const cpuMetric = (utilization: unknown): JsonValue.JsonObject => ({
+  type: "Resource",
+  resource: { name: "cpu", target: { type: "Utilization", averageUtilization: utilization } }
+})
+
+const isCpu = (metric: unknown): boolean =>
+  stringAt(metric, "resource", "name") === "cpu" &&
+  at(metric, "resource", "target", "averageUtilization") !== undefined
+
+/** A v1 autoscaler knows one metric, the processor. */
+export const autoscalerToV2 = (autoscaler: KubeObject): KubeObject => {
+  const { targetCPUUtilizationPercentage, ...spec } = objectAt(autoscaler, "spec")
+  const { currentCPUUtilizationPercentage: _, ...status } = objectAt(autoscaler, "status")
+  return {
+    ...autoscaler,
+    apiVersion: "autoscaling/v2",
+    spec: targetCPUUtilizationPercentage === undefined
+      ? spec
+      : { ...spec, metrics: [cpuMetric(targetCPUUtilizationPercentage)] },
+    ...(at(autoscaler, "status") === undefined ? {} : { status })
+  } as KubeObject
+}
+
+export const autoscalerToV1 = (autoscaler: KubeObject): KubeObject => {
+  const { behavior: _, metrics, ...spec } = objectAt(autoscaler, "spec")
+  const cpu = arrayAt(metrics).find(isCpu)
+  const { conditions: __, currentMetrics: ___, ...status } = objectAt(autoscaler, "status")
+  return {
+    ...autoscaler,
+    apiVersion: "autoscaling/v1",
+    spec: cpu === undefined
+      ? spec
+      : { ...spec, targetCPUUtilizationPercentage: at(cpu, "resource", "target", "averageUtilization") },
+    ...(at(autoscaler, "status") === undefined ? {} : { status })
+  } as KubeObject
+}

@@ -1,0 +1,223 @@
+/**
+ * `CustomResources`: the resources that a CustomResourceDefinition makes the server serve.
+ *
+ * Bodies are pruned and defaulted when they are read, and again when they come from the store, so that a changed
+ * schema shows at once in old objects. Conversion between versions changes the apiVersion only (strategy None).
+ *
+ * Source: k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go and
+ * pkg/registry/customresource/{strategy,status_strategy}.go.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Result from "effect/Result"
+import { withApiVersion } from "./Conversion.ts"
+import * as FieldError from "../schema/FieldError.ts"
+import * as JsonValue from "../schema/JsonValue.ts"
+import { arrayAt, at, freeze, objectAt, stringAt } from "./Plain.ts"
+import * as PrinterColumns from "./PrinterColumns.ts"
+import { apiVersionOf, type Custom, type Decoded, type ScalePaths, type Served } from "./Registry.ts"
+import * as StatusError from "../StatusError.ts"
+import * as Strategy from "./Strategy.ts"
+import * as StructuralSchema from "../schema/StructuralSchema.ts"
+
+/** Where the definitions themselves are stored. */
+export const definitions = "customresourcedefinitions.apiextensions.k8s.io"
+
+/** `.spec.replicas` as keys. */
+export const simplePath = (path: string): ReadonlyArray<string> => path.split(".").filter((key) => key !== "")
+
+/** True if a condition of the object has the status True. */
+export const conditionIsTrue = (object: unknown, type: string): boolean =>
+  arrayAt(object, "status", "conditions").some((condition) =>
+    stringAt(condition, "type") === type && stringAt(condition, "status") === "True"
+  )
+
+const scalePaths = (version: unknown): ScalePaths | undefined => {
+  const scale = at(version, "subresources", "scale")
+  if (scale === undefined) return undefined
+  const selector = stringAt(scale, "labelSelectorPath")
+  return {
+    specReplicas: simplePath(stringAt(scale, "specReplicasPath")),
+    statusReplicas: simplePath(stringAt(scale, "statusReplicasPath")),
+    labelSelector: selector === "" ? undefined : simplePath(selector)
+  }
+}
+
+const goTypeOf = (value: unknown): string => {
+  if (value === null) return "<nil>"
+  if (Array.isArray(value)) return "[]interface {}"
+  switch (typeof value) {
+    case "number":
+      return Number.isInteger(value) ? "int64" : "float64"
+    case "boolean":
+      return "bool"
+    case "string":
+      return "string"
+    default:
+      return "map[string]interface {}"
+  }
+}
+
+/** What stands at a path, or why it cannot be read as the type; `undefined` for nothing. */
+const accessed = (
+  object: KubeObject,
+  path: ReadonlyArray<string>,
+  type: "int64" | "string"
+): { readonly value: unknown } | { readonly fault: string } => {
+  const wrong = (value: unknown, expected: string) => ({
+    fault: `.${path.join(".")} accessor error: ${String(value)} is of the type ${goTypeOf(value)}, expected ${expected}`
+  })
+  let value: unknown = object
+  for (const key of path) {
+    if (value === undefined) return { value }
+    if (!JsonValue.isObject(value)) return wrong(value, "map[string]interface{}")
+    value = JsonValue.get(value, key)
+  }
+  return value === undefined || goTypeOf(value) === type ? { value } : wrong(value, type)
+}
+
+const replicasFault = (object: KubeObject, path: ReadonlyArray<string>): ReadonlyArray<FieldError.FieldError> => {
+  const field = `.${path.join(".")}`
+  const found = accessed(object, path, "int64")
+  if ("fault" in found) return [FieldError.invalid(field, 0, found.fault)]
+  const value = typeof found.value === "number" ? found.value : 0
+  return value < 0
+    ? [FieldError.invalid(field, value, "should be a non-negative integer")]
+    : value > 2147483647
+    ? [FieldError.invalid(field, value, "should be less than or equal to 2147483647")]
+    : []
+}
+
+const selectorFault = (object: KubeObject, path: ReadonlyArray<string>): ReadonlyArray<FieldError.FieldError> => {
+  const found = accessed(object, path, "string")
+  return "fault" in found ? [FieldError.invalid(`.${path.join(".")}`, "", found.fault)] : []
+}
+
+/** What the scale subresource demands of the object behind it: of the spec, or of the status. */
+const scaleFaults = (
+  object: KubeObject,
+  paths: ScalePaths | undefined,
+  part: "object" | "status"
+): ReadonlyArray<FieldError.FieldError> => {
+  if (paths === undefined) return []
+  if (part === "object") return replicasFault(object, paths.specReplicas)
+  return [
+    ...replicasFault(object, paths.statusReplicas),
+    ...(paths.labelSelector === undefined ? [] : selectorFault(object, paths.labelSelector))
+  ]
+}
+
+const strategyOf = (definition: KubeObject, version: unknown): Strategy.Strategy => {
+  const selectable = arrayAt(version, "selectableFields").map((entry) =>
+    simplePath(stringAt(entry, "jsonPath")).join(".")
+  )
+  return Strategy.make({
+    generation: true,
+    statusSubresource: at(version, "subresources", "status") !== undefined,
+    statusMetadata: "kept",
+    unconditionalUpdate: false,
+    listsFields: false,
+    fields: {
+      ...Strategy.commonFields(stringAt(definition, "spec", "scope") === "Namespaced"),
+      ...Strategy.fieldsAt(...selectable)
+    }
+  })
+}
+
+const decoder = (kind: string, version: string, schema: StructuralSchema.Schema): Served["decode"] => (body) => {
+  const coerced = StructuralSchema.coerceMetadata(schema, body)
+  if (Result.isFailure(coerced)) {
+    return Result.fail(StatusError.badRequest(
+      `${kind} in version "${version}" cannot be handled as a ${kind}: ${coerced.failure.detail}`
+    ))
+  }
+  const pruned = StructuralSchema.pruneWithPaths(schema, coerced.success.object)
+  return Result.succeed(
+    {
+      object: StructuralSchema.applyDefaults(schema, pruned.object) as JsonValue.JsonObject,
+      unknown: [...coerced.success.unknown, ...pruned.unknown].sort()
+    } satisfies Decoded
+  )
+}
+
+/** Stored objects as a version shows them, each made once. */
+const reader = (apiVersion: string, schema: StructuralSchema.Schema): Served["fromStorage"] => {
+  const known = new WeakMap<KubeObject, KubeObject>()
+  return (stored) => {
+    let shown = known.get(stored)
+    if (shown === undefined) {
+      const pruned = StructuralSchema.prune(schema, withApiVersion(stored, apiVersion))
+      shown = freeze(StructuralSchema.applyDefaults(schema, pruned)) as KubeObject
+      known.set(stored, shown)
+    }
+    return shown
+  }
+}
+
+const custom = (definition: KubeObject, version: unknown): Custom => {
+  const apiVersion = apiVersionOf({ group: stringAt(definition, "spec", "group"), version: stringAt(version, "name") })
+  return {
+    definition: definition.metadata.name,
+    terminating: conditionIsTrue(definition, "Terminating"),
+    scale: scalePaths(version),
+    deprecation: at(version, "deprecated") === true
+      ? stringAt(version, "deprecationWarning") ||
+        `${apiVersion} ${stringAt(definition, "spec", "names", "kind")} is deprecated`
+      : undefined
+  }
+}
+
+const serveVersion = (definition: KubeObject, version: unknown): Served => {
+  const group = stringAt(definition, "spec", "group")
+  const names = objectAt(definition, "status", "acceptedNames")
+  const kind = stringAt(names, "kind")
+  const plural = stringAt(names, "plural")
+  const name = stringAt(version, "name")
+  const apiVersion = apiVersionOf({ group, version: name })
+  const schema = objectAt(version, "schema", "openAPIV3Schema") as StructuralSchema.Schema
+  const versions = arrayAt(definition, "spec", "versions")
+  const storageVersion = stringAt(versions.find((entry) => at(entry, "storage") === true), "name")
+  const verbs = ["get", "patch", "update"]
+  const details = custom(definition, version)
+  return {
+    group,
+    version: name,
+    kind,
+    plural,
+    singular: stringAt(names, "singular"),
+    listKind: stringAt(names, "listKind"),
+    scope: stringAt(definition, "spec", "scope") === "Namespaced" ? "Namespaced" : "Cluster",
+    verbs: ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"],
+    shortNames: arrayAt(names, "shortNames").map(String),
+    categories: arrayAt(names, "categories").map(String),
+    subresources: [
+      ...(at(version, "subresources", "status") === undefined
+        ? []
+        : [{ name: "status", group, version: name, kind, verbs }]),
+      ...(details.scale === undefined
+        ? []
+        : [{ name: "scale", group: "autoscaling", version: "v1", kind: "Scale", verbs }])
+    ],
+    collection: `${plural}.${group}`,
+    storageVersion,
+    nameRule: "subdomain",
+    strategy: strategyOf(definition, version),
+    decode: decoder(kind, name, schema),
+    schemaFaults: (next, previous, part) => [
+      ...(part === "status"
+        ? StructuralSchema.validateStatus(schema, next, previous)
+        : StructuralSchema.validate(schema, next, previous)),
+      ...scaleFaults(next, details.scale, part)
+    ],
+    fromStorage: reader(apiVersion, schema),
+    toStorage: (object) => withApiVersion(object, apiVersionOf({ group, version: storageVersion })),
+    columns: PrinterColumns.custom(arrayAt(version, "additionalPrinterColumns")),
+    custom: details
+  }
+}
+
+/** The served versions of a definition; none until it is established. */
+export const served = (definition: KubeObject): ReadonlyArray<Served> =>
+  conditionIsTrue(definition, "Established")
+    ? arrayAt(definition, "spec", "versions").filter((version) => at(version, "served") === true)
+      .map((version) => serveVersion(definition, version))
+    : []

@@ -1,0 +1,221 @@
+/**
+ * `DefinitionRules`: what a CustomResourceDefinition must be, and what the server adds to it.
+ *
+ * Source: k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, .../v1/defaults.go and
+ * pkg/registry/customresourcedefinition/strategy.go.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { conditionIsTrue } from "./CustomResources.ts"
+import * as FieldError from "../schema/FieldError.ts"
+import * as JsonValue from "../schema/JsonValue.ts"
+import * as Names from "./Names.ts"
+import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import type { Strategy } from "./Strategy.ts"
+import * as StructuralSchema from "../schema/StructuralSchema.ts"
+
+type Faults = ReadonlyArray<FieldError.FieldError>
+type Object_ = JsonValue.JsonObject
+
+const fill = (object: Object_, defaults: Object_): Object_ => ({
+  ...Object.fromEntries(Object.entries(defaults).filter(([key]) => object[key] === undefined)),
+  ...object
+})
+
+const withKindNames = (names: Object_): Object_ => {
+  const kind = stringAt(names, "kind")
+  return kind === "" ? names : fill(names, { singular: kind.toLowerCase(), listKind: `${kind}List` })
+}
+
+/** The defaults of a body. */
+export const applyDefaults = (definition: Object_): Object_ => {
+  const spec = objectAt(definition, "spec")
+  return {
+    ...definition,
+    spec: {
+      ...spec,
+      ...(spec["names"] === undefined ? {} : { names: withKindNames(objectAt(spec, "names")) }),
+      conversion: fill(objectAt(spec, "conversion"), { strategy: "None" })
+    }
+  }
+}
+
+const storageVersions = (definition: unknown): ReadonlyArray<string> =>
+  arrayAt(definition, "spec", "versions").filter((version) => at(version, "storage") === true)
+    .map((version) => stringAt(version, "name"))
+
+const prepareCreate: Strategy["prepareCreate"] = (definition) => ({
+  ...definition,
+  status: {
+    conditions: null,
+    acceptedNames: { plural: "", kind: "" },
+    storedVersions: storageVersions(definition).slice(0, 1)
+  }
+})
+
+/** A version that becomes the storage version is one that objects are stored in from now on. */
+const prepareUpdate: Strategy["prepareUpdate"] = (next) => {
+  const stored = arrayAt(next, "status", "storedVersions").map(String)
+  const [storage] = storageVersions(next)
+  return storage === undefined || stored.includes(storage)
+    ? next
+    : { ...next, status: { ...objectAt(next, "status"), storedVersions: [...stored, storage] } }
+}
+
+const label = (field: string, value: string, faults = Names.dns1035Label): Faults =>
+  value === ""
+    ? [FieldError.required(field, "")]
+    : faults(value).map((fault) => FieldError.invalid(field, value, fault))
+
+const namesFaults = (names: unknown): Faults => {
+  const at_ = "spec.names"
+  const kind = stringAt(names, "kind")
+  const mixed = (field: string, value: string): Faults =>
+    value === "" ?
+      [FieldError.required(field, "")] :
+      Names.dns1035Label(value.toLowerCase()).map((fault) =>
+        FieldError.invalid(field, value, `may have mixed case, but should otherwise match: ${fault}`)
+      )
+  return [
+    ...label(`${at_}.plural`, stringAt(names, "plural")),
+    ...label(`${at_}.singular`, stringAt(names, "singular")),
+    ...mixed(`${at_}.kind`, kind),
+    ...mixed(`${at_}.listKind`, stringAt(names, "listKind")),
+    ...(kind !== "" && kind === stringAt(names, "listKind")
+      ? [FieldError.invalid(`${at_}.listKind`, kind, "kind and listKind may not be the same")]
+      : []),
+    ...arrayAt(names, "shortNames").flatMap((name, index) => label(`${at_}.shortNames[${index}]`, String(name))),
+    ...arrayAt(names, "categories").flatMap((name, index) => label(`${at_}.categories[${index}]`, String(name)))
+  ]
+}
+
+const schemaFaults = (definition: unknown): Faults => {
+  const versions = arrayAt(definition, "spec", "versions")
+  const schemas = versions.map((version) => at(version, "schema", "openAPIV3Schema"))
+  // A schema that all versions share is spoken of as the definition's, whatever was written.
+  const shared = schemas.every((schema) => JsonValue.equals(schema, schemas[0]))
+  return versions.flatMap((_, index): Faults => {
+    const schema = schemas[index]
+    if (schema === undefined) {
+      return [FieldError.required(`spec.versions[${index}].schema.openAPIV3Schema`, "schemas are required")]
+    }
+    if (shared && index > 0) return []
+    const path = shared ? "spec.validation.openAPIV3Schema" : `spec.versions[${index}].schema.openAPIV3Schema`
+    return StructuralSchema.checkStructural(schema as StructuralSchema.Schema, path)
+  })
+}
+
+const columnTypes = ["integer", "number", "string", "boolean", "date"]
+
+const columnFaults = (column: unknown, path: string): Faults => [
+  ...(stringAt(column, "name") === "" ? [FieldError.required(`${path}.name`, "")] : []),
+  ...(stringAt(column, "type") === ""
+    ? [FieldError.required(`${path}.type`, `must be one of ${columnTypes.join(",")}`)]
+    : columnTypes.includes(stringAt(column, "type"))
+    ? []
+    : [FieldError.invalid(`${path}.type`, stringAt(column, "type"), `must be one of ${columnTypes.join(",")}`)]),
+  ...(stringAt(column, "jsonPath") === "" ? [FieldError.required(`${path}.jsonPath`, "")] : [])
+]
+
+const scaleFaults = (scale: unknown, path: string): Faults => {
+  if (scale === undefined) return []
+  const replicas = (key: string, root: string): Faults => {
+    const value = stringAt(scale, key)
+    return value === ""
+      ? [FieldError.required(`${path}.${key}`, "")]
+      : value.startsWith(root)
+      ? []
+      : [FieldError.invalid(`${path}.${key}`, value, `should be a json path under ${root}`)]
+  }
+  return [...replicas("specReplicasPath", ".spec."), ...replicas("statusReplicasPath", ".status.")]
+}
+
+const versionsFaults = (definition: unknown): Faults => {
+  const versions = arrayAt(definition, "spec", "versions")
+  const names = versions.map((version) => stringAt(version, "name"))
+  const storage = storageVersions(definition)
+  const faults: Array<FieldError.FieldError> = []
+  for (const [index, version] of versions.entries()) {
+    const path = `spec.versions[${index}]`
+    faults.push(...label(`${path}.name`, names[index]!))
+    if (names.indexOf(names[index]!) < index) {
+      faults.push(FieldError.invalid("spec.versions", names[index]!, "must contain unique version names"))
+    }
+    for (const [at_, column] of arrayAt(version, "additionalPrinterColumns").entries()) {
+      faults.push(...columnFaults(column, `${path}.additionalPrinterColumns[${at_}]`))
+    }
+    faults.push(...scaleFaults(at(version, "subresources", "scale"), `${path}.subresources.scale`))
+  }
+  if (storage.length !== 1) {
+    faults.push(
+      FieldError.invalid("spec.versions", versions, "must have exactly one version marked as storage version")
+    )
+  }
+  return faults
+}
+
+const approval = "api-approved.kubernetes.io"
+
+const approvalFaults = (definition: KubeObject): Faults => {
+  const group = stringAt(definition, "spec", "group")
+  const protectedGroup = group === "k8s.io" || group.endsWith(".k8s.io") || group === "kubernetes.io" ||
+    group.endsWith(".kubernetes.io")
+  return protectedGroup && (definition.metadata.annotations?.[approval] ?? "") === ""
+    ? [FieldError.required(
+      `metadata.annotations[${approval}]`,
+      `protected groups must have approval annotation "${approval}", ` +
+        "see https://github.com/kubernetes/enhancements/pull/1111"
+    )]
+    : []
+}
+
+const scopes = ["Cluster", "Namespaced"]
+
+const validate: Strategy["validate"] = (definition) => {
+  const group = stringAt(definition, "spec", "group")
+  const scope = stringAt(definition, "spec", "scope")
+  const name = `${stringAt(definition, "spec", "names", "plural")}.${group}`
+  return [
+    ...(definition.metadata.name === name
+      ? []
+      : [FieldError.invalid("metadata.name", definition.metadata.name, "must be spec.names.plural+\".\"+spec.group")]),
+    ...label("spec.group", group, Names.dnsSubdomain),
+    ...(group !== "" && !group.includes(".")
+      ? [FieldError.invalid("spec.group", group, "should be a domain with at least one dot")]
+      : []),
+    ...(scope === ""
+      ? [FieldError.required("spec.scope", "")]
+      : scopes.includes(scope)
+      ? []
+      : [FieldError.notSupported("spec.scope", scope, scopes)]),
+    ...namesFaults(at(definition, "spec", "names")),
+    ...versionsFaults(definition),
+    ...schemaFaults(definition),
+    ...(arrayAt(definition, "status", "storedVersions").length > 0
+      ? []
+      : [FieldError.invalid("status.storedVersions", [], "must have at least one stored version")]),
+    ...approvalFaults(definition)
+  ]
+}
+
+const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
+  const fixed = conditionIsTrue(previous, "Established") ? ["scope", "group"] : ["group"]
+  const changed = fixed.filter((key) => stringAt(next, "spec", key) !== stringAt(previous, "spec", key))
+  const versions = new Set(arrayAt(next, "spec", "versions").map((version) => stringAt(version, "name")))
+  const kind = stringAt(next, "spec", "names", "kind")
+  return [
+    ...changed.map((key) => FieldError.invalid(`spec.${key}`, stringAt(next, "spec", key), "field is immutable")),
+    ...(conditionIsTrue(previous, "Established") && kind !== stringAt(previous, "spec", "names", "kind")
+      ? [FieldError.invalid("spec.names.kind", kind, "field is immutable")]
+      : []),
+    ...arrayAt(next, "status", "storedVersions").flatMap((version, index) =>
+      versions.has(String(version)) ? [] : [FieldError.invalid(
+        `status.storedVersions[${index}]`,
+        version,
+        "must appear in spec.versions"
+      )]
+    )
+  ]
+}
+
+/** What the strategy of definitions has beyond the table. */
+export const strategy: Partial<Strategy> = { prepareCreate, prepareUpdate, validate, validateUpdate }

@@ -1,0 +1,243 @@
+/**
+ * `Deletion`: what a DELETE does to one object, as a pure decision.
+ *
+ * An object goes at once, unless it has finalizers (its own, or one the propagation policy adds) or a grace period:
+ * then it is only marked, and goes with the last finalizer or the second, shorter request.
+ *
+ * Source: k8s.io/apiserver/pkg/registry/rest/delete.go `BeforeDelete` and pkg/registry/generic/registry/store.go
+ * (`updateForGracefulDeletionAndFinalizers`, `deletionFinalizersForGarbageCollection`).
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { timestamp } from "./Exchange.ts"
+import * as FieldError from "../schema/FieldError.ts"
+import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import type { Strategy } from "./Strategy.ts"
+
+/** What a DeleteOptions asks for. */
+export interface DeleteOptions {
+  readonly gracePeriodSeconds?: number
+  readonly orphanDependents?: boolean
+  readonly propagationPolicy?: string
+  readonly uid?: string
+  readonly resourceVersion?: string
+  readonly dryRun: ReadonlyArray<string>
+}
+
+/** - `Remove`: gone now; `marked` is what is stored for a moment before, of a kind with a grace period.
+ * - `Mark`: still there, changed.
+ * - `Keep`: nothing to do, it is on its way already. */
+export type Outcome =
+  | { readonly _tag: "Remove"; readonly marked?: KubeObject }
+  | { readonly _tag: "Mark"; readonly object: KubeObject }
+  | { readonly _tag: "Keep" }
+
+/** Reads body and query; the query wins where the body is silent. */
+export const readOptions = (body: unknown, parameter: (name: string) => string | undefined): DeleteOptions => {
+  const grace = at(body, "gracePeriodSeconds") ?? (parameter("gracePeriodSeconds") === undefined
+    ? undefined
+    : Number(parameter("gracePeriodSeconds")))
+  const orphan = at(body, "orphanDependents") ?? (parameter("orphanDependents") === undefined
+    ? undefined
+    : parameter("orphanDependents") === "true")
+  const policy = stringAt(body, "propagationPolicy") || parameter("propagationPolicy") || ""
+  const uid = stringAt(body, "preconditions", "uid")
+  const resourceVersion = stringAt(body, "preconditions", "resourceVersion")
+  const dryRun = arrayAt(body, "dryRun").map(String)
+  return {
+    ...(typeof grace === "number" ? { gracePeriodSeconds: grace } : {}),
+    ...(typeof orphan === "boolean" ? { orphanDependents: orphan } : {}),
+    ...(policy === "" ? {} : { propagationPolicy: policy }),
+    ...(uid === "" ? {} : { uid }),
+    ...(resourceVersion === "" ? {} : { resourceVersion }),
+    dryRun: dryRun.length > 0 ? dryRun : parameter("dryRun") === undefined ? [] : [parameter("dryRun")!]
+  }
+}
+
+const policies = ["Foreground", "Background", "Orphan"]
+
+/** Faults of the options. */
+export const optionFaults = (options: DeleteOptions): ReadonlyArray<FieldError.FieldError> => {
+  const { dryRun, orphanDependents, propagationPolicy } = options
+  return [
+    ...(orphanDependents !== undefined && propagationPolicy !== undefined
+      ? [FieldError.invalid(
+        "propagationPolicy",
+        propagationPolicy,
+        "orphanDependents and deletionPropagation cannot be both set"
+      )]
+      : propagationPolicy !== undefined && !policies.includes(propagationPolicy)
+      ? [FieldError.notSupported("propagationPolicy", propagationPolicy, [...policies, "nil"])]
+      : []),
+    ...(dryRun.every((value) => value === "All") ? [] : [FieldError.notSupported("dryRun", dryRun, ["All"])])
+  ]
+}
+
+/** Why a precondition fails. */
+export const preconditionFault = (object: KubeObject, options: DeleteOptions): string | undefined => {
+  const { resourceVersion, uid } = object.metadata
+  if (options.uid !== undefined && options.uid !== uid) {
+    return `the UID in the precondition (${options.uid}) does not match the UID in record (${uid}). ` +
+      "The object might have been deleted and then recreated"
+  }
+  if (options.resourceVersion !== undefined && options.resourceVersion !== resourceVersion) {
+    return `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion ` +
+      `in record (${resourceVersion}). The object might have been modified`
+  }
+  return undefined
+}
+
+/** Whether an explicit policy, the finalizer from an earlier request, or the kind's habit adds a finalizer. */
+const wants = (
+  finalizer: "orphan" | "foregroundDeletion",
+  strategy: Strategy,
+  finalizers: ReadonlyArray<string>,
+  options: DeleteOptions
+): boolean => {
+  if (strategy.garbageCollection === "Unsupported") return false
+  if (options.orphanDependents !== undefined) return finalizer === "orphan" && options.orphanDependents
+  if (options.propagationPolicy !== undefined) {
+    return options.propagationPolicy === (finalizer === "orphan" ? "Orphan" : "Foreground")
+  }
+  return finalizers.includes(finalizer) || (finalizer === "orphan" && strategy.garbageCollection === "Orphan")
+}
+
+const withFinalizers = (object: KubeObject, strategy: Strategy, options: DeleteOptions): KubeObject => {
+  const finalizers = object.metadata.finalizers ?? []
+  const orphan = wants("orphan", strategy, finalizers, options)
+  const foreground = wants("foregroundDeletion", strategy, finalizers, options)
+  if (orphan === finalizers.includes("orphan") && foreground === finalizers.includes("foregroundDeletion")) {
+    return object
+  }
+  const next = [
+    ...finalizers.filter((name) => name !== "orphan" && name !== "foregroundDeletion"),
+    ...(orphan ? ["orphan"] : []),
+    ...(foreground ? ["foregroundDeletion"] : [])
+  ]
+  const { finalizers: _, ...metadata } = object.metadata
+  return { ...object, metadata: next.length === 0 ? metadata : { ...metadata, finalizers: next } }
+}
+
+const marked = (object: KubeObject, now: number, grace: number): KubeObject => {
+  const { deletionTimestamp, generation } = object.metadata
+  return {
+    ...object,
+    metadata: {
+      ...object.metadata,
+      ...(generation !== undefined && generation > 0 && deletionTimestamp === undefined
+        ? { generation: generation + 1 }
+        : {}),
+      deletionTimestamp: timestamp(now + grace * 1000),
+      deletionGracePeriodSeconds: grace
+    }
+  }
+}
+
+/** The first half: what the grace period says. */
+const graceful = (
+  object: KubeObject,
+  strategy: Strategy,
+  options: DeleteOptions,
+  now: number
+): { readonly _tag: "None" | "Pending" } | {
+  readonly _tag: "Graceful"
+  readonly object: KubeObject
+  readonly grace: number
+} => {
+  if (strategy.gracePeriod === undefined) return { _tag: "None" }
+  const { deletionGracePeriodSeconds: current, deletionTimestamp } = object.metadata
+  if (deletionTimestamp === undefined) {
+    const grace = strategy.gracePeriod(object, options.gracePeriodSeconds)
+    return { _tag: "Graceful", object: marked(object, now, grace), grace }
+  }
+  if (current === undefined || current === 0) return { _tag: "None" }
+  const asked = options.gracePeriodSeconds
+  if (asked === undefined || asked >= current) return { _tag: "Pending" }
+  const start = Date.parse(deletionTimestamp) - current * 1000
+  return {
+    _tag: "Graceful",
+    grace: asked,
+    object: {
+      ...object,
+      metadata: {
+        ...object.metadata,
+        deletionTimestamp: timestamp(start + asked * 1000),
+        deletionGracePeriodSeconds: asked
+      }
+    }
+  }
+}
+
+/** What becomes of an object. Preconditions and options were judged before. */
+export const decide = (object: KubeObject, strategy: Strategy, options: DeleteOptions, now: number): Outcome => {
+  const grace = graceful(object, strategy, options, now)
+  if (grace._tag === "Pending") return { _tag: "Keep" }
+  const next = withFinalizers(grace._tag === "Graceful" ? grace.object : object, strategy, options)
+  const pending = (next.metadata.finalizers ?? []).length > 0
+  if (grace._tag === "Graceful") {
+    return pending || grace.grace > 0 ? { _tag: "Mark", object: next } : { _tag: "Remove", marked: next }
+  }
+  if (!pending) return { _tag: "Remove" }
+  if (next.metadata.deletionTimestamp === undefined) return { _tag: "Mark", object: marked(next, now, 0) }
+  return next === object ? { _tag: "Keep" } : { _tag: "Mark", object: next }
+}
+
+/** A Namespace first turns Terminating and is drained; it goes once its spec has no finalizers left. */
+export const decideNamespace = (
+  object: KubeObject,
+  strategy: Strategy,
+  options: DeleteOptions,
+  now: number
+): Outcome => {
+  if (object.metadata.deletionTimestamp === undefined) {
+    const next = withFinalizers(object, strategy, options)
+    return {
+      _tag: "Mark",
+      object: {
+        ...next,
+        metadata: { ...next.metadata, deletionTimestamp: timestamp(now) },
+        status: { ...objectAt(next, "status"), phase: "Terminating" }
+      } as KubeObject
+    }
+  }
+  return arrayAt(object, "spec", "finalizers").length > 0
+    ? { _tag: "Keep" }
+    : decide(object, strategy, options, now)
+}
+
+/** The finalizer by which a definition waits for its objects to go. */
+export const customResourceCleanup = "customresourcecleanup.apiextensions.k8s.io"
+
+/** A CustomResourceDefinition turns Terminating first; its objects go before it does. */
+export const decideDefinition = (
+  object: KubeObject,
+  strategy: Strategy,
+  options: DeleteOptions,
+  now: number
+): Outcome => {
+  if (object.metadata.deletionTimestamp !== undefined) return decide(object, strategy, options, now)
+  const next = withFinalizers(object, strategy, options)
+  const finalizers = next.metadata.finalizers ?? []
+  const conditions = arrayAt(next, "status", "conditions")
+  const terminating = {
+    type: "Terminating",
+    status: "True",
+    lastTransitionTime: timestamp(now),
+    reason: "InstanceDeletionPending",
+    message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+  }
+  return {
+    _tag: "Mark",
+    object: {
+      ...next,
+      metadata: {
+        ...next.metadata,
+        deletionTimestamp: timestamp(now),
+        finalizers: finalizers.includes(customResourceCleanup) ? finalizers : [...finalizers, customResourceCleanup]
+      },
+      status: {
+        ...objectAt(next, "status"),
+        conditions: [...conditions.filter((condition) => stringAt(condition, "type") !== "Terminating"), terminating]
+      }
+    } as KubeObject
+  }
+}

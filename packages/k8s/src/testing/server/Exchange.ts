@@ -1,0 +1,164 @@
+/**
+ * `Exchange`: one request for a resource while it is being answered, and what every verb needs for it.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import type { Request } from "@effect-operator/core/Transport"
+import type { WireEvent } from "@effect-operator/core/WatchEvent"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Random from "effect/Random"
+import type * as Stream from "effect/Stream"
+import type * as Admission from "../Admission.ts"
+import * as FieldError from "../schema/FieldError.ts"
+import * as JsonValue from "../schema/JsonValue.ts"
+import * as MetadataRules from "./MetadataRules.ts"
+import * as Negotiation from "../http/Negotiation.ts"
+import { copy } from "./Plain.ts"
+import type { Registry, Served } from "./Registry.ts"
+import { parameter, type ResourceRoute } from "./Routing.ts"
+import * as StatusError from "../StatusError.ts"
+import type { Storage } from "./Storage.ts"
+import type { WatchHub } from "./WatchHub.ts"
+
+/** Who asks, as authentication found out. */
+export interface UserInfo {
+  readonly username: string
+  readonly groups: ReadonlyArray<string>
+}
+
+/** The parts of a server that verbs work with. */
+export interface Core {
+  readonly storage: Storage
+  readonly hub: WatchHub
+  readonly registry: Registry
+  readonly admission: ReadonlyArray<Admission.Plugin>
+}
+
+/** Options every write takes. */
+export interface WriteOptions {
+  readonly dryRun: boolean
+  readonly fieldManager: string
+  readonly fieldValidation: "Ignore" | "Warn" | "Strict"
+}
+
+export interface Exchange {
+  readonly core: Core
+  readonly request: Request
+  readonly route: ResourceRoute
+  readonly resource: Served
+  readonly user: UserInfo
+  /** Milliseconds since 1970, when the request came. */
+  readonly now: number
+  /** A fresh number in [0, 1). */
+  readonly random: () => number
+  /** Texts of Warning headers; verbs add to it. */
+  readonly warnings: Array<string>
+}
+
+/** What a verb answers, before it is put into the form the client accepts. */
+export type Answer =
+  | { readonly _tag: "Object"; readonly status: number; readonly object: KubeObject }
+  | {
+    readonly _tag: "List"
+    readonly items: ReadonlyArray<KubeObject>
+    readonly metadata: JsonValue.JsonObject
+  }
+  | { readonly _tag: "Watch"; readonly events: Stream.Stream<WireEvent> }
+  /** A body that is never converted: a `Status`, a Scale. */
+  | { readonly _tag: "Plain"; readonly status: number; readonly body: unknown }
+
+export type Verb = (exchange: Exchange) => Effect.Effect<Answer, StatusError.StatusError>
+
+/** Takes time and randomness from the fiber's services, once per request. */
+export const make = (
+  fields: Omit<Exchange, "now" | "random" | "warnings">
+): Effect.Effect<Exchange> =>
+  Effect.flatMap(Random.Random, (random) =>
+    Effect.map(Clock.currentTimeMillis, (now) => ({
+      ...fields,
+      now,
+      random: () => random.nextDoubleUnsafe(),
+      warnings: []
+    })))
+
+/** A time as metadata carries it: RFC 3339, whole seconds, UTC. */
+export const timestamp = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19)}Z`
+
+/** The key of an object in its collection. */
+export const storageKey = (namespace: string, name: string): string => namespace === "" ? name : `${namespace}/${name}`
+
+/** A UUID of version 4. */
+export const uuid = (random: () => number): string => {
+  const hex = (digits: number) => Math.floor(random() * 16 ** digits).toString(16).padStart(digits, "0")
+  return `${hex(8)}-${hex(4)}-4${hex(3)}-${"89ab"[Math.floor(random() * 4)]!}${hex(3)}-${hex(6)}${hex(6)}`
+}
+
+const suffixCharacters = "bcdfghjklmnpqrstvwxz2456789"
+
+/** `generateName` completed: at most 58 characters of it and 5 of an alphabet that spells nothing rude. */
+export const generatedName = (base: string, random: () => number): string => {
+  let suffix = ""
+  for (let at = 0; at < 5; at++) suffix += suffixCharacters[Math.floor(random() * suffixCharacters.length)]!
+  return base.slice(0, 58) + suffix
+}
+
+/** The body as an object of our own, or 400. */
+export const bodyObject = (exchange: Exchange): Effect.Effect<JsonValue.JsonObject, StatusError.StatusError> => {
+  const { request: { body }, resource } = exchange
+  if (JsonValue.isObject(body)) return Effect.succeed(copy(body))
+  const text = body === undefined ? "" : FieldError.goJson(body)
+  return Effect.fail(StatusError.badRequest(
+    `the object provided is unrecognized (must be of type ${resource.kind}): couldn't get version/kind; ` +
+      `json parse error: ${text === "" ? "unexpected end of JSON input" : Negotiation.noObject(body)} ` +
+      `(${Negotiation.summarize(new TextEncoder().encode(text))})`
+  ))
+}
+
+type OptionsKind = "CreateOptions" | "UpdateOptions" | "PatchOptions" | "DeleteOptions"
+
+/** The faults of `dryRun`, as query and DeleteOptions have it. */
+export const dryRunFaults = (values: ReadonlyArray<string>): ReadonlyArray<FieldError.FieldError> =>
+  values.every((value) => value === "All") ? [] : [FieldError.notSupported("dryRun", values, ["All"])]
+
+/** Reads and judges the query parameters of a write. */
+export const writeOptions = (
+  exchange: Exchange,
+  kind: OptionsKind
+): Effect.Effect<WriteOptions, StatusError.StatusError> => {
+  const { request } = exchange
+  const dryRun = request.query.filter(([name]) => name === "dryRun").map(([, value]) => value)
+  const fieldManager = parameter(request, "fieldManager") ?? ""
+  const fieldValidation = parameter(request, "fieldValidation") ?? ""
+  const faults = [
+    ...dryRunFaults(dryRun),
+    ...MetadataRules.validateFieldManager(fieldManager, "fieldManager"),
+    ...(kind === "PatchOptions" && parameter(request, "force") !== undefined
+      ? [FieldError.forbidden("force", "may not be specified for non-apply patch")]
+      : []),
+    ...(["", "Ignore", "Warn", "Strict"].includes(fieldValidation)
+      ? []
+      : [FieldError.notSupported("fieldValidation", fieldValidation, ["", "Ignore", "Strict", "Warn"])])
+  ]
+  return faults.length > 0 ? Effect.fail(StatusError.invalidOptions(kind, faults)) : Effect.succeed({
+    dryRun: dryRun.length > 0,
+    fieldManager: fieldManager || defaultManager(request),
+    fieldValidation: fieldValidation === "Ignore" || fieldValidation === "Strict" ? fieldValidation : "Warn"
+  })
+}
+
+/** The user agent up to the first slash. */
+const defaultManager = (request: Request): string => (request.headers["user-agent"] ?? "unknown").split("/")[0]!
+
+/** 404 of the object that the request names. */
+export const notFound = (exchange: Exchange, name = exchange.route.name): StatusError.StatusError =>
+  StatusError.notFound(exchange.resource, name)
+
+/** 422 of the object that the request names. */
+export const invalid = (
+  exchange: Exchange,
+  name: string,
+  faults: ReadonlyArray<FieldError.FieldError>
+): StatusError.StatusError => {
+  const { group, kind } = exchange.resource
+  return StatusError.invalid(kind, group, name, faults)
+}

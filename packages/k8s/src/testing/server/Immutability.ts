@@ -1,0 +1,38 @@
+/**
+ * `Immutability`: fields that may not change, in the three forms the server refuses it.
+ */
+import * as FieldError from "../schema/FieldError.ts"
+import * as JsonValue from "../schema/JsonValue.ts"
+import { at, objectAt } from "./Plain.ts"
+import type { Strategy } from "./Strategy.ts"
+
+/** A field that may not change; `path` is also what the message names. */
+export const immutable = (...paths: ReadonlyArray<string>): Strategy["validateUpdate"] => (next, previous) =>
+  paths.flatMap((path) => {
+    const value = at(next, ...path.split("."))
+    return JsonValue.equals(value, at(previous, ...path.split(".")))
+      ? []
+      : [FieldError.invalid(path, value ?? null, "field is immutable")]
+  })
+
+/** ConfigMap and Secret: once `immutable` is true, neither it nor the content may change. */
+export const immutableContent: Strategy["validateUpdate"] = (next, previous) => {
+  if (at(previous, "immutable") !== true) return []
+  const why = "field is immutable when `immutable` is set"
+  return [
+    ...(at(next, "immutable") === true ? [] : [FieldError.forbidden("immutable", why)]),
+    ...["data", "binaryData"].filter((key) => !JsonValue.equals(objectAt(next, key), objectAt(previous, key)))
+      .map((key) => FieldError.forbidden(key, why))
+  ]
+}
+
+/** A spec of which only some parts may change. */
+export const specExcept =
+  (why: string, mutable: (spec: JsonValue.JsonObject) => unknown): Strategy["validateUpdate"] => (next, previous) =>
+    JsonValue.equals(mutable(objectAt(next, "spec")), mutable(objectAt(previous, "spec")))
+      ? []
+      : [FieldError.forbidden("spec", why)]
+
+/** The object without some keys. */
+export const omit = (object: JsonValue.JsonObject, ...keys: ReadonlyArray<string>): JsonValue.JsonObject =>
+  keys.reduce(JsonValue.remove, object)

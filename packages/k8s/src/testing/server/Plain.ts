@@ -1,0 +1,77 @@
+/**
+ * `Plain`: JSON values as the server keeps them, copied on entry and frozen once stored.
+ *
+ * `copy` gives exactly what `JSON.parse(JSON.stringify(value))` would, without the text: properties that are `undefined`
+ * are left out, so that a program in the same process sees what it would see over HTTP.
+ */
+import { isObject } from "../schema/JsonValue.ts"
+
+/** A JSON object that is still being put together. */
+export type Draft = Record<string, unknown>
+
+/** A mutable deep copy. Values JSON does not have become what `JSON.stringify` makes of them. */
+export const copy = <A>(value: A): A => copyValue(value) as A
+
+const copyValue = (value: unknown): unknown => {
+  if (typeof value !== "object" || value === null) {
+    return typeof value === "number" && !Number.isFinite(value) ? null : value
+  }
+  if (Array.isArray(value)) {
+    return value.map((item) => (item === undefined || typeof item === "function" ? null : copyValue(item)))
+  }
+  if ("toJSON" in value && typeof value.toJSON === "function") return copyValue(value.toJSON())
+  const out: Draft = {}
+  for (const key of Object.keys(value)) {
+    const item = (value as Readonly<Record<string, unknown>>)[key]
+    if (item === undefined || typeof item === "function") continue
+    if (key === "__proto__") Object.defineProperty(out, key, { value: copyValue(item), enumerable: true })
+    else out[key] = copyValue(item)
+  }
+  return out
+}
+
+/** Freezes a value and everything in it. Parts frozen before are taken as frozen throughout. */
+export const freeze = <A>(value: A): A => {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const key of Object.keys(value)) freeze((value as Readonly<Record<string, unknown>>)[key])
+  }
+  return value
+}
+
+/** The value without nulls in objects, at every depth: what Go's decoder and `omitempty` make of a typed object. */
+export const dropNulls = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(dropNulls)
+  if (!isObject(value)) return value
+  const out: Draft = {}
+  for (const key of Object.keys(value)) if (value[key] !== null) out[key] = dropNulls(value[key])
+  return out
+}
+
+/** The value at a path of keys; undefined where something on the way is missing or no object. */
+export const at = (value: unknown, ...path: ReadonlyArray<string>): unknown => {
+  let current = value
+  for (const key of path) {
+    if (!isObject(current) || !Object.hasOwn(current, key)) return undefined
+    current = current[key]
+  }
+  return current
+}
+
+/** As `at`, where the value is an object; an empty one otherwise. */
+export const objectAt = (value: unknown, ...path: ReadonlyArray<string>): Readonly<Record<string, unknown>> => {
+  const found = at(value, ...path)
+  return isObject(found) ? found : {}
+}
+
+/** As `at`, where the value is an array; an empty one otherwise. */
+export const arrayAt = (value: unknown, ...path: ReadonlyArray<string>): ReadonlyArray<unknown> => {
+  const found = at(value, ...path)
+  return Array.isArray(found) ? found : []
+}
+
+/** As `at`, where the value is a string; `""` otherwise. */
+export const stringAt = (value: unknown, ...path: ReadonlyArray<string>): string => {
+  const found = at(value, ...path)
+  return typeof found === "string" ? found : ""
+}

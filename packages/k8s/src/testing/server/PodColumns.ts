@@ -1,0 +1,133 @@
+/**
+ * `PodColumns`: a Pod in one line.
+ *
+ * Source: k8s.io/kubernetes/pkg/printers/internalversion/printers.go `printPod`.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { arrayAt, at, stringAt } from "./Plain.ts"
+import { age, column, nameColumn, orNone } from "./PrinterColumns.ts"
+import type { Column } from "./Registry.ts"
+
+export interface Summary {
+  readonly ready: number
+  readonly total: number
+  readonly reason: string
+  readonly restarts: number
+  /** When the last container ended that was restarted. */
+  readonly lastRestart: string
+}
+
+const count = (value: unknown): number => typeof value === "number" ? value : 0
+
+const conditionIs = (pod: KubeObject, type: string, status: string): boolean =>
+  arrayAt(pod, "status", "conditions").some((entry) =>
+    stringAt(entry, "type") === type && stringAt(entry, "status") === status
+  )
+
+/** Why a container ended, in the words of the table. */
+const ended = (terminated: unknown): string => {
+  const reason = stringAt(terminated, "reason")
+  if (reason !== "") return reason
+  const signal = count(at(terminated, "signal"))
+  return signal !== 0 ? `Signal:${signal}` : `ExitCode:${count(at(terminated, "exitCode"))}`
+}
+
+/** What holds up initialization; undefined when it is over. */
+const initializing = (pod: KubeObject): string | undefined => {
+  const containers = arrayAt(pod, "spec", "initContainers")
+  for (const [index, status] of arrayAt(pod, "status", "initContainerStatuses").entries()) {
+    const terminated = at(status, "state", "terminated")
+    const container = containers.find((entry) => stringAt(entry, "name") === stringAt(status, "name"))
+    if (terminated !== undefined && count(at(terminated, "exitCode")) === 0) continue
+    if (stringAt(container, "restartPolicy") === "Always" && at(status, "started") === true) continue
+    if (terminated !== undefined) return `Init:${ended(terminated)}`
+    const waiting = stringAt(status, "state", "waiting", "reason")
+    return waiting !== "" && waiting !== "PodInitializing" ? `Init:${waiting}` : `Init:${index}/${containers.length}`
+  }
+  return undefined
+}
+
+const startReason = (pod: KubeObject): string => {
+  const gated = arrayAt(pod, "status", "conditions").some((entry) => stringAt(entry, "reason") === "SchedulingGated")
+  return gated ? "SchedulingGated" : stringAt(pod, "status", "reason") || stringAt(pod, "status", "phase")
+}
+
+/** A container's reason; `undefined` while it runs or before it is known. */
+const containerReason = (status: unknown): string | undefined => {
+  const waiting = stringAt(status, "state", "waiting", "reason")
+  if (waiting !== "") return waiting
+  const terminated = at(status, "state", "terminated")
+  return terminated === undefined ? undefined : ended(terminated)
+}
+
+/** Counts and reason of a Pod. */
+export const summary = (pod: KubeObject): Summary => {
+  const statuses = arrayAt(pod, "status", "containerStatuses")
+  const sidecars = arrayAt(pod, "spec", "initContainers").filter((entry) =>
+    stringAt(entry, "restartPolicy") === "Always"
+  )
+    .map((entry) => stringAt(entry, "name"))
+  const initStatuses = arrayAt(pod, "status", "initContainerStatuses")
+  const sidecarStatuses = initStatuses.filter((status) => sidecars.includes(stringAt(status, "name")))
+  const blocked = initializing(pod)
+  const past = blocked === undefined || conditionIs(pod, "Initialized", "True")
+  const counted = past ? [...sidecarStatuses, ...statuses] : initStatuses
+  const running = past
+    ? statuses.filter((status) => at(status, "ready") === true && at(status, "state", "running") !== undefined)
+    : []
+  let reason = blocked ?? startReason(pod)
+  if (past) {
+    // The first container's reason wins.
+    for (const status of statuses.toReversed()) reason = containerReason(status) ?? reason
+    if (reason === "Completed" && running.length > 0) {
+      reason = conditionIs(pod, "Ready", "True")
+        ? "Running"
+        : "NotReady"
+    }
+  }
+  const phase = stringAt(pod, "status", "phase")
+  if (pod.metadata.deletionTimestamp !== undefined) {
+    if (stringAt(pod, "status", "reason") === "NodeLost") reason = "Unknown"
+    else if (phase !== "Failed" && phase !== "Succeeded") reason = "Terminating"
+  }
+  const ends = counted.map((status) => stringAt(status, "lastState", "terminated", "finishedAt")).sort()
+  return {
+    ready: running.length + sidecarStatuses.filter((status) => at(status, "ready") === true).length,
+    total: arrayAt(pod, "spec", "containers").length + sidecars.length,
+    reason,
+    restarts: counted.reduce<number>((sum, status) => sum + count(at(status, "restartCount")), 0),
+    lastRestart: ends.at(-1) ?? ""
+  }
+}
+
+const restarts = (pod: KubeObject, now: number): string => {
+  const { lastRestart, restarts } = summary(pod)
+  return restarts > 0 && lastRestart !== "" ? `${restarts} (${age(lastRestart, now)} ago)` : String(restarts)
+}
+
+const readinessGates = (pod: KubeObject): string => {
+  const gates = arrayAt(pod, "spec", "readinessGates")
+  const met = gates.filter((gate) => conditionIs(pod, stringAt(gate, "conditionType"), "True"))
+  return gates.length === 0 ? "<none>" : `${met.length}/${gates.length}`
+}
+
+export const columns: ReadonlyArray<Column> = [
+  nameColumn,
+  column("Ready", "string", "The aggregate readiness state of this pod for accepting traffic.", (pod) => {
+    const { ready, total } = summary(pod)
+    return `${ready}/${total}`
+  }),
+  column("Status", "string", "The aggregate status of the containers in this pod.", (pod) => summary(pod).reason),
+  column(
+    "Restarts",
+    "string",
+    "The number of times the containers in this pod have been restarted and when the last container in this pod has " +
+      "restarted.",
+    restarts
+  ),
+  column("Age", "string", "", (pod, now) => age(pod.metadata.creationTimestamp, now)),
+  column("IP", "string", "", (pod) => orNone(stringAt(pod, "status", "podIP")), 1),
+  column("Node", "string", "", (pod) => orNone(stringAt(pod, "spec", "nodeName")), 1),
+  column("Nominated Node", "string", "", (pod) => orNone(stringAt(pod, "status", "nominatedNodeName")), 1),
+  column("Readiness Gates", "string", "", readinessGates, 1)
+]

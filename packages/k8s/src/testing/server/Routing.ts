@@ -1,0 +1,106 @@
+/**
+ * `Routing`: what a request is about, read from its method and path alone, before anything is looked up.
+ *
+ * Source: k8s.io/apiserver/pkg/endpoints/request/requestinfo.go. A path that is not below `/api/VERSION` or
+ * `/apis/GROUP/VERSION` with a resource in it is a `Path`: discovery, health, or nothing at all.
+ */
+import type { Request } from "@effect-operator/core/Transport"
+
+/** The verb as authorization and audit name it. */
+export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection"
+
+/** A request for a resource. */
+export interface ResourceRoute {
+  readonly _tag: "Resource"
+  readonly verb: Verb
+  /** `""` for the core group. */
+  readonly group: string
+  readonly version: string
+  readonly plural: string
+  /** `""` without one. */
+  readonly namespace: string
+  /** `""` for the collection. */
+  readonly name: string
+  /** `""` for the object itself; deeper paths keep their slashes. */
+  readonly subresource: string
+  /** The old form `/api/v1/watch/…`. */
+  readonly watchPrefix: boolean
+}
+
+export interface PathRoute {
+  readonly _tag: "Path"
+  /** Without empty segments: `["apis", "apps", "v1"]`. */
+  readonly segments: ReadonlyArray<string>
+}
+
+export type Route = ResourceRoute | PathRoute
+
+/** Subresources of a Namespace, which look like the resources in it. */
+const namespaceSubresources: ReadonlySet<string> = new Set(["status", "finalize"])
+
+const truthy = (text: string | undefined): boolean => text === "true" || text === "1" || text === "t" || text === "True"
+
+/** The first value of a query parameter. */
+export const parameter = (request: Pick<Request, "query">, name: string): string | undefined =>
+  request.query.find(([key]) => key === name)?.[1]
+
+/** A boolean query parameter, as Go reads one. Present without a value counts as true. */
+export const flag = (request: Pick<Request, "query">, name: string): boolean => {
+  const value = parameter(request, name)
+  return value !== undefined && (value === "" || truthy(value))
+}
+
+const verbOf = (request: Request, name: string, watchPrefix: boolean): Verb => {
+  switch (request.method) {
+    case "POST":
+      return "create"
+    case "PUT":
+      return "update"
+    case "PATCH":
+      return "patch"
+    case "DELETE":
+      return name === "" ? "deletecollection" : "delete"
+    case "GET":
+      // `watch` on the URL of a named object is a plain GET; the old prefix watches there too.
+      return watchPrefix || (name === "" && flag(request, "watch")) ? "watch" : name === "" ? "list" : "get"
+  }
+}
+
+const decode = (segment: string): string => {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
+/** Reads a request line. Total. */
+export const route = (request: Request): Route => {
+  const segments = request.path.split("/").filter((part) => part !== "").map(decode)
+  const prefix = segments[0] === "api" ? 1 : segments[0] === "apis" ? 2 : undefined
+  if (prefix === undefined || segments.length < prefix + 2) return { _tag: "Path", segments }
+  const group = prefix === 1 ? "" : segments[1]!
+  const version = segments[prefix]!
+  let rest = segments.slice(prefix + 1)
+  const watchPrefix = rest[0] === "watch" && rest.length > 1
+  if (watchPrefix) rest = rest.slice(1)
+  let namespace = ""
+  if (rest[0] === "namespaces" && rest.length > 2 && !(group === "" && namespaceSubresources.has(rest[2]!))) {
+    namespace = rest[1]!
+    rest = rest.slice(2)
+  }
+  const [plural = "", name = "", ...subresource] = rest
+  // A Namespace lies, for authorization and admission, in itself.
+  if (plural === "namespaces" && group === "" && namespace === "") namespace = ""
+  return {
+    _tag: "Resource",
+    verb: verbOf(request, name, watchPrefix),
+    group,
+    version,
+    plural,
+    namespace,
+    name,
+    subresource: subresource.join("/"),
+    watchPrefix
+  }
+}

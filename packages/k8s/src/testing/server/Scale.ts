@@ -1,0 +1,145 @@
+/**
+ * `Scale`: the scale subresource, a window on an object that shows only its replicas.
+ *
+ * Source: k8s.io/apiextensions-apiserver/pkg/registry/customresource/etcd.go (`ScaleREST`) and
+ * k8s.io/kubernetes/pkg/registry/apps/deployment/storage.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Selector from "@effect-operator/core/Selector"
+import * as Effect from "effect/Effect"
+import * as Exchange from "./Exchange.ts"
+import * as FieldError from "../schema/FieldError.ts"
+import * as JsonValue from "../schema/JsonValue.ts"
+import * as Patching from "./Patching.ts"
+import { at, objectAt, stringAt } from "./Plain.ts"
+import type { ScalePaths } from "./Registry.ts"
+import * as StatusError from "../StatusError.ts"
+import { change } from "./VerbsUpdate.ts"
+
+type Refused = StatusError.StatusError
+
+/** A Scale as the server gives it. `spec.replicas` is left out where it is 0, as Go does. */
+export interface Scale {
+  readonly kind: "Scale"
+  readonly apiVersion: "autoscaling/v1"
+  readonly metadata: JsonValue.JsonObject
+  readonly spec: { readonly replicas?: number }
+  readonly status: { readonly replicas: number; readonly selector?: string }
+}
+
+const builtin: ScalePaths = {
+  specReplicas: ["spec", "replicas"],
+  statusReplicas: ["status", "replicas"],
+  labelSelector: undefined
+}
+
+const count = (value: unknown): number => typeof value === "number" ? value : 0
+
+/** The selector in the form a list takes it; a ReplicationController's is a plain map. */
+const selectorOf = (object: KubeObject, paths: ScalePaths): string => {
+  if (paths.labelSelector !== undefined) return stringAt(object, ...paths.labelSelector)
+  const own = objectAt(object, "spec", "selector")
+  const plain = object.kind === "ReplicationController"
+  const selector = plain ? { matchLabels: own as Record<string, string> } : own as Selector.LabelSelectorObject
+  return Selector.formatLabels(Selector.fromObject(selector) ?? [])
+}
+
+/** The Scale of an object, or why it has none. */
+const scaleOf = (exchange: Exchange.Exchange, object: KubeObject): Effect.Effect<Scale, Refused> => {
+  const { custom } = exchange.resource
+  const paths = custom?.scale ?? builtin
+  const replicas = at(object, ...paths.specReplicas)
+  if (custom !== undefined && replicas === undefined) {
+    return Effect.fail(
+      StatusError.internal(`the spec replicas field ".${paths.specReplicas.join(".")}" does not exist`)
+    )
+  }
+  const { creationTimestamp, name, namespace, resourceVersion, uid } = object.metadata
+  const selector = custom === undefined || paths.labelSelector !== undefined ? selectorOf(object, paths) : ""
+  return Effect.succeed({
+    kind: "Scale",
+    apiVersion: "autoscaling/v1",
+    metadata: { name, ...(namespace === undefined ? {} : { namespace }), uid, resourceVersion, creationTimestamp },
+    spec: count(replicas) === 0 ? {} : { replicas: count(replicas) },
+    status: {
+      replicas: count(at(object, ...paths.statusReplicas)),
+      ...(selector === "" ? {} : { selector })
+    }
+  })
+}
+
+/** A value set at a path; objects on the way are made. */
+const setAt = (object: JsonValue.JsonObject, path: ReadonlyArray<string>, value: unknown): JsonValue.JsonObject => {
+  const [key, ...rest] = path
+  if (key === undefined) return object
+  return JsonValue.set(object, key, rest.length === 0 ? value : setAt(objectAt(object, key), rest, value))
+}
+
+const missing = (exchange: Exchange.Exchange): Refused => {
+  const { custom, group, plural } = exchange.resource
+  return custom === undefined
+    ? StatusError.notFound({ group, plural: `${plural}/scale` }, exchange.route.name)
+    : Exchange.notFound(exchange)
+}
+
+/** The faults of a Scale that was sent. */
+const judge = (exchange: Exchange.Exchange, scale: JsonValue.JsonObject): Refused | undefined => {
+  const { custom } = exchange.resource
+  const { name, namespace } = exchange.route
+  const sent = stringAt(scale, "metadata", "name")
+  const sentNamespace = stringAt(scale, "metadata", "namespace")
+  const replicas = at(scale, "spec", "replicas")
+  if (sent !== name) {
+    return StatusError.badRequest(
+      sent === ""
+        ? `the name of the object (${name} based on URL) was undeterminable: name must be provided`
+        : `the name of the object (${sent}) does not match the name on the URL (${name})`
+    )
+  }
+  if (sentNamespace !== "" && sentNamespace !== namespace) {
+    return StatusError.badRequest(
+      `the namespace of the object (${sentNamespace}) does not match the namespace on the request (${namespace})`
+    )
+  }
+  // Custom resources judge the number where they keep it.
+  return custom === undefined && count(replicas) < 0
+    ? StatusError.invalid("Scale", "autoscaling", name, [
+      FieldError.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+    ])
+    : undefined
+}
+
+const write = (patch: boolean): Exchange.Verb =>
+  Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
+    const { core, resource, route } = exchange
+    const options = yield* Exchange.writeOptions(exchange, patch ? "PatchOptions" : "UpdateOptions")
+    const body = patch ? undefined : yield* Exchange.bodyObject(exchange)
+    const apply = patch
+      ? yield* Patching.reader(exchange, { group: "autoscaling", version: "v1", kind: "Scale" })
+      : undefined
+    if (core.storage.get(resource.collection, Exchange.storageKey(route.namespace, route.name)) === undefined) {
+      return yield* Effect.fail(missing(exchange))
+    }
+    const paths = resource.custom?.scale ?? builtin
+    const next = Effect.fnUntraced(function*(stored: KubeObject) {
+      const scale = body ?? (yield* apply!(yield* scaleOf(exchange, stored)))
+      const fault = judge(exchange, scale)
+      if (fault !== undefined) return yield* Effect.fail(fault)
+      const version = stringAt(scale, "metadata", "resourceVersion")
+      const named = version === "" ? stored : { ...stored, metadata: { ...stored.metadata, resourceVersion: version } }
+      // An object with its replicas set is an object of the same kind.
+      return setAt(named as never, paths.specReplicas, count(at(scale, "spec", "replicas"))) as unknown as KubeObject
+    })
+    const object = yield* change({ exchange, options, part: "object", patch }, next)
+    return { _tag: "Plain", status: 200, body: yield* scaleOf(exchange, object) } as const
+  })
+
+const get: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
+  const { core, resource, route } = exchange
+  const stored = core.storage.get(resource.collection, Exchange.storageKey(route.namespace, route.name))
+  if (stored === undefined) return yield* Effect.fail(missing(exchange))
+  return { _tag: "Plain", status: 200, body: yield* scaleOf(exchange, resource.fromStorage(stored)) } as const
+})
+
+/** The verbs of the subresource. */
+export const verbs = { get, update: write(false), patch: write(true) } as const

@@ -1,0 +1,87 @@
+/**
+ * `Strategy`: what an API server does differently from kind to kind.
+ *
+ * Verbs are the same for every resource; a strategy answers the questions they leave open. Built-in kinds take theirs
+ * from a table (see `BuiltinStrategies`); custom resources derive one from their definition (see `CustomResources`).
+ *
+ * Source: k8s.io/kubernetes/pkg/registry/GROUP/KIND/strategy.go.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import type * as FieldError from "../schema/FieldError.ts"
+import type * as JsonValue from "../schema/JsonValue.ts"
+import { at } from "./Plain.ts"
+
+/** What happens to dependents where a deletion does not say. `Unsupported` ignores what it says, too. */
+export type GarbageCollection = "Background" | "Orphan" | "Unsupported"
+
+/** How a kind behaves. Functions never change their arguments. */
+export interface Strategy {
+  /** Objects have `metadata.generation`: 1 at first, one more with every change of what `generationOf` sees. */
+  readonly generation: boolean
+  /** The status is written through its subresource only. */
+  readonly statusSubresource: boolean
+  /** What the status subresource does with metadata: keep the old, take labels and the like from the request. */
+  readonly statusMetadata: "kept" | "written" | "labelsKept"
+  /** A PUT of a missing object creates it. */
+  readonly createsOnUpdate: boolean
+  /** A PUT without a resourceVersion overwrites whatever is there. */
+  readonly unconditionalUpdate: boolean
+  /** A deletion answers the object rather than a `Status`. */
+  readonly answersDeleted: boolean
+  readonly garbageCollection: GarbageCollection
+  /** Seconds between the request to delete and the deletion; absent where there is no such time. */
+  readonly gracePeriod?: (object: KubeObject, requested: number | undefined) => number
+  /** Fields a field selector may name, with their values. */
+  readonly fields: Readonly<Record<string, (object: KubeObject) => string>>
+  /** True where an unknown field label is refused with the list of the known ones. */
+  readonly listsFields: boolean
+  /** The last touches before an object is first stored: what the server sets, whatever the client wrote. */
+  readonly prepareCreate: (object: JsonValue.JsonObject) => JsonValue.JsonObject
+  /** The same before an update of the object itself (not of a subresource). */
+  readonly prepareUpdate: (next: JsonValue.JsonObject, previous: KubeObject) => JsonValue.JsonObject
+  /** Faults of an object to be created. */
+  readonly validate: (object: KubeObject) => ReadonlyArray<FieldError.FieldError>
+  /** Faults of an update, beyond those of `validate`. */
+  readonly validateUpdate: (next: KubeObject, previous: KubeObject) => ReadonlyArray<FieldError.FieldError>
+}
+
+type FieldReader = (object: KubeObject) => string
+
+const field = (path: string): readonly [string, FieldReader] => {
+  const keys = path.split(".")
+  return [path, (object) => text(at(object, ...keys))]
+}
+
+/** A field's value as a selector compares it; absent is the empty string. */
+const text = (value: unknown): string => value === undefined || value === null ? "" : String(value)
+
+/** Readers for dotted paths. */
+export const fieldsAt = (...paths: ReadonlyArray<string>): Record<string, FieldReader> =>
+  Object.fromEntries(paths.map(field))
+
+/** The fields every kind has. */
+export const commonFields = (namespaced: boolean): Record<string, FieldReader> =>
+  namespaced ? fieldsAt("metadata.name", "metadata.namespace") : fieldsAt("metadata.name")
+
+const same = (object: JsonValue.JsonObject): JsonValue.JsonObject => object
+const none = (): ReadonlyArray<FieldError.FieldError> => []
+
+/** What holds unless a kind says otherwise. */
+const defaults: Strategy = {
+  generation: false,
+  statusSubresource: false,
+  statusMetadata: "written",
+  createsOnUpdate: false,
+  unconditionalUpdate: true,
+  answersDeleted: false,
+  garbageCollection: "Background",
+  fields: {},
+  listsFields: true,
+  prepareCreate: same,
+  prepareUpdate: same,
+  validate: none,
+  validateUpdate: none
+}
+
+/** A strategy that differs from the defaults in what is given. */
+export const make = (strategy: Partial<Strategy>): Strategy => ({ ...defaults, ...strategy })

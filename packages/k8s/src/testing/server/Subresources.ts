@@ -1,0 +1,226 @@
+/**
+ * `Subresources`: what a built-in object can do besides being read and written: a Pod is bound or evicted, a Namespace
+ * finalized, a service account issued a token.
+ *
+ * What needs a node behind a Pod (logs, exec, port-forward) is refused as for a Pod that no node has.
+ *
+ * Source: k8s.io/kubernetes/pkg/registry/core/pod/storage/{storage,eviction}.go.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Selector from "@effect-operator/core/Selector"
+import type { Status } from "@effect-operator/core/Status"
+import * as Effect from "effect/Effect"
+import * as Deletion from "./Deletion.ts"
+import * as Exchange from "./Exchange.ts"
+import type * as JsonValue from "../schema/JsonValue.ts"
+import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import * as Scale from "./Scale.ts"
+import * as StatusError from "../StatusError.ts"
+import { deleteObject } from "./VerbsDelete.ts"
+import { get } from "./VerbsRead.ts"
+import { patch, replace } from "./VerbsUpdate.ts"
+
+const budgets = "poddisruptionbudgets.policy"
+
+const success: Status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 }
+
+const created: Exchange.Answer = { _tag: "Plain", status: 201, body: success }
+
+const boundCondition = (pod: KubeObject, now: number): ReadonlyArray<unknown> => [
+  ...arrayAt(pod, "status", "conditions").filter((condition) => stringAt(condition, "type") !== "PodScheduled"),
+  { type: "PodScheduled", status: "True", lastProbeTime: null, lastTransitionTime: Exchange.timestamp(now) }
+]
+
+/** Assigns a Pod to a node, once. The node need not exist. */
+const bind: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
+  const { core, now, resource, route } = exchange
+  const options = yield* Exchange.writeOptions(exchange, "CreateOptions")
+  const body = yield* Exchange.bodyObject(exchange)
+  if (stringAt(body, "metadata", "name") !== route.name) {
+    return yield* Effect.fail(StatusError.badRequest("name in URL does not match name in Binding object"))
+  }
+  const node = stringAt(body, "target", "name")
+  const kind = stringAt(body, "target", "kind")
+  if (node === "") return yield* Effect.fail(StatusError.plain("target.name: Required value"))
+  if (kind !== "" && kind !== "Node") {
+    return yield* Effect.fail(
+      StatusError.plain(`target.kind: Unsupported value: ${JSON.stringify(kind)}: supported values: "Node", "<empty>"`)
+    )
+  }
+  const key = Exchange.storageKey(route.namespace, route.name)
+  const pod = core.storage.get(resource.collection, key)
+  if (pod === undefined) return yield* Effect.fail(Exchange.notFound(exchange))
+  const assigned = stringAt(pod, "spec", "nodeName")
+  const why = pod.metadata.deletionTimestamp !== undefined
+    ? `pod ${route.name} is being deleted, cannot be assigned to a host`
+    : assigned !== ""
+    ? `pod ${route.name} is already assigned to node ${JSON.stringify(assigned)}`
+    : undefined
+  if (why !== undefined) {
+    return yield* Effect.fail(StatusError.conflict({ group: "", plural: "pods/binding" }, route.name, why))
+  }
+  if (!options.dryRun) {
+    const bound: JsonValue.JsonObject = {
+      ...pod,
+      spec: { ...objectAt(pod, "spec"), nodeName: node },
+      status: { ...objectAt(pod, "status"), conditions: boundCondition(pod, now) }
+    }
+    // The same Pod with a node.
+    core.storage.put(resource.collection, key, route.namespace, bound as unknown as KubeObject)
+  }
+  return created
+})
+
+/** The budgets that cover a Pod. */
+const budgetsOf = ({ core, route }: Exchange.Exchange, pod: KubeObject): ReadonlyArray<KubeObject> => {
+  const { get, keys } = core.storage.list(budgets, route.namespace)
+  return keys.map(get).filter((budget) => {
+    const selector = Selector.fromObject(at(budget, "spec", "selector") as Selector.LabelSelectorObject | undefined)
+    return selector !== undefined && Selector.matchesLabels(selector, pod.metadata.labels)
+  })
+}
+
+/** A Pod that is over or has never run disrupts nothing when it goes. */
+const harmless = (pod: KubeObject): boolean =>
+  ["Succeeded", "Failed", "Pending"].includes(stringAt(pod, "status", "phase")) ||
+  pod.metadata.deletionTimestamp !== undefined
+
+const amount = (budget: KubeObject, key: string): number => {
+  const value = at(budget, "status", key)
+  return typeof value === "number" ? value : 0
+}
+
+/** Takes one disruption off the budget, or says why not. */
+const spend = (
+  exchange: Exchange.Exchange,
+  budget: KubeObject,
+  dryRun: boolean
+): StatusError.StatusError | undefined => {
+  const { core, now, route } = exchange
+  const { name } = budget.metadata
+  if (amount(budget, "observedGeneration") < (budget.metadata.generation ?? 0)) {
+    return StatusError.tooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 10)
+  }
+  if (amount(budget, "disruptionsAllowed") <= 0) {
+    const message = `The disruption budget ${name} needs ${amount(budget, "desiredHealthy")} healthy pods and has ` +
+      `${amount(budget, "currentHealthy")} currently`
+    return StatusError.evictionRefused([{ reason: "DisruptionBudget", message }])
+  }
+  if (dryRun) return undefined
+  const status = objectAt(budget, "status")
+  core.storage.put(budgets, Exchange.storageKey(route.namespace, name), route.namespace, {
+    ...budget,
+    status: {
+      ...status,
+      disruptionsAllowed: amount(budget, "disruptionsAllowed") - 1,
+      disruptedPods: { ...objectAt(status, "disruptedPods"), [route.name]: Exchange.timestamp(now) }
+    }
+  } as KubeObject)
+  return undefined
+}
+
+/** Deletes a Pod if its disruption budget allows it. */
+const evict: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
+  const { core, resource, route } = exchange
+  const body = yield* Exchange.bodyObject(exchange)
+  const options = Deletion.readOptions(objectAt(body, "deleteOptions"), () => undefined)
+  const pod = core.storage.get(resource.collection, Exchange.storageKey(route.namespace, route.name))
+  if (pod === undefined) return yield* Effect.fail(Exchange.notFound(exchange))
+  const covering = harmless(pod) ? [] : budgetsOf(exchange, pod)
+  if (covering.length > 1) {
+    return yield* Effect.fail(StatusError.internal(
+      "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+    ))
+  }
+  const fault = covering[0] === undefined ? undefined : spend(exchange, covering[0], options.dryRun.length > 0)
+  if (fault !== undefined) return yield* Effect.fail(fault)
+  yield* deleteObject(exchange, route.name, route.namespace, options)
+  return created
+})
+
+/** A token that says whose it is and is worth nothing. */
+const issueToken: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
+  const { core, now, random, resource, route } = exchange
+  const body = yield* Exchange.bodyObject(exchange)
+  if (core.storage.get(resource.collection, Exchange.storageKey(route.namespace, route.name)) === undefined) {
+    return yield* Effect.fail(Exchange.notFound(exchange))
+  }
+  const seconds = at(body, "spec", "expirationSeconds")
+  const lifetime = typeof seconds === "number" ? seconds : 3600
+  return {
+    _tag: "Plain",
+    status: 201,
+    body: {
+      kind: "TokenRequest",
+      apiVersion: "authentication.k8s.io/v1",
+      metadata: {
+        name: route.name,
+        namespace: route.namespace,
+        creationTimestamp: Exchange.timestamp(now)
+      },
+      spec: { audiences: ["https://kubernetes.default.svc"], ...objectAt(body, "spec"), expirationSeconds: lifetime },
+      status: {
+        token: `system:serviceaccount:${route.namespace}:${route.name}:${Exchange.uuid(random)}`,
+        expirationTimestamp: Exchange.timestamp(now + lifetime * 1000)
+      }
+    }
+  } as const
+})
+
+const needsNode: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
+  const { core, resource, route } = exchange
+  const pod = core.storage.get(resource.collection, Exchange.storageKey(route.namespace, route.name))
+  if (pod === undefined) return yield* Effect.fail(Exchange.notFound(exchange))
+  return yield* Effect.fail(StatusError.badRequest(`pod ${route.name} does not have a host assigned`))
+})
+
+/** Writes of a part of the spec that the object's own endpoint refuses. */
+const writePart: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
+  const lenient: Exchange.Exchange = {
+    ...exchange,
+    resource: { ...exchange.resource, strategy: { ...exchange.resource.strategy, validateUpdate: () => [] } }
+  }
+  return yield* (exchange.route.verb === "patch" ? patch("object") : replace("object"))(lenient)
+})
+
+type Verbs = Partial<Record<Exchange.Exchange["route"]["verb"], Exchange.Verb>>
+
+const hosted: Verbs = { get: needsNode, create: needsNode }
+
+const builtin: Readonly<Record<string, Verbs>> = {
+  "namespaces/finalize": { update: replace("finalize") },
+  "pods/binding": { create: bind },
+  "pods/eviction": { create: evict },
+  "pods/ephemeralcontainers": { get, update: writePart, patch: writePart },
+  "pods/resize": { get, update: writePart, patch: writePart },
+  "pods/log": hosted,
+  "pods/exec": hosted,
+  "pods/attach": hosted,
+  "pods/portforward": hosted,
+  "pods/proxy": hosted,
+  "serviceaccounts/token": { create: issueToken },
+  "certificatesigningrequests.certificates.k8s.io/approval": {
+    get,
+    update: replace("status"),
+    patch: patch("status")
+  }
+}
+
+/** The verb of a subresource other than status; undefined where there is none. */
+export const find = ({ resource, route }: Exchange.Exchange): Exchange.Verb | undefined => {
+  if (route.subresource === "scale") return (Scale.verbs as Verbs)[route.verb]
+  return builtin[`${resource.collection}/${route.subresource}`]?.[route.verb]
+}
+
+/** The old way to bind a Pod: a Binding of the Pod's name, created in the namespace. */
+export const ofCollection = ({ resource }: Exchange.Exchange): Exchange.Verb | undefined =>
+  resource.collection === "bindings"
+    ? Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
+      const name = stringAt(exchange.request.body, "metadata", "name")
+      return yield* bind({
+        ...exchange,
+        resource: { ...exchange.resource, collection: "pods", plural: "pods", kind: "Pod" },
+        route: { ...exchange.route, name }
+      })
+    })
+    : undefined

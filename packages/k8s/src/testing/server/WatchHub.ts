@@ -1,0 +1,217 @@
+/**
+ * `WatchHub`: the open watches, and what each of them sees of a change.
+ *
+ * A commit hands its event to every watch concerned before the write is answered; a watch owns an unbounded queue, so
+ * that no writer ever waits for a reader. A watch that falls too far behind is ended instead, as the real server does,
+ * and its client resumes from the last resourceVersion it saw. Opening a watch, its first events and its registration
+ * are one synchronous step, so nothing is lost or doubled in between. A watch exists from the moment its stream is run
+ * until that ends; one that nobody runs costs nothing.
+ *
+ * Source: k8s.io/apiserver/pkg/storage/cacher/cache_watcher.go.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { initialEventsEnd, type WatchEvent, type WireEvent } from "@effect-operator/core/WatchEvent"
+import type * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import * as Stream from "effect/Stream"
+import { freeze } from "./Plain.ts"
+import * as StatusError from "../StatusError.ts"
+import type { Change, Storage } from "./Storage.ts"
+
+export const defaults = {
+  /** How often a watch that allows bookmarks gets one. */
+  bookmarkMillis: 60_000,
+  /** How long before its end a watch gets its last bookmark. */
+  lastBookmarkMillis: 2_000,
+  /** Changes that may wait in a watch before it is ended. */
+  backlog: 100_000
+} as const
+
+/** Which objects of a collection: `""` for all namespaces; no `matches` for all of them. */
+export interface Selection {
+  readonly collection: string
+  readonly namespace: string
+  readonly matches?: (object: KubeObject) => boolean
+}
+
+export interface WatchOptions extends Selection {
+  /** Only changes after this revision; `undefined` for the present objects first. */
+  readonly since: number | undefined
+  /** Mark the end of the present objects with a bookmark. */
+  readonly markInitialEnd: boolean
+  readonly bookmarks: boolean
+  readonly timeoutMillis: number
+  /** `apiVersion` and `kind` of bookmarks. */
+  readonly apiVersion: string
+  readonly kind: string
+}
+
+interface Watcher {
+  readonly selection: Selection
+  readonly queue: Queue.Queue<WireEvent, Cause.Done>
+  readonly since: number
+  /** The queue may hold so many events. */
+  readonly capacity: number
+}
+
+/** A deep-frozen object with another resourceVersion. */
+const withRevision = (object: KubeObject, revision: number): KubeObject =>
+  freeze({ ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } })
+
+/** What a watch with a selector sees of a change: entering is ADDED, leaving is DELETED with the state before. */
+export const visible = (
+  change: Change,
+  matches: ((object: KubeObject) => boolean) | undefined
+): WatchEvent | undefined => {
+  if (matches === undefined) return change.event
+  const before = change.previous !== undefined && matches(change.previous)
+  const after = change.type !== "DELETED" && matches(change.object)
+  if (after) return before === (change.type === "MODIFIED") ? change.event : { type: "ADDED", object: change.object }
+  if (!before) return undefined
+  return change.type === "DELETED"
+    ? change.event
+    : { type: "DELETED", object: withRevision(change.previous!, change.revision) }
+}
+
+const bookmark = (options: WatchOptions, revision: number, end: boolean): WireEvent =>
+  freeze({
+    type: "BOOKMARK",
+    object: {
+      kind: options.kind,
+      apiVersion: options.apiVersion,
+      metadata: {
+        resourceVersion: String(revision),
+        ...(end ? { annotations: { [initialEventsEnd]: "true" } } : {})
+      }
+    }
+  })
+
+export class WatchHub {
+  private readonly storage: Storage
+  private readonly backlog: number
+  private readonly watchers = new Map<string, Set<Watcher>>()
+  private count = 0
+
+  constructor(storage: Storage, backlog: number = defaults.backlog) {
+    this.storage = storage
+    this.backlog = backlog
+    storage.listen((change) => this.publish(change))
+  }
+
+  /** How many watches are open. */
+  get open(): number {
+    return this.count
+  }
+
+  private publish(change: Change): void {
+    const watchers = this.watchers.get(change.collection)
+    if (watchers === undefined) return
+    for (const watcher of watchers) {
+      const { matches, namespace } = watcher.selection
+      if (change.revision <= watcher.since || (namespace !== "" && namespace !== change.namespace)) continue
+      const event = visible(change, matches)
+      if (event === undefined) continue
+      Queue.offerUnsafe(watcher.queue, event)
+      if (Queue.sizeUnsafe(watcher.queue) > watcher.capacity) this.end(watcher)
+    }
+  }
+
+  private add(watcher: Watcher): void {
+    const { collection } = watcher.selection
+    let watchers = this.watchers.get(collection)
+    if (watchers === undefined) this.watchers.set(collection, watchers = new Set())
+    watchers.add(watcher)
+    this.count += 1
+  }
+
+  private remove(watcher: Watcher): void {
+    const watchers = this.watchers.get(watcher.selection.collection)
+    if (watchers?.delete(watcher) !== true) return
+    this.count -= 1
+    if (watchers.size === 0) this.watchers.delete(watcher.selection.collection)
+  }
+
+  /** Ends a watch cleanly: what waits in it is still delivered. */
+  private end(watcher: Watcher): void {
+    this.remove(watcher)
+    Queue.endUnsafe(watcher.queue)
+  }
+
+  /** Ends every watch of a collection, as when its definition is deleted or changed; of all without one. */
+  endAll(collection?: string): void {
+    const watchers = collection === undefined ? [...this.watchers.values()] : [this.watchers.get(collection) ?? []]
+    for (const watcher of watchers.flatMap((set) => [...set])) this.end(watcher)
+  }
+
+  /** The present objects, or the changes since, as events. `undefined` where that part of the log is compacted. */
+  private firstEvents(options: WatchOptions): Array<WireEvent> | undefined {
+    const { collection, matches, namespace, since } = options
+    if (since === undefined) {
+      const { get, keys } = this.storage.list(collection, namespace)
+      const objects = keys.map(get)
+      return (matches === undefined ? objects : objects.filter(matches)).map((object) => ({ type: "ADDED", object }))
+    }
+    if (since < this.storage.compacted) return undefined
+    const events: Array<WireEvent> = []
+    for (const change of this.storage.changesAfter(since, collection)) {
+      if (namespace !== "" && namespace !== change.namespace) continue
+      const event = visible(change, matches)
+      if (event !== undefined) events.push(event)
+    }
+    return events
+  }
+
+  private start(options: WatchOptions, queue: Watcher["queue"]): Watcher | undefined {
+    const events = this.firstEvents(options)
+    if (events === undefined) {
+      const { body } = StatusError.tooOldResourceVersion(String(options.since), String(this.storage.compacted))
+      Queue.offerUnsafe(queue, { type: "ERROR", object: body })
+      Queue.endUnsafe(queue)
+      return undefined
+    }
+    if (options.markInitialEnd) events.push(bookmark(options, this.storage.revision, true))
+    Queue.offerAllUnsafe(queue, events)
+    const watcher = {
+      selection: options,
+      queue,
+      since: options.since ?? this.storage.revision,
+      capacity: this.backlog + events.length
+    }
+    this.add(watcher)
+    return watcher
+  }
+
+  /** Bookmarks about once a minute and shortly before the end, then the end. */
+  private readonly tick = (options: WatchOptions, watcher: Watcher) =>
+    Effect.gen({ self: this }, function*() {
+      const end = (yield* Clock.currentTimeMillis) + options.timeoutMillis
+      const last = end - defaults.lastBookmarkMillis
+      for (;;) {
+        const now = yield* Clock.currentTimeMillis
+        if (now >= end) break
+        const next = now + defaults.bookmarkMillis
+        const until = !options.bookmarks ? end : now < last ? Math.min(next, last) : end
+        // Whole milliseconds: a remainder that the clock rounds away would make this spin.
+        yield* Effect.sleep(Math.max(1, Math.ceil(until - now)))
+        if (until < end && this.storage.revision >= watcher.since) {
+          Queue.offerUnsafe(watcher.queue, bookmark(options, this.storage.revision, false))
+        }
+      }
+      this.end(watcher)
+    })
+
+  /** The events of a watch. Fails never; a version that is too old is an ERROR event. */
+  watch(options: WatchOptions): Stream.Stream<WireEvent> {
+    return Stream.unwrap(Effect.gen({ self: this }, function*() {
+      const queue = yield* Queue.unbounded<WireEvent, Cause.Done>()
+      const watcher = yield* Effect.acquireRelease(
+        Effect.sync(() => this.start(options, queue)),
+        (watcher) => Effect.sync(() => watcher === undefined ? undefined : this.remove(watcher))
+      )
+      if (watcher !== undefined) yield* Effect.forkScoped(this.tick(options, watcher))
+      return Stream.fromQueue(queue)
+    }))
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * `Inventory`: every object of an API server, of whatever kind, as it comes and goes.
+ *
+ * For simulated controllers that concern all kinds, custom ones included, without a watch for each: it reads the
+ * server's own log of changes. No change is missed: what was committed between the first look and the subscription is
+ * read from the log, and everything is applied in the order of its revision, once.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Resource from "@effect-operator/core/Resource"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { ApiServer, type Change } from "../ApiServer.ts"
+
+/** What happened to an object. Called synchronously, in the order of the changes; must not throw. */
+export interface Handlers {
+  /** The object is new or changed. */
+  readonly onPresent: (resource: Resource.Any, object: KubeObject) => void
+  /** The object is gone; its last state. */
+  readonly onGone: (resource: Resource.Any, object: KubeObject) => void
+}
+
+/** What discovery says of a resource. */
+interface Discovered {
+  readonly name: string
+  readonly kind: string
+  readonly namespaced: boolean
+}
+
+const split = (apiVersion: string): { readonly group: string; readonly version: string } => {
+  const slash = apiVersion.indexOf("/")
+  return { group: apiVersion.slice(0, Math.max(slash, 0)), version: apiVersion.slice(slash + 1) }
+}
+
+const resourceOf = (apiVersion: string, kind: string, plural: string, namespaced: boolean): Resource.Any =>
+  Resource.make<KubeObject>()({ ...split(apiVersion), kind, plural, scope: namespaced ? "Namespaced" : "Cluster" })
+
+/** The resource that serves a kind at this moment, if any. */
+export const kinds = Effect.map(
+  ApiServer,
+  (server) =>
+    Effect.fnUntraced(function*(apiVersion: string, kind: string): Effect.fn.Return<Resource.Any | undefined> {
+      const { body, status } = yield* server.handle({
+        method: "GET",
+        path: apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`,
+        query: [],
+        headers: { accept: "application/json" }
+      })
+      if (status !== 200) return undefined
+      const { resources } = body as { readonly resources: ReadonlyArray<Discovered> }
+      const found = resources.find((resource) => resource.kind === kind && !resource.name.includes("/"))
+      return found === undefined ? undefined : resourceOf(apiVersion, kind, found.name, found.namespaced)
+    })
+)
+
+/** Hands over every object there is, then, in the background until the scope closes, every change. */
+export const follow = Effect.fnUntraced(function*(
+  handlers: Handlers
+): Effect.fn.Return<void, never, ApiServer | Scope.Scope> {
+  const server = yield* ApiServer
+  const resources = new Map<string, Resource.Any>()
+  let seen = yield* server.revision
+
+  const resourceOfChange = ({ collection, namespace, object: { apiVersion, kind } }: Change): Resource.Any => {
+    const key = `${apiVersion}/${kind}`
+    let resource = resources.get(key)
+    if (resource === undefined) {
+      const plural = collection.split(".")[0]!
+      resources.set(key, resource = resourceOf(apiVersion, kind, plural, namespace !== ""))
+    }
+    return resource
+  }
+
+  const apply = (change: Change): void => {
+    if (change.revision <= seen) return
+    seen = change.revision
+    const resource = resourceOfChange(change)
+    if (change.type === "DELETED") handlers.onGone(resource, change.object)
+    else handlers.onPresent(resource, change.object)
+  }
+
+  const serving = yield* kinds
+  for (const object of yield* server.snapshot) {
+    const key = `${object.apiVersion}/${object.kind}`
+    const resource = resources.get(key) ?? (yield* serving(object.apiVersion, object.kind))
+    if (resource === undefined) continue
+    resources.set(key, resource)
+    handlers.onPresent(resource, object)
+  }
+  yield* Effect.forkScoped(
+    Stream.runForEachArray(server.changes, (changes) => Effect.sync(() => changes.forEach(apply))),
+    { startImmediately: true }
+  )
+  for (const change of yield* server.log(seen)) apply(change)
+})

@@ -1,0 +1,110 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Effect, Exit, type Scope } from "effect"
+import * as ChildProcess from "node:child_process"
+import * as Path from "node:path"
+import * as Url from "node:url"
+import { exitCode } from "../src/Main.ts"
+
+const main = Url.pathToFileURL(Path.join(import.meta.dirname, "../src/Main.ts")).href
+
+interface Ended {
+  readonly code: number | null
+  readonly output: string
+}
+
+/** Runs a program under `runMain` in a process of its own; `signals` are sent one after the other, on "ready"/"again". */
+const run = (program: string, signals: ReadonlyArray<NodeJS.Signals> = []): Effect.Effect<Ended, never, Scope.Scope> =>
+  Effect.flatMap(
+    Effect.acquireRelease(
+      Effect.sync(() =>
+        ChildProcess.spawn(process.execPath, [
+          "--input-type=module",
+          "--eval",
+          `import { Effect, Logger } from "effect"; import { runMain } from ${
+            JSON.stringify(main)
+          }; runMain(${program})`
+        ], { cwd: import.meta.dirname, stdio: ["ignore", "pipe", "inherit"] })
+      ),
+      (child) => Effect.sync(() => child.kill("SIGKILL"))
+    ),
+    (child) =>
+      Effect.callback<Ended>((resume) => {
+        const waiting = [...signals]
+        let output = ""
+        child.stdout.setEncoding("utf8").on("data", (text: string) => {
+          output += text
+          for (const _ of text.matchAll(/ready|again/g)) {
+            const next = waiting.shift()
+            if (next !== undefined) child.kill(next)
+          }
+        })
+        child.once("close", (code) => resume(Effect.succeed({ code, output })))
+      })
+  )
+
+const parked = (finalizer: string) =>
+  `Effect.log("ready").pipe(Effect.andThen(Effect.never), Effect.onInterrupt(() => ${finalizer}))`
+
+describe("runMain", () => {
+  it.live("exits 0 after SIGTERM or SIGINT, when the finalizers are done", () =>
+    Effect.gen(function*() {
+      for (const signal of ["SIGTERM", "SIGINT"] as const) {
+        const { code, output } = yield* run(
+          parked(`Effect.sleep("20 millis").pipe(Effect.andThen(Effect.log("finalized")))`),
+          [signal]
+        )
+        assert.strictEqual(code, 0)
+        assert.include(output, "finalized")
+      }
+    }))
+
+  it.live("exits 1 after a failure, a defect, and an interruption nobody asked for, and logs why as JSON", () =>
+    Effect.gen(function*() {
+      for (
+        const [program, reason] of [
+          [`Effect.fail(new Error("no such thing"))`, "no such thing"],
+          [`Effect.die(new Error("a defect"))`, "a defect"],
+          [`Effect.interrupt`, "no signal asked for it"]
+        ] as const
+      ) {
+        const { code, output } = yield* run(program)
+        assert.strictEqual(code, 1)
+        const lines = output.trim().split("\n").map((line) => JSON.parse(line))
+        assert.strictEqual(lines.length, 1)
+        assert.strictEqual(lines[0].level, "ERROR")
+        assert.include(JSON.stringify(lines[0]), reason)
+      }
+    }))
+
+  it.live("exits 1 if a finalizer fails during the stop", () =>
+    Effect.gen(function*() {
+      const { code, output } = yield* run(parked(`Effect.die(new Error("lease not released"))`), ["SIGTERM"])
+      assert.strictEqual(code, 1)
+      assert.include(output, "lease not released")
+    }))
+
+  it.live("exits at once after a second signal", () =>
+    Effect.gen(function*() {
+      const hanging = parked(`Effect.log("again").pipe(Effect.andThen(Effect.never))`)
+      assert.strictEqual((yield* run(hanging, ["SIGTERM", "SIGTERM"])).code, 143)
+      assert.strictEqual((yield* run(hanging, ["SIGTERM", "SIGINT"])).code, 130)
+    }))
+
+  it.live("exits 0 after success, and leaves a program its own loggers", () =>
+    Effect.gen(function*() {
+      const { code, output } = yield* run(
+        `Effect.log("mine").pipe(Effect.provide(Logger.layer([Logger.consoleLogFmt])))`
+      )
+      assert.strictEqual(code, 0)
+      assert.match(output, /^timestamp=.*message=mine/)
+    }))
+
+  it("decides by cause and signal", () => {
+    const failed = Exit.failCause(Cause.combine(Cause.interrupt(1), Cause.fail("x")))
+    assert.strictEqual(exitCode(Exit.void, false), 0)
+    assert.strictEqual(exitCode(Exit.interrupt(1), true), 0)
+    assert.strictEqual(exitCode(Exit.interrupt(1), false), 1)
+    assert.strictEqual(exitCode(Exit.fail("x"), true), 1)
+    assert.strictEqual(exitCode(failed, true), 1)
+  })
+})

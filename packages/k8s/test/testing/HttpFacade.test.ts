@@ -1,0 +1,372 @@
+import type { ApiResponse, UserInfo } from "../../src/testing/ApiServer.ts"
+import type { Request } from "@effect-operator/core/Transport"
+import type { WireEvent } from "@effect-operator/core/WatchEvent"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Queue, Scope, Stream } from "effect"
+import * as Https from "node:https"
+import type { IncomingMessage } from "node:http"
+import * as Net from "node:net"
+import { gunzipSync } from "node:zlib"
+import * as Yaml from "yaml"
+import { ApiServer } from "../../src/testing/ApiServer.ts"
+import * as HttpFacade from "../../src/testing/HttpFacade.ts"
+
+type Handle = (request: Request, user: UserInfo | undefined) => Effect.Effect<ApiResponse>
+
+const json = (status: number, body: unknown, headers: Record<string, string> = {}): ApiResponse => ({
+  status,
+  headers: { "content-type": "application/json", ...headers },
+  body
+})
+
+/** A server that answers every request by `handle`: these tests are about the translation to HTTP alone. */
+const serving = (handle: Handle, options?: HttpFacade.Options) =>
+  HttpFacade.layer(options).pipe(
+    Layer.provide(Layer.mock(ApiServer, { handle: (request, user) => handle(request, user) }))
+  )
+
+const echo: Handle = (request, user) => Effect.succeed(json(200, { ...request, user }))
+
+interface Answer {
+  readonly status: number
+  readonly headers: Record<string, string>
+  readonly bytes: Buffer
+  readonly text: string
+}
+
+interface Call {
+  readonly method?: string
+  readonly headers?: Record<string, string>
+  readonly body?: string | Buffer
+  readonly anonymous?: boolean
+}
+
+const open = (facade: HttpFacade.HttpFacade["Service"], path: string, call: Call = {}) =>
+  Effect.callback<IncomingMessage, Error>((resume) => {
+    const authorization = call.anonymous === true ? {} : { authorization: `Bearer ${facade.token}` }
+    const request = Https.request(`${facade.url}${path}`, {
+      method: call.method ?? "GET",
+      ca: facade.caPem,
+      agent: false,
+      headers: {
+        ...authorization,
+        // Node leaves the length of a DELETE's body out.
+        ...(call.body === undefined ? {} : { "content-length": String(Buffer.byteLength(call.body)) }),
+        ...call.headers
+      }
+    }, (response) => resume(Effect.succeed(response)))
+    request.on("error", (error) => resume(Effect.fail(error)))
+    request.end(call.body)
+  })
+
+const fetch = (facade: HttpFacade.HttpFacade["Service"], path: string, call: Call = {}) =>
+  Effect.flatMap(open(facade, path, call), (response) =>
+    Effect.promise(async (): Promise<Answer> => {
+      const chunks: Array<Buffer> = []
+      for await (const chunk of response) chunks.push(chunk as Buffer)
+      const bytes = Buffer.concat(chunks)
+      return {
+        status: response.statusCode!,
+        headers: response.headers as Record<string, string>,
+        bytes,
+        text: bytes.toString("utf8")
+      }
+    }))
+
+const configMaps = "/api/v1/namespaces/default/configmaps"
+
+describe("HttpFacade", () => {
+  it.live("hands method, path, query, headers, body and user to the server", () =>
+    Effect.gen(function*() {
+      const facade = yield* HttpFacade.HttpFacade
+      const answer = yield* fetch(facade, `${configMaps}/a%2Fb?x=1&x=2&labelSelector=a%3Db%2Cc`, {
+        method: "PUT",
+        headers: { "content-type": "application/json", "X-Other": "y" },
+        body: `{"a":[1,null]}`
+      })
+      assert.strictEqual(answer.status, 200)
+      const seen = JSON.parse(answer.text) as Request & { user: UserInfo }
+      assert.strictEqual(seen.method, "PUT")
+      assert.strictEqual(seen.path, `${configMaps}/a%2Fb`)
+      assert.deepStrictEqual(seen.query, [["x", "1"], ["x", "2"], ["labelSelector", "a=b,c"]])
+      assert.strictEqual(seen.headers["x-other"], "y")
+      assert.deepStrictEqual(seen.body, { a: [1, null] })
+      assert.deepStrictEqual(seen.user, {
+        username: "kubernetes-admin",
+        groups: ["system:masters", "system:authenticated"]
+      })
+    }).pipe(Effect.provide(serving(echo))))
+
+  it.live("answers with the headers of a real server and passes the server's own on", () =>
+    Effect.gen(function*() {
+      const facade = yield* HttpFacade.HttpFacade
+      const answer = yield* fetch(facade, configMaps)
+      assert.strictEqual(answer.status, 429)
+      assert.strictEqual(answer.headers["content-type"], "application/json")
+      assert.strictEqual(answer.headers["cache-control"], "no-cache, private")
+      assert.strictEqual(answer.headers["warning"], `299 - "old"`)
+      assert.strictEqual(answer.headers["retry-after"], "1")
+      assert.match(answer.headers["audit-id"]!, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+      assert.strictEqual(answer.text, `{"kind":"X"}\n`)
+    }).pipe(
+      Effect.provide(
+        serving(() => Effect.succeed(json(429, { kind: "X" }, { warning: `299 - "old"`, "retry-after": "1" })))
+      )
+    ))
+
+  it.live("says what kind of JSON it sends where the server does: aggregated discovery is told by that alone", () =>
+    Effect.gen(function*() {
+      const facade = yield* HttpFacade.HttpFacade
+      const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
+      const answer = yield* fetch(facade, "/apis", { headers: { accept } })
+      assert.strictEqual(
+        answer.headers["content-type"],
+        "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+      )
+      assert.strictEqual((JSON.parse(answer.text) as { kind: string }).kind, "APIGroupDiscoveryList")
+    }).pipe(Effect.provide(HttpFacade.layer().pipe(Layer.provide(ApiServer.layer)))))
+
+  it.live("refuses a missing or unknown token with 401, in the server's words", () =>
+    Effect.gen(function*() {
+      const facade = yield* HttpFacade.HttpFacade
+      for (const headers of [{}, { authorization: "Bearer nobody" }]) {
+        const answer = yield* fetch(facade, configMaps, { anonymous: true, headers })
+        assert.strictEqual(answer.status, 401)
+        assert.deepStrictEqual(JSON.parse(answer.text), {
+          kind: "Status",
+          apiVersion: "v1",
+          metadata: {},
+          status: "Failure",
+          message: "Unauthorized",
+          reason: "Unauthorized",
+          code: 401
+        })
+      }
+    }).pipe(Effect.provide(serving(echo))))
+
+  it.live("lets anybody read the version and the health endpoints", () =>
+    Effect.gen(function*() {
+      const facade = yield* HttpFacade.HttpFacade
+      for (const path of ["/version", "/healthz", "/livez", "/readyz", "/readyz/ping?verbose"]) {
+        const answer = yield* fetch(facade, path, { anonymous: true })
+        assert.strictEqual(answer.status, 200)
+        assert.strictEqual((JSON.parse(answer.text) as { user: UserInfo }).user.username, "system:anonymous")
+      }
+      assert.strictEqual((yield* fetch(facade, "/versions", { anonymous: true })).status, 401)
+    }).pipe(Effect.provide(serving(echo))))
+
+  it.live("knows further tokens, and lets administrators alone impersonate", () =>
+    Effect.gen(function*() {
+      const facade = yield* HttpFacade.HttpFacade
+      const userOf = (headers: Record<string, string>) =>
+        Effect.map(fetch(facade, configMaps, { anonymous: true, headers }), (answer) => JSON.parse(answer.text))
+      const jane = { username: "jane", groups: ["dev"] }
+      assert.deepStrictEqual((yield* userOf({ authorization: "Bearer t" })).user, jane)
+      const asBob = { "impersonate-user": "bob", "impersonate-group": "ops" }
+      assert.deepStrictEqual((yield* userOf({ authorization: `Bearer ${facade.token}`, ...asBob })).user, {
+        username: "bob",
+        groups: ["ops", "system:authenticated"]
+      })
+      const refused = yield* userOf({ authorization: "Bearer t", ...asBob })
+      assert.strictEqual(refused.code, 403)
+      assert.strictEqual(
+        refused.message,
+        `users "bob" is forbidden: User "jane" cannot impersonate resource "users" in API group "" at the cluster scope`
+      )
+    }).pipe(Effect.provide(serving(echo, { tokens: { t: { username: "jane", groups: ["dev"] } } }))))
+
+  it.live("reads and writes YAML by Go's rules", () =>
+    Effect.gen(function*() {
+      const facade = yield* HttpFacade.HttpFacade
+      const sent = "a: yes\nmode: 0644\nwhen: 2026-01-01T00:00:00Z\nratio: 1:30\nmerged:\n  <<: {x: 1}\n"
+      for (const contentType of ["application/yaml", "application/apply-patch+yaml"]) {
+        const answer = yield* fetch(facade, `${configMaps}/a`, {
+          method: contentType === "application/yaml" ? "PUT" : "PATCH",
+          headers: { "content-type": contentType, accept: "application/yaml" },
+          body: sent
+        })
+        assert.strictEqual(answer.headers["content-type"], "application/yaml")
+        assert.deepStrictEqual(Yaml.parse(answer.text).body, {
+          a: true,
+          mode: 420,
+          when: "2026-01-01T00:00:00Z",
+          ratio: "1:30",
+          merged: { x: 1 }
+        })
+      }
+    }).pipe(Effect.provide(serving(echo))))
+
+  it.live("words malformed bodies as the real server does", () =>
+    Effect.gen(function*() {
+      const facade = yield* HttpFacade.HttpFacade
+      const refusal = (call: Call, path = configMaps) =>
+        Effect.map(
+          fetch(facade, path, { method: "POST", headers: { "content-type": "application/json" }, ...call }),
+          (answer) => {
+            const body = JSON.parse(answer.text) as { code: number; reason: string; message: string }
+            assert.strictEqual(answer.status, body.code)
+            return `${body.code} ${body.reason} ${body.message}`
+          }
+        )
+      const unrecognized = "400 BadRequest the object provided is unrecognized (must be of type ConfigMap): "
+      const json = `${unrecognized}couldn't get version/kind; json parse error: `
+      assert.strictEqual(yield* refusal({ body: `{"a":` }), `${json}unexpected end of JSON input ({"a":)`)
+      assert.strictEqual(
+        yield* refusal({ body: `{"a":x}` }),
+        `${json}invalid character 'x' looking for beginning of value ({"a":x})`
+      )
+      assert.strictEqual(
+        yield* refusal({ body: `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x"},}` }),
+        `${json}invalid character '}' looking for beginning of object key string ({"kind":"ConfigMap","apiVersio ...)`
+      )
+      assert.strictEqual(yield* refusal({ body: "" }), `${json}unexpected end of JSON input (<empty>)`)
+      assert.strictEqual(
+        yield* refusal({ body: "[1]" }),
+        `${json}json: cannot unmarshal array into Go value of type struct { APIVersion string ` +
+          `"json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" } (5b315d)`
+      )
+      assert.match(
+        yield* refusal({ headers: { "content-type": "application/yaml" }, body: "a: [b" }),
+        /^400 BadRequest the object provided is unrecognized \(must be of type ConfigMap\): yaml: line 1: .* \(613a205b62\)$/
+      )
+      assert.strictEqual(
+        yield* refusal({ method: "DELETE", body: "{" }, `${configMaps}/a`),
+        "400 BadRequest couldn't get version/kind; json parse error: unexpected end of JSON input"
+      )
+      for (const contentType of ["text/plain", "application/cbor"]) {
+        assert.strictEqual(
+          yield* refusal({ headers: { "content-type": contentType }, body: "{}" }),
+          "415 UnsupportedMediaType the body of the request was in an unknown format - accepted media types include: " +
+            "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+        )
+      }
+      assert.strictEqual(
+        yield* refusal({ headers: { "content-type": "application/vnd.kubernetes.protobuf" }, body: "{}" }),
+        `${unrecognized}provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] ({})`
+      )
+      assert.strictEqual(
+        yield* refusal({ body: `{"a":"${"x".repeat(3 * 1024 * 1024)}"}` }),
+        "413 RequestEntityTooLarge Request entity too large: limit is 3145728"
+      )
+    }).pipe(
+      Effect.provide(serving((request) =>
+        Effect.succeed(
+          request.path === "/api/v1"
+            ? json(200, { resources: [{ name: "configmaps", kind: "ConfigMap" }] })
+            : json(200, {})
+        )
+      ))
+    ))
+
+  it.live("refuses clients that accept nothing it speaks, and serves JSON to those that offer it second", () =>
+    Effect.gen(function*() {
+      const facade = yield* HttpFacade.HttpFacade
+      const accept = (type: string, path = configMaps) => fetch(facade, path, { headers: { accept: type } })
+      const protobuf = "application/vnd.kubernetes.protobuf"
+      const refused = yield* accept(protobuf)
+      assert.strictEqual(refused.status, 406)
+      assert.strictEqual((JSON.parse(refused.text) as { message: string }).message, "406: Not Acceptable")
+      assert.strictEqual(
+        (JSON.parse((yield* accept(protobuf, "/apis/example.com/v1/widgets")).text) as { message: string }).message,
+        `only the following media types are accepted: application/json, application/yaml, ${protobuf}`
+      )
+      const watch = yield* accept("application/yaml", `${configMaps}?watch=true`)
+      assert.strictEqual(watch.status, 406)
+      assert.match(watch.text, /^apiVersion: v1\ncode: 406\nkind: Status\n/)
+      for (const type of [`${protobuf},application/json`, "application/json;as=Table;v=v1;g=meta.k8s.io", "*/*"]) {
+        assert.strictEqual((yield* accept(type)).status, 200)
+      }
+    }).pipe(Effect.provide(serving(echo))))
+
+  it.live("compresses long answers for clients that accept it, and indents for people", () =>
+    Effect.gen(function*() {
+      const facade = yield* HttpFacade.HttpFacade
+      const plain = yield* fetch(facade, configMaps)
+      const zipped = yield* fetch(facade, configMaps, { headers: { "accept-encoding": "gzip" } })
+      assert.isUndefined(plain.headers["content-encoding"])
+      assert.strictEqual(zipped.headers["content-encoding"], "gzip")
+      assert.isBelow(zipped.bytes.length, plain.bytes.length / 10)
+      assert.isTrue(gunzipSync(zipped.bytes).equals(plain.bytes))
+      const pretty = yield* fetch(facade, `${configMaps}?pretty=true`)
+      assert.match(pretty.text, /^\{\n {2}"data": "x/)
+    }).pipe(Effect.provide(serving(() => Effect.succeed(json(200, { data: "x".repeat(200_000) }))))))
+
+  it.live("writes each watch event as it happens, and ends the watch when the client goes away", () =>
+    Effect.gen(function*() {
+      const events = yield* Queue.unbounded<WireEvent>()
+      const ended = yield* Deferred.make<void>()
+      const stream = Stream.fromQueue(events).pipe(Stream.ensuring(Deferred.succeed(ended, undefined)))
+      yield* Effect.gen(function*() {
+        const facade = yield* HttpFacade.HttpFacade
+        // The headers arrive although nothing has happened yet.
+        const response = yield* open(facade, `${configMaps}?watch=1`)
+        assert.strictEqual(response.statusCode, 200)
+        assert.strictEqual(response.headers["transfer-encoding"], "chunked")
+        const chunks = response[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+        for (const name of ["a", "b"]) {
+          const event = { type: "ADDED", object: { metadata: { name } } }
+          yield* Queue.offer(events, event as WireEvent)
+          const chunk = yield* Effect.promise(() => chunks.next())
+          assert.strictEqual((chunk.value as Buffer).toString(), `${JSON.stringify(event)}\n`)
+        }
+        response.destroy()
+        yield* Deferred.await(ended)
+      }).pipe(Effect.provide(serving(() => Effect.succeed({ status: 200, headers: {}, events: stream }))))
+    }))
+
+  it.live("closing ends open watches cleanly and frees the port", () =>
+    Effect.gen(function*() {
+      const handle: Handle = () => Effect.succeed({ status: 200, headers: {}, events: Stream.never })
+      const scope = yield* Scope.make()
+      const context = yield* Layer.buildWithScope(serving(handle), scope)
+      const facade = Context.get(context, HttpFacade.HttpFacade)
+      const watch = yield* Effect.forkChild(fetch(facade, `${configMaps}?watch=1`), { startImmediately: true })
+      yield* open(facade, `${configMaps}?watch=1`)
+      yield* Scope.close(scope, Exit.void)
+      const answer = yield* Fiber.join(watch)
+      assert.strictEqual(answer.text, "")
+      const again = yield* Layer.build(serving(handle, { port: facade.port }))
+      assert.strictEqual(Context.get(again, HttpFacade.HttpFacade).port, facade.port)
+    }))
+
+  it.effect("closing cuts off a client that stays in the middle of a request, whatever the test's clock", () =>
+    Effect.gen(function*() {
+      const scope = yield* Scope.make()
+      const context = yield* Layer.buildWithScope(serving(echo, { http: true }), scope)
+      const { port } = Context.get(context, HttpFacade.HttpFacade)
+      const socket = Net.connect(port, "127.0.0.1").on("error", () => {})
+      const gone = new Promise((resolve) => socket.once("close", resolve))
+      yield* Effect.promise(() => new Promise((resolve) => socket.write("GET /version HTTP/1.1\r\n", resolve)))
+      // An answer to a later request shows that the server knows of the earlier connection.
+      yield* Effect.promise(() => globalThis.fetch(`http://127.0.0.1:${port}/version`).then((answer) => answer.text()))
+      yield* Scope.close(scope, Exit.void)
+      yield* Effect.promise(() => gone)
+    }))
+
+  it.live("says which port it could not have", () =>
+    Effect.gen(function*() {
+      const first = yield* HttpFacade.HttpFacade
+      const failure = yield* Effect.flip(Layer.build(Layer.fresh(serving(echo, { port: first.port }))))
+      assert.strictEqual(failure._tag, "ListenFailed")
+      assert.strictEqual(failure.message, `port ${first.port} of 127.0.0.1 is in use`)
+    }).pipe(Effect.provide(serving(echo))))
+
+  it.live("the kubeconfig names the server, its authority and the administrator's token", () =>
+    Effect.gen(function*() {
+      const facade = yield* HttpFacade.HttpFacade
+      const config = Yaml.parse(facade.kubeconfig)
+      assert.strictEqual(config["current-context"], "effect-operator")
+      assert.deepStrictEqual(config.users, [{ name: "effect-operator", user: { token: "secret" } }])
+      const [{ cluster }] = config.clusters
+      assert.strictEqual(cluster.server, facade.url)
+      assert.strictEqual(Buffer.from(cluster["certificate-authority-data"], "base64").toString(), facade.caPem)
+    }).pipe(Effect.provide(serving(echo, { token: "secret" }))))
+
+  it.live("serves plain HTTP on request", () =>
+    Effect.gen(function*() {
+      const facade = yield* HttpFacade.HttpFacade
+      assert.match(facade.url, /^http:\/\/127\.0\.0\.1:\d+$/)
+      const response = yield* Effect.promise(() => globalThis.fetch(`${facade.url}/healthz`))
+      assert.strictEqual(response.status, 200)
+    }).pipe(Effect.provide(serving(echo, { http: true }))))
+})

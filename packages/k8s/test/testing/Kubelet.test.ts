@@ -1,0 +1,216 @@
+import { KubeClient, Patch } from "@effect-operator/core/KubeClient"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import { Pod } from "../../src/kinds/core.v1.ts"
+import { ApiServer } from "../../src/testing/ApiServer.ts"
+import * as Kubelet from "../../src/testing/Kubelet.ts"
+import * as TestClient from "../../src/testing/TestClient.ts"
+
+const cluster = (options?: Kubelet.Options) =>
+  Kubelet.layer(options).pipe(Layer.provideMerge(TestClient.layer), Layer.provideMerge(ApiServer.layer))
+
+const spec = (more: Partial<Pod["spec"]> = {}): Pod["spec"] => ({
+  containers: [{ name: "main", image: "nginx:1" }],
+  ...more
+})
+
+const create = (name: string, more?: Partial<Pod["spec"]>) =>
+  KubeClient.use((client) => client.create(Pod, { metadata: { namespace: "default", name }, spec: spec(more) }))
+
+const get = (name: string) => KubeClient.use((client) => client.get(Pod, { namespace: "default", name }))
+
+const phase = (name: string) => Effect.map(get(name), (pod) => pod.status?.phase)
+
+const exists = (name: string) =>
+  get(name).pipe(Effect.as(true), Effect.catchReason("KubeError", "NotFound", () => Effect.succeed(false)))
+
+const conditions = (pod: Pod) =>
+  Object.fromEntries((pod.status?.conditions ?? []).map(({ status, type }) => [type, status]))
+
+describe("Kubelet", () => {
+  it.effect("binds a Pod at once and runs it after the start delay", () =>
+    Effect.gen(function*() {
+      yield* create("a", { initContainers: [{ name: "init", image: "busybox" }] })
+      yield* TestClock.adjust("999 millis")
+      const pending = yield* get("a")
+      assert.match(pending.spec.nodeName!, /^sim-node-/)
+      assert.strictEqual(pending.status?.phase, "Pending")
+      yield* TestClock.adjust("1 millis")
+      const pod = yield* get("a")
+      assert.strictEqual(pod.status?.phase, "Running")
+      assert.match(pod.status?.podIP ?? "", /^10\./)
+      assert.strictEqual(pod.status?.startTime, "1970-01-01T00:00:01Z")
+      assert.deepStrictEqual(conditions(pod), {
+        PodReadyToStartContainers: "True",
+        Initialized: "True",
+        ContainersReady: "True",
+        Ready: "True",
+        PodScheduled: "True"
+      })
+      assert.deepStrictEqual(
+        pod.status?.containerStatuses?.map(({ name, ready, restartCount }) => [name, ready, restartCount]),
+        [
+          ["main", true, 0]
+        ]
+      )
+      assert.strictEqual(pod.status?.initContainerStatuses?.[0]?.state?.terminated?.reason, "Completed")
+    }).pipe(Effect.provide(cluster())))
+
+  it.effect("finds Pods that were there before it", () =>
+    Effect.gen(function*() {
+      yield* create("a")
+      yield* Effect.gen(function*() {
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual(yield* phase("a"), "Running")
+      }).pipe(Effect.provide(Kubelet.layer()))
+    }).pipe(Effect.provide(TestClient.layer.pipe(Layer.provideMerge(ApiServer.layer)))))
+
+  it.effect("a change of the Pod meanwhile does not start the wait anew", () =>
+    Effect.gen(function*() {
+      yield* create("a")
+      yield* TestClock.adjust("600 millis")
+      yield* KubeClient.use((client) =>
+        client.patch(Pod, { namespace: "default", name: "a" }, Patch.merge({ metadata: { labels: { x: "y" } } }))
+      )
+      yield* TestClock.adjust("400 millis")
+      const pod = yield* get("a")
+      assert.strictEqual(pod.status?.phase, "Running")
+      assert.deepStrictEqual(pod.metadata.labels, { x: "y" })
+    }).pipe(Effect.provide(cluster())))
+
+  it.effect("a deleted Pod goes after the termination delay, or its grace period if that is shorter", () =>
+    Effect.gen(function*() {
+      const client = yield* KubeClient
+      yield* Effect.forEach(["a", "b"], (name) => create(name))
+      yield* TestClock.adjust("1 second")
+      const terminating = yield* client.delete(Pod, { namespace: "default", name: "a" })
+      assert.strictEqual(terminating._tag, "Terminating")
+      yield* client.delete(Pod, { namespace: "default", name: "b" }, { gracePeriodSeconds: 2 })
+      yield* TestClock.adjust("1999 millis")
+      assert.deepStrictEqual([yield* exists("a"), yield* exists("b")], [true, true])
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual([yield* exists("a"), yield* exists("b")], [true, false])
+      yield* TestClock.adjust("3 seconds")
+      assert.isFalse(yield* exists("a"))
+    }).pipe(Effect.provide(cluster({ terminationDelay: "5 seconds" }))))
+
+  it.effect("a deleted Pod with a finalizer stays until the finalizer is gone", () =>
+    Effect.gen(function*() {
+      const client = yield* KubeClient
+      const key = { namespace: "default", name: "a" }
+      yield* client.create(Pod, { metadata: { ...key, finalizers: ["example.com/hold"] }, spec: spec() })
+      yield* TestClock.adjust("1 second")
+      yield* client.delete(Pod, key)
+      yield* TestClock.adjust("1 hour")
+      assert.strictEqual((yield* get("a")).metadata.deletionGracePeriodSeconds, 0)
+      assert.strictEqual((yield* (yield* ApiServer).requestCounts)["delete pods"], 2)
+      yield* client.patch(Pod, key, Patch.merge({ metadata: { finalizers: null } }))
+      assert.isFalse(yield* exists("a"))
+    }).pipe(Effect.provide(cluster())))
+
+  it.effect("never touches a Pod that took the name of a deleted one", () =>
+    Effect.gen(function*() {
+      const client = yield* KubeClient
+      const key = { namespace: "default", name: "a" }
+      const replaceIt = Effect.andThen(client.delete(Pod, key, { gracePeriodSeconds: 0 }), create("a"))
+      yield* create("a")
+      yield* TestClock.adjust("1 second")
+      yield* client.delete(Pod, key)
+      yield* replaceIt
+      yield* TestClock.adjust("600 millis")
+      // The second one waits to be started, and so does the third, which is 400 ms late.
+      const second = yield* replaceIt
+      yield* TestClock.adjust("999 millis")
+      assert.strictEqual(yield* phase("a"), "Pending")
+      yield* TestClock.adjust("1 minute")
+      const now = yield* get("a")
+      assert.strictEqual(now.metadata.uid, second.metadata.uid)
+      assert.strictEqual(now.status?.phase, "Running")
+    }).pipe(Effect.provide(cluster())))
+
+  it.effect("a failed Pod stays failed, whatever its restart policy", () =>
+    Effect.gen(function*() {
+      yield* create("never", { restartPolicy: "Never" })
+      yield* create("always", { restartPolicy: "Always" })
+      yield* TestClock.adjust("1 second")
+      yield* Effect.forEach(["never", "always"], (name) =>
+        Kubelet.fail({ namespace: "default", name }, { reason: "Evicted", message: "the node was low on memory" }))
+      yield* TestClock.adjust("1 hour")
+      for (const name of ["never", "always"]) {
+        const pod = yield* get(name)
+        assert.strictEqual(pod.status?.phase, "Failed")
+        assert.strictEqual(pod.status?.reason, "Evicted")
+        assert.strictEqual(conditions(pod)["Ready"], "False")
+        assert.strictEqual(pod.status?.containerStatuses?.[0]?.state?.terminated?.exitCode, 1)
+      }
+    }).pipe(Effect.provide(cluster())))
+
+  it.effect("containers that end are restarted or not, by the restart policy", () =>
+    Effect.gen(function*() {
+      const policies = ["Always", "OnFailure", "Never"]
+      yield* Effect.forEach(policies, (restartPolicy) => create(restartPolicy.toLowerCase(), { restartPolicy }))
+      const exit = (code: number) =>
+        Effect.forEach(policies, (policy) => Kubelet.exit({ namespace: "default", name: policy.toLowerCase() }, code))
+      const phases = Effect.forEach(policies, (policy) => phase(policy.toLowerCase()))
+      yield* TestClock.adjust("1 second")
+      yield* exit(3)
+      const crashed = yield* get("always")
+      assert.strictEqual(crashed.status?.phase, "Running")
+      assert.strictEqual(conditions(crashed)["Ready"], "False")
+      assert.strictEqual(crashed.status?.containerStatuses?.[0]?.lastState?.terminated?.exitCode, 3)
+      assert.deepStrictEqual(yield* phases, ["Running", "Running", "Failed"])
+      yield* TestClock.adjust("10 seconds")
+      const again = yield* get("always")
+      assert.strictEqual(conditions(again)["Ready"], "True")
+      assert.strictEqual(again.status?.containerStatuses?.[0]?.restartCount, 1)
+      yield* exit(0)
+      assert.deepStrictEqual(yield* phases, ["Running", "Succeeded", "Failed"])
+    }).pipe(Effect.provide(cluster())))
+
+  it.effect("programs may end by themselves", () =>
+    Effect.gen(function*() {
+      yield* create("job", { restartPolicy: "Never" })
+      yield* TestClock.adjust("30999 millis")
+      assert.strictEqual(yield* phase("job"), "Running")
+      yield* TestClock.adjust("1 millis")
+      assert.strictEqual(yield* phase("job"), "Succeeded")
+    }).pipe(Effect.provide(cluster({
+      ending: (pod) => pod.spec.restartPolicy === "Never" ? { after: "30 seconds", exitCode: 0 } : undefined
+    }))))
+
+  it.effect("a readiness gate holds readiness back until its condition is true", () =>
+    Effect.gen(function*() {
+      const client = yield* KubeClient
+      const key = { namespace: "default", name: "a" }
+      yield* create("a", { readinessGates: [{ conditionType: "example.com/lb" }] })
+      yield* TestClock.adjust("1 second")
+      const before = yield* get("a")
+      assert.deepStrictEqual([conditions(before)["Ready"], conditions(before)["ContainersReady"]], ["False", "True"])
+      const gate = { type: "example.com/lb", status: "True" }
+      const status = { conditions: [...before.status?.conditions ?? [], gate] }
+      yield* client.patch(Pod, key, Patch.merge({ status }), { subresource: "status" })
+      yield* TestClock.adjust("1 millis")
+      const after = yield* get("a")
+      assert.strictEqual(conditions(after)["Ready"], "True")
+      assert.strictEqual(conditions(after)["example.com/lb"], "True")
+    }).pipe(Effect.provide(cluster())))
+
+  it.effect("leaves Pods with scheduling gates or another scheduler alone", () =>
+    Effect.gen(function*() {
+      yield* create("gated", { schedulingGates: [{ name: "example.com/wait" }] })
+      yield* create("foreign", { schedulerName: "my-scheduler" })
+      yield* TestClock.adjust("1 minute")
+      for (const name of ["gated", "foreign"]) assert.isUndefined((yield* get(name)).spec.nodeName)
+    }).pipe(Effect.provide(cluster())))
+
+  it.effect("3,000 Pods run after one start delay, with two writes each", () =>
+    Effect.gen(function*() {
+      const client = yield* KubeClient
+      yield* Effect.forEach(Array.from({ length: 3000 }, (_, at) => `p${at}`), (name) => create(name))
+      yield* TestClock.adjust("1 second")
+      const pods = yield* Stream.runCollect(client.list(Pod, { namespace: "default" }))
+      assert.strictEqual(pods.filter((pod) => pod.status?.phase === "Running").length, 3000)
+      assert.strictEqual(new Set(pods.map((pod) => pod.status?.podIP)).size, 3000)
+    }).pipe(Effect.provide(cluster())))
+})

@@ -1,0 +1,91 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+import * as Negotiation from "../../../src/testing/http/Negotiation.ts"
+
+const json = (text: string) => Negotiation.decode("json", text)
+const yaml = (text: string) => Result.getOrThrow(Negotiation.decode("yaml", text))
+const said = (result: Result.Result<unknown, string>) => Result.isFailure(result) ? result.failure : undefined
+
+describe("Negotiation", () => {
+  it("takes a media type apart", () => {
+    assert.deepStrictEqual(Negotiation.parseMediaType(" Application/JSON ; As=Table; v=\"v1\";q "), {
+      type: "application/json",
+      parameters: { as: "Table", v: "v1" }
+    })
+  })
+
+  it("orders what a client accepts by weight, then as written", () => {
+    const types = Negotiation.parseAccept("a/a;q=0.5, b/b, c/c;q=0.9, d/d").map(({ type }) => type)
+    assert.deepStrictEqual(types, ["b/b", "d/d", "c/c", "a/a"])
+    assert.deepStrictEqual(Negotiation.parseAccept(" ").map(({ type }) => type), ["*/*"])
+  })
+
+  it("answers in the first encoding it speaks, and a watch in JSON only", () => {
+    assert.strictEqual(Negotiation.acceptable(undefined, false), "json")
+    assert.strictEqual(Negotiation.acceptable("application/*", false), "json")
+    assert.strictEqual(Negotiation.acceptable("application/yaml, application/json;q=0.1", false), "yaml")
+    assert.strictEqual(Negotiation.acceptable("application/vnd.kubernetes.protobuf, application/json", false), "json")
+    assert.isUndefined(Negotiation.acceptable("text/html", false))
+    assert.isUndefined(Negotiation.acceptable("application/yaml", true))
+    assert.strictEqual(Negotiation.errorEncoding("text/html"), "json")
+    assert.strictEqual(Negotiation.errorEncoding("application/yaml"), "yaml")
+  })
+
+  it("knows the encoding of a body by its content type", () => {
+    assert.strictEqual(Negotiation.bodyEncoding(undefined), "json")
+    assert.strictEqual(Negotiation.bodyEncoding("application/merge-patch+json; charset=utf-8"), "json")
+    assert.strictEqual(Negotiation.bodyEncoding("application/apply-patch+yaml"), "yaml")
+    assert.isUndefined(Negotiation.bodyEncoding("text/plain"))
+  })
+
+  it("says in Go's words what is wrong with JSON", () => {
+    assert.deepStrictEqual(json("{\"a\":[1]}"), Result.succeed({ a: [1] }))
+    const words: ReadonlyArray<readonly [text: string, said: string]> = [
+      ["", "unexpected end of JSON input"],
+      ["{\"a\":", "unexpected end of JSON input"],
+      ["{\"a\": \"b", "unexpected end of JSON input"],
+      ["hello", "invalid character 'h' looking for beginning of value"],
+      ["{a: 1}", "invalid character 'a' looking for beginning of object key string"],
+      ["{\"a\" 1}", "invalid character '1' after object key"],
+      ["{\"a\": 1 \"b\"}", "invalid character '\"' after object key:value pair"],
+      ["[1 2]", "invalid character '2' after array element"],
+      ["{} x", "invalid character 'x' after top-level value"]
+    ]
+    for (const [text, message] of words) assert.strictEqual(said(json(text)), message, text)
+  })
+
+  it("reads YAML as Go's reader does", () => {
+    assert.deepStrictEqual(yaml("mode: 0644\non: yes\nn: N\n"), { mode: 420, true: true, false: false })
+    assert.deepStrictEqual(yaml("time: 2026-01-01T00:00:00Z\n"), { time: "2026-01-01T00:00:00Z" })
+    assert.deepStrictEqual(yaml("ports: 10:20\n"), { ports: "10:20" })
+    assert.deepStrictEqual(yaml("a: &a {x: 1}\nb:\n  <<: *a\n  z: 2\n"), { a: { x: 1 }, b: { x: 1, z: 2 } })
+    assert.isNull(yaml(""))
+  })
+
+  it("refuses YAML that is broken, naming the line, and more than one document", () => {
+    assert.match(said(Negotiation.decode("yaml", "a: 1\nb: [\n")) ?? "", /^yaml: line \d+: /)
+    assert.strictEqual(
+      said(Negotiation.decode("yaml", "a: 1\n---\nb: 2\n")),
+      "yaml: expected a single document in the stream"
+    )
+  })
+
+  it("quotes the start of a body: text if it is JSON, hexadecimal otherwise", () => {
+    assert.strictEqual(Negotiation.summarize(""), "<empty>")
+    assert.strictEqual(Negotiation.summarize("{}"), "{}")
+    assert.strictEqual(Negotiation.summarize("ab"), "6162")
+    assert.strictEqual(Negotiation.summarize(`{${"x".repeat(30)}`), `{${"x".repeat(29)} ...`)
+  })
+
+  it("says what was found where an object should be", () => {
+    const found = (value: unknown) => /cannot unmarshal (\w+) into/.exec(Negotiation.noObject(value))?.[1]
+    assert.deepStrictEqual([[], true, 1, "a"].map(found), ["array", "bool", "number", "string"])
+  })
+
+  it("writes JSON on one line or indented, and YAML sorted and without aliases", () => {
+    assert.strictEqual(Negotiation.encode("json", { b: 1 }, false), "{\"b\":1}\n")
+    assert.strictEqual(Negotiation.encode("json", { b: 1 }, true), "{\n  \"b\": 1\n}")
+    const shared = { x: 1 }
+    assert.strictEqual(Negotiation.encode("yaml", { b: shared, a: shared }, false), "a:\n  x: 1\nb:\n  x: 1\n")
+  })
+})

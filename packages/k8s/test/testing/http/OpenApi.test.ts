@@ -1,0 +1,173 @@
+import { KubeClient } from "@effect-operator/core/KubeClient"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { CustomResourceDefinition } from "../../../src/kinds/apiextensions.v1.ts"
+import { ApiServer } from "../../../src/testing/ApiServer.ts"
+import * as OpenApiDocument from "../../../src/testing/http/OpenApiDocument.ts"
+import * as OpenApiEndpoint from "../../../src/testing/http/OpenApiEndpoint.ts"
+import * as OpenApiProtobuf from "../../../src/testing/http/OpenApiProtobuf.ts"
+import * as TestClient from "../../../src/testing/TestClient.ts"
+
+const spec = {
+  type: "object",
+  required: ["size"],
+  properties: {
+    size: { type: "integer", minimum: 1, nullable: true },
+    port: { "x-kubernetes-int-or-string": true },
+    any: { type: "object", "x-kubernetes-preserve-unknown-fields": true, properties: { a: { type: "string" } } },
+    labels: { type: "object", additionalProperties: { type: "string" } },
+    either: { type: "string", anyOf: [{ minLength: 1 }] }
+  }
+}
+
+const definition = {
+  metadata: { name: "widgets.example.com" },
+  spec: {
+    group: "example.com",
+    scope: "Namespaced",
+    names: { plural: "widgets", kind: "Widget" },
+    versions: [{
+      name: "v1",
+      served: true,
+      storage: true,
+      schema: { openAPIV3Schema: { type: "object", properties: { spec } } }
+    }]
+  }
+}
+
+const source: OpenApiDocument.Source = { groupVersions: ["v1", "apps/v1", "example.com/v1"], customs: [definition] }
+
+// The shape of the documents is what the tests are about.
+type Json = any
+
+/** A protobuf message as its fields, numbers to values. */
+const fields = (bytes: Uint8Array): ReadonlyArray<readonly [number, number | Uint8Array]> => {
+  const result: Array<readonly [number, number | Uint8Array]> = []
+  let at = 0
+  const varint = () => {
+    let value = 0
+    for (let shift = 0;; shift += 7) {
+      const byte = bytes[at++]!
+      value += (byte & 0x7f) * 2 ** shift
+      if (byte < 0x80) return value
+    }
+  }
+  while (at < bytes.length) {
+    const tag = varint()
+    const number = Math.floor(tag / 8)
+    if (tag % 8 === 0) result.push([number, varint()])
+    else {
+      const size = tag % 8 === 1 ? 8 : varint()
+      result.push([number, bytes.subarray(at, at += size)])
+    }
+  }
+  return result
+}
+
+const all = (bytes: Uint8Array, number: number) =>
+  fields(bytes).filter(([n]) => n === number).map(([, value]) => value as Uint8Array)
+const one = (bytes: Uint8Array, ...path: ReadonlyArray<number>) =>
+  path.reduce((inner, number) => all(inner, number)[0]!, bytes)
+const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("utf8")
+const named = (bytes: Uint8Array, name: string) => one(all(bytes, 1).find((entry) => text(one(entry, 1)) === name)!, 2)
+
+describe("OpenApiDocument", () => {
+  it("version 2 has every built-in kind with what kubectl needs to validate and to merge", () => {
+    const { definitions, paths }: Json = OpenApiDocument.version2(source)
+    const podSpec = definitions["io.k8s.api.core.v1.PodSpec"]
+    assert.deepStrictEqual(podSpec.required, ["containers"])
+    assert.strictEqual(podSpec.properties.containers.items.$ref, "#/definitions/io.k8s.api.core.v1.Container")
+    assert.strictEqual(podSpec.properties.containers["x-kubernetes-patch-merge-key"], "name")
+    assert.strictEqual(podSpec.properties.containers["x-kubernetes-patch-strategy"], "merge")
+    assert.deepStrictEqual(definitions["io.k8s.api.apps.v1.Deployment"]["x-kubernetes-group-version-kind"], [
+      { group: "apps", version: "v1", kind: "Deployment" }
+    ])
+    const { patch } = paths["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]
+    assert.deepStrictEqual(patch["x-kubernetes-group-version-kind"], {
+      group: "apps",
+      version: "v1",
+      kind: "Deployment"
+    })
+    assert.include(patch.parameters.map(({ name }: Json) => name), "dryRun")
+    assert.isUndefined(paths["/apis/batch/v1/namespaces/{namespace}/jobs/{name}"])
+  })
+
+  it("version 2 says of a custom kind what that version can say", () => {
+    const { definitions, paths }: Json = OpenApiDocument.version2(source)
+    const widget = definitions["com.example.v1.Widget"]
+    assert.deepStrictEqual(widget["x-kubernetes-group-version-kind"], [{
+      group: "example.com",
+      version: "v1",
+      kind: "Widget"
+    }])
+    assert.strictEqual(widget.properties.metadata.$ref, "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
+    assert.deepStrictEqual(widget.properties.spec, {
+      type: "object",
+      required: ["size"],
+      properties: {
+        size: { minimum: 1 },
+        port: { "x-kubernetes-int-or-string": true },
+        any: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+        labels: { type: "object", additionalProperties: { type: "string" } },
+        either: { type: "string" }
+      }
+    })
+    assert.isDefined(paths["/apis/example.com/v1/namespaces/{namespace}/widgets/{name}"].patch)
+  })
+
+  it("version 3 documents hold everything they refer to", () => {
+    for (const groupVersion of source.groupVersions) {
+      const document: Json = OpenApiDocument.version3(source, groupVersion)
+      const { schemas } = document.components
+      for (const [, name] of JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)) {
+        assert.isDefined(schemas[name!], `${groupVersion}: ${name}`)
+      }
+    }
+    const widgets: Json = OpenApiDocument.version3(source, "example.com/v1")
+    assert.deepStrictEqual(widgets.components.schemas["com.example.v1.Widget"].properties.spec, spec)
+    assert.isUndefined(OpenApiDocument.version3(source, "example.com/v2"))
+  })
+
+  it("the protobuf form carries the same under gnostic's field numbers", () => {
+    const bytes = OpenApiProtobuf.encode(OpenApiDocument.version2(source))
+    assert.strictEqual(text(one(bytes, 1)), "2.0")
+    const podSpec = named(one(bytes, 9), "io.k8s.api.core.v1.PodSpec")
+    assert.deepStrictEqual(all(podSpec, 19).map(text), ["containers"])
+    const containers = named(one(podSpec, 25), "containers")
+    assert.strictEqual(text(one(containers, 22, 1)), "array")
+    assert.strictEqual(text(one(containers, 23, 1, 1)), "#/definitions/io.k8s.api.core.v1.Container")
+    const widget = named(one(bytes, 9), "com.example.v1.Widget")
+    const [extension] = all(widget, 31)
+    assert.strictEqual(text(one(extension!, 1)), "x-kubernetes-group-version-kind")
+    assert.strictEqual(text(one(extension!, 2, 2)), "- group: example.com\n  version: v1\n  kind: Widget\n")
+    const labels = named(one(named(one(widget, 25), "spec"), 25), "labels")
+    assert.strictEqual(text(one(labels, 21, 1, 22, 1)), "string")
+    const path = all(one(bytes, 8), 2).find((entry) => text(one(entry, 1)).endsWith("/widgets/{name}"))!
+    const parameters = all(one(path, 2, 8), 8).map((parameter) => text(one(parameter, 1, 2, 3, 4)))
+    assert.deepStrictEqual(parameters, ["dryRun", "fieldManager", "fieldValidation", "force"])
+  })
+})
+
+describe("OpenApiEndpoint", () => {
+  it.effect("follows the definitions, and answers 304 to who has the document", () =>
+    Effect.gen(function*() {
+      const client = yield* KubeClient
+      const get = OpenApiEndpoint.make(yield* ApiServer)
+      const before = yield* get("/openapi/v2", {})
+      const same = yield* get("/openapi/v2", { "if-none-match": before!.headers["etag"]! })
+      assert.strictEqual(same?.status, 304)
+      assert.isUndefined(yield* get("/openapi/v3/apis/example.com/v1", {}))
+      yield* client.create(CustomResourceDefinition, definition)
+      const after = yield* get("/openapi/v2", { "if-none-match": before!.headers["etag"]! })
+      assert.strictEqual(after?.status, 200)
+      assert.isDefined((after!.body as Json).definitions["com.example.v1.Widget"])
+      const root: Json = (yield* get("/openapi/v3", {}))?.body
+      assert.isDefined(root.paths["api/v1"])
+      assert.isDefined(root.paths["apis/apps/v1"])
+      const { serverRelativeURL } = root.paths["apis/example.com/v1"]
+      assert.match(serverRelativeURL, /^\/openapi\/v3\/apis\/example\.com\/v1\?hash=[0-9A-F]{64}$/)
+      assert.strictEqual((yield* get("/openapi/v3/apis/example.com/v1", {}))?.status, 200)
+      const accept = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+      assert.instanceOf((yield* get("/openapi/v2", { accept }))?.body, Uint8Array)
+    }).pipe(Effect.provide(TestClient.layer.pipe(Layer.provideMerge(ApiServer.layer)))))
+})

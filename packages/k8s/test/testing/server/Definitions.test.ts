@@ -1,0 +1,204 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import { ApiServer } from "../../../src/testing/ApiServer.ts"
+import {
+  type Answer,
+  crds,
+  del,
+  get,
+  layer,
+  patch,
+  post,
+  put,
+  watch,
+  widget,
+  widgetDefinition,
+  widgets
+} from "../support/server.ts"
+
+const message = ({ body, status }: Answer) => `${status} ${body.message}`
+
+const name = "widgets.example.com"
+
+const conditions = ({ body }: Answer) =>
+  Object.fromEntries(body.status.conditions.map((entry: any) => [entry.type, `${entry.status} ${entry.reason}`]))
+
+const withVersions = (edit: (version: any) => ReadonlyArray<unknown>) => {
+  const { spec: { versions } } = widgetDefinition() as any
+  return widgetDefinition({ versions: edit(versions[0]) })
+}
+
+describe("definitions", () => {
+  it.effect("accept their names, then are established", () =>
+    Effect.gen(function*() {
+      const server = yield* ApiServer
+      const since = yield* server.revision
+      const created = yield* post(crds, widgetDefinition())
+      assert.deepStrictEqual(created.body.status, {
+        conditions: null,
+        acceptedNames: { plural: "", kind: "" },
+        storedVersions: ["v1"]
+      })
+      assert.deepStrictEqual(created.body.spec.names, {
+        plural: "widgets",
+        kind: "Widget",
+        singular: "widget",
+        listKind: "WidgetList"
+      })
+      const stored = yield* get(`${crds}/${name}`)
+      assert.deepStrictEqual(conditions(stored), {
+        NamesAccepted: "True NoConflicts",
+        Established: "True InitialNamesAccepted"
+      })
+      const steps = yield* server.log(since)
+      assert.deepStrictEqual(
+        steps.map(({ object }) =>
+          (object as any).status.conditions?.map((entry: any) => `${entry.type}=${entry.status}`)
+        ),
+        [undefined, ["NamesAccepted=True", "Established=False"], ["NamesAccepted=True", "Established=True"]]
+      )
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("nothing is served before and after", () =>
+    Effect.gen(function*() {
+      assert.strictEqual((yield* get(widgets)).status, 404)
+      yield* post(crds, widgetDefinition())
+      assert.strictEqual((yield* get(widgets)).status, 200)
+      yield* del(`${crds}/${name}`)
+      assert.strictEqual((yield* get(widgets)).body, "404 page not found\n")
+      assert.strictEqual((yield* get(`${crds}/${name}`)).status, 404)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a name that is taken is refused to the second definition, and given when it is free", () =>
+    Effect.gen(function*() {
+      yield* post(crds, widgetDefinition())
+      const second = {
+        ...widgetDefinition({ names: { plural: "gadgets", kind: "Widget", singular: "widget" } }),
+        metadata: { name: "gadgets.example.com" }
+      }
+      yield* post(crds, second)
+      const clashing = yield* get(`${crds}/gadgets.example.com`)
+      assert.deepStrictEqual(conditions(clashing), {
+        NamesAccepted: "False ListKindConflict",
+        Established: "False NotAccepted"
+      })
+      assert.deepStrictEqual(clashing.body.status.acceptedNames, { plural: "gadgets", kind: "" })
+      yield* del(`${crds}/${name}`)
+      assert.strictEqual(
+        conditions(yield* get(`${crds}/gadgets.example.com`))["Established"],
+        "True InitialNamesAccepted"
+      )
+    }).pipe(Effect.provide(layer)))
+
+  it.effect.each<[string, any, string]>([
+    ["name", { ...widgetDefinition(), metadata: { name: "x" } }, "must be spec.names.plural+\".\"+spec.group"],
+    ["versions", withVersions(() => []), "must have exactly one version marked as storage version"],
+    ["schema", withVersions((version) => [{ ...version, schema: undefined }]), "schemas are required"],
+    ["scope", widgetDefinition({ scope: "x" }), "spec.scope: Unsupported value: \"x\""],
+    [
+      "structure",
+      withVersions((version) => [{ ...version, schema: { openAPIV3Schema: { properties: { a: {} } } } }]),
+      "spec.validation.openAPIV3Schema.properties[a].type: Required value: must not be empty for specified object fields"
+    ],
+    [
+      "group",
+      { ...widgetDefinition({ group: "x.k8s.io" }), metadata: { name: "widgets.x.k8s.io" } },
+      "protected groups must have approval annotation"
+    ]
+  ])("refuses a bad %s", ([, definition, why]) =>
+    Effect.gen(function*() {
+      const refused = yield* post(crds, definition)
+      assert.strictEqual(refused.status, 422)
+      assert.include(refused.body.message, why)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("every served version shows every object, stored in one of them", () =>
+    Effect.gen(function*() {
+      const definition = withVersions((
+        v1
+      ) => [v1, { ...v1, name: "v2", storage: false }, { ...v1, name: "v3", served: false, storage: false }])
+      yield* post(crds, definition)
+      const inV2 = widgets.replace("/v1/", "/v2/")
+      yield* post(inV2, { ...widget("a"), apiVersion: "example.com/v2" })
+      assert.strictEqual((yield* get(`${widgets}/a`)).body.apiVersion, "example.com/v1")
+      const shown = yield* get(`${inV2}/a`)
+      assert.strictEqual(shown.body.apiVersion, "example.com/v2")
+      assert.strictEqual(
+        (yield* put(`${inV2}/a`, shown.body)).body.metadata.resourceVersion,
+        shown.body.metadata.resourceVersion
+      )
+      assert.strictEqual((yield* get(widgets.replace("/v1/", "/v3/"))).status, 404)
+      const events = yield* Stream.runCollect(Stream.take(watch(inV2), 1))
+      assert.strictEqual((events[0] as any).object.apiVersion, "example.com/v2")
+      const stored = (yield* (yield* ApiServer).snapshot).find(({ kind }) => kind === "Widget")
+      assert.strictEqual(stored?.apiVersion, "example.com/v1")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a version objects are stored in cannot be dropped, a new storage version is remembered", () =>
+    Effect.gen(function*() {
+      yield* post(crds, widgetDefinition())
+      const { body } = yield* get(`${crds}/${name}`)
+      const [v1] = body.spec.versions
+      const versions = [{ ...v1, storage: false }, { ...v1, name: "v2" }]
+      const changed = yield* put(`${crds}/${name}`, { ...body, spec: { ...body.spec, versions } })
+      assert.deepStrictEqual(changed.body.status.storedVersions, ["v1", "v2"])
+      assert.strictEqual(changed.body.metadata.generation, 2)
+      const { body: now } = yield* get(`${crds}/${name}`)
+      const dropped = yield* put(`${crds}/${name}`, {
+        ...now,
+        spec: { ...now.spec, versions: [{ ...v1, name: "v2" }] }
+      })
+      assert.include(message(dropped), "status.storedVersions[0]: Invalid value: \"v1\": must appear in spec.versions")
+      const rescoped = yield* patch(`${crds}/${name}`, "merge", { spec: { scope: "Cluster" } })
+      assert.include(
+        message(rescoped),
+        "422 CustomResourceDefinition.apiextensions.k8s.io \"widgets.example.com\" is invalid: spec.scope"
+      )
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a changed schema shows in objects that were stored before, and ends watches", () =>
+    Effect.gen(function*() {
+      yield* post(crds, widgetDefinition())
+      yield* post(widgets, widget("a", { spec: { color: "red" } }))
+      const fiber = yield* Effect.forkChild(Stream.runDrain(watch(widgets)))
+      yield* TestClock.adjust(0)
+      yield* patch(`${crds}/${name}`, "json", [
+        {
+          op: "add",
+          path: "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/size",
+          value: { type: "string", default: "M" }
+        },
+        { op: "remove", path: "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/color" }
+      ])
+      yield* Fiber.join(fiber)
+      const { body } = yield* get(`${widgets}/a`)
+      assert.deepStrictEqual(body.spec, { replicas: 1, size: "M" })
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("deletion waits for objects with finalizers, and takes nothing new meanwhile", () =>
+    Effect.gen(function*() {
+      yield* post(crds, widgetDefinition())
+      yield* post(widgets, widget("a", { metadata: { finalizers: ["x/y"] } }))
+      yield* post(widgets, widget("b"))
+      const deleted = yield* del(`${crds}/${name}`)
+      assert.deepStrictEqual(deleted.body.metadata.finalizers, ["customresourcecleanup.apiextensions.k8s.io"])
+      assert.strictEqual(conditions(deleted)["Terminating"], "True InstanceDeletionPending")
+      assert.strictEqual(conditions(yield* get(`${crds}/${name}`))["Terminating"], "True InstanceDeletionInProgress")
+      assert.strictEqual((yield* get(`${widgets}/b`)).status, 404)
+      assert.strictEqual(
+        message(yield* post(widgets, widget("c"))),
+        "405 create not allowed while custom resource definition is terminating"
+      )
+      yield* patch(`${widgets}/a`, "merge", { metadata: { finalizers: null } })
+      assert.strictEqual((yield* get(`${crds}/${name}`)).status, 404)
+      yield* post(crds, widgetDefinition())
+      assert.deepStrictEqual((yield* get(widgets)).body.items, [])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a deprecated version warns", () =>
+    Effect.gen(function*() {
+      yield* post(crds, withVersions((version) => [{ ...version, deprecated: true }]))
+      assert.strictEqual((yield* get(widgets)).headers["warning"], "299 - \"example.com/v1 Widget is deprecated\"")
+    }).pipe(Effect.provide(layer)))
+})

@@ -1,0 +1,175 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import {
+  type Answer,
+  call,
+  crds,
+  del,
+  get,
+  layer,
+  patch,
+  pod,
+  pods,
+  post,
+  put,
+  widget,
+  widgetDefinition,
+  widgets
+} from "../support/server.ts"
+
+const message = ({ body, status }: Answer) => `${status} ${body.message}`
+
+const deployments = "/apis/apps/v1/namespaces/default/deployments"
+
+const deployment = {
+  metadata: { name: "d" },
+  spec: {
+    selector: { matchLabels: { app: "x" } },
+    template: { metadata: { labels: { app: "x" } }, spec: { containers: [{ name: "c", image: "i:1" }] } }
+  }
+}
+
+describe("scale", () => {
+  it.effect("is a window on a Deployment's replicas", () =>
+    Effect.gen(function*() {
+      const { body: { metadata: { creationTimestamp, resourceVersion, uid } } } = yield* post(deployments, deployment)
+      assert.deepStrictEqual((yield* get(`${deployments}/d/scale`)).body, {
+        kind: "Scale",
+        apiVersion: "autoscaling/v1",
+        metadata: { name: "d", namespace: "default", uid, resourceVersion, creationTimestamp },
+        spec: { replicas: 1 },
+        status: { replicas: 0, selector: "app=x" }
+      })
+      const scaled = yield* patch(`${deployments}/d/scale`, "merge", { spec: { replicas: 3 } })
+      assert.deepStrictEqual(scaled.body.spec, { replicas: 3 })
+      const { body } = yield* get(`${deployments}/d`)
+      assert.deepStrictEqual([body.spec.replicas, body.metadata.generation], [3, 2])
+      const none = yield* put(`${deployments}/d/scale`, { metadata: { name: "d" }, spec: {} })
+      assert.deepStrictEqual(none.body.spec, {})
+      assert.strictEqual(
+        message(yield* patch(`${deployments}/d/scale`, "merge", { spec: { replicas: -1 } })),
+        "422 Scale.autoscaling \"d\" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0"
+      )
+      const stale = { metadata: { name: "d", resourceVersion }, spec: { replicas: 5 } }
+      assert.strictEqual((yield* put(`${deployments}/d/scale`, stale)).status, 409)
+      assert.strictEqual(message(yield* get(`${deployments}/x/scale`)), "404 deployments/scale.apps \"x\" not found")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("of a custom resource follows the paths of its definition", () =>
+    Effect.gen(function*() {
+      yield* post(crds, widgetDefinition())
+      yield* post(widgets, widget("a", { spec: { replicas: 2 } }))
+      const first = yield* get(`${widgets}/a/scale`)
+      assert.deepStrictEqual([first.body.spec, first.body.status], [{ replicas: 2 }, { replicas: 0 }])
+      yield* patch(`${widgets}/a/status`, "merge", { status: { replicas: 1, selector: "app=x" } })
+      const scaled = yield* patch(`${widgets}/a/scale`, "merge", { spec: { replicas: 4 } })
+      assert.deepStrictEqual([scaled.body.spec, scaled.body.status], [{ replicas: 4 }, {
+        replicas: 1,
+        selector: "app=x"
+      }])
+      assert.strictEqual((yield* get(`${widgets}/a`)).body.metadata.generation, 2)
+      assert.include(
+        message(yield* patch(`${widgets}/a/scale`, "merge", { spec: { replicas: -4 } })),
+        ".spec.replicas: Invalid value: -4: should be a non-negative integer"
+      )
+      yield* post(widgets, widget("b"))
+      assert.strictEqual(
+        message(yield* get(`${widgets}/b/scale`)),
+        "500 Internal error occurred: the spec replicas field \".spec.replicas\" does not exist"
+      )
+      assert.strictEqual(message(yield* get(`${widgets}/a/nope`)), "404 widgets.example.com \"a\" not found")
+    }).pipe(Effect.provide(layer)))
+})
+
+describe("pods", () => {
+  const binding = (node: string) => ({ metadata: { name: "a" }, target: { kind: "Node", name: node } })
+
+  it.effect("are bound once", () =>
+    Effect.gen(function*() {
+      yield* post(pods, pod("a"))
+      const bound = yield* post(`${pods}/a/binding`, binding("n"))
+      assert.deepStrictEqual([bound.status, bound.body.status], [201, "Success"])
+      const { body } = yield* get(`${pods}/a`)
+      assert.strictEqual(body.spec.nodeName, "n")
+      assert.strictEqual(body.status.conditions[0].type, "PodScheduled")
+      assert.strictEqual(
+        message(yield* post(`${pods}/a/binding`, binding("m"))),
+        "409 Operation cannot be fulfilled on pods/binding \"a\": pod a is already assigned to node \"n\""
+      )
+      yield* post(pods, pod("b"))
+      yield* post("/api/v1/namespaces/default/bindings", { metadata: { name: "b" }, target: { name: "n" } })
+      assert.strictEqual((yield* get(`${pods}/b`)).body.spec.nodeName, "n")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("are evicted as their budget allows", () =>
+    Effect.gen(function*() {
+      const budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+      for (const name of ["a", "b"]) {
+        yield* post(pods, pod(name, { metadata: { labels: { app: "x" } }, spec: { nodeName: "n" } }))
+        yield* patch(`${pods}/${name}/status`, "merge", { status: { phase: "Running" } })
+      }
+      yield* post(budgets, {
+        metadata: { name: "p" },
+        spec: { minAvailable: 1, selector: { matchLabels: { app: "x" } } }
+      })
+      const eviction = (name: string) =>
+        post(`${pods}/${name}/eviction`, { apiVersion: "policy/v1", kind: "Eviction", metadata: { name } })
+      yield* patch(`${budgets}/p/status`, "merge", {
+        status: { observedGeneration: 1, disruptionsAllowed: 1, desiredHealthy: 1, currentHealthy: 2 }
+      })
+      assert.strictEqual((yield* eviction("a")).status, 201)
+      assert.strictEqual((yield* get(`${pods}/a`)).body.metadata.deletionGracePeriodSeconds, 30)
+      const refused = yield* eviction("b")
+      assert.strictEqual(message(refused), "429 Cannot evict pod as it would violate the pod's disruption budget.")
+      assert.isUndefined(refused.headers["retry-after"])
+      assert.deepStrictEqual(Object.keys((yield* get(`${budgets}/p`)).body.status.disruptedPods), ["a"])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("have no logs without a node", () =>
+    Effect.gen(function*() {
+      yield* post(pods, pod("a"))
+      assert.strictEqual(message(yield* get(`${pods}/a/log`)), "400 pod a does not have a host assigned")
+      assert.strictEqual(
+        (yield* get(`${pods}/a/nope`)).body.message,
+        "the server could not find the requested resource"
+      )
+    }).pipe(Effect.provide(layer)))
+})
+
+describe("questions", () => {
+  it.effect("are answered and not stored", () =>
+    Effect.gen(function*() {
+      const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+      const review = yield* post(path, { spec: { resourceAttributes: { verb: "get", resource: "pods" } } })
+      assert.deepStrictEqual([review.status, review.body.status], [201, { allowed: true }])
+      assert.strictEqual((yield* get(path)).status, 405)
+      const me = yield* post("/apis/authentication.k8s.io/v1/selfsubjectreviews", {})
+      assert.strictEqual(me.body.status.userInfo.username, "kubernetes-admin")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a service account is issued a token", () =>
+    Effect.gen(function*() {
+      const accounts = "/api/v1/namespaces/default/serviceaccounts"
+      yield* post(accounts, { metadata: { name: "s" } })
+      const token = yield* post(`${accounts}/s/token`, { spec: { expirationSeconds: 600 } })
+      assert.strictEqual(token.body.status.expirationTimestamp, "1970-01-01T00:10:00Z")
+      assert.strictEqual((yield* del(`${accounts}/s`)).body.kind, "ServiceAccount")
+    }).pipe(Effect.provide(layer)))
+})
+
+describe("what is not served", () => {
+  it.effect.each<["GET" | "POST" | "PATCH", string, number, string | undefined]>([
+    ["GET", "/apis/none/v1/things", 404, undefined],
+    ["GET", "/apis/apps/v9/things", 404, "NotFound"],
+    ["GET", "/apis/apps/v1/things", 404, "NotFound"],
+    ["GET", "/api/v1/namespaces/default/nodes", 404, "NotFound"],
+    ["GET", "/api/v1/pods/a", 404, "NotFound"],
+    ["POST", "/api/v1/pods", 405, "MethodNotAllowed"],
+    ["PATCH", "/api/v1/namespaces/default/pods", 405, "MethodNotAllowed"],
+    ["GET", "/nothing", 404, undefined]
+  ])("%s %s", ([method, path, status, reason]) =>
+    Effect.gen(function*() {
+      const answer = yield* call(method, path, method === "GET" ? undefined : {})
+      assert.deepStrictEqual([answer.status, answer.body.reason], [status, reason])
+    }).pipe(Effect.provide(layer)))
+})

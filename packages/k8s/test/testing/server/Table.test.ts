@@ -1,0 +1,192 @@
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import * as PodColumns from "../../../src/testing/server/PodColumns.ts"
+import * as PrinterColumns from "../../../src/testing/server/PrinterColumns.ts"
+import {
+  type Answer,
+  configMap,
+  configMaps,
+  crds,
+  get,
+  layer,
+  patch,
+  pod,
+  pods,
+  post,
+  watch,
+  widget,
+  widgetDefinition,
+  widgets
+} from "../support/server.ts"
+
+const table = {
+  accept:
+    "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
+}
+const metadataOnly = (list: boolean) => ({
+  accept: `application/json;as=PartialObjectMetadata${list ? "List" : ""};v=v1;g=meta.k8s.io`
+})
+
+const columns = ({ body }: Answer) =>
+  body.columnDefinitions.filter(({ priority }: any) => priority === 0).map(({ name }: any) => name)
+const cells = ({ body }: Answer) => body.rows.map((row: any) => row.cells)
+
+describe("tables", () => {
+  it.effect("of Pods", () =>
+    Effect.gen(function*() {
+      yield* post(pods, pod("a"))
+      yield* TestClock.adjust("65 seconds")
+      const answer = yield* get(pods, table)
+      assert.strictEqual(answer.body.kind, "Table")
+      assert.deepStrictEqual(columns(answer), ["Name", "Ready", "Status", "Restarts", "Age"])
+      assert.deepStrictEqual(cells(answer)[0].slice(0, 5), ["a", "0/1", "Pending", "0", "65s"])
+      assert.strictEqual(answer.body.rows[0].object.kind, "PartialObjectMetadata")
+      assert.isDefined(answer.body.metadata.resourceVersion)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("of custom resources follow additionalPrinterColumns", () =>
+    Effect.gen(function*() {
+      const definition: any = widgetDefinition()
+      definition.spec.versions[0].additionalPrinterColumns = [
+        { name: "Replicas", type: "integer", jsonPath: ".spec.replicas" },
+        { name: "Phase", type: "string", jsonPath: ".status.phase" },
+        { name: "Color", type: "integer", jsonPath: ".spec.color" },
+        { name: "All", type: "string", jsonPath: ".spec", priority: 1 },
+        { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" }
+      ]
+      yield* post(crds, definition)
+      yield* post(widgets, widget("a", { spec: { replicas: 3, color: "red" } }))
+      const answer = yield* get(widgets, table)
+      assert.deepStrictEqual(columns(answer), ["Name", "Replicas", "Phase", "Color", "Age"])
+      assert.deepStrictEqual(cells(answer), [["a", 3, null, null, "{\"color\":\"red\",\"replicas\":3}", "0s"]])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("of kinds without columns of their own say when they were created", () =>
+    Effect.gen(function*() {
+      const answer = yield* get(crds, table)
+      assert.deepStrictEqual(columns(answer), ["Name", "Created At"])
+      yield* post(crds, widgetDefinition())
+      assert.deepStrictEqual(columns(yield* get(widgets, table)), ["Name", "Age"])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("hold as much of the object as is asked for", () =>
+    Effect.gen(function*() {
+      yield* post(configMaps, configMap("a", { data: { k: "v" } }))
+      const none = yield* get(`${configMaps}?includeObject=None`, table)
+      assert.isNull(none.body.rows[0].object)
+      const whole = yield* get(`${configMaps}/a?includeObject=Object`, table)
+      assert.deepStrictEqual(whole.body.rows[0].object.data, { k: "v" })
+      assert.strictEqual((yield* get(`${configMaps}?includeObject=x`, table)).status, 400)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("of a watch define their columns once", () =>
+    Effect.gen(function*() {
+      for (const name of ["a", "b"]) yield* post(configMaps, configMap(name))
+      const events = yield* Stream.runCollect(Stream.take(watch(configMaps, table), 2))
+      const tables = events.map(({ object }) => object as any)
+      assert.deepStrictEqual(tables.map(({ columnDefinitions }) => columnDefinitions?.length), [3, undefined])
+      assert.deepStrictEqual(tables.map(({ rows }) => rows[0].cells[0]), ["a", "b"])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("errors are never tables", () =>
+    Effect.gen(function*() {
+      assert.strictEqual((yield* get(`${pods}/none`, table)).body.kind, "Status")
+    }).pipe(Effect.provide(layer)))
+})
+
+describe("metadata only", () => {
+  it.effect("for objects and lists, each by its name", () =>
+    Effect.gen(function*() {
+      yield* post(configMaps, configMap("a", { data: { k: "v" } }))
+      const one = yield* get(`${configMaps}/a`, metadataOnly(false))
+      assert.deepStrictEqual(Object.keys(one.body).sort(), ["apiVersion", "kind", "metadata"])
+      const list = yield* get(configMaps, metadataOnly(true))
+      assert.strictEqual(list.body.items[0].kind, "PartialObjectMetadata")
+      const wrong = yield* get(configMaps, metadataOnly(false))
+      assert.strictEqual(
+        `${wrong.status} ${wrong.body.message}`,
+        "406 you requested PartialObjectMetadata, but the requested object is a list (*core.ConfigMapList)"
+      )
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a client that reads nothing the server writes is refused before anything is done", () =>
+    Effect.gen(function*() {
+      assert.strictEqual((yield* get(`${configMaps}/none`, { accept: "text/html" })).status, 406)
+      yield* post(pods, pod("a"))
+      assert.strictEqual((yield* patch(`${pods}/a`, "merge", {})).status, 200)
+    }).pipe(Effect.provide(layer)))
+})
+
+describe("JSON paths", () => {
+  const object = {
+    spec: { list: [{ type: "Ready", status: "True" }, { type: "Other", status: "False" }], "a.b": 1 },
+    metadata: { annotations: { "x.y/z": "v" } }
+  }
+
+  it.each<[string, ReadonlyArray<unknown>]>([
+    [".spec.list[0].type", ["Ready"]],
+    [".spec.list[-1].type", ["Other"]],
+    [".spec.list[*].type", ["Ready", "Other"]],
+    [".spec.list[?(@.type==\"Other\")].status", ["False"]],
+    [".spec.list[?(@.type=='Ready')].status", ["True"]],
+    [".metadata.annotations['x\\.y/z']", ["v"]],
+    [".spec['a.b']", [1]],
+    [".spec.a\\.b", [1]],
+    [".spec.none.deep", []],
+    ["{.spec.list[0].status}", ["True"]]
+  ])(
+    "%s",
+    (path, expected) => assert.deepStrictEqual(PrinterColumns.find(object, PrinterColumns.parse(path)), expected)
+  )
+
+  it.each<[number, string]>([
+    [5, "5s"],
+    [119, "119s"],
+    [120, "2m"],
+    [200, "3m20s"],
+    [660, "11m"],
+    [3 * 3600, "3h"],
+    [3 * 3600 + 60, "3h1m"],
+    [9 * 3600, "9h"],
+    [50 * 3600, "2d2h"],
+    [10 * 86400, "10d"],
+    [800 * 86400, "2y70d"]
+  ])(
+    "%d seconds are %s",
+    (seconds, expected) => assert.strictEqual(PrinterColumns.age("1970-01-01T00:00:00Z", seconds * 1000), expected)
+  )
+})
+
+describe("Pods in one line", () => {
+  const summary = (status: object, rest: object = {}) =>
+    PodColumns.summary({
+      ...pod("a", { spec: { initContainers: [{ name: "init", image: "i" }] } }),
+      status,
+      ...rest
+    } as unknown as KubeObject)
+  const running = { ready: true, restartCount: 2, state: { running: {} } }
+
+  it("counts what is ready", () => {
+    const { ready, reason, restarts, total } = summary({ phase: "Running", containerStatuses: [running] })
+    assert.deepStrictEqual([ready, total, reason, restarts], [1, 1, "Running", 2])
+  })
+
+  it.each<[string, object]>([
+    ["CrashLoopBackOff", { containerStatuses: [{ state: { waiting: { reason: "CrashLoopBackOff" } } }] }],
+    ["ExitCode:3", { containerStatuses: [{ state: { terminated: { exitCode: 3 } } }] }],
+    ["Signal:9", { containerStatuses: [{ state: { terminated: { exitCode: 137, signal: 9 } } }] }],
+    ["Init:0/1", { initContainerStatuses: [{ name: "init", state: { running: {} } }] }],
+    ["Init:Error", {
+      initContainerStatuses: [{ name: "init", state: { terminated: { exitCode: 1, reason: "Error" } } }]
+    }],
+    ["Running", { initContainerStatuses: [{ name: "init", state: { terminated: { exitCode: 0 } } }] }]
+  ])("%s", (reason, status) => assert.strictEqual(summary({ phase: "Running", ...status }).reason, reason))
+
+  it("is Terminating once deletion was asked for", () =>
+    assert.strictEqual(
+      summary({ phase: "Running" }, { metadata: { name: "a", deletionTimestamp: "1970-01-01T00:00:00Z" } }).reason,
+      "Terminating"
+    ))
+})

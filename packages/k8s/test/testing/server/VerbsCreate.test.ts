@@ -1,0 +1,251 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Random } from "effect"
+import { TestClock } from "effect/testing"
+import {
+  type Answer,
+  call,
+  configMap,
+  configMaps,
+  crds,
+  del,
+  get,
+  layer,
+  patch,
+  pod,
+  pods,
+  post,
+  put,
+  widget,
+  widgetDefinition,
+  widgets
+} from "../support/server.ts"
+
+const message = ({ body, status }: Answer) => `${status} ${body.message}`
+
+describe("create", () => {
+  it.effect("stamps whole seconds of the clock and ignores what a client cannot set", () =>
+    Effect.gen(function*() {
+      yield* TestClock.adjust("1500 millis")
+      const { body } = yield* post(
+        configMaps,
+        configMap("a", {
+          metadata: {
+            uid: "mine",
+            creationTimestamp: "2020-01-01T00:00:00Z",
+            deletionTimestamp: "2020-01-01T00:00:00Z",
+            deletionGracePeriodSeconds: 5,
+            labels: {},
+            finalizers: []
+          }
+        })
+      )
+      assert.strictEqual(body.metadata.creationTimestamp, "1970-01-01T00:00:01Z")
+      assert.notStrictEqual(body.metadata.uid, "mine")
+      assert.deepStrictEqual(
+        Object.keys(body.metadata).sort(),
+        ["creationTimestamp", "name", "namespace", "resourceVersion", "uid"]
+      )
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("keeps nothing of the caller's object, and gives frozen ones", () =>
+    Effect.gen(function*() {
+      const mine = configMap("a", { data: { k: "1" } })
+      const { body } = yield* post(configMaps, mine)
+      mine["data"].k = "2"
+      assert.strictEqual((yield* get(`${configMaps}/a`)).body.data.k, "1")
+      assert.throws(() => {
+        body.data.k = "3"
+      })
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("generates names of the base and five characters", () =>
+    Effect.gen(function*() {
+      const { body } = yield* post(configMaps, { metadata: { generateName: "base-" } })
+      assert.match(body.metadata.name, /^base-[bcdfghjklmnpqrstvwxz2456789]{5}$/)
+      const long = yield* post(configMaps, { metadata: { generateName: "x".repeat(80) } })
+      assert.lengthOf(long.body.metadata.name, 63)
+      const both = yield* post(configMaps, { metadata: { generateName: "base-", name: "own" } })
+      assert.strictEqual(both.body.metadata.name, "own")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("gives up after eight generated names that are taken", () =>
+    Effect.gen(function*() {
+      const same = { nextIntUnsafe: () => 1, nextDoubleUnsafe: () => 0.5 }
+      const again = Effect.provideService(
+        post(configMaps, { metadata: { generateName: "base-" } }),
+        Random.Random,
+        same
+      )
+      assert.strictEqual((yield* again).status, 201)
+      const refused = yield* again
+      assert.strictEqual(refused.status, 409)
+      assert.include(refused.body.message, "the server was not able to generate a unique name for the object")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("the same seed gives the same uids and names", () =>
+    Effect.gen(function*() {
+      const once = Effect.map(
+        post(configMaps, { metadata: { generateName: "base-" } }),
+        ({ body }) => [body.metadata.name, body.metadata.uid]
+      ).pipe(Random.withSeed("seed"), Effect.provide(layer, { local: true }))
+      assert.deepStrictEqual(yield* once, yield* once)
+    }))
+
+  it.effect("in a namespace that is not there, or going", () =>
+    Effect.gen(function*() {
+      assert.strictEqual(
+        message(yield* post("/api/v1/namespaces/none/configmaps", configMap("a"))),
+        "404 namespaces \"none\" not found"
+      )
+      yield* post("/api/v1/namespaces", { metadata: { name: "going" } })
+      yield* del("/api/v1/namespaces/going")
+      const refused = yield* post("/api/v1/namespaces/going/configmaps", configMap("a"))
+      assert.strictEqual(
+        message(refused),
+        "403 configmaps \"a\" is forbidden: unable to create new content in namespace going because it is being terminated"
+      )
+      assert.strictEqual(refused.body.details.causes[0].reason, "NamespaceTerminating")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a name whose holder is going is still taken", () =>
+    Effect.gen(function*() {
+      yield* post(configMaps, configMap("a", { metadata: { finalizers: ["x/y"] } }))
+      yield* del(`${configMaps}/a`)
+      assert.strictEqual(
+        message(yield* post(configMaps, configMap("a"))),
+        "409 object is being deleted: configmaps \"a\" already exists"
+      )
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("what does not fit the URL", () =>
+    Effect.gen(function*() {
+      assert.strictEqual(
+        message(yield* post(configMaps, configMap("a", { metadata: { namespace: "other" } }))),
+        "400 the namespace of the provided object does not match the namespace sent on the request"
+      )
+      assert.strictEqual(
+        message(yield* post(configMaps, { ...configMap("a"), kind: "Secret" })),
+        "400 Secret in version \"v1\" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): " +
+          "unknown conversion"
+      )
+      assert.strictEqual((yield* post(configMaps, { metadata: { name: "b" } })).status, 201)
+      assert.strictEqual((yield* post(`${configMaps}/c`, configMap("c"))).status, 405)
+      yield* post(crds, widgetDefinition())
+      assert.strictEqual(
+        message(yield* post(widgets, { ...widget("a"), apiVersion: "example.com/v2" })),
+        "400 the API version in the data (example.com/v2) does not match the expected API version (example.com/v1)"
+      )
+      assert.strictEqual(
+        message(yield* post(widgets, { ...widget("a"), kind: "Gadget" })),
+        "422 Gadget.example.com \"a\" is invalid: kind: Invalid value: \"Gadget\": must be Widget"
+      )
+      assert.strictEqual((yield* post(`${widgets}/c`, widget("c"))).status, 201)
+      assert.strictEqual(message(yield* put(widgets, widget("c"))), "400 name must be provided")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a resourceVersion says that the object is not new", () =>
+    Effect.gen(function*() {
+      const refused = yield* post(configMaps, configMap("a", { metadata: { resourceVersion: "5" } }))
+      assert.strictEqual(message(refused), "500 resourceVersion should not be set on objects to be created")
+      assert.strictEqual((yield* post(configMaps, configMap("a", { metadata: { resourceVersion: "0" } }))).status, 201)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("dry run answers what would be, and stores nothing", () =>
+    Effect.gen(function*() {
+      const dry = yield* post(`${configMaps}?dryRun=All`, configMap("a"))
+      assert.strictEqual(dry.status, 201)
+      assert.isString(dry.body.metadata.uid)
+      assert.isUndefined(dry.body.metadata.resourceVersion)
+      assert.strictEqual((yield* get(`${configMaps}/a`)).status, 404)
+      assert.strictEqual((yield* post(`${configMaps}?dryRun=x`, configMap("a"))).status, 422)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("fieldValidation decides what becomes of unknown fields", () =>
+    Effect.gen(function*() {
+      const strict = yield* post(`${pods}?fieldValidation=Strict`, pod("a", { spec: { nodename: "x" } }))
+      assert.strictEqual(
+        message(strict),
+        "400 Pod in version \"v1\" cannot be handled as a Pod: strict decoding error: unknown field \"spec.nodename\""
+      )
+      const warned = yield* post(pods, pod("a", { spec: { nodename: "x" } }))
+      assert.strictEqual(warned.headers["warning"], "299 - \"unknown field \\\"spec.nodename\\\"\"")
+      assert.isUndefined(warned.body.spec.nodename)
+      const ignored = yield* post(`${pods}?fieldValidation=Ignore`, pod("b", { spec: { nodename: "x" } }))
+      assert.isUndefined(ignored.headers["warning"])
+      const patched = yield* call("PATCH", `${pods}/a?fieldValidation=Strict`, { spec: { nodename: "x" } }, {
+        "content-type": "application/merge-patch+json"
+      })
+      assert.strictEqual(patched.status, 422)
+      assert.include(patched.body.message, "strict decoding error: unknown field \"spec.nodename\"")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("values of a wrong type are no object of the kind", () =>
+    Effect.gen(function*() {
+      assert.strictEqual(
+        message(yield* post(configMaps, configMap("a", { data: { k: 5 } }))),
+        "400 ConfigMap in version \"v1\" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct " +
+          "field ConfigMap.data.k of type string"
+      )
+      assert.strictEqual((yield* call("POST", configMaps, [])).status, 400)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("merges owner references that are given twice, and says so", () =>
+    Effect.gen(function*() {
+      const owner = { apiVersion: "v1", kind: "Pod", name: "p", uid: "1" }
+      const { body, headers } = yield* post(
+        configMaps,
+        configMap("a", { metadata: { ownerReferences: [owner, owner] } })
+      )
+      assert.deepStrictEqual(body.metadata.ownerReferences, [owner])
+      assert.include(headers["warning"], "duplicate UID(s) observed: 1")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("custom resources keep their status only where it has no endpoint of its own", () =>
+    Effect.gen(function*() {
+      const definition: any = widgetDefinition()
+      definition.spec.versions[0].subresources = undefined
+      yield* post(crds, definition)
+      const { body } = yield* post(widgets, widget("a", { status: { phase: "x" } }))
+      assert.deepStrictEqual(body.status, { phase: "x" })
+      assert.strictEqual((yield* get(`${widgets}/a/status`)).status, 404)
+      const { body: touched } = yield* patch(`${widgets}/a`, "merge", { status: { phase: "y" } })
+      assert.strictEqual(touched.metadata.generation, 2)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a Job is told from others by labels made of its uid", () =>
+    Effect.gen(function*() {
+      const { body } = yield* post("/apis/batch/v1/namespaces/default/jobs", {
+        metadata: { name: "j" },
+        spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] } } }
+      })
+      const uid = body.metadata.uid
+      assert.deepStrictEqual(body.spec.selector, { matchLabels: { "batch.kubernetes.io/controller-uid": uid } })
+      assert.strictEqual(body.spec.template.metadata.labels["batch.kubernetes.io/job-name"], "j")
+      assert.strictEqual(body.spec.completions, 1)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a Service gets an address, a Secret its data, a Namespace its label", () =>
+    Effect.gen(function*() {
+      const services = "/api/v1/namespaces/default/services"
+      const { body: service } = yield* post(services, { metadata: { name: "s" }, spec: { ports: [{ port: 80 }] } })
+      assert.match(service.spec.clusterIP, /^10\.\d+\.\d+\.\d+$/)
+      assert.strictEqual(service.spec.ports[0].targetPort, 80)
+      const headless = yield* post(services, {
+        metadata: { name: "h" },
+        spec: { clusterIP: "None", ports: [{ port: 80 }] }
+      })
+      assert.strictEqual(headless.body.spec.clusterIP, "None")
+      const { spec: { clusterIP: _, clusterIPs: __, ...spec }, ...rest } = service
+      const kept = yield* put(`${services}/s`, { ...rest, spec })
+      assert.strictEqual(kept.body.spec.clusterIP, service.spec.clusterIP)
+      const secret = yield* post("/api/v1/namespaces/default/secrets", {
+        metadata: { name: "s" },
+        stringData: { k: "ä" }
+      })
+      assert.deepStrictEqual([secret.body.data, secret.body.type], [{ k: "w6Q=" }, "Opaque"])
+      assert.isUndefined(secret.body.stringData)
+      const namespace = yield* post("/api/v1/namespaces", { metadata: { name: "n" } })
+      assert.deepStrictEqual(namespace.body.metadata.labels, { "kubernetes.io/metadata.name": "n" })
+      assert.deepStrictEqual(namespace.body.spec.finalizers, ["kubernetes"])
+    }).pipe(Effect.provide(layer)))
+})
