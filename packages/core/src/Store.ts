@@ -127,7 +127,7 @@ export class Store<A extends KubeObject> {
       if (event.type !== "BOOKMARK") this.#observe(event.object, event.type !== "DELETED", deltas)
       this.#resourceVersion = event.object.metadata.resourceVersion
     }
-    this.#settle(false)
+    this.#settle()
     return deltas
   }
 
@@ -153,7 +153,7 @@ export class Store<A extends KubeObject> {
     for (const item of items) this.#observe(item, true, deltas)
     if (restored) this.#forget()
     this.#resourceVersion = resourceVersion
-    this.#settle(true)
+    this.#settle()
     return deltas
   }
 
@@ -219,15 +219,14 @@ export class Store<A extends KubeObject> {
   }
 
   /**
-   * Drops overlays the watch has passed. After an event the oldest are enough, so that it costs nothing while none is
-   * due: every other that is passed has been reported on. After a list, which reports no deletions, all are looked at.
+   * Drops overlays the watch has passed: the oldest first, so that it costs nothing while none is due. Those of keys
+   * that were reported on are gone already; the rest only hide what is not there.
    */
-  #settle(all: boolean): void {
+  #settle(): void {
     for (const key of this.#overlaid) {
       const entry = this.#entries.get(key)!
-      if (compareResourceVersions(entry.overlay!.resourceVersion, this.#resourceVersion) <= 0) {
-        this.#update(key, entry, entry.watched, undefined)
-      } else if (!all) return
+      if (compareResourceVersions(entry.overlay!.resourceVersion, this.#resourceVersion) > 0) return
+      this.#update(key, entry, entry.watched, undefined)
     }
   }
 

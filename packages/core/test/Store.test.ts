@@ -428,6 +428,7 @@ describe("Store", () => {
     const items = Array.from({ length: count }, (_, i) => thing(`x${i}`, 5))
     const store = make(items)
     for (const { metadata } of items) store.overlay(deleted(metadata.name))
+    assert.deepStrictEqual([...store.values()], [])
     assert.strictEqual(store.size, 0)
     assert.strictEqual(store.unconfirmed, count)
     store.replace([], "20000")

@@ -7,9 +7,10 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
-import type { Core, UserInfo } from "./server/Exchange.ts"
 import { stringAt } from "./server/Plain.ts"
 import type { Served } from "./server/Registry.ts"
+import type { Storage } from "./server/Storage.ts"
+import type { UserInfo } from "./server/UserInfo.ts"
 import * as StatusError from "./StatusError.ts"
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT"
@@ -40,12 +41,18 @@ export interface Plugin {
   readonly validate?: (attributes: Attributes) => Effect.Effect<void, StatusError.StatusError>
 }
 
+/** What admission needs of a server. */
+export interface Chain {
+  readonly storage: Storage
+  readonly admission: ReadonlyArray<Plugin>
+}
+
 /** Namespaces that cannot be deleted. */
 const immortal: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"])
 
 /** Nothing is created in a namespace that is not there, or going. */
 export const namespaceFault = (
-  core: Pick<Core, "storage">,
+  core: Pick<Chain, "storage">,
   attributes: Attributes
 ): StatusError.StatusError | undefined => {
   const { name, namespace, operation, resource } = attributes
@@ -63,7 +70,7 @@ export const namespaceFault = (
 }
 
 /** Asks every plugin; the result is the object to store. */
-export const admit = Effect.fnUntraced(function*(core: Core, attributes: Attributes, object: KubeObject) {
+export const admit = Effect.fnUntraced(function*(core: Chain, attributes: Attributes, object: KubeObject) {
   const fault = namespaceFault(core, attributes)
   if (fault !== undefined) return yield* Effect.fail(fault)
   let current = object
@@ -74,7 +81,7 @@ export const admit = Effect.fnUntraced(function*(core: Core, attributes: Attribu
 })
 
 /** Asks every plugin about the final object, or about a deletion. */
-export const review = Effect.fnUntraced(function*(core: Core, attributes: Attributes) {
+export const review = Effect.fnUntraced(function*(core: Chain, attributes: Attributes) {
   if (attributes.operation === "DELETE") {
     const fault = namespaceFault(core, attributes)
     if (fault !== undefined) return yield* Effect.fail(fault)

@@ -33,11 +33,12 @@ import * as Respond from "./server/Respond.ts"
 import { route, type Verb } from "./server/Routing.ts"
 import type { StatusError } from "./StatusError.ts"
 import { type Change, Storage } from "./server/Storage.ts"
+import type { UserInfo } from "./server/UserInfo.ts"
 import { defaults as watchDefaults, WatchHub } from "./server/WatchHub.ts"
 
-export type { UserInfo } from "./server/Exchange.ts"
 export type { ApiResponse } from "./server/Respond.ts"
 export type { Change } from "./server/Storage.ts"
+export type { UserInfo } from "./server/UserInfo.ts"
 
 export const defaults = {
   /** About how many changes are remembered before the oldest are compacted. */
@@ -47,7 +48,7 @@ export const defaults = {
   /** How long an Event is kept after its last change. */
   eventTimeToLive: "1 hour",
   /** Who asks, where a request does not say: an administrator. */
-  user: { username: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] } as Exchange.UserInfo,
+  user: { username: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] } as UserInfo,
   namespaces: ["default", "kube-node-lease", "kube-public", "kube-system"] as ReadonlyArray<string>
 } as const
 
@@ -68,12 +69,12 @@ export interface RequestRecord {
   readonly name: string
   readonly dryRun: boolean
   readonly status: number
-  readonly user: Exchange.UserInfo
+  readonly user: UserInfo
 }
 
 interface Service {
   /** Answers one request, whatever the answer. A watch has started only once its `events` are run. */
-  readonly handle: (request: Request, user?: Exchange.UserInfo) => Effect.Effect<Respond.ApiResponse>
+  readonly handle: (request: Request, user?: UserInfo) => Effect.Effect<Respond.ApiResponse>
   /** The newest resourceVersion. */
   readonly revision: Effect.Effect<number>
   /** Forgets all history up to a revision, by default the newest: older watches and continue tokens get 410. */
@@ -137,7 +138,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
 
   const serve = Effect.fnUntraced(function*(
     request: Request,
-    user: Exchange.UserInfo,
+    user: UserInfo,
     path: Extract<ReturnType<typeof route>, { readonly _tag: "Resource" }>
   ) {
     const found = Dispatch.find(registry, path)

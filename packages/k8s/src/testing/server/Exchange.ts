@@ -18,13 +18,8 @@ import type { Registry, Served } from "./Registry.ts"
 import { parameter, type ResourceRoute } from "./Routing.ts"
 import * as StatusError from "../StatusError.ts"
 import type { Storage } from "./Storage.ts"
+import type { UserInfo } from "./UserInfo.ts"
 import type { WatchHub } from "./WatchHub.ts"
-
-/** Who asks, as authentication found out. */
-export interface UserInfo {
-  readonly username: string
-  readonly groups: ReadonlyArray<string>
-}
 
 /** The parts of a server that verbs work with. */
 export interface Core {
