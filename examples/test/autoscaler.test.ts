@@ -4,7 +4,7 @@ import { Namespace, Pod } from "@effect-operator/k8s/kinds"
 import { Event } from "@effect-operator/k8s/kinds/events.v1"
 import { ApiServer, Kubelet } from "@effect-operator/k8s/testing"
 import { assert, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Metric } from "effect"
 import { TestClock } from "effect/testing"
 import { example } from "../src/autoscaler/example.ts"
 import { controller } from "../src/autoscaler/reconciler.ts"
@@ -161,13 +161,19 @@ it.effect("converges without a surplus Pod after a crash at any of its writes", 
     }
   }))
 
-it.effect("1,000 Autoscalers of 3 Pods converge, and nothing is left running behind", () =>
-  Effect.gen(function*() {
+it.effect("1,000 Autoscalers of 3 Pods converge, and nothing is left running behind", () => {
+  let fibers = 0
+  const count: Metric.FiberRuntimeMetricsService = {
+    recordFiberStart: () => void fibers++,
+    recordFiberEnd: () => void fibers--
+  }
+  return Effect.gen(function*() {
     const client = yield* KubeClient.KubeClient
     const manager = yield* Manager.Manager
     const server = yield* ApiServer.ApiServer
     yield* settle
-    const atStart = { report: yield* manager.report, watchers: yield* server.watchers }
+    const atStart = { report: yield* manager.report, watchers: yield* server.watchers, fibers }
+    assert.isAbove(fibers, 5, "fibers are counted")
 
     for (let i = 0; i < 1000; i++) {
       yield* client.create(Autoscaler, {
@@ -190,9 +196,11 @@ it.effect("1,000 Autoscalers of 3 Pods converge, and nothing is left running beh
     yield* settle
     assert.strictEqual((yield* all(Pod)).length, 0)
     assert.strictEqual((yield* all(Autoscaler)).length, 0)
-    const atEnd = { report: yield* manager.report, watchers: yield* server.watchers }
+    const atEnd = { report: yield* manager.report, watchers: yield* server.watchers, fibers }
     assert.deepStrictEqual(atEnd.report.controllers, atStart.report.controllers)
     assert.deepStrictEqual(atEnd.report.parts, atStart.report.parts)
     assert.deepStrictEqual(atEnd.report.watches.map(({ objects }) => objects), [0, 0])
     assert.strictEqual(atEnd.watchers, atStart.watchers)
-  }).pipe(Effect.provide(operated(example))), 60_000)
+    assert.strictEqual(atEnd.fibers, atStart.fibers)
+  }).pipe(Effect.provide(operated(example)), Effect.provideService(Metric.FiberRuntimeMetrics, count))
+}, 60_000)

@@ -327,6 +327,13 @@ export const start = Effect.fnUntraced(function*<R>(controller: Controller<R>, s
   yield* supervisor.run(
     `controller ${controller.name}`,
     synced.pipe(
+      Effect.andThen(
+        Effect.suspend(() =>
+          Effect.logInfo(
+            `started: ${informers.map(({ resource, store }) => `${store.size} ${resource.plural}`).join(", ")} cached`
+          )
+        )
+      ),
       Effect.andThen(started.open),
       Effect.andThen(Effect.all(Array.from({ length: controller.concurrency }, () => worker), {
         concurrency: "unbounded",

@@ -98,7 +98,8 @@ const make = Effect.fnUntraced(function*<R>(
     )
   }
   yield* Effect.addFinalizer(() =>
-    Effect.forEach(running, ({ drain }) => drain, { concurrency: "unbounded", discard: true }).pipe(
+    Effect.logInfo("stopping: no new reconciles, those under way finish").pipe(
+      Effect.andThen(Effect.forEach(running, ({ drain }) => drain, { concurrency: "unbounded", discard: true })),
       Effect.timeoutOrElse({
         duration: options.drain ?? defaults.drain,
         orElse: () =>

@@ -157,6 +157,12 @@ export const step = (state: State, input: Input): readonly [State, Output] => {
   }
 }
 
+/** What is most likely to be done about a failure. */
+const hints: Partial<Record<KubeError.Reason["_tag"], string>> = {
+  NotFound: " (is its CustomResourceDefinition installed?)",
+  Forbidden: " (does the operator's role allow list and watch?)"
+}
+
 const listing: Status = { _tag: "Listing" }
 
 const read: Output = { next: { _tag: "Read" } }
@@ -303,11 +309,9 @@ export const make = Effect.fnUntraced(function*(
             reason: next.reason,
             failures: next.failures
           }))
-          yield* Effect.logWarning(
-            `${
-              Resource.qualifiedName(resource)
-            }: ${next.reason._tag}: ${next.reason.message}; trying again (${next.failures})`
-          )
+          const { message, _tag } = next.reason
+          const failure = `${Resource.qualifiedName(resource)}: ${_tag}: ${message}${hints[_tag] ?? ""}`
+          yield* Effect.logWarning(`${failure}; trying again (${next.failures})`)
           yield* Effect.sleep(Backoff.delay(defaults.backoff, next.failures, yield* Random.next))
           take({ _tag: "Resumed", at: yield* Clock.currentTimeMillis })
           break

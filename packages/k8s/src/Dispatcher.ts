@@ -17,7 +17,7 @@ export const defaults = {
   /** TCP and TLS together. */
   connectTimeout: "10 seconds",
   /** From the request sent to the first byte of the answer. */
-  headersTimeout: "30 seconds",
+  headersTimeout: "60 seconds",
   /** Between two pieces of an answer. Watches have none: their silence is the reflector's to judge. */
   bodyTimeout: "1 minute",
   /** How long an idle connection is kept; below the 90 s after which an API server closes it. */

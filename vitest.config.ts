@@ -1,0 +1,2 @@
+// What `vitest` alone looks for.
+export { default } from "./vitest.workspace.ts"
