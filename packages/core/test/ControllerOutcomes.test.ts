@@ -1,0 +1,318 @@
+import { Action, Controller, KubeError, Reconciler, Trigger, Watch } from "@effect-operator/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Schedule } from "effect"
+import { Part, Widget } from "./support/Kinds.ts"
+import { Journal, operate } from "./support/Operating.ts"
+import { Event, Server } from "./support/Server.ts"
+import { pass, settle } from "./support/Time.ts"
+
+const small = { spec: { size: 1 } }
+
+const throttled = (retryAfter: number) =>
+  KubeError.make(
+    { verb: "create", resource: "parts" },
+    new KubeError.TooManyRequests({ message: "slow down", code: 429, retryAfter })
+  )
+
+describe("Controller: outcomes", () => {
+  /** A controller over one Widget named `a`, whose reconcile notes its time and then does what it is told. */
+  const outcomes = Effect.fnUntraced(function*(
+    outcome: (run: number) => Effect.Effect<Action.Action, unknown>,
+    retry?: Schedule.Schedule<unknown, unknown>
+  ) {
+    const server = new Server(Widget)
+    server.put(Widget, "a", small)
+    const journal = new Journal()
+    yield* operate(server, [Controller.make("widgets", {
+      for: Widget,
+      retry,
+      reconcile: (_, { failures }) =>
+        Effect.suspend(() => {
+          const run = journal.entries.length
+          return Effect.andThen(journal.note(String(failures)), Effect.suspend(() => outcome(run)))
+        })
+    })])
+    yield* settle
+    return { journal, server }
+  })
+
+  it.effect("failures are retried after 5 ms, doubled each time, at most 16 min, without end", () =>
+    Effect.gen(function*() {
+      const { journal } = yield* outcomes(() => Effect.fail("always"))
+      yield* pass("5 hours")
+      const expected = [0]
+      for (let delay = 5; expected.length < journal.entries.length; delay *= 2) {
+        expected.push(expected.at(-1)! + Math.min(delay, 960_000))
+      }
+      assert.isAbove(expected.length, 25)
+      assert.deepStrictEqual(journal.times, expected)
+      assert.deepStrictEqual(journal.words, expected.map((_, i) => String(i)))
+    }))
+
+  it.effect("success resets the delays", () =>
+    Effect.gen(function*() {
+      const { journal, server } = yield* outcomes((run) => run === 4 ? Effect.succeed(Action.done) : Effect.fail("no"))
+      yield* pass("1 second")
+      assert.deepStrictEqual(journal.times, [0, 5, 15, 35, 75])
+      journal.clear()
+      journal.entries.push(...Array.from({ length: 5 }, () => [0, ""] as const))
+      server.patch(Widget, "a", { spec: { size: 2 } })
+      yield* pass(15)
+      assert.deepStrictEqual(journal.entries.slice(5), [[1000, "0"], [1005, "1"], [1015, "2"]])
+    }))
+
+  it.effect("a schedule of one's own is chosen by error, and its end is the end of retrying", () =>
+    Effect.gen(function*() {
+      const retry = Schedule.spaced("1 second").pipe(
+        Schedule.setInputType<unknown>(),
+        Schedule.while(({ input }) => input !== "hopeless")
+      )
+      const { journal, server } = yield* outcomes((run) => Effect.fail(run < 2 ? "soon" : "hopeless"), retry)
+      yield* pass("1 hour")
+      assert.deepStrictEqual(journal.times, [0, 1000, 2000])
+      server.patch(Widget, "a", { spec: { size: 2 } })
+      yield* settle
+      assert.strictEqual(journal.entries.length, 4)
+    }))
+
+  it.effect("a server that says when to come back is obeyed", () =>
+    Effect.gen(function*() {
+      const { journal } = yield* outcomes((run) =>
+        run === 0 ? Effect.fail(throttled(7000)) : Effect.succeed(Action.done)
+      )
+      yield* pass("1 minute")
+      assert.deepStrictEqual(journal.times, [0, 7000])
+    }))
+
+  it.effect("a terminal error rests until something changes", () =>
+    Effect.gen(function*() {
+      const { journal, server } = yield* outcomes(() => Effect.fail(new Reconciler.Terminal({ message: "hopeless" })))
+      yield* pass("9 hours")
+      assert.deepStrictEqual(journal.words, ["0"])
+      server.patch(Widget, "a", { spec: { size: 2 } })
+      yield* pass("10 minutes")
+      assert.deepStrictEqual(journal.words, ["0", "1"])
+    }))
+
+  const defects: ReadonlyArray<readonly [string, () => Effect.Effect<Action.Action>]> = [
+    ["an exception", () => {
+      throw new Error("thrown")
+    }],
+    ["a defect", () => Effect.die("died")],
+    ["an exception in an Effect", () =>
+      Effect.sync(() => {
+        throw new Error("thrown later")
+      })],
+    ["an interruption from within", () => Effect.interrupt],
+    ["the interruption of a fiber it waits for", () =>
+      Effect.gen(function*() {
+        const fiber = yield* Effect.forkChild(Effect.never)
+        yield* Fiber.interrupt(fiber)
+        return yield* Fiber.join(fiber)
+      })]
+  ]
+  for (const [name, defect] of defects) {
+    it.effect(`${name} of one object delays that object alone, and stops nothing`, () =>
+      Effect.gen(function*() {
+        const server = new Server(Widget)
+        server.put(Widget, "bad", small)
+        server.put(Widget, "good", small)
+        const journal = new Journal()
+        const manager = yield* operate(server, [Controller.make("widgets", {
+          for: Widget,
+          reconcile: ({ metadata }) => {
+            journal.entries.push([0, metadata.name])
+            return metadata.name === "bad" && journal.entries.length < 6 ? defect() : Effect.succeed(Action.done)
+          }
+        })])
+        const failure = yield* Effect.forkChild(manager.failure)
+        yield* pass("10 minutes")
+        assert.deepStrictEqual(journal.words, ["bad", "good", "bad", "bad", "bad", "bad"])
+        assert.isUndefined(failure.pollUnsafe())
+        server.put(Widget, "later", small)
+        yield* settle
+        assert.strictEqual(journal.words.at(-1), "later")
+      }))
+  }
+
+  it.effect("requeueAfter is exact, and repeats", () =>
+    Effect.gen(function*() {
+      const { journal } = yield* outcomes((run) =>
+        Effect.succeed(run < 3 ? Action.requeueAfter("90 seconds") : Action.done)
+      )
+      yield* pass(89_999)
+      assert.deepStrictEqual(journal.times, [0])
+      yield* pass("1 hour")
+      assert.deepStrictEqual(journal.times, [0, 90_000, 180_000, 270_000])
+    }))
+
+  it.effect("a change comes before the time of a requeueAfter, and replaces it", () =>
+    Effect.gen(function*() {
+      const { journal, server } = yield* outcomes((run) =>
+        Effect.succeed(run === 0 ? Action.requeueAfter("1 minute") : Action.done)
+      )
+      yield* pass("10 seconds")
+      server.patch(Widget, "a", { spec: { size: 2 } })
+      yield* pass("10 minutes")
+      assert.deepStrictEqual(journal.times, [0, 10_000])
+    }))
+
+  it.effect("requeue is at once, behind the other keys", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      for (const name of ["a", "b"]) server.put(Widget, name, small)
+      const journal = new Journal()
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        reconcile: ({ metadata }) =>
+          Effect.map(journal.note(metadata.name), () => journal.entries.length < 3 ? Action.requeue : Action.done)
+      })])
+      yield* settle
+      assert.deepStrictEqual(journal.entries, [[0, "a"], [0, "b"], [0, "a"], [0, "b"]])
+    }))
+
+  it.effect("a map function or predicate that throws on an object is reported, and stops nothing", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Part)
+      server.put(Widget, "a", small)
+      const journal = new Journal()
+      const manager = yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        watches: [Watch.make(Part, {
+          map: ({ spec }) => [{ namespace: "default", name: spec!.role!.toLowerCase() }]
+        })],
+        reconcile: (_, { reasons }) => Effect.as(journal.note(reasons.map(Trigger.format).join()), Action.done)
+      })])
+      const failure = yield* Effect.forkChild(manager.failure)
+      yield* settle
+      server.put(Part, "none")
+      server.put(Part, "some", { spec: { role: "A" } })
+      yield* settle
+      assert.isUndefined(failure.pollUnsafe())
+      assert.deepStrictEqual(journal.words, ["Widget default/a added", "Part default/some added"])
+      const [event] = server.objects(Event)
+      assert.match(event?.note ?? "", /^Part default\/none wakes nobody: predicate or map failed: TypeError/)
+    }))
+})
+
+describe("Controller: finalizer", () => {
+  const finalizer = "test.io/widgets"
+
+  const finalizing = (
+    journal: Journal,
+    finalize: () => Effect.Effect<Action.Action, unknown> = () => Effect.succeed(Action.done)
+  ) =>
+    Controller.make("widgets", {
+      for: Widget,
+      reconcile: ({ metadata }) => Effect.as(journal.note(`reconcile ${metadata.finalizers?.join()}`), Action.done),
+      finalize: () => Effect.andThen(journal.note("finalize"), Effect.suspend(finalize))
+    })
+
+  it.effect("is added before the first reconcile, which sees it", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      server.put(Widget, "a", small)
+      server.hold()
+      const journal = new Journal()
+      yield* operate(server, [finalizing(journal)])
+      yield* settle
+      assert.deepStrictEqual(journal.words, [`reconcile ${finalizer}`])
+      assert.deepStrictEqual(server.get(Widget, "a")?.metadata.finalizers, [finalizer])
+      const [patch] = server.requestsFor("PATCH", "widgets")
+      const { metadata } = server.get(Widget, "a")!
+      assert.deepStrictEqual(patch?.body, [
+        { op: "test", path: "/metadata/uid", value: metadata.uid },
+        { op: "test", path: "/metadata/resourceVersion", value: "11" },
+        { op: "add", path: "/metadata/finalizers", value: [finalizer] }
+      ])
+      server.release()
+      yield* settle
+      assert.strictEqual(server.requestsFor("PATCH", "widgets").length, 1)
+    }))
+
+  it.effect("an object that changed meanwhile is not touched; the next run does it", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      server.put(Widget, "a", small)
+      const journal = new Journal()
+      let raced = false
+      server.fault = (request) =>
+        Effect.sync(() => {
+          if (request.method === "PATCH" && !raced) {
+            raced = true
+            server.patch(Widget, "a", { metadata: { finalizers: ["else.io/first"] } })
+          }
+          return undefined
+        })
+      yield* operate(server, [finalizing(journal)])
+      yield* pass("1 second")
+      assert.deepStrictEqual(server.get(Widget, "a")?.metadata.finalizers, ["else.io/first", finalizer])
+      assert.strictEqual(journal.words[0], `reconcile else.io/first,${finalizer}`)
+    }))
+
+  it.effect("stays while the clean-up fails or asks for more, and goes after its success", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      server.put(Widget, "a", small)
+      const journal = new Journal()
+      const answers = [Effect.fail("not yet"), Effect.die("not yet"), Effect.succeed(Action.requeueAfter("1 minute"))]
+      yield* operate(server, [finalizing(journal, () => answers.shift() ?? Effect.succeed(Action.done))])
+      yield* settle
+      journal.clear()
+      server.delete(Widget, "a")
+      yield* settle
+      for (const later of [5, 10, 59_000]) {
+        assert.deepStrictEqual(server.get(Widget, "a")?.metadata.finalizers, [finalizer])
+        yield* pass(later)
+      }
+      assert.isDefined(server.get(Widget, "a"))
+      yield* pass("1 second")
+      assert.isUndefined(server.get(Widget, "a"))
+      assert.deepStrictEqual(journal.entries, [
+        [0, "finalize"],
+        [5, "finalize"],
+        [15, "finalize"],
+        [60_015, "finalize"]
+      ])
+    }))
+
+  it.effect("cleans up once, however far the watch lags behind the removal of the finalizer", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Part)
+      server.put(Widget, "a", small)
+      const journal = new Journal()
+      const manager = yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        watches: [Watch.make(Part, { map: () => [{ namespace: "default", name: "a" }] })],
+        reconcile: () => Effect.succeed(Action.done),
+        finalize: () => Effect.as(journal.note("finalize"), Action.done)
+      })])
+      yield* settle
+      server.fault = (request) =>
+        Effect.sync(() => {
+          if (request.method === "PATCH") server.hold()
+          return undefined
+        })
+      server.delete(Widget, "a")
+      yield* settle
+      assert.isUndefined(server.get(Widget, "a"))
+      assert.strictEqual((yield* manager.report).watches[0]?.unconfirmed, 1)
+      server.put(Part, "x")
+      for (const watch of server.watchesOf(Part)) {
+        watch.push({ type: "ADDED", object: server.get(Part, "x")! })
+      }
+      yield* pass("1 minute")
+      assert.deepStrictEqual(journal.words, ["finalize"])
+    }))
+
+  it.effect("a finalizer of somebody else, or none of ours, means nothing to clean up", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      server.put(Widget, "a", small, { finalizers: ["else.io/hold"], deletionTimestamp: "2026-01-01T00:00:00Z" })
+      const journal = new Journal()
+      yield* operate(server, [finalizing(journal)])
+      yield* pass("1 minute")
+      assert.deepStrictEqual(journal.words, [])
+      assert.deepStrictEqual(server.get(Widget, "a")?.metadata.finalizers, ["else.io/hold"])
+    }))
+})

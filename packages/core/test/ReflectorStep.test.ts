@@ -1,0 +1,193 @@
+import { KubeError, type KubeObject, type WatchEvent } from "@effect-operator/core"
+import * as Reflector from "@effect-operator/core/Reflector"
+import { assert, describe, it } from "@effect/vitest"
+import { Prng } from "./support/Prng.ts"
+
+const { defaults, step } = Reflector
+const item = (name: string, rv: number): KubeObject.KubeObject => ({
+  apiVersion: "v1",
+  kind: "Part",
+  metadata: { name, namespace: "default", uid: name, resourceVersion: String(rv), creationTimestamp: "" }
+})
+const added = (rv: number): WatchEvent.WatchEvent => ({ type: "ADDED", object: item(`o${rv}`, rv) })
+const bookmark = (rv: number): WatchEvent.WatchEvent => ({
+  type: "BOOKMARK",
+  object: { kind: "Part", apiVersion: "v1", metadata: { resourceVersion: String(rv) } }
+})
+const gone: KubeError.Reason = new KubeError.Gone({ message: "too old resource version", code: 410 })
+const broken: KubeError.Reason = new KubeError.Transport({ message: "connection reset" })
+
+describe("Reflector.step", () => {
+  const watching = (failures = 0, since = 0): Reflector.State => ({
+    _tag: "Watching",
+    failures,
+    resourceVersion: "10",
+    since
+  })
+  const listing: Reflector.State = Reflector.initial
+
+  it("collects pages, then swaps the whole list in and watches from its resourceVersion", () => {
+    const page = (name: string, token?: string): Reflector.Input => ({
+      _tag: "Page",
+      at: 5,
+      page: { items: [item(name, 1)], resourceVersion: "10", ...(token === undefined ? {} : { continue: token }) }
+    })
+    const [half, first] = step(listing, page("a", "t"))
+    assert.deepStrictEqual(first, { next: { _tag: "List", continue: "t" } })
+    const [state, second] = step(half, page("b"))
+    assert.deepStrictEqual(second, {
+      replace: { items: [item("a", 1), item("b", 1)], resourceVersion: "10" },
+      next: { _tag: "Watch", resourceVersion: "10" }
+    })
+    assert.deepStrictEqual(state, { _tag: "Watching", failures: 0, resourceVersion: "10", since: 5 })
+  })
+
+  const cases: ReadonlyArray<readonly [string, Reflector.State, Reflector.Input, unknown]> = [
+    [
+      "an end resumes at once from the last resourceVersion",
+      watching(),
+      { _tag: "Ended", at: 400_000, lasted: 400_000, quiet: true },
+      { _tag: "Watch", resourceVersion: "10" }
+    ],
+    [
+      "an end at once and without an event is a failure",
+      watching(2),
+      { _tag: "Ended", at: 999, lasted: 999, quiet: true },
+      { _tag: "Pause", failures: 3 }
+    ],
+    [
+      "an end at once after an event is none",
+      watching(2),
+      { _tag: "Ended", at: 10, lasted: 10, quiet: false },
+      { _tag: "Watch", resourceVersion: "10" }
+    ],
+    [
+      "a failure pauses",
+      watching(),
+      { _tag: "Failed", at: 10, reason: broken },
+      { _tag: "Pause", failures: 1 }
+    ],
+    [
+      "a failure after two minutes of health counts from one again",
+      watching(7),
+      { _tag: "Failed", at: defaults.resetAfter, reason: broken },
+      { _tag: "Pause", failures: 1 }
+    ],
+    [
+      "a failure just before does not",
+      watching(7),
+      { _tag: "Failed", at: defaults.resetAfter - 1, reason: broken },
+      { _tag: "Pause", failures: 8 }
+    ],
+    [
+      "410 lists at once",
+      watching(),
+      { _tag: "Failed", at: 10, reason: gone },
+      { _tag: "List" }
+    ],
+    [
+      "410 over and over pauses before it lists",
+      watching(1),
+      { _tag: "Failed", at: 10, reason: gone },
+      { _tag: "Pause", failures: 2 }
+    ],
+    [
+      "a failed list pauses",
+      listing,
+      { _tag: "Failed", at: 10, reason: broken },
+      { _tag: "Pause", failures: 1 }
+    ],
+    [
+      "a first page that is too old pauses",
+      listing,
+      { _tag: "Failed", at: 10, reason: gone },
+      { _tag: "Pause", failures: 1 }
+    ],
+    [
+      "a continue token that expired asks for everything in one piece",
+      { ...listing, failures: 3, items: [item("a", 1)] } as Reflector.State,
+      { _tag: "Failed", at: 10, reason: gone },
+      { _tag: "List", whole: true }
+    ],
+    [
+      "a resourceVersion that goes back pauses before it lists",
+      watching(),
+      { _tag: "Events", at: 10, events: [added(11), added(9)] },
+      { _tag: "Pause", failures: 1 }
+    ]
+  ]
+  for (const [name, state, input, next] of cases) {
+    it(name, () => {
+      const [, output] = step(state, input)
+      const { reason: _, ...rest } = output.next as { readonly reason?: unknown }
+      assert.deepStrictEqual<unknown>(rest, next)
+      assert.isUndefined(output.apply)
+    })
+  }
+
+  it("compares resourceVersions as numbers, and takes equal ones (a bookmark after an event)", () => {
+    const [state, output] = step({ ...watching(), resourceVersion: "9" } as Reflector.State, {
+      _tag: "Events",
+      at: 1,
+      events: [added(10), bookmark(10)]
+    })
+    assert.strictEqual(output.apply?.length, 2)
+    assert.strictEqual(state._tag === "Watching" ? state.resourceVersion : "", "10")
+  })
+
+  it("watches that end in time, one after the other, are health", () => {
+    const end = (at: number): Reflector.Input => ({ _tag: "Ended", at, lasted: 60_000, quiet: false })
+    const [once] = step(watching(5), end(60_000))
+    const [twice] = step(once, end(120_000))
+    assert.deepStrictEqual([once, twice].map(({ failures }) => failures), [5, 0])
+  })
+
+  it("is total, and loses the last resourceVersion only to a list (50,000 random inputs)", () => {
+    const seed = Number(process.env["SEED"] ?? 1)
+    const random = new Prng(seed)
+    let state: Reflector.State = Reflector.initial
+    let last: string | undefined
+    let at = 0
+    const inputs: ReadonlyArray<() => Reflector.Input> = [
+      () => {
+        const resourceVersion = String(random.int(1, 1000))
+        const token = random.chance(0.3) ? { continue: "t" } : {}
+        return { _tag: "Page", at, page: { items: [item("a", 1)], resourceVersion, ...token } }
+      },
+      () => {
+        const from = Number(last ?? 0) + (random.chance(0.05) ? -1 : 0)
+        return { _tag: "Events", at, events: [random.chance(0.5) ? added(from) : bookmark(from + random.int(0, 3))] }
+      },
+      () => ({ _tag: "Ended", at, lasted: random.int(0, 400_000), quiet: random.chance(0.5) }),
+      () => ({ _tag: "Failed", at, reason: random.chance(0.3) ? gone : broken }),
+      () => ({ _tag: "Resumed", at })
+    ]
+    for (let i = 0; i < 50_000; i++) {
+      at += random.int(0, 60_000)
+      const before: Reflector.State = state
+      const input = random.pick(inputs)()
+      const [after, output] = step(before, input)
+      const why = `SEED=${seed} step ${i}: ${before._tag} ${input._tag} -> ${after._tag} ${output.next._tag}`
+      state = after
+      if (output.replace !== undefined) last = output.replace.resourceVersion
+      if (output.apply !== undefined) last = output.apply.at(-1)!.object.metadata.resourceVersion
+      switch (after._tag) {
+        case "Listing":
+          assert.isTrue(output.next._tag === "List" || after === before, why)
+          break
+        case "Watching":
+          assert.strictEqual(after.resourceVersion, last, why)
+          assert.isTrue(output.next._tag === "Watch" || output.next._tag === "Read", why)
+          if (output.next._tag === "Watch") assert.strictEqual(output.next.resourceVersion, last, why)
+          break
+        case "Pausing":
+          assert.isTrue(output.next._tag === "Pause" || after === before, why)
+          if (after.resume !== "list") assert.strictEqual(after.resume.resourceVersion, last, why)
+      }
+      if (after === before) assert.deepStrictEqual(output, { next: { _tag: "Read" } }, why)
+      if (before._tag === "Watching" && after._tag === "Watching") {
+        assert.isAtLeast(Number(after.resourceVersion), Number(before.resourceVersion), why)
+      }
+    }
+  })
+})
