@@ -3,6 +3,7 @@
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import type * as KubeError from "./KubeError.ts"
 import type { KubeObject, ObjectKey, ObjectRef } from "./KubeObject.ts"
@@ -188,6 +189,9 @@ export interface Client {
     selection: Selection,
     options?: DeleteOptions
   ) => Effect.Effect<void, KubeError.KubeError>
-  /** The same client, which shows every accepted write to `onWrite` before the caller has the answer. */
-  readonly observed: (onWrite: (write: Write) => void) => Client
+  /**
+   * Shows every accepted write of this client to `onWrite`, whoever made it, before that caller has the answer; until
+   * the scope closes.
+   */
+  readonly observe: (onWrite: (write: Write) => void) => Effect.Effect<void, never, Scope.Scope>
 }

@@ -130,6 +130,15 @@ export const make = <
   if (!Number.isInteger(concurrency) || concurrency < 1) {
     throw new Error(`Controller.make: ${name}: concurrency: ${concurrency}: must be a whole number above 0`)
   }
+  const resync = Duration.fromInputUnsafe(options.resync ?? defaults.resync)
+  if (Duration.toMillis(resync) < 1000) {
+    throw new Error(`Controller.make: ${name}: resync: ${Duration.format(resync)}: must be a second at least`)
+  }
+  for (const scope of [options, ...(options.watches ?? [])]) {
+    if (scope.namespaces?.length === 0) {
+      throw new Error(`Controller.make: ${name}: namespaces: []: selects nothing; leave it out for all namespaces`)
+    }
+  }
   const self = Watch.make(options.for, {
     namespaces: options.namespaces,
     labels: options.labels,
@@ -155,7 +164,7 @@ export const make = <
     concurrency,
     retry: options.retry,
     cacheSyncTimeout: Duration.fromInputUnsafe(options.cacheSyncTimeout ?? defaults.cacheSyncTimeout),
-    resync: Duration.fromInputUnsafe(options.resync ?? defaults.resync)
+    resync
   } satisfies Erased
 }
 

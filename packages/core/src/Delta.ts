@@ -9,7 +9,7 @@ export type Delta<A extends KubeObject = KubeObject> =
   | { readonly _tag: "Added"; readonly object: A }
   | { readonly _tag: "Updated"; readonly old: A; readonly object: A }
   | { readonly _tag: "Deleted"; readonly object: A }
-  /** The object does not decode: it is not in the cache, and its last good state, if there was one, has left it. */
+  /** The object does not decode: it is not in the cache. If there was a good state, its `Deleted` came just before. */
   | { readonly _tag: "Invalid"; readonly raw: KubeObject; readonly issues: ReadonlyArray<string> }
 
 /** The objects whose relations a delta can change: an update counts for what the object was and for what it is. */

@@ -1,8 +1,8 @@
 /**
  * `Informers`: the reflectors and stores of a manager, one per kind and selection, shared by whoever asks for it.
  *
- * An informer starts with its first user and stops after its last: both are scopes. Accepted writes of the manager's
- * client are laid over every store they concern (`observe`), which is what makes reads see own writes.
+ * An informer starts with its first user and stops after its last: both are scopes. Accepted writes of the client in
+ * context, whoever makes them, are laid over every store they concern, which is what makes reads see own writes.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -12,7 +12,7 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type * as SubscriptionRef from "effect/SubscriptionRef"
 import type { Delta } from "./Delta.ts"
-import { KubeClient, type Selection, type Write } from "./KubeClient.ts"
+import { KubeClient, type Selection } from "./KubeClient.ts"
 import type { KubeObject } from "./KubeObject.ts"
 import * as Reflector from "./Reflector.ts"
 import * as Resource from "./Resource.ts"
@@ -43,8 +43,6 @@ export interface Options extends Selection {
 export class Informers extends Context.Service<Informers, {
   /** The informer of a selection, started if nobody has it, kept until the scope closes. */
   readonly get: (options: Options) => Effect.Effect<Informer, never, Scope.Scope>
-  /** Lays an accepted write over the stores it concerns. */
-  readonly observe: (write: Write) => void
   /** The informers in use. */
   readonly active: () => ReadonlyArray<Informer>
 }>()("@effect-operator/core/Informers") {}
@@ -95,6 +93,9 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
       })
 
       const informers = yield* RcMap.make({ lookup: start })
+      yield* client.observe((write) => {
+        for (const { resource, store } of active.values()) if (resource.id === write.resource.id) store.overlay(write)
+      })
 
       return Informers.of({
         get: (options) =>
@@ -103,9 +104,6 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
             wanted.set(id, options)
             return RcMap.get(informers, id)
           }),
-        observe: (write) => {
-          for (const { resource, store } of active.values()) if (resource.id === write.resource.id) store.overlay(write)
-        },
         active: () => [...active.values()]
       })
     })

@@ -108,6 +108,16 @@ export const parseKey = (text: string): ObjectKey => {
 export const isTerminating = (object: { readonly metadata: PartialObjectMeta }): boolean =>
   object.metadata.deletionTimestamp !== undefined
 
+/**
+ * Whether an object that a write or deletion answered is not stored any more: it was being deleted, and nothing holds it.
+ * A Namespace keeps finalizers in its spec, too.
+ */
+export const hasGone = (object: KubeObject & { readonly spec?: { readonly finalizers?: unknown } }): boolean => {
+  const { deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata
+  const waiting = Array.isArray(object.spec?.finalizers) && object.spec.finalizers.length > 0
+  return isTerminating(object) && finalizers.length === 0 && deletionGracePeriodSeconds === 0 && !waiting
+}
+
 /** The reference with `controller: true`, if the object has one. */
 export const controllerOf = (object: { readonly metadata: PartialObjectMeta }): OwnerReference | undefined =>
   object.metadata.ownerReferences?.find((reference) => reference.controller === true)

@@ -50,8 +50,8 @@ export interface Report {
 }
 
 export class Manager extends Context.Service<Manager, {
-  /** Completes when every controller has its caches and its workers. */
-  readonly ready: Effect.Effect<void>
+  /** Completes when every controller has its caches and its workers; fails if a part failed instead. */
+  readonly ready: Effect.Effect<void, Supervisor.PartFailed>
   /** Never succeeds; fails when a part fails. */
   readonly failure: Effect.Effect<never, Supervisor.PartFailed>
   readonly report: Effect.Effect<Report>
@@ -80,7 +80,7 @@ const make = Effect.fnUntraced(function*<R>(
     )
   }
   const supervisor = yield* Supervisor.make
-  const base = yield* KubeClient
+  const client = yield* KubeClient
   const informers = yield* Layer.build(Informers.layer(supervisor)).pipe(
     Effect.map((context) => Context.get(context, Informers.Informers))
   )
@@ -91,7 +91,7 @@ const make = Effect.fnUntraced(function*<R>(
   for (const controller of controllers) {
     running.push(
       yield* Controller.start(controller, supervisor).pipe(
-        Effect.provideService(KubeClient, base.observed(informers.observe)),
+        Effect.provideService(KubeClient, client),
         Effect.provideService(Informers.Informers, informers),
         Effect.provideService(EventRecorder.EventSink, sink)
       )
@@ -131,7 +131,7 @@ const make = Effect.fnUntraced(function*<R>(
   })
 
   return Manager.of({
-    ready: Effect.forEach(running, ({ ready }) => ready, { discard: true }),
+    ready: Effect.raceFirst(Effect.forEach(running, ({ ready }) => ready, { discard: true }), supervisor.failure),
     failure: supervisor.failure,
     report
   })

@@ -15,7 +15,7 @@
 import * as Result from "effect/Result"
 import type { Delta } from "./Delta.ts"
 import type { Write } from "./KubeClient.ts"
-import { compareResourceVersions, isTerminating, keyString, type KubeObject } from "./KubeObject.ts"
+import { compareResourceVersions, hasGone, keyString, type KubeObject } from "./KubeObject.ts"
 import type { Resource } from "./Resource.ts"
 import type { WatchEvent } from "./WatchEvent.ts"
 
@@ -320,16 +320,6 @@ const after = <A>(overlay: Overlay<A> | undefined, reported: KubeObject): Overla
 const put = (set: Set<string>, key: string, belongs: boolean): void => {
   if (belongs) set.add(key)
   else set.delete(key)
-}
-
-/**
- * Whether the write that was answered by this object removed it. A server answers the removal of the last finalizer
- * with the object as it would have been, and its old resourceVersion. A Namespace has finalizers in its spec, too.
- */
-const hasGone = (object: KubeObject & { readonly spec?: { readonly finalizers?: unknown } }): boolean => {
-  const { deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata
-  const waiting = Array.isArray(object.spec?.finalizers) && object.spec.finalizers.length > 0
-  return isTerminating(object) && finalizers.length === 0 && deletionGracePeriodSeconds === 0 && !waiting
 }
 
 const withoutManagedFields = (object: KubeObject): KubeObject => {

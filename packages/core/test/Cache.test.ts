@@ -13,7 +13,7 @@ const reading = Effect.fnUntraced(function*(server: Server, ...selections: Reado
   const used: Array<Informers.Informer> = []
   for (const selection of selections) used.push(yield* informers.get(selection))
   yield* settle
-  return { reader: Cache.makeReader(used), used, observe: informers.observe }
+  return { reader: Cache.makeReader(used), used }
 })
 
 const names = (objects: ReadonlyArray<{ readonly metadata: { readonly name: string } }>) =>
@@ -178,8 +178,8 @@ describe("Cache", () => {
       const label = OwnerLabel.make("test.io/owner")
       const { indexedLabels, labels } = Watch.labelled(Part, label)
       const server = new Server(Part)
-      const { observe, reader } = yield* reading(server, { resource: Part, labels, indexedLabels })
-      const client = server.client.observed(observe)
+      const { reader } = yield* reading(server, { resource: Part, labels, indexedLabels })
+      const client = server.own
       server.hold()
       const widget = server.put(Part, "w")
       const meta = OwnerLabel.metadata(label, widget)

@@ -170,7 +170,7 @@ describe("Informers", () => {
       const secrets = yield* informers.get({ resource: Secret })
       yield* settle
       server.hold()
-      const client = server.client.observed(informers.observe)
+      const client = server.own
       const sizes = () => [every, web, other, named, secrets].map(({ store }) => store.size)
       yield* client.create(Part, {
         metadata: { name: "a", namespace: "default", labels: { app: "web" } },
@@ -204,7 +204,7 @@ describe("Informers", () => {
           : Effect.as(Deferred.await(gate), { status: 200, headers: {}, body })
       const informer = yield* informers.get({ resource: Widget })
       yield* settle
-      const created = yield* server.client.observed(informers.observe).create(Widget, {
+      const created = yield* server.own.create(Widget, {
         metadata: { name: "a", namespace: "default" },
         spec: { size: 1 }
       })

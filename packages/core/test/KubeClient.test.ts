@@ -256,13 +256,14 @@ describe("answers", () => {
     }))
 })
 
-describe("observed", () => {
+describe("observe", () => {
   it.effect("shows each accepted write, to every observer, before the caller has the answer", () =>
     Effect.gen(function*() {
       const order: Array<string> = []
       const { transport } = scripted(() => ({ body: pod("a") }))
-      const client = KubeClient.make(transport, ({ _tag }) => order.push(`outer ${_tag}`))
-        .observed(({ _tag }) => order.push(`inner ${_tag}`))
+      const client = KubeClient.make(transport)
+      yield* client.observe(({ _tag }) => order.push(`first ${_tag}`))
+      yield* client.observe(({ _tag }) => order.push(`second ${_tag}`))
       yield* client.create(Pod, pod("a"))
       order.push("created")
       yield* client.delete(Pod, pod("a"))
@@ -270,11 +271,11 @@ describe("observed", () => {
       yield* client.patch(Pod, pod("a"), KubeClient.Patch.merge({}), { dryRun: true })
       yield* client.get(Pod, pod("a"))
       assert.deepStrictEqual(order, [
-        "outer Written",
-        "inner Written",
+        "first Written",
+        "second Written",
         "created",
-        "outer Deleted",
-        "inner Deleted",
+        "first Deleted",
+        "second Deleted",
         "deleted"
       ])
     }))

@@ -1,4 +1,13 @@
-import { Action, Cache, Controller, KubeClient, Manager, Supervisor, Watch } from "@effect-operator/core"
+import {
+  Action,
+  Cache,
+  Controller,
+  KubeClient,
+  type KubeError,
+  Manager,
+  Supervisor,
+  Watch
+} from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { Part, Secret, Widget } from "./support/Kinds.ts"
@@ -299,6 +308,38 @@ describe("Manager", () => {
       server.patch(Widget, "a", { metadata: { labels: { again: "yes" } } })
       yield* settle
       assert.include(journal.words.slice(last), "reader 1")
+    }))
+
+  it.effect("writes of a service that was built on the same client are seen at once, too", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Part)
+      const journal = new Journal()
+      class Maker
+        extends Context.Service<Maker, { readonly make: Effect.Effect<unknown, KubeError.KubeError> }>()("Maker")
+      {}
+      const maker = Layer.effect(
+        Maker,
+        KubeClient.KubeClient.use((client) =>
+          Effect.succeed({ make: client.create(Part, { metadata: { name: "p", namespace: "default" } }) })
+        )
+      )
+      const controller = Controller.make("writer", {
+        for: Widget,
+        watches: [Watch.cached(Part)],
+        reconcile: () =>
+          Effect.gen(function*() {
+            server.hold()
+            yield* (yield* Maker).make
+            yield* journal.note(`sees ${(yield* Cache.list(Part)).length}`)
+            return Action.done
+          })
+      })
+      const shared = Layer.sync(KubeClient.KubeClient, () => KubeClient.make(server.transport))
+      yield* Layer.build(Manager.layer([controller]).pipe(Layer.provide(maker), Layer.provide(shared)))
+      yield* settle
+      server.put(Widget, "a", small)
+      yield* settle
+      assert.deepStrictEqual(journal.words, ["sees 1"])
     }))
 
   it.effect("after its scope closed, no fiber, watch or subscriber is left, whenever that was", () =>

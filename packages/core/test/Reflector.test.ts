@@ -1,4 +1,4 @@
-import { Backoff, KubeError, type KubeObject, type Transport, type WatchEvent } from "@effect-operator/core"
+import { Backoff, KubeError, type KubeObject, type Transport } from "@effect-operator/core"
 import * as Reflector from "@effect-operator/core/Reflector"
 import { Store } from "@effect-operator/core/Store"
 import { assert, describe, it } from "@effect/vitest"
@@ -10,6 +10,7 @@ import { isWatch, parameter, refuse, Server, statusOf } from "./support/Server.t
 import { pass, settle } from "./support/Time.ts"
 
 const { defaults } = Reflector
+
 const item = (name: string, rv: number): KubeObject.KubeObject => ({
   apiVersion: "v1",
   kind: "Part",

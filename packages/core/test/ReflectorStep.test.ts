@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Prng } from "./support/Prng.ts"
 
 const { defaults, step } = Reflector
+
 const item = (name: string, rv: number): KubeObject.KubeObject => ({
   apiVersion: "v1",
   kind: "Part",

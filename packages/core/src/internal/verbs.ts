@@ -17,7 +17,15 @@ import {
   type WriteOptions
 } from "../Client.ts"
 import * as KubeError from "../KubeError.ts"
-import { key as keyOf, type KubeObject, type ObjectRef, type PartialKubeObject, uid as uidOf } from "../KubeObject.ts"
+import {
+  hasGone,
+  isTerminating,
+  key as keyOf,
+  type KubeObject,
+  type ObjectRef,
+  type PartialKubeObject,
+  uid as uidOf
+} from "../KubeObject.ts"
 import * as Resource from "../Resource.ts"
 import { fieldsText, labelsText } from "../Selector.ts"
 import { isStatus, type Status } from "../Status.ts"
@@ -47,11 +55,12 @@ const selectionQuery = (selection: Selection): Query => [
 const describe = (resource: Resource.Any, subresource?: string): string =>
   subresource === undefined ? Resource.qualifiedName(resource) : `${Resource.qualifiedName(resource)}/${subresource}`
 
-/** Builds the client over a transport. `onWrite` sees every accepted write before the caller does. */
-export const make = (
-  transport: Transport["Service"],
-  onWrite: (write: Write) => void = () => {}
-): Client => {
+/** Builds the client over a transport. */
+export const make = (transport: Transport["Service"]): Client => {
+  const observers = new Set<(write: Write) => void>()
+  const onWrite = (write: Write): void => {
+    for (const observer of observers) observer(write)
+  }
   const jsonHeaders = { accept: "application/json" }
 
   const send = (
@@ -366,11 +375,11 @@ export const make = (
       body: deleteBody(options, uidOf(ref))
     })
     const object = isObject(body) && !isStatus(body) ? body : undefined
-    if (object?.metadata.deletionTimestamp !== undefined && stillStored(object)) {
+    if (object !== undefined && isTerminating(object) && !hasGone(object)) {
       if (options.dryRun !== true) onWrite({ _tag: "Written", resource, object })
       return { _tag: "Terminating", object: yield* Effect.fromResult(decode(call, resource, object)) } as const
     }
-    const uid = object?.metadata.uid ?? (body as Status).details?.uid
+    const uid = object?.metadata.uid ?? (body as Status).details?.uid ?? uidOf(ref)
     if (options.dryRun !== true) onWrite({ _tag: "Deleted", resource, key: { ...key, namespace }, uid })
     return { _tag: "Deleted", uid } as const
   })
@@ -400,19 +409,13 @@ export const make = (
     apply,
     delete: remove as Client["delete"],
     deleteCollection,
-    observed: (observer) =>
-      make(transport, (write) => {
-        onWrite(write)
-        observer(write)
-      })
+    observe: (observer) =>
+      Effect.asVoid(Effect.acquireRelease(
+        Effect.sync(() => observers.add(observer)),
+        () => Effect.sync(() => observers.delete(observer))
+      ))
   }
 }
-
-/** Whether an object a deletion answered is still stored: it waits for finalizers or for its grace period. */
-const stillStored = (object: KubeObject & { readonly spec?: { readonly finalizers?: unknown } }): boolean =>
-  (object.metadata.finalizers?.length ?? 0) > 0 || (object.metadata.deletionGracePeriodSeconds ?? 0) > 0 ||
-  // A Namespace keeps finalizers in its spec, too.
-  Array.isArray(object.spec?.finalizers) && object.spec.finalizers.length > 0
 
 const isObject = (body: unknown): body is KubeObject => {
   const metadata = (body as { readonly metadata?: unknown } | null | undefined)?.metadata

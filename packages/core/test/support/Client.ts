@@ -3,7 +3,7 @@
  */
 import { CustomResource, KubeClient, type KubeError, type KubeObject, Resource } from "@effect-operator/core"
 import { assert } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Schema, Scope } from "effect"
 import { type Script, scripted } from "./Scripted.ts"
 
 export interface Pod extends KubeObject.KubeObject {
@@ -57,7 +57,8 @@ export const gone = { name: "a", namespace: "d" }
 export const over = (script: Script) => {
   const { requests, transport } = scripted(script)
   const writes: Array<KubeClient.Write> = []
-  const client = KubeClient.make(transport, (write) => writes.push(write))
+  const client = KubeClient.make(transport)
+  Effect.runSync(Scope.provide(client.observe((write) => writes.push(write)), Scope.makeUnsafe()))
   return { client, requests, writes }
 }
 /** What is sent by the one call made. */

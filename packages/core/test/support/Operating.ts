@@ -1,5 +1,5 @@
-/** A manager over a scripted server, in the scope of the test. */
-import { type Controller, type KubeClient, Manager } from "@effect-operator/core"
+/** A manager over a scripted server, in the scope of the test. Each has a client of its own, as a process would. */
+import { type Controller, KubeClient, Manager } from "@effect-operator/core"
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import type { Server } from "./Server.ts"
 
@@ -12,7 +12,11 @@ export const operate = <const Cs extends ReadonlyArray<Controller.Controller<any
   never,
   Scope.Scope | Exclude<Controller.RequirementsOf<Cs[number]>, KubeClient.KubeClient>
 > =>
-  Layer.build(Manager.layer(controllers, options).pipe(Layer.provide(server.layer))).pipe(
+  Layer.build(
+    Manager.layer(controllers, options).pipe(
+      Layer.provide(Layer.sync(KubeClient.KubeClient, () => KubeClient.make(server.transport)))
+    )
+  ).pipe(
     Effect.map((context) => Context.get(context, Manager.Manager))
   )
 

@@ -236,10 +236,10 @@ export class Server {
   /** A client of somebody else's. */
   readonly client: KubeClient.Client = KubeClient.make(this.transport)
 
-  readonly layer: Layer.Layer<KubeClient.KubeClient> = Layer.sync(
-    KubeClient.KubeClient,
-    () => KubeClient.make(this.transport)
-  )
+  /** The client of the program under test. */
+  readonly own: KubeClient.Client = KubeClient.make(this.transport)
+
+  readonly layer: Layer.Layer<KubeClient.KubeClient> = Layer.succeed(KubeClient.KubeClient, this.own)
 
   #watch(request: Transport.Request) {
     return Effect.gen({ self: this }, function*() {

@@ -1,0 +1,36 @@
+import { Action, Controller, Watch } from "@effect-operator/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Part, Widget } from "./support/Kinds.ts"
+
+describe("Controller.make refuses what cannot work, and names field, value and remedy", () => {
+  const reconcile = () => Effect.succeed(Action.done)
+  const base = { for: Widget, reconcile }
+  const refused: ReadonlyArray<readonly [string, () => unknown, RegExp]> = [
+    ["a name no label could hold", () => Controller.make("My Widgets", base), /name: "My Widgets": must be lower-case/],
+    ["no worker", () => Controller.make("w", { ...base, concurrency: 0 }), /w: concurrency: 0: must be a whole number/],
+    ["half a worker", () => Controller.make("w", { ...base, concurrency: 1.5 }), /w: concurrency: 1.5: must be/],
+    ["a resync without pause", () => Controller.make("w", { ...base, resync: 0 }), /w: resync: .*: must be a second/],
+    [
+      "no namespace at all",
+      () => Controller.make("w", { ...base, namespaces: [] }),
+      /w: namespaces: \[\]: selects nothing/
+    ],
+    [
+      "no namespace of a watch",
+      () => Controller.make("w", { ...base, watches: [Watch.cached(Part, { namespaces: [] })] }),
+      /w: namespaces: \[\]: selects nothing; leave it out/
+    ]
+  ]
+  for (const [what, make, message] of refused) {
+    it(what, () => {
+      assert.throws(make, message)
+    })
+  }
+
+  it("and takes the rest", () => {
+    const controller = Controller.make("w", { ...base, concurrency: 4, resync: "1 minute", namespaces: ["a", "b"] })
+    assert.strictEqual(controller.concurrency, 4)
+    assert.deepStrictEqual(controller.watches.map(({ namespaces }) => namespaces), [["a", "b"]])
+  })
+})
