@@ -4,7 +4,8 @@ import { defineConfig } from "vitest/config"
 const project = (name: string, root: string, include: ReadonlyArray<string>) => ({
   extends: true as const,
   root,
-  test: { name, include: [...include] }
+  // Property tests run thousands of cases: on a busy machine five seconds are not enough.
+  test: { name, include: [...include], testTimeout: 30_000, hookTimeout: 60_000 }
 })
 
 const tests = ["test/**/*.test.ts"]

@@ -7,7 +7,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Metric } from "effect"
 import { TestClock } from "effect/testing"
 import { example } from "../src/autoscaler/example.ts"
-import { controller } from "../src/autoscaler/reconciler.ts"
+import { controller, owner } from "../src/autoscaler/reconciler.ts"
 import { Autoscaler } from "../src/autoscaler/resource.ts"
 import { all, assertQuiet, cluster, crashAtWrite, operated, settle } from "./support/Operator.ts"
 
@@ -124,6 +124,35 @@ it.effect("deletes its Pods before the Autoscaler goes, in whatever namespace", 
     assert.deepStrictEqual(yield* all(Pod), [])
     assert.deepStrictEqual(yield* all(Autoscaler), [])
     yield* assertQuiet
+  }).pipe(Effect.provide(operated(example))))
+
+it.effect("replaces a Pod that was set aside by taking its label, and leaves that Pod alone", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    yield* create(2)
+    yield* TestClock.adjust("10 seconds")
+    const [aside] = yield* all(Pod)
+    yield* client.patch(Pod, aside!, KubeClient.Patch.merge({ metadata: { labels: { [owner.key]: null } } }))
+    yield* TestClock.adjust("1 minute")
+    const pods = yield* all(Pod)
+    assert.strictEqual(pods.length, 3)
+    assert.strictEqual(pods.filter(({ metadata }) => owner.key in (metadata.labels ?? {})).length, 2)
+    assert.isTrue(pods.some(({ metadata }) => metadata.uid === aside!.metadata.uid))
+    yield* assertQuiet
+  }).pipe(Effect.provide(operated(example))))
+
+it.effect("works for every legal name of an Autoscaler", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    const legal = ["a", `${"a".repeat(39)}.b`, `${"a".repeat(38)}.-b`.replace(".-", ".b-"), "9", "a".repeat(253)]
+    for (const name of legal) {
+      yield* client.create(Autoscaler, {
+        metadata: { namespace: "default", name },
+        spec: { targetNamespace: "default", desiredReplicas: 1, image: "nginx:1.27" }
+      })
+    }
+    yield* TestClock.adjust("1 minute")
+    assert.deepStrictEqual((yield* all(Autoscaler)).map(({ status }) => status?.ready), legal.map(() => true))
   }).pipe(Effect.provide(operated(example))))
 
 it.effect("records what it does as Events about the Autoscaler", () =>

@@ -88,6 +88,18 @@ it.effect("follows the spec while it is still at work on an earlier one", () =>
     yield* assertQuiet
   }).pipe(Effect.provide(operated(example))))
 
+it.effect("puts its status right when somebody else has changed it", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    yield* create(2)
+    yield* TestClock.adjust("10 seconds")
+    const wrong = KubeClient.Patch.merge({ status: { readyReplicas: 9 } })
+    yield* client.patch(PodSet, key, wrong, { subresource: "status" })
+    yield* TestClock.adjust("10 seconds")
+    yield* assertSettled(2)
+    yield* assertQuiet
+  }).pipe(Effect.provide(operated(example))))
+
 it.effect("its Pods go with it", () =>
   Effect.gen(function*() {
     const client = yield* KubeClient.KubeClient

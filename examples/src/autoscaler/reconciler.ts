@@ -40,14 +40,16 @@ const survey = Effect.fnUntraced(function*(autoscaler: Autoscaler) {
 })
 
 /** Names come from the uid and a number, so that a create whose answer was lost never leaves two Pods. */
-const freeNames = (autoscaler: Autoscaler, owned: ReadonlyArray<Pod>, count: number) => {
+function* freeNames(autoscaler: Autoscaler, owned: ReadonlyArray<Pod>): Generator<string, never> {
   const taken = new Set(owned.map(({ metadata }) => metadata.name))
-  const prefix = `${autoscaler.metadata.name.slice(0, 40)}-${autoscaler.metadata.uid.slice(0, 8)}`
-  const names: Array<string> = []
-  for (let i = 0; names.length < count; i++) if (!taken.has(`${prefix}-${i}`)) names.push(`${prefix}-${i}`)
-  return names
+  const base = autoscaler.metadata.name.slice(0, 40).replace(/[^a-z0-9]+$/, "")
+  for (let i = 0; true; i++) {
+    const name = `${base}-${autoscaler.metadata.uid.slice(0, 8)}-${i}`
+    if (!taken.has(name)) yield name
+  }
 }
 
+/** Creates the Pod; answers whether one of that name is the Autoscaler's now, made just now or by a lost request. */
 const createPod = Effect.fnUntraced(function*(
   autoscaler: Autoscaler,
   name: string,
@@ -55,12 +57,15 @@ const createPod = Effect.fnUntraced(function*(
 ) {
   const client = yield* KubeClient.KubeClient
   const { image, targetNamespace } = autoscaler.spec
-  yield* client.create(Pod, {
-    metadata: { name, namespace: targetNamespace, ...OwnerLabel.metadata(owner, autoscaler) },
-    spec: { containers: [{ name: "replica", image }] }
-  }).pipe(
+  const metadata = { name, namespace: targetNamespace, ...OwnerLabel.metadata(owner, autoscaler) }
+  return yield* client.create(Pod, { metadata, spec: { containers: [{ name: "replica", image }] } }).pipe(
     Effect.andThen(events.normal({ reason: "REPLICA_CREATED", note: `created Pod ${targetNamespace}/${name}` })),
-    Effect.catchReason("KubeError", "AlreadyExists", () => Effect.void)
+    Effect.as(true),
+    Effect.catchReason(
+      "KubeError",
+      "AlreadyExists",
+      () => Effect.map(client.get(Pod, metadata), (pod) => pod.metadata.labels?.[owner.key] === autoscaler.metadata.uid)
+    )
   )
 })
 
@@ -80,7 +85,8 @@ export const controller = Controller.make("autoscaler", {
   reconcile: Effect.fn("Autoscaler.reconcile")(function*(autoscaler, { events }) {
     const client = yield* KubeClient.KubeClient
     const { missing, owned, surplus } = yield* survey(autoscaler)
-    for (const name of freeNames(autoscaler, owned, missing)) yield* createPod(autoscaler, name, events)
+    const names = freeNames(autoscaler, owned)
+    for (let made = 0; made < missing;) if (yield* createPod(autoscaler, names.next().value, events)) made += 1
     for (const pod of surplus) yield* deletePod(pod, events)
 
     // The cache already shows what was just written.

@@ -55,7 +55,10 @@ export const controller = Controller.make("podset", {
     const podNames = (yield* ownedPods(podset)).filter((pod) => !isDead(pod)).map(({ metadata }) => metadata.name)
       .sort()
     const status = { readyReplicas: podNames.length, podNames }
-    if (JSON.stringify(podset.status?.podNames) !== JSON.stringify(podNames)) {
+    if (
+      podset.status?.readyReplicas !== podNames.length ||
+      JSON.stringify(podset.status.podNames) !== JSON.stringify(podNames)
+    ) {
       yield* client.patch(PodSet, podset, KubeClient.Patch.merge({ status }), { subresource: "status" })
     }
     return Action.done

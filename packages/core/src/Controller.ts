@@ -30,6 +30,7 @@ import * as Metrics from "./Metrics.ts"
 import type { Predicate } from "./Predicate.ts"
 import type { Item } from "./QueueState.ts"
 import { type Context, Terminal } from "./Reconciler.ts"
+import { hints } from "./Reflector.ts"
 import type * as Resource from "./Resource.ts"
 import type { Supervisor } from "./Supervisor.ts"
 import * as Trigger from "./Trigger.ts"
@@ -209,7 +210,7 @@ export const start = Effect.fnUntraced(function*<R>(controller: Controller<R>, s
       if (watch === controller.watches[0]) own.push(informer)
       yield* informer.subscribe((deltas) => {
         for (const delta of deltas) {
-          const fault = triggered(watch, delta, queue.add)
+          const fault = triggered(controller.resource, watch, delta, queue.add)
           if (fault !== undefined) Queue.offerUnsafe(faults, fault)
         }
       })
@@ -362,13 +363,24 @@ interface Fault {
 }
 
 /** Adds the keys a delta concerns. A predicate or map function that throws on an object is that object's fault. */
-const triggered = (watch: Watch.Watch, delta: Delta, add: WorkQueue.WorkQueue["add"]): Fault | undefined => {
+const triggered = (
+  owner: Resource.Any,
+  watch: Watch.Watch,
+  delta: Delta,
+  add: WorkQueue.WorkQueue["add"]
+): Fault | undefined => {
   if (delta._tag === "Invalid") {
     return { object: delta.raw, action: "Decode", why: `is not valid and is ignored: ${delta.issues.join("; ")}` }
   }
   try {
-    Trigger.keys(watch, [delta], add)
-    return undefined
+    let misplaced: string | undefined
+    Trigger.keys(watch, [delta], (key, reason) => {
+      if (key.includes("/") === (owner.scope === "Namespaced")) add(key, reason)
+      else misplaced = key
+    })
+    if (misplaced === undefined) return undefined
+    const scope = owner.scope === "Namespaced" ? "namespaced: give a namespace" : "cluster-scoped: give none"
+    return { object: delta.object, action: "Trigger", why: `is mapped to ${misplaced}, but ${owner.kind} is ${scope}` }
   } catch (defect) {
     return { object: delta.object, action: "Trigger", why: `wakes nobody: predicate or map failed: ${String(defect)}` }
   }
@@ -383,7 +395,7 @@ const notSynced = Effect.fnUntraced(function*(informers: ReadonlyArray<Informer>
     const where = selection.namespace === undefined ? resource.id : `${resource.id} in ${selection.namespace}`
     reports.push(
       now._tag === "Degraded"
-        ? `${where}: ${now.reason._tag}: ${now.reason.message}`
+        ? `${where}: ${now.reason._tag}: ${now.reason.message}${hints[now.reason._tag] ?? ""}`
         : `${where}: the list has not been answered`
     )
   }

@@ -52,7 +52,7 @@ export interface Options<
   readonly kind: K
   /** `Namespaced` by default. */
   readonly scope?: S
-  /** The lower-case kind with an `s` by default. */
+  /** The English plural of the lower-case kind by default. */
   readonly plural?: string
   readonly singular?: string
   readonly shortNames?: ReadonlyArray<string>
@@ -114,7 +114,7 @@ export const make = <
     group: options.group,
     version: options.version,
     kind,
-    plural: options.plural ?? `${kind.toLowerCase()}s`,
+    plural: options.plural ?? pluralOf(kind),
     singular: options.singular,
     shortNames: options.shortNames,
     categories: options.categories,
@@ -179,25 +179,37 @@ const invalid = (path: string) => (issue: SchemaIssue.Issue): Resource.Invalid =
 
 type Step = (value: unknown) => Result.Result<unknown, SchemaIssue.Issue>
 
-/** Both directions of one Schema, keeping what the Schema does not know. */
-const codec = (schema: AnySchema, path: string) => {
+/** Both directions of one Schema between JSON and its type, keeping what the Schema does not know. */
+const codec = (declared: AnySchema, path: string) => {
   const all = { errors: "all" } as const
+  // What is stored is JSON: a date is text there, whether or not the Schema says so itself.
+  const schema = Schema.toCodecJson(declared)
   const step = (parse: (value: unknown) => Result.Result<unknown, Schema.SchemaError>): Step => (value) =>
     Result.mapError(parse(value), ({ issue }) => issue)
   const decode = step(Schema.decodeUnknownResult(schema, all))
   const encodeExact = step(Schema.encodeUnknownResult(schema, all))
   // Encoding wants instances where the Schema has classes; a plain object is made one, and then has no other faults.
-  const encode: Step = (value) =>
-    Result.orElse(
-      encodeExact(value),
-      () => Result.flatMap(Effect.runSync(Effect.result(schema.makeEffect(value, { parseOptions: all }))), encodeExact)
-    )
+  const encode: Step = (value) => {
+    const defined = withoutUndefined(value)
+    return Result.orElse(encodeExact(defined), () => {
+      const made = Effect.runSync(Effect.result(declared.makeEffect(defined, { parseOptions: all })))
+      return Result.flatMap(made, encodeExact)
+    })
+  }
   const through = (there: Step, back: Step) => (value: unknown): Result.Result<unknown, Resource.Invalid> =>
     Result.mapError(
       Result.flatMap(there(value), (result) => Result.map(back(result), (known) => carry(value, known, result))),
       invalid(path)
     )
   return { decode: through(decode, encode), encode: through(encode, decode) }
+}
+
+/** A key that holds undefined is an absent one: in JSON it would be null, which is something else to a server. */
+const withoutUndefined = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withoutUndefined)
+  if (!isRecord(value) || Object.getPrototypeOf(value) !== Object.prototype) return value
+  const entries = Object.entries(value).filter(([, field]) => field !== undefined)
+  return Object.fromEntries(entries.map(([key, field]) => [key, withoutUndefined(field)]))
 }
 
 /**
@@ -240,6 +252,13 @@ const counterpart = (key: string, known: JsonObject, into: JsonObject): string |
   return there === undefined || Object.hasOwn(known, there) ? undefined : there
 }
 
+/** The English plural, as Kubernetes forms it: `ingresses`, `policies`, `pods`. */
+const pluralOf = (kind: string): string => {
+  const singular = kind.toLowerCase()
+  if (/(s|x|z|ch|sh)$/.test(singular)) return `${singular}es`
+  return /[^aeiou]y$/.test(singular) ? `${singular.slice(0, -1)}ies` : `${singular}s`
+}
+
 const checkNames = (options: {
   readonly group: string
   readonly version: string
@@ -263,7 +282,7 @@ const checkNames = (options: {
       /^[a-z]([-a-z0-9]*[a-z0-9])?$/,
       `must be of lower-case letters, digits and "-", such as ${example}; begin with a letter`
     )
-  const plural = options.plural ?? `${options.kind.toLowerCase()}s`
+  const plural = options.plural ?? pluralOf(options.kind)
   check(
     "group",
     options.group,

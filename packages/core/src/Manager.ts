@@ -28,6 +28,11 @@ export const defaults = {
   identity: "effect-operator"
 } as const
 
+/** How long reconciles under way may take on stop, where the options do not say. */
+export const Drain = Context.Reference<Duration.Input>("@effect-operator/core/Manager/Drain", {
+  defaultValue: () => defaults.drain
+})
+
 export interface Options {
   readonly drain?: Duration.Input | undefined
   readonly identity?: string | undefined
@@ -85,7 +90,10 @@ const make = Effect.fnUntraced(function*<R>(
     Effect.map((context) => Context.get(context, Informers.Informers))
   )
   const sink = yield* EventRecorder.makeSink(supervisor, options.identity ?? defaults.identity)
-  yield* Effect.addFinalizer(() => Effect.timeoutOption(sink.flush, defaults.flush))
+  const drain = Duration.fromInputUnsafe(options.drain ?? (yield* Drain))
+  yield* Effect.addFinalizer(() =>
+    Effect.timeoutOption(sink.flush, Duration.min(drain, Duration.fromInputUnsafe(defaults.flush)))
+  )
 
   const running: Array<Controller.Running> = []
   for (const controller of controllers) {
@@ -101,7 +109,7 @@ const make = Effect.fnUntraced(function*<R>(
     Effect.logInfo("stopping: no new reconciles, those under way finish").pipe(
       Effect.andThen(Effect.forEach(running, ({ drain }) => drain, { concurrency: "unbounded", discard: true })),
       Effect.timeoutOrElse({
-        duration: options.drain ?? defaults.drain,
+        duration: drain,
         orElse: () =>
           Effect.logWarning(
             `stopping: reconciles still under way are interrupted: ${

@@ -158,7 +158,7 @@ export const step = (state: State, input: Input): readonly [State, Output] => {
 }
 
 /** What is most likely to be done about a failure. */
-const hints: Partial<Record<KubeError.Reason["_tag"], string>> = {
+export const hints: Partial<Record<KubeError.Reason["_tag"], string>> = {
   NotFound: " (is its CustomResourceDefinition installed?)",
   Forbidden: " (does the operator's role allow list and watch?)"
 }
@@ -254,7 +254,14 @@ export const make = Effect.fnUntraced(function*(
         Stream.timeout(defaults.idleTimeout),
         Stream.chunks,
         Stream.mapEffect((events) => {
-          quiet = false
+          // A bookmark of where the watch began is no sign of life: a server might send it and hang up, for ever.
+          if (
+            events.some(({ object, type }) =>
+              type !== "BOOKMARK" || object.metadata.resourceVersion !== resourceVersion
+            )
+          ) {
+            quiet = false
+          }
           return Effect.flatMap(Clock.currentTimeMillis, (at) => onEvents({ _tag: "Events", events, at }))
         }),
         Stream.takeWhile((goOn) => goOn),

@@ -106,7 +106,8 @@ describe("Controller: caches", () => {
       assert.instanceOf(error, Controller.CacheSyncTimeout)
       assert.strictEqual(
         error.message,
-        "the caches did not fill in time: Secret.v1: Forbidden: secrets is forbidden; " +
+        "the caches did not fill in time: Secret.v1: Forbidden: secrets is forbidden " +
+          "(does the operator's role allow list and watch?); " +
           "Part.v1 in a: the list has not been answered"
       )
     }))
@@ -324,5 +325,25 @@ describe("Controller: invalid objects", () => {
       yield* pass("10 hours")
       assert.deepStrictEqual(journal.words, ["good 1", "bad 5", "bad 5"])
       assert.strictEqual(server.objects(Event).length, 2)
+    }))
+})
+
+describe("Controller: keys of the wrong scope", () => {
+  it.effect("are reported on the object that was mapped to them, and wake nobody", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Part)
+      const journal = new Journal()
+      const controller = Controller.make("widgets", {
+        for: Widget,
+        watches: [Watch.make(Part, { map: ({ metadata }) => [{ name: metadata.name }] })],
+        reconcile: ({ metadata }) => Effect.as(journal.note(metadata.name), Action.done)
+      })
+      yield* operate(server, [controller])
+      yield* settle
+      server.put(Part, "a")
+      yield* settle
+      assert.deepStrictEqual(journal.words, [])
+      const [event] = server.objects(Event)
+      assert.match(String(event?.note), /^Part default\/a is mapped to a, but Widget is namespaced: give a namespace$/)
     }))
 })

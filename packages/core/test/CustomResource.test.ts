@@ -389,3 +389,36 @@ describe("any spec of the schema, with any extras", () => {
       }
     }))
 })
+
+describe("what is stored is JSON", () => {
+  const Dated = CustomResource.make({
+    group: "example.com",
+    version: "v1",
+    kind: "Dated",
+    spec: Schema.Struct({ at: Schema.Date, size: Schema.BigInt, note: Schema.optional(Schema.String) }),
+    status: Schema.Struct({ seen: Schema.Date })
+  })
+  const stored = {
+    apiVersion: "example.com/v1",
+    kind: "Dated",
+    metadata: { name: "a", uid: "u", resourceVersion: "1" },
+    spec: { at: "2026-01-02T03:04:05.000Z", size: "12345678901234567890", extra: { deep: [1] } },
+    status: { seen: "2026-01-02T03:04:06.000Z" }
+  }
+
+  it("dates and big integers are text there, and come back as what the Schema says", () => {
+    const decoded = Result.getOrThrow(Dated.decode(stored))
+    assert.deepStrictEqual(decoded.spec.at, new Date("2026-01-02T03:04:05Z"))
+    assert.strictEqual(decoded.spec.size, 12345678901234567890n)
+    assert.deepStrictEqual(decoded.status?.seen, new Date("2026-01-02T03:04:06Z"))
+    assert.deepStrictEqual(Result.getOrThrow(Dated.encode(decoded)), stored)
+  })
+
+  it("a key that holds undefined is left out, and null in its place is understood", () => {
+    const { spec, ...rest } = stored
+    const decoded = Result.getOrThrow(Dated.decode({ ...rest, spec: { ...spec, note: null } }))
+    assert.isUndefined(decoded.spec.note)
+    const encoded = Result.getOrThrow(Dated.encode({ ...decoded, spec: { ...decoded.spec, note: undefined } }))
+    assert.notProperty((encoded as typeof stored).spec, "note")
+  })
+})

@@ -5,7 +5,7 @@
  * a connection each for minutes. Connections are kept alive and reused, never made per request, and speak HTTP/1.1: over
  * HTTP/2 all watches share one socket, and one half-open socket would blind them all.
  */
-import Undici from "@effect/platform-node/Undici"
+import Undici, { type Dispatcher } from "@effect/platform-node/Undici"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -37,8 +37,8 @@ export interface Options {
 }
 
 export interface Dispatchers {
-  readonly unary: Undici.Dispatcher
-  readonly watch: Undici.Dispatcher
+  readonly unary: Dispatcher
+  readonly watch: Dispatcher
 }
 
 /** Opens the pools (connections come with the first request); closing the scope destroys them and what runs on them. */
@@ -83,7 +83,7 @@ const connect = (
   proxy: Redacted.Redacted | undefined,
   tls: Undici.buildConnector.BuildOptions,
   pool: Omit<Undici.Pool.Options, "connect">
-): Undici.Dispatcher => {
+): Dispatcher => {
   if (proxy === undefined) return new Undici.Agent({ ...pool, connect: tls })
   const uri = Redacted.value(proxy)
   return uri.startsWith("socks")

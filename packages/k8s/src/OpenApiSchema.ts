@@ -154,6 +154,12 @@ const union = (schema: Json, alternatives: ReadonlyArray<Json>, path: string, re
       ...(nullable ? { nullable } : {})
     } as JSONSchemaProps
   }
+  const numeric = present.some(({ type }) => type === "number") &&
+    present.some((alternative) => JSON.stringify(alternative).includes("NaN"))
+  if (numeric) {
+    report(path, "Schema.Number has no structural form, for it allows NaN: use Schema.Finite or Schema.Int")
+    return {}
+  }
   report(path, "a union has no structural form: use one struct with optional fields, or Schema.Unknown")
   return {}
 }

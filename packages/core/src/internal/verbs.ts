@@ -30,7 +30,7 @@ import * as Resource from "../Resource.ts"
 import { fieldsText, labelsText } from "../Selector.ts"
 import { isStatus, type Status } from "../Status.ts"
 import { type Request, type Response, type StreamResponse, type Transport } from "../Transport.ts"
-import type { WatchEvent, WireEvent } from "../WatchEvent.ts"
+import type { Bookmark, WatchEvent, WireEvent } from "../WatchEvent.ts"
 
 const contentTypes: Record<Patch["_tag"], string> = {
   Merge: "application/merge-patch+json",
@@ -209,6 +209,10 @@ export const make = (transport: Transport["Service"]): Client => {
     }
     const items: Array<A> = []
     for (const item of body.items ?? []) {
+      if (!isStored(item)) {
+        const issue = `no item of a ${resource.listKind}: ${JSON.stringify(item)?.slice(0, 100)}`
+        return yield* KubeError.make(call, new KubeError.Decode({ message: issue, issues: [issue] }))
+      }
       // The items of a list of a built-in kind carry neither apiVersion nor kind.
       const full = item.kind === undefined
         ? Object.freeze({ ...item, apiVersion: resource.apiVersion, kind: resource.kind })
@@ -256,13 +260,16 @@ export const make = (transport: Transport["Service"]): Client => {
     const read = (values: ReadonlyArray<unknown>) => {
       const events: Array<WatchEvent<A>> = []
       for (const value of values) {
-        const event = (value ?? {}) as WireEvent
-        if (event.type === "ERROR") return { events, fault: failed(KubeError.fromStatus(event.object)) }
-        if (event.type === "BOOKMARK") events.push(event)
-        else {
-          const object = decode(call, resource, event.object)
-          if (Result.isFailure(object)) return { events, fault: object.failure }
-          events.push({ type: event.type, object: object.success })
+        const { object, type } = (value ?? {}) as Partial<WireEvent>
+        if (type === "ERROR" && isStatus(object)) return { events, fault: failed(KubeError.fromStatus(object)) }
+        if (type === "BOOKMARK" && hasVersion(object)) events.push({ type, object })
+        else if ((type === "ADDED" || type === "MODIFIED" || type === "DELETED") && isStored(object)) {
+          const decoded = decode(call, resource, object)
+          if (Result.isFailure(decoded)) return { events, fault: decoded.failure }
+          events.push({ type, object: decoded.success })
+        } else {
+          const issue = `no event of a watch: ${JSON.stringify(value)?.slice(0, 100)}`
+          return { events, fault: failed(new KubeError.Decode({ message: issue, issues: [issue] })) }
         }
       }
       return { events, fault: undefined }
@@ -422,12 +429,21 @@ const isObject = (body: unknown): body is KubeObject => {
   return typeof metadata === "object" && metadata !== null
 }
 
+const hasVersion = (body: unknown): body is Bookmark["object"] =>
+  isObject(body) && typeof body.metadata.resourceVersion === "string"
+
+/** Whether a value is an object as a server stores it: what caches and queues live on is there. */
+const isStored = (body: unknown): body is KubeObject =>
+  hasVersion(body) && typeof (body as KubeObject).metadata.name === "string"
+
 const noObject: Resource.Invalid = { issues: ["metadata: missing: the value is no object"] }
 
 const isList = (body: unknown): body is {
   readonly metadata: { readonly resourceVersion: string; readonly continue?: string }
   readonly items?: ReadonlyArray<Partial<KubeObject>> | null
-} => isObject(body) && typeof body.metadata.resourceVersion === "string" && "items" in body
+} =>
+  hasVersion(body) && "items" in body &&
+  ((body as { readonly items: unknown }).items === null || Array.isArray((body as { readonly items: unknown }).items))
 
 /** Whether a subresource speaks of another kind, as `scale` and `eviction` do: that goes through as it is. */
 const isForeign = (

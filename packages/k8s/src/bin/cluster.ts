@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 /**
  * `npm run cluster -- --port P --kubeconfig FILE`: a cluster in one process, for kubectl and any operator.
  *

@@ -146,7 +146,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
     const exchange = yield* Exchange.make({ core, request, route: path, resource: found.resource, user })
     const response = yield* Dispatch.verb(exchange).pipe(
       Effect.map((answer) => Respond.respond(exchange, answer)),
-      Effect.catch((error: StatusError) => Effect.succeed(Respond.refused(error)))
+      Effect.catch((error: StatusError) => Effect.succeed(Respond.refuse(exchange, error)))
     )
     definitions.settle(exchange.now)
     record(exchange, response)
@@ -170,6 +170,8 @@ const make = Effect.fnUntraced(function*(options: Options) {
     })
   }
   counts.clear()
+  // As behind a real server's cache: what was there at its start has no history to watch.
+  storage.compact(storage.revision)
 
   return ApiServer.of({
     handle,

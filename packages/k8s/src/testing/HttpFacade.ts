@@ -317,12 +317,7 @@ const readBody = (
 
 /** Built-in kinds are refused by the router in front of a real server, custom ones by their handler. */
 const notAcceptable = (path: string, watch: boolean): StatusError.StatusError => {
-  if (watch) {
-    return StatusError.notAcceptableTypes([
-      "application/json;stream=watch",
-      "application/vnd.kubernetes.protobuf;stream=watch"
-    ])
-  }
+  if (watch) return StatusError.notAcceptableWatch
   const group = /^\/apis\/([^/]+)/.exec(path)?.[1] ?? ""
   return group.includes(".") && !group.endsWith(".k8s.io")
     ? StatusError.notAcceptableTypes(["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"])

@@ -47,8 +47,12 @@ interface Item {
   readonly object: KubeObject
 }
 
-/** What is in a namespace, by uid. */
-type Content = Map<string, Item>
+/** What is in a namespace. */
+type Content = ReadonlyArray<Item>
+
+/** True if a deleted object waits for finalizers or its grace period. */
+const isHeld = ({ metadata: { deletionGracePeriodSeconds, finalizers } }: KubeObject): boolean =>
+  (finalizers ?? []).length > 0 || (deletionGracePeriodSeconds ?? 0) > 0
 
 const run = Effect.fnUntraced(function*(
   options: Options
@@ -57,7 +61,8 @@ const run = Effect.fnUntraced(function*(
   const clock = yield* Clock.Clock
   const delay = Duration.toMillis(Duration.fromInputUnsafe(options.delay ?? defaults.delay))
   const namespaces = new Map<string, Namespace>()
-  const contents = new Map<string, Content>()
+  /** By namespace and uid. */
+  const contents = new Map<string, Map<string, Item>>()
   /** When each terminating namespace is to be looked at next. */
   const due = new Map<string, number>()
 
@@ -77,9 +82,13 @@ const run = Effect.fnUntraced(function*(
       spec: { ...namespace.spec, finalizers: namespace.spec?.finalizers?.filter((name) => name !== finalizer) ?? [] }
     }, { subresource: "finalize" })
 
-  const remove = ({ object, resource }: Item) =>
+  /** What is left of an object after its deletion was asked for; the news of that may be still on its way. */
+  const remove = ({ object, resource }: Item): Effect.Effect<ReadonlyArray<Item>, KubeError> =>
     client.delete(resource, object, { propagationPolicy: "Background" }).pipe(
-      Effect.catchReason("KubeError", "NotFound", () => Effect.void)
+      Effect.map((deletion) =>
+        deletion._tag === "Deleted" || !isHeld(deletion.object) ? [] : [{ resource, object: deletion.object }]
+      ),
+      Effect.catchReason("KubeError", "NotFound", () => Effect.succeed([]))
     )
 
   const work = Effect.fnUntraced(function*(name: string): Effect.fn.Return<void, KubeError> {
@@ -87,12 +96,16 @@ const run = Effect.fnUntraced(function*(
     const time = due.get(name)
     if (namespace === undefined || time === undefined) return
     if (time > now()) return agenda.at(name, time)
-    const content: Content = contents.get(name) ?? new Map()
-    const living = [...content.values()].filter(({ object }) => !isTerminating(object))
-    yield* Effect.forEach(living, remove, { concurrency: Agenda.defaults.concurrency, discard: true })
-    // What went at once has been taken out of the content by now; what has not comes back here with its last event.
+    const items = [...(contents.get(name) ?? new Map<string, Item>()).values()]
+    const left = yield* Effect.forEach(
+      items,
+      (item) => isTerminating(item.object) ? Effect.succeed([item]) : remove(item),
+      { concurrency: Agenda.defaults.concurrency }
+    )
+    const content = left.flat()
+    // What stays for now comes back here with its last event.
     const updated = yield* setConditions(namespace, content)
-    if (content.size === 0) yield* Effect.asVoid(finalize(updated))
+    if (content.length === 0) yield* Effect.asVoid(finalize(updated))
   }, (effect) =>
     effect.pipe(
       Effect.catchReason("KubeError", "NotFound", () => Effect.void),
@@ -159,13 +172,12 @@ const count = (names: ReadonlyArray<string>, phrase: (name: string, count: numbe
 }
 
 const wanted = (content: Content): ReadonlyArray<Condition> => {
-  const items = [...content.values()]
   const resources = count(
-    items.map(({ resource }) => `${resource.plural}.${resource.group}`),
+    content.map(({ resource }) => `${resource.plural}.${resource.group}`),
     (name, number) => `${name} has ${number} resource instances`
   )
   const finalizers = count(
-    items.flatMap(({ object }) => object.metadata.finalizers ?? []),
+    content.flatMap(({ object }) => object.metadata.finalizers ?? []),
     (name, number) => `${name} in ${number} resource instances`
   )
   const fine = (type: string, reason: string, message: string): Condition => ({

@@ -209,6 +209,12 @@ export const notAcceptable: StatusError = make(406, "NotAcceptable", "406: Not A
 export const notAcceptableTypes = (types: ReadonlyArray<string>): StatusError =>
   make(406, "NotAcceptable", `only the following media types are accepted: ${types.join(", ")}`)
 
+/** 406 of a watch: there is none in YAML. */
+export const notAcceptableWatch: StatusError = notAcceptableTypes([
+  "application/json;stream=watch",
+  "application/vnd.kubernetes.protobuf;stream=watch"
+])
+
 /** 406 that says why. */
 export const notAcceptableBecause = (message: string): StatusError => make(406, "NotAcceptable", message)
 

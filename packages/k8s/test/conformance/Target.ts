@@ -18,8 +18,9 @@ import * as Stream from "effect/Stream"
 import * as LiveClient from "../../src/LiveClient.ts"
 import * as ApiServer from "../../src/testing/ApiServer.ts"
 import * as Envtest from "../../src/testing/Envtest.ts"
+import * as GarbageCollector from "../../src/testing/GarbageCollector.ts"
 import * as HttpFacade from "../../src/testing/HttpFacade.ts"
-import * as SimControllers from "../../src/testing/SimControllers.ts"
+import * as NamespaceController from "../../src/testing/NamespaceController.ts"
 import * as TestClient from "../../src/testing/TestClient.ts"
 
 export type Server = "memory" | "http" | "real"
@@ -100,7 +101,14 @@ export class Target extends Context.Service<Target, {
     request: Effect.Effect<Answer, TransportFailed>,
     wanted: (answer: Answer) => boolean
   ) => Effect.Effect<Answer, TransportFailed>
+  /** Forgets what was before a resourceVersion. */
+  readonly compact: (resourceVersion: string) => Effect.Effect<void>
 }>()("@effect-operator/k8s/test/conformance/Target") {}
+
+/** What no API offers: the store's history up to a resourceVersion is forgotten. */
+class Compaction extends Context.Service<Compaction, {
+  readonly compact: (resourceVersion: string) => Effect.Effect<void>
+}>()("@effect-operator/k8s/test/conformance/Target/Compaction") {}
 
 const answer = (response: Response): Answer => {
   const body = typeof response.body === "object" && response.body !== null ? response.body : {}
@@ -109,6 +117,7 @@ const answer = (response: Response): Answer => {
 
 const make = Effect.fnUntraced(function*(server: Server) {
   const transport = yield* Transport
+  const { compact } = yield* Compaction
   const live = Clock.Clock.defaultValue()
   const real = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provideService(effect, Clock.Clock, live)
   const sleep = (millis: number) => real(Effect.sleep(millis))
@@ -251,27 +260,51 @@ const make = Effect.fnUntraced(function*(server: Server) {
     kind,
     unique,
     sleep,
-    until
+    until,
+    compact
   })
 })
 
-const memory = SimControllers.layer({ namespaces: { delay: "100 millis" } }).pipe(
+const compactionInMemory = Layer.effect(
+  Compaction,
+  Effect.map(ApiServer.ApiServer, ({ compact }) => ({ compact: (version) => compact(Number(version)) }))
+)
+
+/** etcd, through its JSON gateway. */
+const compactionInEtcd = Layer.effect(
+  Compaction,
+  Effect.map(Envtest.Envtest, ({ etcdUrl }) => ({
+    compact: (revision) =>
+      Effect.promise(async (signal) => {
+        const body = JSON.stringify({ revision, physical: true })
+        const response = await fetch(`${etcdUrl}/v3/kv/compaction`, { method: "POST", body, signal })
+        if (!response.ok) throw new Error(`compaction: ${await response.text()}`)
+      })
+  }))
+)
+
+// The controllers a control plane without nodes has: nobody binds Pods or runs them.
+const memory = Layer.mergeAll(
+  GarbageCollector.layer,
+  NamespaceController.layer({ delay: "100 millis" })
+).pipe(
   Layer.provideMerge(TestClient.layer),
   Layer.provideMerge(TestClient.transportLayer),
+  Layer.provideMerge(compactionInMemory),
   Layer.provideMerge(ApiServer.ApiServer.layer)
 )
 
 const overHttp = Layer.unwrap(Effect.map(
   HttpFacade.HttpFacade,
   ({ kubeconfig }) => LiveClient.transportLayerOptions({ kubeconfig })
-)).pipe(Layer.provide(HttpFacade.layer()), Layer.provide(memory))
+)).pipe(Layer.provide(HttpFacade.layer()), Layer.provideMerge(memory))
 
 const real = Layer.unwrap(Effect.map(
   Envtest.Envtest,
   ({ clusterConfig }) => LiveClient.transportLayerCluster(clusterConfig)
-)).pipe(Layer.provide(Envtest.layer))
+)).pipe(Layer.merge(compactionInEtcd), Layer.provide(Envtest.layer))
 
-const transports: Readonly<Record<Server, Layer.Layer<Transport>>> = {
+const transports: Readonly<Record<Server, Layer.Layer<Transport | Compaction>>> = {
   memory,
   http: Layer.orDie(overHttp),
   real: Layer.orDie(real)

@@ -1,6 +1,7 @@
 /**
  * `BuiltinStrategies`: the strategies of built-in kinds, a table of exceptions to one default.
  */
+import * as ContentRules from "./ContentRules.ts"
 import * as EventRules from "./EventRules.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import { immutable, immutableContent, omit, specExcept } from "./Immutability.ts"
@@ -112,9 +113,10 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
   secrets: {
     listsFields: false,
     fields: fieldsAt("type"),
+    validate: ContentRules.secret,
     validateUpdate: (next, previous) => [...immutable("type")(next, previous), ...immutableContent(next, previous)]
   },
-  configmaps: { validateUpdate: immutableContent },
+  configmaps: { validate: ContentRules.configMap, validateUpdate: immutableContent },
   replicationcontrollers: {
     generation: true,
     garbageCollection: "Orphan",

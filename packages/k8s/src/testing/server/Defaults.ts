@@ -61,7 +61,11 @@ const container = (value: unknown): Filled => {
 
 const volume = (value: unknown): Filled => {
   const own = objectAt(value)
-  const filled = Object.keys(own).length > 1 ? own : { ...own, emptyDir: {} }
+  const filled = edit(
+    Object.keys(own).length > 1 ? own : { ...own, emptyDir: {} },
+    "hostPath",
+    (path) => fill(path, { type: "" })
+  )
   const source = ["secret", "configMap", "projected", "downwardAPI"].find((key) => filled[key] !== undefined)
   return source === undefined ? filled : edit(filled, source, (content) => fill(content, { defaultMode: 420 }))
 }

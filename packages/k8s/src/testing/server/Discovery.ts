@@ -220,7 +220,9 @@ export const answer = (registry: Registry, request: Request, segments: ReadonlyA
     if (request.method !== "GET") return Respond.refused(StatusError.methodNotAllowed)
     return root === "api" ? api(registry, request, rest) : apis(registry, request, rest)
   }
-  if (root === "version" && rest.length === 0) return Respond.plain(200, version)
+  if (root === "version" && rest.length === 0) {
+    return request.method === "GET" ? Respond.plain(200, version) : Respond.refused(StatusError.methodNotAllowed)
+  }
   if ((root === "healthz" || root === "livez" || root === "readyz") && rest.length < 2) {
     const response = health(request, root, rest[0])
     if (response !== undefined) return response

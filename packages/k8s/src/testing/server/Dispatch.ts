@@ -20,7 +20,7 @@ import { patch, replace } from "./VerbsUpdate.ts"
 /** 404 of a path nobody serves. */
 export const unserved: Respond.ApiResponse = {
   status: 404,
-  headers: { "content-type": "text/plain; charset=utf-8" },
+  headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" },
   body: "404 page not found\n"
 }
 
@@ -36,10 +36,10 @@ export const find = (registry: Registry, route: ResourceRoute): Found => {
   const resource = registry.lookup(route.group, route.version, route.plural)
   if (resource === undefined) return registry.isBuiltin(route.group) ? generic : missing(unserved)
   const custom = resource.custom !== undefined
-  // All namespaces at once: reading and creating nothing by name.
+  // All namespaces at once: nothing by name, and custom resources can only be read.
   const misplaced = resource.scope === "Cluster"
     ? route.namespace !== ""
-    : route.namespace === "" && route.name !== ""
+    : route.namespace === "" && (route.name !== "" || (custom && route.verb !== "list" && route.verb !== "watch"))
   if (misplaced) return custom ? missing(unserved) : generic
   if (route.subresource === "" || subresource(resource, route.subresource) !== undefined) {
     return { _tag: "Found", resource }
@@ -84,7 +84,7 @@ export const verb: Exchange.Verb = (exchange) => {
   if (route.subresource === "status") return (ofStatus[route.verb] ?? refuse)(exchange)
   if (route.subresource !== "") return (Subresources.find(exchange) ?? refuse)(exchange)
   if (!allowed(exchange)) {
-    return route.verb === "update" && route.name === "" && resource.custom !== undefined
+    return (route.verb === "update" || route.verb === "patch") && route.name === "" && resource.custom !== undefined
       ? Effect.fail(StatusError.badRequest("name must be provided"))
       : refuse(exchange)
   }

@@ -68,9 +68,23 @@ const partial = (object: KubeObject): unknown => ({
   metadata: object.metadata
 })
 
+/** What the router before the built-in resources lets pass: it does not know `application/*`. */
+const routable: ReadonlySet<string> = new Set([
+  "*/*",
+  "application/json",
+  "application/yaml",
+  "application/vnd.kubernetes.protobuf"
+])
+
+const canAnswer = ({ request: { headers: { accept } }, resource }: Exchange.Exchange): boolean =>
+  form(accept) !== undefined &&
+  (resource.custom !== undefined || Negotiation.parseAccept(accept).some(({ type }) => routable.has(type)))
+
 /** 406 for a request whose answer the client could not read; asked before anything is done. */
 export const unacceptable = (exchange: Exchange.Exchange): StatusError.StatusError | undefined =>
-  form(exchange.request.headers["accept"]) !== undefined
+  exchange.route.verb === "watch" && Negotiation.acceptable(exchange.request.headers["accept"], true) === undefined
+    ? StatusError.notAcceptableWatch
+    : canAnswer(exchange)
     ? undefined
     : exchange.resource.custom === undefined
     ? StatusError.notAcceptable
@@ -232,11 +246,19 @@ const present = (
   }
 }
 
-/** The response to a request that a verb answered. */
-export const respond = (exchange: Exchange.Exchange, answer: Exchange.Answer): ApiResponse => {
-  const presented = present(exchange, answer)
-  const response = Result.isFailure(presented) ? refused(presented.failure) : presented.success
+/** With the warnings: about the version asked for, then those of the verb. A refusal has them, too. */
+const warned = (exchange: Exchange.Exchange, response: ApiResponse): ApiResponse => {
   const deprecation = exchange.resource.custom?.deprecation
   const texts = deprecation === undefined ? exchange.warnings : [deprecation, ...exchange.warnings]
   return texts.length === 0 ? response : { ...response, headers: { ...response.headers, ...warningHeader(texts) } }
 }
+
+/** The response to a request that a verb answered. */
+export const respond = (exchange: Exchange.Exchange, answer: Exchange.Answer): ApiResponse => {
+  const presented = present(exchange, answer)
+  return warned(exchange, Result.isFailure(presented) ? refused(presented.failure) : presented.success)
+}
+
+/** The response to a request that a verb refused. */
+export const refuse = (exchange: Exchange.Exchange, error: StatusError.StatusError): ApiResponse =>
+  warned(exchange, refused(error))

@@ -15,6 +15,7 @@ import * as StatusError from "../StatusError.ts"
 export interface Selecting {
   /** `undefined` if everything matches. */
   readonly matches: ((object: KubeObject) => boolean) | undefined
+  readonly fields: Selector.FieldSelector
 }
 
 const unsupported = (resource: Served, field: string): StatusError.StatusError =>
@@ -47,6 +48,7 @@ export const read = (
     : (object: KubeObject) =>
       readers.every(({ operator, read, value }) => (read!(object) === value) === (operator === "="))
   return Result.succeed({
+    fields: fields.success,
     matches: byLabels === undefined
       ? byFields
       : byFields === undefined

@@ -110,11 +110,13 @@ const attempt = Effect.fnUntraced(function*(
   const key = Exchange.storageKey(route.namespace, admitted.metadata.name)
   const existing = core.storage.get(resource.collection, key)
   if (existing !== undefined) {
-    return yield* Effect.fail(
-      existing.metadata.deletionTimestamp === undefined
-        ? StatusError.alreadyExists(resource, admitted.metadata.name)
-        : StatusError.alreadyExistsTerminating(resource, admitted.metadata.name)
-    )
+    const refused = existing.metadata.deletionTimestamp !== undefined
+      ? StatusError.alreadyExistsTerminating
+      : (admitted.metadata.generateName ?? "") === ""
+      ? StatusError.alreadyExists
+      // Whoever gave a generateName is told that it failed, though the name was the client's own.
+      : StatusError.generateNameConflict
+    return yield* Effect.fail(refused(resource, admitted.metadata.name))
   }
   if (options.dryRun) return freeze(admitted)
   const { object: stored } = core.storage.put(resource.collection, key, route.namespace, resource.toStorage(admitted))
@@ -152,7 +154,7 @@ export const create: Exchange.Verb = Effect.fnUntraced(function*(exchange: Excha
   const options = yield* Exchange.writeOptions(exchange, "CreateOptions")
   const body = yield* Body.read(exchange, options)
   const placed = yield* Body.placed(exchange, body, "create")
-  if (exchange.route.name !== "") yield* Body.named(exchange, placed)
+  // Where a URL with a name takes a POST, the name in it means nothing.
   const object = yield* createObject(exchange, options, placed)
   return { _tag: "Object", status: 201, object } as const satisfies Exchange.Answer
 }) as (exchange: Exchange.Exchange) => Effect.Effect<Exchange.Answer, Refused>

@@ -103,12 +103,10 @@ const decodeToken = (token: string): Result.Result<Position, Refused> => {
 const optionFaults = (exchange: Exchange.Exchange): ReadonlyArray<FieldError.FieldError> => {
   const { request, route } = exchange
   const match = parameter(request, "resourceVersionMatch") ?? ""
-  const revision = parameter(request, "resourceVersion") ?? ""
   const watch = route.verb === "watch"
   const initial = parameter(request, "sendInitialEvents") !== undefined
   const faults: Array<FieldError.FieldError> = []
   const forbid = (field: string, why: string) => faults.push(FieldError.forbidden(field, why))
-  if (initial && !watch) forbid("sendInitialEvents", "sendInitialEvents is forbidden for list")
   if (watch && initial) {
     if (match === "") {
       forbid("resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
@@ -117,14 +115,25 @@ const optionFaults = (exchange: Exchange.Exchange): ReadonlyArray<FieldError.Fie
     }
     return faults
   }
-  if (match === "") return faults
   if (watch) {
-    forbid(
-      "resourceVersionMatch",
-      "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-    )
+    if (match !== "") {
+      forbid(
+        "resourceVersionMatch",
+        "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+      )
+    }
     return faults
   }
+  if (match !== "") faults.push(...matchFaults(exchange, match))
+  if (initial) forbid("sendInitialEvents", "sendInitialEvents is forbidden for list")
+  return faults
+}
+
+/** Rules on what a list may match a resourceVersion by. */
+const matchFaults = ({ request }: Exchange.Exchange, match: string): ReadonlyArray<FieldError.FieldError> => {
+  const revision = parameter(request, "resourceVersion") ?? ""
+  const faults: Array<FieldError.FieldError> = []
+  const forbid = (field: string, why: string) => faults.push(FieldError.forbidden(field, why))
   if (revision === "") {
     forbid("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided")
   }
@@ -176,7 +185,10 @@ const plan = (exchange: Exchange.Exchange, wanted: number | undefined): Result.R
         ? Result.fail(StatusError.expired(inconsistent, encodeToken({ revision: -1, after })))
         : Result.succeed(past(revision, after)))
   }
-  if (parameter(request, "resourceVersionMatch") !== "Exact" || wanted === undefined) return Result.succeed(now())
+  const match = parameter(request, "resourceVersionMatch") ?? ""
+  // A resourceVersion with a limit has meant exactly that version since before there was a match to say so.
+  const exact = match === "Exact" || (match === "" && Number(parameter(request, "limit") ?? 0) > 0)
+  if (!exact || wanted === undefined || wanted === 0) return Result.succeed(now())
   return wanted < storage.compacted
     ? Result.fail(StatusError.expired("The resourceVersion for the provided list is too old."))
     : Result.succeed(past(wanted))
@@ -245,13 +257,13 @@ export const watch: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchan
   if (faults.length > 0) return yield* Effect.fail(StatusError.invalidOptions("ListOptions", faults))
   const selecting = yield* Effect.fromResult(Selecting.read(resource, request))
   const since = yield* Effect.fromResult(version(exchange))
-  const named = parameter(request, "fieldSelector") ?? ""
-  if (route.name !== "" && named !== "" && named !== `metadata.name=${route.name}`) {
+  const { fields, matches } = selecting
+  const named = fields.find(({ field, operator }) => field === "metadata.name" && operator === "=")?.value
+  if (route.name !== "" && fields.length > 0 && named !== route.name) {
     return yield* Effect.fail(
       StatusError.badRequest("fieldSelector metadata.name doesn't match requested name")
     )
   }
-  const { matches } = selecting
   const byName = (object: KubeObject) =>
     object.metadata.name === route.name && (matches === undefined || matches(object))
   const selected = route.name === "" ? matches : byName

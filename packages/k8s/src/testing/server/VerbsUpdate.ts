@@ -116,7 +116,9 @@ const completed = ({ exchange, part }: Update, next: KubeObject, stored: KubeObj
       desired(stored, strategy.statusSubresource)
     )
   const { generation: _, ...metadata } = prepared.metadata
-  const keepsOwn = own.generation !== undefined || strategy.generation
+  const generation = own.generation === undefined && !strategy.generation
+    ? undefined
+    : (own.generation ?? 0) + (bumps ? 1 : 0)
   return mergeOwners(exchange, {
     ...prepared,
     apiVersion: stored.apiVersion,
@@ -125,7 +127,7 @@ const completed = ({ exchange, part }: Update, next: KubeObject, stored: KubeObj
       ...metadata,
       uid: metadata.uid ?? own.uid,
       creationTimestamp: own.creationTimestamp,
-      generation: keepsOwn ? (own.generation ?? 0) + (bumps ? 1 : 0) : prepared.metadata.generation,
+      generation,
       // A deletion cannot be taken back; a client that sets one is told so by the validation.
       deletionTimestamp: own.deletionTimestamp ?? metadata.deletionTimestamp,
       deletionGracePeriodSeconds: own.deletionGracePeriodSeconds ?? metadata.deletionGracePeriodSeconds

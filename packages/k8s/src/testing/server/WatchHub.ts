@@ -93,6 +93,8 @@ export class WatchHub {
   private readonly backlog: number
   private readonly watchers = new Map<string, Set<Watcher>>()
   private count = 0
+  /** How often `endAll` was called, for a collection, or ("") for all. */
+  private readonly endings = new Map<string, number>()
 
   constructor(storage: Storage, backlog: number = defaults.backlog) {
     this.storage = storage
@@ -141,8 +143,13 @@ export class WatchHub {
 
   /** Ends every watch of a collection, as when its definition is deleted or changed; of all without one. */
   endAll(collection?: string): void {
+    this.endings.set(collection ?? "", (this.endings.get(collection ?? "") ?? 0) + 1)
     const watchers = collection === undefined ? [...this.watchers.values()] : [this.watchers.get(collection) ?? []]
     for (const watcher of watchers.flatMap((set) => [...set])) this.end(watcher)
+  }
+
+  private endingsOf(collection: string): number {
+    return (this.endings.get("") ?? 0) + (this.endings.get(collection) ?? 0)
   }
 
   /** The present objects, or the changes since, as events. `undefined` where that part of the log is compacted. */
@@ -163,7 +170,7 @@ export class WatchHub {
     return events
   }
 
-  private start(options: WatchOptions, queue: Watcher["queue"]): Watcher | undefined {
+  private start(options: WatchOptions, queue: Watcher["queue"], endings: number): Watcher | undefined {
     const events = this.firstEvents(options)
     if (events === undefined) {
       const { body } = StatusError.tooOldResourceVersion(String(options.since), String(this.storage.compacted))
@@ -180,6 +187,8 @@ export class WatchHub {
       capacity: this.backlog + events.length
     }
     this.add(watcher)
+    // Ended between the request and the first read: what was to be told until then is still told.
+    if (this.endingsOf(options.collection) !== endings) this.end(watcher)
     return watcher
   }
 
@@ -204,10 +213,11 @@ export class WatchHub {
 
   /** The events of a watch. Fails never; a version that is too old is an ERROR event. */
   watch(options: WatchOptions): Stream.Stream<WireEvent> {
+    const endings = this.endingsOf(options.collection)
     return Stream.unwrap(Effect.gen({ self: this }, function*() {
       const queue = yield* Queue.unbounded<WireEvent, Cause.Done>()
       const watcher = yield* Effect.acquireRelease(
-        Effect.sync(() => this.start(options, queue)),
+        Effect.sync(() => this.start(options, queue, endings)),
         (watcher) => Effect.sync(() => watcher === undefined ? undefined : this.remove(watcher))
       )
       if (watcher !== undefined) yield* Effect.forkScoped(this.tick(options, watcher))

@@ -200,5 +200,8 @@ describe("definitions", () => {
     Effect.gen(function*() {
       yield* post(crds, withVersions((version) => [{ ...version, deprecated: true }]))
       assert.strictEqual((yield* get(widgets)).headers["warning"], "299 - \"example.com/v1 Widget is deprecated\"")
+      const missing = yield* get(`${widgets}/a`)
+      assert.strictEqual(missing.status, 404)
+      assert.strictEqual(missing.headers["warning"], "299 - \"example.com/v1 Widget is deprecated\"")
     }).pipe(Effect.provide(layer)))
 })

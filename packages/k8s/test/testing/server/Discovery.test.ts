@@ -76,5 +76,6 @@ describe("discovery", () => {
       assert.include((yield* get("/readyz?verbose")).body, "readyz check passed")
       assert.include((yield* get("/")).body.paths, "/apis/apps/v1")
       assert.strictEqual((yield* call("POST", "/apis", {})).status, 405)
+      assert.strictEqual((yield* call("POST", "/version", {})).status, 405)
     }).pipe(Effect.provide(layer)))
 })

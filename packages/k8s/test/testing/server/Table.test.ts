@@ -114,6 +114,9 @@ describe("metadata only", () => {
   it.effect("a client that reads nothing the server writes is refused before anything is done", () =>
     Effect.gen(function*() {
       assert.strictEqual((yield* get(`${configMaps}/none`, { accept: "text/html" })).status, 406)
+      // The router before built-in resources takes this literally.
+      assert.strictEqual((yield* get(configMaps, { accept: "application/*" })).status, 406)
+      assert.strictEqual((yield* get(configMaps, { accept: "application/*, application/json" })).status, 200)
       yield* post(pods, pod("a"))
       assert.strictEqual((yield* patch(`${pods}/a`, "merge", {})).status, 200)
     }).pipe(Effect.provide(layer)))

@@ -65,6 +65,8 @@ describe("create", () => {
       const long = yield* post(configMaps, { metadata: { generateName: "x".repeat(80) } })
       assert.lengthOf(long.body.metadata.name, 63)
       const both = yield* post(configMaps, { metadata: { generateName: "base-", name: "own" } })
+      const again = yield* post(configMaps, { metadata: { generateName: "base-", name: "own" } })
+      assert.deepStrictEqual([again.status, again.body.details.retryAfterSeconds], [409, 1])
       assert.strictEqual(both.body.metadata.name, "own")
     }).pipe(Effect.provide(layer)))
 
@@ -222,6 +224,32 @@ describe("create", () => {
       assert.deepStrictEqual(body.spec.selector, { matchLabels: { "batch.kubernetes.io/controller-uid": uid } })
       assert.strictEqual(body.spec.template.metadata.labels["batch.kubernetes.io/job-name"], "j")
       assert.strictEqual(body.spec.completions, 1)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("volumes get the defaults of what they are", () =>
+    Effect.gen(function*() {
+      const { body } = yield* post("/api/v1/namespaces/default/podtemplates", {
+        metadata: { name: "t" },
+        template: {
+          spec: {
+            containers: [{ name: "c", image: "i" }],
+            volumes: [{ name: "e" }, { name: "h", hostPath: { path: "/tmp" } }, { name: "s", secret: {} }]
+          }
+        }
+      })
+      assert.deepStrictEqual(body.template.spec.volumes, [
+        { name: "e", emptyDir: {} },
+        { name: "h", hostPath: { path: "/tmp", type: "" } },
+        { name: "s", secret: { defaultMode: 420 } }
+      ])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("POST to the URL of a name creates custom resources only, under the name in the body", () =>
+    Effect.gen(function*() {
+      yield* post(crds, widgetDefinition())
+      assert.strictEqual((yield* post(`${configMaps}/a`, configMap("a"))).status, 405)
+      const created = yield* post(`${widgets}/a`, widget("b"))
+      assert.deepStrictEqual([created.status, created.body.metadata.name], [201, "b"])
     }).pipe(Effect.provide(layer)))
 
   it.effect("a Service gets an address, a Secret its data, a Namespace its label", () =>

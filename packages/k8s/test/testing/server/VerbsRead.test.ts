@@ -128,13 +128,21 @@ describe("list", () => {
       const then = yield* get(`${configMaps}?resourceVersionMatch=Exact&resourceVersion=${version}`)
       assert.deepStrictEqual(names(then), ["a"])
       assert.strictEqual(then.body.metadata.resourceVersion, version)
+      assert.deepStrictEqual((yield* get(`${configMaps}?limit=5&resourceVersion=${version}`)).body, then.body)
+      assert.deepStrictEqual(names(yield* get(`${configMaps}?limit=5&resourceVersion=0`)), ["b"])
+      assert.deepStrictEqual(names(yield* get(`${configMaps}?resourceVersion=${version}`)), ["b"])
     }).pipe(Effect.provide(layer)))
 
   it.effect.each<[string, string]>([
     ["resourceVersionMatch=Exact", "forbidden unless resourceVersion is provided"],
     ["resourceVersionMatch=Foo&resourceVersion=1", "Unsupported value: \"Foo\""],
     ["resourceVersionMatch=Exact&resourceVersion=0", "forbidden for resourceVersion \"0\""],
-    ["sendInitialEvents=true", "sendInitialEvents is forbidden for list"]
+    ["sendInitialEvents=true", "sendInitialEvents is forbidden for list"],
+    [
+      "sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
+      "[resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided, " +
+      "sendInitialEvents: Forbidden: "
+    ]
   ])("refuses %s", ([query, why]) =>
     Effect.gen(function*() {
       const refused = yield* get(`${configMaps}?${query}`)
@@ -173,6 +181,19 @@ describe("list", () => {
         message(yield* get(`${configMaps}?fieldSelector=data.x%3Dy`)),
         "400 \"data.x\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
       )
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a watch of one object takes selectors that name it, with more beside", () =>
+    Effect.gen(function*() {
+      const watched = (fieldSelector: string) =>
+        get(configMaps.replace("/v1/", "/v1/watch/") + `/a?fieldSelector=${encodeURIComponent(fieldSelector)}`)
+      assert.strictEqual((yield* watched("metadata.namespace=default,metadata.name=a")).status, 200)
+      for (const other of ["metadata.name=b", "metadata.name!=a", "metadata.namespace=default"]) {
+        assert.strictEqual(
+          message(yield* watched(other)),
+          "400 fieldSelector metadata.name doesn't match requested name"
+        )
+      }
     }).pipe(Effect.provide(layer)))
 
   it.effect("custom resources offer the fields their definition names", () =>

@@ -110,6 +110,25 @@ describe("replace", () => {
       assert.strictEqual(labelled.body.metadata.generation, 1)
       const changed = yield* patch(`${widgets}/a`, "merge", { spec: { replicas: 5 } })
       assert.strictEqual(changed.body.metadata.generation, 2)
+      yield* post(configMaps, configMap("a"))
+      const plain = yield* put(`${configMaps}/a`, configMap("a", { metadata: { generation: 9 }, data: { k: "v" } }))
+      assert.isUndefined(plain.body.metadata.generation, "a kind without generations")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("of a collection of custom resources is refused, by verb and by path", () =>
+    Effect.gen(function*() {
+      yield* post(crds, widgetDefinition())
+      const nameless = [yield* put(widgets, widget("a")), yield* patch(widgets, "merge", {})]
+      for (const { body, status } of nameless) {
+        assert.deepStrictEqual([status, body.message], [400, "name must be provided"])
+      }
+      const everywhere = "/apis/example.com/v1/widgets"
+      const unserved = [
+        yield* post(everywhere, widget("a")),
+        yield* del(everywhere),
+        yield* put(everywhere, widget("a"))
+      ]
+      for (const { body, status } of unserved) assert.deepStrictEqual([status, body], [404, "404 page not found\n"])
     }).pipe(Effect.provide(layer)))
 
   it.effect("status of a built-in kind is written with labels, but without spec", () =>

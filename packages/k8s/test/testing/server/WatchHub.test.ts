@@ -205,6 +205,40 @@ describe("watch", () => {
       assert.strictEqual((yield* get(widgets)).status, 404)
     }).pipe(Effect.provide(layer)))
 
+  it.effect("a watch that is read only after its definition is gone tells of the end, and ends", () =>
+    Effect.gen(function*() {
+      const server = yield* ApiServer
+      yield* post(crds, widgetDefinition())
+      const { body } = yield* get(widgets)
+      const response = yield* server.handle({
+        method: "GET",
+        path: widgets,
+        query: [["watch", "true"], ["resourceVersion", body.metadata.resourceVersion]],
+        headers: {}
+      })
+      yield* post(widgets, widget("a"))
+      yield* del(`${crds}/widgets.example.com`)
+      const events = yield* Stream.runCollect(response.events!)
+      assert.deepStrictEqual(events.map(show), ["ADDED a", "DELETED a"])
+      assert.strictEqual(yield* server.watchers, 0)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("what a fresh server holds has no history", () =>
+    Effect.gen(function*() {
+      const { events } = yield* observe("/api/v1/namespaces?resourceVersion=1")
+      assert.deepInclude((yield* events)[0]?.object, { code: 410, reason: "Expired" })
+      const now = yield* observe("/api/v1/namespaces")
+      assert.include(yield* now.shown, "ADDED default")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("there is no watch in YAML", () =>
+    Effect.gen(function*() {
+      const { body, status } = yield* get(`${configMaps}?watch=true`, { accept: "application/yaml" })
+      assert.strictEqual(status, 406)
+      assert.include(body.message, "application/json;stream=watch")
+      assert.strictEqual((yield* get(configMaps, { accept: "application/yaml" })).status, 200)
+    }).pipe(Effect.provide(layer)))
+
   it.effect("a server can be made to drop all watches", () =>
     Effect.gen(function*() {
       const server = yield* ApiServer

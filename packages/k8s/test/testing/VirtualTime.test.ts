@@ -1,0 +1,104 @@
+import { Action, Controller, CustomResource, KubeClient, Manager } from "@effect-operator/core"
+import { assert, it } from "@effect/vitest"
+import { Cause, Clock, Effect, Exit, Layer, Schema, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import * as TestCluster from "../../src/testing/TestCluster.ts"
+import * as VirtualTime from "../../src/testing/VirtualTime.ts"
+
+const Widget = CustomResource.make({
+  group: "example.com",
+  version: "v1",
+  kind: "Widget",
+  spec: Schema.Struct({ size: Schema.Int }),
+  status: Schema.Struct({ seen: Schema.Int })
+})
+
+const create = KubeClient.KubeClient.use((client) =>
+  client.create(Widget, { metadata: { namespace: "default", name: "a" }, spec: { size: 1 } })
+)
+
+it.effect("time moves only when every fiber has come to rest, however many steps that takes", () =>
+  Effect.gen(function*() {
+    const seen: Array<number> = []
+    const worker = Effect.gen(function*() {
+      for (let i = 0; i < 500; i++) yield* Effect.yieldNow
+      yield* Effect.sleep("10 seconds")
+      seen.push(yield* Clock.currentTimeMillis)
+    })
+    yield* Effect.forkChild(worker)
+    yield* TestClock.adjust("10 seconds")
+    assert.deepStrictEqual(seen, [10_000], "the sleep began before the clock moved")
+  }).pipe(Effect.provide(VirtualTime.layer)))
+
+it.effect("after the last sleeper has woken, what it started has come to rest, too", () =>
+  Effect.gen(function*() {
+    let steps = 0
+    const worker = Effect.gen(function*() {
+      yield* Effect.sleep("1 second")
+      for (let i = 0; i < 500; i++) {
+        steps += 1
+        yield* Effect.yieldNow
+      }
+    })
+    yield* Effect.forkChild(worker)
+    yield* TestClock.adjust("1 second")
+    assert.strictEqual(steps, 500)
+  }).pipe(Effect.provide(VirtualTime.layer)))
+
+it.live("outside a test the clock is left alone", () =>
+  Effect.gen(function*() {
+    const before = yield* Clock.Clock
+    assert.strictEqual(yield* Effect.provide(Clock.Clock, VirtualTime.layer), before)
+  }))
+
+it.effect("a reconcile that is still under way does not keep the test from ending", () =>
+  Effect.gen(function*() {
+    let interrupted = false
+    const stuck = Controller.make("stuck", {
+      for: Widget,
+      reconcile: () =>
+        Effect.never.pipe(
+          Effect.as(Action.done),
+          Effect.onInterrupt(() =>
+            Effect.sync(() => {
+              interrupted = true
+            })
+          )
+        )
+    })
+    const operator = Manager.layer([stuck]).pipe(Layer.provideMerge(TestCluster.layer({ resources: [Widget] })))
+    yield* Effect.andThen(create, TestClock.adjust("1 second")).pipe(Effect.provide(operator))
+    assert.isTrue(interrupted)
+  }))
+
+it.effect(
+  "a controller that wakes itself for ever fails the test, and the message says what to look for",
+  () =>
+    Effect.gen(function*() {
+      let runs = 0
+      const restless = Controller.make("restless", {
+        for: Widget,
+        reconcile: (widget) =>
+          Effect.gen(function*() {
+            const client = yield* KubeClient.KubeClient
+            const patch = KubeClient.Patch.merge({ status: { seen: runs++ } })
+            yield* client.patch(Widget, widget, patch, { subresource: "status" })
+            return Action.done
+          })
+      })
+      const scope = yield* Scope.make()
+      const context = yield* Layer.buildWithScope(
+        Manager.layer([restless]).pipe(Layer.provideMerge(TestCluster.layer({ resources: [Widget] }))),
+        scope
+      )
+      const exit = yield* Effect.exit(
+        Effect.andThen(create, TestClock.adjust("1 second")).pipe(Effect.provideContext(context))
+      )
+      assert.isTrue(Exit.isFailure(exit))
+      if (Exit.isFailure(exit)) {
+        assert.match(Cause.pretty(exit.cause), /does not come to rest.*loop.*generationChanged/s)
+      }
+      yield* Scope.close(scope, Exit.void)
+    }),
+  60_000
+)

@@ -1,0 +1,40 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { configMap, configMaps, layer, post, put } from "../support/server.ts"
+
+const secrets = "/api/v1/namespaces/default/secrets"
+const mebibyte = 1024 * 1024
+
+const fields = (answer: { readonly body: any }) => answer.body.details.causes.map(({ field }: any) => field)
+
+describe("content of ConfigMaps and Secrets", () => {
+  it.effect("has keys that can be file names", () =>
+    Effect.gen(function*() {
+      for (const key of ["a b", "", ".", "..", "..a", "k".repeat(254)]) {
+        const refused = yield* post(configMaps, configMap("a", { data: { [key]: "" } }))
+        assert.deepStrictEqual([refused.status, fields(refused)], [422, [`data[${key}]`]])
+        const secret = yield* post(secrets, { metadata: { name: "a" }, data: { [key]: "" } })
+        assert.deepStrictEqual([secret.status, fields(secret)], [422, [`data[${key}]`]])
+      }
+      const both = yield* post(configMaps, configMap("a", { data: { k: "" }, binaryData: { k: "" } }))
+      assert.include(both.body.message, "data[k]: Invalid value: \"k\": duplicate of key present in binaryData")
+      const good = configMap("a", { data: { "ok.A_-": "" }, binaryData: { ".a": "" } })
+      assert.strictEqual((yield* post(configMaps, good)).status, 201)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("has at most a mebibyte of values, on create and on update", () =>
+    Effect.gen(function*() {
+      const full = { data: { a: "x".repeat(mebibyte - 3) }, binaryData: { b: "eHh4" } }
+      assert.strictEqual((yield* post(configMaps, configMap("a", full))).status, 201)
+      const over = configMap("a", { ...full, binaryData: { b: "eHh4eA==" } })
+      const refused = yield* put(`${configMaps}/a`, over)
+      assert.deepStrictEqual([refused.status, fields(refused)], [422, ["[]"]])
+      const secret = (length: number) => ({ metadata: { name: "a" }, data: { a: btoa("x".repeat(length)) } })
+      const large = yield* post(secrets, secret(mebibyte + 1))
+      assert.strictEqual(
+        large.body.message,
+        "Secret \"a\" is invalid: data: Too long: may not be more than 1048576 bytes"
+      )
+      assert.strictEqual((yield* post(secrets, secret(mebibyte))).status, 201)
+    }).pipe(Effect.provide(layer)))
+})
