@@ -24,7 +24,11 @@ const tell = (example: Example, once: boolean, kubectl: string) => {
       Effect.never
     )
   )
-  const told = Story.play(example, { cleanup: once, afterwards: once ? Effect.void : keepRunning })
+  const watchIt = say(`watch it from another terminal: ${example.tryIt[0]!.replace("kubectl", kubectl)}`)
+  const told = Effect.andThen(
+    watchIt,
+    Story.play(example, { cleanup: once, afterwards: once ? Effect.void : keepRunning })
+  )
   return once
     ? told.pipe(
       Effect.timeoutOrElse({

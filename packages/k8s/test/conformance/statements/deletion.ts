@@ -302,7 +302,9 @@ export const deletion = [
     const { namespace, request, watch } = yield* Target
     const path = `/api/v1/namespaces/${yield* namespace}/configmaps`
     const { object: first } = yield* request("POST", path, { body: configMap("a") })
-    const watching = yield* watch(path, { resourceVersion: first.metadata.resourceVersion })
+    // A controller puts a ConfigMap of its own into every namespace.
+    const fieldSelector = "metadata.name=a"
+    const watching = yield* watch(path, { resourceVersion: first.metadata.resourceVersion, fieldSelector })
     yield* request("DELETE", `${path}/a`)
     const { object: second } = yield* request("POST", path, { body: configMap("a") })
     assert.notStrictEqual(second.metadata.uid, first.metadata.uid)
