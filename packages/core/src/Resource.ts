@@ -107,6 +107,7 @@ export const make =
     categories: options.categories ?? [],
     scope: options.scope,
     subresources: options.subresources ?? [],
+    // A type without a value: see the interface.
     Type: undefined as unknown as A,
     decode: options.decode ?? Result.succeed as (json: unknown) => Result.Result<A, Invalid>,
     encode: options.encode ?? Result.succeed

@@ -10,7 +10,7 @@ import { definitionOf } from "./BuiltinSchema.ts"
 import * as Exchange from "./Exchange.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import type * as JsonValue from "../schema/JsonValue.ts"
-import { objectAt, stringAt } from "./Plain.ts"
+import { asObject, objectAt, stringAt } from "./Plain.ts"
 import { apiVersionOf, type Served } from "./Registry.ts"
 import * as StatusError from "../StatusError.ts"
 
@@ -91,12 +91,8 @@ export const decode = (
     if (text !== undefined) return Effect.fail(strict(text))
     const { apiVersion: _, kind: __, metadata: ___, ...rest } = object
     // Decoded: metadata is an object; what it lacks is filled in by the verb before it is stored.
-    return Effect.succeed({
-      apiVersion: full.apiVersion,
-      kind: full.kind,
-      metadata: tidy(objectAt(object, "metadata")),
-      ...rest
-    } as unknown as KubeObject)
+    const metadata = tidy(objectAt(object, "metadata"))
+    return Effect.succeed(asObject({ apiVersion: full.apiVersion, kind: full.kind, metadata, ...rest }))
   })
 }
 

@@ -8,7 +8,7 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as JsonValue from "../schema/JsonValue.ts"
-import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import { arrayAt, asObject, at, objectAt, stringAt } from "./Plain.ts"
 
 /** The object with another apiVersion; the same object where it has that already. */
 export const withApiVersion = (object: KubeObject, apiVersion: string): KubeObject =>
@@ -17,7 +17,7 @@ export const withApiVersion = (object: KubeObject, apiVersion: string): KubeObje
 /** New names of top-level fields; fields that are not named keep theirs. */
 const rename = (object: KubeObject, names: ReadonlyMap<string, string>, apiVersion: string): KubeObject => {
   const renamed = Object.fromEntries(Object.entries(object).map(([key, value]) => [names.get(key) ?? key, value]))
-  return { ...renamed, apiVersion } as unknown as KubeObject
+  return asObject({ ...renamed, apiVersion })
 }
 
 const eventNames: ReadonlyArray<readonly [core: string, events: string]> = [

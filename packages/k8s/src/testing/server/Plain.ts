@@ -4,10 +4,17 @@
  * `copy` gives exactly what `JSON.parse(JSON.stringify(value))` would, without the text: properties that are `undefined`
  * are left out, so that a program in the same process sees what it would see over HTTP.
  */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../schema/JsonValue.ts"
 
 /** A JSON object that is still being put together. */
 export type Draft = Record<string, unknown>
+
+/**
+ * A value that the rules applied to it have made an object of the API, or kept one, where TypeScript sees only JSON. The
+ * one place of this cast: what goes in comes from a stored object, or has passed the check of a body.
+ */
+export const asObject = (json: object): KubeObject => json as KubeObject
 
 /** A mutable deep copy. Values JSON does not have become what `JSON.stringify` makes of them. */
 export const copy = <A>(value: A): A => copyValue(value) as A

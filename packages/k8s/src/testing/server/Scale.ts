@@ -11,7 +11,7 @@ import * as Exchange from "./Exchange.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import * as Patching from "./Patching.ts"
-import { at, objectAt, stringAt } from "./Plain.ts"
+import { asObject, at, objectAt, stringAt } from "./Plain.ts"
 import type { ScalePaths } from "./Registry.ts"
 import * as StatusError from "../StatusError.ts"
 import { change } from "./VerbsUpdate.ts"
@@ -128,7 +128,7 @@ const write = (patch: boolean): Exchange.Verb =>
       const version = stringAt(scale, "metadata", "resourceVersion")
       const named = version === "" ? stored : { ...stored, metadata: { ...stored.metadata, resourceVersion: version } }
       // An object with its replicas set is an object of the same kind.
-      return setAt(named as never, paths.specReplicas, count(at(scale, "spec", "replicas"))) as unknown as KubeObject
+      return asObject(setAt(named as never, paths.specReplicas, count(at(scale, "spec", "replicas"))))
     })
     const object = yield* change({ exchange, options, part: "object", patch }, next)
     return { _tag: "Plain", status: 200, body: yield* scaleOf(exchange, object) } as const

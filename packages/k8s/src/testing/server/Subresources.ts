@@ -13,7 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Deletion from "./Deletion.ts"
 import * as Exchange from "./Exchange.ts"
 import type * as JsonValue from "../schema/JsonValue.ts"
-import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import { arrayAt, asObject, at, objectAt, stringAt } from "./Plain.ts"
 import * as Scale from "./Scale.ts"
 import * as StatusError from "../StatusError.ts"
 import { deleteObject } from "./VerbsDelete.ts"
@@ -66,7 +66,7 @@ const bind: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Excha
       status: { ...objectAt(pod, "status"), conditions: boundCondition(pod, now) }
     }
     // The same Pod with a node.
-    core.storage.put(resource.collection, key, route.namespace, bound as unknown as KubeObject)
+    core.storage.put(resource.collection, key, route.namespace, asObject(bound))
   }
   return created
 })

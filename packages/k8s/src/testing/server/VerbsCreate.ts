@@ -9,7 +9,7 @@ import * as Admission from "../Admission.ts"
 import * as Body from "./Body.ts"
 import * as Exchange from "./Exchange.ts"
 import * as MetadataRules from "./MetadataRules.ts"
-import { freeze } from "./Plain.ts"
+import { asObject, freeze } from "./Plain.ts"
 import * as StatusError from "../StatusError.ts"
 
 type Refused = StatusError.StatusError
@@ -80,11 +80,9 @@ const attempt = Effect.fnUntraced(function*(
   const { core, resource, route } = exchange
   const { resourceVersion, ...metadata } = systemMetadata(exchange, object, name)
   const base = resource.strategy.statusSubresource ? withoutStatus(object) : object
-  const prepared = mergeOwners(exchange, {
-    ...resource.strategy.prepareCreate({ ...base, metadata }),
-    apiVersion: object.apiVersion,
-    kind: object.kind
-  } as unknown as KubeObject)
+  const { apiVersion, kind } = object
+  const filled = resource.strategy.prepareCreate({ ...base, metadata })
+  const prepared = mergeOwners(exchange, asObject({ ...filled, apiVersion, kind }))
   const attributes: Admission.Attributes = {
     operation: "CREATE",
     resource,

@@ -17,7 +17,7 @@ import * as FieldError from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import * as MetadataRules from "./MetadataRules.ts"
 import * as Patching from "./Patching.ts"
-import { arrayAt, at, freeze } from "./Plain.ts"
+import { arrayAt, asObject, at, freeze } from "./Plain.ts"
 import * as StatusError from "../StatusError.ts"
 import { createObject, mergeOwners } from "./VerbsCreate.ts"
 
@@ -108,7 +108,7 @@ const completed = ({ exchange, part }: Update, next: KubeObject, stored: KubeObj
     ? withStatus(next, statusOf(stored))
     : next
   const prepared = part === "object"
-    ? strategy.prepareUpdate(written as never, stored) as unknown as KubeObject
+    ? asObject(strategy.prepareUpdate(written as never, stored))
     : written
   const bumps = part === "object" && strategy.generation &&
     !JsonValue.equals(
