@@ -13,7 +13,7 @@ interface Named {
 
 /** ConfigMaps of a namespace: the garbage collector of a real cluster learns of new kinds only now and then. */
 const configMaps = Effect.fnUntraced(function*(namespace: string) {
-  const { request, until } = yield* Target
+  const { request, unique, until } = yield* Target
   const path = `/api/v1/namespaces/${namespace}/configmaps`
   return {
     path,
@@ -24,7 +24,17 @@ const configMaps = Effect.fnUntraced(function*(namespace: string) {
       request("DELETE", `${path}/${name}`, { query: { propagationPolicy } }),
     release: (name: string) =>
       request("PATCH", `${path}/${name}`, { contentType: mergePatch, body: { metadata: { finalizers: null } } }),
-    gone: (name: string) => until(request("GET", `${path}/${name}`), ({ status }) => status === 404)
+    gone: (name: string) => until(request("GET", `${path}/${name}`), ({ status }) => status === 404),
+    /**
+     * Waits until the collector knows what was written before: it takes away what nobody owns. Of dependents that it
+     * has not heard of yet it takes no notice when their owner is deleted.
+     */
+    known: Effect.gen(function*() {
+      const name = unique("canary")
+      const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name, ...owned([lost]) } }
+      yield* request("POST", path, { body })
+      yield* until(request("GET", `${path}/${name}`), ({ status }) => status === 404)
+    })
   }
 })
 
@@ -43,6 +53,7 @@ const ownersOf = ({ metadata: { ownerReferences } }: KubeObject): ReadonlyArray<
   (ownerReferences ?? []).map(({ uid }) => uid)
 
 const nobody = "00000000-0000-4000-8000-000000000000"
+const lost: Named = { metadata: { name: "lost", uid: nobody.replace("8", "a") } }
 const held = { finalizers: ["example.com/f"] }
 
 export const controllers = [
@@ -139,6 +150,7 @@ export const controllers = [
     yield* maps.owner("blocks", { ...held, ...owned([owner], { blockOwnerDeletion: true }) })
     yield* maps.owner("stays", { ...held, ...owned([owner]) })
     yield* maps.owner("plain", owned([owner], { blockOwnerDeletion: true }))
+    yield* maps.known
     const { object: { metadata: { resourceVersion } } } = yield* request("GET", maps.path)
     const watching = yield* watch(maps.path, { resourceVersion, fieldSelector: "metadata.name=owner" })
     const { object: marked } = yield* maps.delete("owner", "Foreground")
@@ -166,6 +178,7 @@ export const controllers = [
     const { object: other } = yield* maps.owner("other")
     const { object: single } = yield* maps.owner("single", owned([owner]))
     yield* maps.owner("shared", owned([owner, other]))
+    yield* maps.known
     const { object: marked } = yield* maps.delete("owner", "Orphan")
     assert.deepStrictEqual(marked.metadata.finalizers, ["orphan"])
     yield* maps.gone("owner")
