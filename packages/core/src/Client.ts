@@ -2,7 +2,7 @@
  * `Client`: the contract of the client, verb by verb, with the options of each. `KubeClient` is the service.
  */
 import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import type * as KubeError from "./KubeError.ts"
@@ -22,6 +22,19 @@ export const defaults = {
 /** Who writes (`fieldManager`), unless the call says otherwise. A controller sets it to its own name. */
 export const FieldManager = Context.Reference<string>("@effect-operator/core/KubeClient/FieldManager", {
   defaultValue: () => defaults.fieldManager
+})
+
+/** What surrounds the writes of a part of the program: who allows them, and who wants to know of them. */
+export interface Writing {
+  /** Asked before every write; its failure is that of the write, and nothing is sent. */
+  readonly permit: Effect.Effect<void, KubeError.KubeError>
+  /** Told of every accepted write before the writer has the answer. Must not throw. */
+  readonly wrote: (write: Write) => void
+}
+
+/** Everything is allowed, and nobody asks, unless a controller or a lease says otherwise. */
+export const Writing = Context.Reference<Writing>("@effect-operator/core/KubeClient/Writing", {
+  defaultValue: () => ({ permit: Effect.void, wrote: () => {} })
 })
 
 /** Which objects of a kind. */
@@ -119,7 +132,13 @@ export type Deletion<A> =
 
 /** A write the server accepted, as the cache's overlay needs it (see `Informers`). */
 export type Write =
-  | { readonly _tag: "Written"; readonly resource: Resource.Any; readonly object: KubeObject }
+  | {
+    readonly _tag: "Written"
+    readonly resource: Resource.Any
+    readonly object: KubeObject
+    /** Absent for the object itself. */
+    readonly subresource?: string | undefined
+  }
   | {
     readonly _tag: "Deleted"
     readonly resource: Resource.Any

@@ -20,8 +20,8 @@ import { fieldsText, labelsText, matchesFields, matchesLabels, parseFields, toLa
 import { Store } from "./Store.ts"
 import type { Supervisor } from "./Supervisor.ts"
 
-/** Takes deltas of one informer, in order, synchronously. */
-export type Subscriber = (deltas: ReadonlyArray<Delta>) => void
+/** Takes deltas of one informer, in order, synchronously. `initial`: of what was there from the start. */
+export type Subscriber = (deltas: ReadonlyArray<Delta>, initial: boolean) => void
 
 export interface Informer {
   readonly resource: Resource.Any
@@ -61,12 +61,16 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
         const { indexedLabels = [], resource, ...selection } = options
         const store = new Store<KubeObject>({ resource, matches: matcher(selection), indexedLabels })
         const subscribers = new Set<Subscriber>()
-        const publish = (deltas: ReadonlyArray<Delta>): void => {
-          if (deltas.length > 0) { for (const subscriber of subscribers) subscriber(deltas) }
+        const publish = (deltas: ReadonlyArray<Delta>, initial: boolean): void => {
+          if (deltas.length === 0) return
+          for (const subscriber of subscribers) subscriber(deltas, initial)
         }
         const reflector = yield* Reflector.make(client, resource, selection, {
-          replace: (items, resourceVersion) => publish(store.replace(items, resourceVersion)),
-          apply: (events) => publish(store.apply(events))
+          replace: (items, resourceVersion) => {
+            const initial = store.resourceVersion === "0"
+            publish(store.replace(items, resourceVersion), initial)
+          },
+          apply: (events) => publish(store.apply(events), false)
         })
         yield* supervisor.run(`reflector ${id}`, reflector.run)
         const informer: Informer = {
@@ -79,7 +83,7 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
             Effect.asVoid(Effect.acquireRelease(
               Effect.sync(() => {
                 const existing = store.snapshot()
-                if (existing.length > 0) subscriber(existing)
+                if (existing.length > 0) subscriber(existing, true)
                 subscribers.add(subscriber)
               }),
               () => Effect.sync(() => subscribers.delete(subscriber))

@@ -10,10 +10,12 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as SubscriptionRef from "effect/SubscriptionRef"
-import * as Controller from "./Controller.ts"
+import type * as Controller from "./Controller.ts"
 import * as EventRecorder from "./EventRecorder.ts"
 import * as Informers from "./Informers.ts"
+import { type Running, start } from "./internal/controller.ts"
 import { KubeClient } from "./KubeClient.ts"
+import * as Leadership from "./Leadership.ts"
 import type * as Reflector from "./Reflector.ts"
 import * as Supervisor from "./Supervisor.ts"
 import type * as WorkQueue from "./WorkQueue.ts"
@@ -95,10 +97,10 @@ const make = Effect.fnUntraced(function*<R>(
     Effect.timeoutOption(sink.flush, Duration.min(drain, Duration.fromInputUnsafe(defaults.flush)))
   )
 
-  const running: Array<Controller.Running> = []
+  const running: Array<Running> = []
   for (const controller of controllers) {
     running.push(
-      yield* Controller.start(controller, supervisor).pipe(
+      yield* start(controller, supervisor, Leadership.always).pipe(
         Effect.provideService(KubeClient, client),
         Effect.provideService(Informers.Informers, informers),
         Effect.provideService(EventRecorder.EventSink, sink)

@@ -3,28 +3,33 @@
  *
  * They are bound to their labels once, when the controller starts: an update on the hot path is one call.
  */
+import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
+import type * as Scope from "effect/Scope"
+import * as WorkQueue from "./WorkQueue.ts"
 
-const reconcileTotal = Metric.counter("controller_runtime_reconcile_total", {
-  description: "Total number of reconciliations per controller",
-  incremental: true
-})
-const reconcileErrors = Metric.counter("controller_runtime_reconcile_errors_total", {
-  description: "Total number of reconciliation errors per controller",
-  incremental: true
-})
-const terminalErrors = Metric.counter("controller_runtime_terminal_reconcile_errors_total", {
-  description: "Total number of terminal reconciliation errors per controller",
-  incremental: true
-})
-const panics = Metric.counter("controller_runtime_reconcile_panics_total", {
-  description: "Total number of reconciliation panics per controller",
-  incremental: true
-})
-const invalidObjects = Metric.counter("effect_operator_invalid_objects_total", {
-  description: "Objects of the controller's kinds that did not decode",
-  incremental: true
-})
+const counter = (name: string, description: string): Metric.Counter<number> =>
+  Metric.counter(name, { description, incremental: true })
+
+const reconcileTotal = counter("controller_runtime_reconcile_total", "Total number of reconciliations per controller")
+const reconcileErrors = counter(
+  "controller_runtime_reconcile_errors_total",
+  "Total number of reconciliation errors per controller"
+)
+const terminalErrors = counter(
+  "controller_runtime_terminal_reconcile_errors_total",
+  "Total number of terminal reconciliation errors per controller"
+)
+const panics = counter(
+  "controller_runtime_reconcile_panics_total",
+  "Total number of reconciliation panics per controller"
+)
+const invalidObjects = counter(
+  "effect_operator_invalid_objects_total",
+  "Objects of the controller's kinds that did not decode"
+)
 const reconcileTime = Metric.histogram("controller_runtime_reconcile_time_seconds", {
   description: "Length of time per reconciliation per controller",
   boundaries: [
@@ -73,33 +78,153 @@ const reconcileTime = Metric.histogram("controller_runtime_reconcile_time_second
 const activeWorkers = Metric.gauge("controller_runtime_active_workers", {
   description: "Number of currently used workers per controller"
 })
-const queueDepth = Metric.gauge("workqueue_depth", { description: "Current depth of workqueue" })
-const queueRetries = Metric.counter("workqueue_retries_total", {
-  description: "Total number of retries handled by workqueue",
-  incremental: true
+const maxConcurrent = Metric.gauge("controller_runtime_max_concurrent_reconciles", {
+  description: "Maximum number of concurrent reconciles per controller"
+})
+const timeouts = counter(
+  "controller_runtime_reconcile_timeouts_total",
+  "Total number of reconciliation timeouts per controller"
+)
+const stalled = counter("effect_operator_stalled_total", "Objects given up until something changes")
+const hotLoops = counter("effect_operator_hot_loops_total", "Reconciles after which a key was held back as a hot loop")
+const syncTimeouts = counter(
+  "effect_operator_cache_sync_timeouts_total",
+  "Times a controller reported that its caches do not fill"
+)
+
+const queueDepth = Metric.gauge("workqueue_depth", {
+  description: "Current depth of workqueue by workqueue and priority"
+})
+const queueAdds = counter("workqueue_adds_total", "Total number of adds handled by workqueue")
+const queueRetries = counter("workqueue_retries_total", "Total number of retries handled by workqueue")
+/** Ten nanoseconds, twelve times multiplied by ten. */
+const queueBoundaries = Array.from({ length: 12 }, (_, i) => Number(`1e${i - 8}`))
+const queueDuration = Metric.histogram("workqueue_queue_duration_seconds", {
+  description: "How long in seconds an item stays in workqueue before being requested",
+  boundaries: queueBoundaries
+})
+const workDuration = Metric.histogram("workqueue_work_duration_seconds", {
+  description: "How long in seconds processing an item from workqueue takes",
+  boundaries: queueBoundaries
+})
+const unfinishedWork = Metric.gauge("workqueue_unfinished_work_seconds", {
+  description: "How many seconds of work has been done that is in progress and has not been observed by work_duration"
+})
+const longestRunning = Metric.gauge("workqueue_longest_running_processor_seconds", {
+  description: "How many seconds has the longest running processor for workqueue been running"
 })
 
 /** How a reconcile ended. */
 export type Result = "success" | "error" | "requeue" | "requeue_after"
 
-/** The metrics of one controller. */
-export const forController = (controller: string) => {
-  const labels = { controller }
-  const byResult = (result: Result) => Metric.withAttributes(reconcileTotal, { controller, result })
-  return {
-    total: {
-      success: byResult("success"),
-      error: byResult("error"),
-      requeue: byResult("requeue"),
-      requeue_after: byResult("requeue_after")
-    } satisfies Record<Result, unknown>,
-    errors: Metric.withAttributes(reconcileErrors, labels),
-    terminalErrors: Metric.withAttributes(terminalErrors, labels),
-    panics: Metric.withAttributes(panics, labels),
-    invalid: Metric.withAttributes(invalidObjects, labels),
-    time: Metric.withAttributes(reconcileTime, labels),
-    activeWorkers: Metric.withAttributes(activeWorkers, labels),
-    depth: Metric.withAttributes(queueDepth, { name: controller, controller }),
-    retries: Metric.withAttributes(queueRetries, { name: controller, controller })
-  }
+const results: ReadonlyArray<Result> = ["success", "error", "requeue", "requeue_after"]
+
+/** What a controller tells of its work: each a synchronous call, bound to its labels. Times in milliseconds. */
+export interface ControllerMetrics {
+  readonly started: () => void
+  readonly ended: (millis: number) => void
+  readonly result: (result: Result) => void
+  readonly terminal: () => void
+  readonly panicked: () => void
+  readonly timedOut: () => void
+  readonly stalled: () => void
+  readonly hotLoop: () => void
+  readonly invalid: () => void
+  readonly cacheSyncTimedOut: () => void
+  readonly queue: WorkQueue.Monitor
+  /** Shows the state of the queue, computed when somebody asks; until the scope closes. */
+  readonly observe: (
+    queue: Pick<WorkQueue.WorkQueue, "stats" | "readyAt" | "processing">
+  ) => Effect.Effect<void, never, Scope.Scope>
 }
+
+/** The metrics of one controller. Every series is there from the start, with 0. */
+export const forController = (
+  controller: { readonly name: string; readonly concurrency: number }
+): Effect.Effect<ControllerMetrics> =>
+  Effect.gen(function*() {
+    const context = yield* Effect.context<never>()
+    const clock = yield* Clock.Clock
+    const { name } = controller
+    const labels = { controller: name }
+    const queueLabels = { name, controller: name }
+    const bind = (metric: Metric.Counter<number>, attributes: Record<string, string>) => {
+      const bound = Metric.withAttributes(metric, attributes)
+      bound.updateUnsafe(0, context)
+      return () => bound.updateUnsafe(1, context)
+    }
+    const totals = Object.fromEntries(
+      results.map((result) => [result, bind(reconcileTotal, { ...labels, result })])
+    ) as Record<Result, () => void>
+    const errors = bind(reconcileErrors, labels)
+    const time = Metric.withAttributes(reconcileTime, labels)
+    const workers = Metric.withAttributes(activeWorkers, labels)
+    const waited = Metric.withAttributes(queueDuration, queueLabels)
+    const worked = Metric.withAttributes(workDuration, queueLabels)
+    workers.updateUnsafe(0, context)
+    Metric.withAttributes(maxConcurrent, labels).updateUnsafe(controller.concurrency, context)
+    return {
+      started: () => workers.modifyUnsafe(1, context),
+      ended: (millis) => {
+        workers.modifyUnsafe(-1, context)
+        time.updateUnsafe(millis / 1000, context)
+        worked.updateUnsafe(millis / 1000, context)
+      },
+      result: (result) => {
+        totals[result]()
+        if (result === "error") errors()
+      },
+      terminal: bind(terminalErrors, labels),
+      panicked: bind(panics, labels),
+      timedOut: bind(timeouts, labels),
+      stalled: bind(stalled, labels),
+      hotLoop: bind(hotLoops, labels),
+      invalid: bind(invalidObjects, labels),
+      cacheSyncTimedOut: bind(syncTimeouts, labels),
+      queue: {
+        added: bind(queueAdds, queueLabels),
+        taken: (millis) => waited.updateUnsafe(millis / 1000, context),
+        retried: bind(queueRetries, queueLabels)
+      },
+      observe: (queue) => {
+        const running = (): ReadonlyArray<number> => {
+          const now = clock.currentTimeMillisUnsafe()
+          return [...queue.processing().values()].map((since) => (now - since) / 1000)
+        }
+        return Effect.forEach(
+          [
+            computed(context, queueDepth, { ...queueLabels, priority: String(WorkQueue.priorities.normal) }, () =>
+              queue.stats().ready - queue.readyAt(WorkQueue.priorities.background)),
+            computed(context, queueDepth, { ...queueLabels, priority: String(WorkQueue.priorities.background) }, () =>
+              queue.readyAt(WorkQueue.priorities.background)),
+            computed(context, unfinishedWork, queueLabels, () =>
+              running().reduce((sum, seconds) =>
+                sum + seconds, 0)),
+            computed(context, longestRunning, queueLabels, () =>
+              Math.max(0, ...running()))
+          ],
+          (register) =>
+            register,
+          { discard: true }
+        )
+      }
+    } satisfies ControllerMetrics
+  })
+
+/** A gauge whose value is computed when somebody asks; until the scope closes. */
+export const computed = (
+  context: Context.Context<never>,
+  gauge: Metric.Gauge<number>,
+  attributes: Record<string, string>,
+  value: () => number
+): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.asVoid(Effect.acquireRelease(
+    Effect.sync(() =>
+      Metric.registerUnsafe(Metric.withAttributes(gauge, attributes), context, {
+        get: () => ({ value: value() }),
+        update: () => {},
+        modify: () => {}
+      })
+    ),
+    (registration) => Effect.sync(() => registration.remove())
+  ))

@@ -3,9 +3,12 @@
  *
  * A key is in at most one place: ready, waiting for a time, or being processed. While it is being processed it is never
  * handed out again; what is added meanwhile is remembered and makes it ready when the processing is over. Of several
- * times the earliest wins, and an immediate add beats them all. Reasons of merged adds travel together.
+ * times the earliest wins, and an immediate add beats them all. Reasons of merged adds travel together, and the highest
+ * of their priorities counts. Ready keys are handed out in a `FairOrder`: namespaces take turns, a priority is a head
+ * start, nothing starves; within a namespace and a priority, the one ready longest goes first.
  */
 import { DelayHeap, type Slot } from "./internal/DelayHeap.ts"
+import { FairOrder, type Place } from "./internal/FairOrder.ts"
 import { id, type Reason } from "./Trigger.ts"
 
 /** A key handed out. */
@@ -15,6 +18,10 @@ export interface Item {
   readonly reasons: ReadonlyArray<Reason>
   /** Failures in a row before this. */
   readonly failures: number
+  /** The highest priority asked for. */
+  readonly priority: number
+  /** When it became ready. */
+  readonly readySince: number
 }
 
 interface Entry {
@@ -23,8 +30,16 @@ interface Entry {
   phase: "Idle" | "Ready" | "Waiting" | "Processing"
   /** Added while being processed. */
   dirty: boolean
-  /** Where a waiting key is among the times. */
+  /** Where a waiting key is among the times, or a ready one in the order. */
   slot: Slot<Entry> | undefined
+  place: Place | undefined
+  /** The highest asked for since the key was handed out. */
+  priority: number | undefined
+  /** The one it was handed out with: a key that asks for itself again keeps it. */
+  handed: number
+  /** Not handed out before, whoever adds it. */
+  heldUntil: number
+  readySince: number
   /** The earliest time asked for while being processed. */
   at: number | undefined
   failures: number
@@ -32,13 +47,24 @@ interface Entry {
 
 export class QueueState {
   readonly #entries = new Map<string, Entry>()
-  /** In the order of getting ready: a Map keeps it. */
-  readonly #ready = new Map<string, Entry>()
+  readonly #order = new FairOrder()
+  readonly #ready = new DelayHeap<Entry>()
   readonly #waiting = new DelayHeap<Entry>()
+  readonly #now: () => number
   #processing = 0
+
+  /** `now` stamps the keys that become ready, and says whether a hold is over. */
+  constructor(now: () => number = () => 0) {
+    this.#now = now
+  }
 
   get ready(): number {
     return this.#ready.size
+  }
+
+  /** Ready keys of a priority. */
+  readyAt(priority: number): number {
+    return this.#order.waiting(priority)
   }
 
   get waiting(): number {
@@ -55,17 +81,15 @@ export class QueueState {
   }
 
   /** The key is to be processed as soon as possible. */
-  add(key: string, reason: Reason): void {
-    const entry = this.#entry(key)
-    entry.reasons.set(id(reason), reason)
+  add(key: string, reason: Reason, priority = 0): void {
+    const entry = this.#ask(key, reason, priority)
     if (entry.phase === "Processing") entry.dirty = true
     else if (entry.phase !== "Ready") this.#makeReady(entry)
   }
 
   /** The key is to be processed at a time, or earlier if something else wants it earlier. */
-  addAt(key: string, at: number, reason: Reason): void {
-    const entry = this.#entry(key)
-    entry.reasons.set(id(reason), reason)
+  addAt(key: string, at: number, reason: Reason, priority = 0): void {
+    const entry = this.#ask(key, reason, priority)
     if (entry.phase === "Processing") entry.at = Math.min(at, entry.at ?? at)
     else if (entry.phase !== "Ready" && (entry.slot === undefined || at < entry.slot.at)) this.#wait(entry, at)
   }
@@ -74,7 +98,9 @@ export class QueueState {
   promote(now: number): boolean {
     let moved = false
     for (let next = this.#waiting.peek(); next !== undefined && next.at <= now; next = this.#waiting.peek()) {
-      this.#makeReady(next.value)
+      // Nobody asked for a key whose hold alone is over.
+      if (next.value.reasons.size === 0) this.#forget(next.value)
+      else this.#makeReady(next.value, now)
       moved = true
     }
     return moved
@@ -85,18 +111,27 @@ export class QueueState {
     return this.#waiting.peek()?.at
   }
 
-  /** Hands out the key that has been ready longest. */
+  /** Hands out the next key. */
   take(): Item | undefined {
-    for (const entry of this.#ready.values()) {
-      this.#ready.delete(entry.key)
-      const reasons = [...entry.reasons.values()]
-      entry.reasons = new Map()
-      entry.phase = "Processing"
-      entry.at = undefined
-      this.#processing += 1
-      return { key: entry.key, reasons, failures: entry.failures }
+    const entry = this.#ready.pop()
+    if (entry === undefined) return undefined
+    this.#order.served(entry.place!)
+    const item = {
+      key: entry.key,
+      reasons: [...entry.reasons.values()],
+      failures: entry.failures,
+      priority: entry.priority ?? 0,
+      readySince: entry.readySince
     }
-    return undefined
+    entry.reasons = new Map()
+    entry.slot = undefined
+    entry.place = undefined
+    entry.handed = item.priority
+    entry.priority = undefined
+    entry.phase = "Processing"
+    entry.at = undefined
+    this.#processing += 1
+    return item
   }
 
   /** The processing of a key succeeded; it may ask to be processed again at a time. */
@@ -113,9 +148,19 @@ export class QueueState {
     this.#settle(entry, again)
   }
 
-  #release(key: string): Entry {
+  /** What is added to a key being processed, or asks for it again, has to wait until a time. */
+  hold(key: string, until: number): void {
+    this.#processed(key).heldUntil = until
+  }
+
+  #processed(key: string): Entry {
     const entry = this.#entries.get(key)
     if (entry?.phase !== "Processing") throw new Error(`WorkQueue: ${key} is not being processed`)
+    return entry
+  }
+
+  #release(key: string): Entry {
+    const entry = this.#processed(key)
     this.#processing -= 1
     entry.phase = "Idle"
     return entry
@@ -124,37 +169,84 @@ export class QueueState {
   #settle(entry: Entry, again: { readonly at: number; readonly reason: Reason } | undefined): void {
     if (again !== undefined) entry.reasons.set(id(again.reason), again.reason)
     const at = again === undefined ? entry.at : Math.min(again.at, entry.at ?? again.at)
+    entry.priority ??= entry.handed
     if (entry.dirty) this.#makeReady(entry)
     else if (at !== undefined) this.#wait(entry, at)
+    else if (entry.heldUntil > this.#now()) this.#wait(entry, entry.heldUntil)
     else if (entry.failures === 0) this.#entries.delete(entry.key)
+  }
+
+  /** The entry of a key, with one more reason to process it. */
+  #ask(key: string, reason: Reason, priority: number): Entry {
+    const entry = this.#entry(key)
+    entry.reasons.set(id(reason), reason)
+    if (entry.priority === undefined || priority > entry.priority) {
+      entry.priority = priority
+      if (entry.phase === "Ready") this.#makeReady(entry)
+    }
+    return entry
   }
 
   #entry(key: string): Entry {
     let entry = this.#entries.get(key)
     if (entry === undefined) {
-      entry = { key, reasons: new Map(), phase: "Idle", dirty: false, slot: undefined, at: undefined, failures: 0 }
+      entry = {
+        key,
+        reasons: new Map(),
+        phase: "Idle",
+        dirty: false,
+        slot: undefined,
+        place: undefined,
+        priority: undefined,
+        handed: 0,
+        heldUntil: -Infinity,
+        readySince: 0,
+        at: undefined,
+        failures: 0
+      }
       this.#entries.set(key, entry)
     }
     return entry
   }
 
-  #makeReady(entry: Entry): void {
-    this.#unwait(entry)
+  #makeReady(entry: Entry, now: number = this.#now()): void {
+    if (entry.heldUntil > now) return this.#hold(entry)
+    if (entry.phase !== "Ready") entry.readySince = now
+    this.#leave(entry)
     entry.phase = "Ready"
     entry.dirty = false
     entry.at = undefined
-    this.#ready.set(entry.key, entry)
+    entry.place = this.#order.enter(namespaceOf(entry.key), entry.priority ?? 0)
+    entry.slot = this.#ready.push(entry.place.rank, entry)
   }
 
-  #wait(entry: Entry, at: number): void {
-    this.#unwait(entry)
+  /** Ready as soon as its hold is over. */
+  #hold(entry: Entry): void {
+    entry.dirty = false
+    if (entry.phase !== "Waiting" || entry.slot!.at > entry.heldUntil) this.#wait(entry, entry.heldUntil)
+  }
+
+  #wait(entry: Entry, due: number): void {
+    const at = Math.max(due, entry.heldUntil)
+    this.#leave(entry)
     entry.phase = "Waiting"
     entry.at = undefined
     entry.slot = this.#waiting.push(at, entry)
   }
 
-  #unwait(entry: Entry): void {
-    if (entry.slot !== undefined) this.#waiting.remove(entry.slot)
+  #forget(entry: Entry): void {
+    this.#leave(entry)
+    entry.phase = "Idle"
+    if (entry.failures === 0) this.#entries.delete(entry.key)
+  }
+
+  /** Takes a key out of the ready or the waiting ones. */
+  #leave(entry: Entry): void {
+    if (entry.place !== undefined) this.#order.left(entry.place)
+    if (entry.slot !== undefined) (entry.phase === "Ready" ? this.#ready : this.#waiting).remove(entry.slot)
     entry.slot = undefined
+    entry.place = undefined
   }
 }
+
+const namespaceOf = (key: string): string => key.slice(0, Math.max(0, key.indexOf("/")))

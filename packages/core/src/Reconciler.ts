@@ -32,3 +32,8 @@ export class Terminal extends Schema.TaggedError<Terminal>()("Terminal", {
   message: Schema.String,
   cause: Schema.optionalKey(Schema.Defect())
 }) {}
+
+/** A reconcile was interrupted because it took longer than the controller's `timeout`. */
+export class ReconcileTimeout extends Schema.TaggedError<ReconcileTimeout>()("ReconcileTimeout", {
+  message: Schema.String
+}) {}

@@ -15,6 +15,8 @@ export type Reason =
   | { readonly _tag: "Retry" }
   /** Everything is looked at again, from time to time. */
   | { readonly _tag: "Resync" }
+  /** Something outside the cluster, or outside its watches, asked for it: the name of the `Source`. */
+  | { readonly _tag: "Source"; readonly source: string }
 
 /** `Pod default/a added`. */
 export const format = (reason: Reason): string => {
@@ -23,6 +25,8 @@ export const format = (reason: Reason): string => {
     case "Updated":
     case "Deleted":
       return `${reason.kind} ${reason.object} ${reason._tag.toLowerCase()}`
+    case "Source":
+      return reason.source
     default:
       return reason._tag.toLowerCase()
   }
@@ -30,7 +34,11 @@ export const format = (reason: Reason): string => {
 
 /** Identity of a reason: the same one twice is kept once. */
 export const id = (reason: Reason): string =>
-  "kind" in reason ? `${reason._tag} ${reason.kind} ${reason.object}` : reason._tag
+  "kind" in reason
+    ? `${reason._tag} ${reason.kind} ${reason.object}`
+    : reason._tag === "Source"
+    ? `Source ${reason.source}`
+    : reason._tag
 
 /** Calls `add` for every key the deltas concern. */
 export const keys = (

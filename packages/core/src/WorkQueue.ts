@@ -1,25 +1,47 @@
 /**
  * `WorkQueue`: the keys a controller has to reconcile, handed out one at a time per key.
  *
- * `QueueState` says which key is next; this shell adds the clock, the waiting workers and the delays after failures.
- * Adding is synchronous and never blocks: keys merge, so the queue is never longer than the number of objects. Nothing
- * polls: one timer sleeps until the earliest delay is over, exactly.
+ * `QueueState` says which key is next; this shell adds the clock, the waiting workers, the delays after failures, and
+ * the optional limits. Adding is synchronous and never blocks: keys merge, so the queue is never longer than the number
+ * of objects. Nothing polls: one timer sleeps until the earliest moment something is due, exactly.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as FiberHandle from "effect/FiberHandle"
 import * as Option from "effect/Option"
 import * as Pull from "effect/Pull"
 import * as Schedule from "effect/Schedule"
+import * as Alarm from "./internal/Alarm.ts"
+import { TokenBucket } from "./internal/TokenBucket.ts"
 import { type Item, QueueState } from "./QueueState.ts"
 import type { Reason } from "./Trigger.ts"
+
+/** Priorities, in turns of head start: see `QueueState`. */
+export const priorities = {
+  /** What was there when the program started, and what is looked at again from time to time. */
+  background: -100,
+  /** Changes. */
+  normal: 0
+} as const
 
 /** Delays after failures of one key: 5 ms, doubled each time, at most 16 min, without end. */
 export const defaultRetry: Schedule.Schedule<unknown, unknown> = Schedule.min([
   Schedule.exponential("5 millis", 2),
   Schedule.spaced("16 minutes")
 ])
+
+/** At most so many keys are handed out in any interval. */
+export interface Rate {
+  readonly limit: number
+  readonly interval: Duration.Input
+}
+
+/** What may be told of the queue's work, for metrics. Called synchronously; times in milliseconds. */
+export interface Monitor {
+  readonly added: () => void
+  readonly taken: (waited: number) => void
+  readonly retried: () => void
+}
 
 export interface Options {
   /**
@@ -28,6 +50,11 @@ export interface Options {
    * the same moment: unrelated triggers do not lengthen its delays.
    */
   readonly retry?: Schedule.Schedule<unknown, unknown> | undefined
+  /** How long an added key waits for others of its kind to merge with; not at all by default. */
+  readonly debounce?: Duration.Input | undefined
+  /** No limit by default. */
+  readonly rate?: Rate | undefined
+  readonly monitor?: Monitor | undefined
 }
 
 /** How many keys are where. */
@@ -48,64 +75,73 @@ export type Outcome =
   | { readonly _tag: "Rest" }
 
 export interface WorkQueue {
-  /** The key is to be processed as soon as possible. */
-  readonly add: (key: string, reason: Reason) => void
+  /** The key is to be processed as soon as possible, or after the debounce time. */
+  readonly add: (key: string, reason: Reason, priority?: number) => void
   /** The key is to be processed after `delay` milliseconds, or earlier if something else wants it earlier. */
-  readonly addAfter: (key: string, delay: number, reason: Reason) => Effect.Effect<void>
+  readonly addAfter: (key: string, delay: number, reason: Reason, priority?: number) => void
   /** The next key: the worker has it to itself until `done`. None once the queue drains. */
   readonly take: Effect.Effect<Option.Option<Item>>
+  /** Whatever asks for a key that is being processed has to wait `delay` milliseconds from now. */
+  readonly hold: (key: string, delay: number) => void
   /** Gives the key back. Answers the delay before the next attempt in milliseconds, where there will be one. */
   readonly done: (key: string, outcome: Outcome) => Effect.Effect<number | undefined>
   readonly stats: () => Stats
+  /** Ready keys of a priority. */
+  readonly readyAt: (priority: number) => number
+  /** Keys being processed, and since when. */
+  readonly processing: () => ReadonlyMap<string, number>
   /** No key is accepted or handed out any more; completes when none is being processed. */
   readonly drain: Effect.Effect<void>
 }
 
 /** A queue that lives as long as the scope. */
 export const make = Effect.fnUntraced(function*(options: Options = {}) {
-  const state = new QueueState()
-  const timer = yield* FiberHandle.make<void>()
+  const clock = yield* Clock.Clock
+  const now = (): number => clock.currentTimeMillisUnsafe()
+  const state = new QueueState(now)
   const schedule = options.retry ?? defaultRetry
+  const debounce = Duration.toMillis(Duration.fromInputUnsafe(options.debounce ?? 0))
+  const bucket = options.rate === undefined ? undefined : bucketOf(options.rate)
   const retries = new Map<string, { readonly step: Step; due: number }>()
+  const processing = new Map<string, number>()
   /** Workers waiting for a key, and those waiting for the last key to be given back. */
   const takers = new Set<(item: Option.Option<Item>) => void>()
   const drainers = new Set<() => void>()
-  let armedFor = Infinity
   let closed = false
+
+  const alarm = yield* Alarm.make((now) => {
+    state.promote(now)
+    hand()
+    return nextAt()
+  })
+
+  /** When something will be due that is not now: a delay is over, or the rate lets a ready key through. */
+  const nextAt = (): number | undefined => {
+    if (closed) return undefined
+    const limited = bucket !== undefined && state.ready > 0 && takers.size > 0 ? bucket.nextAt : Infinity
+    const at = Math.min(state.nextAt ?? Infinity, limited)
+    return at === Infinity ? undefined : at
+  }
+
+  const take1 = (): Item | undefined => {
+    const at = now()
+    if (bucket !== undefined && bucket.nextAt > at) return undefined
+    const item = state.take()
+    if (item === undefined) return undefined
+    bucket?.take(at)
+    processing.set(item.key, at)
+    options.monitor?.taken(at - item.readySince)
+    return item
+  }
 
   const hand = (): void => {
     for (const taker of takers) {
-      const item = closed ? undefined : state.take()
-      if (item === undefined && !closed) return
+      const item = closed ? undefined : take1()
+      if (item === undefined && !closed) break
       takers.delete(taker)
       taker(Option.fromNullishOr(item))
     }
   }
-
-  /** Makes the timer sleep until the earliest delay. */
-  const arm: Effect.Effect<void> = Effect.suspend(() => {
-    const at = state.nextAt
-    if (at === undefined || at >= armedFor || closed) return Effect.void
-    armedFor = at
-    return Effect.asVoid(FiberHandle.run(timer, ring(at)))
-  })
-
-  const ring = (at: number): Effect.Effect<void> =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      Effect.andThen(
-        Effect.sleep(Math.max(0, at - now)),
-        Effect.flatMap(Clock.currentTimeMillis, (now) => {
-          armedFor = Infinity
-          if (state.promote(now)) hand()
-          // The timer cannot replace itself from within: the next one is started beside it.
-          return Effect.suspend(() => {
-            const next = state.nextAt
-            if (next === undefined || closed) return Effect.void
-            armedFor = next
-            return ring(next)
-          })
-        })
-      ))
 
   /** The delay after a failure; nothing if there is to be no other attempt. */
   const nextDelay = Effect.fnUntraced(function*(key: string, error: unknown, now: number, atLeast: number) {
@@ -124,29 +160,34 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     return delay
   })
 
-  const add: WorkQueue["add"] = (key, reason) => {
+  const addAfter: WorkQueue["addAfter"] = (key, delay, reason, priority) => {
     if (closed) return
-    state.add(key, reason)
-    if (takers.size > 0) hand()
+    options.monitor?.added()
+    state.addAt(key, now() + delay, reason, priority)
+    alarm.set(nextAt())
   }
 
-  const addAfter: WorkQueue["addAfter"] = (key, delay, reason) =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      if (closed) return Effect.void
-      state.addAt(key, now + delay, reason)
-      return arm
-    })
+  const add: WorkQueue["add"] = debounce > 0
+    ? (key, reason, priority) => addAfter(key, debounce, reason, priority)
+    : (key, reason, priority) => {
+      if (closed) return
+      options.monitor?.added()
+      state.add(key, reason, priority)
+      if (takers.size === 0) return
+      hand()
+      if (bucket !== undefined) alarm.set(nextAt())
+    }
 
   const take: WorkQueue["take"] = Effect.callback<Option.Option<Item>>((resume) => {
-    const item = closed ? undefined : state.take()
-    if (item !== undefined || closed) return resume(Effect.succeed(Option.fromNullishOr(item)))
     const taker = (item: Option.Option<Item>) => resume(Effect.succeed(item))
     takers.add(taker)
+    hand()
+    if (bucket !== undefined) alarm.set(nextAt())
     return Effect.sync(() => takers.delete(taker))
   })
 
   const done: WorkQueue["done"] = Effect.fnUntraced(function*(key, outcome) {
-    const now = yield* Clock.currentTimeMillis
+    const at = now()
     let delay: number | undefined
     switch (outcome._tag) {
       case "Done":
@@ -154,22 +195,24 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
         break
       case "Again":
         delay = outcome.delay
-        state.succeed(key, { at: now + delay, reason: { _tag: "Requeue" } })
+        state.succeed(key, { at: at + delay, reason: { _tag: "Requeue" } })
         break
       case "Failed":
-        delay = yield* nextDelay(key, outcome.error, now, outcome.atLeast ?? 0)
-        state.fail(key, delay === undefined ? undefined : { at: now + delay, reason: { _tag: "Retry" } })
+        delay = yield* nextDelay(key, outcome.error, at, outcome.atLeast ?? 0)
+        state.fail(key, delay === undefined ? undefined : { at: at + delay, reason: { _tag: "Retry" } })
+        if (delay !== undefined) options.monitor?.retried()
         break
       case "Rest":
         state.fail(key)
         break
     }
+    processing.delete(key)
     if (outcome._tag !== "Failed" || delay === undefined) retries.delete(key)
-    if (state.promote(now) || state.ready > 0) hand()
+    if (state.promote(at) || state.ready > 0) hand()
     if (state.processing === 0) {
       for (const drainer of drainers) drainer()
     }
-    yield* arm
+    alarm.set(nextAt())
     return delay
   })
 
@@ -186,10 +229,21 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     add,
     addAfter,
     take,
+    hold: (key, delay) => state.hold(key, now() + delay),
     done,
     drain,
-    stats: () => ({ ready: state.ready, waiting: state.waiting, processing: state.processing })
+    stats: () => ({ ready: state.ready, waiting: state.waiting, processing: state.processing }),
+    readyAt: (priority) => state.readyAt(priority),
+    processing: () => processing
   } satisfies WorkQueue
 })
+
+const bucketOf = ({ interval, limit }: Rate): TokenBucket => {
+  const millis = Duration.toMillis(Duration.fromInputUnsafe(interval))
+  if (!(limit > 0) || !(millis > 0)) {
+    throw new Error(`WorkQueue.make: rate: ${limit} in ${millis} ms: both must be above 0`)
+  }
+  return new TokenBucket(limit, millis)
+}
 
 type Step = (now: number, input: unknown) => Pull.Pull<[unknown, Duration.Duration], never, unknown>

@@ -1,6 +1,6 @@
-import { Action, Controller, KubeError, Reconciler, Trigger, Watch } from "@effect-operator/core"
+import { Action, Controller, KubeClient, KubeError, Reconciler, Source, Trigger, Watch } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Schedule } from "effect"
+import { Effect, Fiber, Queue, Schedule, Stream } from "effect"
 import { Part, Widget } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
 import { Event, Server } from "./support/Server.ts"
@@ -314,5 +314,178 @@ describe("Controller: finalizer", () => {
       yield* pass("1 minute")
       assert.deepStrictEqual(journal.words, [])
       assert.deepStrictEqual(server.get(Widget, "a")?.metadata.finalizers, ["else.io/hold"])
+    }))
+})
+
+describe("Controller: limits", () => {
+  const client = KubeClient.KubeClient
+
+  it.effect("a reconcile that takes longer than its time is interrupted, and tried again like any other failure", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      server.put(Widget, "a", small)
+      server.put(Widget, "b", small)
+      const journal = new Journal()
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        timeout: "10 seconds",
+        retry: Schedule.spaced("1 minute"),
+        reconcile: ({ metadata: { name } }) =>
+          Effect.andThen(journal.note(name), name === "a" ? Effect.never : Effect.succeed(Action.done)).pipe(
+            Effect.onInterrupt(() => journal.note("interrupted"))
+          )
+      })])
+      yield* pass("80 seconds")
+      assert.deepStrictEqual(journal.entries, [
+        [0, "a"],
+        [10_000, "interrupted"],
+        [10_000, "b"],
+        [70_000, "a"],
+        [80_000, "interrupted"]
+      ])
+    }))
+
+  it.effect("a reconciler that fights over an object is slowed down, others are not", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Part)
+      server.put(Widget, "a", small)
+      server.put(Widget, "b", small)
+      let runs = 0
+      let others = 0
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        owns: [Part],
+        reconcile: (widget) =>
+          Effect.gen(function*() {
+            if (widget.metadata.name === "b") {
+              others += 1
+              return Action.requeueAfter("1 minute")
+            }
+            runs += 1
+            const kube = yield* client
+            // It looks in vain for what it creates, as if it had mistaken the label.
+            yield* kube.create(Part, { metadata: { name: `p${runs}`, generateName: "p", namespace: "default" } })
+            return Action.requeue
+          })
+      })])
+      yield* pass("10 minutes")
+      assert.isAtMost(runs, 30)
+      assert.isAtLeast(runs, 15)
+      assert.strictEqual(others, 11)
+    }))
+
+  it.effect("the controller's own status write wakes nobody; somebody else's change at the same time does", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      const journal = new Journal()
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        reconcile: (widget) =>
+          Effect.gen(function*() {
+            yield* journal.note(`${widget.spec.size} ${widget.status?.ready}`)
+            if (widget.status?.ready === true) return Action.done
+            const kube = yield* client
+            yield* kube.patch(Widget, widget, KubeClient.Patch.merge({ status: { ready: true } }), {
+              subresource: "status"
+            })
+            return Action.done
+          })
+      })])
+      server.put(Widget, "a", small)
+      yield* settle
+      assert.deepStrictEqual(journal.words, ["1 undefined"])
+      server.patch(Widget, "a", { status: { ready: false } })
+      yield* settle
+      assert.deepStrictEqual(journal.words, ["1 undefined", "1 false"], "the same field, written by another")
+      server.hold()
+      server.patch(Widget, "a", { spec: { size: 2 }, status: { ready: false } })
+      server.patch(Widget, "a", { spec: { size: 3 } })
+      server.release()
+      yield* settle
+      assert.isTrue(journal.words.at(-1)!.startsWith("3 "))
+    }))
+
+  it.effect("what is given up is told on the object", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      server.put(Widget, "a", small)
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        retry: Schedule.recurs(2),
+        reconcile: () => Effect.fail(new Reconciler.ReconcileTimeout({ message: "no quota" }))
+      })])
+      yield* pass("1 minute")
+      assert.deepInclude(server.objects(Event).find(({ reason }) => reason === "Stalled"), {
+        note: "gave up after 3 failures, until something changes: no quota"
+      })
+    }))
+
+  it.effect("what was there from the start waits behind what changes", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      for (let i = 0; i < 50; i++) server.put(Widget, `w${i}`, small)
+      const journal = new Journal()
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        reconcile: ({ metadata: { name } }) => Effect.as(Effect.delay(journal.note(name), "1 second"), Action.done)
+      })])
+      yield* pass("5 seconds")
+      server.patch(Widget, "w40", { spec: { size: 2 } })
+      yield* pass("2 seconds")
+      assert.include(journal.words.slice(0, 7), "w40")
+      yield* pass("1 minute")
+      assert.strictEqual(journal.words.length, 50)
+    }))
+})
+
+describe("Controller: sources", () => {
+  it.effect("a stream, a poll and a timer wake objects by key, with their name as the reason", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      for (const name of ["a", "b", "c"]) server.put(Widget, name, small)
+      const journal = new Journal()
+      const hooks = yield* Queue.unbounded<string>()
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        sources: [
+          Source.stream("webhook", Stream.fromQueue(hooks), (name) => [{ namespace: "default", name }]),
+          Source.poll("bucket", "10 seconds", Effect.succeed([{ namespace: "default", name: "b" }])),
+          Source.every("clock", "1 minute", { namespace: "default", name: "c" })
+        ],
+        reconcile: ({ metadata: { name } }, { reasons }) =>
+          Effect.as(journal.note(`${name}: ${reasons.map(Trigger.format).join()}`), Action.done)
+      })])
+      yield* pass("1 second")
+      journal.clear()
+      yield* Queue.offer(hooks, "a")
+      yield* pass("19 seconds")
+      assert.deepStrictEqual(journal.words, ["a: webhook", "b: bucket", "b: bucket"])
+      yield* pass("40 seconds")
+      assert.include(journal.words, "c: clock")
+    }))
+
+  it.effect("a source that fails or dies is started again, later each time, and stops nothing", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      server.put(Widget, "a", small)
+      const journal = new Journal()
+      let starts = 0
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        sources: [{
+          name: "flaky",
+          run: (emit) =>
+            Effect.suspend(() => {
+              starts += 1
+              emit({ namespace: "default", name: "a" })
+              return starts % 2 === 0 ? Effect.die(new Error("bug")) : Effect.fail("gone")
+            })
+        }, Source.every("wrong", "1 hour", { name: "cluster-scoped" })],
+        reconcile: () => Effect.as(journal.note("a"), Action.done)
+      })])
+      yield* pass("5 minutes")
+      assert.isAtLeast(starts, 10)
+      assert.isAtMost(starts, 20)
+      assert.isAtLeast(journal.entries.length, 10)
     }))
 })

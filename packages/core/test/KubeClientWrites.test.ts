@@ -34,12 +34,19 @@ describe("writes", () => {
         kind: "Pod"
       })
       assert.deepStrictEqual(named.result, pod("a"))
-      assert.deepStrictEqual(named.writes, [{ _tag: "Written", resource: Pod, object: pod("a") }])
-      const generated = yield* sent([{ status: 201, body: pod("a-x") }], (c) =>
-        c.create(Pod, { metadata: { generateName: "a-", namespace: "d" } }))
+      assert.deepStrictEqual(named.writes, [{
+        _tag: "Written",
+        subresource: undefined,
+        resource: Pod,
+        object: pod("a")
+      }])
+      const generated = yield* sent(
+        [{ status: 201, body: pod("a-x") }],
+        (c) =>
+          c.create(Pod, { metadata: { generateName: "a-", namespace: "d" } })
+      )
       assert.strictEqual(generated.line, "POST /api/v1/namespaces/d/pods?fieldManager=effect-operator")
-      const cluster = yield* sent([{ status: 201, body: node }], (c) =>
-        c.create(Node, { metadata: { name: "n" } }))
+      const cluster = yield* sent([{ status: 201, body: node }], (c) => c.create(Node, { metadata: { name: "n" } }))
       assert.strictEqual(cluster.line, "POST /api/v1/nodes?fieldManager=effect-operator")
     }))
 

@@ -12,7 +12,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Cause, Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { Part, Secret, Widget } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
-import { Event, refuse, Server } from "./support/Server.ts"
+import { Event, Server } from "./support/Server.ts"
 import { pass, settle } from "./support/Time.ts"
 
 const small = { spec: { size: 1 } }
@@ -47,30 +47,6 @@ describe("Manager.launch", () => {
       assert.strictEqual(server.requests.length, requests)
     }))
 
-  it.effect("fails when a part fails, names the part, and stops the rest", () =>
-    Effect.gen(function*() {
-      const server = new Server(Widget, Secret)
-      server.fault = (request) =>
-        request.path.endsWith("/secrets") ? Effect.succeed(refuse(403, "Forbidden")) : Effect.undefined
-      const blind = Controller.make("blind", {
-        for: Widget,
-        watches: [Watch.cached(Secret)],
-        cacheSyncTimeout: "10 seconds",
-        reconcile: () => done
-      })
-      const fiber = yield* Effect.forkChild(
-        Manager.launch(Manager.layer([idle("healthy"), blind]).pipe(Layer.provide(server.layer)))
-      )
-      yield* pass("10 seconds")
-      const exit = fiber.pollUnsafe()
-      if (exit === undefined || Exit.isSuccess(exit)) return assert.fail("it did not fail")
-      const failed = Cause.squash(exit.cause)
-      if (!(failed instanceof Supervisor.PartFailed)) return assert.fail(`it failed with ${String(failed)}`)
-      assert.strictEqual(failed.part, "controller blind")
-      assert.instanceOf(Cause.squash(failed.cause), Controller.CacheSyncTimeout)
-      assert.strictEqual(server.watches.length, 0)
-    }))
-
   it.effect("a reflector that dies of a bug takes the manager with it", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
@@ -84,6 +60,8 @@ describe("Manager.launch", () => {
       const exit = fiber.pollUnsafe()
       if (exit === undefined || Exit.isSuccess(exit)) return assert.fail("it did not fail")
       const failed = Cause.squash(exit.cause) as Supervisor.PartFailed
+      assert.instanceOf(failed, Supervisor.PartFailed)
+      assert.strictEqual(server.watches.length, 0, "the rest is stopped")
       assert.include(failed.part, "reflector Widget.v1.test.io")
       assert.include(failed.message, "a bug in the transport")
     }))

@@ -14,9 +14,13 @@ const text = (reason: Trigger.Reason): string => JSON.stringify(reason)
 
 /** What the queue is to do, in arrays and linear scans. */
 class Model {
-  ready: Array<string> = []
+  ready: Array<{ readonly key: string; readonly lane: string; readonly tag: number; readonly rank: number }> = []
+  /** The last tag given in a lane, as long as something waits in it. */
+  lanes = new Map<string, number>()
+  turn = 0
+  priorities = new Map<string, number>()
   waiting: Array<{ readonly key: string; readonly at: number; readonly order: number }> = []
-  processing: Array<{ readonly key: string; dirty: boolean; at: number }> = []
+  processing: Array<{ readonly key: string; readonly priority: number; dirty: boolean; at: number }> = []
   reasons: Array<{ readonly key: string; readonly text: string }> = []
   failures: Array<string> = []
   order = 0
@@ -27,19 +31,42 @@ class Model {
     }
   }
 
-  add(key: string): void {
+  ask(key: string, priority: number): void {
+    if (priority <= (this.priorities.get(key) ?? -Infinity)) return
+    this.priorities.set(key, priority)
+    if (this.ready.some((r) => r.key === key)) {
+      this.leave(key)
+      this.enter(key)
+    }
+  }
+
+  enter(key: string): void {
+    const priority = this.priorities.get(key) ?? 0
+    const lane = `${key.split("/")[0]} ${priority}`
+    const tag = Math.max(this.turn, this.lanes.get(lane) ?? 0) + 1
+    this.lanes.set(lane, tag)
+    this.ready.push({ key, lane, tag, rank: tag - priority })
+  }
+
+  leave(key: string): void {
+    this.ready = this.ready.filter((r) => r.key !== key)
+    for (const lane of this.lanes.keys()) if (!this.ready.some((r) => r.lane === lane)) this.lanes.delete(lane)
+  }
+
+  add(key: string, priority: number): void {
+    this.ask(key, priority)
     const busy = this.processing.find((p) => p.key === key)
     if (busy !== undefined) busy.dirty = true
-    else if (!this.ready.includes(key)) {
+    else if (!this.ready.some((r) => r.key === key)) {
       this.waiting = this.waiting.filter((w) => w.key !== key)
-      this.ready.push(key)
+      this.enter(key)
     }
   }
 
   addAt(key: string, at: number): void {
     const busy = this.processing.find((p) => p.key === key)
     if (busy !== undefined) busy.at = Math.min(busy.at, at)
-    else if (!this.ready.includes(key)) {
+    else if (!this.ready.some((r) => r.key === key)) {
       const earlier = this.waiting.find((w) => w.key === key)
       if (earlier !== undefined && earlier.at <= at) return
       this.waiting = this.waiting.filter((w) => w.key !== key)
@@ -50,17 +77,22 @@ class Model {
   promote(now: number): boolean {
     const due = this.waiting.filter((w) => w.at <= now).sort((a, b) => a.at - b.at || a.order - b.order)
     this.waiting = this.waiting.filter((w) => w.at > now)
-    this.ready.push(...due.map((w) => w.key))
+    for (const { key } of due) this.enter(key)
     return due.length > 0
   }
 
   take() {
-    const key = this.ready.shift()
-    if (key === undefined) return undefined
+    const next = this.ready.toSorted((a, b) => a.rank - b.rank)[0]
+    if (next === undefined) return undefined
+    const { key } = next
+    this.turn = Math.max(this.turn, next.tag)
+    this.leave(key)
+    const priority = this.priorities.get(key) ?? 0
+    this.priorities.delete(key)
     const why = this.reasons.filter((r) => r.key === key).map((r) => r.text)
     this.reasons = this.reasons.filter((r) => r.key !== key)
-    this.processing.push({ key, dirty: false, at: Infinity })
-    return { key, reasons: why, failures: this.failures.filter((f) => f === key).length }
+    this.processing.push({ key, priority, dirty: false, at: Infinity })
+    return { key, reasons: why, failures: this.failures.filter((f) => f === key).length, priority }
   }
 
   done(key: string, ok: boolean, at: number | undefined): void {
@@ -69,8 +101,10 @@ class Model {
     if (ok) this.failures = this.failures.filter((f) => f !== key)
     else this.failures.push(key)
     const next = Math.min(busy.at, at ?? Infinity)
-    if (busy.dirty) this.ready.push(key)
+    if (!this.priorities.has(key)) this.priorities.set(key, busy.priority)
+    if (busy.dirty) this.enter(key)
     else if (next < Infinity) this.addAt(key, next)
+    else if (ok) this.priorities.delete(key)
   }
 }
 
@@ -98,21 +132,23 @@ class Run {
 
   step(): void {
     const { random } = this
-    const key = random.pick(["a", "b", "c", "d"])
+    const key = random.pick(["a", "m/b", "m/c", "n/d", "n/e", "n/f"])
+    const priority = random.pick([0, 0, 0, -2, 3])
     const reason = random.pick(reasons)
     const at = this.now + random.int(-1, 6)
     switch (random.int(0, 7)) {
       case 0:
       case 1:
-        this.trace.push(`add ${key}`)
-        this.state.add(key, reason)
+        this.trace.push(`add ${key} ${priority}`)
+        this.state.add(key, reason, priority)
         this.model.because(key, reason)
-        this.model.add(key)
+        this.model.add(key, priority)
         return this.owe(key, -Infinity)
       case 2:
-        this.trace.push(`addAt ${key} ${at}`)
-        this.state.addAt(key, at, reason)
+        this.trace.push(`addAt ${key} ${at} ${priority}`)
+        this.state.addAt(key, at, reason, priority)
         this.model.because(key, reason)
+        this.model.ask(key, priority)
         this.model.addAt(key, at)
         return this.owe(key, at)
       case 3:
@@ -149,6 +185,7 @@ class Run {
     this.expect(!busy.has(item.key), `${item.key} was handed out twice`)
     this.expect(item.key === expected.key, `${item.key} instead of ${expected.key}`)
     this.expect(item.failures === expected.failures, `${item.failures} failures instead of ${expected.failures}`)
+    this.expect(item.priority === expected.priority, `priority ${item.priority} instead of ${expected.priority}`)
     this.expect(item.reasons.map(text).join() === expected.reasons.join(), "other reasons")
     this.expect(this.owed.get(item.key) === -Infinity, `${item.key} too early`)
     this.owed.delete(item.key)
@@ -237,9 +274,69 @@ describe("QueueState", () => {
     assert.deepStrictEqual([state.ready, state.waiting, state.size], [0, 0, 1])
     assert.isUndefined(state.take())
     state.add("a", { _tag: "Resync" })
-    assert.deepStrictEqual(state.take(), { key: "a", reasons: [{ _tag: "Resync" }], failures: 1 })
+    assert.deepInclude(state.take(), { key: "a", reasons: [{ _tag: "Resync" }], failures: 1, priority: 0 })
+  })
+
+  it("lets namespaces take turns, however much one of them has waiting", () => {
+    const state = new QueueState()
+    for (let i = 0; i < 1_000; i++) state.add(`loud/${i}`, again)
+    for (let i = 0; i < 50; i++) take(state)
+    for (let i = 0; i < 10; i++) state.add(`quiet/${i}`, again)
+    const next = Array.from({ length: 20 }, () => take(state))
+    assert.strictEqual(next.filter((key) => key.startsWith("quiet/")).length, 10)
+  })
+
+  it("gives a priority a head start of as many turns, and starves nobody", () => {
+    const state = new QueueState()
+    state.add("n/patient", again, -100)
+    let turns = 0
+    for (let i = 0;; i++, turns++) {
+      state.add(`n/${i}`, again)
+      if (take(state) === "n/patient") break
+    }
+    assert.strictEqual(turns, 100)
+    state.add("n/ordinary", again)
+    state.add("n/urgent", again, 10)
+    assert.strictEqual(take(state), "n/urgent")
+  })
+
+  it("holds a key back until a time, whoever adds it, and forgets it when nobody did", () => {
+    let now = 0
+    const state = new QueueState(() => now)
+    state.add("a", again)
+    state.take()
+    state.hold("a", 100)
+    state.add("a", { _tag: "Resync" })
+    state.succeed("a")
+    state.addAt("a", 50, { _tag: "Requeue" })
+    assert.deepStrictEqual([state.ready, state.waiting, state.nextAt], [0, 1, 100])
+    now = 100
+    state.promote(now)
+    assert.deepInclude(state.take(), { key: "a", reasons: [{ _tag: "Resync" }, { _tag: "Requeue" }] })
+    state.hold("a", 200)
+    state.succeed("a")
+    now = 200
+    state.promote(now)
+    assert.deepStrictEqual([state.size, state.take()], [0, undefined])
+  })
+
+  it("moves a ready key forward when it is asked for more urgently, and keeps its priority when it asks for itself", () => {
+    const state = new QueueState()
+    state.add("n/a", again)
+    state.add("n/b", again)
+    state.add("n/b", again, 5)
+    assert.deepInclude(state.take(), { key: "n/b", priority: 5 })
+    state.fail("n/b", { at: 0, reason: again })
+    state.promote(0)
+    assert.deepInclude(state.take(), { key: "n/b", priority: 5 })
   })
 })
+
+const take = (state: QueueState): string => {
+  const { key } = state.take()!
+  state.succeed(key)
+  return key
+}
 
 describe("DelayHeap", () => {
   it("pops by time, in order of insertion where times are equal, without what was taken out", () => {

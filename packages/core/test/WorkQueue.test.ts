@@ -148,7 +148,7 @@ describe("WorkQueue", () => {
       const other = yield* Effect.forkChild(next(queue), { startImmediately: true })
       queue.add("a", { _tag: "Added", kind: "Pod", object: "d/p" })
       queue.add("a", why)
-      yield* queue.addAfter("a", 0, { _tag: "Requeue" })
+      queue.addAfter("a", 0, { _tag: "Requeue" })
       yield* TestClock.adjust("1 hour")
       assert.isUndefined(other.pollUnsafe())
       assert.deepStrictEqual(queue.stats(), { ready: 0, waiting: 0, processing: 1 })
@@ -164,9 +164,9 @@ describe("WorkQueue", () => {
         const fiber = yield* Effect.forkChild(next(queue), { startImmediately: true })
         yield* TestClock.adjust("10 hours")
         assert.deepStrictEqual(sleeps, [])
-        yield* queue.addAfter("a", 3_600_000, why)
-        yield* queue.addAfter("a", 7_200_000, why)
-        yield* queue.addAfter("b", 5_400_000, why)
+        queue.addAfter("a", 3_600_000, why)
+        queue.addAfter("a", 7_200_000, why)
+        queue.addAfter("b", 5_400_000, why)
         yield* TestClock.adjust("59 minutes")
         assert.deepStrictEqual(sleeps, [3_600_000])
         yield* TestClock.adjust("1 hour")
@@ -189,13 +189,13 @@ describe("WorkQueue", () => {
         order.push(`${item.key}@${item.at}`)
         yield* queue.done(item.key, done)
       })))
-      yield* queue.addAfter("late", 1_000, why)
-      yield* queue.addAfter("early", 10, why)
-      yield* queue.addAfter("middle", 500, why)
+      queue.addAfter("late", 1_000, why)
+      queue.addAfter("early", 10, why)
+      queue.addAfter("middle", 500, why)
       // The earlier of two times for one key wins, whichever comes first.
-      yield* queue.addAfter("twice", 700, why)
-      yield* queue.addAfter("twice", 300, why)
-      yield* queue.addAfter("twice", 900, why)
+      queue.addAfter("twice", 700, why)
+      queue.addAfter("twice", 300, why)
+      queue.addAfter("twice", 900, why)
       yield* TestClock.adjust("1 minute")
       assert.deepStrictEqual(order, ["early@10", "twice@300", "middle@500", "late@1000"])
     }))
@@ -211,8 +211,8 @@ describe("WorkQueue", () => {
       }))
       yield* Effect.forkChild(worker)
       yield* Effect.forkChild(worker)
-      yield* queue.addAfter("a", 10, why)
-      yield* queue.addAfter("b", 10, why)
+      queue.addAfter("a", 10, why)
+      queue.addAfter("b", 10, why)
       yield* TestClock.adjust("1 minute")
       assert.deepStrictEqual(times, [
         "a@10",
@@ -330,12 +330,12 @@ describe("WorkQueue", () => {
       yield* next(queue)
       const waiting = yield* Effect.forkChild(queue.take, { startImmediately: true })
       queue.add("a", why)
-      yield* queue.addAfter("d", 10, why)
+      queue.addAfter("d", 10, why)
       const drained = yield* Effect.forkChild(queue.drain, { startImmediately: true })
       yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual(yield* Fiber.join(waiting), Option.none())
       queue.add("e", why)
-      yield* queue.addAfter("f", 0, why)
+      queue.addAfter("f", 0, why)
       yield* queue.done("a", done)
       yield* queue.done("b", failed())
       yield* TestClock.adjust("1 hour")
@@ -354,7 +354,7 @@ describe("WorkQueue", () => {
       yield* queue.drain
       yield* queue.drain
       queue.add("b", why)
-      yield* queue.addAfter("c", 0, why)
+      queue.addAfter("c", 0, why)
       assert.deepStrictEqual(queue.stats(), { ready: 1, waiting: 0, processing: 0 })
       assert.deepStrictEqual(yield* queue.take, Option.none())
     }))
@@ -372,11 +372,73 @@ describe("WorkQueue", () => {
   it.effect("takes a delay without end for never", () =>
     Effect.gen(function*() {
       const queue = yield* WorkQueue.make()
-      yield* queue.addAfter("never", Infinity, why)
-      yield* queue.addAfter("soon", 10, why)
+      queue.addAfter("never", Infinity, why)
+      queue.addAfter("soon", 10, why)
       yield* TestClock.adjust("100 days")
       assert.deepStrictEqual(queue.stats(), { ready: 1, waiting: 1, processing: 0 })
       queue.add("never", why)
       assert.deepStrictEqual(queue.stats(), { ready: 2, waiting: 0, processing: 0 })
+    }))
+
+  it.effect("lets what is added within the debounce time come together, once, when it is over", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make({ debounce: "100 millis" })
+      const fiber = yield* Effect.forkChild(next(queue), { startImmediately: true })
+      queue.add("a", why)
+      yield* TestClock.adjust("60 millis")
+      queue.add("a", { _tag: "Requeue" })
+      yield* TestClock.adjust("60 millis")
+      const item = yield* Fiber.join(fiber)
+      assert.deepInclude(item, { key: "a", at: 100, readySince: 100 })
+      assert.strictEqual(item.reasons.length, 2)
+      yield* queue.done("a", done)
+      assert.deepStrictEqual(queue.stats(), { ready: 0, waiting: 0, processing: 0 })
+    }))
+
+  it.effect("hands out no more keys than the rate allows, and all it allows", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make({ rate: { limit: 10, interval: "1 second" } })
+      const times: Array<number> = []
+      const worker = Effect.forever(Effect.gen(function*() {
+        const item = yield* next(queue)
+        times.push(item.at)
+        yield* queue.done(item.key, done)
+      }))
+      yield* Effect.forkChild(worker)
+      yield* Effect.forkChild(worker)
+      for (let i = 0; i < 45; i++) queue.add(`n/${i}`, why)
+      yield* Effect.repeat(Effect.yieldNow, { times: 200 })
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(times.length, 45)
+      assert.strictEqual(times.filter((at) => at === 0).length, 10, "a burst of one interval's worth")
+      for (const [index, at] of times.entries()) {
+        const within = times.filter((other) => other >= at && other < at + 1_000).length
+        assert.isAtMost(within, 19, `from the ${index}th: at most a burst and what accrues after it`)
+      }
+      assert.strictEqual(times.at(-1), 3_500)
+    }))
+
+  it("refuses a rate of nothing", () => {
+    assert.throws(() => Effect.runSync(Effect.scoped(WorkQueue.make({ rate: { limit: 0, interval: 1 } }))), "rate: 0")
+  })
+
+  it.effect("tells its monitor what waited how long, and what is tried again", () =>
+    Effect.gen(function*() {
+      const told: Array<string> = []
+      const queue = yield* WorkQueue.make({
+        monitor: {
+          added: () => told.push("added"),
+          taken: (waited) => told.push(`taken after ${waited}`),
+          retried: () => told.push("retried")
+        }
+      })
+      queue.add("a", why)
+      yield* TestClock.adjust("30 millis")
+      yield* next(queue)
+      assert.deepStrictEqual([...queue.processing()], [["a", 30]])
+      yield* queue.done("a", failed())
+      yield* TestClock.adjust("15 millis")
+      yield* next(queue)
+      assert.deepStrictEqual(told, ["added", "taken after 30", "retried", "taken after 10"], "ready since 5 ms later")
     }))
 })

@@ -14,7 +14,8 @@ import {
   type Selection,
   type WatchOptions,
   type Write,
-  type WriteOptions
+  type WriteOptions,
+  Writing
 } from "../Client.ts"
 import * as KubeError from "../KubeError.ts"
 import {
@@ -58,9 +59,11 @@ const describe = (resource: Resource.Any, subresource?: string): string =>
 /** Builds the client over a transport. */
 export const make = (transport: Transport["Service"]): Client => {
   const observers = new Set<(write: Write) => void>()
-  const onWrite = (write: Write): void => {
-    for (const observer of observers) observer(write)
-  }
+  const onWrite = (write: Write): Effect.Effect<void> =>
+    Effect.map(Writing, ({ wrote }) => {
+      for (const observer of observers) observer(write)
+      wrote(write)
+    })
   const jsonHeaders = { accept: "application/json" }
 
   const send = (
@@ -82,6 +85,10 @@ export const make = (transport: Transport["Service"]): Client => {
         }
       )
     )
+
+  /** Sends a write, if it is allowed. */
+  const sendWrite: typeof send = (call, request) =>
+    Effect.flatMap(Writing, ({ permit }) => Effect.andThen(permit, send(call, request)))
 
   /**
    * The namespace a request goes to, or why there is none. Nothing is sent without a name where one is due: the path
@@ -150,10 +157,10 @@ export const make = (transport: Transport["Service"]): Client => {
     options: WriteOptions | undefined,
     body: unknown
   ): Effect.Effect<A, KubeError.KubeError> => {
-    if (options?.dryRun !== true && isObject(body) && body.kind === resource.kind) {
-      onWrite({ _tag: "Written", resource, object: body })
-    }
-    return answer(call, resource, options, body)
+    const decoded = answer(call, resource, options, body)
+    return options?.dryRun !== true && isObject(body) && body.kind === resource.kind
+      ? Effect.andThen(onWrite({ _tag: "Written", resource, object: body, subresource: options?.subresource }), decoded)
+      : decoded
   }
 
   const writeQuery = Effect.fnUntraced(function*(options: WriteOptions | undefined) {
@@ -300,7 +307,7 @@ export const make = (transport: Transport["Service"]): Client => {
     const call = callFor("create", resource, key, options?.subresource)
     const place = options?.subresource === undefined ? { namespace: key.namespace } : key
     const namespace = yield* locate(call, resource, place)
-    const response = yield* send(call, {
+    const response = yield* sendWrite(call, {
       method: "POST",
       path: Resource.path(resource, { ...place, namespace, subresource: options?.subresource }),
       query: yield* writeQuery(options),
@@ -314,7 +321,7 @@ export const make = (transport: Transport["Service"]): Client => {
     const key = { namespace: object.metadata.namespace, name: object.metadata.name }
     const call = callFor("replace", resource, key, options?.subresource)
     const namespace = yield* locate(call, resource, key)
-    const response = yield* send(call, {
+    const response = yield* sendWrite(call, {
       method: "PUT",
       path: Resource.path(resource, { namespace, name: key.name, subresource: options?.subresource }),
       query: yield* writeQuery(options),
@@ -328,7 +335,7 @@ export const make = (transport: Transport["Service"]): Client => {
     const key = keyOf(ref)
     const call = callFor("patch", resource, key, options?.subresource)
     const namespace = yield* locate(call, resource, key)
-    const response = yield* send(call, {
+    const response = yield* sendWrite(call, {
       method: "PATCH",
       path: Resource.path(resource, { namespace, name: key.name, subresource: options?.subresource }),
       query: yield* writeQuery(options),
@@ -342,7 +349,7 @@ export const make = (transport: Transport["Service"]): Client => {
     const key = object.metadata
     const call = callFor("apply", resource, key, options?.subresource)
     const namespace = yield* locate(call, resource, key)
-    const response = yield* send(call, {
+    const response = yield* sendWrite(call, {
       method: "PATCH",
       path: Resource.path(resource, { namespace, name: key.name, subresource: options?.subresource }),
       query: [...(yield* writeQuery(options)), ["force", options?.force === true ? "true" : undefined]],
@@ -374,7 +381,7 @@ export const make = (transport: Transport["Service"]): Client => {
     const key = keyOf(ref)
     const call = callFor("delete", resource, key)
     const namespace = yield* locate(call, resource, key)
-    const { body } = yield* send(call, {
+    const { body } = yield* sendWrite(call, {
       method: "DELETE",
       path: Resource.path(resource, { namespace, name: key.name }),
       query: [],
@@ -383,11 +390,11 @@ export const make = (transport: Transport["Service"]): Client => {
     })
     const object = isObject(body) && !isStatus(body) ? body : undefined
     if (object !== undefined && isTerminating(object) && !hasGone(object)) {
-      if (options.dryRun !== true) onWrite({ _tag: "Written", resource, object })
+      if (options.dryRun !== true) yield* onWrite({ _tag: "Written", resource, object })
       return { _tag: "Terminating", object: yield* Effect.fromResult(decode(call, resource, object)) } as const
     }
     const uid = object?.metadata.uid ?? (body as Status).details?.uid ?? uidOf(ref)
-    if (options.dryRun !== true) onWrite({ _tag: "Deleted", resource, key: { ...key, namespace }, uid })
+    if (options.dryRun !== true) yield* onWrite({ _tag: "Deleted", resource, key: { ...key, namespace }, uid })
     return { _tag: "Deleted", uid } as const
   })
 
@@ -395,7 +402,7 @@ export const make = (transport: Transport["Service"]): Client => {
     function*(resource, selection, options = {}) {
       const call = callFor("deletecollection", resource, { namespace: selection.namespace })
       const namespace = yield* locate(call, resource, { namespace: selection.namespace })
-      yield* send(call, {
+      yield* sendWrite(call, {
         method: "DELETE",
         path: Resource.path(resource, { namespace }),
         query: selectionQuery(selection),

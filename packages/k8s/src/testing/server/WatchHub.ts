@@ -34,6 +34,8 @@ export interface Selection {
   readonly collection: string
   readonly namespace: string
   readonly matches?: (object: KubeObject) => boolean
+  /** Changes as they were committed, with the state before, for who can select only later; `matches` is not asked. */
+  readonly whole?: boolean
 }
 
 export interface WatchOptions extends Selection {
@@ -62,7 +64,7 @@ const withRevision = (object: KubeObject, revision: number): KubeObject =>
 
 /** What a watch with a selector sees of a change: entering is ADDED, leaving is DELETED with the state before. */
 export const visible = (
-  change: Change,
+  change: Pick<Change, "type" | "object" | "previous" | "revision" | "event">,
   matches: ((object: KubeObject) => boolean) | undefined
 ): WatchEvent | undefined => {
   if (matches === undefined) return change.event
@@ -74,6 +76,10 @@ export const visible = (
     ? change.event
     : { type: "DELETED", object: withRevision(change.previous!, change.revision) }
 }
+
+/** What a watch is told of a change. */
+const seen = (change: Change, { matches, whole }: Selection): WireEvent | undefined =>
+  whole === true ? change : visible(change, matches)
 
 const bookmark = (options: WatchOptions, revision: number, end: boolean): WireEvent =>
   freeze({
@@ -91,7 +97,8 @@ const bookmark = (options: WatchOptions, revision: number, end: boolean): WireEv
 export class WatchHub {
   private readonly storage: Storage
   private readonly backlog: number
-  private readonly watchers = new Map<string, Set<Watcher>>()
+  /** By collection and namespace ("" for all): a change looks only at the watches that can see it. */
+  private readonly watchers = new Map<string, Map<string, Set<Watcher>>>()
   private count = 0
   /** How often `endAll` was called, for a collection, or ("") for all. */
   private readonly endings = new Map<string, number>()
@@ -108,12 +115,16 @@ export class WatchHub {
   }
 
   private publish(change: Change): void {
-    const watchers = this.watchers.get(change.collection)
-    if (watchers === undefined) return
+    const namespaces = this.watchers.get(change.collection)
+    if (namespaces === undefined) return
+    this.tell(change, namespaces.get(""))
+    if (change.namespace !== "") this.tell(change, namespaces.get(change.namespace))
+  }
+
+  private tell(change: Change, watchers: Iterable<Watcher> = []): void {
     for (const watcher of watchers) {
-      const { matches, namespace } = watcher.selection
-      if (change.revision <= watcher.since || (namespace !== "" && namespace !== change.namespace)) continue
-      const event = visible(change, matches)
+      if (change.revision <= watcher.since) continue
+      const event = seen(change, watcher.selection)
       if (event === undefined) continue
       Queue.offerUnsafe(watcher.queue, event)
       if (Queue.sizeUnsafe(watcher.queue) > watcher.capacity) this.end(watcher)
@@ -121,18 +132,23 @@ export class WatchHub {
   }
 
   private add(watcher: Watcher): void {
-    const { collection } = watcher.selection
-    let watchers = this.watchers.get(collection)
-    if (watchers === undefined) this.watchers.set(collection, watchers = new Set())
+    const { collection, namespace } = watcher.selection
+    let namespaces = this.watchers.get(collection)
+    if (namespaces === undefined) this.watchers.set(collection, namespaces = new Map())
+    let watchers = namespaces.get(namespace)
+    if (watchers === undefined) namespaces.set(namespace, watchers = new Set())
     watchers.add(watcher)
     this.count += 1
   }
 
   private remove(watcher: Watcher): void {
-    const watchers = this.watchers.get(watcher.selection.collection)
-    if (watchers?.delete(watcher) !== true) return
+    const { collection, namespace } = watcher.selection
+    const namespaces = this.watchers.get(collection)
+    const watchers = namespaces?.get(namespace)
+    if (namespaces === undefined || watchers?.delete(watcher) !== true) return
     this.count -= 1
-    if (watchers.size === 0) this.watchers.delete(watcher.selection.collection)
+    if (watchers.size === 0) namespaces.delete(namespace)
+    if (namespaces.size === 0) this.watchers.delete(collection)
   }
 
   /** Ends a watch cleanly: what waits in it is still delivered. */
@@ -144,8 +160,9 @@ export class WatchHub {
   /** Ends every watch of a collection, as when its definition is deleted or changed; of all without one. */
   endAll(collection?: string): void {
     this.endings.set(collection ?? "", (this.endings.get(collection ?? "") ?? 0) + 1)
-    const watchers = collection === undefined ? [...this.watchers.values()] : [this.watchers.get(collection) ?? []]
-    for (const watcher of watchers.flatMap((set) => [...set])) this.end(watcher)
+    const ending = collection === undefined ? [...this.watchers.values()] : [this.watchers.get(collection) ?? new Map()]
+    const watchers = ending.flatMap((namespaces) => [...namespaces.values()].flatMap((set) => [...set]))
+    for (const watcher of watchers) this.end(watcher)
   }
 
   private endingsOf(collection: string): number {
@@ -164,7 +181,7 @@ export class WatchHub {
     const events: Array<WireEvent> = []
     for (const change of this.storage.changesAfter(since, collection)) {
       if (namespace !== "" && namespace !== change.namespace) continue
-      const event = visible(change, matches)
+      const event = seen(change, options)
       if (event !== undefined) events.push(event)
     }
     return events

@@ -1,0 +1,86 @@
+/**
+ * `Benchmark`: a figure and the baseline it is judged by, both measured in the same run.
+ *
+ * Machines are shared and noisy: an absolute figure says little, so every goal is a bound on a ratio. What is compared
+ * is measured in turns, a round of each after the other, and the medians are taken.
+ */
+import * as Effect from "effect/Effect"
+
+/** What one benchmark found. `ratio` is `value / baseline`. */
+export interface Result {
+  readonly name: string
+  readonly value: number
+  readonly unit: string
+  readonly baseline: number
+  readonly ratio: number
+  /** A bound on the ratio, such as `<= 1.3`. */
+  readonly goal: string
+  readonly met: boolean
+}
+
+export interface Benchmark {
+  readonly name: string
+  readonly run: Effect.Effect<ReadonlyArray<Result>>
+}
+
+/** A bound on a ratio. */
+export type Goal = { readonly atMost: number } | { readonly atLeast: number }
+
+export const result = (fields: {
+  readonly name: string
+  readonly unit: string
+  readonly value: number
+  readonly baseline: number
+  readonly goal: Goal
+}): Result => {
+  const { baseline, goal, name, unit, value } = fields
+  const ratio = value / baseline
+  return {
+    name,
+    value: round(value),
+    unit,
+    baseline: round(baseline),
+    ratio: round(ratio),
+    goal: "atMost" in goal ? `<= ${goal.atMost}` : `>= ${goal.atLeast}`,
+    met: "atMost" in goal ? ratio <= goal.atMost : ratio >= goal.atLeast
+  }
+}
+
+const round = (value: number): number => Number(value.toPrecision(4))
+
+export const median = (values: ReadonlyArray<number>): number => {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+}
+
+/** Runs the contestants in turns; the medians of what each round answers, in the contestants' order. */
+export const inTurns = <const A extends ReadonlyArray<Effect.Effect<number>>>(
+  rounds: number,
+  contestants: A
+): Effect.Effect<{ readonly [K in keyof A]: number }> =>
+  Effect.gen(function*() {
+    const found = contestants.map((): Array<number> => [])
+    for (let round = 0; round < rounds; round++) {
+      for (const [index, contestant] of contestants.entries()) found[index]!.push(yield* contestant)
+    }
+    return found.map(median) as unknown as { readonly [K in keyof A]: number }
+  })
+
+/** CPU time of this process that an effect takes, in microseconds. */
+export const cpuMicros = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<number, E, R> =>
+  Effect.suspend(() => {
+    const before = process.cpuUsage()
+    return Effect.map(effect, () => {
+      const { system, user } = process.cpuUsage(before)
+      return system + user
+    })
+  })
+
+/** Bytes in use on the heap, after a full collection where the process was started with `--expose-gc`. */
+export const heapBytes: Effect.Effect<number> = Effect.sync(() => {
+  const { gc } = globalThis as { readonly gc?: () => void }
+  gc?.()
+  gc?.()
+  return process.memoryUsage().heapUsed
+})

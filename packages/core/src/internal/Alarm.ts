@@ -1,0 +1,43 @@
+/**
+ * `Alarm`: one timer that rings at the earliest moment it was set for. It sleeps exactly so long, polls never, and costs
+ * nothing while it is not set.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as FiberHandle from "effect/FiberHandle"
+
+export interface Alarm {
+  /** Rings at that moment (milliseconds of the Clock), or earlier if it was set for an earlier one. */
+  readonly set: (at: number | undefined) => void
+}
+
+/** `ring` is called with the moment it is, and says when it wants to be called next. */
+export const make = Effect.fnUntraced(function*(ring: (now: number) => number | undefined) {
+  const clock = yield* Clock.Clock
+  const run = yield* FiberHandle.makeRuntime<never>()
+  let armedFor = Infinity
+  let ringing = false
+
+  const sleep: Effect.Effect<void> = Effect.suspend(() =>
+    Effect.andThen(
+      Effect.sleep(Math.max(0, armedFor - clock.currentTimeMillisUnsafe())),
+      Effect.suspend(() => {
+        armedFor = Infinity
+        ringing = true
+        const next = ring(clock.currentTimeMillisUnsafe())
+        ringing = false
+        armedFor = Math.min(armedFor, next ?? Infinity)
+        return armedFor === Infinity ? Effect.void : sleep
+      })
+    )
+  )
+
+  return {
+    set: (at) => {
+      if (at === undefined || at >= armedFor) return
+      armedFor = at
+      // From within its own fiber the timer cannot be replaced: it goes on to sleep by itself.
+      if (!ringing) run(sleep)
+    }
+  } satisfies Alarm
+})

@@ -1,0 +1,204 @@
+/**
+ * Runs a `Controller`: its informers, its queue, its workers and sources, each a part of the supervisor.
+ *
+ * A cache that does not fill holds up this controller and nothing else: what it waits for, and why, is logged and
+ * counted as often as the time-out says, and the workers start as soon as the kind or the permission is there.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import * as Queue from "effect/Queue"
+import * as SubscriptionRef from "effect/SubscriptionRef"
+import { CacheReader, makeReader } from "../Cache.ts"
+import { FieldManager } from "../Client.ts"
+import type { Controller } from "../Controller.ts"
+import { EventSink } from "../EventRecorder.ts"
+import { type Informer, Informers } from "../Informers.ts"
+import { KubeClient } from "../KubeClient.ts"
+import { keyString } from "../KubeObject.ts"
+import type { Leadership } from "../Leadership.ts"
+import * as Metrics from "../Metrics.ts"
+import { hints } from "../Reflector.ts"
+import * as Source from "../Source.ts"
+import type { Supervisor } from "../Supervisor.ts"
+import * as WorkQueue from "../WorkQueue.ts"
+import { type Fault, fits, OwnWrites, scopeHint, subscriber } from "./triggers.ts"
+import * as Worker from "./worker.ts"
+
+/** How a controller is doing. */
+export type Status =
+  /** Its caches are not all full. */
+  | { readonly _tag: "Syncing"; readonly since: number }
+  | { readonly _tag: "Running"; readonly since: number }
+
+const running = (since: number): Status => ({ _tag: "Running", since })
+
+/** A controller that runs. */
+export interface Running {
+  readonly name: string
+  readonly status: SubscriptionRef.SubscriptionRef<Status>
+  /** Completes when every cache is full and the workers have started. */
+  readonly ready: Effect.Effect<void>
+  /** What its caches wait for, and why; nothing once they are full. */
+  readonly waitingFor: Effect.Effect<ReadonlyArray<string>>
+  readonly stats: () => WorkQueue.Stats
+  readonly processing: WorkQueue.WorkQueue["processing"]
+  /** Asks for the reconcile of a key. */
+  readonly trigger: WorkQueue.WorkQueue["add"]
+  /** No new reconcile starts; completes when none is under way. */
+  readonly drain: Effect.Effect<void>
+}
+
+/** Starts a controller in the scope, its parts run by the supervisor. */
+export const start = Effect.fnUntraced(function*<R>(
+  controller: Controller<R>,
+  supervisor: Supervisor,
+  leadership: Leadership
+) {
+  const all = yield* Informers
+  const events = yield* EventSink
+  const client = yield* KubeClient
+  const metrics = yield* Metrics.forController(controller)
+  const queue = yield* WorkQueue.make({ ...controller.queue, monitor: metrics.queue })
+  yield* metrics.observe(queue)
+  const faults = yield* Queue.unbounded<Fault>()
+  const report = (fault: Fault): void => void Queue.offerUnsafe(faults, fault)
+  const ownWrites = new OwnWrites()
+
+  const informers: Array<Informer> = []
+  /** Those of the controller's own kind: a watch of the same kind may see objects that are not the controller's. */
+  const own: Array<Informer> = []
+  for (const watch of controller.watches) {
+    const self = watch === controller.watches[0]
+    const subscribe = subscriber(controller.resource, watch, queue, report)
+    for (const namespace of watch.namespaces ?? [undefined]) {
+      const informer = yield* all.get({
+        resource: watch.resource,
+        namespace,
+        labels: watch.labels,
+        fields: watch.fields,
+        indexedLabels: watch.indexedLabels
+      })
+      informers.push(informer)
+      if (self) own.push(informer)
+      yield* informer.subscribe(
+        self
+          ? (deltas, initial) => subscribe(deltas.filter((delta) => !ownWrites.echoes(delta)), initial)
+          : subscribe
+      )
+    }
+  }
+  const reader = makeReader(informers)
+  const status = yield* SubscriptionRef.make<Status>({ _tag: "Syncing", since: yield* Clock.currentTimeMillis })
+
+  const complain = Effect.gen(function*() {
+    yield* Effect.sleep(controller.cacheSyncTimeout)
+    const missing = yield* notSynced(informers)
+    metrics.cacheSyncTimedOut()
+    yield* Effect.logError(`not started: the caches do not fill: ${missing.join("; ")}`)
+  })
+
+  const synced = Effect.forEach(informers, ({ synced }) => synced, { discard: true }).pipe(
+    Effect.raceFirst(Effect.forever(complain)),
+    Effect.withSpan("Controller.sync", { attributes: { controller: controller.name } })
+  )
+
+  const worker = Worker.make({
+    controller,
+    queue,
+    find: (key) => own.map(({ store }) => store.get(key)).find((object) => object !== undefined),
+    events,
+    metrics,
+    leadership,
+    ownWrites
+  })
+
+  const work = Effect.all(Array.from({ length: controller.concurrency }, () => worker), {
+    concurrency: "unbounded",
+    discard: true
+  }).pipe(Effect.andThen(Effect.never))
+
+  const reportFault = Effect.fnUntraced(function*({ action, object, why }: Fault) {
+    const note = `${object.kind} ${keyString(object)} ${why}`
+    metrics.invalid()
+    yield* Effect.logError(note)
+    yield* events.recorder(controller.name, object).warning({ reason: "Invalid", action, note })
+  })
+
+  const resync = Effect.andThen(
+    Effect.sleep(controller.resync),
+    Effect.sync(() => {
+      for (const { store } of own) {
+        for (const object of store.values()) {
+          queue.add(keyString(object), { _tag: "Resync" }, WorkQueue.priorities.background)
+        }
+      }
+    })
+  )
+
+  const emit = (source: string): Source.Emit => (...keys) => {
+    for (const key of keys.map(keyString)) {
+      if (!fits(controller.resource, key)) {
+        throw new Error(`source ${source}: ${key}: ${controller.resource.kind} is ${scopeHint(controller.resource)}`)
+      }
+      queue.add(key, { _tag: "Source", source })
+    }
+  }
+
+  const sources = Effect.forEach(controller.sources, (source) => Source.keepRunning(source, emit(source.name)), {
+    concurrency: "unbounded",
+    discard: true
+  }).pipe(
+    Effect.andThen(Effect.never)
+  )
+
+  const started = yield* Latch.make()
+  const run = (name: string, part: Effect.Effect<unknown, unknown, any>) =>
+    supervisor.run(name, Effect.annotateLogs(part, { controller: controller.name }))
+  yield* run(
+    `invalid objects of ${controller.name}`,
+    Effect.forever(Effect.flatMap(Queue.take(faults), reportFault))
+  )
+  yield* run(`resync of ${controller.name}`, Effect.forever(resync))
+  yield* run(
+    `controller ${controller.name}`,
+    Effect.gen(function*() {
+      yield* synced
+      const cached = informers.map(({ resource, store }) => `${store.size} ${resource.plural}`).join(", ")
+      yield* Effect.logInfo(`started: ${cached} cached`)
+      yield* SubscriptionRef.set(status, running(yield* Clock.currentTimeMillis))
+      yield* started.open
+      return yield* leadership.lead(Effect.raceFirst(work, sources))
+    }).pipe(
+      Effect.provideService(CacheReader, reader),
+      Effect.provideService(KubeClient, client),
+      Effect.provideService(FieldManager, controller.name)
+    )
+  )
+  return {
+    name: controller.name,
+    status,
+    ready: started.await,
+    waitingFor: notSynced(informers),
+    stats: queue.stats,
+    processing: queue.processing,
+    trigger: queue.add,
+    drain: queue.drain
+  } satisfies Running
+})
+
+/** Which informers have no list yet, and why. */
+const notSynced = Effect.fnUntraced(function*(informers: ReadonlyArray<Informer>) {
+  const reports: Array<string> = []
+  for (const { resource, selection, status, store } of informers) {
+    if (store.resourceVersion !== "0") continue
+    const now = yield* SubscriptionRef.get(status)
+    const where = selection.namespace === undefined ? resource.id : `${resource.id} in ${selection.namespace}`
+    reports.push(
+      now._tag === "Degraded"
+        ? `${where}: ${now.reason._tag}: ${now.reason.message}${hints[now.reason._tag] ?? ""}`
+        : `${where}: the list has not been answered`
+    )
+  }
+  return reports
+})

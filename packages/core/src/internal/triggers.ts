@@ -1,0 +1,97 @@
+/**
+ * From the changes of a controller's kinds to keys in its queue.
+ *
+ * What was there from the start, and what is looked at again from time to time, has the lower priority: a change of
+ * today does not wait behind ten thousand objects that nothing happened to.
+ */
+import type { Delta } from "../Delta.ts"
+import type { Subscriber } from "../Informers.ts"
+import { keyString, type KubeObject } from "../KubeObject.ts"
+import type * as Resource from "../Resource.ts"
+import * as Trigger from "../Trigger.ts"
+import type * as Watch from "../Watch.ts"
+import { priorities, type WorkQueue } from "../WorkQueue.ts"
+
+/** An object that is left out, and why. */
+export interface Fault {
+  readonly object: KubeObject
+  readonly action: string
+  readonly why: string
+}
+
+/** Turns the deltas of one watch into keys; what is wrong with an object is told to `report`. */
+export const subscriber = (
+  owner: Resource.Any,
+  watch: Watch.Watch,
+  queue: Pick<WorkQueue, "add">,
+  report: (fault: Fault) => void
+): Subscriber =>
+(deltas, initial) => {
+  const priority = initial ? priorities.background : priorities.normal
+  for (const delta of deltas) {
+    const fault = triggered(owner, watch, delta, (key, reason) => queue.add(key, reason, priority))
+    if (fault !== undefined) report(fault)
+  }
+}
+
+/** Adds the keys a delta concerns. A predicate or map function that throws on an object is that object's fault. */
+const triggered = (
+  owner: Resource.Any,
+  watch: Watch.Watch,
+  delta: Delta,
+  add: (key: string, reason: Trigger.Reason) => void
+): Fault | undefined => {
+  if (delta._tag === "Invalid") {
+    return { object: delta.raw, action: "Decode", why: `is not valid and is ignored: ${delta.issues.join("; ")}` }
+  }
+  try {
+    let misplaced: string | undefined
+    Trigger.keys(watch, [delta], (key, reason) => {
+      if (fits(owner, key)) add(key, reason)
+      else misplaced = key
+    })
+    if (misplaced === undefined) return undefined
+    return {
+      object: delta.object,
+      action: "Trigger",
+      why: `is mapped to ${misplaced}, but ${owner.kind} is ${scopeHint(owner)}`
+    }
+  } catch (defect) {
+    return { object: delta.object, action: "Trigger", why: `wakes nobody: predicate or map failed: ${String(defect)}` }
+  }
+}
+
+/** Whether a key can be one of the kind: namespaced or not. */
+export const fits = (owner: Resource.Any, key: string): boolean => key.includes("/") === (owner.scope === "Namespaced")
+
+export const scopeHint = (owner: Resource.Any): string =>
+  owner.scope === "Namespaced" ? "namespaced: give a namespace" : "cluster-scoped: give none"
+
+/** Remembers the controller's own writes of its objects' status, so that their events wake nobody. */
+export class OwnWrites {
+  readonly #versions = new Map<string, string>()
+
+  wrote(key: string, resourceVersion: string): void {
+    this.#versions.set(key, resourceVersion)
+  }
+
+  /** Whether a delta tells nothing but what this controller wrote itself. */
+  echoes(delta: Delta): boolean {
+    if (delta._tag === "Invalid") return false
+    const key = keyString(delta.object)
+    const version = this.#versions.get(key)
+    if (version === undefined) return false
+    if (delta._tag === "Deleted") this.#versions.delete(key)
+    if (delta._tag !== "Updated" || delta.object.metadata.resourceVersion !== version) return false
+    this.#versions.delete(key)
+    // A list may stand for several changes, the own one the last of them.
+    return JSON.stringify(others(delta.old)) === JSON.stringify(others(delta.object))
+  }
+}
+
+/** An object without status and without what the server keeps in its metadata. */
+const others = (object: KubeObject): unknown => {
+  const { status: _, ...rest } = object as KubeObject & { readonly status?: unknown }
+  const { finalizers: __, managedFields: ___, resourceVersion: ____, ...metadata } = object.metadata
+  return { ...rest, metadata }
+}

@@ -1,0 +1,171 @@
+/**
+ * One worker of a controller: takes a key, reconciles or cleans up its object, and gives the key back with what is to
+ * come next. Nothing that happens to one object stops the worker.
+ */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Action from "../Action.ts"
+import { type Write, Writing } from "../Client.ts"
+import type { Controller } from "../Controller.ts"
+import type { EventSink } from "../EventRecorder.ts"
+import * as Finalizer from "../Finalizer.ts"
+import { KubeError } from "../KubeError.ts"
+import { isTerminating, keyString, type KubeObject } from "../KubeObject.ts"
+import type { Leadership } from "../Leadership.ts"
+import type { ControllerMetrics } from "../Metrics.ts"
+import type { Item } from "../QueueState.ts"
+import { type Context, ReconcileTimeout, Terminal } from "../Reconciler.ts"
+import type { WorkQueue } from "../WorkQueue.ts"
+import { digest, HotLoop } from "./HotLoop.ts"
+import type { OwnWrites } from "./triggers.ts"
+
+export interface Options<R> {
+  readonly controller: Controller<R>
+  readonly queue: WorkQueue
+  /** The controller's own object of a key, from its cache. */
+  readonly find: (key: string) => KubeObject | undefined
+  readonly events: EventSink["Service"]
+  readonly metrics: ControllerMetrics
+  readonly leadership: Leadership
+  readonly ownWrites: OwnWrites
+}
+
+/** Works until interrupted. Several may share the options. */
+export const make = <R>(options: Options<R>) => {
+  const { controller, events, find, leadership, metrics, ownWrites, queue } = options
+  const { finalize, resource } = controller
+  const hotLoops = new HotLoop()
+
+  /** One run of one key: the action, or why not. */
+  const attempt = Effect.fnUntraced(function*(item: Item, object: KubeObject) {
+    const context: Context = { ...item, events: events.recorder(controller.name, object) }
+    if (isTerminating(object)) {
+      if (finalize === undefined || !Finalizer.has(object, finalize.finalizer)) return Action.done
+      const action = yield* finalize.run(object, context)
+      if (action._tag === "Done") yield* Finalizer.remove(resource, object, finalize.finalizer)
+      return action
+    }
+    if (finalize === undefined || Finalizer.has(object, finalize.finalizer)) {
+      return yield* controller.reconcile(object, context)
+    }
+    const guarded = yield* Finalizer.add(resource, object, finalize.finalizer)
+    ownWrites.wrote(item.key, guarded.metadata.resourceVersion)
+    return yield* controller.reconcile(guarded, context)
+  })
+
+  const limited: typeof attempt = controller.timeout === undefined
+    ? attempt
+    : (item, object) =>
+      Effect.timeoutOrElse(attempt(item, object), {
+        duration: controller.timeout!,
+        orElse: () =>
+          Effect.fail(
+            new ReconcileTimeout({ message: `it took longer than ${Duration.format(controller.timeout!)}` })
+          )
+      })
+
+  /** What an attempt writes, for the hot-loop watch and the echo filter. */
+  const watched = (item: Item, writes: Array<string>): Writing => ({
+    permit: leadership.permit,
+    wrote: (write: Write) => {
+      writes.push(digest(write))
+      if (
+        write._tag === "Written" && write.subresource === "status" && write.resource.id === resource.id &&
+        keyString(write.object) === item.key
+      ) ownWrites.wrote(item.key, write.object.metadata.resourceVersion)
+    }
+  })
+
+  const process = Effect.fnUntraced(function*(item: Item) {
+    const object = find(item.key)
+    if (object === undefined) return yield* queue.done(item.key, { _tag: "Done" })
+    const writes: Array<string> = []
+    const started = yield* Clock.currentTimeMillis
+    metrics.started()
+    const exit = yield* Effect.exit(
+      Effect.provideService(limited(item, object), Writing, watched(item, writes))
+    )
+    const ended = yield* Clock.currentTimeMillis
+    metrics.ended(ended - started)
+    const hold = hotLoops.judge(item.key, writes, ended)
+    if (hold > 0) {
+      queue.hold(item.key, hold)
+      metrics.hotLoop()
+      yield* Effect.logWarning(
+        `hot loop: it writes what it wrote before, ${writes.length} writes in this reconcile; held back ${hold} ms: ` +
+          (writes[0] ?? "").slice(0, 200)
+      )
+    }
+    return yield* Exit.isSuccess(exit) ? succeeded(item, exit.value) : failed(item, object, exit.cause)
+  })
+
+  const succeeded = (item: Item, action: Action.Action) => {
+    switch (action._tag) {
+      case "Done":
+        metrics.result("success")
+        return queue.done(item.key, { _tag: "Done" })
+      case "Requeue":
+        metrics.result("requeue")
+        return queue.done(item.key, { _tag: "Again", delay: 0 })
+      case "RequeueAfter":
+        metrics.result("requeue_after")
+        return queue.done(item.key, { _tag: "Again", delay: action.delay })
+    }
+  }
+
+  const failed = Effect.fnUntraced(function*(item: Item, object: KubeObject, cause: Cause.Cause<unknown>) {
+    const error = Option.getOrUndefined(Cause.findErrorOption(cause))
+    metrics.result("error")
+    if (error === undefined) metrics.panicked()
+    if (error instanceof ReconcileTimeout) metrics.timedOut()
+    if (error instanceof Terminal) {
+      metrics.terminal()
+      yield* queue.done(item.key, { _tag: "Rest" })
+      return yield* gaveUp(item, object, error.message, cause)
+    }
+    const kube = error instanceof KubeError ? error : undefined
+    const delay = yield* queue.done(item.key, { _tag: "Failed", error, atLeast: kube?.retryAfter })
+    if (delay === undefined) return yield* gaveUp(item, object, messageOf(error, cause), cause)
+    // Losing a race is everyday life of a controller, anything else is worth a line in production logs.
+    return yield* kube?.reason._tag === "Conflict"
+      ? Effect.logDebug(`conflict, again in ${delay} ms: ${kube.message}`)
+      : Effect.logWarning(`reconcile failed (${item.failures + 1} in a row), again in ${delay} ms`, cause)
+  })
+
+  /** Nothing is given up silently: a line in the log, an event on the object, a metric. */
+  const gaveUp = (item: Item, object: KubeObject, why: string, cause: Cause.Cause<unknown>) => {
+    const note = `gave up after ${item.failures + 1} failures, until something changes: ${why}`
+    metrics.stalled()
+    return Effect.andThen(
+      Effect.logError(note, cause),
+      events.recorder(controller.name, object).warning({ reason: "Stalled", action: "Reconcile", note })
+    )
+  }
+
+  /** A key whose worker is interrupted, because the lease is lost, say, is as unprocessed as before. */
+  const giveBack = (item: Item) => Effect.onInterrupt(process(item), () => queue.done(item.key, again))
+
+  return Effect.whileLoop({
+    while: () => true,
+    body: () =>
+      Effect.flatMap(queue.take, (item) =>
+        Option.isNone(item)
+          ? Effect.never
+          : giveBack(item.value).pipe(
+            Effect.withSpan("Controller.reconcile", {
+              attributes: { controller: controller.name, key: item.value.key }
+            }),
+            Effect.annotateLogs({ controller: controller.name, object: item.value.key })
+          )),
+    step: () => {}
+  })
+}
+
+const again = { _tag: "Again", delay: 0 } as const
+
+const messageOf = (error: unknown, cause: Cause.Cause<unknown>): string =>
+  error instanceof Error ? error.message : Cause.pretty(cause)

@@ -1,0 +1,68 @@
+import { assert, describe, it } from "@effect/vitest"
+import { defaults, digest, HotLoop } from "../src/internal/HotLoop.ts"
+import { Part } from "./support/Kinds.ts"
+
+const part = (fields: object, metadata: object = {}) => ({
+  _tag: "Written" as const,
+  resource: Part,
+  object: {
+    apiVersion: "v1",
+    kind: "Part",
+    metadata: { name: "a", namespace: "n", uid: "u", resourceVersion: "1", creationTimestamp: "t", ...metadata },
+    ...fields
+  }
+})
+
+describe("HotLoop", () => {
+  it("holds back a key that writes what it wrote before, after so many times, twice as long each time", () => {
+    const loops = new HotLoop()
+    const holds: Array<number> = []
+    let now = 0
+    for (let i = 0; i < defaults.threshold + 12; i++) {
+      const hold = loops.judge("a", [i % 2 === 0 ? "on" : "off"], now += 5)
+      now += hold
+      holds.push(hold)
+    }
+    assert.deepStrictEqual(
+      holds.filter((hold) => hold > 0),
+      [100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 51200, 60000]
+    )
+    assert.strictEqual(holds.findIndex((hold) => hold > 0), defaults.threshold + 1)
+  })
+
+  it("takes nothing for a loop that makes progress, rests in between, or is slow", () => {
+    const loops = new HotLoop()
+    for (let i = 0; i < 500; i++) assert.strictEqual(loops.judge("progress", [`step ${i}`], i), 0)
+    for (let i = 0; i < 500; i++) {
+      assert.strictEqual(loops.judge("rests", ["same"], i), 0)
+      if (i % 5 === 0) loops.judge("rests", [], i)
+    }
+    for (let i = 0; i < 500; i++) assert.strictEqual(loops.judge("slow", ["same"], i * 2_000), 0)
+    loops.judge("progress", [], 0)
+    loops.judge("rests", [], 0)
+    loops.judge("slow", [], 0)
+    assert.strictEqual(loops.size, 0)
+  })
+
+  it("ends a hold with the first reconcile that writes something else", () => {
+    const loops = new HotLoop()
+    let now = 0
+    for (let i = 0; i < 20; i++) now += 1 + loops.judge("a", ["same"], now)
+    assert.strictEqual(loops.judge("a", ["new"], now), 0)
+    assert.strictEqual(loops.judge("a", ["newer"], now), 0)
+  })
+
+  it("sees through what differs each time: versions, times, and generated names", () => {
+    const one = part({ status: { at: "2026-01-01T00:00:00Z" } })
+    const two = part({ status: { at: "2026-01-01T00:00:05.123456Z" } }, { resourceVersion: "9", generation: 4 })
+    assert.strictEqual(digest(one), digest(two))
+    const created = (name: string) => digest(part({}, { name, generateName: "a-" }))
+    assert.strictEqual(created("a-x7k2p"), created("a-99bcd"))
+    assert.notStrictEqual(digest(part({ spec: 1 })), digest(part({ spec: 2 })))
+    assert.notStrictEqual(digest(part({}, { name: "a" })), digest(part({}, { name: "b" })))
+    assert.strictEqual(
+      digest({ _tag: "Deleted", resource: Part, key: { namespace: "n", name: "a" }, uid: "u" }),
+      "delete Part.v1 n/a"
+    )
+  })
+})
