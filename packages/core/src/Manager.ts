@@ -15,6 +15,7 @@ import * as EventRecorder from "./EventRecorder.ts"
 import * as Informers from "./Informers.ts"
 import { type Running, start } from "./internal/controller.ts"
 import { KubeClient } from "./KubeClient.ts"
+import * as LeaderElection from "./LeaderElection.ts"
 import * as Leadership from "./Leadership.ts"
 import type * as Reflector from "./Reflector.ts"
 import * as Supervisor from "./Supervisor.ts"
@@ -38,6 +39,11 @@ export const Drain = Context.Reference<Duration.Input>("@effect-operator/core/Ma
 export interface Options {
   readonly drain?: Duration.Input | undefined
   readonly identity?: string | undefined
+  /**
+   * Of several replicas, one reconciles; the others keep their caches warm. Without it, each does. `per` says what one
+   * lease stands for: all controllers (the default), or each of them, its name added to the lease's.
+   */
+  readonly leaderElection?: LeaderElection.Options & { readonly per?: "manager" | "controller" } | undefined
 }
 
 /** What a manager is doing, for health checks and tests. */
@@ -52,6 +58,7 @@ export interface Report {
     /** Own writes the watch has not yet confirmed. */
     readonly unconfirmed: number
   }>
+  readonly leases: ReadonlyArray<{ readonly lease: string; readonly status: LeaderElection.Status }>
   /** Names of the parts running in the background. */
   readonly parts: ReadonlyArray<string>
 }
@@ -97,10 +104,12 @@ const make = Effect.fnUntraced(function*<R>(
     Effect.timeoutOption(sink.flush, Duration.min(drain, Duration.fromInputUnsafe(defaults.flush)))
   )
 
+  // Before the controllers, so that it ends after them: the lease is held while they drain.
+  const { elections, leadershipOf } = yield* elect(options.leaderElection, names, supervisor)
   const running: Array<Running> = []
   for (const controller of controllers) {
     running.push(
-      yield* start(controller, supervisor, Leadership.always).pipe(
+      yield* start(controller, supervisor, leadershipOf(controller.name)).pipe(
         Effect.provideService(KubeClient, client),
         Effect.provideService(Informers.Informers, informers),
         Effect.provideService(EventRecorder.EventSink, sink)
@@ -133,7 +142,10 @@ const make = Effect.fnUntraced(function*<R>(
         unconfirmed: store.unconfirmed
       })
     }
+    const leases: Array<Report["leases"][number]> = []
+    for (const { lease, status } of elections) leases.push({ lease, status: yield* SubscriptionRef.get(status) })
     return {
+      leases,
       controllers: running.map(({ name, stats }) => ({ name, queue: stats() })),
       watches,
       parts: supervisor.running()
@@ -145,6 +157,26 @@ const make = Effect.fnUntraced(function*<R>(
     failure: supervisor.failure,
     report
   })
+})
+
+/** A candidate for each lease that the controllers share or have. */
+const elect = Effect.fnUntraced(function*(
+  options: Options["leaderElection"],
+  controllers: ReadonlyArray<string>,
+  supervisor: Supervisor.Supervisor
+) {
+  const elections = new Map<string, LeaderElection.Election>()
+  const leaseOf = (controller: string): string =>
+    options?.per === "controller" ? `${options.name}-${controller}` : options?.name ?? ""
+  if (options !== undefined) {
+    for (const name of new Set(controllers.map(leaseOf))) {
+      elections.set(name, yield* LeaderElection.make({ ...options, name }, supervisor))
+    }
+  }
+  return {
+    elections: [...elections.values()],
+    leadershipOf: (controller: string): Leadership.Leadership => elections.get(leaseOf(controller)) ?? Leadership.always
+  }
 })
 
 /**

@@ -1,0 +1,260 @@
+/**
+ * `LeaderElection`: of several replicas, one leads, by a Lease (coordination.k8s.io/v1).
+ *
+ * Guarantees, whatever the clocks of the replicas say and however requests are lost or delayed, as long as no request
+ * takes longer than the difference of lease duration and renew deadline (5 s by default): no write of one leader is
+ * accepted after one of the next. A leader that cannot renew stops before anybody else may start: its work is
+ * interrupted, and its writes fail before they are sent. A crashed leader is followed after the lease duration, one
+ * that stops orderly at once. A process that lost the lease stays a candidate and may lead again.
+ *
+ * Standbys watch the lease; while nothing happens only the leader's renewals cost a request. A candidate runs from the
+ * start, whether or not anything else of the process is ready.
+ *
+ * Interoperates with other implementations of the protocol (client-go's): the lease has the same form.
+ */
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
+import * as Random from "effect/Random"
+import * as Result from "effect/Result"
+import * as SubscriptionRef from "effect/SubscriptionRef"
+import * as State from "./internal/electionState.ts"
+import { KubeClient } from "./KubeClient.ts"
+import * as KubeError from "./KubeError.ts"
+import type { KubeObject } from "./KubeObject.ts"
+import type { Leadership } from "./Leadership.ts"
+import * as Reflector from "./Reflector.ts"
+import * as Resource from "./Resource.ts"
+import type { Supervisor } from "./Supervisor.ts"
+
+export const defaults = {
+  /** How long a standby waits after the last renewal it saw. */
+  leaseDuration: "15 seconds",
+  /** How long after its last accepted renewal a leader goes on. */
+  renewDeadline: "10 seconds",
+  /** Between renewals. */
+  retryPeriod: "2 seconds",
+  /** At most so many milliseconds, by chance, a candidate lets others go first when the lease is free. */
+  courtesy: 300
+} as const
+
+export interface Options {
+  /** Where the Lease is, and its name: the same for all replicas. */
+  readonly namespace: string
+  readonly name: string
+  /** This replica among the others, unlike any other; a random one by default. */
+  readonly identity?: string | undefined
+  readonly leaseDuration?: Duration.Input | undefined
+  readonly renewDeadline?: Duration.Input | undefined
+  readonly retryPeriod?: Duration.Input | undefined
+}
+
+export type Status =
+  /** `leader` is who holds the lease, as far as is known. */
+  | { readonly _tag: "Standby"; readonly leader: string | undefined }
+  | { readonly _tag: "Leading"; readonly since: number }
+
+/** A candidate that runs. */
+export interface Election extends Leadership {
+  readonly lease: string
+  readonly identity: string
+  readonly status: SubscriptionRef.SubscriptionRef<Status>
+}
+
+const Lease = Resource.make<State.Lease>()({
+  group: "coordination.k8s.io",
+  version: "v1",
+  kind: "Lease",
+  plural: "leases",
+  scope: "Namespaced"
+})
+
+const masterStatus = Metric.gauge("leader_election_master_status", {
+  description: "Whether the process leads (1) or not (0), by name of the lease"
+})
+
+/** The times in milliseconds, if they make sense. Throws: that is a mistake in the program. */
+const timingOf = (options: Options): State.Timing => {
+  const millis = (input: Duration.Input): number => Duration.toMillis(Duration.fromInputUnsafe(input))
+  const leaseDuration = millis(options.leaseDuration ?? defaults.leaseDuration)
+  const renewDeadline = millis(options.renewDeadline ?? defaults.renewDeadline)
+  const retryPeriod = millis(options.retryPeriod ?? defaults.retryPeriod)
+  const refuse = (field: string, value: number, must: string) =>
+    new Error(`LeaderElection: ${options.namespace}/${options.name}: ${field}: ${value} ms: must be ${must}`)
+  if (!(leaseDuration >= 1000)) throw refuse("leaseDuration", leaseDuration, "a second at least")
+  if (!(renewDeadline < leaseDuration)) throw refuse("renewDeadline", renewDeadline, "shorter than leaseDuration")
+  if (!(retryPeriod > 0 && retryPeriod < renewDeadline)) {
+    throw refuse("retryPeriod", retryPeriod, "above 0 and shorter than renewDeadline")
+  }
+  return { leaseDuration, renewDeadline, retryPeriod }
+}
+
+const randomIdentity = Effect.map(
+  Effect.replicateEffect(Random.nextIntBetween(0, 0xffff), 4),
+  (words) => words.map((word) => word.toString(16).padStart(4, "0")).join("")
+)
+
+/** Runs a candidate until the scope closes, and then, if it leads, gives the lease back. */
+export const make = Effect.fnUntraced(function*(options: Options, supervisor: Supervisor) {
+  const client = yield* KubeClient
+  const clock = yield* Clock.Clock
+  const timing = timingOf(options)
+  const { name, namespace } = options
+  const identity = options.identity ?? (yield* randomIdentity)
+  const status = yield* SubscriptionRef.make<Status>({ _tag: "Standby", leader: undefined })
+  const leading = yield* Latch.make()
+  const lost = yield* Latch.make(true)
+  const gauge = Metric.withAttributes(masterStatus, { name })
+  const sights = yield* Queue.unbounded<State.Lease | null>()
+  let state = State.initial
+
+  const now = (): number => clock.currentTimeMillisUnsafe()
+
+  /** Takes a new state, and tells whoever works or waits by it. */
+  const become = Effect.fnUntraced(function*(after: State.State) {
+    const before = state
+    state = after
+    const leads = after._tag === "Leading"
+    if (leads !== (before._tag === "Leading")) {
+      yield* Metric.update(gauge, leads ? 1 : 0)
+      yield* leads ? Effect.andThen(lost.close, leading.open) : Effect.andThen(leading.close, lost.open)
+      yield* Effect.logInfo(
+        leads ? `leads: holds ${namespace}/${name}` : `does not lead any more: ${namespace}/${name}`
+      )
+      if (leads) yield* SubscriptionRef.set(status, leadingSince(now()))
+    }
+    if (!leads) yield* SubscriptionRef.set(status, standbyFor(after.sight?.lease?.spec?.holderIdentity))
+  })
+
+  const write = Effect.fnUntraced(function*(lease: State.Lease | null, spec: NonNullable<State.Lease["spec"]>) {
+    return lease === null
+      ? yield* client.create(Lease, { metadata: { namespace, name }, spec })
+      : yield* client.replace(Lease, { ...lease, spec })
+  })
+
+  /** No answer is waited for beyond the moment it would come too late. */
+  const inTime = <A, E, R>(request: Effect.Effect<A, E, R>): Effect.Effect<Option.Option<A>, E, R> =>
+    Effect.timeoutOption(
+      request,
+      state._tag === "Leading"
+        ? Math.max(0, state.renewedAt + timing.renewDeadline - now())
+        : timing.renewDeadline / 2
+    )
+
+  const pause = Effect.map(Random.next, (random) => Math.round(timing.retryPeriod * (0.8 + 0.2 * random)))
+  const courtesy = Effect.map(Random.next, (random) => Math.round(defaults.courtesy * random))
+
+  const see = Effect.fnUntraced(function*(lease: State.Lease | null) {
+    yield* become(State.seen(state, identity, lease, now(), yield* courtesy))
+  })
+
+  const trouble = Effect.fnUntraced(function*(what: string) {
+    yield* Effect.logWarning(`lease ${namespace}/${name}: ${what}`)
+    yield* become(State.failed(state, now(), yield* pause))
+  })
+
+  const look = Effect.gen(function*() {
+    const answer = yield* Effect.result(inTime(client.get(Lease, { namespace, name })))
+    if (Result.isSuccess(answer)) {
+      return yield* Option.isNone(answer.success) ? trouble("no answer in time") : see(answer.success.value)
+    }
+    return yield* answer.failure.reason._tag === "NotFound" ? see(null) : trouble(answer.failure.message)
+  })
+
+  const claim = Effect.fnUntraced(function*(lease: State.Lease | null) {
+    const sentAt = now()
+    const answer = yield* Effect.result(inTime(write(lease, State.claimed(lease, identity, timing, sentAt))))
+    if (Result.isSuccess(answer)) {
+      return yield* Option.isNone(answer.success)
+        ? trouble("no answer in time")
+        : become(State.wrote(answer.success.value, sentAt))
+    }
+    const { message, reason } = answer.failure
+    return yield* reason._tag === "Conflict" || reason._tag === "NotFound" || reason._tag === "AlreadyExists"
+      ? become(State.refused(state, now()))
+      : trouble(message)
+  })
+
+  const perform = (step: State.Step): Effect.Effect<void> => {
+    switch (step._tag) {
+      case "Look":
+        return look
+      case "Acquire":
+      case "Renew":
+        return claim(step.lease)
+      case "Resign":
+        return Effect.andThen(
+          Effect.logWarning(`lease ${namespace}/${name}: not renewed in time`),
+          Effect.suspend(() => become(State.resigned(state, now())))
+        )
+      case "Wait":
+        return Effect.flatMap(
+          Effect.timeoutOption(Queue.take(sights), Math.max(0, step.until - now())),
+          Option.match({ onNone: () => Effect.void, onSome: see })
+        )
+    }
+  }
+
+  /** A renewal may have been under way when the election ended: what is given back is the lease as it is. */
+  const giveBack = Effect.fnUntraced(function*(lease: State.Lease) {
+    const written = yield* Effect.result(write(lease, State.released(lease, now())))
+    if (Result.isSuccess(written) || written.failure.reason._tag !== "Conflict") {
+      return yield* Effect.fromResult(written)
+    }
+    const current = yield* client.get(Lease, { namespace, name })
+    return current.spec?.holderIdentity === identity
+      ? yield* write(current, State.released(current, now()))
+      : current
+  })
+
+  const release = Effect.suspend(() => {
+    if (state._tag !== "Leading") return Effect.void
+    return inTime(giveBack(state.lease)).pipe(
+      Effect.andThen(Effect.logInfo(`released ${namespace}/${name}`)),
+      Effect.catch(({ message }) => Effect.logWarning(`lease ${namespace}/${name} was not released: ${message}`)),
+      Effect.andThen(Effect.suspend(() => become(State.resigned(state, now()))))
+    )
+  })
+
+  const told = (object: KubeObject | null) => void Queue.offerUnsafe(sights, object as State.Lease | null)
+  const reflector = yield* Reflector.make(client, Lease, { namespace, fields: `metadata.name=${name}` }, {
+    replace: (items) => told(items[0] ?? null),
+    apply: (events) => {
+      for (const event of events) if (event.type !== "BOOKMARK") told(event.type === "DELETED" ? null : event.object)
+    }
+  })
+  yield* Metric.update(gauge, 0)
+  // Last of all: what is led has stopped, and the renewals with it.
+  yield* Effect.addFinalizer(() => release)
+  yield* supervisor.run(`watch of lease ${namespace}/${name}`, reflector.run)
+  yield* supervisor.run(
+    `election by lease ${namespace}/${name}`,
+    Effect.forever(Effect.suspend(() => perform(State.next(state, identity, timing, now()))))
+  )
+
+  return {
+    lease: `${namespace}/${name}`,
+    identity,
+    status,
+    lead: (work) => Effect.forever(Effect.andThen(leading.await, Effect.raceFirst(work, lost.await))),
+    permit: Effect.suspend(() =>
+      State.leads(state, timing, now()) ? Effect.void : Effect.fail(notLeading(namespace, name))
+    )
+  } satisfies Election
+})
+
+const leadingSince = (since: number): Status => ({ _tag: "Leading", since })
+const standbyFor = (holder: string | undefined): Status => ({
+  _tag: "Standby",
+  leader: holder === "" ? undefined : holder
+})
+
+const notLeading = (namespace: string, name: string): KubeError.KubeError =>
+  KubeError.make(
+    { verb: "replace", resource: "leases.coordination.k8s.io", namespace, name },
+    new KubeError.Conflict({ message: "this process does not lead: nothing was sent", code: 409 })
+  )

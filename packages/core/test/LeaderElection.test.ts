@@ -1,0 +1,237 @@
+import { Action, Controller, KubeClient, LeaderElection, Manager, Resource, Supervisor } from "@effect-operator/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Exit, Layer, Scope, SubscriptionRef } from "effect"
+import { Part, Widget } from "./support/Kinds.ts"
+import { Journal, operate } from "./support/Operating.ts"
+import { isWatch, refuse, Server } from "./support/Server.ts"
+import { pass, settle } from "./support/Time.ts"
+
+const Lease = Resource.make<any>()({
+  group: "coordination.k8s.io",
+  version: "v1",
+  kind: "Lease",
+  plural: "leases",
+  scope: "Namespaced"
+}) as Resource.Resource<any>
+
+const lease = { namespace: "default", name: "operator" }
+const small = { spec: { size: 1 } }
+
+/** A replica with a client and a scope of its own. */
+const replica = Effect.fnUntraced(function*(
+  server: Server,
+  identity: string,
+  options: Partial<LeaderElection.Options> = {}
+) {
+  const scope = yield* Scope.make()
+  const client = KubeClient.make(server.transport)
+  const supervisor = yield* Supervisor.make
+  const election = yield* LeaderElection.make({ ...lease, identity, ...options }, supervisor).pipe(
+    Effect.provideService(KubeClient.KubeClient, client),
+    Effect.provideService(Scope.Scope, scope)
+  )
+  return {
+    election,
+    status: SubscriptionRef.get(election.status),
+    stop: Scope.close(scope, Exit.void)
+  }
+})
+
+const holderOf = (server: Server): string | undefined => server.get(Lease, "operator")?.spec?.holderIdentity
+
+describe("LeaderElection", () => {
+  it.effect("one leads, the others watch, and while nothing happens only renewals cost a request", () =>
+    Effect.gen(function*() {
+      const server = new Server(Lease)
+      const a = yield* replica(server, "a")
+      yield* settle
+      const b = yield* replica(server, "b")
+      yield* pass("5 seconds")
+      assert.strictEqual((yield* a.status)._tag, "Leading")
+      assert.deepStrictEqual(yield* b.status, { _tag: "Standby", leader: "a" })
+      const before = server.requests.length
+      yield* pass("10 minutes")
+      const during = server.requests.slice(before).filter((request) => !isWatch(request))
+      assert.isAtMost(during.length, 300)
+      assert.isTrue(during.every(({ method }) => method === "PUT"))
+      yield* a.stop
+      yield* b.stop
+    }))
+
+  it.effect("a leader that stops gives the lease back, and another leads within a second", () =>
+    Effect.gen(function*() {
+      const server = new Server(Lease)
+      const a = yield* replica(server, "a")
+      yield* pass("1 second")
+      const b = yield* replica(server, "b")
+      yield* pass("1 second")
+      yield* a.stop
+      yield* pass("1 second")
+      assert.strictEqual(holderOf(server), "b")
+      assert.strictEqual((yield* b.status)._tag, "Leading")
+      assert.deepInclude(server.get(Lease, "operator").spec, { leaseTransitions: 1 })
+      yield* b.stop
+    }))
+
+  it.effect("a leader that cannot renew stops at the deadline, before anybody else starts, and stays a candidate", () =>
+    Effect.gen(function*() {
+      const server = new Server(Lease)
+      let cut = false
+      const a = yield* replica(server, "a")
+      yield* pass("1 second")
+      const b = yield* replica(server, "b")
+      yield* pass("1 second")
+      const journal = new Journal()
+      const working = (who: string, election: LeaderElection.Election) =>
+        Effect.forkChild(election.lead(
+          journal.note(`${who} works`).pipe(
+            Effect.andThen(Effect.never),
+            Effect.onInterrupt(() => journal.note(`${who} stops`))
+          )
+        ))
+      yield* working("a", a.election)
+      yield* working("b", b.election)
+      yield* settle
+      // Its requests are lost, those of the other pass.
+      server.fault = (request) =>
+        cut && request.method === "PUT" && (request.body as any).spec.holderIdentity === "a"
+          ? Effect.succeed(refuse(503, "ServiceUnavailable"))
+          : Effect.undefined
+      cut = true
+      yield* pass("30 seconds")
+      assert.deepStrictEqual(journal.words, ["a works", "a stops", "b works"])
+      const [, stopped, started] = journal.times as [number, number, number]
+      assert.isAtMost(stopped, 12_100)
+      assert.isAtLeast(started - stopped, 4_000)
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(a.election.permit)))
+      assert.isTrue(Exit.isSuccess(yield* Effect.exit(b.election.permit)))
+      cut = false
+      yield* b.stop
+      yield* pass("2 seconds")
+      assert.strictEqual((yield* a.status)._tag, "Leading", "re-elected in the same process")
+      yield* a.stop
+    }))
+
+  it.effect("takes over no earlier than the lease has run out by its own clock, and no later than 17 s", () =>
+    Effect.gen(function*() {
+      const server = new Server(Lease)
+      // A holder that is no more: its lease says a time far in the past, which means nothing.
+      server.put(Lease, "operator", {
+        spec: { holderIdentity: "gone", leaseDurationSeconds: 15, renewTime: "2020-01-01T00:00:00.000000Z" }
+      })
+      const b = yield* replica(server, "b")
+      yield* pass("14900 millis")
+      assert.strictEqual(holderOf(server), "gone")
+      yield* pass("2100 millis")
+      assert.strictEqual(holderOf(server), "b")
+      yield* b.stop
+    }))
+
+  it.effect("an answer that was lost does not lose the lease", () =>
+    Effect.gen(function*() {
+      const server = new Server(Lease)
+      const a = yield* replica(server, "a")
+      yield* pass("1 second")
+      // The server does what is asked, and the answer does not come.
+      server.latency = (request) => request.method === "PUT" ? Effect.never : Effect.void
+      yield* pass("9 seconds")
+      server.latency = () => Effect.void
+      yield* pass("10 seconds")
+      assert.strictEqual(holderOf(server), "a")
+      assert.strictEqual((yield* a.status)._tag, "Leading")
+      yield* a.stop
+    }))
+
+  it("refuses times that cannot work, and says which", () => {
+    const attempt = (options: Partial<LeaderElection.Options>) =>
+      Effect.runSync(Effect.exit(Effect.scoped(replica(new Server(Lease), "a", options))))
+    assert.include(
+      String(attempt({ renewDeadline: "20 seconds" })),
+      "renewDeadline: 20000 ms: must be shorter than leaseDuration"
+    )
+    assert.include(String(attempt({ retryPeriod: "10 seconds" })), "retryPeriod: 10000 ms: must be above 0 and shorter")
+  })
+})
+
+describe("Manager with leader election", () => {
+  const writer = (journal: Journal, who: string, name = "widgets") =>
+    Controller.make(name, {
+      for: Widget,
+      reconcile: ({ metadata }) => Effect.as(journal.note(`${who} ${metadata.name}`), Action.done)
+    })
+
+  const manage = Effect.fnUntraced(
+    function*(server: Server, who: string, controllers: ReadonlyArray<Controller.Controller>) {
+      const scope = yield* Scope.make()
+      const manager = yield* Layer.buildWithScope(
+        Manager.layer(controllers, { leaderElection: { ...lease, identity: who } }).pipe(
+          Layer.provide(Layer.sync(KubeClient.KubeClient, () => KubeClient.make(server.transport)))
+        ),
+        scope
+      ).pipe(Effect.map((context) => Context.get(context, Manager.Manager)))
+      return { manager, stop: Scope.close(scope, Exit.void) }
+    }
+  )
+
+  it.effect("the standby keeps its caches warm and reconciles nothing; after the hand-over it starts at once", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Lease)
+      server.put(Widget, "x", small)
+      const journal = new Journal()
+      const a = yield* manage(server, "a", [writer(journal, "a")])
+      yield* pass("1 second")
+      const b = yield* manage(server, "b", [writer(journal, "b")])
+      yield* pass("1 minute")
+      assert.deepStrictEqual(journal.words, ["a x"])
+      assert.deepInclude((yield* b.manager.report).watches[0], { resource: "Widget.v1.test.io", objects: 1 })
+      assert.deepStrictEqual((yield* b.manager.report).leases, [
+        { lease: "default/operator", status: { _tag: "Standby", leader: "a" } }
+      ])
+      const lists = server.requestsFor("GET", "widgets").length
+      yield* a.stop
+      yield* pass("1 second")
+      assert.deepStrictEqual(journal.words, ["a x", "b x"])
+      assert.strictEqual(server.requestsFor("GET", "widgets").length, lists, "from its own cache")
+      yield* b.stop
+    }))
+
+  it.effect("a write of a controller that does not lead any more is not sent", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Part, Lease)
+      server.put(Widget, "x", small)
+      let cut = false
+      server.fault = (request) =>
+        cut && request.path.includes("/leases") ? Effect.succeed(refuse(503, "ServiceUnavailable")) : Effect.undefined
+      const stubborn = Controller.make("widgets", {
+        for: Widget,
+        reconcile: () =>
+          Effect.gen(function*() {
+            const client = yield* KubeClient.KubeClient
+            cut = true
+            // Nothing interrupts it for twenty seconds.
+            yield* Effect.uninterruptible(Effect.sleep("20 seconds"))
+            yield* client.create(Part, { metadata: { namespace: "default", name: "late" } })
+            return Action.done
+          }).pipe(Effect.uninterruptible)
+      })
+      const a = yield* manage(server, "a", [stubborn])
+      yield* pass("40 seconds")
+      assert.deepStrictEqual(server.requestsFor("POST", "parts"), [])
+      assert.deepStrictEqual(server.objects(Part), [])
+      cut = false
+      yield* a.stop
+    }))
+
+  it.effect("a lease for each controller lets replicas share the work", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Lease)
+      yield* operate(server, [writer(new Journal(), "a", "one"), writer(new Journal(), "a", "two")], {
+        leaderElection: { ...lease, identity: "a", per: "controller" }
+      })
+      yield* pass("1 second")
+      assert.deepStrictEqual(server.objects(Lease).map(({ metadata }) => metadata.name).sort(), [
+        "operator-one",
+        "operator-two"
+      ])
+    }))
+})
