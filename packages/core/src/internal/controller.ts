@@ -19,6 +19,7 @@ import { keyString } from "../KubeObject.ts"
 import type { Leadership } from "../Leadership.ts"
 import * as Metrics from "../Metrics.ts"
 import { hints } from "../Reflector.ts"
+import { Applied, makeApplied } from "../ServerSideApply.ts"
 import * as Source from "../Source.ts"
 import type { Supervisor } from "../Supervisor.ts"
 import * as WorkQueue from "../WorkQueue.ts"
@@ -172,6 +173,7 @@ export const start = Effect.fnUntraced(function*<R>(
     }).pipe(
       Effect.provideService(CacheReader, reader),
       Effect.provideService(KubeClient, client),
+      Effect.provideService(Applied, makeApplied()),
       Effect.provideService(FieldManager, controller.name)
     )
   )

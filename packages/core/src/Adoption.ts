@@ -1,0 +1,94 @@
+/**
+ * `Adoption`: which dependents are an owner's, by label and controller reference, as a ReplicaSet claims its Pods.
+ *
+ * An object that matches the selector and has no controller is adopted: the owner becomes its controller. One that has
+ * the owner as its controller and does not match any more is released. One of another controller is left alone. Nothing
+ * is adopted by an owner that is being deleted, judged by the server and not by the cache: what has just been deleted
+ * must not gather new dependents.
+ *
+ * Source: k8s.io/kubernetes/pkg/controller/controller_ref_manager.go.
+ */
+import * as Effect from "effect/Effect"
+import * as Cache from "./Cache.ts"
+import { KubeClient, Patch } from "./KubeClient.ts"
+import type * as KubeError from "./KubeError.ts"
+import { controllerOf, controllerReference, isTerminating, type KubeObject } from "./KubeObject.ts"
+import type * as Resource from "./Resource.ts"
+import { type LabelsInput, matchesLabels, toLabels } from "./Selector.ts"
+import * as Result from "effect/Result"
+
+/** The owner's dependents of a kind in its namespace, after adoption and release. The kind must be cached. */
+export const claim = Effect.fn("Adoption.claim")(function*<
+  O extends KubeObject,
+  OId extends string,
+  A extends KubeObject,
+  Id extends string
+>(
+  owner: { readonly resource: Resource.Resource<O, OId>; readonly object: O },
+  resource: Resource.Resource<A, Id>,
+  labels: LabelsInput
+): Effect.fn.Return<ReadonlyArray<A>, KubeError.KubeError, KubeClient | Cache.Cached<Id>> {
+  const client = yield* KubeClient
+  const { object } = owner
+  const selector = Result.getOrThrowWith(toLabels(labels), (why) => new Error(`Adoption.claim: labels: ${why}`))
+  const found = yield* Cache.list(resource, { namespace: object.metadata.namespace })
+  const claimed: Array<A> = []
+  let mayAdopt: boolean | undefined
+
+  /** Asked once, and only if there is something to adopt. */
+  const alive = client.get(owner.resource, object.metadata).pipe(
+    Effect.map((fresh) => fresh.metadata.uid === object.metadata.uid && !isTerminating(fresh)),
+    Effect.catchReason("KubeError", "NotFound", () => Effect.succeed(false))
+  )
+
+  for (const dependent of found) {
+    const controller = controllerOf(dependent)
+    const matches = matchesLabels(selector, dependent.metadata.labels)
+    if (controller?.uid === object.metadata.uid) {
+      if (matches) claimed.push(dependent)
+      else yield* release(resource, dependent, object)
+      continue
+    }
+    if (controller !== undefined || !matches || isTerminating(dependent) || isTerminating(object)) continue
+    mayAdopt ??= yield* alive
+    if (!mayAdopt) continue
+    const adopted = yield* adopt(resource, dependent, object)
+    if (adopted !== undefined) claimed.push(adopted)
+  }
+  return claimed
+})
+
+/** An object that went meanwhile, or became another, is nobody's. */
+const unlessGone = <A, R>(write: Effect.Effect<A, KubeError.KubeError, R>) =>
+  Effect.catchReason(write, "KubeError", "NotFound", () => Effect.undefined)
+
+const adopt = <A extends KubeObject>(resource: Resource.Resource<A>, dependent: A, owner: KubeObject) =>
+  unlessGone(KubeClient.use((client) =>
+    client.patch(
+      resource,
+      dependent,
+      Patch.merge({
+        metadata: {
+          // A namesake made anew, or a change in between, is a Conflict: what was judged is not what is there.
+          uid: dependent.metadata.uid,
+          resourceVersion: dependent.metadata.resourceVersion,
+          ownerReferences: [...(dependent.metadata.ownerReferences ?? []), controllerReference(owner)]
+        }
+      })
+    )
+  ))
+
+const release = <A extends KubeObject>(resource: Resource.Resource<A>, dependent: A, owner: KubeObject) =>
+  unlessGone(KubeClient.use((client) =>
+    client.patch(
+      resource,
+      dependent,
+      Patch.merge({
+        metadata: {
+          uid: dependent.metadata.uid,
+          resourceVersion: dependent.metadata.resourceVersion,
+          ownerReferences: (dependent.metadata.ownerReferences ?? []).filter(({ uid }) => uid !== owner.metadata.uid)
+        }
+      })
+    )
+  ))

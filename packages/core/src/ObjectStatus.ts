@@ -1,0 +1,56 @@
+/**
+ * `ObjectStatus`: writes an object's status, in one request, and only if it says something new.
+ *
+ * What goes over the wire is a merge patch of the difference, on the status subresource: a field that another
+ * controller keeps in the same status is left alone, and nothing is lost to a stale read. Fields that the new status
+ * leaves out are removed if the old one had them.
+ */
+import * as Effect from "effect/Effect"
+import { KubeClient, Patch } from "./KubeClient.ts"
+import type * as KubeError from "./KubeError.ts"
+import type { KubeObject } from "./KubeObject.ts"
+import type * as Resource from "./Resource.ts"
+
+/** The status of an object's type. */
+export type StatusOf<A> = A extends { readonly status?: infer S } ? Exclude<S, undefined> : never
+
+/** Gives the object this status. Answers the object as it is then. */
+export const write = <A extends KubeObject>(
+  resource: Resource.Resource<A>,
+  object: A,
+  status: StatusOf<A>
+): Effect.Effect<A, KubeError.KubeError, KubeClient> =>
+  Effect.suspend(() => {
+    const old = (object as { readonly status?: unknown }).status
+    const difference = mergePatch(old ?? {}, status)
+    return difference === undefined
+      ? Effect.succeed(object)
+      : KubeClient.use((client) =>
+        client.patch(resource, object, Patch.merge({ status: difference }), { subresource: "status" })
+      )
+  })
+
+/** The JSON merge patch (RFC 7386) from one value to another; undefined if there is nothing to change. */
+export const mergePatch = (from: unknown, to: unknown): unknown => {
+  if (!isRecord(from) || !isRecord(to)) return equal(from, to) ? undefined : to
+  const patch: Record<string, unknown> = {}
+  for (const key of Object.keys(to)) {
+    if (to[key] === undefined) continue
+    const difference = key in from ? mergePatch(from[key], to[key]) : to[key]
+    if (difference !== undefined) patch[key] = difference
+  }
+  for (const key of Object.keys(from)) if (to[key] === undefined) patch[key] = null
+  return Object.keys(patch).length === 0 ? undefined : patch
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Equal as JSON, whatever the order of keys. */
+const equal = (a: unknown, b: unknown): boolean => {
+  if (a === b) return true
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => equal(item, b[i]))
+  if (!isRecord(a) || !isRecord(b)) return false
+  const keys = Object.keys(a)
+  return keys.length === Object.keys(b).length && keys.every((key) => key in b && equal(a[key], b[key]))
+}

@@ -1,0 +1,115 @@
+/**
+ * `ServerSideApply`: says what fields of an object should be, and leaves the rest to others.
+ *
+ * `apply` sends the wanted fields in one request, which creates the object or changes exactly those fields, and removes
+ * what this controller applied before and does not want any more. The field manager is the controller; conflicts are
+ * forced, as Kubernetes recommends for controllers, which have nobody to ask.
+ *
+ * **Nothing is sent when nothing would change.** What was wanted last, and what the server made of it (with its
+ * defaults), is remembered; as long as the same is wanted and the cached object still has those values, the request is
+ * left out. A field that somebody else changed, an object that was removed or made anew, other wishes: each sends it.
+ * The memory is the process's own: after a restart each object is applied once.
+ *
+ * Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Cache from "./Cache.ts"
+import type { ApplyOptions } from "./Client.ts"
+import { fingerprint } from "./internal/fingerprint.ts"
+import { KubeClient } from "./KubeClient.ts"
+import type * as KubeError from "./KubeError.ts"
+import { key as keyOf, keyString, type KubeObject, type ObjectKey } from "./KubeObject.ts"
+import type * as Resource from "./Resource.ts"
+
+export const defaults = {
+  /** Objects remembered. Beyond it the oldest are forgotten, which costs a request each. */
+  remembered: 50_000
+} as const
+
+/** The fields of an object that a controller wants, and its name. */
+export type Fields<A extends KubeObject> = Resource.DeepPartial<Resource.Input<A>> & { readonly metadata: ObjectKey }
+
+/** What was applied last to which object, by one controller. */
+export class Applied extends Context.Service<Applied, {
+  readonly get: (id: string) => Entry | undefined
+  readonly set: (id: string, entry: Entry) => void
+  readonly forget: (id: string) => void
+}>()("@effect-operator/core/ServerSideApply/Applied") {}
+
+interface Entry {
+  readonly uid: string
+  /** Of what was wanted. */
+  readonly wanted: number
+  /** Of what the server made of it, as far as it was wanted. */
+  readonly became: number
+}
+
+export const makeApplied = (): Applied["Service"] => {
+  const entries = new Map<string, Entry>()
+  return {
+    get: (id) => entries.get(id),
+    set: (id, entry) => {
+      entries.delete(id)
+      entries.set(id, entry)
+      const [oldest] = entries.keys()
+      if (entries.size > defaults.remembered && oldest !== undefined) entries.delete(oldest)
+    },
+    forget: (id) => void entries.delete(id)
+  }
+}
+
+/** Applies the fields, unless the cached object shows that nothing would change. Answers the object. */
+export const apply = <A extends KubeObject, Id extends string>(
+  resource: Resource.Resource<A, Id>,
+  fields: Fields<A>,
+  options: Omit<ApplyOptions, "dryRun"> = {}
+): Effect.Effect<A, KubeError.KubeError, KubeClient | Cache.Cached<Id>> =>
+  remembering(Effect.gen(function*() {
+    const applied = yield* Applied
+    const key = keyOf({ metadata: fields.metadata } as KubeObject)
+    const id = `${resource.id} ${options.subresource ?? ""} ${options.fieldManager ?? ""} ${keyString(key)}`
+    const wanted = fingerprint(JSON.stringify(fields))
+    const live = yield* Cache.get(resource, key)
+    const last = applied.get(id)
+    const same = live !== undefined && last?.uid === live.metadata.uid && last.wanted === wanted &&
+      last.became === shape(fields, live)
+    if (same) return live
+    applied.forget(id)
+    const client = yield* KubeClient
+    const object = yield* client.apply(resource, fields as Parameters<typeof client.apply<A>>[1], {
+      force: true,
+      ...options
+    })
+    applied.set(id, { uid: object.metadata.uid, wanted, became: shape(fields, object) })
+    return object
+  }))
+
+/**
+ * Trades the memory, which the controller provides at run time, for nothing: it comes with every cache, and a cached
+ * kind is in the requirements anyway.
+ */
+const remembering = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, Exclude<R, Applied>> =>
+  effect as Effect.Effect<A, E, any>
+
+/** Of the values an object has where fields are wanted. Lists count whole: their items have no names here. */
+const shape = (fields: object, object: KubeObject): number => fingerprint(JSON.stringify(project(fields, object)) ?? "")
+
+const project = (wanted: unknown, found: unknown): unknown => {
+  if (!isRecord(wanted) || !isRecord(found)) return canonical(found)
+  return Object.fromEntries(
+    Object.keys(wanted).sort().filter((key) => key !== "apiVersion" && key !== "kind")
+      .map((key) => [key, project(wanted[key], found[key])])
+  )
+}
+
+/** A value with its keys in order: a cache and an answer may have them in different ones. */
+const canonical = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? value.map(canonical)
+    : isRecord(value)
+    ? Object.fromEntries(Object.keys(value).sort().map((key) => [key, canonical(value[key])]))
+    : value ?? null
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)

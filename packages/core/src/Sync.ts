@@ -1,0 +1,150 @@
+/**
+ * `Sync`: a reconcile as a function from an object to the objects it should have.
+ *
+ * `children` takes what is wanted and brings the cluster there: every wanted child is applied (see `ServerSideApply`:
+ * nothing is sent where nothing would change), with the parent as its controller; every other child of the kinds named
+ * is deleted. Children are told apart by kind, namespace and name; what the parent does not control is never touched,
+ * and a wanted name that belongs to somebody else is an error that says to whom.
+ *
+ * With `stages`, children are made in order: those of a stage when all of the stages before are ready; and `remove`
+ * takes them away in reverse.
+ */
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Cache from "./Cache.ts"
+import { KubeClient } from "./KubeClient.ts"
+import type * as KubeError from "./KubeError.ts"
+import { controllerOf, controllerReference, isTerminating, keyString, type KubeObject } from "./KubeObject.ts"
+import type * as Resource from "./Resource.ts"
+import * as ServerSideApply from "./ServerSideApply.ts"
+
+/** A child somebody else controls. */
+export class NotOurs extends Data.TaggedError("NotOurs")<{ readonly message: string }> {}
+
+/** A wanted child of a kind. `Id` is the identity of the kind. */
+export interface Child<out Id extends string = string> {
+  readonly resource: Resource.Resource<any, Id>
+  readonly fields: ServerSideApply.Fields<KubeObject>
+  readonly ready: (object: any) => boolean
+}
+
+/** A child with these fields; in the parent's namespace unless they say another. `ready` counts for `stages`. */
+export const child = <A extends KubeObject, Id extends string>(
+  resource: Resource.Resource<A, Id>,
+  fields: Resource.DeepPartial<Resource.Input<A>> & { readonly metadata: { readonly name: string } },
+  ready: (object: A) => boolean = () => true
+): Child<Id> => ({ resource, fields: fields as ServerSideApply.Fields<KubeObject>, ready })
+
+/** What came of it. */
+export interface Outcome {
+  /** The wanted children as they are, by `Kind namespace/name`; those of stages that wait are missing. */
+  readonly children: ReadonlyMap<string, KubeObject>
+  /** Every wanted child is there, and ready. */
+  readonly ready: boolean
+  /** What the next stage waits for. */
+  readonly waitingFor: ReadonlyArray<string>
+}
+
+type Needs<Id extends string> = KubeClient | Cache.Cached<Id>
+
+/** Brings the parent's children of these kinds to what is wanted. */
+export const children = <Id extends string>(
+  parent: KubeObject,
+  kinds: ReadonlyArray<Resource.Resource<KubeObject, Id>>,
+  wanted: ReadonlyArray<Child<NoInfer<Id>>>
+): Effect.Effect<Outcome, KubeError.KubeError | NotOurs, Needs<Id>> => stages(parent, kinds, [wanted])
+
+/** The same in order: a stage begins when all children of the stages before are ready. */
+export const stages = Effect.fn("Sync.stages")(function*<Id extends string>(
+  parent: KubeObject,
+  kinds: ReadonlyArray<Resource.Resource<KubeObject, Id>>,
+  wanted: ReadonlyArray<ReadonlyArray<Child<NoInfer<Id>>>>
+): Effect.fn.Return<Outcome, KubeError.KubeError | NotOurs, Needs<Id>> {
+  const found = new Map<string, KubeObject>()
+  let waitingFor: ReadonlyArray<string> = []
+  for (const stage of wanted) {
+    if (waitingFor.length > 0) break
+    const unready: Array<string> = []
+    for (const { fields, ready, resource } of stage) {
+      const object = yield* put(parent, resource, fields)
+      const name = describe(object)
+      found.set(name, object)
+      if (!ready(object)) unready.push(name)
+    }
+    waitingFor = unready
+  }
+  const keep = new Set(
+    wanted.flat().map(({ fields, resource }) => identity(resource, placed(parent, resource, fields)))
+  )
+  for (const kind of kinds) yield* prune(parent, kind, (object) => keep.has(identity(kind, object.metadata)))
+  return { children: found, ready: waitingFor.length === 0, waitingFor }
+})
+
+/**
+ * Takes the parent's children of these kinds away, one kind after the other in reverse order, each when the one before
+ * is gone. True when nothing is left. For `finalize`.
+ */
+export const remove = Effect.fn("Sync.remove")(function*<Id extends string>(
+  parent: KubeObject,
+  kinds: ReadonlyArray<Resource.Resource<KubeObject, Id>>
+): Effect.fn.Return<boolean, KubeError.KubeError, Needs<Id>> {
+  for (const kind of kinds.toReversed()) {
+    const left = yield* prune(parent, kind, () => false)
+    if (left > 0) return false
+  }
+  return true
+})
+
+/** Where a child goes: into the parent's namespace, unless it says another or its kind has none. */
+const placed = (
+  parent: KubeObject,
+  resource: Resource.Any,
+  { metadata }: ServerSideApply.Fields<KubeObject>
+): { readonly namespace: string | undefined; readonly name: string } => ({
+  namespace: resource.scope === "Cluster" ? undefined : metadata.namespace ?? parent.metadata.namespace,
+  name: metadata.name
+})
+
+const put = Effect.fnUntraced(function*<Id extends string>(
+  parent: KubeObject,
+  resource: Resource.Resource<KubeObject, Id>,
+  fields: ServerSideApply.Fields<KubeObject>
+): Effect.fn.Return<KubeObject, KubeError.KubeError | NotOurs, Needs<Id>> {
+  const key = placed(parent, resource, fields)
+  const controller = controllerOf((yield* Cache.get(resource, key)) ?? { metadata: {} } as KubeObject)
+  if (controller !== undefined && controller.uid !== parent.metadata.uid) {
+    return yield* new NotOurs({
+      message: `${resource.kind} ${keyString(key)} is controlled by ${controller.kind} ${controller.name}: ` +
+        `choose another name for the ${resource.kind} of ${parent.kind} ${parent.metadata.name}`
+    })
+  }
+  return yield* ServerSideApply.apply(resource, {
+    ...fields,
+    metadata: { ...fields.metadata, ...key, ownerReferences: [controllerReference(parent)] }
+  } as ServerSideApply.Fields<KubeObject>)
+})
+
+/** Deletes the parent's children of a kind that are not to be kept. Answers how many of those are still there. */
+const prune = Effect.fnUntraced(function*<Id extends string>(
+  parent: KubeObject,
+  resource: Resource.Resource<KubeObject, Id>,
+  keep: (object: KubeObject) => boolean
+): Effect.fn.Return<number, KubeError.KubeError, Needs<Id>> {
+  const client = yield* KubeClient
+  let left = 0
+  for (const object of yield* Cache.list(resource, { owner: parent })) {
+    if (controllerOf(object)?.uid !== parent.metadata.uid || keep(object)) continue
+    left += 1
+    if (isTerminating(object)) continue
+    const deleted = yield* client.delete(resource, object, { propagationPolicy: "Background" }).pipe(
+      Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
+    )
+    if (deleted?._tag !== "Terminating") left -= 1
+  }
+  return left
+})
+
+const identity = (resource: Resource.Any, key: { readonly namespace?: string | undefined; readonly name: string }) =>
+  `${resource.id} ${key.namespace ?? ""}/${key.name}`
+
+const describe = (object: KubeObject): string => `${object.kind} ${keyString(object)}`

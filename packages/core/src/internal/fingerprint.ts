@@ -1,0 +1,17 @@
+/**
+ * A 53-bit hash of a text: two different texts have the same one by chance once in some 10^16 pairs.
+ *
+ * Source: cyrb53, a published public-domain mixing function.
+ */
+export const fingerprint = (text: string): number => {
+  let a = 0xdeadbeef
+  let b = 0x41c6ce57
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    a = Math.imul(a ^ code, 2_654_435_761)
+    b = Math.imul(b ^ code, 1_597_334_677)
+  }
+  a = Math.imul(a ^ (a >>> 16), 2_246_822_507) ^ Math.imul(b ^ (b >>> 13), 3_266_489_909)
+  b = Math.imul(b ^ (b >>> 16), 2_246_822_507) ^ Math.imul(a ^ (a >>> 13), 3_266_489_909)
+  return 4_294_967_296 * (2_097_151 & b) + (a >>> 0)
+}
