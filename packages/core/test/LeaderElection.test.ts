@@ -44,7 +44,7 @@ describe("LeaderElection", () => {
     Effect.gen(function*() {
       const server = new Server(Lease)
       const a = yield* replica(server, "a")
-      yield* settle
+      yield* pass("1 second")
       const b = yield* replica(server, "b")
       yield* pass("5 seconds")
       assert.strictEqual((yield* a.status)._tag, "Leading")

@@ -73,13 +73,22 @@ const announce = (url: string, file: string) =>
     "  Try it:",
     `    export KUBECONFIG=${file}`,
     "    kubectl get namespaces",
-    "    kubectl run web --image=nginx && kubectl get pods --watch",
+    "    kubectl create deployment web --image=nginx --replicas=3 && kubectl rollout status deployment/web",
+    "    kubectl get all",
     "",
     "  Pods start within a second and run nothing. Ctrl-C ends the cluster; nothing is kept."
   ].join("\n"))
 
+const controllers = Layer.unwrap(Effect.map(HttpFacade.HttpFacade, ({ caPem }) =>
+  SimControllers.layer({
+    kubelet: { registerNodes: true },
+    with: SimControllers.onRequest,
+    serviceAccounts: { rootCa: caPem }
+  })))
+
 const cluster = (port: number) =>
-  Layer.mergeAll(HttpFacade.layer({ port }), SimControllers.layer({ kubelet: { registerNodes: true } })).pipe(
+  controllers.pipe(
+    Layer.provideMerge(HttpFacade.layer({ port })),
     Layer.provide(TestClient.layer),
     Layer.provide(ApiServer.layer)
   )

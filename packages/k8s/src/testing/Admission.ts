@@ -1,26 +1,51 @@
 /**
  * `Admission`: what stands between an accepted request and the store, and may change or refuse it.
  *
- * Plugins are asked in order: first all `mutate`, then, on the final object, all `validate`. They see the object in the
- * version of the request. One plugin is always there, the namespace lifecycle of the real server; webhooks and quotas
- * are plugins of the same shape.
+ * Plugins are asked in order: first all `mutate`, on what the client sent (defaulted, but with nothing in it that the
+ * server itself fills in), then, on the final and valid object, all `validate`. They see the object in the version of
+ * the request. A plugin that changes the object late may ask for a second round, in which every plugin is asked once
+ * more. The namespace lifecycle is always first; see `admission/Plugins` for what else a server has.
+ *
+ * Source: k8s.io/apiserver/pkg/admission, pkg/endpoints/handlers.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
+import type { JsonObject } from "./schema/JsonValue.ts"
+import * as Exchange from "./server/Exchange.ts"
 import { stringAt } from "./server/Plain.ts"
 import type { Served } from "./server/Registry.ts"
-import type { Storage } from "./server/Storage.ts"
+import { parameter } from "./server/Routing.ts"
 import type { UserInfo } from "./server/UserInfo.ts"
+import { kindOf } from "./admission/Matching.ts"
 import * as StatusError from "./StatusError.ts"
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT"
+
+export interface Kind {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+}
+
+/** The two rounds of the mutating plugins of one request. */
+export interface Rounds {
+  /** 1 while plugins are asked once more. */
+  readonly number: 0 | 1
+  /** Has every plugin asked once more after this round. */
+  readonly repeat: () => void
+  /** What plugins remember from round to round, by their name. */
+  readonly notes: Map<string, unknown>
+}
 
 /** One write, as admission sees it. */
 export interface Attributes {
   readonly operation: Operation
   readonly resource: Served
+  /** The kind of the objects; another than the resource's in subresources such as scale. */
+  readonly kind: Kind
   /** `""` for the object itself. */
   readonly subresource: string
+  /** Of a Namespace: its own name. */
   readonly namespace: string
   /** `""` while a name is still to be generated. */
   readonly name: string
@@ -28,24 +53,97 @@ export interface Attributes {
   readonly object: KubeObject | undefined
   /** Absent of a creation. */
   readonly oldObject: KubeObject | undefined
+  /** `CreateOptions` and the like; none of a CONNECT. */
+  readonly options: () => JsonObject | undefined
   readonly user: UserInfo
   readonly dryRun: boolean
+  readonly rounds: Rounds
   /** Adds a Warning header to the answer. */
   readonly warn: (text: string) => void
+  /** Annotates the audit event. */
+  readonly annotate: (key: string, value: string) => void
+  /** A new one at every call. */
+  readonly uuid: () => string
 }
 
 export interface Plugin {
   readonly name: string
+  /** False where the plugin has nothing to say; it is not asked then. Called for every write: must be quick. */
+  readonly handles?: (attributes: Attributes) => boolean
   /** The object to go on with. Only asked where there is one. */
   readonly mutate?: (attributes: Attributes, object: KubeObject) => Effect.Effect<KubeObject, StatusError.StatusError>
+  /** Asked in place of `mutate` about a deletion, which has no object to change. */
+  readonly consult?: (attributes: Attributes) => Effect.Effect<void, StatusError.StatusError>
   readonly validate?: (attributes: Attributes) => Effect.Effect<void, StatusError.StatusError>
 }
 
+/** What plugins may use of the server they belong to. */
+export type Server = Pick<Exchange.Core, "storage" | "registry" | "backends" | "authorizer">
+
 /** What admission needs of a server. */
-export interface Chain {
-  readonly storage: Storage
-  readonly admission: ReadonlyArray<Plugin>
+export type Chain = Pick<Exchange.Core, "storage" | "admission">
+
+const noRounds: Rounds = { number: 0, repeat: () => undefined, notes: new Map() }
+
+/** The options of a create or update as its query has them. */
+const writeOptions = ({ request }: Exchange.Exchange, operation: Operation, dryRun: boolean): JsonObject => {
+  const fieldManager = parameter(request, "fieldManager") ?? ""
+  const fieldValidation = parameter(request, "fieldValidation") ?? ""
+  return {
+    kind: operation === "CREATE" ? "CreateOptions" : "UpdateOptions",
+    apiVersion: "meta.k8s.io/v1",
+    ...(dryRun ? { dryRun: ["All"] } : {}),
+    ...(fieldManager === "" ? {} : { fieldManager }),
+    ...(fieldValidation === "" ? {} : { fieldValidation })
+  }
 }
+
+/** A request as admission sees it. What is not given is the request's own. */
+export const attributes = (
+  exchange: Exchange.Exchange,
+  operation: Operation,
+  given:
+    & { readonly dryRun: boolean }
+    & Partial<Pick<Attributes, "name" | "namespace" | "kind" | "subresource" | "object" | "oldObject" | "options">>
+): Attributes => {
+  const { resource, route } = exchange
+  const {
+    dryRun,
+    kind = kindOf(resource, given.subresource ?? route.subresource),
+    name = route.name,
+    namespace = route.namespace,
+    object,
+    oldObject
+  } = given
+  return {
+    operation,
+    resource,
+    kind,
+    subresource: given.subresource ?? route.subresource,
+    namespace: resource.collection === "namespaces" ? name : namespace,
+    name,
+    object,
+    oldObject,
+    options: given.options ?? (() => writeOptions(exchange, operation, dryRun)),
+    user: exchange.user,
+    dryRun,
+    rounds: noRounds,
+    warn: (text) => exchange.warnings.push(text),
+    annotate: (key, value) => exchange.annotations.set(key, value),
+    uuid: () => Exchange.uuid(exchange.random)
+  }
+}
+
+/** The name of an object, or what stands for it before it has one. */
+const nameOf = ({ name, object }: Attributes): string =>
+  name || object?.metadata?.name || object?.metadata?.generateName || "Unknown"
+
+/** 403 of a plugin: `pods "x" is forbidden: why`. */
+export const forbidden = (attributes: Attributes, why: string): StatusError.StatusError =>
+  StatusError.forbidden(attributes.resource, nameOf(attributes), why)
+
+/** Whether somebody may do something can be asked of any namespace. */
+const localReviews = "localsubjectaccessreviews.authorization.k8s.io"
 
 /** Namespaces that cannot be deleted. */
 const immortal: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"])
@@ -61,32 +159,104 @@ export const namespaceFault = (
       ? StatusError.forbidden(resource, name, "this namespace may not be deleted")
       : undefined
   }
-  if (namespace === "" || operation !== "CREATE") return undefined
+  if (namespace === "" || operation !== "CREATE" || resource.collection === localReviews) return undefined
   const found = core.storage.get("namespaces", namespace)
   if (found === undefined) return StatusError.notFound({ group: "", plural: "namespaces" }, namespace)
   return stringAt(found, "status", "phase") === "Terminating" || found.metadata.deletionTimestamp !== undefined
-    ? StatusError.namespaceTerminating(resource, name, namespace)
+    ? StatusError.namespaceTerminating(resource, nameOf(attributes), namespace)
     : undefined
 }
 
-/** Asks every plugin; the result is the object to store. */
-export const admit = Effect.fnUntraced(function*(core: Chain, attributes: Attributes, object: KubeObject) {
-  const fault = namespaceFault(core, attributes)
-  if (fault !== undefined) return yield* Effect.fail(fault)
+type Refused = StatusError.StatusError
+
+/** Plugins by what they are asked, in order; worked out once per chain. */
+interface Roles {
+  readonly mutating: ReadonlyArray<Plugin>
+  readonly consulted: ReadonlyArray<Plugin>
+  readonly validating: ReadonlyArray<Plugin>
+}
+
+const known = new WeakMap<ReadonlyArray<Plugin>, Roles>()
+
+const rolesOf = ({ admission }: Chain): Roles => {
+  let roles = known.get(admission)
+  if (roles === undefined) {
+    const having = (key: "mutate" | "consult" | "validate") => admission.filter((plugin) => plugin[key] !== undefined)
+    roles = { mutating: having("mutate"), consulted: having("consult"), validating: having("validate") }
+    known.set(admission, roles)
+  }
+  return roles
+}
+
+/** Whether a plugin is to be asked. */
+const asked = ({ handles }: Plugin, attributes: Attributes): boolean => handles === undefined || handles(attributes)
+
+const someAsked = (plugins: ReadonlyArray<Plugin>, attributes: Attributes): boolean => {
+  for (const plugin of plugins) if (asked(plugin, attributes)) return true
+  return false
+}
+
+const round = Effect.fnUntraced(function*(
+  plugins: ReadonlyArray<Plugin>,
+  attributes: Attributes,
+  object: KubeObject
+): Effect.fn.Return<KubeObject, Refused> {
   let current = object
-  for (const plugin of core.admission) {
-    if (plugin.mutate !== undefined) current = yield* plugin.mutate({ ...attributes, object: current }, current)
+  for (const plugin of plugins) {
+    const now = current === attributes.object ? attributes : { ...attributes, object: current }
+    if (asked(plugin, now)) current = yield* plugin.mutate!(now, current)
   }
   return current
 })
 
-/** Asks every plugin about the final object, or about a deletion. */
-export const review = Effect.fnUntraced(function*(core: Chain, attributes: Attributes) {
-  if (attributes.operation === "DELETE") {
-    const fault = namespaceFault(core, attributes)
-    if (fault !== undefined) return yield* Effect.fail(fault)
+const rounds = Effect.fnUntraced(function*(
+  plugins: ReadonlyArray<Plugin>,
+  attributes: Attributes,
+  object: KubeObject
+): Effect.fn.Return<KubeObject, Refused> {
+  let again = false
+  const notes = new Map<string, unknown>()
+  const repeat = () => {
+    again = true
   }
-  for (const plugin of core.admission) {
-    if (plugin.validate !== undefined) yield* plugin.validate(attributes)
-  }
+  const first = yield* round(plugins, { ...attributes, object, rounds: { number: 0, repeat, notes } }, object)
+  return again
+    ? yield* round(plugins, { ...attributes, object: first, rounds: { number: 1, repeat, notes } }, first)
+    : first
 })
+
+/** Asks every mutating plugin; the result is the object to go on with. */
+export const admit = (
+  core: Chain,
+  attributes: Attributes,
+  object: KubeObject
+): Effect.Effect<KubeObject, Refused> =>
+  Effect.suspend(() => {
+    const fault = namespaceFault(core, attributes)
+    if (fault !== undefined) return Effect.fail(fault)
+    const { mutating } = rolesOf(core)
+    // Where no plugin has anything to say, none changes the object so that another would have.
+    return someAsked(mutating, attributes) ? rounds(mutating, attributes, object) : Effect.succeed(object)
+  })
+
+/** Asks plugins one after the other, until one refuses. */
+const ask = Effect.fnUntraced(function*(
+  plugins: ReadonlyArray<Plugin>,
+  role: "consult" | "validate",
+  attributes: Attributes
+): Effect.fn.Return<void, Refused> {
+  for (const plugin of plugins) if (asked(plugin, attributes)) yield* plugin[role]!(attributes)
+})
+
+/** Asks every plugin about the final object, or about a deletion. */
+export const review = (core: Chain, attributes: Attributes): Effect.Effect<void, Refused> =>
+  Effect.suspend(() => {
+    const { consulted, validating } = rolesOf(core)
+    const validated = someAsked(validating, attributes) ? ask(validating, "validate", attributes) : Effect.void
+    if (attributes.operation !== "DELETE") return validated
+    const fault = namespaceFault(core, attributes)
+    if (fault !== undefined) return Effect.fail(fault)
+    return someAsked(consulted, attributes)
+      ? Effect.andThen(ask(consulted, "consult", attributes), validated)
+      : validated
+  })

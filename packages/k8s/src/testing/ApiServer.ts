@@ -10,30 +10,49 @@
  * Like a kube-apiserver it has no controllers: nothing collects garbage, drains namespaces or runs Pods (see
  * `GarbageCollector`, `Kubelet` and the like), but it looks after its CustomResourceDefinitions itself.
  *
- * Namespaces `default`, `kube-system`, `kube-public` and `kube-node-lease` are there from the start.
+ * Namespaces `default`, `kube-system`, `kube-public` and `kube-node-lease` are there from the start, and so are the roles,
+ * bindings and flow schemas of a new cluster.
+ *
+ * Who asks is an argument of `handle`; nobody is an administrator, who may do everything. To see whether a program gets
+ * along with its own rights, run its client as its service account (`TestClient.layerAs`), and read in `audit` what was
+ * asked, which binding allowed it, and what was refused; `Audit.needed` makes the least rules of it. Requests that come
+ * over a network (`receive`) bring credentials, or are anonymous.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Request } from "@effect-operator/core/Transport"
-import type * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Queue from "effect/Queue"
+import * as Random from "effect/Random"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type * as Admission from "./Admission.ts"
+import { Aggregator, type Backend } from "./aggregation/Aggregator.ts"
+import * as FrontProxy from "./aggregation/FrontProxy.ts"
+import * as Plugins from "./admission/Plugins.ts"
+import * as Aggregation from "./auth/Aggregation.ts"
+import * as Audit from "./auth/Audit.ts"
+import * as Bootstrap from "./auth/Bootstrap.ts"
+import * as Gate from "./auth/Gate.ts"
+import * as OpenIdMetadata from "./auth/OpenIdMetadata.ts"
+import { Rbac } from "./auth/Rbac.ts"
+import { Tokens } from "./auth/Tokens.ts"
+import * as Backends from "./Backends.ts"
 import * as Builtins from "./server/Builtins.ts"
 import { Definitions } from "./server/Definitions.ts"
 import * as Discovery from "./server/Discovery.ts"
 import * as Dispatch from "./server/Dispatch.ts"
 import * as Exchange from "./server/Exchange.ts"
 import * as Expiry from "./server/Expiry.ts"
+import { Feed } from "./server/Feed.ts"
 import { Registry } from "./server/Registry.ts"
 import * as Respond from "./server/Respond.ts"
-import { route, type Verb } from "./server/Routing.ts"
+import { type ResourceRoute, route } from "./server/Routing.ts"
 import type { StatusError } from "./StatusError.ts"
 import { type Change, Storage } from "./server/Storage.ts"
-import type { UserInfo } from "./server/UserInfo.ts"
+import { administrator, anonymous, type UserInfo } from "./server/UserInfo.ts"
 import { defaults as watchDefaults, WatchHub } from "./server/WatchHub.ts"
 
 export type { ApiResponse } from "./server/Respond.ts"
@@ -48,7 +67,9 @@ export const defaults = {
   /** How long an Event is kept after its last change. */
   eventTimeToLive: "1 hour",
   /** Who asks, where a request does not say: an administrator. */
-  user: { username: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] } as UserInfo,
+  user: administrator,
+  /** How much audit events tell. */
+  auditLevel: "RequestResponse",
   namespaces: ["default", "kube-node-lease", "kube-public", "kube-system"] as ReadonlyArray<string>
 } as const
 
@@ -56,25 +77,39 @@ export interface Options {
   readonly historyLimit?: number
   readonly watchBacklog?: number
   readonly eventTimeToLive?: Duration.Input
-  /** Plugins between a request and the store, after the built-in namespace lifecycle. */
-  readonly admission?: ReadonlyArray<Admission.Plugin>
+  /** Plugins between a request and the store, after the built-in namespace lifecycle; or what makes them for a server. */
+  readonly admission?: ReadonlyArray<Admission.Plugin | Plugins.Factory>
+  /** What answers webhooks and aggregated APIs; by default the reference `Backends` of whoever builds the server. */
+  readonly backends?: Backends.Service
+  /** `Metadata` leaves bodies out of audit events. */
+  readonly auditLevel?: Audit.Level
 }
 
-/** A request that was answered. */
-export interface RequestRecord {
-  readonly verb: Verb
-  /** `pods`, `deployments.apps/status`. */
-  readonly resource: string
-  readonly namespace: string
-  readonly name: string
-  readonly dryRun: boolean
-  readonly status: number
-  readonly user: UserInfo
+/** What comes with a request over a network, besides the request. */
+export interface Arrival {
+  /** Whom a client certificate stands for; `refused` where nobody knows who has signed it. */
+  readonly certificate?: UserInfo | "refused" | undefined
+  readonly sourceIPs?: ReadonlyArray<string>
+  /** Reads the body, of an object of that kind, once the request has been let in. */
+  readonly body?: ((kind: string) => Effect.Effect<unknown, StatusError>) | undefined
+  /** The body as it came, for backends that read it themselves. */
+  readonly bytes?: Effect.Effect<Uint8Array> | undefined
+  /** Answers requests for paths that the server itself knows nothing of; undefined leaves them to the server. */
+  readonly document?: (request: Request) => Effect.Effect<Respond.ApiResponse | undefined>
 }
 
 interface Service {
-  /** Answers one request, whatever the answer. A watch has started only once its `events` are run. */
+  /**
+   * Answers one request, whatever the answer. A watch has started only once its `events` are run. Who asks is the user
+   * given, or else whom the bearer token in the headers stands for, or else an administrator.
+   */
   readonly handle: (request: Request, user?: UserInfo) => Effect.Effect<Respond.ApiResponse>
+  /** As `handle`, of a request that came over a network: without credentials it is anonymous. */
+  readonly receive: (request: Request, arrival: Arrival) => Effect.Effect<Respond.ApiResponse>
+  /** Takes a bearer token for a user, until the scope closes. */
+  readonly trust: (token: string, user: UserInfo) => Effect.Effect<void, never, Scope.Scope>
+  /** Answers requests 429, as an overloaded server does, where the function says after how many seconds to come again. */
+  readonly throttle: (throttle: Gate.Throttle) => Effect.Effect<void, never, Scope.Scope>
   /** The newest resourceVersion. */
   readonly revision: Effect.Effect<number>
   /** Forgets all history up to a revision, by default the newest: older watches and continue tokens get 410. */
@@ -87,78 +122,112 @@ interface Service {
   readonly log: (after?: number) => Effect.Effect<ReadonlyArray<Change>>
   /** Every change committed from the moment the stream is run. */
   readonly changes: Stream.Stream<Change>
+  /** Has calls of webhooks and the like answered by `backends` from now on, unless the server was built with others. */
+  readonly reach: (backends: Backends.Service) => Effect.Effect<void>
+  /** The API servers behind this one. */
+  readonly remotes: Effect.Effect<ReadonlyArray<Backend>>
+  /** Has backends told by a certificate who the server is, and in a ConfigMap how to tell. */
+  readonly introduce: (frontProxy: FrontProxy.FrontProxy) => Effect.Effect<void>
   /** Every stored object, by collection and key. */
   readonly snapshot: Effect.Effect<ReadonlyArray<KubeObject>>
-  /** Every request for a resource answered from the moment the stream is run. */
-  readonly requests: Stream.Stream<RequestRecord>
+  /** Every request answered from the moment the stream is run, refused ones too. */
+  readonly audit: Stream.Stream<Audit.Event>
   /** How many requests were answered so far, by `verb resource`: `update deployments.apps/status`. */
   readonly requestCounts: Effect.Effect<Readonly<Record<string, number>>>
-}
-
-/** Values handed to whoever listens, each listener with a queue of its own. */
-class Feed<A> {
-  private readonly queues = new Set<Queue.Queue<A, Cause.Done>>()
-
-  publish(value: A): void {
-    for (const queue of this.queues) Queue.offerUnsafe(queue, value)
-  }
-
-  get stream(): Stream.Stream<A> {
-    return Stream.unwrap(Effect.map(
-      Effect.acquireRelease(
-        Effect.tap(Queue.unbounded<A, Cause.Done>(), (queue) => Effect.sync(() => this.queues.add(queue))),
-        (queue) => Effect.sync(() => this.queues.delete(queue))
-      ),
-      Stream.fromQueue
-    ))
-  }
 }
 
 const make = Effect.fnUntraced(function*(options: Options) {
   const storage = new Storage(options.historyLimit ?? defaults.historyLimit)
   const hub = new WatchHub(storage, options.watchBacklog ?? defaults.watchBacklog)
   const registry = new Registry(Builtins.resources())
-  const core: Exchange.Core = { storage, hub, registry, admission: options.admission ?? [] }
+  let backends = options.backends ?? (yield* Backends.Backends)
+  const random = yield* Random.Random
+  const tokens = new Tokens(storage, () => random.nextDoubleUnsafe())
+  const rbac = new Rbac(storage)
+  const gate = Gate.make({ storage, rbac, tokens })
+  const parts = { storage, hub, registry, backends: Backends.calls(storage, () => backends), authorizer: rbac, tokens }
+  const core: Exchange.Core = { ...parts, admission: Plugins.make(parts, options.admission ?? []) }
   const definitions = new Definitions(core)
+  const aggregator = new Aggregator(parts)
   const changes = new Feed<Change>()
-  const requests = new Feed<RequestRecord>()
+  const audit = new Feed<Audit.Event>()
+  const auditId = Audit.ids(() => random.nextDoubleUnsafe())
   const counts = new Map<string, number>()
   storage.listen((change) => changes.publish(change))
   yield* Expiry.run(storage, options.eventTimeToLive ?? defaults.eventTimeToLive)
 
-  const record = (exchange: Exchange.Exchange, response: Respond.ApiResponse): void => {
-    const { route: { name, namespace, plural, subresource, verb }, request, resource } = exchange
+  const count = ({ resource, route: { plural, subresource, verb } }: Exchange.Exchange): void => {
     const base = resource.group === "" ? plural : `${plural}.${resource.group}`
-    const target = subresource === "" ? base : `${base}/${subresource}`
-    const key = `${verb} ${target}`
+    const key = subresource === "" ? `${verb} ${base}` : `${verb} ${base}/${subresource}`
     counts.set(key, (counts.get(key) ?? 0) + 1)
-    const dryRun = request.query.some(([parameter]) => parameter === "dryRun")
-    requests.publish({ verb, resource: target, namespace, name, dryRun, status: response.status, user: exchange.user })
   }
 
   const serve = Effect.fnUntraced(function*(
     request: Request,
     user: UserInfo,
-    path: Extract<ReturnType<typeof route>, { readonly _tag: "Resource" }>
+    path: ResourceRoute,
+    notes: Audit.Notes
   ) {
     const found = Dispatch.find(registry, path)
     if (found._tag === "Missing") return found.response
-    const exchange = yield* Exchange.make({ core, request, route: path, resource: found.resource, user })
+    const exchange = yield* Exchange.make({ core, request, route: path, resource: found.resource, user, ...notes })
     const response = yield* Dispatch.verb(exchange).pipe(
       Effect.map((answer) => Respond.respond(exchange, answer)),
       Effect.catch((error: StatusError) => Effect.succeed(Respond.refuse(exchange, error)))
     )
     definitions.settle(exchange.now)
-    record(exchange, response)
+    aggregator.settle(exchange.now, exchange.random)
+    count(exchange)
     return response
   })
 
-  const handle: Service["handle"] = (request, user = defaults.user) => {
-    const path = route(request)
-    return path._tag === "Path"
-      ? Effect.sync(() => Discovery.answer(registry, request, path.segments))
-      : serve(request, user, path)
-  }
+  const document = Effect.fnUntraced(function*(request: Request, segments: ReadonlyArray<string>, arrival: Arrival) {
+    const own = arrival.document === undefined ? undefined : yield* arrival.document(request)
+    return own ?? OpenIdMetadata.answer(tokens, request, segments) ??
+      Discovery.answer({ registry, aggregator }, request, segments)
+  })
+
+  /** From the gate to the answer, which is told to whoever audits. */
+  const answer = (request: Request, arrival: Arrival, whoAsks: (now: number) => UserInfo | undefined) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const path = route(request)
+      const passage = gate.pass(request, path, whoAsks(now))
+      const id = request.headers["audit-id"] ?? auditId()
+      const notes = Audit.notes(arrival.body)
+      const remote = aggregator.answering(path)
+      const responded = passage.refused !== undefined || passage.actor === undefined
+        ? Effect.succeed(passage.refused!)
+        : remote !== undefined
+        ? aggregator.proxy({
+          apiService: remote,
+          request: passage.request,
+          user: passage.actor,
+          auditId: id,
+          sourceIP: arrival.sourceIPs?.[0],
+          bytes: arrival.bytes
+        })
+        : path._tag === "Path"
+        ? document(passage.request, path.segments, arrival)
+        : serve(passage.request, passage.actor, path, notes)
+      const finished = Effect.map(responded, (response) => ({
+        ...response,
+        headers: { ...(remote === undefined ? passage.headers : Gate.always), ...response.headers, "audit-id": id }
+      }))
+      return audit.listened
+        ? Audit.told(audit, finished, {
+          ...passage,
+          level: options.auditLevel ?? defaults.auditLevel,
+          id,
+          notes,
+          sourceIPs: arrival.sourceIPs,
+          received: now
+        })
+        : finished
+    })
+
+  const nothing: Arrival = {}
+  const handle: Service["handle"] = (request, user) =>
+    answer(request, nothing, (now) => user ?? gate.identify(request, defaults.user, now))
 
   for (const name of defaults.namespaces) {
     yield* handle({
@@ -169,20 +238,49 @@ const make = Effect.fnUntraced(function*(options: Options) {
       body: { apiVersion: "v1", kind: "Namespace", metadata: { name } }
     })
   }
+  Bootstrap.install(storage, yield* Clock.currentTimeMillis, () => random.nextDoubleUnsafe())
+  Aggregation.run(storage)
+  yield* aggregator.run
   counts.clear()
   // As behind a real server's cache: what was there at its start has no history to watch.
   storage.compact(storage.revision)
 
   return ApiServer.of({
     handle,
+    receive: (request, arrival) => {
+      const { certificate } = arrival
+      return answer(
+        request,
+        arrival,
+        certificate === undefined || certificate === "refused"
+          ? (now) => gate.identify(request, certificate === undefined ? anonymous : undefined, now)
+          : () => certificate
+      )
+    },
+    trust: (token, user) =>
+      Effect.asVoid(
+        Effect.acquireRelease(Effect.sync(() => tokens.trust(token, user)), (end) => Effect.sync(end))
+      ),
+    throttle: (throttle) =>
+      Effect.asVoid(Effect.acquireRelease(Effect.sync(() => gate.throttle(throttle)), (end) => Effect.sync(end))),
     revision: Effect.sync(() => storage.revision),
     compact: (revision) => Effect.sync(() => storage.compact(revision ?? storage.revision)),
     watchers: Effect.sync(() => hub.open),
     endWatches: (collection) => Effect.sync(() => hub.endAll(collection)),
     log: (after) => Effect.sync(() => storage.changesAfter(after ?? storage.compacted)),
     changes: changes.stream,
+    reach: (others) =>
+      Effect.sync(() => {
+        if (backends === Backends.none) backends = others
+      }),
+    remotes: Effect.sync(() => aggregator.backends()),
+    introduce: (frontProxy) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        aggregator.showing(frontProxy.certificate)
+        FrontProxy.install(storage, frontProxy, now, () => random.nextDoubleUnsafe())
+      }),
     snapshot: Effect.sync(() => storage.snapshot()),
-    requests: requests.stream,
+    audit: audit.stream,
     requestCounts: Effect.sync(() => Object.fromEntries(counts))
   })
 })

@@ -80,6 +80,7 @@ const realClock = Clock.Clock.defaultValue()
 
 const apiServerProgram = "kube-apiserver"
 const controllerManagerProgram = "kube-controller-manager"
+const frontProxyClient = "front-proxy-client"
 
 const make = (options: Options): Effect.Effect<Service, EnvtestError, Scope.Scope> =>
   Effect.gen(function*() {
@@ -94,6 +95,9 @@ const make = (options: Options): Effect.Effect<Service, EnvtestError, Scope.Scop
       commonName: apiServerProgram,
       hosts: ["127.0.0.1", "localhost", "kubernetes.default.svc"]
     })
+    // What aggregated API servers know the server by.
+    const proxyAuthority = yield* Certificates.authority({ now, commonName: "front-proxy-ca" })
+    const proxy = yield* Certificates.issue(proxyAuthority, { now, commonName: frontProxyClient })
     const [etcdPort, etcdPeerPort, apiPort, managerPort] = yield* freePorts
     const token = Crypto.randomBytes(16).toString("hex")
     const url = `https://127.0.0.1:${apiPort}`
@@ -125,11 +129,35 @@ const make = (options: Options): Effect.Effect<Service, EnvtestError, Scope.Scop
       `--service-account-key-file=${serviceAccountKey}`,
       `--token-auth-file=${file("tokens.csv", `${token},admin,admin,"system:masters"\n`)}`,
       "--authorization-mode=RBAC",
+      `--client-ca-file=${caFile}`,
+      `--requestheader-client-ca-file=${file("front-proxy-ca.crt", proxyAuthority.certPem)}`,
+      `--requestheader-allowed-names=${frontProxyClient}`,
+      "--requestheader-username-headers=X-Remote-User",
+      "--requestheader-group-headers=X-Remote-Group",
+      "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+      `--proxy-client-cert-file=${file("front-proxy.crt", proxy.certPem)}`,
+      `--proxy-client-key-file=${file("front-proxy.key", proxy.keyPem)}`,
       "--service-cluster-ip-range=10.0.0.0/24",
       "--disable-admission-plugins=ServiceAccount",
       "--allow-privileged=true",
       ...options.apiServerFlags ?? []
     ], folder)
+    const clusterConfig: ClusterConfig = {
+      context: "envtest",
+      server: url,
+      namespace: "default",
+      ca,
+      skipTlsVerify: false,
+      credentials: Credentials.token(Redacted.make(token))
+    }
+    // The controller manager gives up after ten seconds without a server; a busy machine may need longer than that.
+    const timeout = options.startTimeout ?? defaults.startTimeout
+    if (assets.controllerManager) {
+      yield* answers(clusterConfig, "/readyz").pipe(
+        Effect.raceFirst(Effect.raceAllFirst([etcd, apiServer].map(failsWithProgram))),
+        Effect.timeoutOption(timeout)
+      )
+    }
     const manager = assets.controllerManager
       ? [
         yield* Process.start(Path.join(assets.folder, controllerManagerProgram), [
@@ -145,14 +173,6 @@ const make = (options: Options): Effect.Effect<Service, EnvtestError, Scope.Scop
       ]
       : []
 
-    const clusterConfig: ClusterConfig = {
-      context: "envtest",
-      server: url,
-      namespace: "default",
-      ca,
-      skipTlsVerify: false,
-      credentials: Credentials.token(Redacted.make(token))
-    }
     const waits = [
       answers(clusterConfig, "/readyz"),
       answers(clusterConfig, "/api/v1/namespaces/default"),
@@ -161,7 +181,6 @@ const make = (options: Options): Effect.Effect<Service, EnvtestError, Scope.Scop
       )
     ]
     const programs = [etcd, apiServer, ...manager]
-    const timeout = options.startTimeout ?? defaults.startTimeout
     yield* Effect.all(waits, { concurrency: "unbounded", discard: true }).pipe(
       Effect.raceFirst(Effect.raceAllFirst(programs.map(failsWithProgram))),
       Effect.timeoutOrElse({

@@ -1,32 +1,48 @@
 /**
- * `Kubelet`: scheduler and kubelet in one, for Pods that run nothing.
+ * `Kubelet`: the nodes of a simulated cluster: a scheduler, and kubelets for Pods that run nothing.
  *
- * A Pod without a node is bound to one, at once; `startDelay` later it is Running and ready, with IP, conditions and
- * container statuses. A deleted Pod goes after `terminationDelay`, or its grace period if that is shorter. What only a
- * crash or a finished program could bring about is brought about by `fail` and `exit`, or by the option `ending`.
- * Times are those of the Clock in context, so a test with a virtual one decides when anything happens.
+ * A Pod is bound to a node, at once; `startDelay` later it is Running and ready, with IP, conditions and container
+ * statuses. Whatever else may befall it is said by a script per container (`script`): slow starts and readiness, images
+ * that cannot be pulled, programs that end, crash or are killed, again and again (see `PodLife`). The same can be
+ * brought about by hand: `crash`, `exit`, `fail`, `evict`. A deleted Pod goes once its containers have stopped, after
+ * its grace period at the latest.
  *
- * Every write is guarded by uid and resourceVersion: it loses against a concurrent change and is then decided anew.
- * Finished Pods (Succeeded, Failed) stay finished, as they do in a real cluster; restarting containers is `exit`'s
- * business and follows the restart policy.
+ * With `registerNodes` the nodes are objects that say they are well: they take Pods by selector, affinity, taints and
+ * resources, have Leases, and can be lost and found. A lost node writes nothing, so its Pods stay as they are, also the
+ * deleted ones; what a control plane makes of that is `NodeLifecycle`'s business. Where the cluster has no Node objects,
+ * Pods are bound in turn to nodes that nobody sees.
  *
- * Not simulated: nodes and their capacity, images and pulls, probes (a running container is ready), init containers
- * (done in no time), volumes, logs and exec, eviction under pressure, a back-off that grows with the restarts, QoS.
+ * Times are those of the Clock in context. Every write is guarded by uid and resourceVersion: it loses against a
+ * concurrent change and is then decided anew. Finished Pods (Succeeded, Failed) stay finished.
+ *
+ * Not simulated: probes (a script says when a container is ready), volumes, logs and exec, static Pods, resizing; a Pod
+ * that is deleted reports the end of its containers only if finalizers let anybody see it.
+ *
+ * Source: "Pod Lifecycle" of the Kubernetes documentation; k8s.io/kubernetes/pkg/kubelet.
  */
 import { FieldManager, KubeClient, Patch } from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"
-import { keyString, type ObjectRef } from "@effect-operator/core/KubeObject"
-import * as Resource from "@effect-operator/core/Resource"
+import { keyString, type ObjectRef, parseKey } from "@effect-operator/core/KubeObject"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { type Binding, Node, Pod, type PodStatus } from "../kinds/core.v1.ts"
-import * as Agenda from "./sim/Agenda.ts"
-import * as Exchange from "./server/Exchange.ts"
-import { follow } from "./sim/Follow.ts"
-import * as PodStates from "./sim/PodStates.ts"
+import { type Container, Node, Pod, type PodStatus } from "../kinds/core.v1.ts"
+import * as JsonValue from "./schema/JsonValue.ts"
+import { timestamp } from "./server/Exchange.ts"
+import { dropNulls } from "./server/Plain.ts"
+import * as Informers from "./sim/Informers.ts"
+import * as Loop from "./sim/Loop.ts"
+import * as PodFacts from "./sim/PodFacts.ts"
+import * as PodLife from "./sim/PodLife.ts"
+import * as PodStatuses from "./sim/PodStatus.ts"
+import * as Recorder from "./sim/Recorder.ts"
+import * as Scheduler from "./sim/Scheduler.ts"
+import * as SimNodes from "./sim/SimNodes.ts"
+
+export type { Script } from "./sim/PodLife.ts"
+export type { NodeOptions } from "./sim/SimNodes.ts"
 
 export const defaults = {
   /** From a Pod's creation to its binding. */
@@ -35,9 +51,9 @@ export const defaults = {
   startDelay: "1 second",
   /** From the request to delete it to its end, unless its grace period is shorter. */
   terminationDelay: "1 second",
-  /** From the end of its containers to their restart, where the restart policy wants one. */
+  /** The first back-off of containers that crash and of images that cannot be pulled; doubled each time, up to 5 min. */
   restartDelay: "10 seconds",
-  /** The nodes Pods are bound to, in turn. */
+  /** The nodes. */
   nodes: ["sim-node-0", "sim-node-1", "sim-node-2"]
 } as const
 
@@ -46,11 +62,17 @@ export interface Options {
   readonly startDelay?: Duration.Input | undefined
   readonly terminationDelay?: Duration.Input | undefined
   readonly restartDelay?: Duration.Input | undefined
-  readonly nodes?: ReadonlyArray<string> | undefined
-  /** Creates a Node object, ready, for each of them; not by default, as nothing but people looks at them. */
+  readonly nodes?: ReadonlyArray<string | SimNodes.NodeOptions> | undefined
+  /** Creates a Node object, ready, for each of them; not by default, as an idle cluster then has heartbeats. */
   readonly registerNodes?: boolean | undefined
+  /** Whether registered nodes renew a Lease every ten seconds; they do by default. Without, nobody notices their loss. */
+  readonly leases?: boolean | undefined
+  /** Tells of ordinary life, too: events, and containers being created. By default where nodes are registered. */
+  readonly verbose?: boolean | undefined
   /** How and when the containers of a Pod end by themselves, counted from Running; never by default. */
-  readonly ending?: ((pod: Pod) => (PodStates.Ending & { readonly after: Duration.Input }) | undefined) | undefined
+  readonly ending?: ((pod: Pod) => (PodLife.Ending & { readonly after: Duration.Input }) | undefined) | undefined
+  /** What a container does each time it is started; `restarts`: how often it was before. Goes before `ending`. */
+  readonly script?: ((pod: Pod, container: Container, restarts: number) => PodLife.Script | undefined) | undefined
 }
 
 /** Why a Pod fails. */
@@ -62,14 +84,32 @@ export interface Failure {
   readonly exitCode?: number | undefined
 }
 
+/** How one container of a Pod, or all of them, crash. */
+export interface Crash {
+  /** All by default. */
+  readonly container?: string | undefined
+  /** 1 by default. */
+  readonly exitCode?: number | undefined
+  /** `OOMKilled`, …; `Error` by default. */
+  readonly reason?: string | undefined
+}
+
 export class Kubelet extends Context.Service<Kubelet, {
-  /** The Pod fails for good, whatever its restart policy, as one whose node is lost. Finished Pods are left alone. */
+  /** The Pod fails for good, whatever its restart policy. Finished Pods are left alone. */
   readonly fail: (pod: ObjectRef, failure?: Failure) => Effect.Effect<void, KubeError>
   /**
    * All containers of the Pod end: they are restarted after a while, or the Pod is Succeeded or Failed, as its restart
    * policy and the exit code have it.
    */
   readonly exit: (pod: ObjectRef, exitCode: number) => Effect.Effect<void, KubeError>
+  /** As `exit`, of one container or all, with another code than 0. */
+  readonly crash: (pod: ObjectRef, crash?: Crash) => Effect.Effect<void, KubeError>
+  /** The kubelet evicts the Pod: it fails with reason Evicted. */
+  readonly evict: (pod: ObjectRef, message?: string) => Effect.Effect<void, KubeError>
+  /** The node falls silent: its kubelet writes nothing any more. */
+  readonly loseNode: (name: string) => Effect.Effect<void>
+  /** The node is back: its kubelet says so, and catches up. */
+  readonly restoreNode: (name: string) => Effect.Effect<void, KubeError>
 }>()("@effect-operator/k8s/testing/Kubelet") {}
 
 /** Makes a Pod fail for good; see the service. */
@@ -80,82 +120,114 @@ export const fail = (pod: ObjectRef, failure?: Failure): Effect.Effect<void, Kub
 export const exit = (pod: ObjectRef, exitCode: number): Effect.Effect<void, KubeError, Kubelet> =>
   Kubelet.use((kubelet) => kubelet.exit(pod, exitCode))
 
+/** Crashes a Pod's containers; see the service. */
+export const crash = (pod: ObjectRef, how?: Crash): Effect.Effect<void, KubeError, Kubelet> =>
+  Kubelet.use((kubelet) => kubelet.crash(pod, how))
+
+/** Evicts a Pod; see the service. */
+export const evict = (pod: ObjectRef, message?: string): Effect.Effect<void, KubeError, Kubelet> =>
+  Kubelet.use((kubelet) => kubelet.evict(pod, message))
+
+/** Loses a node; see the service. */
+export const loseNode = (name: string): Effect.Effect<void, never, Kubelet> =>
+  Kubelet.use((kubelet) => kubelet.loseNode(name))
+
+/** Brings a lost node back; see the service. */
+export const restoreNode = (name: string): Effect.Effect<void, KubeError, Kubelet> =>
+  Kubelet.use((kubelet) => kubelet.restoreNode(name))
+
 /** Runs the Pods of the server until the scope closes. */
 export const layer = (options: Options = {}): Layer.Layer<Kubelet, never, KubeClient> =>
-  Layer.effect(Kubelet, make(options))
-
-/** A binding is written to a subresource of the Pod, but is a kind of its own. */
-const PodBinding = Resource.make<Binding>()({
-  group: "",
-  version: "v1",
-  kind: "Binding",
-  plural: "pods",
-  scope: "Namespaced",
-  subresources: ["binding"]
-})
+  Layer.effect(Kubelet, make(options)).pipe(Layer.provide(Informers.layer))
 
 /** A Pod under care. */
 interface Care {
-  pod: Pod
-  step: PodStates.Step
-  /** When the step is due. */
-  due: number
+  readonly uid: string
+  readonly podIP: string
+  life: PodLife.Life
+  /** Why the Pod failed as a whole. */
+  failure?: PodStatuses.Failure
+  /** When its containers have stopped, once it is being deleted. */
+  gone?: number
 }
-
-/** A Node that is there already, or that the server does not take, is left as it is. */
-const registerNode = (client: KubeClient["Service"], name: string, now: string): Effect.Effect<void> =>
-  client.create(Node, { metadata: { name, labels: { "kubernetes.io/hostname": name } } }).pipe(
-    Effect.andThen((node) => {
-      const ready = { lastHeartbeatTime: now, lastTransitionTime: now, type: "Ready", status: "True" }
-      const condition = { ...ready, reason: "KubeletReady", message: "kubelet is posting ready status" }
-      const addresses = [{ type: "InternalIP", address: "192.0.2.1" }, { type: "Hostname", address: name }]
-      const nodeInfo = { kubeletVersion: "v1.35.0", osImage: "simulated", containerRuntimeVersion: "sim://1.0.0" }
-      const status = { conditions: [condition], addresses, nodeInfo }
-      return client.patch(Node, node, Patch.merge({ status }), { subresource: "status" })
-    }),
-    Effect.provideService(FieldManager, "kubelet"),
-    Effect.ignore
-  )
 
 const make = Effect.fnUntraced(function*(options: Options) {
   const client = yield* KubeClient
   const clock = yield* Clock.Clock
-  const pods = new Map<string, Care>()
-  const nodes = options.nodes ?? defaults.nodes
-  let bound = 0
+  const informers = yield* Informers.Informers
+  const pods = yield* informers.of(Pod)
+  const nodes = yield* informers.of(Node)
+  const recorders = new Map<string, Recorder.Recorder>()
+  const specs = (options.nodes ?? defaults.nodes).map((node) => typeof node === "string" ? { name: node } : node)
+  const registered = options.registerNodes === true
+  const verbose = options.verbose ?? registered
+  const cares = new Map<string, Care>()
+  const lost = new Set<string>()
+  const hosts = new Map<string, string>()
   let addresses = 0
 
   const millis = (option: Duration.Input | undefined, otherwise: Duration.Input) =>
     Duration.toMillis(Duration.fromInputUnsafe(option ?? otherwise))
-  const delays: Record<Exclude<PodStates.Step, "Exit">, number> = {
-    Bind: millis(options.scheduleDelay, defaults.scheduleDelay),
-    Start: millis(options.startDelay, defaults.startDelay),
-    Restart: millis(options.restartDelay, defaults.restartDelay),
-    Refresh: 0,
-    Remove: millis(options.terminationDelay, defaults.terminationDelay)
+  const startDelay = millis(options.startDelay, defaults.startDelay)
+  const terminationDelay = millis(options.terminationDelay, defaults.terminationDelay)
+  const backoff = millis(options.restartDelay, defaults.restartDelay)
+  const renewInterval = millis(undefined, SimNodes.defaults.renewInterval)
+
+  const now = () => clock.currentTimeMillisUnsafe()
+
+  const hostIP = (node: string): string => {
+    const known = hosts.get(node)
+    if (known !== undefined) return known
+    const next = hosts.size + 1
+    const address = `192.0.${2 + (next >>> 8)}.${next & 0xff}`
+    hosts.set(node, address)
+    return address
   }
 
-  const delayOf = (step: PodStates.Step, pod: Pod): number => {
-    switch (step) {
-      case "Remove":
-        return Math.min(delays.Remove, (pod.metadata.deletionGracePeriodSeconds ?? 0) * 1000)
-      case "Exit":
-        return millis(options.ending?.(pod)?.after, 0)
-      default:
-        return delays[step]
-    }
-  }
-
-  const timestamp = () => Exchange.timestamp(clock.currentTimeMillisUnsafe())
-
-  const nextHost = (): PodStates.Host => {
+  const nextPodIP = (): string => {
     addresses += 1
-    return {
-      now: timestamp(),
-      hostIP: "192.0.2.1",
-      podIP: `10.${(addresses >>> 16) & 0xff}.${(addresses >>> 8) & 0xff}.${addresses & 0xff}`
-    }
+    return `10.${(addresses >>> 16) & 0xff}.${(addresses >>> 8) & 0xff}.${addresses & 0xff}`
   }
+
+  const scriptsOf = (pod: Pod): PodLife.Scripts => (container, restarts) => {
+    const script = options.script?.(pod, container, restarts)
+    if (script !== undefined) return script
+    const ending = pod.spec.containers.includes(container) ? options.ending?.(pod) : undefined
+    return ending === undefined ? {} : { exit: ending }
+  }
+
+  const contextOf = (pod: Pod): PodLife.Context => ({ pod, scripts: scriptsOf(pod), notes: [], backoff })
+
+  const careOf = (key: string, pod: Pod): Care => {
+    const known = cares.get(key)
+    if (known?.uid === pod.metadata.uid) return known
+    const care: Care = {
+      uid: pod.metadata.uid,
+      podIP: pod.spec.hostNetwork === true ? hostIP(pod.spec.nodeName!) : pod.status?.podIP ?? nextPodIP(),
+      life: PodLife.recover(pod, scriptsOf(pod), now(), startDelay, backoff)
+    }
+    cares.set(key, care)
+    return care
+  }
+
+  /** The recorder of the Pod's kubelet. */
+  const recorderOf = Effect.fnUntraced(function*({ spec: { nodeName = "" } }: Pod) {
+    const known = recorders.get(nodeName)
+    if (known !== undefined) return known
+    const recorder = yield* Effect.provideService(Recorder.make("kubelet", nodeName), KubeClient, client)
+    recorders.set(nodeName, recorder)
+    return recorder
+  })
+
+  const tell = Effect.fnUntraced(function*(pod: Pod, notes: ReadonlyArray<PodLife.Note>) {
+    const told = verbose ? notes : notes.filter(({ type }) => type === "Warning")
+    if (told.length === 0) return
+    const recorder = yield* recorderOf(pod)
+    for (const { container: { container, role }, message, reason, type } of told) {
+      const fieldPath = `spec.${role === "Main" ? "containers" : "initContainers"}{${container.name}}`
+      yield* recorder[type === "Normal" ? "normal" : "warning"]({ ...pod, fieldPath }, reason, message)
+    }
+  })
 
   const writeStatus = (pod: Pod, status: PodStatus) => {
     const { resourceVersion, uid } = pod.metadata
@@ -164,90 +236,168 @@ const make = Effect.fnUntraced(function*(options: Options) {
     })
   }
 
-  const bind = (pod: Pod) => {
-    const { name, namespace, uid } = pod.metadata
-    const target = { apiVersion: "v1", kind: "Node", name: nodes[bound++ % nodes.length]! }
-    return client.create(PodBinding, { metadata: { name, namespace, uid }, target }, { subresource: "binding" })
+  /** Writes the status as it is by now, if that is news. */
+  const report = (pod: Pod, care: Care) => {
+    const host = { hostIP: hostIP(pod.spec.nodeName ?? ""), podIP: care.podIP }
+    const status = PodStatuses.render(pod, care.life, host, now(), care.failure)
+    // That its containers are being created is news only to people.
+    if (status.phase === "Pending" && !verbose && !care.life.containers.some(isNews)) return Effect.void
+    return isSame(pod.status, status) ? Effect.void : writeStatus(pod, status)
   }
 
-  const end = (pod: Pod, ending: PodStates.Ending) =>
-    writeStatus(
-      pod,
-      PodStates.restarts(pod, ending)
-        ? PodStates.crashed(pod, ending, timestamp())
-        : PodStates.finished(pod, ending, timestamp())
-    )
-
-  const perform = (step: PodStates.Step, pod: Pod): Effect.Effect<unknown, KubeError> => {
-    switch (step) {
-      case "Bind":
-        return bind(pod)
-      case "Start":
-        return writeStatus(pod, PodStates.running(pod, nextHost()))
-      case "Restart":
-        return writeStatus(pod, PodStates.restarted(pod, timestamp()))
-      case "Refresh":
-        return writeStatus(pod, PodStates.refreshed(pod, timestamp()))
-      case "Exit":
-        return end(pod, options.ending?.(pod) ?? { exitCode: 0 })
-      case "Remove":
-        return client.delete(Pod, pod, { gracePeriodSeconds: 0 })
+  /** Takes a deleted Pod away once its containers have stopped. */
+  const remove = Effect.fnUntraced(function*(key: string, pod: Pod, care: Care): Effect.fn.Return<void, KubeError> {
+    const grace = (pod.metadata.deletionGracePeriodSeconds ?? 0) * 1000
+    if (grace === 0) return
+    const stop = PodFacts.isTerminal(pod) ? 0 : PodLife.stopTime(pod, scriptsOf(pod), terminationDelay)
+    const asked = care.gone === undefined
+    care.gone = Math.min(care.gone ?? Infinity, now() + Math.min(stop, grace))
+    if (asked) yield* tell(pod, care.life.containers.flatMap(stopping))
+    if (now() < care.gone) return agenda.at(key, care.gone)
+    if ((pod.metadata.finalizers ?? []).length > 0 && !PodFacts.isTerminal(pod)) {
+      const policy = pod.spec.restartPolicy ?? "Always"
+      care.life = PodLife.endAll(care.life, { exitCode: policy === "Never" ? 137 : 0 }, now())
+      yield* report(pod, care)
     }
-  }
+    yield* client.delete(Pod, pod, { gracePeriodSeconds: 0 })
+  })
 
-  /** Does what the Pod waits for, if its time has come; what is done shows in the watch, which brings the next step. */
-  const work = Effect.fnUntraced(function*(key: string): Effect.fn.Return<void, KubeError> {
-    const care = pods.get(key)
-    if (care === undefined) return
-    if (care.due > clock.currentTimeMillisUnsafe()) return agenda.at(key, care.due)
-    yield* perform(care.step, care.pod).pipe(
-      // Gone meanwhile: the watch says so, too.
-      Effect.catchReason("KubeError", "NotFound", () => Effect.void)
-    )
-  }, Effect.provideService(FieldManager, "kubelet"))
-
-  const agenda = yield* Agenda.make(work)
-
-  yield* Effect.forkScoped(follow(Pod, {
-    onPresent: (pod) => {
-      const key = keyString(pod)
-      const step = PodStates.stepOf(pod, options.ending?.(pod) !== undefined)
-      const care = pods.get(key)
-      if (step === undefined) {
-        pods.delete(key)
-        agenda.forget(key)
-        return
+  const syncPod = Effect.fnUntraced(function*(key: string): Effect.fn.Return<void, KubeError> {
+    const pod = pods.get(parseKey(key))
+    const node = pod?.spec.nodeName ?? ""
+    if (pod === undefined || node === "" || lost.has(node)) return
+    const care = careOf(key, pod)
+    if (pod.metadata.deletionTimestamp !== undefined) return yield* remove(key, pod, care)
+    if (PodFacts.isTerminal(pod)) return
+    const context = contextOf(pod)
+    care.life = PodLife.advance(care.life, context, now())
+    const deadline = care.life.startTime + (pod.spec.activeDeadlineSeconds ?? Infinity) * 1000
+    if (deadline <= now() && care.failure === undefined) {
+      care.failure = {
+        reason: "DeadlineExceeded",
+        message: "Pod was active on the node longer than the specified deadline"
       }
-      // A change of something else does not start the wait anew.
-      const due = care?.step === step ? care.due : clock.currentTimeMillisUnsafe() + delayOf(step, pod)
-      pods.set(key, { pod, step, due })
-      agenda.at(key, due)
-    },
-    onGone: (pod) => {
-      pods.delete(keyString(pod))
-      agenda.forget(keyString(pod))
+      care.life = PodLife.endAll(care.life, { exitCode: 137 }, now())
     }
-  }))
+    yield* tell(pod, context.notes)
+    yield* report(pod, care)
+    const next = Math.min(PodLife.next(care.life, now()), deadline > now() ? deadline : Infinity)
+    if (next < Infinity) agenda.at(key, next)
+  })
 
-  if (options.registerNodes === true) {
-    yield* Effect.forEach(nodes, (name) => registerNode(client, name, timestamp()), { discard: true })
+  /** Renews the Lease of a node, every now and then. */
+  const syncNode = Effect.fnUntraced(function*(name: string): Effect.fn.Return<void, KubeError, KubeClient> {
+    const node = nodes.get({ name })
+    if (node === undefined || lost.has(name) || !registered || options.leases === false) return
+    yield* SimNodes.renew(node, micro(now()))
+    leases.at(name, now() + renewInterval)
+  })
+
+  const agenda = yield* Loop.make({ sync: syncPod, reads: [pods], manager: "kubelet" })
+  const leases = yield* Loop.make({ sync: syncNode, reads: [nodes], manager: "kubelet" })
+
+  yield* Scheduler.make({
+    delay: millis(options.scheduleDelay, defaults.scheduleDelay),
+    unseen: specs.map(({ name }) => name),
+    verbose
+  })
+
+  if (registered) {
+    yield* Effect.forEach(specs, (spec) => SimNodes.register(spec, hostIP(spec.name), timestamp(now())), {
+      discard: true
+    }).pipe(Effect.provideService(FieldManager, "kubelet"), Effect.ignore)
+    if (options.leases !== false) { for (const { name } of specs) leases.now(name) }
   }
 
-  /** Changes the Pod as it is now; a change in between is looked at again. */
-  const change = (ref: ObjectRef, update: (pod: Pod) => Effect.Effect<unknown, KubeError>) =>
+  pods.listen((pod, before) => {
+    const key = keyString((pod ?? before)!)
+    if (pod === undefined) {
+      cares.delete(key)
+      agenda.forget(key)
+    } else if ((pod.spec.nodeName ?? "") !== "") agenda.now(key)
+  })
+
+  /** Changes the life of a Pod as it is now; a change in between is looked at again. */
+  const change = (ref: ObjectRef, update: (pod: Pod, care: Care) => ReadonlyArray<PodLife.Note>) =>
     client.get(Pod, ref).pipe(
-      Effect.flatMap((pod) => PodStates.isFinished(pod) ? Effect.void : update(pod)),
+      Effect.flatMap(Effect.fnUntraced(function*(pod: Pod): Effect.fn.Return<void, KubeError> {
+        if (PodFacts.isTerminal(pod)) return
+        const key = keyString(pod)
+        const care = careOf(key, pod)
+        const { failure, life } = care
+        const notes = update(pod, care)
+        // A change that the server did not take has not happened.
+        const undo = Effect.sync(() => {
+          care.life = life
+          if (failure === undefined) delete care.failure
+        })
+        yield* Effect.tapError(report(pod, care), () => undo)
+        yield* tell(pod, notes)
+        agenda.now(key)
+      })),
       Effect.retry({ while: (error) => error.reason._tag === "Conflict", times: 10 }),
-      Effect.provideService(FieldManager, "kubelet"),
-      Effect.asVoid
+      Effect.provideService(FieldManager, "kubelet")
     )
+
+  const failPod = (ref: ObjectRef, { exitCode = 1, ...failure }: Failure) =>
+    change(ref, (_, care) => {
+      care.failure = failure
+      care.life = PodLife.endAll(care.life, { exitCode }, now())
+      return []
+    })
+
+  const end = (ref: ObjectRef, ending: PodLife.Ending, container?: string) =>
+    change(ref, (pod, care) => {
+      const context = contextOf(pod)
+      care.life = PodLife.endNow(PodLife.advance(care.life, context, now()), ending, context, now(), container)
+      return context.notes
+    })
 
   return Kubelet.of({
-    fail: (ref, failure = {}) =>
-      change(
-        ref,
-        (pod) => writeStatus(pod, PodStates.finished(pod, { ...failure, exitCode: failure.exitCode ?? 1 }, timestamp()))
+    fail: (ref, failure = {}) => failPod(ref, failure),
+    exit: (ref, exitCode) => end(ref, { exitCode }),
+    crash: (ref, { container, exitCode = 1, reason } = {}) => end(ref, { exitCode, reason }, container),
+    evict: (ref, message = "The node was low on resource: memory.") =>
+      Effect.andThen(
+        client.get(Pod, ref).pipe(
+          Effect.flatMap((pod) => Effect.flatMap(recorderOf(pod), ({ warning }) => warning(pod, "Evicted", message)))
+        ),
+        failPod(ref, { reason: "Evicted", message, exitCode: 137 })
       ),
-    exit: (ref, exitCode) => change(ref, (pod) => end(pod, { exitCode }))
+    loseNode: (name) => Effect.sync(() => lost.add(name)),
+    restoreNode: Effect.fnUntraced(function*(name) {
+      lost.delete(name)
+      const node = nodes.get({ name })
+      const spec = specs.find((candidate) => candidate.name === name)
+      if (node !== undefined) {
+        // The Lease first: it is what tells that the rest is true.
+        const back = Effect.andThen(
+          syncNode(name),
+          SimNodes.report(node, spec ?? { name }, hostIP(name), timestamp(now()))
+        )
+        yield* back.pipe(
+          Effect.provideService(FieldManager, "kubelet"),
+          Effect.provideService(KubeClient, client)
+        )
+      }
+      for (const pod of pods.all()) if (pod.spec.nodeName === name) agenda.now(keyString(pod))
+    })
   })
 })
+
+const stopping = (container: PodLife.ContainerLife): ReadonlyArray<PodLife.Note> => {
+  if (container.state._tag !== "Running") return []
+  const message = `Stopping container ${container.container.name}`
+  return [{ type: "Normal", reason: "Killing", message, container }]
+}
+
+/** A time with microseconds. */
+const micro = (millis: number): string => `${new Date(millis).toISOString().slice(0, -1)}000Z`
+
+/** More than being created, or waiting to be. */
+const isNews = ({ last, pulls, state }: PodLife.ContainerLife): boolean =>
+  state._tag !== "Waiting" || last !== undefined || pulls > 0
+
+/** Whether a status says all of another one. */
+const isSame = (have: PodStatus | undefined, want: PodStatus): boolean =>
+  Object.entries(want).every(([key, value]) => JsonValue.equals(dropNulls(have?.[key as keyof PodStatus]), value))

@@ -6,7 +6,9 @@
  * of its spec, which ends it. While objects wait for finalizers or grace periods, the conditions are brought up to date
  * at most once a second.
  *
- * Not simulated: failures of discovery, and the second look a real controller takes before it believes in emptiness.
+ * What aggregated API servers hold in it goes, too, and while one of them cannot be discovered the Namespace stays.
+ *
+ * Not simulated: the second look a real controller takes before it believes in emptiness.
  *
  * Source: k8s.io/kubernetes/pkg/controller/namespace/deletion; texts compared with a kube-controller-manager 1.20.2.
  */
@@ -21,15 +23,18 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { Namespace, type NamespaceCondition } from "../kinds/core.v1.ts"
 import * as Agenda from "./sim/Agenda.ts"
-import type { ApiServer } from "./ApiServer.ts"
+import { ApiServer } from "./ApiServer.ts"
 import { timestamp } from "./server/Exchange.ts"
 import * as Inventory from "./sim/Inventory.ts"
+import * as RemoteContent from "./sim/RemoteContent.ts"
 
 export const defaults = {
   /** How long a real controller waits, so that every server has noticed the deletion. */
   delay: "5 seconds",
   /** How often the conditions follow the content, in milliseconds. */
-  refreshMillis: 1000
+  refreshMillis: 1000,
+  /** How long until aggregated API servers are asked again for what they still have, in milliseconds. */
+  retryMillis: 2000
 } as const
 
 export interface Options {
@@ -58,6 +63,7 @@ const run = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<void, never, ApiServer | KubeClient | Scope.Scope> {
   const client = yield* KubeClient
+  const server = yield* ApiServer
   const clock = yield* Clock.Clock
   const delay = Duration.toMillis(Duration.fromInputUnsafe(options.delay ?? defaults.delay))
   const namespaces = new Map<string, Namespace>()
@@ -68,8 +74,12 @@ const run = Effect.fnUntraced(function*(
 
   const now = () => clock.currentTimeMillisUnsafe()
 
-  const setConditions = (namespace: Namespace, content: Content): Effect.Effect<Namespace, KubeError> => {
-    const conditions = conditionsOf(namespace, content, timestamp(now()))
+  const setConditions = (
+    namespace: Namespace,
+    content: Content,
+    remote: RemoteContent.RemoteContent
+  ): Effect.Effect<Namespace, KubeError> => {
+    const conditions = conditionsOf(namespace, content, remote, timestamp(now()))
     if (conditions === namespace.status?.conditions) return Effect.succeed(namespace)
     const { resourceVersion, uid } = namespace.metadata
     const patch = Patch.merge({ metadata: { resourceVersion, uid }, status: { conditions } })
@@ -104,7 +114,9 @@ const run = Effect.fnUntraced(function*(
     )
     const content = left.flat()
     // What stays for now comes back here with its last event.
-    const updated = yield* setConditions(namespace, content)
+    const remote = yield* Effect.provideService(RemoteContent.drain(name), ApiServer, server)
+    const updated = yield* setConditions(namespace, content, remote)
+    if (remote.failing.length > 0 || remote.resources.length > 0) return agenda.soon(name, now() + defaults.retryMillis)
     if (content.length === 0) yield* Effect.asVoid(finalize(updated))
   }, (effect) =>
     effect.pipe(
@@ -171,13 +183,13 @@ const count = (names: ReadonlyArray<string>, phrase: (name: string, count: numbe
   return [...counts].map(([name, number]) => phrase(name, number)).sort().join(", ")
 }
 
-const wanted = (content: Content): ReadonlyArray<Condition> => {
+const wanted = (content: Content, remote: RemoteContent.RemoteContent): ReadonlyArray<Condition> => {
   const resources = count(
-    content.map(({ resource }) => `${resource.plural}.${resource.group}`),
+    [...content.map(({ resource }) => `${resource.plural}.${resource.group}`), ...remote.resources],
     (name, number) => `${name} has ${number} resource instances`
   )
   const finalizers = count(
-    content.flatMap(({ object }) => object.metadata.finalizers ?? []),
+    [...content.flatMap(({ object }) => object.metadata.finalizers ?? []), ...remote.finalizers],
     (name, number) => `${name} in ${number} resource instances`
   )
   const fine = (type: string, reason: string, message: string): Condition => ({
@@ -188,7 +200,14 @@ const wanted = (content: Content): ReadonlyArray<Condition> => {
   })
   const held = (type: string, reason: string, message: string): Condition => ({ type, status: "True", reason, message })
   return [
-    fine("NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered", "All resources successfully discovered"),
+    remote.failing.length === 0
+      ? fine("NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered", "All resources successfully discovered")
+      : held(
+        "NamespaceDeletionDiscoveryFailure",
+        "DiscoveryFailed",
+        `Discovery failed for some groups, ${remote.failing.length} failing: unable to retrieve the complete list of ` +
+          `server APIs: ${remote.failing.join(", ")}`
+      ),
     fine(
       "NamespaceDeletionGroupVersionParsingFailure",
       "ParsedGroupVersions",
@@ -216,11 +235,12 @@ const wanted = (content: Content): ReadonlyArray<Condition> => {
 const conditionsOf = (
   namespace: Namespace,
   content: Content,
+  remote: RemoteContent.RemoteContent,
   now: string
 ): ReadonlyArray<NamespaceCondition> | undefined => {
   const before = namespace.status?.conditions ?? []
   let same = true
-  const next = wanted(content).map((condition) => {
+  const next = wanted(content, remote).map((condition) => {
     const old = before.find(({ type }) => type === condition.type)
     if (old?.status === condition.status && old.reason === condition.reason && old.message === condition.message) {
       return old

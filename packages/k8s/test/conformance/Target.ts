@@ -18,10 +18,12 @@ import * as Stream from "effect/Stream"
 import * as LiveClient from "../../src/LiveClient.ts"
 import * as ApiServer from "../../src/testing/ApiServer.ts"
 import * as Envtest from "../../src/testing/Envtest.ts"
-import * as GarbageCollector from "../../src/testing/GarbageCollector.ts"
 import * as HttpFacade from "../../src/testing/HttpFacade.ts"
-import * as NamespaceController from "../../src/testing/NamespaceController.ts"
+import * as LiveBackends from "../../src/testing/LiveBackends.ts"
+import * as SimControllers from "../../src/testing/SimControllers.ts"
 import * as TestClient from "../../src/testing/TestClient.ts"
+import * as Backend from "./Backend.ts"
+import * as Callers from "./Callers.ts"
 
 export type Server = "memory" | "http" | "real"
 
@@ -83,6 +85,10 @@ export class Target extends Context.Service<Target, {
   /** The minor version of Kubernetes 1.x the server stands for. */
   readonly minor: number
   readonly request: (method: Method, path: string, options?: RequestOptions) => Effect.Effect<Answer, TransportFailed>
+  /** As `request`, without credentials but those in the headers given. */
+  readonly bare: (method: Method, path: string, options?: RequestOptions) => Effect.Effect<Answer, TransportFailed>
+  /** The audit events of the request that had this `Audit-Id` header, once there are so many. */
+  readonly audited: Callers.Callers["Service"]["audited"]
   readonly watch: (
     path: string,
     query?: Readonly<Record<string, string>>,
@@ -92,6 +98,8 @@ export class Target extends Context.Service<Target, {
   readonly namespace: Effect.Effect<string, TransportFailed>
   /** Installs a new kind and waits until it is served. */
   readonly kind: (options?: KindOptions) => Effect.Effect<Kind, TransportFailed>
+  /** An HTTPS server for the server to call; `Backends.answering` makes handlers of functions. */
+  readonly backend: typeof Backend.start
   /** A name nobody else uses. */
   readonly unique: (prefix: string) => string
   /** Waits in real time. */
@@ -118,6 +126,7 @@ const answer = (response: Response): Answer => {
 const make = Effect.fnUntraced(function*(server: Server) {
   const transport = yield* Transport
   const { compact } = yield* Compaction
+  const { audited, bare } = yield* Callers.Callers
   const live = Clock.Clock.defaultValue()
   const real = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provideService(effect, Clock.Clock, live)
   const sleep = (millis: number) => real(Effect.sleep(millis))
@@ -125,9 +134,9 @@ const make = Effect.fnUntraced(function*(server: Server) {
   let count = 0
   const unique = (prefix: string): string => `${prefix}-${run}-${count++}`
 
-  const request: Target["Service"]["request"] = (method, path, options = {}) =>
+  const requestBy = (by: Transport["Service"]): Target["Service"]["request"] => (method, path, options = {}) =>
     Effect.map(
-      transport.request({
+      by.request({
         method,
         path,
         query: Object.entries(options.query ?? {}),
@@ -140,6 +149,8 @@ const make = Effect.fnUntraced(function*(server: Server) {
       }),
       answer
     )
+
+  const request = requestBy(transport)
 
   const watch: Target["Service"]["watch"] = Effect.fnUntraced(function*(path, query = {}, headers = {}) {
     const response = yield* transport.stream({
@@ -255,9 +266,12 @@ const make = Effect.fnUntraced(function*(server: Server) {
     server,
     minor: Number.parseInt(String(minor), 10),
     request,
+    bare: requestBy(bare),
+    audited,
     watch,
     namespace,
     kind,
+    backend: Backend.start,
     unique,
     sleep,
     until,
@@ -284,28 +298,25 @@ const compactionInEtcd = Layer.effect(
 )
 
 // The controllers a control plane without nodes has: nobody binds Pods or runs them.
-const memory = Layer.mergeAll(
-  GarbageCollector.layer,
-  NamespaceController.layer({ delay: "100 millis" })
-).pipe(
+const memory = SimControllers.controlPlane({ namespaces: { delay: "100 millis" } }).pipe(
   Layer.provideMerge(TestClient.layer),
   Layer.provideMerge(TestClient.transportLayer),
   Layer.provideMerge(compactionInMemory),
-  Layer.provideMerge(ApiServer.ApiServer.layer)
+  Layer.provideMerge(Layer.provide(Callers.apiServer, LiveBackends.layer))
 )
 
 const overHttp = Layer.unwrap(Effect.map(
   HttpFacade.HttpFacade,
   ({ kubeconfig }) => LiveClient.transportLayerOptions({ kubeconfig })
-)).pipe(Layer.provide(HttpFacade.layer()), Layer.provideMerge(memory))
+)).pipe(Layer.merge(Callers.http), Layer.provide(HttpFacade.layer()), Layer.provideMerge(memory))
 
 const real = Layer.unwrap(Effect.map(
   Envtest.Envtest,
   ({ clusterConfig }) => LiveClient.transportLayerCluster(clusterConfig)
-)).pipe(Layer.merge(compactionInEtcd), Layer.provide(Envtest.layer))
+)).pipe(Layer.merge(compactionInEtcd), Layer.merge(Callers.real), Layer.provide(Callers.controlPlane))
 
-const transports: Readonly<Record<Server, Layer.Layer<Transport | Compaction>>> = {
-  memory,
+const transports: Readonly<Record<Server, Layer.Layer<Transport | Compaction | Callers.Callers>>> = {
+  memory: Layer.provideMerge(Callers.memory, memory),
   http: Layer.orDie(overHttp),
   real: Layer.orDie(real)
 }

@@ -2,7 +2,7 @@ import { KubeClient, Patch } from "@effect-operator/core/KubeClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { Pod } from "../../src/kinds/core.v1.ts"
+import { Event, Pod } from "../../src/kinds/core.v1.ts"
 import { ApiServer } from "../../src/testing/ApiServer.ts"
 import * as Kubelet from "../../src/testing/Kubelet.ts"
 import * as TestClient from "../../src/testing/TestClient.ts"
@@ -40,7 +40,7 @@ describe("Kubelet", () => {
       const pod = yield* get("a")
       assert.strictEqual(pod.status?.phase, "Running")
       assert.match(pod.status?.podIP ?? "", /^10\./)
-      assert.strictEqual(pod.status?.startTime, "1970-01-01T00:00:01Z")
+      assert.strictEqual(pod.status?.startTime, "1970-01-01T00:00:00Z")
       assert.deepStrictEqual(conditions(pod), {
         PodReadyToStartContainers: "True",
         Initialized: "True",
@@ -158,7 +158,7 @@ describe("Kubelet", () => {
       const crashed = yield* get("always")
       assert.strictEqual(crashed.status?.phase, "Running")
       assert.strictEqual(conditions(crashed)["Ready"], "False")
-      assert.strictEqual(crashed.status?.containerStatuses?.[0]?.lastState?.terminated?.exitCode, 3)
+      assert.strictEqual(crashed.status?.containerStatuses?.[0]?.state?.terminated?.exitCode, 3)
       assert.deepStrictEqual(yield* phases, ["Running", "Running", "Failed"])
       yield* TestClock.adjust("10 seconds")
       const again = yield* get("always")
@@ -212,5 +212,74 @@ describe("Kubelet", () => {
       const pods = yield* Stream.runCollect(client.list(Pod, { namespace: "default" }))
       assert.strictEqual(pods.filter((pod) => pod.status?.phase === "Running").length, 3000)
       assert.strictEqual(new Set(pods.map((pod) => pod.status?.podIP)).size, 3000)
+    }).pipe(Effect.provide(cluster())), 120_000)
+
+  it.effect("a container crashes, is killed for its memory, and backs off", () =>
+    Effect.gen(function*() {
+      const key = { namespace: "default", name: "a" }
+      yield* create("a", { containers: [{ name: "main", image: "x" }, { name: "other", image: "y" }] })
+      yield* TestClock.adjust("1 second")
+      yield* Kubelet.crash(key, { container: "main", exitCode: 137, reason: "OOMKilled" })
+      const killed = (yield* get("a")).status?.containerStatuses
+      assert.strictEqual(killed?.[0]?.state?.terminated?.reason, "OOMKilled")
+      assert.isDefined(killed?.[1]?.state?.running)
+      yield* TestClock.adjust("1 second")
+      const [again] = (yield* get("a")).status?.containerStatuses ?? []
+      assert.deepStrictEqual([again?.restartCount, again?.ready], [1, true])
+      yield* Kubelet.crash(key, { container: "main" })
+      const pod = yield* get("a")
+      const waiting = pod.status?.containerStatuses?.[0]?.state?.waiting
+      assert.strictEqual(waiting?.reason, "CrashLoopBackOff")
+      assert.strictEqual(
+        waiting?.message,
+        `back-off 10s restarting failed container=main pod=a_default(${pod.metadata.uid})`
+      )
+      assert.strictEqual(pod.status?.phase, "Running")
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual((yield* get("a")).status?.containerStatuses?.[0]?.restartCount, 2)
     }).pipe(Effect.provide(cluster())))
+
+  it.effect("an evicted Pod has failed, and says why", () =>
+    Effect.gen(function*() {
+      yield* create("a")
+      yield* TestClock.adjust("1 second")
+      yield* Kubelet.evict({ namespace: "default", name: "a" })
+      const { status } = yield* get("a")
+      assert.deepStrictEqual(
+        [status?.phase, status?.reason, status?.message],
+        ["Failed", "Evicted", "The node was low on resource: memory."]
+      )
+      const events = yield* KubeClient.use((client) => Stream.runCollect(client.list(Event)))
+      assert.deepStrictEqual(events.map(({ reason, type }) => [reason, type]), [["Evicted", "Warning"]])
+      assert.strictEqual(events[0]!.source?.component, "kubelet")
+      assert.match(events[0]!.source!.host!, /^sim-node-/)
+    }).pipe(Effect.provide(cluster())))
+
+  it.effect("a Pod that may not run longer than its deadline is ended", () =>
+    Effect.gen(function*() {
+      yield* create("a", { activeDeadlineSeconds: 30 })
+      yield* TestClock.adjust("29 seconds")
+      assert.strictEqual(yield* phase("a"), "Running")
+      yield* TestClock.adjust("1 second")
+      const { status } = yield* get("a")
+      assert.deepStrictEqual([status?.phase, status?.reason], ["Failed", "DeadlineExceeded"])
+    }).pipe(Effect.provide(cluster())))
+
+  it.effect("scripts decide how long a container takes to start, to be ready and to stop", () =>
+    Effect.gen(function*() {
+      const client = yield* KubeClient
+      yield* create("slow")
+      const ready = Effect.map(get("slow"), (pod) => conditions(pod)["Ready"])
+      yield* TestClock.adjust("20 seconds")
+      assert.deepStrictEqual([yield* phase("slow"), yield* ready], ["Running", "False"])
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual(yield* ready, "True")
+      yield* client.delete(Pod, { namespace: "default", name: "slow" })
+      yield* TestClock.adjust("29 seconds")
+      assert.isTrue(yield* exists("slow"))
+      yield* TestClock.adjust("1 second")
+      assert.isFalse(yield* exists("slow"), "killed at the end of its grace period")
+    }).pipe(Effect.provide(cluster({
+      script: () => ({ start: "20 seconds", ready: "5 seconds", stop: "1 hour" })
+    }))))
 })

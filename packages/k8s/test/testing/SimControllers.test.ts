@@ -13,36 +13,44 @@ const cluster = SimControllers.layer().pipe(Layer.provideMerge(TestClient.layer)
 const spec = { containers: [{ name: "main", image: "nginx" }] }
 
 describe("SimControllers", () => {
-  it.effect("1,000 owners with 3 Pods each come and go, with no more requests than the work needs", () =>
-    Effect.gen(function*() {
-      const client = yield* KubeClient
-      const api = yield* ApiServer
-      yield* client.create(Namespace, { metadata: { name: "load" } })
-      for (let at = 0; at < 1000; at++) {
-        const owner = yield* client.create(ConfigMap, { metadata: { namespace: "load", name: `o${at}` } })
-        for (let index = 0; index < 3; index++) {
-          const metadata = { namespace: "load", name: `p${at}-${index}`, ownerReferences: [controllerReference(owner)] }
-          yield* client.create(Pod, { metadata, spec })
+  it.effect(
+    "1,000 owners with 3 Pods each come and go, with no more requests than the work needs",
+    () =>
+      Effect.gen(function*() {
+        const client = yield* KubeClient
+        const api = yield* ApiServer
+        yield* client.create(Namespace, { metadata: { name: "load" } })
+        for (let at = 0; at < 1000; at++) {
+          const owner = yield* client.create(ConfigMap, { metadata: { namespace: "load", name: `o${at}` } })
+          for (let index = 0; index < 3; index++) {
+            const metadata = {
+              namespace: "load",
+              name: `p${at}-${index}`,
+              ownerReferences: [controllerReference(owner)]
+            }
+            yield* client.create(Pod, { metadata, spec })
+          }
         }
-      }
-      const running = Effect.map(
-        Stream.runCollect(client.list(Pod)),
-        (pods) => pods.filter((pod) => pod.status?.phase === "Running").length
-      )
-      yield* TestClock.adjust("1 second")
-      assert.strictEqual(yield* running, 3000)
-      yield* client.delete(ConfigMap, { namespace: "load", name: "o0" })
-      yield* TestClock.adjust("2 seconds")
-      assert.strictEqual(yield* running, 2997)
-      yield* client.delete(Namespace, { name: "load" })
-      yield* TestClock.adjust("10 seconds")
-      assert.strictEqual(yield* running, 0)
-      const namespaces = yield* Stream.runCollect(client.list(Namespace))
-      assert.notInclude(namespaces.map(({ metadata }) => metadata.name), "load")
-      const counts = yield* api.requestCounts
-      assert.strictEqual(counts["create pods/binding"], 3000)
-      assert.strictEqual(counts["patch pods/status"], 3000)
-      // One request of whoever deletes, one of the kubelet.
-      assert.isAtMost(counts["delete pods"]!, 2 * 3000 + 2997)
-    }).pipe(Effect.provide(cluster)))
+        const running = Effect.map(
+          Stream.runCollect(client.list(Pod)),
+          (pods) => pods.filter((pod) => pod.status?.phase === "Running").length
+        )
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual(yield* running, 3000)
+        yield* client.delete(ConfigMap, { namespace: "load", name: "o0" })
+        yield* TestClock.adjust("2 seconds")
+        assert.strictEqual(yield* running, 2997)
+        yield* client.delete(Namespace, { name: "load" })
+        yield* TestClock.adjust("10 seconds")
+        assert.strictEqual(yield* running, 0)
+        const namespaces = yield* Stream.runCollect(client.list(Namespace))
+        assert.notInclude(namespaces.map(({ metadata }) => metadata.name), "load")
+        const counts = yield* api.requestCounts
+        assert.strictEqual(counts["create pods/binding"], 3000)
+        assert.strictEqual(counts["patch pods/status"], 3000)
+        // One request of whoever deletes, one of the kubelet.
+        assert.isAtMost(counts["delete pods"]!, 2 * 3000 + 2997)
+      }).pipe(Effect.provide(cluster)),
+    120_000
+  )
 })

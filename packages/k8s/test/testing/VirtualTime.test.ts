@@ -81,8 +81,8 @@ it.effect(
         reconcile: (widget) =>
           Effect.gen(function*() {
             const client = yield* KubeClient.KubeClient
-            const patch = KubeClient.Patch.merge({ status: { seen: runs++ } })
-            yield* client.patch(Widget, widget, patch, { subresource: "status" })
+            const patch = KubeClient.Patch.merge({ metadata: { annotations: { seen: String(runs++) } } })
+            yield* client.patch(Widget, widget, patch)
             return Action.done
           })
       })

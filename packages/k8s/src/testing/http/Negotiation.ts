@@ -116,7 +116,8 @@ const goJsonError = (error: string, text: string): string => {
 const quote = (character: string): string =>
   character === "'" ? `'\\''` : character === "\"" ? `'"'` : `'${JSON.stringify(character).slice(1, -1)}'`
 
-const yamlOptions: Yaml.ParseOptions & Yaml.DocumentOptions & Yaml.SchemaOptions = {
+/** YAML as Go's reader of it has it: version 1.1, but no times and no binary data. */
+export const yamlOptions: Yaml.ParseOptions & Yaml.DocumentOptions & Yaml.SchemaOptions = {
   version: "1.1",
   customTags: (tags) =>
     tags.filter((tag) =>
@@ -145,12 +146,14 @@ export const summarize = (body: string | Uint8Array): string => {
   return bytes.length > 30 ? `${start} ...` : start
 }
 
+/** What Go's decoder calls a value. */
+export const jsonType = (value: unknown): string =>
+  Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value
+
 /** What Go says when a body should have been an object. */
-export const noObject = (value: unknown): string => {
-  const found = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value
-  return `json: cannot unmarshal ${found} into Go value of type struct { APIVersion string ` +
-    `"json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`
-}
+export const noObject = (value: unknown): string =>
+  `json: cannot unmarshal ${jsonType(value)} into Go value of type struct { APIVersion string ` +
+  `"json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`
 
 /** A JSON value as text. The server ends compact JSON with a newline, and indents with two spaces on request. */
 export const encode = (encoding: Encoding, value: unknown, pretty: boolean): string =>

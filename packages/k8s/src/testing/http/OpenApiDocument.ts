@@ -2,97 +2,131 @@
  * The OpenAPI documents of an API server: version 2 as one document, version 3 as one per group version.
  *
  * Schemas of built-in kinds come from the generated tables (Kubernetes 1.35, without descriptions), those of custom
- * resources from their definitions. `x-kubernetes-group-version-kind`, list types and patch strategies are there, so
- * that kubectl can validate, explain and merge on the client. Of the paths, only what clients read is told: which kind
- * a PATCH takes, and that it understands `dryRun`, `fieldManager` and `fieldValidation`.
+ * resources from their definitions (see `OpenApiCustom`), the requests from what discovery says (see `OpenApiPaths`).
+ * `x-kubernetes-group-version-kind`, list types and patch strategies are there, so that kubectl can validate, explain
+ * and merge on the client. What aggregated servers publish is merged in: into version 2 under the names it has, unless
+ * they are taken; in version 3 every group version has its own document anyway.
  *
- * In version 2 a custom schema loses what that version cannot say, as in a real server: nullable fields and fields
- * that keep unknown ones allow everything, and anyOf, oneOf and not are left out.
- *
- * Source: kubernetes/apiextensions-apiserver pkg/controller/openapi, kubernetes/kube-openapi.
+ * Source: k8s.io/kube-aggregator/pkg/controllers/openapi/aggregator, k8s.io/kube-openapi.
  */
 import { definitions, resources, type Schema } from "../../kinds/Schema.ts"
-import { isObject, type JsonObject } from "../schema/JsonValue.ts"
-import { arrayAt, objectAt, stringAt } from "../server/Plain.ts"
+import * as OpenApiCustom from "./OpenApiCustom.ts"
+import * as OpenApiPaths from "./OpenApiPaths.ts"
+import type { JsonObject } from "../schema/JsonValue.ts"
+import { objectAt } from "../server/Plain.ts"
 
 /** What a document is made of. */
 export interface Source {
-  /** `v1`, `apps/v1`, …: everything served, built in or not. */
+  /** `v1`, `apps/v1`, …: everything served here, built in or not. */
   readonly groupVersions: ReadonlyArray<string>
   /** The CustomResourceDefinitions, as stored. */
   readonly customs: ReadonlyArray<unknown>
+  /** The group versions that other servers answer. */
+  readonly remotes: ReadonlyArray<string>
 }
 
-/** A kind that is served, with its schema under the name a document has it. */
-interface Entry {
-  readonly group: string
-  readonly version: string
-  readonly kind: string
-  /** The path of one object. */
-  readonly path: string
-}
+type Dialect = OpenApiPaths.Dialect
 
-/** A custom kind in one version. */
-interface CustomEntry extends Entry {
-  readonly definition: string
-  readonly schema: JsonObject
-}
-
-type Dialect = "v2" | "v3"
-
-const references: Record<Dialect, string> = { v2: "#/definitions/", v3: "#/components/schemas/" }
+const { references } = OpenApiPaths
 
 const info = { title: "Kubernetes", version: "v1.35.0" }
+
+const security = {
+  securityDefinitions: { BearerToken: { type: "apiKey", name: "authorization", in: "header" } },
+  security: [{ BearerToken: [] }]
+}
 
 const apiVersionOf = (entry: { readonly group: string; readonly version: string }): string =>
   entry.group === "" ? entry.version : `${entry.group}/${entry.version}`
 
 const rootOf = (groupVersion: string): string => `${groupVersion.includes("/") ? "apis" : "api"}/${groupVersion}`
 
-const objectPath = (groupVersion: string, plural: string, namespaced: boolean): string =>
-  `/${rootOf(groupVersion)}/${namespaced ? "namespaces/{namespace}/" : ""}${plural}/{name}`
+const schemaNames: ReadonlyMap<string, string> = new Map(
+  Object.entries(definitions).flatMap(([name, { kind }]) =>
+    kind === undefined ? [] : [[`${kind.group}/${kind.version}/${kind.kind}`, name]]
+  )
+)
 
-/** `/openapi/v2`. */
-export const version2 = (source: Source): JsonObject => {
-  const customs = customEntries(source)
+const schemaOf = (
+  { group, kind, version }: { readonly group: string; readonly version: string; readonly kind: string }
+): string | undefined => schemaNames.get(`${group}/${version}/${kind}`)
+
+const builtins = (serves: (groupVersion: string) => boolean): ReadonlyArray<OpenApiPaths.Resource> =>
+  resources.filter((resource) => serves(apiVersionOf(resource))).flatMap((resource) => {
+    const schema = schemaOf(resource)
+    return schema === undefined ? [] : [{
+      ...resource,
+      namespaced: resource.scope === "Namespaced",
+      custom: false,
+      schema,
+      listSchema: schemaOf({ ...resource, kind: resource.listKind })
+    }]
+  })
+
+const customsOf = (source: Source, serves: (groupVersion: string) => boolean): ReadonlyArray<OpenApiCustom.Custom> =>
+  source.customs.flatMap((custom) => OpenApiCustom.versionsOf(custom, serves))
+
+const paths = (all: ReadonlyArray<OpenApiPaths.Resource>, dialect: Dialect): JsonObject =>
+  Object.fromEntries(all.flatMap((resource) => OpenApiPaths.of(resource, dialect, schemaOf)))
+
+const schemas = (customs: ReadonlyArray<OpenApiCustom.Custom>, dialect: Dialect): Record<string, JsonObject> =>
+  Object.assign({}, ...customs.map((custom) => OpenApiCustom.schemas(custom, dialect))) as Record<string, JsonObject>
+
+/** `/openapi/v2`. `remote`: the documents of aggregated servers. */
+export const version2 = (source: Source, remote: ReadonlyArray<unknown>): JsonObject => {
+  const served = new Set(source.groupVersions)
+  const serves = (groupVersion: string) => served.has(groupVersion)
+  const customs = customsOf(source, serves)
+  const merge = (key: "paths" | "definitions", own: JsonObject): JsonObject =>
+    Object.assign({}, ...remote.map((document) => objectAt(document, key)), own) as JsonObject
   return {
     swagger: "2.0",
     info,
-    paths: paths([...builtinEntries(source), ...customs], "v2"),
-    definitions: {
-      ...builtinDefinitions("v2"),
-      ...Object.fromEntries(customs.map((entry) => [entry.definition, customDefinition(entry, "v2")]))
-    }
+    paths: merge("paths", paths([...builtins(serves), ...customs], "v2")),
+    definitions: merge("definitions", { ...builtinDefinitions("v2"), ...schemas(customs, "v2") }),
+    ...security
   }
 }
 
 /** `/openapi/v3`: where the document of each group version is. `hashOf` makes clients fetch a changed one again. */
 export const version3Root = (source: Source, hashOf: (groupVersion: string) => string): JsonObject => ({
-  paths: Object.fromEntries(source.groupVersions.map((groupVersion) => {
+  paths: Object.fromEntries([...source.groupVersions, ...source.remotes].map((groupVersion) => {
     const root = rootOf(groupVersion)
     return [root, { serverRelativeURL: `/openapi/v3/${root}?hash=${hashOf(groupVersion)}` }]
   }))
 })
 
-/** `/openapi/v3/apis/GROUP/VERSION`; undefined for a group version that is not served. */
+/** `/openapi/v3/apis/GROUP/VERSION`; undefined for a group version that is not served here. */
 export const version3 = (source: Source, groupVersion: string): JsonObject | undefined => {
   if (!source.groupVersions.includes(groupVersion)) return undefined
-  const own = (entry: Entry) => apiVersionOf(entry) === groupVersion
-  const customs = customEntries(source).filter(own)
-  const builtin = builtinEntries(source).filter(own)
-  const schemas: Record<string, JsonObject> = {}
-  for (const entry of customs) schemas[entry.definition] = customDefinition(entry, "v3")
-  const roots = Object.keys(definitions).filter((name) => {
-    const kind = definitions[name]!.kind
-    return kind !== undefined && apiVersionOf(kind) === groupVersion
-  })
-  for (const name of reachable([...roots, ...(customs.length > 0 ? [objectMeta] : [])])) {
-    schemas[name] = builtinDefinition(definitions[name]!, "v3")
+  const serves = (other: string) => other === groupVersion
+  const customs = customsOf(source, serves)
+  const builtin = builtins(serves)
+  const roots = [
+    ...Object.keys(definitions).filter((name) => {
+      const kind = definitions[name]!.kind
+      return kind !== undefined && apiVersionOf(kind) === groupVersion
+    }),
+    ...builtin.flatMap(({ subresources }) => subresources.flatMap((entry) => schemaOf(entry) ?? [])),
+    ...customs.flatMap(({ subresources }) => subresources.some(({ name }) => name === "scale") ? [scale] : []),
+    ...["DeleteOptions", "ListMeta", "ObjectMeta", "Patch", "Status"].map((kind) => `${meta}${kind}`)
+  ]
+  return {
+    openapi: "3.0.0",
+    info,
+    paths: paths([...builtin, ...customs], "v3"),
+    components: {
+      schemas: {
+        ...schemas(customs, "v3"),
+        ...Object.fromEntries([...reachable(roots)].map((name) => [name, builtinDefinition(definitions[name]!, "v3")]))
+      },
+      securitySchemes: security.securityDefinitions
+    }
   }
-  return { openapi: "3.0.0", info, paths: paths([...builtin, ...customs], "v3"), components: { schemas } }
 }
 
-const objectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+const meta = "io.k8s.apimachinery.pkg.apis.meta.v1."
+const scale = "io.k8s.api.autoscaling.v1.Scale"
 
 /** The definitions that some of them refer to, with these. */
 const reachable = (names: ReadonlyArray<string>): ReadonlySet<string> => {
@@ -112,57 +146,6 @@ const reachable = (names: ReadonlyArray<string>): ReadonlySet<string> => {
   names.forEach(add)
   return seen
 }
-
-const builtinEntries = (source: Source): ReadonlyArray<Entry> =>
-  resources.flatMap((resource) => {
-    const groupVersion = apiVersionOf(resource)
-    if (!source.groupVersions.includes(groupVersion) || !resource.verbs.includes("patch")) return []
-    const path = objectPath(groupVersion, resource.plural, resource.scope === "Namespaced")
-    return [{ group: resource.group, version: resource.version, kind: resource.kind, path }]
-  })
-
-/** `example.com` and `v1` and `Widget` to `com.example.v1.Widget`. */
-const definitionName = (group: string, version: string, kind: string): string =>
-  [...group.split(".").toReversed(), version, kind].join(".")
-
-const customEntries = (source: Source): ReadonlyArray<CustomEntry> =>
-  source.customs.flatMap((custom) => {
-    const spec = objectAt(custom, "spec")
-    const group = stringAt(spec, "group")
-    const kind = stringAt(spec, "names", "kind")
-    return arrayAt(spec, "versions").flatMap((version): ReadonlyArray<CustomEntry> => {
-      const name = stringAt(version, "name")
-      const groupVersion = `${group}/${name}`
-      if (!source.groupVersions.includes(groupVersion)) return []
-      return [{
-        group,
-        version: name,
-        kind,
-        path: objectPath(groupVersion, stringAt(spec, "names", "plural"), stringAt(spec, "scope") === "Namespaced"),
-        definition: definitionName(group, name, kind),
-        schema: objectAt(version, "schema", "openAPIV3Schema")
-      }]
-    })
-  })
-
-const patchParameters: ReadonlyArray<string> = ["dryRun", "fieldManager", "fieldValidation", "force"]
-
-const paths = (entries: ReadonlyArray<Entry>, dialect: Dialect): JsonObject =>
-  Object.fromEntries(entries.map(({ group, kind, path, version }) => [path, {
-    patch: {
-      description: `partially update the specified ${kind}`,
-      operationId: `patch${kind}.${version}.${group}`,
-      parameters: patchParameters.map((name) => {
-        const type = name === "force" ? "boolean" : "string"
-        return dialect === "v2"
-          ? { uniqueItems: true, type, name, in: "query" }
-          : { name, in: "query", schema: { type, uniqueItems: true } }
-      }),
-      responses: { "200": { description: "OK" } },
-      "x-kubernetes-action": "patch",
-      "x-kubernetes-group-version-kind": { group, version, kind }
-    }
-  }]))
 
 const builtinDefinitions = (dialect: Dialect): JsonObject =>
   Object.fromEntries(Object.entries(definitions).map(([name, schema]) => [name, builtinDefinition(schema, dialect)]))
@@ -191,47 +174,4 @@ const builtinDefinition = (schema: Schema, dialect: Dialect): JsonObject => {
   const reference = { $ref: `${references[dialect]}${schema.ref}` }
   // Version 3 ignores what stands beside a reference.
   return dialect === "v2" || Object.keys(own).length === 0 ? { ...reference, ...own } : { allOf: [reference], ...own }
-}
-
-const customDefinition = (entry: CustomEntry, dialect: Dialect): JsonObject => {
-  const { group, kind, version } = entry
-  const schema = dialect === "v2" ? asVersion2(entry.schema) : entry.schema
-  const reference = { $ref: `${references[dialect]}${objectMeta}` }
-  return {
-    ...schema,
-    type: "object",
-    properties: {
-      ...objectAt(schema, "properties"),
-      apiVersion: { type: "string" },
-      kind: { type: "string" },
-      metadata: dialect === "v2" ? reference : { allOf: [reference] }
-    },
-    "x-kubernetes-group-version-kind": [{ group, version, kind }]
-  }
-}
-
-const combinators: ReadonlySet<string> = new Set([
-  "anyOf",
-  "oneOf",
-  "allOf",
-  "not",
-  "nullable",
-  "x-kubernetes-validations"
-])
-
-/** What version 2 can say of a structural schema. */
-const asVersion2 = (schema: unknown): JsonObject => {
-  if (!isObject(schema)) return {}
-  const open = schema["x-kubernetes-preserve-unknown-fields"] === true || schema["nullable"] === true
-  const result: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(schema)) {
-    if (combinators.has(name) || open && (name === "properties" || name === "items" || name === "required")) continue
-    if (name === "type" && (schema["nullable"] === true || schema["x-kubernetes-int-or-string"] === true)) continue
-    result[name] = name === "properties" && isObject(value)
-      ? Object.fromEntries(Object.entries(value).map(([key, of]) => [key, asVersion2(of)]))
-      : (name === "items" || name === "additionalProperties") && isObject(value)
-      ? asVersion2(value)
-      : value
-  }
-  return result
 }

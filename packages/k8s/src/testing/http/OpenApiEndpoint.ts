@@ -2,8 +2,14 @@
  * `/openapi/v2` and `/openapi/v3` of an API server.
  *
  * Documents are made when somebody asks, from discovery and the CustomResourceDefinitions as they are then, and kept
- * until one of these changes. `If-None-Match` is answered with 304.
+ * until one of these changes. `If-None-Match` is answered with 304. The index of version 3 names every document with a
+ * hash: asked for by that hash it may be kept for ever, by another one the client is sent to the present one. Documents
+ * of aggregated servers are theirs, read again after a minute at the latest.
+ *
+ * Source: k8s.io/kube-openapi/pkg/handler3 and pkg/handler.
  */
+import type { Request } from "@effect-operator/core/Transport"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as NodeCrypto from "node:crypto"
 import type { ApiServer, UserInfo } from "../ApiServer.ts"
@@ -11,6 +17,7 @@ import * as Negotiation from "./Negotiation.ts"
 import * as OpenApiDocument from "./OpenApiDocument.ts"
 import * as OpenApiProtobuf from "./OpenApiProtobuf.ts"
 import { arrayAt, stringAt } from "../server/Plain.ts"
+import { parameter } from "../server/Routing.ts"
 
 /** A document as it is sent. */
 export interface Served {
@@ -22,18 +29,42 @@ export interface Served {
 /** Discovery and the definitions are read with all rights: the documents say nothing a reader must not know. */
 const reader: UserInfo = { username: "system:apiserver", groups: ["system:masters"] }
 
+/** How long the documents of aggregated servers are kept, in milliseconds. */
+const remoteLifetime = 60_000
+
+const yearMillis = 365 * 24 * 3_600_000
+
 interface State {
   readonly key: string
   readonly source: OpenApiDocument.Source
+  /** By group, what its documents depend on. */
+  readonly groups: ReadonlyMap<string, string>
   readonly documents: Map<string, Served>
 }
 
 /** Whether a path is one of these. */
-export const isOpenApi = (path: string): boolean => path === "/openapi/v2" || /^\/openapi\/v3(?:\/|$)/.test(path)
+export const isOpenApi = (path: string): boolean =>
+  path === "/openapi/v2" || path === "/openapi/v3" || path.startsWith("/openapi/v3/")
 
-/** Answers GET requests for the documents of a server; undefined for a document there is none of. */
-export const make = (server: ApiServer["Service"]) => {
+const hash = (content: string | Uint8Array): string =>
+  NodeCrypto.createHash("sha256").update(content).digest("hex").toUpperCase()
+
+const document = (body: unknown, contentType: string, etag: string): Served => ({
+  status: 200,
+  headers: { "content-type": contentType, etag: `"${etag}"`, vary: "Accept-Encoding, Accept" },
+  body
+})
+
+/** Changes whenever the document of a group version does. */
+const hashOf = ({ groups }: State, groupVersion: string): string =>
+  hash(`${groupVersion} ${groups.get(groupVersion.split("/")[0]!) ?? ""}`)
+
+const groupVersionAt = (path: string): string | undefined => /^\/openapi\/v3\/(?:api|apis)\/(.+)$/.exec(path)?.[1]
+
+/** Answers requests for the documents of a server; undefined for a document there is none of. */
+export const make = (server: Pick<ApiServer["Service"], "handle" | "remotes">) => {
   let state: State | undefined
+  let remote: { readonly key: string; readonly until: number; readonly documents: ReadonlyArray<unknown> } | undefined
 
   const read = (path: string): Effect.Effect<unknown> =>
     Effect.map(
@@ -42,70 +73,118 @@ export const make = (server: ApiServer["Service"]) => {
     )
 
   const refresh = Effect.gen(function*() {
-    const [core, groups, customs] = yield* Effect.all([
+    const [core, groups, customs, remotes] = yield* Effect.all([
       read("/api"),
       read("/apis"),
-      read("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
+      read("/apis/apiextensions.k8s.io/v1/customresourcedefinitions"),
+      Effect.map(server.remotes, (all) => all.filter(({ available }) => available))
     ])
+    const elsewhere = new Set(remotes.map(({ groupVersion }) => groupVersion))
     const source: OpenApiDocument.Source = {
       groupVersions: [
         ...arrayAt(core, "versions").map(String),
         ...arrayAt(groups, "groups").flatMap((group) =>
           arrayAt(group, "versions").map((version) => stringAt(version, "groupVersion"))
-        )
+        ).filter((groupVersion) => !elsewhere.has(groupVersion))
       ],
-      customs: arrayAt(customs, "items")
+      customs: arrayAt(customs, "items"),
+      remotes: [...elsewhere]
     }
-    const key = JSON.stringify([
-      source.groupVersions,
-      source.customs.map((
-        custom
-      ) => [stringAt(custom, "metadata", "uid"), stringAt(custom, "metadata", "resourceVersion")])
-    ])
-    return state !== undefined && state.key === key ? state : state = { key, source, documents: new Map() }
+    const byGroup = new Map<string, string>()
+    for (const custom of source.customs) {
+      const group = stringAt(custom, "spec", "group")
+      const version = `${stringAt(custom, "metadata", "uid")} ${stringAt(custom, "metadata", "resourceVersion")}`
+      byGroup.set(group, `${byGroup.get(group) ?? ""} ${version}`)
+    }
+    const key = JSON.stringify([source.groupVersions, source.remotes, [...byGroup]])
+    const next = state !== undefined && state.key === key
+      ? state
+      : { key, source, groups: byGroup, documents: new Map<string, Served>() }
+    state = next
+    return { state: next, remotes }
   })
 
-  return Effect.fnUntraced(function*(
-    path: string,
-    headers: Readonly<Record<string, string>>
-  ): Effect.fn.Return<Served | undefined> {
-    const { documents, key, source } = yield* refresh
-    const protobuf = path === "/openapi/v2" &&
-      Negotiation.parseAccept(headers["accept"]).some(({ type }) => OpenApiProtobuf.mediaTypes.has(type))
-    const name = protobuf ? "protobuf" : path
-    const kept = documents.get(name)
-    const document = kept ?? documentAt(path, protobuf, source, key)
-    if (document === undefined) return undefined
-    documents.set(name, document)
-    return headers["if-none-match"] === document.headers["etag"] && document.headers["etag"] !== undefined
-      ? { status: 304, headers: document.headers }
-      : document
+  /** The documents of version 2 that aggregated servers have. */
+  const remoteDocuments = Effect.fnUntraced(function*(
+    remotes: Effect.Success<typeof server.remotes>,
+    documents: State["documents"]
+  ) {
+    if (remotes.length === 0) return []
+    const now = yield* Clock.currentTimeMillis
+    const key = remotes.map(({ groupVersion }) => groupVersion).join(" ")
+    if (remote === undefined || remote.key !== key || remote.until <= now) {
+      const found = yield* Effect.forEach(remotes, ({ ask }) => ask("/openapi/v2", []))
+      remote = { key, until: now + remoteLifetime, documents: found.map((reply) => reply?.body) }
+      documents.delete("json")
+      documents.delete("protobuf")
+    }
+    return remote.documents
   })
-}
 
-const hash = (content: string | Uint8Array): string =>
-  NodeCrypto.createHash("sha256").update(content).digest("hex").toUpperCase()
-
-const documentAt = (
-  path: string,
-  protobuf: boolean,
-  source: OpenApiDocument.Source,
-  key: string
-): Served | undefined => {
-  const served = (body: unknown, contentType: string, content: string | Uint8Array): Served => ({
-    status: 200,
-    headers: { "content-type": contentType, etag: `"${hash(content)}"`, vary: "Accept-Encoding, Accept" },
-    body
+  const version2 = Effect.fnUntraced(function*(request: Request) {
+    const { remotes, state: { documents, source } } = yield* refresh
+    const theirs = yield* remoteDocuments(remotes, documents)
+    const protobuf = Negotiation.parseAccept(request.headers["accept"])
+      .some(({ type }) => OpenApiProtobuf.mediaTypes.has(type))
+    const name = protobuf ? "protobuf" : "json"
+    let found = documents.get(name)
+    if (found === undefined) {
+      const made = OpenApiDocument.version2(source, theirs)
+      const content = protobuf ? OpenApiProtobuf.encode(made) : JSON.stringify(made)
+      found = protobuf
+        ? document(content, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", hash(content))
+        : document(made, "application/json", hash(content))
+      documents.set(name, found)
+    }
+    return found
   })
-  if (path === "/openapi/v2") {
-    const document = OpenApiDocument.version2(source)
-    if (!protobuf) return served(document, "application/json", JSON.stringify(document))
-    const bytes = OpenApiProtobuf.encode(document)
-    return served(bytes, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", bytes)
-  }
-  const groupVersion = /^\/openapi\/v3\/(?:api|apis)\/(.+)$/.exec(path)?.[1]
-  const document = groupVersion === undefined
-    ? OpenApiDocument.version3Root(source, (name) => hash(`${name} ${key}`))
-    : OpenApiDocument.version3(source, groupVersion)
-  return document === undefined ? undefined : served(document, "application/json", JSON.stringify(document))
+
+  const version3 = Effect.fnUntraced(function*(request: Request): Effect.fn.Return<Served | undefined> {
+    const { remotes, state: current } = yield* refresh
+    const { documents, source } = current
+    const root = OpenApiDocument.version3Root(source, (groupVersion) => hashOf(current, groupVersion))
+    const groupVersion = groupVersionAt(request.path)
+    if (groupVersion === undefined) return document(root, "application/json", hash(JSON.stringify(root)))
+    const behind = remotes.find((entry) => entry.groupVersion === groupVersion)
+    if (behind !== undefined) {
+      const reply = yield* behind.ask(request.path, request.query.filter(([name]) => name !== "hash"))
+      return reply ??
+        { status: 503, headers: { "content-type": "text/plain; charset=utf-8" }, body: "service unavailable\n" }
+    }
+    const etag = hashOf(current, groupVersion)
+    const asked = parameter(request, "hash")
+    let found = documents.get(groupVersion)
+    if (found === undefined) {
+      const made = OpenApiDocument.version3(source, groupVersion)
+      if (made === undefined) return undefined
+      documents.set(groupVersion, found = document(made, "application/json", etag))
+    }
+    if (asked === undefined) return found
+    if (asked !== etag) {
+      const location = `${request.path}?hash=${etag}`
+      return {
+        status: 301,
+        headers: { location, "content-type": "text/html; charset=utf-8" },
+        body: `<a href="${location}">Moved Permanently</a>.\n\n`
+      }
+    }
+    const now = yield* Clock.currentTimeMillis
+    return {
+      ...found,
+      headers: {
+        ...found.headers,
+        "cache-control": "public, immutable",
+        // In the words of Go, whose UTC is not called GMT.
+        expires: new Date(now + yearMillis).toUTCString().replace("GMT", "UTC")
+      }
+    }
+  })
+
+  return Effect.fnUntraced(function*(request: Request): Effect.fn.Return<Served | undefined> {
+    const found = yield* request.path === "/openapi/v2" ? version2(request) : version3(request)
+    const { etag } = found?.headers ?? {}
+    return found !== undefined && etag !== undefined && request.headers["if-none-match"] === etag
+      ? { status: 304, headers: found.headers }
+      : found
+  })
 }

@@ -8,6 +8,7 @@
  */
 import * as Yaml from "yaml"
 import { isObject, type JsonObject } from "../schema/JsonValue.ts"
+import { arrayAt, at, objectAt, stringAt } from "../server/Plain.ts"
 
 /** The media type a client asks for; real servers know both spellings. */
 export const mediaTypes: ReadonlySet<string> = new Set([
@@ -99,8 +100,18 @@ const document: Message = {
   }
 }
 
+/** Of the requests only what kubectl asks for: what a PATCH is about, and what may be said in its query. */
+const patches = (paths: unknown): JsonObject =>
+  Object.fromEntries(
+    Object.entries(objectAt({ paths }, "paths")).flatMap(([path, item]) => {
+      const patch = at(item, "patch")
+      const parameters = arrayAt(patch, "parameters").filter((entry) => stringAt(entry, "in") === "query")
+      return patch === undefined ? [] : [[path, { patch: { ...objectAt(item, "patch"), parameters } }]]
+    })
+  )
+
 /** The document as bytes. */
-export const encode = (json: JsonObject): Uint8Array => message(document, json)
+export const encode = (json: JsonObject): Uint8Array => message(document, { ...json, paths: patches(json["paths"]) })
 
 const varint = (value: number): Buffer => {
   const bytes: Array<number> = []

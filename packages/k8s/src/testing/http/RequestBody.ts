@@ -10,6 +10,7 @@ import type { Method } from "@effect-operator/core/Transport"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { isObject } from "../schema/JsonValue.ts"
+import * as DuplicateFields from "./DuplicateFields.ts"
 import * as Negotiation from "./Negotiation.ts"
 import * as Protobuf from "./Protobuf.ts"
 import * as StatusError from "../StatusError.ts"
@@ -20,6 +21,17 @@ export interface Body {
   readonly bytes: Uint8Array
   /** The kind the path speaks of; asked for only where a message names it. */
   readonly kind: Effect.Effect<string | undefined>
+}
+
+/**
+ * A patch that does not parse, and what the decoder says of it. It is the body of the request like any other: whether the
+ * object is there to be patched matters first.
+ */
+export class Unreadable {
+  readonly said: string
+  constructor(said: string) {
+    this.said = said
+  }
 }
 
 type Encoding = Negotiation.Encoding | "protobuf"
@@ -40,10 +52,16 @@ export const decode = (body: Body): Effect.Effect<Result.Result<unknown, StatusE
     return Effect.succeed(method === "PATCH" ? Result.succeed(undefined) : Result.fail(unsupportedMediaType))
   }
   const text = encoding === "protobuf" ? "" : Buffer.from(bytes).toString("utf8")
+  // What a server-side apply means by its text, keys that occur twice included, is its own verb's to say.
+  if (method === "PATCH" && encoding === "yaml") return Effect.succeed(Result.succeed(text))
   const decoded = encoding === "protobuf" ? Protobuf.decode(bytes) : Negotiation.decode(encoding, text)
+  if (encoding === "json" && Result.isSuccess(decoded)) DuplicateFields.note(decoded.success, text)
+  if (method === "PATCH") {
+    return Effect.succeed(Result.succeed(Result.getOrElse(decoded, (said) => new Unreadable(said))))
+  }
   const said = Result.isFailure(decoded)
     ? decoded.failure
-    : method !== "PATCH" && !isObject(decoded.success)
+    : decoded.success !== null && !isObject(decoded.success)
     ? Negotiation.noObject(decoded.success)
     : undefined
   return said === undefined
@@ -62,13 +80,6 @@ const malformed = (
   encoding: Encoding,
   said: string
 ): Effect.Effect<StatusError.StatusError> => {
-  if (method === "PATCH") {
-    return Effect.succeed(StatusError.badRequest(
-      encoding === "yaml"
-        ? `error decoding YAML: error converting YAML to JSON: ${said}`
-        : `error decoding patch: ${said}`
-    ))
-  }
   const message = encoding === "json" ? `couldn't get version/kind; json parse error: ${said}` : said
   if (method === "DELETE") return Effect.succeed(StatusError.badRequest(message))
   return Effect.map(kind, (name) =>

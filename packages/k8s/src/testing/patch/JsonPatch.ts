@@ -67,51 +67,115 @@ const goKind = (value: unknown): string =>
 
 type Step<A = unknown> = Result.Result<A, string>
 
+const missingValue = "missing value"
+const fail = (text: string): Step<never> => Result.fail(text)
+
+/** `path` or `from` of an operation; the fault is the library's own. */
+const pointer = (operation: JsonValue.JsonObject, name: "path" | "from"): Step<string> => {
+  const value = JsonValue.get(operation, name)
+  return typeof value === "string"
+    ? Result.succeed(value)
+    : fail(`operation${name === "from" ? "," : ""} missing ${name} field: ${missingValue}`)
+}
+
 const step = (document: unknown, operation: JsonValue.JsonObject): Step => {
-  const text = (name: string): Step<string> => {
-    const value = JsonValue.get(operation, name)
-    return typeof value === "string" ? Result.succeed(value) : Result.fail(`operation missing ${name} field`)
-  }
-  const value = JsonValue.get(operation, "value") ?? null
-  const path = text("path")
-  if (Result.isFailure(path)) return path
-  switch (JsonValue.get(operation, "op")) {
-    case "add":
-      return edit(document, path.success, (parent, key) => add(parent, key, value))
-    case "remove":
-      return edit(document, path.success, remove)
-    case "replace":
-      if (path.success === "") {
+  const op = String(JsonValue.get(operation, "op") ?? "unknown")
+  const run = operations[op]
+  return run === undefined ? fail(`Unexpected kind: ${op}`) : run(document, operation)
+}
+
+type Operation = (document: unknown, operation: JsonValue.JsonObject) => Step
+
+const valueOf = (operation: JsonValue.JsonObject): unknown => JsonValue.get(operation, "value") ?? null
+
+/** The words of a fault at a path: no way there, or not possible there. */
+interface Words {
+  readonly noWay: (path: string) => string
+  readonly refused: (path: string, key: string, fault: string) => string
+}
+
+const words = (op: string, quoted: boolean): Words => ({
+  noWay: (path) =>
+    `${op} operation does not apply: doc is missing path: ${quoted ? `"${path}"` : path}: ${missingValue}`,
+  refused: (path, _, fault) => `error in ${op} for path: '${path}': ${fault}`
+})
+
+const undecoded = (op: string) => () => `${op} operation failed to decode path: ${missingValue}`
+const undecodedBecause = (op: string, name: string) => (fault: string) =>
+  `${op} operation failed to decode ${name}: ${fault}`
+
+const operations: Readonly<Record<string, Operation>> = {
+  add: (document, operation) =>
+    Result.flatMap(
+      Result.mapError(pointer(operation, "path"), undecoded("add")),
+      (path) => edit(document, path, words("add", true), (parent, key) => add(parent, key, valueOf(operation)))
+    ),
+  remove: (document, operation) =>
+    Result.flatMap(
+      Result.mapError(pointer(operation, "path"), undecoded("remove")),
+      (path) => edit(document, path, words("remove", true), remove)
+    ),
+  replace: (document, operation) =>
+    Result.flatMap(Result.mapError(pointer(operation, "path"), undecodedBecause("replace", "path")), (path) => {
+      const value = valueOf(operation)
+      if (path === "") {
         return typeof value === "object" && value !== null
           ? Result.succeed(value)
-          : Result.fail("replace operation value must be object or array")
+          : fail("replace operation value must be object or array")
       }
-      return edit(document, path.success, (parent, key) => replace(parent, key, value))
-    case "test": {
-      const found = path.success === "" ? Result.succeed(document) : read(document, path.success)
-      if (Result.isFailure(found)) return found
-      return JsonValue.equals(found.success, value)
-        ? Result.succeed(document)
-        : Result.fail(`testing value ${path.success} failed: test failed`)
+      const own: Words = {
+        noWay: words("replace", false).noWay,
+        refused: () => `replace operation does not apply: doc is missing key: ${path}: ${missingValue}`
+      }
+      return edit(document, path, own, (parent, key) => replace(parent, key, value))
+    }),
+  test: (document, operation) =>
+    Result.flatMap(Result.mapError(pointer(operation, "path"), undecodedBecause("test", "path")), (path) => {
+      const own: Words = {
+        noWay: () => `test operation does not apply: is missing path: ${path}: ${missingValue}`,
+        refused: words("test", false).refused
+      }
+      return Result.flatMap(
+        path === "" ? Result.succeed(document) : read(document, path, own),
+        (found) =>
+          JsonValue.equals(found, valueOf(operation))
+            ? Result.succeed(document)
+            : fail(`testing value ${path} failed: test failed`)
+      )
+    }),
+  move: (document, operation) => {
+    const refused: Words["refused"] = (_, key, fault) => `error in move for path: '${key}': ${fault}`
+    const from: Words = {
+      noWay: (path) => `move operation does not apply: doc is missing from path: ${path}: ${missingValue}`,
+      refused
     }
-    case "move": {
-      const from = text("from")
-      if (Result.isFailure(from)) return from
-      const moved = read(document, from.success)
-      if (Result.isFailure(moved)) return moved
-      const without = edit(document, from.success, remove)
-      if (Result.isFailure(without)) return without
-      return edit(without.success, path.success, (parent, key) => add(parent, key, moved.success))
+    const to: Words = {
+      noWay: (path) => `move operation does not apply: doc is missing destination path: ${path}: ${missingValue}`,
+      refused: words("move", false).refused
     }
-    case "copy": {
-      const from = text("from")
-      if (Result.isFailure(from)) return from
-      const copied = read(document, from.success)
-      if (Result.isFailure(copied)) return copied
-      return edit(document, path.success, (parent, key) => add(parent, key, copied.success))
+    return Result.gen(function*() {
+      const source = yield* Result.mapError(pointer(operation, "from"), undecodedBecause("move", "from"))
+      const moved = yield* read(document, source, from)
+      const without = yield* edit(document, source, from, remove)
+      const path = yield* Result.mapError(pointer(operation, "path"), undecodedBecause("move", "path"))
+      return yield* edit(without, path, to, (parent, key) => add(parent, key, moved))
+    })
+  },
+  copy: (document, operation) => {
+    const from: Words = {
+      noWay: (path) => `copy operation does not apply: doc is missing from path: ${path}: ${missingValue}`,
+      refused: (path, _, fault) => `error in copy for from: '${path}': ${fault}`
     }
-    default:
-      return Result.fail(`Unexpected kind: ${String(JsonValue.get(operation, "op") ?? "unknown")}`)
+    const to: Words = {
+      noWay: (path) => `copy operation does not apply: doc is missing destination path: ${path}: ${missingValue}`,
+      refused: (_, __, fault) => `error while adding value during copy: ${fault}`
+    }
+    return Result.gen(function*() {
+      const source = yield* Result.mapError(pointer(operation, "from"), undecodedBecause("copy", "from"))
+      const copied = yield* read(document, source, from)
+      const path = yield* Result.mapError(pointer(operation, "path"), undecoded("copy"))
+      return yield* edit(document, path, to, (parent, key) => add(parent, key, copied))
+    })
   }
 }
 
@@ -125,42 +189,48 @@ const unescape = (token: string): string => token.replace(/~[01]/g, (code) => co
 const tokens = (path: string): ReadonlyArray<string> => path.split("/").slice(1).map(unescape)
 
 /** What the path leads to; null for a missing key of an object. */
-const read = (document: unknown, path: string): Step => {
+const read = (document: unknown, path: string, { noWay, refused }: Words): Step => {
   const keys = tokens(path)
-  let current = document
-  for (const [depth, key] of keys.entries()) {
-    if (!isContainer(current)) return Result.fail(`doc is missing path: ${path}`)
-    const next = child(current, key)
-    if (Result.isFailure(next)) return next
-    if (depth < keys.length - 1 && !isContainer(next.success)) return Result.fail(`doc is missing path: ${path}`)
-    current = next.success
+  const last = keys.at(-1)
+  let parent = document
+  for (const key of keys.slice(0, -1)) {
+    const next = isContainer(parent) ? child(parent, key) : fail("")
+    if (Result.isFailure(next)) return fail(noWay(path))
+    parent = next.success
   }
-  return keys.length === 0 ? Result.fail(`doc is missing path: ${path}`) : Result.succeed(current)
+  if (last === undefined || !isContainer(parent)) return fail(noWay(path))
+  return Result.mapError(child(parent, last), (fault) => refused(path, last, fault))
 }
 
 /** The document with the container at the end of the path replaced by what `f` makes of it. */
-const edit = (document: unknown, path: string, f: (parent: Container, key: string) => Step): Step => {
+const edit = (
+  document: unknown,
+  path: string,
+  { noWay, refused }: Words,
+  f: (parent: Container, key: string) => Step
+): Step => {
   const keys = tokens(path)
-  const missing = `doc is missing path: ${path}`
   const descend = (current: unknown, depth: number): Step => {
-    if (!isContainer(current)) return Result.fail(missing)
+    if (!isContainer(current)) return fail(noWay(path))
     const key = keys[depth]!
-    if (depth === keys.length - 1) return f(current, key)
+    if (depth === keys.length - 1) return Result.mapError(f(current, key), (fault) => refused(path, key, fault))
     const next = child(current, key)
-    if (Result.isFailure(next)) return next
+    if (Result.isFailure(next)) return fail(noWay(path))
     const edited = descend(next.success, depth + 1)
     return Result.isFailure(edited) ? edited : replace(current, key, edited.success)
   }
-  return keys.length === 0 ? Result.fail(missing) : descend(document, 0)
+  return keys.length === 0 ? fail(noWay(path)) : descend(document, 0)
 }
+
+const isIndex = (key: string): boolean => /^[+-]?[0-9]+$/.test(key)
 
 /** The position that a key names in an array of which `length` positions can be named. */
 const position = (key: string, length: number): Step<number> => {
-  if (!/^[+-]?[0-9]+$/.test(key)) return Result.fail(`value was not a proper array index: '${key}'`)
+  if (!isIndex(key)) return fail(`strconv.Atoi: parsing "${key}": invalid syntax`)
   const index = Number(key)
   const at = index < 0 ? index + length : index
   return at < 0 || at >= length
-    ? Result.fail(`Unable to access invalid index: ${index}: invalid index referenced`)
+    ? fail(`Unable to access invalid index: ${index}: invalid index referenced`)
     : Result.succeed(at)
 }
 
@@ -172,7 +242,10 @@ const child = (parent: Container, key: string): Step =>
 const add = (parent: Container, key: string, value: unknown): Step => {
   if (!JsonValue.isArray(parent)) return Result.succeed(JsonValue.set(parent, key, value))
   if (key === "-") return Result.succeed([...parent, value])
-  return Result.map(position(key, parent.length + 1), (at) => parent.toSpliced(at, 0, value))
+  return Result.mapBoth(position(key, parent.length + 1), {
+    onFailure: (fault) => isIndex(key) ? fault : `value was not a proper array index: '${key}': ${fault}`,
+    onSuccess: (at) => parent.toSpliced(at, 0, value)
+  })
 }
 
 const replace = (parent: Container, key: string, value: unknown): Step =>

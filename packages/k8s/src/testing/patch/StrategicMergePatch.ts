@@ -174,7 +174,7 @@ const orderLists = (
         ? withoutDirectives(to) as List
         : yield* mergeField(from, to, field, false)
       yield* checkKeys([...merged, ...order], field.mergeKey)
-      yield* elementType([...(from ?? []), ...(to ?? [])])
+      yield* elementType(from ?? [], to ?? [])
       const serverOrder = orderAfterMerge(from ?? [], to ?? [], field.mergeKey)
       result = JsonValue.set(result, key, ListOrder.arrange(merged, order, serverOrder, field.mergeKey))
       rest = JsonValue.remove(rest, key)
@@ -239,20 +239,21 @@ const noMergeKey = (item: Obj, mergeKey: string): PatchFailure.PatchFailure =>
   PatchFailure.internal(`map: ${GoValue.print(item)} does not contain declared merge key: ${mergeKey}`)
 
 /** The type all items have. Lists of lists are refused by code 422, mixed and empty lists by 500. */
-const elementType = (items: List): Merged<string> => {
+const elementType = (...lists: ReadonlyArray<List>): Merged<string> => {
+  const items = lists.flat()
   if (items.length === 0) return Result.fail(PatchFailure.internal("no elements in any of the given slices"))
   if (JsonValue.isArray(items[0])) return Result.fail(PatchFailure.unprocessable("lists of lists are not supported"))
   const type = GoValue.typeName(items[0])
   return items.every((item) => GoValue.typeName(item) === type)
     ? Result.succeed(type)
-    : Result.fail(PatchFailure.internal(`list element types are not identical: ${GoValue.print(items)}`))
+    : Result.fail(PatchFailure.internal(`list element types are not identical: ${GoValue.print(lists)}`))
 }
 
 const mergeField = (original: List, patch: List, field: Field, isDelete: boolean): Merged<List> =>
   Result.gen(function*() {
     if (field.strategy !== "merge" && !isDelete) return patch
     if (original.length === 0 && patch.length === 0) return original
-    const type = yield* elementType([...original, ...patch])
+    const type = yield* elementType(original, patch)
     if (type !== "map[string]interface {}") {
       if (isDelete) return original.filter((item) => !patch.includes(item))
       return ListOrder.arrange([...new Set([...original, ...patch])], patch, original, "")

@@ -16,7 +16,8 @@ export const applyDefaults = (schema: Schema.Schema, object: unknown): unknown =
 const isRefusedNull = (value: unknown, schema: Schema.Schema | undefined): boolean =>
   value === null && schema !== undefined && schema.nullable !== true
 
-const withoutNulls = (schema: Schema.Schema | undefined, value: unknown): unknown => {
+/** The object without the nulls that its schema does not allow, unless a default waits to take their place. */
+export const withoutNulls = (schema: Schema.Schema | undefined, value: unknown): unknown => {
   if (JsonValue.isArray(value)) return JsonValue.mapArray(value, (item) => withoutNulls(schema?.items, item))
   if (!JsonValue.isObject(value)) return value
   return JsonValue.mapObject(value, (item, key) => {

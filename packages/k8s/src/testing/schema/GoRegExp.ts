@@ -216,6 +216,7 @@ class Translation {
       case "v":
         return `\\${char}`
       case "Q": {
+        if (inClass) return this.refuse(from)
         const end = this.text.indexOf("\\E", this.at)
         const literal = this.text.slice(this.at, end < 0 ? undefined : end)
         this.at = end < 0 ? this.text.length : end + 2
@@ -265,15 +266,12 @@ class Translation {
       out += "^"
       this.at++
     }
-    // A `]` that comes first is a character.
-    if (this.text[this.at] === "]") {
-      out += "\\]"
-      this.at++
-    }
+    const first = this.at
     for (;;) {
       const char = this.text[this.at]
       if (char === undefined) throw new Refused(`missing closing ]: \`${this.text.slice(from)}\``)
-      if (char === "]") {
+      // A `]` that comes first is a character.
+      if (char === "]" && this.at > first) {
         this.at++
         return `${out}]`
       }
@@ -283,21 +281,51 @@ class Translation {
         if (ranges === undefined) throw new Refused(`invalid character class range: \`${posix[0]}\``)
         out += posix[1] === "^" ? complement(ranges) : ranges
         this.at += posix[0].length
-      } else if (char === "\\") {
+      } else if (/^\\[dDsSwWpP]/.test(this.text.slice(this.at))) {
         out += this.escape(true)
       } else {
-        const whole = String.fromCodePoint(this.text.codePointAt(this.at)!)
-        const range = /^([^\\])-([^\]\\[])/u.exec(this.text.slice(this.at))
-        if (range !== null && range[1]!.codePointAt(0)! > range[2]!.codePointAt(0)!) {
-          throw new Refused(`invalid character class range: \`${range[0]}\``)
-        }
-        this.at += whole.length
-        // A dash at either end is a character; JavaScript wants it escaped to be sure.
-        const dash = whole === "-" && (out === "[" || out === "[^" || this.text[this.at] === "]")
-        out += whole === "[" || dash ? `\\${whole}` : whole
+        out += this.classRange()
       }
     }
   }
+
+  /** A character of a class, or a range: a dash ends one unless the class ends with it; elsewhere it is a character. */
+  private classRange(): string {
+    const from = this.at
+    const low = this.classChar()
+    if (this.text[this.at] !== "-" || this.text[this.at + 1] === undefined || this.text[this.at + 1] === "]") {
+      return inClass(low)
+    }
+    this.at++
+    const high = this.classChar()
+    if (high < low) {
+      throw new Refused(`invalid character class range: \`${this.text.slice(from, this.at)}\``)
+    }
+    return `${inClass(low)}-${inClass(high)}`
+  }
+
+  /** The code point of one character, perhaps escaped. */
+  private classChar(): number {
+    const code = this.text.codePointAt(this.at)!
+    if (code !== backslash) {
+      this.at += String.fromCodePoint(code).length
+      return code
+    }
+    if (/^[dDsSwWpP]/.test(this.text.slice(this.at + 1))) return this.refuse(this.at)
+    const escaped = this.escape(true)
+    return controls[escaped] ?? Number.parseInt(escaped.replace(/[^0-9a-f]/gi, ""), 16)
+  }
+}
+
+const backslash = 0x5c
+
+/** What `escape` answers for the escapes that keep their letter. */
+const controls: Readonly<Record<string, number>> = { "\\f": 12, "\\n": 10, "\\r": 13, "\\t": 9, "\\v": 11 }
+
+/** A character in a class of JavaScript, escaped where it could mean something. */
+const inClass = (code: number): string => {
+  const char = String.fromCodePoint(code)
+  return /[\\\]^[&~|!-]/.test(char) || code < 0x20 || code === 0x7f ? `\\u{${code.toString(16)}}` : char
 }
 
 const isScript = (name: string): boolean => {

@@ -5,13 +5,14 @@
  * oneOf is told for the branch that got furthest, next to the error of the combination itself, which has no path
  * (`<nil>`). Errors come once per message.
  *
- * Given the previous object, an error of a part that did not change is forgiven ("ratcheting"): a part is found again
- * by its keys, and an item of a list of type map by its map keys; items of other lists only with the whole list.
+ * Given the previous object, an error of a part that did not change is forgiven ("ratcheting"), see
+ * `Correlation`.
  *
  * Source: k8s.io/kube-openapi/pkg/validation/validate, and ratcheting.go and validation.go in
  * k8s.io/apiextensions-apiserver/pkg/apiserver/validation.
  */
 import * as Result from "effect/Result"
+import * as Correlation from "./Correlation.ts"
 import * as FieldError from "./FieldError.ts"
 import * as GoRegExp from "./GoRegExp.ts"
 import * as JsonValue from "./JsonValue.ts"
@@ -39,13 +40,6 @@ interface Context {
 interface Outcome {
   readonly errors: Map<string, FieldError.FieldError>
   matches: number
-}
-
-/** A value and what it was before, with the schema that says how its parts are found again. */
-interface Correlation {
-  readonly value: unknown
-  readonly old: unknown
-  readonly schema: Schema.Schema
 }
 
 const empty = (): Outcome => ({ errors: new Map(), matches: 0 })
@@ -81,21 +75,17 @@ const failValue = (context: Context, outcome: Outcome, path: string, value: unkn
 }
 
 /** Validates, and forgives the errors if nothing changed. */
-const check = (context: Context, path: string, value: unknown, old: Correlation | undefined): Outcome => {
+const check = (context: Context, path: string, value: unknown, old: Correlation.Correlation | undefined): Outcome => {
   const outcome = run(context, path, value, old)
-  if (outcome.errors.size > 0 && old !== undefined && unchanged(old)) outcome.errors.clear()
+  if (outcome.errors.size > 0 && old !== undefined && Correlation.unchanged(old)) outcome.errors.clear()
   return outcome
 }
 
-const run = (context: Context, path: string, value: unknown, old: Correlation | undefined): Outcome => {
+const run = (context: Context, path: string, value: unknown, old: Correlation.Correlation | undefined): Outcome => {
   const outcome = empty()
   const { schema } = context
   const hasType = types(schema).length > 0 || SchemaFormats.rule(schema.format) !== undefined
-  const apply = (rule: typeof checkType): void => {
-    const inner = empty()
-    rule(context, inner, path, value, old)
-    merge(outcome, inner)
-  }
+  const apply = (rule: Check): void => rule(context, outcome, path, value, old)
   if (value === null) {
     apply(checkType)
     apply(checkEnum)
@@ -138,7 +128,7 @@ type Check = (
   outcome: Outcome,
   path: string,
   value: unknown,
-  old: Correlation | undefined
+  old: Correlation.Correlation | undefined
 ) => void
 
 const checkType: Check = (context, outcome, path, value) => {
@@ -241,7 +231,7 @@ const checkArray: Check = (context, outcome, path, value, old) => {
   const { items, maxItems, minItems, uniqueItems } = context.schema
   if (items !== undefined) {
     for (const [index, item] of array.entries()) {
-      merge(outcome, check({ ...context, schema: items }, `${path}[${index}]`, item, correlateIndex(old, index)))
+      merge(outcome, check({ ...context, schema: items }, `${path}[${index}]`, item, Correlation.item(old, index)))
     }
   }
   if (minItems !== undefined && array.length < minItems) {
@@ -278,12 +268,13 @@ const checkObject: Check = (context, outcome, path, value, old) => {
   const { schema } = context
   const size = Object.keys(object).length
   const { maxProperties, minProperties } = schema
+  // A wrong number of properties is all that is said of an object.
   if (minProperties !== undefined && size < minProperties) {
-    failValue(context, outcome, path, size, `should have at least ${minProperties} properties`)
+    return failValue(context, outcome, path, size, `should have at least ${minProperties} properties`)
   }
   if (maxProperties !== undefined && size > maxProperties) {
     const message = `${path} in body should have at most ${maxProperties} properties`
-    fail(context, outcome, path, message, (field) => FieldError.tooMany(field, size, maxProperties))
+    return fail(context, outcome, path, message, (field) => FieldError.tooMany(field, size, maxProperties))
   }
   const values = Schema.mapValue(schema)
   for (const [key, item] of Object.entries(object)) {
@@ -309,6 +300,8 @@ const checkObject: Check = (context, outcome, path, value, old) => {
 
 const checkCombinations: Check = (context, outcome, path, value, old) => {
   const { allOf = [], anyOf = [], not, oneOf = [] } = context.schema
+  outcome.matches++
+  if (allOf.length + anyOf.length + oneOf.length === 0 && not === undefined) return
   const branch = (schema: Schema.Schema): Outcome => run({ ...context, schema }, path, value, old)
   const name = FieldError.quote(path)
   const furthest = (outcomes: ReadonlyArray<Outcome>): Outcome =>
@@ -353,54 +346,12 @@ const checkCombinations: Check = (context, outcome, path, value, old) => {
   if (not !== undefined && branch(not).errors.size === 0) {
     failWhole(context, outcome, `${name} must not validate the schema (not)`)
   }
-  outcome.matches++
 }
 
 /** The correlation of a property; none for the object's own kind and apiVersion, which cannot be seen to change. */
-const correlateKey = (parent: Correlation | undefined, path: string, key: string): Correlation | undefined =>
-  path === "" && (key === "kind" || key === "apiVersion") ? undefined : correlateChild(parent, key)
-
-const correlateChild = (parent: Correlation | undefined, key: string): Correlation | undefined => {
-  if (parent === undefined || !JsonValue.isObject(parent.old) || !JsonValue.isObject(parent.value)) return undefined
-  if (!JsonValue.has(parent.old, key) || !JsonValue.has(parent.value, key)) return undefined
-  const schema = Schema.property(parent.schema, key) ?? Schema.mapValue(parent.schema)
-  return schema === undefined ? undefined : { value: parent.value[key], old: parent.old[key], schema }
-}
-
-const isMapList = (schema: Schema.Schema): boolean => schema["x-kubernetes-list-type"] === "map"
-
-const correlateIndex = (parent: Correlation | undefined, index: number): Correlation | undefined => {
-  if (parent === undefined || !JsonValue.isArray(parent.old) || !JsonValue.isArray(parent.value)) return undefined
-  const schema = parent.schema.items
-  if (!isMapList(parent.schema) || schema === undefined) return undefined
-  const item = parent.value[index]
-  const old = parent.old.find((other) => sameKeys(parent.schema, item, other))
-  return old === undefined ? undefined : { value: item, old, schema }
-}
-
-const sameKeys = (list: Schema.Schema, a: unknown, b: unknown): boolean =>
-  JsonValue.isObject(a) && JsonValue.isObject(b) &&
-  (list["x-kubernetes-list-map-keys"] ?? []).every((key) =>
-    JsonValue.equals(JsonValue.get(a, key), JsonValue.get(b, key))
-  )
-
-const unchanged = (node: Correlation): boolean => {
-  const { old, value } = node
-  if (JsonValue.isArray(value) && JsonValue.isArray(old)) {
-    if (value.length !== old.length) return false
-    if (!isMapList(node.schema)) return JsonValue.equals(value, old)
-    return value.every((_, index) => {
-      const child = correlateIndex(node, index)
-      return child !== undefined && unchanged(child)
-    })
-  }
-  if (JsonValue.isObject(value) && JsonValue.isObject(old)) {
-    const keys = Object.keys(value)
-    if (keys.length !== Object.keys(old).length) return false
-    return keys.every((key) => {
-      const child = correlateChild(node, key)
-      return child !== undefined && unchanged(child)
-    })
-  }
-  return JsonValue.equals(value, old)
-}
+const correlateKey = (
+  parent: Correlation.Correlation | undefined,
+  path: string,
+  key: string
+): Correlation.Correlation | undefined =>
+  path === "" && (key === "kind" || key === "apiVersion") ? undefined : Correlation.child(parent, key)

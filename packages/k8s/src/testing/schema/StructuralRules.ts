@@ -3,13 +3,15 @@
  *
  * A schema must be structural: every field has one type, given outside of allOf, anyOf, oneOf and not; those only
  * narrow values down. Defaults must be valid and without unknown fields, list and map types fit their schemas,
- * keywords that Kubernetes does not support are refused. What is left out: rules in CEL
- * (`x-kubernetes-validations`).
+ * keywords that Kubernetes does not support are refused. Rules in CEL (`x-kubernetes-validations`) are the business
+ * of `RuleDefinitions`; they are looked at where everything else is right.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/{validation,complete}.go, schema/defaulting/validation.go
  * and pkg/apis/apiextensions/validation (ValidateCustomResourceDefinitionOpenAPISchema), release 1.35.
  */
 import * as Result from "effect/Result"
+import * as RuleDefinitions from "../cel/RuleDefinitions.ts"
+import * as RuleValidation from "../cel/RuleValidation.ts"
 import * as EmbeddedResources from "./EmbeddedResources.ts"
 import * as FieldError from "./FieldError.ts"
 import * as GoRegExp from "./GoRegExp.ts"
@@ -32,13 +34,13 @@ export const checkStructural = (schema: Schema.Schema, path = "spec.validation.o
   if (schema.nullable === true) {
     errors.push(FieldError.forbidden(`${path}.nullable`, "nullable cannot be true at the root"))
   }
-  if (!Keywords.usesUnsupported(schema)) {
-    const structure = [...invariants(schema, "root", path), ...completeness(schema, schema, path, path)]
-    structure.sort((a, b) => compare(FieldError.format(a), FieldError.format(b)))
-    errors.push(...(structure.length > 0 ? structure : defaults(Schema.asRoot(schema), path, false)))
-  }
-  errors.push(...Keywords.check(schema, path))
-  return errors
+  const keywords = [...Keywords.check(schema, path), ...RuleDefinitions.forms(schema, path)]
+  if (Keywords.usesUnsupported(schema)) return [...errors, ...keywords]
+  const structure = [...invariants(schema, "root", path), ...completeness(schema, schema, path, path)]
+  structure.sort((a, b) => compare(FieldError.format(a), FieldError.format(b)))
+  const found = structure.length > 0 ? structure : defaults(Schema.asRoot(schema), path, false)
+  const rules = found.length > 0 ? [] : RuleDefinitions.check(schema, path, keywords)
+  return [...errors, ...found, ...keywords, ...rules]
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
@@ -230,11 +232,10 @@ const defaults = (schema: Schema.Schema, path: string, insideMeta: boolean): Err
       errors.push(FieldError.invalid(at, value, "must not have unknown fields"))
     }
     const resource = EmbeddedResources.validate(schema, value)
-    errors.push(
-      ...(resource.length > 0
-        ? resource.map((error) => ({ ...error, field: `${at}.${error.field}` }))
-        : SchemaValidation.validateValue(schema, value, undefined, at))
-    )
+    const wrong = resource.length > 0
+      ? resource.map((error) => ({ ...error, field: `${at}.${error.field}` }))
+      : SchemaValidation.validateValue(schema, value, undefined, at)
+    errors.push(...(wrong.length > 0 ? wrong : RuleValidation.validateDefault(schema, at)))
   }
   if (schema.items !== undefined) errors.push(...defaults(schema.items, `${path}.items`, insideMeta))
   for (const [name, inner] of Object.entries(schema.properties ?? {})) {

@@ -1,13 +1,14 @@
 /**
  * `StructuralSchema`: what the `openAPIV3Schema` of a CustomResourceDefinition does to its objects.
  *
- * A write goes through `coerceMetadata`, `prune` and `applyDefaults` when it is decoded, and `validate` before it is
- * stored; the schema itself goes through `checkStructural` when the CRD is written. Rules in CEL
- * (`x-kubernetes-validations`) run after `validate`, unless one of its errors `blocksRules`.
+ * A write goes through `coerceMetadata`, `prune` and `applyDefaults` when it is decoded, and `judge` before it is
+ * stored; the schema itself goes through `checkStructural` when the CRD is written. `judge` is `validate`, then the rules
+ * in CEL (`x-kubernetes-validations`), unless one of the errors so far `blocksRules`.
  */
 import * as EmbeddedResources from "./EmbeddedResources.ts"
 import * as FieldError from "./FieldError.ts"
 import * as JsonValue from "./JsonValue.ts"
+import * as RuleValidation from "../cel/RuleValidation.ts"
 import * as ListTypes from "./ListTypes.ts"
 import { property, type Schema } from "./Schema.ts"
 import * as SchemaValidation from "./SchemaValidation.ts"
@@ -20,10 +21,16 @@ export { checkStructural } from "./StructuralRules.ts"
 
 /**
  * Faults of a whole object, apart from its own metadata (`MetadataRules`). Given the previous object, faults of parts
- * that did not change are forgiven.
+ * that did not change are forgiven. `scale` are faults of the scale subresource, which come after those of the schema.
  */
-export const validate = (schema: Schema, object: unknown, previous?: unknown): ReadonlyArray<FieldError.FieldError> => [
+export const validate = (
+  schema: Schema,
+  object: unknown,
+  previous?: unknown,
+  scale: ReadonlyArray<FieldError.FieldError> = []
+): ReadonlyArray<FieldError.FieldError> => [
   ...SchemaValidation.validateValue(schema, object, previous),
+  ...scale,
   ...EmbeddedResources.validate(schema, object),
   ...repeats(schema, object, previous)
 ]
@@ -32,7 +39,8 @@ export const validate = (schema: Schema, object: unknown, previous?: unknown): R
 export const validateStatus = (
   schema: Schema,
   object: unknown,
-  previous?: unknown
+  previous?: unknown,
+  scale: ReadonlyArray<FieldError.FieldError> = []
 ): ReadonlyArray<FieldError.FieldError> => {
   const status = JsonValue.isObject(object) ? JsonValue.get(object, "status") : undefined
   const before = JsonValue.isObject(previous) ? JsonValue.get(previous, "status") : undefined
@@ -41,6 +49,7 @@ export const validateStatus = (
     ...(status === undefined || statusSchema === undefined
       ? []
       : SchemaValidation.validateValue(statusSchema, status, before, "status")),
+    ...scale,
     ...repeats(schema, object, previous)
   ]
 }
@@ -70,3 +79,20 @@ export const rulesNotChecked: FieldError.FieldError = FieldError.invalid(
   "some validation rules were not checked because the object was invalid; correct the existing errors to complete " +
     "validation"
 )
+
+/**
+ * What the schema and its rules say of a write to an object or to its status. Rules see the whole object in both cases.
+ */
+export const judge = (
+  schema: Schema,
+  object: unknown,
+  previous: unknown,
+  part: "object" | "status",
+  scale: ReadonlyArray<FieldError.FieldError>
+): RuleValidation.Judged => {
+  const errors = (part === "status" ? validateStatus : validate)(schema, object, previous, scale)
+  if (!RuleValidation.hasRules(schema)) return { errors, warnings: [] }
+  if (blocksRules(errors)) return { errors: [...errors, rulesNotChecked], warnings: [] }
+  const judged = RuleValidation.validate(schema, object, previous)
+  return { errors: [...errors, ...judged.errors], warnings: judged.warnings }
+}

@@ -7,10 +7,13 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
 import { definitionOf } from "./BuiltinSchema.ts"
+import * as DuplicateFields from "../http/DuplicateFields.ts"
 import * as Exchange from "./Exchange.ts"
+import { jsonType, summarize } from "../http/Negotiation.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import type * as JsonValue from "../schema/JsonValue.ts"
-import { asObject, objectAt, stringAt } from "./Plain.ts"
+import * as Managers from "../apply/Managers.ts"
+import { asObject, at, objectAt, stringAt } from "./Plain.ts"
 import { apiVersionOf, type Served } from "./Registry.ts"
 import * as StatusError from "../StatusError.ts"
 
@@ -19,7 +22,23 @@ type Refused = StatusError.StatusError
 const internalVersion = (group: string): string => `${group === "" ? "core" : group.split(".")[0]!}`
 
 /** Why a body of another kind or version is refused. */
-const kindFault = (resource: Served, body: JsonValue.JsonObject): Refused | undefined => {
+const kindFault = (
+  { request, resource }: Pick<Exchange.Exchange, "request" | "resource">,
+  body: JsonValue.JsonObject
+): Refused | undefined => {
+  for (const key of ["apiVersion", "kind"]) {
+    const value = body[key]
+    if (value !== undefined && value !== null && typeof value !== "string") {
+      const unreadable = `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonType(value)} ` +
+        `into Go struct field .${key} of type string`
+      return StatusError.badRequest(
+        request.method === "PATCH"
+          ? unreadable
+          : `the object provided is unrecognized (must be of type ${resource.kind}): ${unreadable} ` +
+            `(${summarize(FieldError.goJson(body))})`
+      )
+    }
+  }
   const apiVersion = stringAt(body, "apiVersion")
   const kind = stringAt(body, "kind")
   const expected = apiVersionOf(resource)
@@ -62,13 +81,27 @@ const tidy = (metadata: JsonValue.JsonObject): JsonValue.JsonObject => {
   return out
 }
 
-/** Unknown fields, as `fieldValidation` wants them treated. Fails only under `Strict`. */
+const withoutEntries = (body: JsonValue.JsonObject): JsonValue.JsonObject => {
+  const { managedFields: _, ...metadata } = objectAt(body, "metadata")
+  return { ...body, metadata }
+}
+
+/** An empty list of managers clears it where the type tells empty from absent: in built-in kinds. */
+const cleared = ({ custom }: Served, body: JsonValue.JsonObject): JsonValue.JsonObject => {
+  const entries = at(body, "metadata", "managedFields")
+  return custom === undefined && Array.isArray(entries) && entries.length === 0 ? { managedFields: [] } : {}
+}
+
+/** Repeated and unknown fields, as `fieldValidation` wants them treated. Fails only under `Strict`. */
 const unknownFields = (
   exchange: Exchange.Exchange,
   options: Exchange.WriteOptions,
   unknown: ReadonlyArray<string>
 ): string | undefined => {
-  const texts = [...new Set(unknown)].map((path) => `unknown field ${FieldError.quote(path)}`)
+  const texts = [
+    ...DuplicateFields.of(exchange.request.body).map((path) => `duplicate field ${FieldError.quote(path)}`),
+    ...[...new Set(unknown)].map((path) => `unknown field ${FieldError.quote(path)}`)
+  ]
   if (options.fieldValidation === "Warn") exchange.warnings.push(...texts)
   return options.fieldValidation === "Strict" && texts.length > 0
     ? `strict decoding error: ${texts.join(", ")}`
@@ -83,15 +116,22 @@ export const decode = (
   strict: (text: string) => Refused
 ): Effect.Effect<KubeObject, Refused> => {
   const { resource } = exchange
-  const fault = kindFault(resource, body)
+  const fault = kindFault(exchange, body)
   if (fault !== undefined) return Effect.fail(fault)
-  const full = { ...body, apiVersion: apiVersionOf(resource), kind: resource.kind }
+  const entries = at(body, "metadata", "managedFields")
+  // What a client sends back as it got it need not be read field by field.
+  const kept = Managers.isCanonical(entries) ? entries : undefined
+  const read = kept === undefined ? body : withoutEntries(body)
+  const full = { ...read, apiVersion: apiVersionOf(resource), kind: resource.kind }
   return Effect.flatMap(Effect.fromResult(resource.decode(full)), ({ object, unknown }) => {
     const text = unknownFields(exchange, options, unknown)
     if (text !== undefined) return Effect.fail(strict(text))
     const { apiVersion: _, kind: __, metadata: ___, ...rest } = object
     // Decoded: metadata is an object; what it lacks is filled in by the verb before it is stored.
-    const metadata = tidy(objectAt(object, "metadata"))
+    const metadata = {
+      ...tidy(objectAt(object, "metadata")),
+      ...(kept === undefined ? cleared(resource, body) : { managedFields: kept })
+    }
     return Effect.succeed(asObject({ apiVersion: full.apiVersion, kind: full.kind, metadata, ...rest }))
   })
 }
@@ -122,8 +162,16 @@ export const placed = (
   verb: "create" | "update"
 ): Effect.Effect<KubeObject, Refused> => {
   const { namespace: _, ...metadata } = object.metadata
-  if (exchange.resource.scope === "Cluster") return Effect.succeed({ ...object, metadata })
   const namespace = object.metadata.namespace ?? ""
+  if (exchange.resource.scope === "Cluster") {
+    // To a server a request about a Namespace is one in that Namespace.
+    const { name } = exchange.route
+    return exchange.resource.collection === "namespaces" && verb === "update" && namespace !== "" && namespace !== name
+      ? Effect.fail(StatusError.badRequest(
+        `the namespace of the object (${namespace}) does not match the namespace on the request (${name})`
+      ))
+      : Effect.succeed({ ...object, metadata })
+  }
   const wanted = exchange.route.namespace
   if (namespace !== "" && namespace !== wanted) {
     return Effect.fail(StatusError.badRequest(

@@ -7,28 +7,10 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Selector from "@effect-operator/core/Selector"
 import * as PodColumns from "./PodColumns.ts"
 import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
-import { age, column, nameColumn, orNone } from "./PrinterColumns.ts"
+import * as ClusterColumns from "./ClusterColumns.ts"
+import { ageColumn, created, field, integer, named, number, plain, text, type Value } from "./ColumnParts.ts"
+import { age, nameColumn, orNone } from "./PrinterColumns.ts"
 import type { Column, Served } from "./Registry.ts"
-
-type Value = Column["value"]
-
-const text = (name: string, value: Value, priority = 0): Column => column(name, "string", "", value, priority)
-const integer = (name: string, value: Value, priority = 0): Column => column(name, "integer", "", value, priority)
-
-/** A string field; `<none>` where it is missing or empty. */
-const field = (...path: ReadonlyArray<string>): Value => (object) => orNone(stringAt(object, ...path))
-const plain = (...path: ReadonlyArray<string>): Value => (object) => stringAt(object, ...path)
-
-const number = (...path: ReadonlyArray<string>): Value => (object) => {
-  const value = at(object, ...path)
-  return typeof value === "number" ? value : 0
-}
-
-const ageColumn = text("Age", (object, now) => age(object.metadata.creationTimestamp, now))
-
-const created = column("Created At", "date", "", (object) => object.metadata.creationTimestamp)
-
-const named = (...columns: ReadonlyArray<Column>): ReadonlyArray<Column> => [nameColumn, ...columns]
 
 const joined = (values: ReadonlyArray<unknown>, key: string): string =>
   values.map((value) => stringAt(value, key)).join(",")
@@ -206,10 +188,59 @@ const replicated = (name: string): ReadonlyArray<Column> => [
     : specSelector
 ]
 
-const webhooks = named(integer("Webhooks", (object) => arrayAt(object, "webhooks").length), ageColumn)
-
 const dataCount = (...keys: ReadonlyArray<string>): Value => (object) =>
   keys.reduce((sum, key) => sum + Object.keys(objectAt(object, key)).length, 0)
+
+/** At most three texts, and how many more there are. */
+const several = (items: ReadonlyArray<string>, none: string): string =>
+  items.length === 0
+    ? none
+    : items.length > 3
+    ? `${items.slice(0, 3).join(",")} + ${items.length - 3} more...`
+    : items.join(",")
+
+const hostPort = (host: string, port: unknown): string => `${host.includes(":") ? `[${host}]` : host}:${String(port)}`
+
+const endpoints: Value = (object) =>
+  several(
+    arrayAt(object, "subsets").flatMap((subset) => {
+      const addresses = arrayAt(subset, "addresses").map((address) => stringAt(address, "ip"))
+      const ports = arrayAt(subset, "ports")
+      return ports.length === 0
+        ? addresses
+        : ports.flatMap((port) => addresses.map((address) => hostPort(address, at(port, "port"))))
+    }),
+    "<none>"
+  )
+
+const slicePorts: Value = (object) =>
+  several(
+    arrayAt(object, "ports").map((port) => String(at(port, "port") ?? (stringAt(port, "name") || "*"))),
+    "<unset>"
+  )
+
+const quota = (chosen: (name: string) => boolean): Value => (object) => {
+  const used = objectAt(object, "status", "used")
+  return Object.entries(objectAt(object, "status", "hard")).sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([name, hard]) => (chosen(name) ? [`${name}: ${String(used[name] ?? "0")}/${String(hard)}`] : []))
+    .join(", ")
+}
+
+const hosts: Value = (ingress) => {
+  const rules = arrayAt(ingress, "spec", "rules")
+  const named = rules.map((rule) => stringAt(rule, "host"))
+  const shown = named.slice(0, 3).filter((host) => host !== "").join(",")
+  return shown === "" ? "*" : rules.length > 3 ? `${shown} + ${rules.length - 3} more...` : shown
+}
+
+const ingressAddress: Value = (ingress) =>
+  [
+    ...new Set(
+      arrayAt(ingress, "status", "loadBalancer", "ingress")
+        .map((entry) => stringAt(entry, "ip") || stringAt(entry, "hostname"))
+        .filter((address) => address !== "")
+    )
+  ].sort().join(",")
 
 const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
   pods: PodColumns.columns,
@@ -218,6 +249,16 @@ const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
   configmaps: named(text("Data", dataCount("data", "binaryData")), ageColumn),
   secrets: named(text("Type", plain("type")), text("Data", dataCount("data")), ageColumn),
   serviceaccounts: named(text("Secrets", (object) => arrayAt(object, "secrets").length), ageColumn),
+  endpoints: named(text("Endpoints", endpoints), ageColumn),
+  podtemplates: named(
+    ...containers("template").map((entry) => ({ ...entry, priority: 0 })),
+    text("Pod Labels", (object) => pairs(objectAt(object, "template", "metadata", "labels")))
+  ),
+  resourcequotas: named(
+    text("Request", quota((name) => !name.startsWith("limits."))),
+    text("Limit", quota((name) => name.startsWith("limits."))),
+    ageColumn
+  ),
   services: named(
     text("Type", plain("spec", "type")),
     text("Cluster-IP", field("spec", "clusterIP")),
@@ -312,6 +353,23 @@ const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
     ...containers("spec", "jobTemplate", "spec", "template"),
     text("Selector", selector("spec", "jobTemplate", "spec", "selector"), 1)
   ),
+  "ingresses.networking.k8s.io": named(
+    text("Class", field("spec", "ingressClassName")),
+    text("Hosts", hosts),
+    text("Address", ingressAddress),
+    text("Ports", (object) => (arrayAt(object, "spec", "tls").length > 0 ? "80, 443" : "80")),
+    ageColumn
+  ),
+  "endpointslices.discovery.k8s.io": named(
+    text("AddressType", plain("addressType")),
+    text("Ports", slicePorts),
+    text("Endpoints", (object) =>
+      several(
+        arrayAt(object, "endpoints").flatMap((endpoint) => arrayAt(endpoint, "addresses").map(String)),
+        "<unset>"
+      )),
+    ageColumn
+  ),
   "leases.coordination.k8s.io": named(text("Holder", plain("spec", "holderIdentity")), ageColumn),
   "poddisruptionbudgets.policy": named(
     text("Min Available", orNA("spec", "minAvailable")),
@@ -322,33 +380,12 @@ const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
   "networkpolicies.networking.k8s.io": named(text("Pod-Selector", selector("spec", "podSelector")), ageColumn),
   "rolebindings.rbac.authorization.k8s.io": binding,
   "clusterrolebindings.rbac.authorization.k8s.io": binding,
-  "validatingwebhookconfigurations.admissionregistration.k8s.io": webhooks,
-  "mutatingwebhookconfigurations.admissionregistration.k8s.io": webhooks,
   "controllerrevisions.apps": named(
     text("Controller", (object) => {
       const owner = object.metadata.ownerReferences?.find((reference) => reference.controller === true)
       return owner === undefined ? "<none>" : `${owner.kind.toLowerCase()}/${owner.name}`
     }),
     text("Revision", (object) => at(object, "revision") ?? 0),
-    ageColumn
-  ),
-  "priorityclasses.scheduling.k8s.io": named(
-    integer("Value", number("value")),
-    column("Global-Default", "boolean", "", (object) => at(object, "globalDefault") === true),
-    ageColumn
-  ),
-  "runtimeclasses.node.k8s.io": named(text("Handler", plain("handler")), ageColumn),
-  "ingressclasses.networking.k8s.io": named(
-    text("Controller", plain("spec", "controller")),
-    text("Parameters", (object) => {
-      const parameters = objectAt(object, "spec", "parameters")
-      return Object.keys(parameters).length === 0
-        ? "<none>"
-        : `${stringAt(parameters, "kind")}${
-          parameters["apiGroup"] === undefined ? "" : `.${stringAt(parameters, "apiGroup")}`
-        }` +
-          `/${stringAt(parameters, "name")}`
-    }),
     ageColumn
   ),
   "horizontalpodautoscalers.autoscaling": named(
@@ -362,24 +399,6 @@ const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
     text("MaxPods", number("spec", "maxReplicas")),
     text("Replicas", number("status", "currentReplicas")),
     ageColumn
-  ),
-  "storageclasses.storage.k8s.io": named(
-    text("Provisioner", plain("provisioner")),
-    text("ReclaimPolicy", plain("reclaimPolicy")),
-    text("VolumeBindingMode", plain("volumeBindingMode")),
-    text("AllowVolumeExpansion", (object) => String(at(object, "allowVolumeExpansion") === true)),
-    ageColumn
-  ),
-  "certificatesigningrequests.certificates.k8s.io": named(
-    ageColumn,
-    text("SignerName", plain("spec", "signerName")),
-    text("Requestor", plain("spec", "username")),
-    text("RequestedDuration", () => "<none>"),
-    text(
-      "Condition",
-      (object) =>
-        arrayAt(object, "status", "conditions").map((entry) => stringAt(entry, "type")).sort().join(",") || "Pending"
-    )
   )
 }
 
@@ -408,7 +427,9 @@ const targets = (autoscaler: KubeObject): string => {
   ].join(", ")
 }
 
-const unprinted = named(created)
+/** Those of a kind without its own; their table starts without a list of rows. */
+export const unprinted = named(created)
 
 /** The columns of a kind; Name and Created At where it has none of its own. */
-export const columnsOf = (resource: Served): ReadonlyArray<Column> => tables[resource.collection] ?? unprinted
+export const columnsOf = ({ collection }: Served): ReadonlyArray<Column> =>
+  tables[collection] ?? ClusterColumns.tables[collection] ?? unprinted

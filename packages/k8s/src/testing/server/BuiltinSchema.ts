@@ -1,16 +1,20 @@
 /**
  * `BuiltinSchema`: a body as the Go type of a built-in kind reads it.
  *
- * Unknown fields are left out and named, nulls and empty optional lists and maps are left out, a value of a wrong type is a fault of the whole request.
- * A time loses its offset, and a `Time` its fraction too. What a kind demands beyond types is its strategy's business.
+ * Unknown fields are left out and named, nulls and empty values that the type does not tell from nothing are left out, a
+ * value of a wrong type is a fault of the whole request. An amount is written as the server writes it, a time loses its offset, and a `Time` its fraction too. What a kind demands beyond types is its strategy's business.
  *
  * Source: the OpenAPI document (`kinds/definitions`) for the types; encoding/json and apimachinery's `Time` and
  * `MicroTime` for the rules.
  */
 import * as Result from "effect/Result"
 import { definitions, type Schema } from "../../kinds/definitions.ts"
+import * as GoBase64 from "../schema/GoBase64.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
+import { Fault, nameOf, wrong, wrongSelf } from "./GoFault.ts"
+import * as GoZero from "./GoZero.ts"
 import type { Draft } from "./Plain.ts"
+import * as Quantity from "./Quantity.ts"
 
 /** A body that was read. */
 export interface Decoded {
@@ -31,38 +35,6 @@ const byKind: ReadonlyMap<string, string> = new Map(
 export const definitionOf = (group: string, version: string, kind: string): string | undefined =>
   byKind.get(`${group}/${version}/${kind}`)
 
-class Fault {
-  readonly message: string
-  constructor(message: string) {
-    this.message = message
-  }
-}
-
-const goType = (schema: Schema): string => {
-  switch (schema.type) {
-    case "boolean":
-      return "bool"
-    case "integer":
-      return schema.format ?? "int64"
-    case "number":
-      return "float64"
-    case "array":
-      return "[]interface {}"
-    case "object":
-      return "map[string]interface {}"
-    default:
-      return "string"
-  }
-}
-
-const jsonType = (value: unknown): string =>
-  Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : value === null ? "null" : typeof value
-
-const wrong = (value: unknown, schema: Schema, path: string, owner: string): Fault =>
-  new Fault(
-    `json: cannot unmarshal ${jsonType(value)} into Go struct field ${owner}${path} of type ${goType(schema)}`
-  )
-
 const instant = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
 /** A `Time` in whole seconds, or a `MicroTime` of exactly six digits, in UTC. */
@@ -77,18 +49,28 @@ const time = (value: string, micro: boolean): string | Fault => {
   return `${seconds}${micro ? match[3]! : ""}Z`
 }
 
+/** Bytes stay as they were written, if they can be read. */
+const bytes = (text: string): string | Fault => {
+  const decoded = GoBase64.decode(text)
+  return Result.isSuccess(decoded) ? text : new Fault(decoded.failure)
+}
+
+const isInt32 = (value: unknown): boolean => typeof value === "number" && value === (value | 0)
+
 /** A scalar as the type has it; a `Fault` for another type. */
 const scalar = (value: unknown, schema: Schema, path: string, owner: string): unknown => {
   switch (schema.type) {
     case "boolean":
       return typeof value === "boolean" ? value : wrong(value, schema, path, owner)
     case "integer":
-      return Number.isInteger(value) ? value : wrong(value, schema, path, owner)
+      return Number.isInteger(value) && (schema.format !== "int32" || isInt32(value))
+        ? value
+        : wrong(value, schema, path, owner)
     case "number":
       return typeof value === "number" ? value : wrong(value, schema, path, owner)
     default:
-      if (typeof value === "string") return value
-      if (schema.format === "int-or-string" && Number.isInteger(value)) return value
+      if (typeof value === "string") return schema.format === "byte" ? bytes(value) : value
+      if (schema.format === "int-or-string") return isInt32(value) ? value : wrongSelf(value, "int32")
       return wrong(value, schema, path, owner)
   }
 }
@@ -97,21 +79,28 @@ interface Walk {
   readonly unknown: Array<string>
   /** The Go type that stands in faults. */
   readonly owner: string
+  /** The definition around the present value. */
+  readonly definition: string
 }
 
 const named = (value: unknown, ref: string, path: string, walk: Walk): unknown => {
-  if (typeof value === "number" && ref.endsWith("resource.Quantity")) return String(value)
+  if (ref.endsWith("resource.Quantity")) {
+    const text = typeof value === "number" ? String(value) : value
+    if (typeof text !== "string") return new Fault(Quantity.malformed)
+    return Quantity.canonical(text) ?? new Fault(Quantity.malformed)
+  }
   if (ref === `${meta}Time` || ref === `${meta}MicroTime`) {
     return typeof value === "string"
       ? time(value, ref.endsWith("MicroTime"))
-      : wrong(value, { type: "string" }, path, "")
+      : wrongSelf(value, "string")
   }
   const schema = definitions[ref] ?? {}
+  if (schema.properties !== undefined && !JsonValue.isObject(value)) return wrong(value, nameOf(ref), path, walk.owner)
   return read(
     value,
     schema,
     path,
-    schema.properties === undefined ? walk : { ...walk, owner: ref.slice(ref.lastIndexOf(".") + 1) }
+    schema.properties === undefined ? walk : { ...walk, owner: ref.slice(ref.lastIndexOf(".") + 1), definition: ref }
   )
 }
 
@@ -127,27 +116,37 @@ const read = (value: unknown, schema: Schema, path: string, walk: Walk): unknown
   return schema.type === undefined || schema.type === "object" ? value : scalar(value, schema, path, walk.owner)
 }
 
+/** What null is as an item of a list: an empty value of its type. */
+const nothing = (schema: Schema): unknown => {
+  if (schema.ref !== undefined) return definitions[schema.ref]?.properties === undefined ? null : {}
+  switch (schema.type) {
+    case "string":
+      return ""
+    case "integer":
+    case "number":
+      return 0
+    case "boolean":
+      return false
+    default:
+      return null
+  }
+}
+
 const list = (items: ReadonlyArray<unknown>, schema: Schema, path: string, walk: Walk): unknown => {
   const out: Array<unknown> = []
   for (const [index, item] of items.entries()) {
-    const next = item === null ? null : read(item, schema, `${path}[${index}]`, walk)
+    const next = item === null ? nothing(schema) : read(item, schema, `${path}[${index}]`, walk)
     if (next instanceof Fault) return next
     out.push(next)
   }
   return out
 }
 
-/** Empty lists and maps are left out, as Go's `omitempty` does; an empty struct says something. */
-const emptied = (value: unknown, schema: Schema): boolean =>
-  schema.type === "array"
-    ? Array.isArray(value) && value.length === 0
-    : schema.values !== undefined && Object.keys(value as object).length === 0
-
 const object = (value: JsonValue.JsonObject, schema: Schema, path: string, walk: Walk): unknown => {
   const out: Draft = {}
   for (const key of Object.keys(value)) {
     const item = value[key]
-    const here = `${path}.${key}`
+    const here = schema.properties === undefined ? `${path}[${key}]` : `${path}.${key}`
     const known = schema.properties === undefined
       ? schema.values
       : Object.hasOwn(schema.properties, key)
@@ -158,7 +157,7 @@ const object = (value: JsonValue.JsonObject, schema: Schema, path: string, walk:
       // A null in a map of strings is an empty string to Go.
       const next = item === null ? (known.type === "string" ? "" : null) : read(item, known, here, walk)
       if (next instanceof Fault) return next
-      if (!emptied(next, known) || schema.required?.includes(key) === true) out[key] = next
+      if (schema.properties === undefined || !GoZero.leftOut(walk.definition, key, known, next)) out[key] = next
     }
   }
   return out
@@ -167,7 +166,7 @@ const object = (value: JsonValue.JsonObject, schema: Schema, path: string, walk:
 /** Reads an object of a kind; the failure is the decoder's message. */
 export const decode = (definition: string, body: JsonValue.JsonObject): Result.Result<Decoded, string> => {
   const unknown: Array<string> = []
-  const value = named(body, definition, "", { unknown, owner: "" })
+  const value = named(body, definition, "", { unknown, owner: "", definition })
   return value instanceof Fault
     ? Result.fail(value.message)
     : Result.succeed({ object: value as JsonValue.JsonObject, unknown })

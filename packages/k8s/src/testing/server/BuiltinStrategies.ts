@@ -1,6 +1,8 @@
 /**
  * `BuiltinStrategies`: the strategies of built-in kinds, a table of exceptions to one default.
  */
+import * as Amounts from "./Amounts.ts"
+import * as ClaimRules from "./ClaimRules.ts"
 import * as ContentRules from "./ContentRules.ts"
 import * as EventRules from "./EventRules.ts"
 import * as FieldError from "../schema/FieldError.ts"
@@ -8,8 +10,12 @@ import { immutable, immutableContent, omit, specExcept } from "./Immutability.ts
 import * as JsonValue from "../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
 import * as PodRules from "./PodRules.ts"
+import * as PriorityRules from "./PriorityRules.ts"
+import * as PolicyRules from "./PolicyRules.ts"
+import * as RbacRules from "./RbacRules.ts"
 import * as ServiceRules from "./ServiceRules.ts"
 import { commonFields, fieldsAt, make, type Strategy } from "./Strategy.ts"
+import * as WebhookRules from "./WebhookRules.ts"
 import * as WorkloadRules from "./WorkloadRules.ts"
 
 /** Every Namespace is labelled with its name. */
@@ -36,22 +42,62 @@ const namespaceUpdate: Strategy["prepareUpdate"] = (next, previous) => {
   return { ...labelled(next), spec: kept === undefined ? spec : { ...spec, finalizers: kept } }
 }
 
-const claimSpec = specExcept(
-  "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
+/** The phase of a Namespace says whether it is being deleted, and nothing else does. */
+const namespaceStatus: Strategy["validateStatus"] = (namespace) => {
+  const phase = stringAt(namespace, "status", "phase")
+  const only = namespace.metadata.deletionTimestamp === undefined ? "Active" : "Terminating"
+  return phase === only ? [] : [FieldError.invalid(
+    "status.Phase",
+    phase,
+    `may only be '${only}' if \`deletionTimestamp\` is ${only === "Active" ? "" : "not "}empty`
+  )]
+}
+
+const claimText =
+  "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+const boundClaim = specExcept(
+  claimText,
   (spec) => ({ ...omit(spec, "volumeAttributesClassName", "volumeName"), resources: undefined })
 )
+const unboundClaim = specExcept(claimText, (spec) => omit(spec, "volumeName"))
+
+/** Only a claim that is bound can grow. */
+const claimSpec: Strategy["validateUpdate"] = (next, previous) =>
+  (stringAt(previous, "status", "phase") === "Bound" ? boundClaim : unboundClaim)(next, previous)
 
 const roleRef: Strategy["validateUpdate"] = (next, previous) =>
   JsonValue.equals(at(next, "roleRef"), at(previous, "roleRef"))
     ? []
     : [FieldError.invalid("roleRef", at(next, "roleRef") ?? null, "cannot change roleRef")]
 
-const workload = { generation: true, validate: WorkloadRules.validate }
+const budget: Strategy["validate"] = (object) => [
+  ...(at(object, "spec", "minAvailable") !== undefined && at(object, "spec", "maxUnavailable") !== undefined
+    ? [FieldError.invalid("spec", at(object, "spec"), "minAvailable and maxUnavailable cannot be both set")]
+    : []),
+  ...Amounts.countOrPercent(object, "spec.minAvailable"),
+  ...Amounts.countOrPercent(object, "spec.maxUnavailable"),
+  ...WorkloadRules.selectorFaults(at(object, "spec", "selector"), "spec.selector")
+]
+
+const lease: Strategy["validate"] = (object) => {
+  const duration = at(object, "spec", "leaseDurationSeconds")
+  return [
+    ...(typeof duration === "number" && duration <= 0
+      ? [FieldError.invalid("spec.leaseDurationSeconds", duration, "must be greater than 0")]
+      : []),
+    ...Amounts.notNegative(object, "spec.leaseTransitions")
+  ]
+}
+
+const workload = { generation: true }
+
+const webhooks = { generation: true, unconditionalUpdate: false, validate: WebhookRules.validate }
 
 /** Exceptions to the default, by collection. */
 const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
   pods: {
     generation: true,
+    statusMetadata: "ownersKept",
     answersDeleted: true,
     gracePeriod: PodRules.gracePeriod,
     validate: PodRules.validate,
@@ -78,11 +124,12 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     fields: fieldsAt("spec.clusterIP", "spec.type")
   },
   persistentvolumes: { answersDeleted: true },
-  persistentvolumeclaims: { answersDeleted: true, validateUpdate: claimSpec },
+  persistentvolumeclaims: { answersDeleted: true, validate: ClaimRules.validate, validateUpdate: claimSpec },
   resourcequotas: { answersDeleted: true },
   endpoints: { createsOnUpdate: true },
   limitranges: { createsOnUpdate: true },
   events: {
+    judgesMetadata: false,
     createsOnUpdate: true,
     validate: EventRules.validate,
     garbageCollection: "Unsupported",
@@ -106,10 +153,11 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
   namespaces: {
     prepareCreate: namespaceCreate,
     prepareUpdate: namespaceUpdate,
+    validateStatus: namespaceStatus,
     fields: { name: (namespace) => namespace.metadata.name, ...fieldsAt("status.phase") },
     listsFields: false
   },
-  nodes: { listsFields: false, fields: fieldsAt("spec.unschedulable") },
+  nodes: { createsStatus: true, listsFields: false, fields: fieldsAt("spec.unschedulable") },
   secrets: {
     listsFields: false,
     fields: fieldsAt("type"),
@@ -123,39 +171,80 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     listsFields: false,
     fields: fieldsAt("status.replicas")
   },
-  "deployments.apps": { ...workload, statusMetadata: "labelsKept", validateUpdate: immutable("spec.selector") },
+  "deployments.apps": {
+    ...workload,
+    annotationsCount: true,
+    statusMetadata: "labelsKept",
+    validate: WorkloadRules.validateDeployment,
+    validateUpdate: immutable("spec.selector"),
+    validateStatus: WorkloadRules.validateStatus("updatedReplicas", "readyReplicas", "availableReplicas")
+  },
   "replicasets.apps": {
     ...workload,
-    listsFields: false,
-    fields: fieldsAt("status.replicas"),
+    validate: WorkloadRules.validateReplicaSet,
+    validateStatus: WorkloadRules.validateStatus("fullyLabeledReplicas", "readyReplicas", "availableReplicas"),
     validateUpdate: immutable("spec.selector")
   },
   "daemonsets.apps": {
     ...workload,
+    validate: WorkloadRules.validateDaemonSet,
+    validateStatus: WorkloadRules.validateStatus(),
     prepareCreate: WorkloadRules.daemonSetCreate,
     prepareUpdate: WorkloadRules.daemonSetUpdate,
+    prepareStatus: WorkloadRules.daemonSetStatus,
     validateUpdate: immutable("spec.selector")
   },
-  "statefulsets.apps": { ...workload, validateUpdate: WorkloadRules.validateStatefulSetUpdate },
+  "statefulsets.apps": {
+    ...workload,
+    validate: WorkloadRules.validateStatefulSet,
+    validateUpdate: WorkloadRules.validateStatefulSetUpdate,
+    validateStatus: WorkloadRules.validateStatus(
+      "readyReplicas",
+      "currentReplicas",
+      "updatedReplicas",
+      "availableReplicas"
+    )
+  },
   "jobs.batch": {
     generation: true,
     garbageCollection: "Orphan",
     listsFields: false,
-    fields: fieldsAt("status.successful"),
+    fields: { "status.successful": (job) => String(at(job, "status", "succeeded") ?? 0) },
     prepareCreate: WorkloadRules.jobCreate,
+    prepareUpdate: WorkloadRules.jobUpdate,
     validate: WorkloadRules.validateJob,
     validateUpdate: WorkloadRules.validateJobUpdate
   },
   "cronjobs.batch": { generation: true },
-  "leases.coordination.k8s.io": { createsOnUpdate: true, unconditionalUpdate: false },
+  "leases.coordination.k8s.io": {
+    judgesMetadata: false,
+    createsOnUpdate: true,
+    unconditionalUpdate: false,
+    validate: lease
+  },
   "ingresses.networking.k8s.io": { generation: true },
+  "ingressclasses.networking.k8s.io": { generation: true },
+  "priorityclasses.scheduling.k8s.io": PriorityRules.strategy,
   "networkpolicies.networking.k8s.io": { generation: true },
   "endpointslices.discovery.k8s.io": { generation: true, createsOnUpdate: true },
-  "poddisruptionbudgets.policy": { generation: true, unconditionalUpdate: false },
-  "rolebindings.rbac.authorization.k8s.io": { createsOnUpdate: true, validateUpdate: roleRef },
-  "clusterrolebindings.rbac.authorization.k8s.io": { createsOnUpdate: true, validateUpdate: roleRef },
-  "roles.rbac.authorization.k8s.io": { createsOnUpdate: true },
-  "clusterroles.rbac.authorization.k8s.io": { createsOnUpdate: true },
+  "poddisruptionbudgets.policy": {
+    judgesMetadata: false,
+    generation: true,
+    unconditionalUpdate: false,
+    validate: budget
+  },
+  "rolebindings.rbac.authorization.k8s.io": {
+    createsOnUpdate: true,
+    validate: RbacRules.validateBinding("Role", "ClusterRole"),
+    validateUpdate: roleRef
+  },
+  "clusterrolebindings.rbac.authorization.k8s.io": {
+    createsOnUpdate: true,
+    validate: RbacRules.validateBinding("ClusterRole"),
+    validateUpdate: roleRef
+  },
+  "roles.rbac.authorization.k8s.io": { createsOnUpdate: true, validate: RbacRules.validateRole(true) },
+  "clusterroles.rbac.authorization.k8s.io": { createsOnUpdate: true, validate: RbacRules.validateRole(false) },
   "customresourcedefinitions.apiextensions.k8s.io": {
     generation: true,
     unconditionalUpdate: false,
@@ -163,10 +252,28 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     statusMetadata: "kept"
   },
   "apiservices.apiregistration.k8s.io": { unconditionalUpdate: false, statusMetadata: "kept" },
-  "validatingwebhookconfigurations.admissionregistration.k8s.io": { generation: true, unconditionalUpdate: false },
-  "mutatingwebhookconfigurations.admissionregistration.k8s.io": { generation: true, unconditionalUpdate: false },
-  "validatingadmissionpolicies.admissionregistration.k8s.io": { generation: true, unconditionalUpdate: false },
-  "validatingadmissionpolicybindings.admissionregistration.k8s.io": { generation: true, unconditionalUpdate: false },
+  "validatingwebhookconfigurations.admissionregistration.k8s.io": webhooks,
+  "mutatingwebhookconfigurations.admissionregistration.k8s.io": webhooks,
+  "validatingadmissionpolicies.admissionregistration.k8s.io": {
+    generation: true,
+    unconditionalUpdate: false,
+    validate: PolicyRules.validatingPolicy
+  },
+  "validatingadmissionpolicybindings.admissionregistration.k8s.io": {
+    generation: true,
+    unconditionalUpdate: false,
+    validate: PolicyRules.validatingBinding
+  },
+  "mutatingadmissionpolicies.admissionregistration.k8s.io": {
+    generation: true,
+    unconditionalUpdate: false,
+    validate: PolicyRules.mutatingPolicy
+  },
+  "mutatingadmissionpolicybindings.admissionregistration.k8s.io": {
+    generation: true,
+    unconditionalUpdate: false,
+    validate: PolicyRules.mutatingBinding
+  },
   "flowschemas.flowcontrol.apiserver.k8s.io": { generation: true, statusMetadata: "kept" },
   "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": { generation: true, statusMetadata: "kept" },
   "certificatesigningrequests.certificates.k8s.io": { fields: fieldsAt("spec.signerName"), listsFields: false }
@@ -181,6 +288,7 @@ export const strategyOf = (
   return make({
     statusSubresource: options.statusSubresource,
     ...exception,
-    fields: { ...commonFields(options.namespaced), ...exception.fields }
+    // Where the message names both, both are known, though one of them is empty in what has no namespace.
+    fields: { ...commonFields(options.namespaced || exception.listsFields !== false), ...exception.fields }
   })
 }

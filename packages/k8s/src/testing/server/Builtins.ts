@@ -1,38 +1,36 @@
 /**
  * `Builtins`: the resources a Kubernetes server has by itself, from the generated tables.
  */
-import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Result from "effect/Result"
 import * as Tables from "../../kinds/tables.ts"
+import * as ApiServiceRules from "../aggregation/ApiServiceRules.ts"
+import * as ApiServices from "../aggregation/ApiServices.ts"
 import * as BuiltinSchema from "./BuiltinSchema.ts"
 import * as BuiltinStrategies from "./BuiltinStrategies.ts"
 import * as Conversion from "./Conversion.ts"
 import { definitions } from "./CustomResources.ts"
 import * as Defaults from "./Defaults.ts"
+import * as GoZero from "./GoZero.ts"
 import * as DefinitionRules from "./DefinitionRules.ts"
 import type * as JsonValue from "../schema/JsonValue.ts"
 import * as MetadataRules from "./MetadataRules.ts"
-import { apiVersionOf, type Decoded, type Served } from "./Registry.ts"
+import { apiVersionOf, type Conversion as Converted, type Decoded, type Served } from "./Registry.ts"
 import * as StatusError from "../StatusError.ts"
 
 /** Two resources with one store. */
 const aliases: Readonly<Record<string, string>> = { "events.events.k8s.io": "events" }
 
-interface Forms {
-  readonly fromStorage: (object: KubeObject) => KubeObject
-  readonly toStorage: (object: KubeObject) => KubeObject
-}
-
-const forms = (resource: Tables.ServedResource, storageVersion: string): Forms => {
+const conversion = (resource: Tables.ServedResource, storageVersion: string): Converted => {
   const own = apiVersionOf(resource)
   const stored = apiVersionOf({ group: resource.group, version: storageVersion })
   switch (`${own}/${resource.plural}`) {
     case "events.k8s.io/v1/events":
-      return { fromStorage: Conversion.eventFromCore, toStorage: Conversion.eventToCore }
+      return { _tag: "Local", fromStorage: Conversion.eventFromCore, toStorage: Conversion.eventToCore }
     case "autoscaling/v1/horizontalpodautoscalers":
-      return { fromStorage: Conversion.autoscalerToV1, toStorage: Conversion.autoscalerToV2 }
+      return { _tag: "Local", fromStorage: Conversion.autoscalerToV1, toStorage: Conversion.autoscalerToV2 }
     default:
       return {
+        _tag: "Local",
         fromStorage: (object) => Conversion.withApiVersion(object, own),
         toStorage: (object) => Conversion.withApiVersion(object, stored)
       }
@@ -45,6 +43,8 @@ const decoder = (resource: Tables.ServedResource): Served["decode"] => {
   const { version } = resource
   const defaults = resource.kind === "CustomResourceDefinition"
     ? DefinitionRules.applyDefaults
+    : resource.kind === "APIService"
+    ? ApiServiceRules.applyDefaults
     : (object: JsonValue.JsonObject) => Defaults.apply(resource.group, resource.kind, object)
   return (body: JsonValue.JsonObject): Result.Result<Decoded, StatusError.StatusError> => {
     const decoded = BuiltinSchema.decode(definition, body)
@@ -52,7 +52,10 @@ const decoder = (resource: Tables.ServedResource): Served["decode"] => {
       ? Result.fail(StatusError.badRequest(
         `${resource.kind} in version "${version}" cannot be handled as a ${resource.kind}: ${decoded.failure}`
       ))
-      : Result.succeed({ ...decoded.success, object: defaults(decoded.success.object) })
+      : Result.succeed({
+        ...decoded.success,
+        object: GoZero.complete(definition, defaults(decoded.success.object))
+      })
   }
 }
 
@@ -68,19 +71,27 @@ const serve = (resource: Tables.ServedResource): Served => {
   const name = StatusError.targetName(resource)
   const collection = aliases[name] ?? name
   const version = storageVersion(resource)
+  const definition = BuiltinSchema.definitionOf(resource.group, resource.version, resource.kind)
   const namespaced = resource.scope === "Namespaced"
   const statusSubresource = resource.subresources.some((entry) => entry.name === "status")
   const strategy = {
     ...BuiltinStrategies.strategyOf(collection, { namespaced, statusSubresource }),
-    ...(collection === definitions ? DefinitionRules.strategy : {})
+    ...(collection === definitions ? DefinitionRules.strategy : {}),
+    ...(collection === ApiServices.collection ? ApiServiceRules.strategy : {})
   }
   return {
     ...resource,
-    ...forms(resource, version),
+    conversion: conversion(resource, version),
     collection,
     storageVersion: version,
     nameRule: MetadataRules.nameRuleFor(resource.group, resource.kind),
-    strategy: { ...strategy, prepareCreate: (object) => Defaults.status(collection, strategy.prepareCreate(object)) },
+    strategy: {
+      ...strategy,
+      prepareCreate: (object) => {
+        const created = Defaults.status(collection, strategy.prepareCreate(object))
+        return definition === undefined ? created : GoZero.complete(definition, created)
+      }
+    },
     decode: decoder(resource),
     schemaFaults: () => [],
     columns: undefined,

@@ -12,7 +12,7 @@ import type { Strategy } from "./Strategy.ts"
 /** Bytes of all values together; keys are not counted. */
 const total = 1024 * 1024
 
-const keyFaults = (key: string): ReadonlyArray<string> => {
+export const keyFaults = (key: string): ReadonlyArray<string> => {
   const faults: Array<string> = []
   if (byteLength(key) > 253) faults.push("must be no more than 253 bytes")
   if (!/^[-._a-zA-Z0-9]+$/.test(key)) {

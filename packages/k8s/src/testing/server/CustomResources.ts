@@ -2,21 +2,25 @@
  * `CustomResources`: the resources that a CustomResourceDefinition makes the server serve.
  *
  * Bodies are pruned and defaulted when they are read, and again when they come from the store, so that a changed
- * schema shows at once in old objects. Conversion between versions changes the apiVersion only (strategy None).
+ * schema shows at once in old objects. See `CustomConversion` for how versions become each other.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go and
  * pkg/registry/customresource/{strategy,status_strategy}.go.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Result from "effect/Result"
-import { withApiVersion } from "./Conversion.ts"
+import type { Calls } from "../Backends.ts"
+import * as ConversionWebhook from "./ConversionWebhook.ts"
+import * as CustomConversion from "./CustomConversion.ts"
 import * as FieldError from "../schema/FieldError.ts"
+import * as GoValue from "../schema/GoValue.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
-import { arrayAt, at, freeze, objectAt, stringAt } from "./Plain.ts"
+import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
 import * as PrinterColumns from "./PrinterColumns.ts"
-import { apiVersionOf, type Custom, type Decoded, type ScalePaths, type Served } from "./Registry.ts"
+import { apiVersionOf, compareVersions, type Custom, type Decoded, type ScalePaths, type Served } from "./Registry.ts"
 import * as StatusError from "../StatusError.ts"
 import * as Strategy from "./Strategy.ts"
+import type { Storage } from "./Storage.ts"
 import * as StructuralSchema from "../schema/StructuralSchema.ts"
 
 /** Where the definitions themselves are stored. */
@@ -64,7 +68,9 @@ const accessed = (
   type: "int64" | "string"
 ): { readonly value: unknown } | { readonly fault: string } => {
   const wrong = (value: unknown, expected: string) => ({
-    fault: `.${path.join(".")} accessor error: ${String(value)} is of the type ${goTypeOf(value)}, expected ${expected}`
+    fault: `.${path.join(".")} accessor error: ${GoValue.print(value)} is of the type ${
+      goTypeOf(value)
+    }, expected ${expected}`
   })
   let value: unknown = object
   for (const key of path) {
@@ -127,7 +133,9 @@ const decoder = (kind: string, version: string, schema: StructuralSchema.Schema)
   const coerced = StructuralSchema.coerceMetadata(schema, body)
   if (Result.isFailure(coerced)) {
     return Result.fail(StatusError.badRequest(
-      `${kind} in version "${version}" cannot be handled as a ${kind}: ${coerced.failure.detail}`
+      `${kind} in version "${version}" cannot be handled as a ${kind}: ${
+        StructuralSchema.decodeMessage(coerced.failure)
+      }`
     ))
   }
   const pruned = StructuralSchema.pruneWithPaths(schema, coerced.success.object)
@@ -139,43 +147,39 @@ const decoder = (kind: string, version: string, schema: StructuralSchema.Schema)
   )
 }
 
-/** Stored objects as a version shows them, each made once. */
-const reader = (apiVersion: string, schema: StructuralSchema.Schema): Served["fromStorage"] => {
-  const known = new WeakMap<KubeObject, KubeObject>()
-  return (stored) => {
-    let shown = known.get(stored)
-    if (shown === undefined) {
-      const pruned = StructuralSchema.prune(schema, withApiVersion(stored, apiVersion))
-      shown = freeze(StructuralSchema.applyDefaults(schema, pruned)) as KubeObject
-      known.set(stored, shown)
-    }
-    return shown
-  }
+/** What a client of a deprecated version is told: that it is, and which newer one to use, if there is any. */
+const deprecationOf = (definition: KubeObject, deprecated: string): string => {
+  const group = stringAt(definition, "spec", "group")
+  const kind = stringAt(definition, "spec", "names", "kind")
+  const newer = arrayAt(definition, "spec", "versions").flatMap((version) =>
+    at(version, "served") === true && at(version, "deprecated") !== true &&
+      compareVersions(stringAt(version, "name"), deprecated) < 0
+      ? [stringAt(version, "name")]
+      : []
+  ).sort(compareVersions)
+  const use = newer[0] === undefined ? "" : `; use ${apiVersionOf({ group, version: newer[0] })} ${kind}`
+  return `${apiVersionOf({ group, version: deprecated })} ${kind} is deprecated${use}`
 }
 
 const custom = (definition: KubeObject, version: unknown): Custom => {
-  const apiVersion = apiVersionOf({ group: stringAt(definition, "spec", "group"), version: stringAt(version, "name") })
   return {
     definition: definition.metadata.name,
     terminating: conditionIsTrue(definition, "Terminating"),
     scale: scalePaths(version),
+    schema: objectAt(version, "schema", "openAPIV3Schema") as StructuralSchema.Schema,
     deprecation: at(version, "deprecated") === true
-      ? stringAt(version, "deprecationWarning") ||
-        `${apiVersion} ${stringAt(definition, "spec", "names", "kind")} is deprecated`
+      ? stringAt(version, "deprecationWarning") || deprecationOf(definition, stringAt(version, "name"))
       : undefined
   }
 }
 
-const serveVersion = (definition: KubeObject, version: unknown): Served => {
+const serveVersion = (definition: KubeObject, version: unknown, converter: CustomConversion.Converter): Served => {
   const group = stringAt(definition, "spec", "group")
   const names = objectAt(definition, "status", "acceptedNames")
   const kind = stringAt(names, "kind")
   const plural = stringAt(names, "plural")
   const name = stringAt(version, "name")
-  const apiVersion = apiVersionOf({ group, version: name })
   const schema = objectAt(version, "schema", "openAPIV3Schema") as StructuralSchema.Schema
-  const versions = arrayAt(definition, "spec", "versions")
-  const storageVersion = stringAt(versions.find((entry) => at(entry, "storage") === true), "name")
   const verbs = ["get", "patch", "update"]
   const details = custom(definition, version)
   return {
@@ -198,26 +202,40 @@ const serveVersion = (definition: KubeObject, version: unknown): Served => {
         : [{ name: "scale", group: "autoscaling", version: "v1", kind: "Scale", verbs }])
     ],
     collection: `${plural}.${group}`,
-    storageVersion,
+    storageVersion: converter.storageVersion,
     nameRule: "subdomain",
     strategy: strategyOf(definition, version),
     decode: decoder(kind, name, schema),
-    schemaFaults: (next, previous, part) => [
-      ...(part === "status"
-        ? StructuralSchema.validateStatus(schema, next, previous)
-        : StructuralSchema.validate(schema, next, previous)),
-      ...scaleFaults(next, details.scale, part)
-    ],
-    fromStorage: reader(apiVersion, schema),
-    toStorage: (object) => withApiVersion(object, apiVersionOf({ group, version: storageVersion })),
+    schemaFaults: (next, previous, part, warn) => {
+      const scale = scaleFaults(next, details.scale, part)
+      const { errors, warnings } = StructuralSchema.judge(schema, next, previous, part, scale)
+      warnings.forEach(warn)
+      return errors
+    },
+    conversion: converter.of(name),
     columns: PrinterColumns.custom(arrayAt(version, "additionalPrinterColumns")),
     custom: details
   }
 }
 
+/** True if objects are stored in a version that the definition does not have. */
+const hasStrays = (definition: KubeObject, storage: Storage): boolean => {
+  const group = stringAt(definition, "spec", "group")
+  const versions = new Set(arrayAt(definition, "spec", "versions").map((version) => stringAt(version, "name")))
+  const { get, keys } = storage.list(definition.metadata.name)
+  return keys.some((key) => !versions.has(get(key).apiVersion.slice(group.length + 1)))
+}
+
 /** The served versions of a definition; none until it is established. */
-export const served = (definition: KubeObject): ReadonlyArray<Served> =>
-  conditionIsTrue(definition, "Established")
-    ? arrayAt(definition, "spec", "versions").filter((version) => at(version, "served") === true)
-      .map((version) => serveVersion(definition, version))
-    : []
+export const served = (
+  definition: KubeObject,
+  { backends, storage }: { readonly backends: Calls; readonly storage: Storage }
+): ReadonlyArray<Served> => {
+  if (!conditionIsTrue(definition, "Established")) return []
+  const convert = stringAt(definition, "spec", "conversion", "strategy") === "Webhook"
+    ? ConversionWebhook.make(definition, backends)
+    : undefined
+  const converter = CustomConversion.make(definition, convert, hasStrays(definition, storage))
+  return arrayAt(definition, "spec", "versions").filter((version) => at(version, "served") === true)
+    .map((version) => serveVersion(definition, version, converter))
+}

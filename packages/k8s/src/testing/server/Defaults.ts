@@ -7,33 +7,41 @@
  * Source: k8s.io/kubernetes/pkg/apis/GROUP/VERSION/defaults.go; compared with a kube-apiserver.
  */
 import type { JsonObject } from "../schema/JsonValue.ts"
+import * as ClusterDefaults from "./ClusterDefaults.ts"
+import { edit, fill, type Filled, map } from "./Filling.ts"
 import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import * as PolicyRules from "./PolicyRules.ts"
+import * as VolumeDefaults from "./VolumeDefaults.ts"
+import * as WebhookRules from "./WebhookRules.ts"
 
-type Filled = Readonly<Record<string, unknown>>
+const component = "[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*"
+const domain = "(?:localhost|[A-Za-z0-9-]+(?:\\.[A-Za-z0-9-]+)+|[A-Za-z0-9-]+(?=:\\d))(?::\\d+)?"
+const image = new RegExp(
+  `^((?:(${domain})/)?${component}(?:/${component})*)(?::(\\w[\\w.-]{0,127}))?(@[A-Za-z][A-Za-z0-9]*:[0-9a-fA-F]{32,})?$`
+)
 
-/** The object, with what it lacks taken from `defaults`. */
-const fill = (object: unknown, defaults: Filled): Filled => {
-  const own = objectAt(object)
-  const missing = Object.entries(defaults).filter(([key, value]) => value !== undefined && own[key] === undefined)
-  return missing.length === 0 ? own : { ...own, ...Object.fromEntries(missing) }
+/** `latest`, or no tag at all, is pulled every time; so is nothing that is no name of an image. */
+const pullPolicy = (name: string): string => {
+  const [, repository = "", host, tag = "latest", digest] = image.exec(name) ?? []
+  const full = host === undefined ? `docker.io/${repository.includes("/") ? "" : "library/"}${repository}` : repository
+  return repository !== "" && full.length <= 255 && tag === "latest" && digest === undefined ? "Always" : "IfNotPresent"
 }
 
-const map = (object: Filled, key: string, f: (item: unknown) => unknown): Filled =>
-  Array.isArray(object[key]) ? { ...object, [key]: (object[key] as ReadonlyArray<unknown>).map(f) } : object
+/** What a probe or a hook does. */
+const handler = (action: Filled): Filled => edit(action, "httpGet", (get) => fill(get, { path: "/", scheme: "HTTP" }))
 
-const edit = (object: Filled, key: string, f: (value: unknown) => unknown): Filled =>
-  object[key] === undefined ? object : { ...object, [key]: f(object[key]) }
-
-/** `latest`, or no tag at all, is pulled every time. */
-const pullPolicy = (image: string): string =>
-  /(^|\/)[^/@]+:(?!latest$)[^/@]+$/.test(image) || image.includes("@") ? "IfNotPresent" : "Always"
+const lifecycle = (value: unknown): Filled =>
+  ["postStart", "preStop"].reduce<Filled>(
+    (hooks, key) => edit(hooks, key, (hook) => handler(objectAt(hook))),
+    objectAt(value)
+  )
 
 const probe = (value: unknown): Filled => {
   const filled = fill(value, { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 })
-  return edit(filled, "httpGet", (get) => fill(get, { path: "/", scheme: "HTTP" }))
+  return edit(handler(filled), "grpc", (grpc) => fill(grpc, { service: "" }))
 }
 
-/** What is limited is requested, too. */
+/** What a Pod is limited to it requests, too; a template is not a Pod yet. */
 const resources = (value: unknown): Filled => {
   const limits = objectAt(value, "limits")
   return Object.keys(limits).length === 0
@@ -48,8 +56,8 @@ const container = (value: unknown): Filled => {
     terminationMessagePolicy: "File",
     imagePullPolicy: pullPolicy(stringAt(value, "image"))
   })
-  filled = edit(filled, "resources", resources)
   for (const key of ["livenessProbe", "readinessProbe", "startupProbe"]) filled = edit(filled, key, probe)
+  filled = edit(filled, "lifecycle", lifecycle)
   filled = map(filled, "ports", (port) => fill(port, { protocol: "TCP" }))
   return map(filled, "env", (entry) =>
     at(entry, "valueFrom", "fieldRef") === undefined ? entry : edit(
@@ -57,17 +65,6 @@ const container = (value: unknown): Filled => {
       "valueFrom",
       (from) => edit(objectAt(from), "fieldRef", (ref) => fill(ref, { apiVersion: "v1" }))
     ))
-}
-
-const volume = (value: unknown): Filled => {
-  const own = objectAt(value)
-  const filled = edit(
-    Object.keys(own).length > 1 ? own : { ...own, emptyDir: {} },
-    "hostPath",
-    (path) => fill(path, { type: "" })
-  )
-  const source = ["secret", "configMap", "projected", "downwardAPI"].find((key) => filled[key] !== undefined)
-  return source === undefined ? filled : edit(filled, source, (content) => fill(content, { defaultMode: 420 }))
 }
 
 const podSpec = (value: unknown): Filled => {
@@ -83,30 +80,42 @@ const podSpec = (value: unknown): Filled => {
   if (account !== "") spec = { ...spec, serviceAccountName: account, serviceAccount: account }
   spec = map(spec, "containers", container)
   spec = map(spec, "initContainers", container)
-  return map(spec, "volumes", volume)
+  spec = map(spec, "ephemeralContainers", container)
+  return map(spec, "volumes", VolumeDefaults.volume)
 }
 
-const tolerationKeys = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"]
+/** Every Namespace is labelled with its name, if it has one by now. */
+const labelledNamespace = (metadata: unknown): Filled => {
+  const name = stringAt(metadata, "name")
+  return name === ""
+    ? objectAt(metadata)
+    : { ...objectAt(metadata), labels: { ...objectAt(metadata, "labels"), "kubernetes.io/metadata.name": name } }
+}
 
-/** A Pod of its own gets what admission adds, beyond what a template gets. */
+/** A Pod of its own gets more than a template; the rest is admission's. */
 const pod = (value: unknown): Filled => {
-  const spec = fill(podSpec(value), { priority: 0, enableServiceLinks: true, preemptionPolicy: "PreemptLowerPriority" })
-  const own = arrayAt(spec, "tolerations")
-  const missing = tolerationKeys.filter((key) =>
-    !own.some((toleration) =>
-      [key, ""].includes(stringAt(toleration, "key")) && ["NoExecute", ""].includes(stringAt(toleration, "effect"))
-    )
-  )
-  return {
-    ...spec,
-    tolerations: [
-      ...own,
-      ...missing.map((key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 }))
-    ]
+  const limited = (entry: unknown) => edit(objectAt(entry), "resources", resources)
+  const own = podSpec(value)
+  let requested = map(map(own, "containers", limited), "initContainers", limited)
+  if (own["hostNetwork"] === true) {
+    for (const key of ["containers", "initContainers"]) requested = map(requested, key, VolumeDefaults.hostPorts)
   }
+  return fill(requested, { enableServiceLinks: true })
 }
 
-const template = (value: unknown): Filled => edit(fill(value, { metadata: {} }), "spec", podSpec)
+/** The one address and the list of all of them say the same. */
+const podStatus = (value: unknown): Filled => {
+  const status = objectAt(value)
+  const one = stringAt(status, "podIP")
+  const all = arrayAt(status, "podIPs")
+  if (one !== "" && all.length === 0) return { ...status, podIPs: [{ ip: one }] }
+  return all.length > 0 ? { ...status, podIP: stringAt(all[0], "ip") } : status
+}
+
+const template = (value: unknown): Filled => ({ ...fill(value, { metadata: {} }), spec: podSpec(at(value, "spec")) })
+
+/** With its template, which is there whether or not it was sent. */
+const templated = (object: Filled): Filled => ({ ...object, template: template(object["template"]) })
 
 const rollingUpdate = (strategy: unknown, amounts: Filled): Filled => {
   const filled = fill(strategy, { type: "RollingUpdate" })
@@ -117,10 +126,8 @@ const rollingUpdate = (strategy: unknown, amounts: Filled): Filled => {
 
 const deployment = (value: unknown): Filled => {
   const spec = fill(value, { replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600, strategy: {} })
-  return edit(
-    edit(spec, "strategy", (strategy) => rollingUpdate(strategy, { maxUnavailable: "25%", maxSurge: "25%" })),
-    "template",
-    template
+  return templated(
+    edit(spec, "strategy", (strategy) => rollingUpdate(strategy, { maxUnavailable: "25%", maxSurge: "25%" }))
   )
 }
 
@@ -143,15 +150,13 @@ const statefulSet = (value: unknown): Filled => {
     spec: claimSpec(at(claim, "spec")),
     status: { phase: "Pending" }
   }))
-  return edit(spec, "template", template)
+  return templated(spec)
 }
 
 const daemonSet = (value: unknown): Filled => {
   const spec = fill(value, { revisionHistoryLimit: 10, updateStrategy: {} })
-  return edit(
-    edit(spec, "updateStrategy", (strategy) => rollingUpdate(strategy, { maxUnavailable: 1, maxSurge: 0 })),
-    "template",
-    template
+  return templated(
+    edit(spec, "updateStrategy", (strategy) => rollingUpdate(strategy, { maxUnavailable: 1, maxSurge: 0 }))
   )
 }
 
@@ -165,7 +170,7 @@ const job = (value: unknown): Filled => {
     suspend: false,
     podReplacementPolicy: at(value, "podFailurePolicy") === undefined ? "TerminatingOrFailed" : "Failed"
   })
-  return edit(spec, "template", template)
+  return templated(spec)
 }
 
 const cronJob = (value: unknown): Filled =>
@@ -177,13 +182,41 @@ const cronJob = (value: unknown): Filled =>
       failedJobsHistoryLimit: 1
     }),
     "jobTemplate",
-    (jobTemplate) =>
-      edit(fill(jobTemplate, { metadata: {} }), "spec", (spec) => edit(objectAt(spec), "template", template))
+    (jobTemplate) => edit(fill(jobTemplate, { metadata: {} }), "spec", (spec) => templated(objectAt(spec)))
   )
 
 const service = (value: unknown): Filled => {
-  const spec = fill(value, { sessionAffinity: "None", type: "ClusterIP", internalTrafficPolicy: "Cluster" })
-  return map(spec, "ports", (port) => fill(fill(port, { protocol: "TCP" }), { targetPort: at(port, "port") }))
+  let spec = fill(value, { sessionAffinity: "None", type: "ClusterIP" })
+  if (spec["sessionAffinity"] === "ClientIP") {
+    const config = objectAt(spec, "sessionAffinityConfig")
+    spec = {
+      ...spec,
+      sessionAffinityConfig: { ...config, clientIP: fill(config["clientIP"], { timeoutSeconds: 10800 }) }
+    }
+  } else if (spec["sessionAffinity"] === "None") {
+    const { sessionAffinityConfig: _, ...rest } = spec
+    spec = rest
+  }
+  return map(ClusterDefaults.service(spec), "ports", (port) => {
+    const target = at(port, "targetPort")
+    const filled = fill(port, { protocol: "TCP" })
+    return target === undefined || target === "" || target === 0
+      ? { ...filled, targetPort: at(port, "port") ?? 0 }
+      : filled
+  })
+}
+
+/** What is limited has a default; what has a default is requested; what has a minimum requests that. */
+const limitRangeItem = (value: unknown): Filled => {
+  const item = objectAt(value)
+  if (item["type"] !== "Container") return item
+  const byDefault = fill(item["default"], objectAt(item, "max"))
+  const request = fill(fill(item["defaultRequest"], byDefault), objectAt(item, "min"))
+  return {
+    ...item,
+    ...(Object.keys(byDefault).length === 0 ? {} : { default: byDefault }),
+    ...(Object.keys(request).length === 0 ? {} : { defaultRequest: request })
+  }
 }
 
 const claimSpec = (value: unknown): Filled => fill(value, { volumeMode: "Filesystem" })
@@ -200,12 +233,19 @@ const secret = (object: Filled): Filled => {
   return { ...filled, data: { ...objectAt(filled, "data"), ...Object.fromEntries(encoded) } }
 }
 
-const inSpec = (f: (spec: unknown) => Filled) => (object: Filled): Filled => edit(object, "spec", f)
+/** A spec is there whether or not it was sent. */
+const inSpec = (f: (spec: unknown) => Filled) => (object: Filled): Filled => ({ ...object, spec: f(object["spec"]) })
 
 const byKind: Readonly<Record<string, (object: Filled) => Filled>> = {
-  "/Pod": inSpec(pod),
-  "/PodTemplate": (object) => edit(object, "template", template),
-  "/ReplicationController": inSpec((spec) => edit(fill(spec, { replicas: 1 }), "template", template)),
+  ...ClusterDefaults.byKind,
+  "/Pod": (object) => edit(inSpec(pod)(object), "status", podStatus),
+  "/Namespace": (object) => edit(object, "metadata", labelledNamespace),
+  "/PodTemplate": templated,
+  "/ReplicationController": (object) =>
+    ClusterDefaults.controller(
+      inSpec((spec) => edit(fill(spec, { replicas: 1 }), "template", template))(object)
+    ),
+  "/LimitRange": inSpec((spec) => map(objectAt(spec), "limits", limitRangeItem)),
   "/Service": inSpec(service),
   "/Secret": secret,
   "/Event": (object) =>
@@ -225,30 +265,33 @@ const byKind: Readonly<Record<string, (object: Filled) => Filled>> = {
       deprecatedLastTimestamp: null
     }),
   "/PersistentVolumeClaim": inSpec(claimSpec),
-  "/PersistentVolume": inSpec((spec) =>
-    fill(spec, { persistentVolumeReclaimPolicy: "Retain", volumeMode: "Filesystem" })
-  ),
+  "admissionregistration.k8s.io/MutatingWebhookConfiguration": WebhookRules.applyDefaults(true),
+  "admissionregistration.k8s.io/ValidatingWebhookConfiguration": WebhookRules.applyDefaults(false),
+  "admissionregistration.k8s.io/ValidatingAdmissionPolicy": PolicyRules.policyDefaults,
+  "admissionregistration.k8s.io/MutatingAdmissionPolicy": PolicyRules.policyDefaults,
+  "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding": PolicyRules.bindingDefaults,
+  "admissionregistration.k8s.io/MutatingAdmissionPolicyBinding": PolicyRules.bindingDefaults,
   "apps/Deployment": inSpec(deployment),
-  "apps/ReplicaSet": inSpec((spec) => edit(fill(spec, { replicas: 1 }), "template", template)),
+  "apps/ReplicaSet": inSpec((spec) => templated(fill(spec, { replicas: 1 }))),
   "apps/StatefulSet": inSpec(statefulSet),
   "apps/DaemonSet": inSpec(daemonSet),
   "batch/Job": inSpec(job),
   "batch/CronJob": inSpec(cronJob),
   "rbac.authorization.k8s.io/RoleBinding": (object) => roleBinding(object),
-  "rbac.authorization.k8s.io/ClusterRoleBinding": (object) => roleBinding(object),
-  "autoscaling/HorizontalPodAutoscaler": inSpec((spec) => fill(spec, { minReplicas: 1 }))
+  "rbac.authorization.k8s.io/ClusterRoleBinding": (object) => roleBinding(object)
 }
 
 const rbacGroup = "rbac.authorization.k8s.io"
 
-const roleBinding = (object: Filled): Filled =>
-  edit(
-    map(object, "subjects", (subject) =>
-      stringAt(subject, "kind") === "ServiceAccount" ? subject : fill(subject, { apiGroup: rbacGroup })),
-    "roleRef",
-    (ref) =>
-      fill(ref, { apiGroup: rbacGroup })
-  )
+const roleBinding = (object: Filled): Filled => ({
+  ...map(
+    object,
+    "subjects",
+    (subject) =>
+      ["User", "Group"].includes(stringAt(subject, "kind")) ? fill(subject, { apiGroup: rbacGroup }) : subject
+  ),
+  roleRef: fill(object["roleRef"], { apiGroup: rbacGroup })
+})
 
 /** The object with the defaults of its kind. */
 export const apply = (group: string, kind: string, object: JsonObject): JsonObject =>
@@ -258,7 +301,8 @@ const statuses: Readonly<Record<string, (object: JsonObject) => JsonObject>> = {
   pods: (object) => ({ phase: "Pending", qosClass: qosClass(object) }),
   persistentvolumeclaims: () => ({ phase: "Pending" }),
   persistentvolumes: () => ({ phase: "Pending" }),
-  nodes: () => ({}),
+  // A node says of itself what it has when it comes.
+  nodes: (object) => objectAt(object, "status"),
   services: () => ({ loadBalancer: {} }),
   "ingresses.networking.k8s.io": () => ({ loadBalancer: {} }),
   "deployments.apps": () => ({}),

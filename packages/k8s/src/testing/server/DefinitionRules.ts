@@ -5,7 +5,10 @@
  * pkg/registry/customresourcedefinition/strategy.go.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Approval from "./DefinitionApproval.ts"
+import * as ConversionRules from "./ConversionRules.ts"
 import { conditionIsTrue } from "./CustomResources.ts"
+import * as DefinitionZeros from "./DefinitionZeros.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import * as Names from "./Names.ts"
@@ -26,15 +29,30 @@ const withKindNames = (names: Object_): Object_ => {
   return kind === "" ? names : fill(names, { singular: kind.toLowerCase(), listKind: `${kind}List` })
 }
 
+/** A webhook is called at port 443 unless it says otherwise; one of which nothing is said is none. */
+const defaulted = (conversion: Object_): Object_ => {
+  const webhook = objectAt(conversion, "webhook")
+  if (webhook["clientConfig"] === undefined && arrayAt(webhook, "conversionReviewVersions").length === 0) {
+    return JsonValue.remove(conversion, "webhook")
+  }
+  const config = objectAt(webhook, "clientConfig")
+  const service = objectAt(config, "service")
+  return config["service"] === undefined || service["port"] !== undefined ? conversion : {
+    ...conversion,
+    webhook: { ...webhook, clientConfig: { ...config, service: { ...service, port: 443 } } }
+  }
+}
+
 /** The defaults of a body. */
-export const applyDefaults = (definition: Object_): Object_ => {
+export const applyDefaults = (body: Object_): Object_ => {
+  const definition = DefinitionZeros.omit(body)
   const spec = objectAt(definition, "spec")
   return {
     ...definition,
     spec: {
       ...spec,
       ...(spec["names"] === undefined ? {} : { names: withKindNames(objectAt(spec, "names")) }),
-      conversion: fill(objectAt(spec, "conversion"), { strategy: "None" })
+      conversion: spec["conversion"] === undefined ? { strategy: "None" } : defaulted(objectAt(spec, "conversion"))
     }
   }
 }
@@ -88,6 +106,52 @@ const namesFaults = (names: unknown): Faults => {
   ]
 }
 
+/** What a schema may say at its root, in the words of Go, if its status is a part of its own. */
+const rootFields = [
+  "Description",
+  "Type",
+  "Format",
+  "Title",
+  "Maximum",
+  "ExclusiveMaximum",
+  "Minimum",
+  "ExclusiveMinimum",
+  "MaxLength",
+  "MinLength",
+  "Pattern",
+  "MaxItems",
+  "MinItems",
+  "UniqueItems",
+  "MultipleOf",
+  "Required",
+  "Items",
+  "Properties",
+  "ExternalDocs",
+  "Example",
+  "XPreserveUnknownFields",
+  "XValidations"
+]
+
+const atRoot = new Set([
+  ...rootFields.map((name) => `${name[0]!.toLowerCase()}${name.slice(1)}`),
+  "x-kubernetes-preserve-unknown-fields",
+  "x-kubernetes-validations"
+])
+
+const rootFaults = (version: unknown, schema: unknown, path: string): Faults => {
+  if (at(version, "subresources", "status") === undefined) return []
+  const type = stringAt(schema, "type")
+  const when = "at the root of the schema if the status subresource is enabled"
+  return [
+    ...(Object.keys(objectAt(schema)).every((key) => atRoot.has(key))
+      ? []
+      : [FieldError.invalid(path, schema, `only [${rootFields.join(" ")}] fields are allowed ${when}`)]),
+    ...(type === "" || type === "object"
+      ? []
+      : [FieldError.invalid(`${path}.type`, type, `only "object" is allowed as the type ${when}`)])
+  ]
+}
+
 const schemaFaults = (definition: unknown): Faults => {
   const versions = arrayAt(definition, "spec", "versions")
   const schemas = versions.map((version) => at(version, "schema", "openAPIV3Schema"))
@@ -100,7 +164,10 @@ const schemaFaults = (definition: unknown): Faults => {
     }
     if (shared && index > 0) return []
     const path = shared ? "spec.validation.openAPIV3Schema" : `spec.versions[${index}].schema.openAPIV3Schema`
-    return StructuralSchema.checkStructural(schema as StructuralSchema.Schema, path)
+    return [
+      ...rootFaults(versions[index], schema, path),
+      ...StructuralSchema.checkStructural(schema as StructuralSchema.Schema, path)
+    ]
   })
 }
 
@@ -153,19 +220,17 @@ const versionsFaults = (definition: unknown): Faults => {
   return faults
 }
 
-const approval = "api-approved.kubernetes.io"
-
 const approvalFaults = (definition: KubeObject): Faults => {
-  const group = stringAt(definition, "spec", "group")
-  const protectedGroup = group === "k8s.io" || group.endsWith(".k8s.io") || group === "kubernetes.io" ||
-    group.endsWith(".kubernetes.io")
-  return protectedGroup && (definition.metadata.annotations?.[approval] ?? "") === ""
-    ? [FieldError.required(
-      `metadata.annotations[${approval}]`,
-      `protected groups must have approval annotation "${approval}", ` +
-        "see https://github.com/kubernetes/enhancements/pull/1111"
-    )]
-    : []
+  const state = Approval.stateOf(definition)
+  const field = `metadata.annotations[${Approval.annotation}]`
+  switch (state?._tag) {
+    case "Missing":
+      return [FieldError.required(field, state.message)]
+    case "Invalid":
+      return [FieldError.invalid(field, definition.metadata.annotations?.[Approval.annotation], state.message)]
+    default:
+      return []
+  }
 }
 
 const scopes = ["Cluster", "Namespaced"]
@@ -190,10 +255,18 @@ const validate: Strategy["validate"] = (definition) => {
     ...namesFaults(at(definition, "spec", "names")),
     ...versionsFaults(definition),
     ...schemaFaults(definition),
+    ...ConversionRules.faults(definition),
     ...(arrayAt(definition, "status", "storedVersions").length > 0
       ? []
       : [FieldError.invalid("status.storedVersions", [], "must have at least one stored version")]),
-    ...approvalFaults(definition)
+    ...approvalFaults(definition),
+    ...(at(definition, "spec", "preserveUnknownFields") === true
+      ? [FieldError.invalid(
+        "spec.preserveUnknownFields",
+        true,
+        "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+      )]
+      : [])
   ]
 }
 
@@ -213,7 +286,8 @@ const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
         version,
         "must appear in spec.versions"
       )]
-    )
+    ),
+    ...ConversionRules.updateFaults(next, previous)
   ]
 }
 

@@ -8,14 +8,18 @@
  * Source: k8s.io/apiextensions-apiserver/pkg/controller/{status,establish,finalizer}.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as ConversionRules from "./ConversionRules.ts"
 import * as CustomResources from "./CustomResources.ts"
+import * as Approval from "./DefinitionApproval.ts"
 import * as Deletion from "./Deletion.ts"
 import { type Core, timestamp } from "./Exchange.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
+import * as Ownership from "./Ownership.ts"
 import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
 import * as Strategy from "./Strategy.ts"
 
 const collection = CustomResources.definitions
+const definitionType = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition"
 
 interface Condition {
   readonly type: string
@@ -117,6 +121,13 @@ const installing: Condition = {
   message: "the initial names have been accepted"
 }
 
+const untrusted: Condition = {
+  type: "Established",
+  status: "False",
+  reason: "InvalidCABundle",
+  message: "The conversion webhook CABundle is invalid"
+}
+
 const established: Condition = {
   type: "Established",
   status: "True",
@@ -132,10 +143,21 @@ const terminating = (status: "True" | "False", reason: string, message: string):
 })
 
 /** Stores a definition if it changed; the result is what is stored. */
-const put = (core: Core, before: KubeObject, after: KubeObject): KubeObject =>
-  JsonValue.equals(before, after) ? before : core.storage.put(collection, after.metadata.name, "", after).object
+const put = (core: Core, before: KubeObject, after: KubeObject, now: number): KubeObject => {
+  if (JsonValue.equals(before, after)) return before
+  const owned = Ownership.statusTouched({ collection, definition: definitionType, now }, before, after)
+  return core.storage.put(collection, after.metadata.name, "", owned).object
+}
 
-const accept = (core: Core, definition: KubeObject, now: number): KubeObject => {
+const approve = (core: Core, definition: KubeObject, now: number): KubeObject => {
+  const state = Approval.stateOf(definition)
+  return state === undefined
+    ? definition
+    : put(core, definition, withCondition(definition, Approval.conditionOf(state), now), now)
+}
+
+const accept = (core: Core, written: KubeObject, now: number): KubeObject => {
+  const definition = approve(core, written, now)
   const { condition, names } = naming(core, definition)
   const accepted = condition.status === "True"
   const was = CustomResources.conditionIsTrue(definition, "Established")
@@ -145,8 +167,10 @@ const accept = (core: Core, definition: KubeObject, now: number): KubeObject => 
     now
   )
   if (!was) next = withCondition(next, accepted ? installing : unestablished, now)
-  const named = put(core, definition, next)
-  return accepted && !was ? put(core, named, withCondition(named, established, now)) : named
+  const named = put(core, definition, next, now)
+  if (!accepted || was) return named
+  const decided = ConversionRules.hasBrokenBundle(named) ? untrusted : established
+  return put(core, named, withCondition(named, decided, now), now)
 }
 
 const collectionOf = (definition: KubeObject): string =>
@@ -170,7 +194,7 @@ const terminate = (core: Core, definition: KubeObject, now: number): void => {
   if (!(definition.metadata.finalizers ?? []).includes(Deletion.customResourceCleanup)) return
   const owned = collectionOf(definition)
   const progress = terminating("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress")
-  const current = put(core, definition, withCondition(definition, progress, now))
+  const current = put(core, definition, withCondition(definition, progress, now), now)
   deleteInstances(core, current, now)
   if (core.storage.count(owned) > 0) return
   const finalizers = (current.metadata.finalizers ?? []).filter((name) => name !== Deletion.customResourceCleanup)
@@ -179,7 +203,7 @@ const terminate = (core: Core, definition: KubeObject, now: number): void => {
     return
   }
   const done = terminating("False", "InstanceDeletionCompleted", "removed all instances")
-  put(core, current, withCondition({ ...current, metadata: { ...current.metadata, finalizers } }, done, now))
+  put(core, current, withCondition({ ...current, metadata: { ...current.metadata, finalizers } }, done, now), now)
 }
 
 /** Keeps the registry in step with the stored definitions. */
@@ -239,7 +263,7 @@ export class Definitions {
     const before = this.serving.get(name) as typeof shown | undefined
     if (JsonValue.equals(before, shown)) return
     this.serving.set(name, shown)
-    registry.setCustom(name, CustomResources.served(definition))
+    registry.setCustom(name, CustomResources.served(definition, this.core))
     // A changed definition is served by a new store; its old watches end.
     if (before !== undefined && !JsonValue.equals(before.slice(0, 2), shown.slice(0, 2))) hub.endAll(name)
   }

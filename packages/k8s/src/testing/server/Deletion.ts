@@ -10,6 +10,7 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { timestamp } from "./Exchange.ts"
 import * as FieldError from "../schema/FieldError.ts"
+import { isObject, type JsonObject } from "../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
 import type { Strategy } from "./Strategy.ts"
 
@@ -31,25 +32,53 @@ export type Outcome =
   | { readonly _tag: "Mark"; readonly object: KubeObject }
   | { readonly _tag: "Keep" }
 
-/** Reads body and query; the query wins where the body is silent. */
+/** The options in the query, where there is no body. */
+const queryOptions = (parameter: (name: string) => string | undefined): DeleteOptions => {
+  const grace = parameter("gracePeriodSeconds")
+  const orphan = parameter("orphanDependents")
+  const policy = parameter("propagationPolicy") ?? ""
+  const dryRun = parameter("dryRun")
+  return {
+    ...(grace === undefined ? {} : { gracePeriodSeconds: Number(grace) }),
+    ...(orphan === undefined ? {} : { orphanDependents: orphan === "true" }),
+    ...(policy === "" ? {} : { propagationPolicy: policy }),
+    dryRun: dryRun === undefined ? [] : [dryRun]
+  }
+}
+
+/** Reads the options from the body, or, where there is none, from the query. */
 export const readOptions = (body: unknown, parameter: (name: string) => string | undefined): DeleteOptions => {
-  const grace = at(body, "gracePeriodSeconds") ?? (parameter("gracePeriodSeconds") === undefined
-    ? undefined
-    : Number(parameter("gracePeriodSeconds")))
-  const orphan = at(body, "orphanDependents") ?? (parameter("orphanDependents") === undefined
-    ? undefined
-    : parameter("orphanDependents") === "true")
-  const policy = stringAt(body, "propagationPolicy") || parameter("propagationPolicy") || ""
-  const uid = stringAt(body, "preconditions", "uid")
-  const resourceVersion = stringAt(body, "preconditions", "resourceVersion")
-  const dryRun = arrayAt(body, "dryRun").map(String)
+  if (!isObject(body)) return queryOptions(parameter)
+  const grace = at(body, "gracePeriodSeconds")
+  const orphan = at(body, "orphanDependents")
+  const policy = stringAt(body, "propagationPolicy")
+  const uid = at(body, "preconditions", "uid")
+  const resourceVersion = at(body, "preconditions", "resourceVersion")
   return {
     ...(typeof grace === "number" ? { gracePeriodSeconds: grace } : {}),
     ...(typeof orphan === "boolean" ? { orphanDependents: orphan } : {}),
     ...(policy === "" ? {} : { propagationPolicy: policy }),
-    ...(uid === "" ? {} : { uid }),
-    ...(resourceVersion === "" ? {} : { resourceVersion }),
-    dryRun: dryRun.length > 0 ? dryRun : parameter("dryRun") === undefined ? [] : [parameter("dryRun")!]
+    ...(typeof uid === "string" ? { uid } : {}),
+    ...(typeof resourceVersion === "string" ? { resourceVersion } : {}),
+    dryRun: arrayAt(body, "dryRun").map(String)
+  }
+}
+
+/** The options as the API has them. */
+export const toApi = (options: DeleteOptions): JsonObject => {
+  const { dryRun, gracePeriodSeconds, orphanDependents, propagationPolicy, resourceVersion, uid } = options
+  const preconditions = {
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion })
+  }
+  return {
+    kind: "DeleteOptions",
+    apiVersion: "meta.k8s.io/v1",
+    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+    ...(Object.keys(preconditions).length === 0 ? {} : { preconditions }),
+    ...(orphanDependents === undefined ? {} : { orphanDependents }),
+    ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
+    ...(dryRun.length === 0 ? {} : { dryRun })
   }
 }
 
@@ -65,7 +94,8 @@ export const optionFaults = (options: DeleteOptions): ReadonlyArray<FieldError.F
         propagationPolicy,
         "orphanDependents and deletionPropagation cannot be both set"
       )]
-      : propagationPolicy !== undefined && !policies.includes(propagationPolicy)
+      : []),
+    ...(propagationPolicy !== undefined && !policies.includes(propagationPolicy)
       ? [FieldError.notSupported("propagationPolicy", propagationPolicy, [...policies, "nil"])]
       : []),
     ...(dryRun.every((value) => value === "All") ? [] : [FieldError.notSupported("dryRun", dryRun, ["All"])])
@@ -167,6 +197,21 @@ const graceful = (
   }
 }
 
+/** Whether the request changes nothing of a deletion that waits for its time: nobody is asked about it. */
+export const isPending = (object: KubeObject, strategy: Strategy, options: DeleteOptions, now: number): boolean =>
+  graceful(object, strategy, options, now)._tag === "Pending"
+
+/** The options with the grace period that the kind makes of them. */
+export const completeOptions = (
+  object: KubeObject,
+  strategy: Strategy,
+  options: DeleteOptions,
+  now: number
+): DeleteOptions => {
+  const outcome = graceful(object, strategy, options, now)
+  return outcome._tag === "Graceful" ? { ...options, gracePeriodSeconds: outcome.grace } : options
+}
+
 /** What becomes of an object. Preconditions and options were judged before. */
 export const decide = (object: KubeObject, strategy: Strategy, options: DeleteOptions, now: number): Outcome => {
   const grace = graceful(object, strategy, options, now)
@@ -189,7 +234,11 @@ export const decideNamespace = (
   now: number
 ): Outcome => {
   if (object.metadata.deletionTimestamp === undefined) {
-    const next = withFinalizers(object, strategy, options)
+    // The oldest way to ask for cascading deletion, which other kinds take for the one in the background.
+    const asked: DeleteOptions = options.orphanDependents === false
+      ? { dryRun: options.dryRun, propagationPolicy: "Foreground" }
+      : options
+    const next = withFinalizers(object, strategy, asked)
     return {
       _tag: "Mark",
       object: {

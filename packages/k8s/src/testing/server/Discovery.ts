@@ -11,9 +11,9 @@ import { createHash } from "node:crypto"
 import type { ServedSubresource } from "../../kinds/tables.ts"
 import { unserved } from "./Dispatch.ts"
 import * as Negotiation from "../http/Negotiation.ts"
+import * as Health from "./Health.ts"
 import { apiVersionOf, type Group, type Registry, type Served } from "./Registry.ts"
 import * as Respond from "./Respond.ts"
-import { flag } from "./Routing.ts"
 import * as StatusError from "../StatusError.ts"
 
 /** What `/version` answers. */
@@ -48,11 +48,30 @@ const groupOf = ({ name, versions }: Group) => ({
   preferredVersion: groupVersion(name, versions[0]!)
 })
 
+/** What discovery is made of. */
+export interface Tells {
+  readonly registry: Registry
+  /** The order of the groups, and what remote ones have. */
+  readonly aggregator: {
+    readonly groups: () => ReadonlyArray<Group>
+    readonly discovered: (group: string, version: string) => RemoteEntry | undefined
+  }
+}
+
+interface RemoteEntry {
+  readonly resources: ReadonlyArray<unknown> | undefined
+  readonly freshness: "Current" | "Stale"
+}
+
 const nonEmpty = (key: string, values: ReadonlyArray<string>) => (values.length === 0 ? {} : { [key]: values })
 
-const storageHash = ({ group, kind, storageVersion, verbs }: Served) =>
-  verbs.includes("list")
-    ? { storageVersionHash: hash(`${group}/${storageVersion}/${kind}`).subarray(0, 8).toString("base64") }
+/** Of the form that is stored: both kinds of Event are stored as that of the core group. */
+const storageHash = ({ collection, group, kind, storageVersion, verbs }: Served) =>
+  verbs.includes("watch")
+    ? {
+      storageVersionHash: hash(`${collection === "events" ? "/v1" : `${group}/${storageVersion}`}/${kind}`)
+        .subarray(0, 8).toString("base64")
+    }
     : {}
 
 const foreign = (resource: Served, entry: ServedSubresource) =>
@@ -84,11 +103,11 @@ const resourceEntries = (resource: Served): ReadonlyArray<unknown> => {
   ]
 }
 
-const resourceList = (registry: Registry, group: string, name: string) => ({
+const resourceList = (tells: Tells, group: string, name: string) => ({
   kind: "APIResourceList",
   ...(group === "" ? {} : { apiVersion: "v1" }),
   groupVersion: apiVersionOf({ group, version: name }),
-  resources: registry.inVersion(group, name).flatMap(resourceEntries)
+  resources: tells.registry.inVersion(group, name).flatMap(resourceEntries)
 })
 
 const aggregatedResource = (resource: Served) => {
@@ -111,19 +130,28 @@ const aggregatedResource = (resource: Served) => {
   }
 }
 
-const aggregatedGroup = (registry: Registry, { name, versions }: Group) => ({
-  metadata: name === "" ? {} : { name },
-  versions: versions.map((entry) => ({
-    version: entry,
-    resources: registry.inVersion(name, entry).map(aggregatedResource),
-    freshness: "Current"
-  }))
-})
+/** A group version; undefined for one that only an APIService speaks of. */
+const aggregatedVersion = (tells: Tells, group: string, version: string) => {
+  const remote = tells.aggregator.discovered(group, version)
+  if (remote !== undefined) {
+    const { freshness, resources } = remote
+    return { version, ...(resources === undefined ? {} : { resources }), freshness }
+  }
+  const resources = tells.registry.inVersion(group, version)
+  return resources.length === 0
+    ? undefined
+    : { version, resources: resources.map(aggregatedResource), freshness: "Current" }
+}
+
+const aggregatedGroup = (tells: Tells, { name, versions }: Group) => {
+  const told = versions.map((version) => aggregatedVersion(tells, name, version)).filter((entry) => entry !== undefined)
+  return told.length === 0 ? [] : [{ metadata: name === "" ? {} : { name }, versions: told }]
+}
 
 const core: Group = { name: "", versions: ["v1"] }
 
 /** The version of the aggregated form that a client prefers to the classic one. */
-const aggregatedVersion = (request: Request): string | undefined => {
+const aggregatedForm = (request: Request): string | undefined => {
   for (const { parameters } of Negotiation.parseAccept(request.headers["accept"])) {
     if (parameters["as"] === undefined) return undefined
     const { as, g, v } = parameters
@@ -133,7 +161,7 @@ const aggregatedVersion = (request: Request): string | undefined => {
 }
 
 const aggregated = (
-  registry: Registry,
+  tells: Tells,
   request: Request,
   groups: ReadonlyArray<Group>,
   form: string
@@ -142,7 +170,7 @@ const aggregated = (
     kind: "APIGroupDiscoveryList",
     apiVersion: `apidiscovery.k8s.io/${form}`,
     metadata: {},
-    items: groups.map((group) => aggregatedGroup(registry, group))
+    items: groups.flatMap((group) => aggregatedGroup(tells, group))
   }
   const etag = `"${hash(JSON.stringify(body)).toString("hex").toUpperCase()}"`
   const headers = {
@@ -153,79 +181,87 @@ const aggregated = (
   return request.headers["if-none-match"] === etag ? { status: 304, headers } : { status: 200, headers, body }
 }
 
-const apis = (registry: Registry, request: Request, path: ReadonlyArray<string>): Respond.ApiResponse => {
-  const groups = registry.groups()
+const apis = (tells: Tells, request: Request, path: ReadonlyArray<string>): Respond.ApiResponse => {
+  const groups = tells.aggregator.groups()
   const [name, entry] = path
   if (name === undefined) {
-    const form = aggregatedVersion(request)
+    const form = aggregatedForm(request)
     return form === undefined
       ? Respond.plain(200, { kind: "APIGroupList", apiVersion: "v1", groups: groups.map(groupOf) })
-      : aggregated(registry, request, groups, form)
+      : aggregated(tells, request, groups, form)
   }
-  const group = groups.find((candidate) => candidate.name === name)
+  // A group that lost its APIService is no longer told of, but still served.
+  const group = [...groups, ...tells.registry.groups()].find((candidate) => candidate.name === name)
   if (group === undefined) return unserved
   if (entry === undefined) return Respond.plain(200, { kind: "APIGroup", apiVersion: "v1", ...groupOf(group) })
-  if (group.versions.includes(entry)) return Respond.plain(200, resourceList(registry, name, entry))
-  return registry.isBuiltin(name) ? Respond.refused(StatusError.genericNotFound) : unserved
+  const served = group.versions.includes(entry) && tells.registry.inVersion(name, entry).length > 0
+  if (served) return Respond.plain(200, resourceList(tells, name, entry))
+  return tells.registry.isBuiltin(name) ? Respond.refused(StatusError.genericNotFound) : unserved
 }
 
-const api = (registry: Registry, request: Request, path: ReadonlyArray<string>): Respond.ApiResponse => {
+const api = (tells: Tells, request: Request, path: ReadonlyArray<string>): Respond.ApiResponse => {
   const [entry] = path
   if (entry === undefined) {
-    const form = aggregatedVersion(request)
+    const form = aggregatedForm(request)
     return form === undefined
       ? Respond.plain(200, { kind: "APIVersions", versions: core.versions, serverAddressByClientCIDRs: addresses })
-      : aggregated(registry, request, [core], form)
+      : aggregated(tells, request, [core], form)
   }
   return core.versions.includes(entry)
-    ? Respond.plain(200, resourceList(registry, "", entry))
+    ? Respond.plain(200, resourceList(tells, "", entry))
     : Respond.refused(StatusError.genericNotFound)
 }
 
-const checks = ["ping", "log", "etcd", "informer-sync"]
-
-const text = (body: string): Respond.ApiResponse => ({
-  status: 200,
-  headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" },
-  body
-})
-
-const health = (request: Request, name: string, check: string | undefined): Respond.ApiResponse | undefined => {
-  if (check !== undefined) return checks.includes(check) ? text("ok") : undefined
-  return flag(request, "verbose")
-    ? text(`${checks.map((entry) => `[+]${entry} ok\n`).join("")}${name} check passed\n`)
-    : text("ok")
-}
-
-const paths = (registry: Registry): ReadonlyArray<string> =>
+/** The paths that `/` tells of. */
+const paths = (tells: Tells): ReadonlyArray<string> =>
   [
+    "/.well-known/openid-configuration",
     "/api",
     "/api/v1",
     "/apis",
     "/apis/",
-    ...registry.groups().flatMap(({ name, versions }) => [
+    ...tells.aggregator.groups().flatMap(({ name, versions }) => [
       `/apis/${name}`,
       ...versions.map((entry) => `/apis/${name}/${entry}`)
     ]),
-    ...["healthz", "livez", "readyz"].flatMap((name) => [`/${name}`, ...checks.map((check) => `/${name}/${check}`)]),
+    ...Health.paths,
+    "/metrics",
     "/openapi/v2",
     "/openapi/v3",
+    "/openapi/v3/",
+    "/openid/v1/jwks",
     "/version"
   ].sort()
 
+/** What a 404 tells of: the innermost server speaks, which has the definitions. */
+const innermost: ReadonlyArray<string> = [
+  "/apis",
+  "/apis/",
+  "/apis/apiextensions.k8s.io",
+  "/apis/apiextensions.k8s.io/v1",
+  ...Health.innermost,
+  "/metrics",
+  "/openapi/v2",
+  "/openapi/v3",
+  "/openapi/v3/",
+  "/version"
+].sort()
+
 /** Answers a request for a path that names no resource. */
-export const answer = (registry: Registry, request: Request, segments: ReadonlyArray<string>): Respond.ApiResponse => {
+export const answer = (tells: Tells, request: Request, segments: ReadonlyArray<string>): Respond.ApiResponse => {
   const [root, ...rest] = segments
+  // Groups are told of whatever the method.
+  if (root === "apis" && (request.method === "GET" || rest.length < 2)) return apis(tells, request, rest)
   if (root === "api" || root === "apis") {
-    if (request.method !== "GET") return Respond.refused(StatusError.methodNotAllowed)
-    return root === "api" ? api(registry, request, rest) : apis(registry, request, rest)
+    return request.method === "GET" ? api(tells, request, rest) : Respond.refused(StatusError.methodNotAllowed)
   }
   if (root === "version" && rest.length === 0) {
     return request.method === "GET" ? Respond.plain(200, version) : Respond.refused(StatusError.methodNotAllowed)
   }
-  if ((root === "healthz" || root === "livez" || root === "readyz") && rest.length < 2) {
-    const response = health(request, root, rest[0])
-    if (response !== undefined) return response
-  }
-  return Respond.plain(root === undefined ? 200 : 404, { paths: paths(registry) })
+  if (root === "metrics" && rest.length === 0) return Health.metrics(version)
+  const health = Health.answer(request)
+  if (health !== undefined) return health
+  return root === undefined
+    ? Respond.plain(200, { paths: paths(tells) })
+    : Respond.plain(404, { paths: innermost })
 }

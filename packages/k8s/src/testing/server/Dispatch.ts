@@ -5,8 +5,10 @@
  * missing in a group of custom resources, a `Status` inside a built-in group.
  */
 import * as Effect from "effect/Effect"
+import * as Connect from "./Connect.ts"
 import * as Exchange from "./Exchange.ts"
 import { type Registry, type Served, subresource } from "./Registry.ts"
+import * as Patching from "./Patching.ts"
 import * as Respond from "./Respond.ts"
 import * as Reviews from "./Reviews.ts"
 import type { ResourceRoute } from "./Routing.ts"
@@ -44,7 +46,9 @@ export const find = (registry: Registry, route: ResourceRoute): Found => {
   if (route.subresource === "" || subresource(resource, route.subresource) !== undefined) {
     return { _tag: "Found", resource }
   }
-  return custom ? missing(Respond.refused(StatusError.notFound(resource, route.name))) : generic
+  return custom
+    ? missing(Respond.deprecated(resource, Respond.refused(StatusError.notFound(resource, route.name))))
+    : generic
 }
 
 const ofObject: Readonly<Record<ResourceRoute["verb"], Exchange.Verb>> = {
@@ -76,19 +80,55 @@ const allowed = ({ resource, route }: Exchange.Exchange): boolean => {
   return route.verb !== "deletecollection" || resource.scope === "Cluster" || route.namespace !== ""
 }
 
-/** Answers an exchange by its verb. */
-export const verb: Exchange.Verb = (exchange) => {
-  const { resource, route } = exchange
-  const unacceptable = Respond.unacceptable(exchange)
-  if (unacceptable !== undefined) return Effect.fail(unacceptable)
-  if (route.subresource === "status") return (ofStatus[route.verb] ?? refuse)(exchange)
-  if (route.subresource !== "") return (Subresources.find(exchange) ?? refuse)(exchange)
-  if (!allowed(exchange)) {
-    return (route.verb === "update" || route.verb === "patch") && route.name === "" && resource.custom !== undefined
-      ? Effect.fail(StatusError.badRequest("name must be provided"))
-      : refuse(exchange)
-  }
-  return (Reviews.find(exchange) ?? Subresources.ofCollection(exchange) ?? ofObject[route.verb])(exchange)
+/** The verb of an exchange; undefined where the resource has none such. */
+const chosen = (exchange: Exchange.Exchange): Exchange.Verb | undefined => {
+  const { route } = exchange
+  if (route.subresource === "status") return ofStatus[route.verb]
+  if (route.subresource !== "") return Subresources.find(exchange)
+  if (!allowed(exchange)) return undefined
+  return Reviews.find(exchange) ?? Subresources.ofCollection(exchange) ?? ofObject[route.verb]
 }
 
-const refuse: Exchange.Verb = () => Effect.fail(StatusError.methodNotAllowed)
+/** The options of a write, which are judged before its body. */
+const judged = (exchange: Exchange.Exchange): Effect.Effect<unknown, StatusError.StatusError> => {
+  switch (exchange.route.verb) {
+    case "create":
+      return Exchange.writeOptions(exchange, "CreateOptions")
+    case "update":
+      return Exchange.writeOptions(exchange, "UpdateOptions")
+    default:
+      return Effect.void
+  }
+}
+
+/** Answers an exchange by its verb. A body that is still to come is read when there is a verb that wants one. */
+export const verb: Exchange.Verb = (exchange) => {
+  const { incoming, request, resource, route } = exchange
+  const unacceptable = Respond.unacceptable(exchange)
+  if (unacceptable !== undefined) return Effect.fail(unacceptable)
+  const answer = chosen(exchange)
+  if (answer === undefined) {
+    const unreadable = route.verb === "patch" && resource.custom !== undefined
+      ? Patching.unreadable(exchange)
+      : undefined
+    if (unreadable !== undefined) return Effect.fail(unreadable)
+    const nameless = route.subresource === "" && route.name === "" && resource.custom !== undefined &&
+      (route.verb === "update" || route.verb === "patch")
+    if (nameless) return Effect.fail(StatusError.badRequest("name must be provided"))
+    return Effect.fail(
+      resource.custom !== undefined && route.subresource !== ""
+        ? StatusError.methodNotAllowedBecause(
+          resource,
+          `${route.verb} is not supported on resources of kind "${StatusError.targetName(resource)}"`
+        )
+        : StatusError.methodNotAllowed
+    )
+  }
+  if (incoming === undefined || request.method === "GET" || Connect.isConnected(exchange)) return answer(exchange)
+  const kind = subresource(resource, route.subresource)?.kind ?? resource.kind
+  const body = Effect.catch(incoming(kind), (unreadable) => Effect.andThen(judged(exchange), Effect.fail(unreadable)))
+  return Effect.flatMap(
+    body,
+    (body) => answer(body === undefined ? exchange : { ...exchange, request: { ...request, body } })
+  )
+}

@@ -9,9 +9,14 @@ import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import type * as Stream from "effect/Stream"
 import type * as Admission from "../Admission.ts"
+import type { Authorizer } from "../auth/Rbac.ts"
+import type { Tokens } from "../auth/Tokens.ts"
+import type * as Backends from "../Backends.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
+import * as Managers from "../apply/Managers.ts"
 import * as MetadataRules from "./MetadataRules.ts"
+import { byteLength } from "./Names.ts"
 import * as Negotiation from "../http/Negotiation.ts"
 import { copy } from "./Plain.ts"
 import type { Registry, Served } from "./Registry.ts"
@@ -27,6 +32,12 @@ export interface Core {
   readonly hub: WatchHub
   readonly registry: Registry
   readonly admission: ReadonlyArray<Admission.Plugin>
+  /** What the server calls outside of itself. */
+  readonly backends: Backends.Calls
+  /** Who may do what. */
+  readonly authorizer: Authorizer
+  /** Who comes with which token. */
+  readonly tokens: Tokens
 }
 
 /** Options every write takes. */
@@ -48,6 +59,10 @@ export interface Exchange {
   readonly random: () => number
   /** Texts of Warning headers; verbs add to it. */
   readonly warnings: Array<string>
+  /** Annotations of the audit event. */
+  readonly annotations: Map<string, string>
+  /** Reads the body where it has not come with the request; `Dispatch` does, once the verb is known. */
+  readonly incoming?: ((kind: string) => Effect.Effect<unknown, StatusError.StatusError>) | undefined
 }
 
 /** What a verb answers, before it is put into the form the client accepts. */
@@ -77,7 +92,14 @@ export const make = (
     })))
 
 /** A time as metadata carries it: RFC 3339, whole seconds, UTC. */
-export const timestamp = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19)}Z`
+export const timestamp = (millis: number): string => {
+  const second = Math.floor(millis / 1000)
+  if (second !== latest.second) latest = { second, text: `${new Date(millis).toISOString().slice(0, 19)}Z` }
+  return latest.text
+}
+
+/** Most requests come in the second of the one before. */
+let latest = { second: Number.NaN, text: "" }
 
 /** The key of an object in its collection. */
 export const storageKey = (namespace: string, name: string): string => namespace === "" ? name : `${namespace}/${name}`
@@ -97,10 +119,27 @@ export const generatedName = (base: string, random: () => number): string => {
   return base.slice(0, 58) + suffix
 }
 
+/** A copy of a body; but for the entries of an object of ours, which cannot change. */
+const owned = (body: JsonValue.JsonObject): JsonValue.JsonObject => {
+  const { metadata } = body
+  if (!JsonValue.isObject(metadata) || !Managers.isOurs(metadata["managedFields"])) return copy(body)
+  const { managedFields, ...rest } = metadata
+  return { ...copy({ ...body, metadata: null }), metadata: { ...copy(rest), managedFields } }
+}
+
 /** The body as an object of our own, or 400. */
 export const bodyObject = (exchange: Exchange): Effect.Effect<JsonValue.JsonObject, StatusError.StatusError> => {
   const { request: { body }, resource } = exchange
-  if (JsonValue.isObject(body)) return Effect.succeed(copy(body))
+  if (JsonValue.isObject(body)) return Effect.succeed(owned(body))
+  if (body === null) {
+    // To a type of Go null is an object without fields; a custom object has no type to say what it is.
+    const { custom, kind, version } = resource
+    return custom === undefined ? Effect.succeed({}) : Effect.fail(StatusError.badRequest(
+      `${kind} in version ${
+        FieldError.quote(version)
+      } cannot be handled as a ${kind}: Object 'Kind' is missing in 'null'`
+    ))
+  }
   const text = body === undefined ? "" : FieldError.goJson(body)
   return Effect.fail(StatusError.badRequest(
     `the object provided is unrecognized (must be of type ${resource.kind}): couldn't get version/kind; ` +
@@ -109,7 +148,8 @@ export const bodyObject = (exchange: Exchange): Effect.Effect<JsonValue.JsonObje
   ))
 }
 
-type OptionsKind = "CreateOptions" | "UpdateOptions" | "PatchOptions" | "DeleteOptions"
+/** An apply has the options of a patch, under rules of its own. */
+type OptionsKind = "CreateOptions" | "UpdateOptions" | "PatchOptions" | "ApplyOptions" | "DeleteOptions"
 
 /** The faults of `dryRun`, as query and DeleteOptions have it. */
 export const dryRunFaults = (values: ReadonlyArray<string>): ReadonlyArray<FieldError.FieldError> =>
@@ -125,24 +165,38 @@ export const writeOptions = (
   const fieldManager = parameter(request, "fieldManager") ?? ""
   const fieldValidation = parameter(request, "fieldValidation") ?? ""
   const faults = [
-    ...dryRunFaults(dryRun),
-    ...MetadataRules.validateFieldManager(fieldManager, "fieldManager"),
+    ...(kind === "ApplyOptions" && fieldManager === ""
+      ? [FieldError.required("fieldManager", "is required for apply patch")]
+      : []),
     ...(kind === "PatchOptions" && parameter(request, "force") !== undefined
       ? [FieldError.forbidden("force", "may not be specified for non-apply patch")]
       : []),
+    ...dryRunFaults(dryRun),
+    ...MetadataRules.validateFieldManager(fieldManager, "fieldManager"),
     ...(["", "Ignore", "Warn", "Strict"].includes(fieldValidation)
       ? []
       : [FieldError.notSupported("fieldValidation", fieldValidation, ["", "Ignore", "Strict", "Warn"])])
   ]
-  return faults.length > 0 ? Effect.fail(StatusError.invalidOptions(kind, faults)) : Effect.succeed({
+  const named = kind === "ApplyOptions" ? "PatchOptions" : kind
+  return faults.length > 0 ? Effect.fail(StatusError.invalidOptions(named, faults)) : Effect.succeed({
     dryRun: dryRun.length > 0,
     fieldManager: fieldManager || defaultManager(request),
     fieldValidation: fieldValidation === "Ignore" || fieldValidation === "Strict" ? fieldValidation : "Warn"
   })
 }
 
-/** The user agent up to the first slash. */
-const defaultManager = (request: Request): string => (request.headers["user-agent"] ?? "unknown").split("/")[0]!
+/** The user agent up to the first slash, as far as a manager may be named so. */
+const defaultManager = (request: Request): string => {
+  const [agent] = (request.headers["user-agent"] ?? "").split("/", 1) as [string]
+  if (/^[ -~]{1,128}$/.test(agent)) return agent
+  let name = ""
+  for (const char of agent) {
+    if (!FieldError.isPrintable(char)) continue
+    if (byteLength(name + char) > 128) break
+    name += char
+  }
+  return name || "unknown"
+}
 
 /** 404 of the object that the request names. */
 export const notFound = (exchange: Exchange, name = exchange.route.name): StatusError.StatusError =>

@@ -111,6 +111,19 @@ const readinessGates = (pod: KubeObject): string => {
   return gates.length === 0 ? "<none>" : `${met.length}/${gates.length}`
 }
 
+const completion = {
+  Succeeded: "The pod has completed successfully.",
+  Failed: "The pod failed."
+} as const
+
+/** What a row says of a Pod that is over: kubectl leaves such rows out on demand. */
+export const conditions = (pod: KubeObject): { readonly conditions?: ReadonlyArray<unknown> } => {
+  const phase = stringAt(pod, "status", "phase")
+  return phase === "Succeeded" || phase === "Failed"
+    ? { conditions: [{ type: "Completed", status: "True", reason: phase, message: completion[phase] }] }
+    : {}
+}
+
 export const columns: ReadonlyArray<Column> = [
   nameColumn,
   column("Ready", "string", "The aggregate readiness state of this pod for accepting traffic.", (pod) => {

@@ -7,6 +7,7 @@ import * as FieldError from "../schema/FieldError.ts"
 import { omit, specExcept } from "./Immutability.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import * as PodSpecRules from "./PodSpecRules.ts"
 import type { Strategy } from "./Strategy.ts"
 
 const withoutImages = (containers: unknown): unknown =>
@@ -25,6 +26,31 @@ const podSpec = specExcept(
   })
 )
 
+/** A deadline can come, and come closer. */
+const deadlineFaults: Strategy["validateUpdate"] = (next, previous) => {
+  const path = "spec.activeDeadlineSeconds"
+  const [after, before] = [next, previous].map((pod) => at(pod, "spec", "activeDeadlineSeconds"))
+  if (typeof before !== "number") return []
+  if (typeof after !== "number") {
+    return [FieldError.invalid(path, null, "must not update from a positive integer to nil value")]
+  }
+  return after > before ? [FieldError.invalid(path, after, "must be less than or equal to previous value")] : []
+}
+
+/** Tolerations are only added, but for their seconds. */
+const tolerationFaults: Strategy["validateUpdate"] = (next, previous) => {
+  const bare = (toleration: unknown) => omit(objectAt(toleration), "tolerationSeconds")
+  const after = arrayAt(next, "spec", "tolerations").map(bare)
+  return arrayAt(previous, "spec", "tolerations").every((old) =>
+      after.some((toleration) => JsonValue.equals(toleration, bare(old)))
+    )
+    ? []
+    : [FieldError.forbidden(
+      "spec.tolerations",
+      "existing toleration can not be modified except its tolerationSeconds"
+    )]
+}
+
 /** Faults of an update. */
 export const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
   const added = ["containers", "initContainers"].filter((key) =>
@@ -32,7 +58,7 @@ export const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
   )
   return added.length > 0
     ? added.map((key) => FieldError.forbidden(`spec.${key}`, "pod updates may not add or remove containers"))
-    : podSpec(next, previous)
+    : [...deadlineFaults(next, previous), ...tolerationFaults(next, previous), ...podSpec(next, previous)]
 }
 
 /** Seconds a Pod is given: what was asked for, else its own; none where no kubelet has it or it is over already. */
@@ -44,23 +70,5 @@ export const gracePeriod: NonNullable<Strategy["gracePeriod"]> = (pod, requested
   return period < 0 ? 1 : period
 }
 
-/** Faults of the containers of a Pod spec. */
-export const containerFaults = (spec: JsonValue.JsonObject, path: string): ReadonlyArray<FieldError.FieldError> => {
-  const containers = arrayAt(spec, "containers")
-  if (containers.length === 0) return [FieldError.required(`${path}.containers`, "")]
-  const names = new Set<string>()
-  return containers.flatMap((container, index) => {
-    const here = `${path}.containers[${index}]`
-    const name = stringAt(container, "name")
-    const repeated = name !== "" && names.has(name)
-    names.add(name)
-    return [
-      ...(name === "" ? [FieldError.required(`${here}.name`, "")] : []),
-      ...(repeated ? [FieldError.duplicate(`${here}.name`, name)] : []),
-      ...(stringAt(container, "image") === "" ? [FieldError.required(`${here}.image`, "")] : [])
-    ]
-  })
-}
-
 /** Faults of a Pod. */
-export const validate: Strategy["validate"] = (pod) => containerFaults(objectAt(pod, "spec"), "spec")
+export const validate: Strategy["validate"] = (pod) => PodSpecRules.podSpec(objectAt(pod, "spec"), "spec")

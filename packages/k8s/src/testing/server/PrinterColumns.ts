@@ -29,7 +29,8 @@ export const parse = (path: string): ReadonlyArray<Step> => {
   const source = text.startsWith(".") || text.startsWith("[") ? text : `.${text}`
   for (const match of source.matchAll(token)) {
     const [whole, quoted, index, filter, operator, double, single, bare, key] = match
-    if (quoted !== undefined) steps.push({ _tag: "Key", key: quoted.replace(/\\(.)/g, "$1") })
+    // What is quoted is a path again, whose dots must be escaped to be none.
+    if (quoted !== undefined) steps.push(...parse(`.${quoted}`))
     else if (index !== undefined) steps.push({ _tag: "Index", index: Number(index) })
     else if (filter !== undefined) {
       const value = (double ?? single ?? bare ?? "").trim()

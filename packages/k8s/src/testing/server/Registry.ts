@@ -5,11 +5,13 @@
  * store, whatever the number of its versions: events of the core group and of events.k8s.io are the same objects.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
+import type * as Effect from "effect/Effect"
 import type * as Result from "effect/Result"
 import * as Tables from "../../kinds/tables.ts"
 import type { FieldError } from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import type { NameRule } from "./MetadataRules.ts"
+import type { Schema } from "../schema/Schema.ts"
 import type { StatusError } from "../StatusError.ts"
 import type { Strategy } from "./Strategy.ts"
 
@@ -47,7 +49,31 @@ export interface Custom {
   readonly scale: ScalePaths | undefined
   /** The Warning of a deprecated version. */
   readonly deprecation: string | undefined
+  /** The schema of the version. */
+  readonly schema: Schema
 }
+
+/**
+ * From the stored form to that of one version, and back. What a webhook converts takes a call and may fail; everything
+ * else is a function, so that resources without a webhook pay nothing. See `Versions`, which treats both alike.
+ */
+export type Conversion =
+  | {
+    readonly _tag: "Local"
+    readonly fromStorage: (stored: KubeObject) => KubeObject
+    readonly toStorage: (object: KubeObject) => KubeObject
+  }
+  | {
+    readonly _tag: "Effectful"
+    /** What an object was converted to before, if it was. */
+    readonly remembered: (stored: KubeObject) => KubeObject | undefined
+    /** Objects of any stored versions, in order. `fresh` asks again about what was converted before. */
+    readonly fromStorage: (
+      stored: ReadonlyArray<KubeObject>,
+      fresh: boolean
+    ) => Effect.Effect<ReadonlyArray<KubeObject>, StatusError>
+    readonly toStorage: (object: KubeObject) => Effect.Effect<KubeObject, StatusError>
+  }
 
 /** A resource in one version. */
 export interface Served extends Tables.ServedResource {
@@ -59,15 +85,14 @@ export interface Served extends Tables.ServedResource {
   readonly strategy: Strategy
   /** Reads, prunes and defaults a body of this version. */
   readonly decode: (body: JsonValue.JsonObject) => Result.Result<Decoded, StatusError>
-  /** Faults against the schema; of an update, what was there before may be tolerated. */
+  /** Faults against the schema; of an update, what was there before may be tolerated, at times with a warning. */
   readonly schemaFaults: (
     next: KubeObject,
     previous: KubeObject | undefined,
-    part: "object" | "status"
+    part: "object" | "status",
+    warn: (text: string) => void
   ) => ReadonlyArray<FieldError>
-  /** From the stored form to this version's, and back. */
-  readonly fromStorage: (object: KubeObject) => KubeObject
-  readonly toStorage: (object: KubeObject) => KubeObject
+  readonly conversion: Conversion
   readonly columns: ReadonlyArray<Column> | undefined
   readonly custom: Custom | undefined
 }
@@ -109,6 +134,8 @@ export class Registry {
   /** By name of the definition. */
   private readonly customs = new Map<string, ReadonlyArray<Served>>()
   private readonly byPath = new Map<string, Served>()
+  /** Grows with every change of what is served. */
+  generation = 0
 
   constructor(builtins: ReadonlyArray<Served>) {
     this.builtins = new Map(builtins.map((served) => [key(served.group, served.version, served.plural), served]))
@@ -127,10 +154,23 @@ export class Registry {
 
   /** Serves the versions of a definition; none ends that. */
   setCustom(definition: string, served: ReadonlyArray<Served>): void {
+    this.generation += 1
     for (const old of this.customs.get(definition) ?? []) this.byPath.delete(key(old.group, old.version, old.plural))
     if (served.length === 0) this.customs.delete(definition)
     else this.customs.set(definition, served)
     for (const next of served) this.byPath.set(key(next.group, next.version, next.plural), next)
+  }
+
+  /** The group versions of custom resources. */
+  customVersions(): ReadonlyArray<{ readonly group: string; readonly version: string }> {
+    const seen = new Map(
+      [...this.byPath.values()].map(({ group, version }) => [`${group}/${version}`, { group, version }])
+    )
+    return [...seen.values()].filter(({ group, version }) => !this.isBuiltinVersion(group, version))
+  }
+
+  private isBuiltinVersion(group: string, version: string): boolean {
+    return Tables.groups.some((entry) => entry.name === group && entry.versions.includes(version))
   }
 
   /** Every served resource in every version. */

@@ -17,9 +17,10 @@ import type * as Exchange from "./Exchange.ts"
 import type * as JsonValue from "../schema/JsonValue.ts"
 import * as Negotiation from "../http/Negotiation.ts"
 import { freeze } from "./Plain.ts"
-import { apiVersionOf } from "./Registry.ts"
+import { apiVersionOf, type Served } from "./Registry.ts"
 import { parameter } from "./Routing.ts"
 import * as StatusError from "../StatusError.ts"
+import * as Warnings from "./Warnings.ts"
 import * as Table from "./Table.ts"
 
 /** The answer to any request; `events` is there if and only if it is a watch. */
@@ -28,7 +29,13 @@ export interface ApiResponse extends Response {
 }
 
 /** The forms an object can be given in. */
-type Form = "Object" | "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList"
+type As = "Object" | "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList"
+
+interface Form {
+  readonly as: As
+  /** Of meta.k8s.io. */
+  readonly version: "v1" | "v1beta1"
+}
 
 const forms: ReadonlySet<string> = new Set(["Table", "PartialObjectMetadata", "PartialObjectMetadataList"])
 
@@ -37,20 +44,14 @@ const form = (header: string | undefined): Form | undefined => {
   for (const { parameters, type } of Negotiation.parseAccept(header)) {
     if (!["application/json", "application/yaml", "application/*", "*/*"].includes(type)) continue
     const { as, g, v } = parameters
-    if (as === undefined) return "Object"
+    if (as === undefined) return { as: "Object", version: "v1" }
     if (!forms.has(as) || g !== "meta.k8s.io" || (v !== "v1" && v !== "v1beta1")) continue
-    return as as Form
+    return { as: as as As, version: v }
   }
   return undefined
 }
 
 const json = { "content-type": "application/json" }
-
-/** Warnings as one header line each would be; several are joined with a comma, as HTTP allows. */
-export const warningHeader = (texts: ReadonlyArray<string>): Readonly<Record<string, string>> =>
-  texts.length === 0
-    ? {}
-    : { warning: [...new Set(texts)].map((text) => `299 - "${text.replace(/[\\"]/g, "\\$&")}"`).join(", ") }
 
 /** A refusal. */
 export const refused = (error: StatusError.StatusError): ApiResponse => ({
@@ -59,13 +60,19 @@ export const refused = (error: StatusError.StatusError): ApiResponse => ({
   body: error.body
 })
 
+/** A response with the Warning about the version that was asked for, if there is one. */
+export const deprecated = ({ custom }: Served, response: ApiResponse): ApiResponse =>
+  custom?.deprecation === undefined
+    ? response
+    : { ...response, headers: { ...response.headers, ...Warnings.header([custom.deprecation]) } }
+
 /** A JSON body. */
 export const plain = (status: number, body: unknown): ApiResponse => ({ status, headers: json, body })
 
-const partial = (object: KubeObject): unknown => ({
+const partial = (object: KubeObject, version: Form["version"]): unknown => ({
   kind: "PartialObjectMetadata",
-  apiVersion: "meta.k8s.io/v1",
-  metadata: object.metadata
+  apiVersion: `meta.k8s.io/${version}`,
+  metadata: Table.metadataOf(object)
 })
 
 /** What the router before the built-in resources lets pass: it does not know `application/*`. */
@@ -76,9 +83,12 @@ const routable: ReadonlySet<string> = new Set([
   "application/vnd.kubernetes.protobuf"
 ])
 
-const canAnswer = ({ request: { headers: { accept } }, resource }: Exchange.Exchange): boolean =>
-  form(accept) !== undefined &&
-  (resource.custom !== undefined || Negotiation.parseAccept(accept).some(({ type }) => routable.has(type)))
+const passesRouter = ({ request: { headers: { accept } } }: Exchange.Exchange): boolean =>
+  Negotiation.parseAccept(accept).some(({ type }) => routable.has(type))
+
+const canAnswer = (exchange: Exchange.Exchange): boolean =>
+  form(exchange.request.headers["accept"]) !== undefined &&
+  (exchange.resource.custom !== undefined || passesRouter(exchange))
 
 /** 406 for a request whose answer the client could not read; asked before anything is done. */
 export const unacceptable = (exchange: Exchange.Exchange): StatusError.StatusError | undefined =>
@@ -86,7 +96,7 @@ export const unacceptable = (exchange: Exchange.Exchange): StatusError.StatusErr
     ? StatusError.notAcceptableWatch
     : canAnswer(exchange)
     ? undefined
-    : exchange.resource.custom === undefined
+    : exchange.resource.custom === undefined && !passesRouter(exchange)
     ? StatusError.notAcceptable
     : StatusError.notAcceptableTypes(["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"])
 
@@ -113,7 +123,7 @@ const withoutEmpty = ({ continue: token, ...rest }: JsonValue.JsonObject): JsonV
 const items = (
   exchange: Exchange.Exchange,
   answer: Extract<Exchange.Answer, { readonly _tag: "List" }>,
-  as: Form
+  { as, version }: Form
 ): Result.Result<unknown, StatusError.StatusError> => {
   const { now, resource } = exchange
   switch (as) {
@@ -125,15 +135,16 @@ const items = (
             include: included,
             now,
             columns: true,
+            version,
             metadata: withoutEmpty(answer.metadata)
           })
       )
     case "PartialObjectMetadataList":
       return Result.succeed({
         kind: "PartialObjectMetadataList",
-        apiVersion: "meta.k8s.io/v1",
+        apiVersion: `meta.k8s.io/${version}`,
         metadata: withoutEmpty(answer.metadata),
-        items: answer.items.length === 0 ? null : answer.items.map(partial)
+        items: answer.items.length === 0 ? null : answer.items.map((item) => partial(item, version))
       })
     case "PartialObjectMetadata":
       return Result.fail(StatusError.notAcceptableBecause(
@@ -166,7 +177,7 @@ const untyped = (object: KubeObject): object => {
 const single = (
   exchange: Exchange.Exchange,
   object: KubeObject,
-  as: Form
+  { as, version }: Form
 ): Result.Result<unknown, StatusError.StatusError> => {
   const { now, resource } = exchange
   switch (as) {
@@ -176,15 +187,21 @@ const single = (
           include: included,
           now,
           columns: true,
+          version,
           metadata: { resourceVersion: object.metadata.resourceVersion }
         }))
     case "PartialObjectMetadata":
-      return Result.succeed(partial(object))
+      return Result.succeed(partial(object, version))
     case "PartialObjectMetadataList":
-      return Result.fail(StatusError.notAcceptableBecause(
-        "you requested PartialObjectMetadataList, but the requested object is not a list " +
-          `(*${goType(exchange, false)})`
-      ))
+      // To the server a custom object could be a list, until it looks.
+      return Result.fail(
+        exchange.resource.custom !== undefined ?
+          StatusError.plain("content is not a list") :
+          StatusError.notAcceptableBecause(
+            "you requested PartialObjectMetadataList, but the requested object is not a list " +
+              `(*${goType(exchange, false)})`
+          )
+      )
     case "Object":
       return Result.succeed(object)
   }
@@ -194,20 +211,23 @@ const single = (
 const events = (
   exchange: Exchange.Exchange,
   stream: Stream.Stream<WireEvent>,
-  as: Form
+  { as, version }: Form
 ): Result.Result<Stream.Stream<WireEvent>, StatusError.StatusError> => {
   if (as === "Object") return Result.succeed(stream)
   const convert = (event: WireEvent, f: (object: KubeObject) => unknown): WireEvent =>
     event.type === "ERROR" || event.type === "BOOKMARK"
       ? event
       : { type: event.type, object: freeze(f(event.object)) as KubeObject }
-  if (as !== "Table") return Result.succeed(Stream.map(stream, (event) => convert(event, partial)))
+  if (as !== "Table") {
+    return Result.succeed(Stream.map(stream, (event) => convert(event, (object) => partial(object, version))))
+  }
   return Result.map(include(exchange), (included) => {
     const table = (object: KubeObject, now: number, columns: boolean) =>
       Table.make(exchange.resource, [object], {
         include: included,
         now,
         columns,
+        version,
         metadata: { resourceVersion: object.metadata.resourceVersion }
       })
     return Stream.suspend(() => {
@@ -231,7 +251,7 @@ const present = (
   answer: Exchange.Answer
 ): Result.Result<ApiResponse, StatusError.StatusError> => {
   if (answer._tag === "Plain") return Result.succeed(plain(answer.status, answer.body))
-  const as = form(exchange.request.headers["accept"]) ?? "Object"
+  const as = form(exchange.request.headers["accept"]) ?? { as: "Object", version: "v1" }
   switch (answer._tag) {
     case "Object":
       return Result.map(single(exchange, answer.object, as), (body) => plain(answer.status, body))
@@ -250,7 +270,7 @@ const present = (
 const warned = (exchange: Exchange.Exchange, response: ApiResponse): ApiResponse => {
   const deprecation = exchange.resource.custom?.deprecation
   const texts = deprecation === undefined ? exchange.warnings : [deprecation, ...exchange.warnings]
-  return texts.length === 0 ? response : { ...response, headers: { ...response.headers, ...warningHeader(texts) } }
+  return texts.length === 0 ? response : { ...response, headers: { ...response.headers, ...Warnings.header(texts) } }
 }
 
 /** The response to a request that a verb answered. */

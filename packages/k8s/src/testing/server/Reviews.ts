@@ -1,58 +1,136 @@
 /**
  * `Reviews`: kinds that are questions: created, answered in the same response, never stored.
  *
- * Without an authorizer everything is allowed, as it is for a member of `system:masters`; who asks is who the request
- * says it is.
+ * What may somebody do (authorization.k8s.io, see `AccessReviews`), which rules apply to the one who asks, who is he, and
+ * whom does a token stand for (authentication.k8s.io).
+ *
+ * Source: k8s.io/kubernetes/pkg/registry/{authorization,authentication}.
  */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Admission from "../Admission.ts"
+import * as AccessReviews from "../auth/AccessReviews.ts"
+import { namesOf } from "../auth/PolicyRule.ts"
+import { missingText } from "../auth/Rbac.ts"
+import * as Body from "./Body.ts"
 import * as Exchange from "./Exchange.ts"
 import type * as JsonValue from "../schema/JsonValue.ts"
-import { objectAt, stringAt } from "./Plain.ts"
+import * as Ownership from "./Ownership.ts"
+import { arrayAt, asObject, objectAt, stringAt } from "./Plain.ts"
 import { apiVersionOf } from "./Registry.ts"
 import * as StatusError from "../StatusError.ts"
+import { toApi, type UserInfo } from "./UserInfo.ts"
 
-type Answers = (exchange: Exchange.Exchange, spec: JsonValue.JsonObject) => JsonValue.JsonObject
+/** A question read from a request; the answer is the fields of the object besides apiVersion and kind. */
+type Answers = (
+  exchange: Exchange.Exchange,
+  question: KubeObject
+) => Result.Result<JsonValue.JsonObject, StatusError.StatusError>
 
-const allowed: Answers = () => ({ allowed: true })
+const specOf = (question: KubeObject): JsonValue.JsonObject => objectAt(question, "spec")
+
+const badRequest = (message: string) => Result.fail(StatusError.badRequest(message))
+
+const access =
+  (user: (exchange: Exchange.Exchange, spec: JsonValue.JsonObject) => UserInfo): Answers => (exchange, question) => {
+    const { core, resource, route } = exchange
+    const { metadata } = question
+    const spec = specOf(question)
+    const faults = AccessReviews.faults(resource.kind, { ...metadata }, spec)
+    // Refused without the kind, which the server has forgotten by then.
+    if (faults.length > 0) return Result.fail(StatusError.invalid("", resource.group, "", faults))
+    if (resource.scope === "Namespaced" && (metadata.namespace ?? "") !== route.namespace) {
+      return badRequest(`spec.resourceAttributes.namespace must match namespace: ${route.namespace}`)
+    }
+    return Result.succeed({ metadata, spec, status: AccessReviews.status(core.authorizer, user(exchange, spec), spec) })
+  }
+
+/** A rule as reviews show it: about resources, or about paths. */
+const part = (
+  rules: ReadonlyArray<JsonValue.JsonObject>,
+  key: "resources" | "nonResourceURLs",
+  keys: ReadonlyArray<string>
+): ReadonlyArray<JsonValue.JsonObject> =>
+  rules.filter((rule) => arrayAt(rule, key).length > 0).map((rule) =>
+    Object.fromEntries(keys.flatMap((name) => (rule[name] === undefined ? [] : [[name, rule[name]]])))
+  )
+
+const rules: Answers = ({ core, user }, question) => {
+  const namespace = stringAt(specOf(question), "namespace")
+  if (namespace === "") return badRequest("no namespace on request")
+  const { granted, missing } = core.authorizer.grants(user, namespace)
+  const all = granted.map(({ rule }) => {
+    const { resourceNames: _, ...rest } = rule
+    const names = namesOf(rule)
+    return names === undefined ? rest : { ...rest, resourceNames: names }
+  })
+  return Result.succeed({
+    metadata: {},
+    spec: {},
+    status: {
+      resourceRules: part(all, "resources", ["verbs", "apiGroups", "resources", "resourceNames"]),
+      nonResourceRules: part(all, "nonResourceURLs", ["verbs", "nonResourceURLs"]),
+      incomplete: false,
+      ...(missing.length === 0 ? {} : { evaluationError: missingText(missing) })
+    }
+  })
+}
+
+const token: Answers = ({ core, now }, question) => {
+  const spec = specOf(question)
+  const word = stringAt(spec, "token")
+  if (word === "") return badRequest("token is required for TokenReview in authentication")
+  const audiences = arrayAt(spec, "audiences").map(String)
+  const found = core.tokens.authenticate(word, now, audiences.length === 0 ? undefined : audiences)
+  return Result.succeed({
+    metadata: question.metadata,
+    spec,
+    status: Result.match(found, {
+      onSuccess: ({ audiences, user }) => ({ authenticated: true, user: toApi(user), audiences }),
+      onFailure: (error) => ({ user: {}, error })
+    })
+  })
+}
 
 const answers: Readonly<Record<string, Answers>> = {
-  SelfSubjectAccessReview: allowed,
-  SubjectAccessReview: allowed,
-  LocalSubjectAccessReview: allowed,
-  SelfSubjectRulesReview: () => ({
-    resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }],
-    nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],
-    incomplete: false
-  }),
-  SelfSubjectReview: ({ user }) => ({ userInfo: { username: user.username, groups: user.groups } }),
-  TokenReview: () => ({ user: {}, error: "[invalid bearer token, unknown]" })
+  "SelfSubjectAccessReview.authorization.k8s.io": access(({ user }) => user),
+  "SubjectAccessReview.authorization.k8s.io": access((_, spec) => AccessReviews.subjectOf(spec)),
+  "LocalSubjectAccessReview.authorization.k8s.io": access((_, spec) => AccessReviews.subjectOf(spec)),
+  "SelfSubjectRulesReview.authorization.k8s.io": rules,
+  "SelfSubjectReview.authentication.k8s.io": ({ now, user }) =>
+    Result.succeed({
+      metadata: { creationTimestamp: Exchange.timestamp(now) },
+      status: { userInfo: toApi(user) }
+    }),
+  "TokenReview.authentication.k8s.io": token
 }
 
 /** The verb of a kind that is a question; undefined for a kind that is stored. */
-export const find = ({ resource }: Exchange.Exchange): Exchange.Verb | undefined => {
-  const answer = answers[resource.kind]
-  if (resource.custom !== undefined || answer === undefined || resource.verbs.includes("get")) return undefined
+export const find = ({ resource, route }: Exchange.Exchange): Exchange.Verb | undefined => {
+  if (route.verb !== "create" || resource.custom !== undefined) return undefined
+  const answer = answers[`${resource.kind}.${resource.group}`]
+  if (answer === undefined) return undefined
   return Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
-    const body = yield* Exchange.bodyObject(exchange)
-    if (stringAt(body, "kind") !== "" && stringAt(body, "kind") !== resource.kind) {
-      return yield* Effect.fail(
-        StatusError.badRequest(`${stringAt(body, "kind")} cannot be handled as a ${resource.kind}`)
-      )
-    }
-    const spec = objectAt(body, "spec")
-    if (resource.kind === "SelfSubjectRulesReview" && stringAt(spec, "namespace") === "") {
-      return yield* Effect.fail(StatusError.badRequest("no namespace on request"))
-    }
+    const options = yield* Exchange.writeOptions(exchange, "CreateOptions")
+    const body = yield* Body.read(exchange, options)
+    const { creationTimestamp: _, uid: __, ...metadata } = body.metadata
+    const question = yield* Ownership.created(exchange, options, asObject({ ...body, metadata }))
+    const admission = { object: question, dryRun: options.dryRun }
+    const admitted = yield* Admission.admit(
+      exchange.core,
+      Admission.attributes(exchange, "CREATE", admission),
+      question
+    )
+    const answered = yield* Effect.fromResult(answer(exchange, admitted))
+    yield* Admission.review(
+      exchange.core,
+      Admission.attributes(exchange, "CREATE", { ...admission, object: admitted })
+    )
     return {
       _tag: "Plain",
       status: 201,
-      body: {
-        kind: resource.kind,
-        apiVersion: apiVersionOf(resource),
-        metadata: {},
-        ...(resource.kind === "SelfSubjectReview" ? {} : { spec }),
-        status: answer(exchange, spec)
-      }
+      body: { kind: resource.kind, apiVersion: apiVersionOf(resource), ...answered }
     } as const
   })
 }

@@ -7,14 +7,21 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Selector from "@effect-operator/core/Selector"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Admission from "../Admission.ts"
+import * as ApplyPatch from "./ApplyPatch.ts"
+import * as BuiltinSchema from "./BuiltinSchema.ts"
+import * as GoZero from "./GoZero.ts"
 import * as Exchange from "./Exchange.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import * as Patching from "./Patching.ts"
 import { asObject, at, objectAt, stringAt } from "./Plain.ts"
 import type { ScalePaths } from "./Registry.ts"
+import * as ScaleOwnership from "./ScaleOwnership.ts"
 import * as StatusError from "../StatusError.ts"
-import { change } from "./VerbsUpdate.ts"
+import { change, type Update } from "./VerbsUpdate.ts"
+import * as Versions from "./Versions.ts"
 
 type Refused = StatusError.StatusError
 
@@ -45,11 +52,16 @@ const selectorOf = (object: KubeObject, paths: ScalePaths): string => {
 }
 
 /** The Scale of an object, or why it has none. */
-const scaleOf = (exchange: Exchange.Exchange, object: KubeObject): Effect.Effect<Scale, Refused> => {
+const scaleOf = (
+  exchange: Exchange.Exchange,
+  object: KubeObject,
+  writing = false
+): Effect.Effect<Scale, Refused> => {
   const { custom } = exchange.resource
   const paths = custom?.scale ?? builtin
   const replicas = at(object, ...paths.specReplicas)
-  if (custom !== undefined && replicas === undefined) {
+  // Who writes the number may do so where there was none.
+  if (custom !== undefined && replicas === undefined && !writing) {
     return Effect.fail(
       StatusError.internal(`the spec replicas field ".${paths.specReplicas.join(".")}" does not exist`)
     )
@@ -75,9 +87,12 @@ const setAt = (object: JsonValue.JsonObject, path: ReadonlyArray<string>, value:
   return JsonValue.set(object, key, rest.length === 0 ? value : setAt(objectAt(object, key), rest, value))
 }
 
+/** Kinds whose Scale is missed as a Scale when it is read. */
+const missedAsScale: ReadonlySet<string> = new Set(["deployments", "replicasets", "replicationcontrollers"])
+
 const missing = (exchange: Exchange.Exchange): Refused => {
   const { custom, group, plural } = exchange.resource
-  return custom === undefined
+  return custom === undefined && exchange.route.verb === "get" && missedAsScale.has(plural)
     ? StatusError.notFound({ group, plural: `${plural}/scale` }, exchange.route.name)
     : Exchange.notFound(exchange)
 }
@@ -109,28 +124,98 @@ const judge = (exchange: Exchange.Exchange, scale: JsonValue.JsonObject): Refuse
     : undefined
 }
 
+const scaleKind = { group: "autoscaling", version: "v1", kind: "Scale" } as const
+
+/** The Scale that was sent, or that a patch has made, as its type reads it. */
+const readScale = (scale: JsonValue.JsonObject, patch: boolean): Effect.Effect<JsonValue.JsonObject, Refused> => {
+  const definition = "io.k8s.api.autoscaling.v1.Scale"
+  const read = BuiltinSchema.decode(definition, scale)
+  if (Result.isSuccess(read)) return Effect.succeed(GoZero.complete(definition, read.success.object))
+  return Effect.fail(
+    patch
+      ? StatusError.invalid("", "", "", [FieldError.invalid("patch", FieldError.goJson(scale), read.failure)])
+      : StatusError.badRequest(`Scale in version "v1" cannot be handled as a Scale: ${read.failure}`)
+  )
+}
+
+/** A Scale to be written, and how the object behind it gets its managedFields. */
+interface Made {
+  readonly scale: JsonValue.JsonObject
+  readonly carry: (object: KubeObject) => Effect.Effect<KubeObject>
+}
+
+/** What a request makes of a Scale. */
+interface Making {
+  readonly options: Exchange.WriteOptions
+  readonly make: (scaled: ScaleOwnership.Scaled) => Effect.Effect<Made, Refused>
+}
+
+const replacing = Effect.fnUntraced(function*(exchange: Exchange.Exchange, patch: boolean) {
+  const options = yield* Exchange.writeOptions(exchange, patch ? "PatchOptions" : "UpdateOptions")
+  const sent = patch ? undefined : yield* readScale(yield* Exchange.bodyObject(exchange), false)
+  const patched = patch ? yield* Patching.reader(exchange, scaleKind) : undefined
+  const make = Effect.fnUntraced(function*(scaled: ScaleOwnership.Scaled) {
+    const scale = sent ?? (yield* readScale(yield* patched!(scaled.scale), true))
+    return {
+      scale,
+      carry: (object) => ScaleOwnership.updated(exchange, options, scaled, scale, object)
+    } satisfies Made
+  })
+  return { options, make } satisfies Making
+})
+
+const applying = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
+  const request = yield* ApplyPatch.read(exchange)
+  const make = Effect.fnUntraced(function*(scaled: ScaleOwnership.Scaled) {
+    const { carry, scale } = yield* ScaleOwnership.applied(exchange, request, scaled)
+    return {
+      scale: yield* readScale(scale, true),
+      carry: (object) => Effect.succeed(carry(object))
+    } satisfies Made
+  })
+  return { options: request.apply.options, make } satisfies Making
+})
+
 const write = (patch: boolean): Exchange.Verb =>
   Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
     const { core, resource, route } = exchange
-    const options = yield* Exchange.writeOptions(exchange, patch ? "PatchOptions" : "UpdateOptions")
-    const body = patch ? undefined : yield* Exchange.bodyObject(exchange)
-    const apply = patch
-      ? yield* Patching.reader(exchange, { group: "autoscaling", version: "v1", kind: "Scale" })
-      : undefined
+    const { make, options } = patch && ApplyPatch.isApply(exchange)
+      ? yield* applying(exchange)
+      : yield* replacing(exchange, patch)
     if (core.storage.get(resource.collection, Exchange.storageKey(route.namespace, route.name)) === undefined) {
       return yield* Effect.fail(missing(exchange))
     }
     const paths = resource.custom?.scale ?? builtin
+    const view: Update["view"] = Effect.fnUntraced(function*(attributes, next, stored) {
+      return {
+        ...attributes,
+        kind: scaleKind,
+        object: asObject(yield* scaleOf(exchange, next)),
+        oldObject: asObject(yield* scaleOf(exchange, stored, true))
+      }
+    })
     const next = Effect.fnUntraced(function*(stored: KubeObject) {
-      const scale = body ?? (yield* apply!(yield* scaleOf(exchange, stored)))
+      const before: JsonValue.JsonObject = { ...yield* scaleOf(exchange, stored, true) }
+      const { carry, scale } = yield* make({ stored, scale: before })
       const fault = judge(exchange, scale)
       if (fault !== undefined) return yield* Effect.fail(fault)
-      const version = stringAt(scale, "metadata", "resourceVersion")
+      const admitted = yield* Admission.admit(
+        core,
+        Admission.attributes(exchange, "UPDATE", {
+          kind: scaleKind,
+          object: asObject(scale),
+          oldObject: asObject(before),
+          dryRun: options.dryRun
+        }),
+        asObject(scale)
+      )
+      const version = stringAt(admitted, "metadata", "resourceVersion")
       const named = version === "" ? stored : { ...stored, metadata: { ...stored.metadata, resourceVersion: version } }
       // An object with its replicas set is an object of the same kind.
-      return asObject(setAt(named as never, paths.specReplicas, count(at(scale, "spec", "replicas"))))
+      const scaled = asObject(setAt(named as never, paths.specReplicas, count(at(admitted, "spec", "replicas"))))
+      return yield* carry(scaled)
     })
-    const object = yield* change({ exchange, options, part: "object", patch }, next)
+    const object = yield* change({ exchange, options, part: "object", patch, view }, next)
     return { _tag: "Plain", status: 200, body: yield* scaleOf(exchange, object) } as const
   })
 
@@ -138,7 +223,8 @@ const get: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchan
   const { core, resource, route } = exchange
   const stored = core.storage.get(resource.collection, Exchange.storageKey(route.namespace, route.name))
   if (stored === undefined) return yield* Effect.fail(missing(exchange))
-  return { _tag: "Plain", status: 200, body: yield* scaleOf(exchange, resource.fromStorage(stored)) } as const
+  const shown = yield* Versions.show(resource, stored)
+  return { _tag: "Plain", status: 200, body: yield* scaleOf(exchange, shown) } as const
 })
 
 /** The verbs of the subresource. */

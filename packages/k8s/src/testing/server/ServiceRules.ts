@@ -5,7 +5,10 @@
  */
 import * as FieldError from "../schema/FieldError.ts"
 import type * as JsonValue from "../schema/JsonValue.ts"
+import * as MetadataRules from "./MetadataRules.ts"
+import * as Names from "./Names.ts"
 import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import * as PodSpecRules from "./PodSpecRules.ts"
 import type { Strategy } from "./Strategy.ts"
 
 const digits = (uid: string, from: number): number =>
@@ -38,9 +41,17 @@ const withNodePorts = (spec: JsonValue.JsonObject, uid: string): JsonValue.JsonO
     }
     : spec
 
+/** A balancer that asks each node for its own Pods asks at a port of its own. */
+const withHealthCheck = (spec: JsonValue.JsonObject, uid: string): JsonValue.JsonObject =>
+  stringAt(spec, "type") === "LoadBalancer" && stringAt(spec, "externalTrafficPolicy") === "Local"
+    ? { ...spec, healthCheckNodePort: at(spec, "healthCheckNodePort") ?? 30000 + (digits(uid, 12) % 2768) }
+    : spec
+
 const complete = (service: JsonValue.JsonObject, ip: string, uid: string): JsonValue.JsonObject => {
   const spec = objectAt(service, "spec")
-  return hasAddress(spec) ? { ...service, spec: withNodePorts(withAddress(spec, ip), uid) } : service
+  return hasAddress(spec)
+    ? { ...service, spec: withHealthCheck(withNodePorts(withAddress(spec, ip), uid), uid) }
+    : service
 }
 
 const prepareCreate: Strategy["prepareCreate"] = (service) => {
@@ -55,14 +66,79 @@ const prepareUpdate: Strategy["prepareUpdate"] = (next, previous) => {
   return complete(next, kept, uid)
 }
 
+const portFaults = (ports: ReadonlyArray<unknown>): ReadonlyArray<FieldError.FieldError> => {
+  const names = new Set<string>()
+  const pairs = new Set<string>()
+  return ports.flatMap((port, index) => {
+    const path = `spec.ports[${index}]`
+    const name = stringAt(port, "name")
+    const protocol = stringAt(port, "protocol")
+    const number = at(port, "port")
+    const repeated = name !== "" && names.has(name)
+    names.add(name)
+    const pair = `${String(number)}/${protocol}`
+    const taken = pairs.has(pair)
+    pairs.add(pair)
+    const faults = [
+      ...(name === ""
+        ? ports.length > 1 ? [FieldError.required(`${path}.name`, "")] : []
+        : Names.dnsLabel(name).map((fault) => FieldError.invalid(`${path}.name`, name, fault))),
+      ...(repeated ? [FieldError.duplicate(`${path}.name`, name)] : []),
+      ...PodSpecRules.portOrName(`${path}.port`, typeof number === "number" ? number : 0),
+      ...(protocol === ""
+        ? [FieldError.required(`${path}.protocol`, "")]
+        : PodSpecRules.protocols.includes(protocol)
+        ? []
+        : [FieldError.notSupported(`${path}.protocol`, protocol, PodSpecRules.protocols)]),
+      ...PodSpecRules.portOrName(`${path}.targetPort`, at(port, "targetPort") ?? 0),
+      ...nodePortFaults(port, path)
+    ]
+    return taken ? [...faults, FieldError.duplicate(path, { port: number, protocol })] : faults
+  })
+}
+
+const lowestNodePort = 30000
+const highestNodePort = 32767
+
+const nodePortFaults = (port: unknown, path: string): ReadonlyArray<FieldError.FieldError> => {
+  const number = at(port, "nodePort")
+  return typeof number === "number" && (number < lowestNodePort || number > highestNodePort)
+    ? [FieldError.invalid(
+      `${path}.nodePort`,
+      number,
+      `provided port is not in the valid range. The range of valid ports is ${lowestNodePort}-${highestNodePort}`
+    )]
+    : []
+}
+
+const isAddress = (text: string): boolean =>
+  text === "" || text === "None" || /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/.test(text) ||
+  /^[0-9a-f:]*:[0-9a-f:.]*$/i.test(text)
+
+const types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]
+
 const validate: Strategy["validate"] = (service) => {
-  const ports = arrayAt(service, "spec", "ports")
-  const headless = stringAt(service, "spec", "clusterIP") === "None"
-  return ports.length === 0 && !headless && hasAddress(at(service, "spec"))
-    ? [FieldError.required("spec.ports", "")]
-    : ports.flatMap((port, index) =>
-      ports.length > 1 && stringAt(port, "name") === "" ? [FieldError.required(`spec.ports[${index}].name`, "")] : []
-    )
+  const spec = objectAt(service, "spec")
+  const ports = arrayAt(spec, "ports")
+  const headless = stringAt(spec, "clusterIP") === "None"
+  const affinity = stringAt(spec, "sessionAffinity")
+  const type = stringAt(spec, "type")
+  return [
+    ...(ports.length === 0 && !headless && hasAddress(spec) ? [FieldError.required("spec.ports", "")] : []),
+    ...portFaults(ports),
+    ...(isAddress(stringAt(spec, "clusterIP"))
+      ? []
+      : [FieldError.invalid(
+        "spec.clusterIPs[0]",
+        stringAt(spec, "clusterIP"),
+        "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+      )]),
+    ...MetadataRules.validateLabels(objectAt(spec, "selector") as Readonly<Record<string, string>>, "spec.selector"),
+    ...(["ClientIP", "None"].includes(affinity)
+      ? []
+      : [FieldError.notSupported("spec.sessionAffinity", affinity, ["ClientIP", "None"])]),
+    ...(types.includes(type) ? [] : [FieldError.notSupported("spec.type", type, types)])
+  ]
 }
 
 const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {

@@ -18,10 +18,16 @@ export type GarbageCollection = "Background" | "Orphan" | "Unsupported"
 export interface Strategy {
   /** Objects have `metadata.generation`: 1 at first, one more with every change of what `generationOf` sees. */
   readonly generation: boolean
+  /** The kind's own validation judges metadata, too: finalizers without a domain are refused. */
+  readonly judgesMetadata: boolean
+  /** A change of annotations is a change of what is wanted, too. */
+  readonly annotationsCount: boolean
   /** The status is written through its subresource only. */
   readonly statusSubresource: boolean
+  /** An object may come with a status all the same. */
+  readonly createsStatus: boolean
   /** What the status subresource does with metadata: keep the old, take labels and the like from the request. */
-  readonly statusMetadata: "kept" | "written" | "labelsKept"
+  readonly statusMetadata: "kept" | "written" | "labelsKept" | "ownersKept"
   /** A PUT of a missing object creates it. */
   readonly createsOnUpdate: boolean
   /** A PUT without a resourceVersion overwrites whatever is there. */
@@ -39,10 +45,14 @@ export interface Strategy {
   readonly prepareCreate: (object: JsonValue.JsonObject) => JsonValue.JsonObject
   /** The same before an update of the object itself (not of a subresource). */
   readonly prepareUpdate: (next: JsonValue.JsonObject, previous: KubeObject) => JsonValue.JsonObject
+  /** The same before an update of the status. */
+  readonly prepareStatus: (next: JsonValue.JsonObject, previous: KubeObject) => JsonValue.JsonObject
   /** Faults of an object to be created. */
   readonly validate: (object: KubeObject) => ReadonlyArray<FieldError.FieldError>
   /** Faults of an update, beyond those of `validate`. */
   readonly validateUpdate: (next: KubeObject, previous: KubeObject) => ReadonlyArray<FieldError.FieldError>
+  /** Faults of the status, when it is written. */
+  readonly validateStatus: (object: KubeObject) => ReadonlyArray<FieldError.FieldError>
 }
 
 type FieldReader = (object: KubeObject) => string
@@ -69,7 +79,10 @@ const none = (): ReadonlyArray<FieldError.FieldError> => []
 /** What holds unless a kind says otherwise. */
 const defaults: Strategy = {
   generation: false,
+  judgesMetadata: true,
+  annotationsCount: false,
   statusSubresource: false,
+  createsStatus: false,
   statusMetadata: "written",
   createsOnUpdate: false,
   unconditionalUpdate: true,
@@ -79,8 +92,10 @@ const defaults: Strategy = {
   listsFields: true,
   prepareCreate: same,
   prepareUpdate: same,
+  prepareStatus: same,
   validate: none,
-  validateUpdate: none
+  validateUpdate: none,
+  validateStatus: none
 }
 
 /** A strategy that differs from the defaults in what is given. */

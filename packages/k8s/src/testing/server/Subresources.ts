@@ -10,10 +10,15 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Selector from "@effect-operator/core/Selector"
 import type { Status } from "@effect-operator/core/Status"
 import * as Effect from "effect/Effect"
+import * as TokenRequests from "../auth/TokenRequests.ts"
+import * as Admission from "../Admission.ts"
+import * as Connect from "./Connect.ts"
 import * as Deletion from "./Deletion.ts"
 import * as Exchange from "./Exchange.ts"
 import type * as JsonValue from "../schema/JsonValue.ts"
+import * as Ownership from "./Ownership.ts"
 import { arrayAt, asObject, at, objectAt, stringAt } from "./Plain.ts"
+import { parameter } from "./Routing.ts"
 import * as Scale from "./Scale.ts"
 import * as StatusError from "../StatusError.ts"
 import { deleteObject } from "./VerbsDelete.ts"
@@ -26,16 +31,27 @@ const success: Status = { kind: "Status", apiVersion: "v1", metadata: {}, status
 
 const created: Exchange.Answer = { _tag: "Plain", status: 201, body: success }
 
+/** What a POST to a subresource sent, after the mutating plugins, and what the others are asked about it. */
+const admitted = Effect.fnUntraced(function*(
+  exchange: Exchange.Exchange,
+  body: JsonValue.JsonObject,
+  dryRun: boolean
+) {
+  const attributes = Admission.attributes(exchange, "CREATE", { object: asObject(body), dryRun })
+  const object = yield* Admission.admit(exchange.core, attributes, asObject(body))
+  return { attributes: { ...attributes, object }, object }
+})
+
 const boundCondition = (pod: KubeObject, now: number): ReadonlyArray<unknown> => [
   ...arrayAt(pod, "status", "conditions").filter((condition) => stringAt(condition, "type") !== "PodScheduled"),
   { type: "PodScheduled", status: "True", lastProbeTime: null, lastTransitionTime: Exchange.timestamp(now) }
 ]
 
-/** Assigns a Pod to a node, once. The node need not exist. */
-const bind: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
+/** Assigns a Pod to a node, once. The node need not exist. Admission sees the request as it came. */
+const bindAs = Effect.fnUntraced(function*(exchange: Exchange.Exchange, asked: Exchange.Exchange) {
   const { core, now, resource, route } = exchange
   const options = yield* Exchange.writeOptions(exchange, "CreateOptions")
-  const body = yield* Exchange.bodyObject(exchange)
+  const { attributes, object: body } = yield* admitted(asked, yield* Exchange.bodyObject(exchange), options.dryRun)
   if (stringAt(body, "metadata", "name") !== route.name) {
     return yield* Effect.fail(StatusError.badRequest("name in URL does not match name in Binding object"))
   }
@@ -47,6 +63,7 @@ const bind: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Excha
       StatusError.plain(`target.kind: Unsupported value: ${JSON.stringify(kind)}: supported values: "Node", "<empty>"`)
     )
   }
+  yield* Admission.review(core, attributes)
   const key = Exchange.storageKey(route.namespace, route.name)
   const pod = core.storage.get(resource.collection, key)
   if (pod === undefined) return yield* Effect.fail(Exchange.notFound(exchange))
@@ -70,6 +87,8 @@ const bind: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Excha
   }
   return created
 })
+
+const bind: Exchange.Verb = (exchange) => bindAs(exchange, exchange)
 
 /** The budgets that cover a Pod. */
 const budgetsOf = ({ core, route }: Exchange.Exchange, pod: KubeObject): ReadonlyArray<KubeObject> => {
@@ -108,21 +127,26 @@ const spend = (
   }
   if (dryRun) return undefined
   const status = objectAt(budget, "status")
-  core.storage.put(budgets, Exchange.storageKey(route.namespace, name), route.namespace, {
+  const spent = asObject({
     ...budget,
     status: {
       ...status,
       disruptionsAllowed: amount(budget, "disruptionsAllowed") - 1,
       disruptedPods: { ...objectAt(status, "disruptedPods"), [route.name]: Exchange.timestamp(now) }
     }
-  } as KubeObject)
+  })
+  const of = { collection: budgets, definition: "io.k8s.api.policy.v1.PodDisruptionBudget", now }
+  const owned = Ownership.statusTouched(of, budget, spent)
+  core.storage.put(budgets, Exchange.storageKey(route.namespace, name), route.namespace, owned)
   return undefined
 }
 
 /** Deletes a Pod if its disruption budget allows it. */
 const evict: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { core, resource, route } = exchange
-  const body = yield* Exchange.bodyObject(exchange)
+  const sent = yield* Exchange.bodyObject(exchange)
+  const { attributes, object: body } = yield* admitted(exchange, sent, parameter(exchange.request, "dryRun") === "All")
+  yield* Admission.review(core, attributes)
   const options = Deletion.readOptions(objectAt(body, "deleteOptions"), () => undefined)
   const pod = core.storage.get(resource.collection, Exchange.storageKey(route.namespace, route.name))
   if (pod === undefined) return yield* Effect.fail(Exchange.notFound(exchange))
@@ -134,43 +158,24 @@ const evict: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exch
   }
   const fault = covering[0] === undefined ? undefined : spend(exchange, covering[0], options.dryRun.length > 0)
   if (fault !== undefined) return yield* Effect.fail(fault)
-  yield* deleteObject(exchange, route.name, route.namespace, options)
+  yield* deleteObject(exchange, route.name, route.namespace, options, "none")
   return created
 })
 
-/** A token that says whose it is and is worth nothing. */
-const issueToken: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
-  const { core, now, random, resource, route } = exchange
-  const body = yield* Exchange.bodyObject(exchange)
-  if (core.storage.get(resource.collection, Exchange.storageKey(route.namespace, route.name)) === undefined) {
-    return yield* Effect.fail(Exchange.notFound(exchange))
-  }
-  const seconds = at(body, "spec", "expirationSeconds")
-  const lifetime = typeof seconds === "number" ? seconds : 3600
-  return {
-    _tag: "Plain",
-    status: 201,
-    body: {
-      kind: "TokenRequest",
-      apiVersion: "authentication.k8s.io/v1",
-      metadata: {
-        name: route.name,
-        namespace: route.namespace,
-        creationTimestamp: Exchange.timestamp(now)
-      },
-      spec: { audiences: ["https://kubernetes.default.svc"], ...objectAt(body, "spec"), expirationSeconds: lifetime },
-      status: {
-        token: `system:serviceaccount:${route.namespace}:${route.name}:${Exchange.uuid(random)}`,
-        expirationTimestamp: Exchange.timestamp(now + lifetime * 1000)
-      }
-    }
-  } as const
-})
+/** What a Pod that no node has says. */
+const nothingLogged: Exchange.Answer = { _tag: "Plain", status: 200, body: undefined }
 
 const needsNode: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { core, resource, route } = exchange
+  yield* Connect.admit(exchange)
   const pod = core.storage.get(resource.collection, Exchange.storageKey(route.namespace, route.name))
   if (pod === undefined) return yield* Effect.fail(Exchange.notFound(exchange))
+  const node = stringAt(pod, "spec", "nodeName")
+  // The node is looked up as if it were of the resource of the request.
+  if (node !== "" && core.storage.get("nodes", node) === undefined) {
+    return yield* Effect.fail(Exchange.notFound(exchange, node))
+  }
+  if (node === "" && route.subresource === "log") return nothingLogged
   return yield* Effect.fail(StatusError.badRequest(`pod ${route.name} does not have a host assigned`))
 })
 
@@ -198,7 +203,7 @@ const builtin: Readonly<Record<string, Verbs>> = {
   "pods/attach": hosted,
   "pods/portforward": hosted,
   "pods/proxy": hosted,
-  "serviceaccounts/token": { create: issueToken },
+  "serviceaccounts/token": { create: TokenRequests.create },
   "certificatesigningrequests.certificates.k8s.io/approval": {
     get,
     update: replace("status"),
@@ -217,10 +222,8 @@ export const ofCollection = ({ resource }: Exchange.Exchange): Exchange.Verb | u
   resource.collection === "bindings"
     ? Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
       const name = stringAt(exchange.request.body, "metadata", "name")
-      return yield* bind({
-        ...exchange,
-        resource: { ...exchange.resource, collection: "pods", plural: "pods", kind: "Pod" },
-        route: { ...exchange.route, name }
-      })
+      const route = { ...exchange.route, name }
+      const resource = { ...exchange.resource, collection: "pods", plural: "pods", kind: "Pod" }
+      return yield* bindAs({ ...exchange, resource, route }, { ...exchange, route })
     })
     : undefined

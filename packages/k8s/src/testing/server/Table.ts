@@ -6,6 +6,7 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as BuiltinColumns from "./BuiltinColumns.ts"
 import type * as JsonValue from "../schema/JsonValue.ts"
+import * as PodColumns from "./PodColumns.ts"
 import type { Column, Served } from "./Registry.ts"
 
 /** What a row holds of its object. */
@@ -17,16 +18,28 @@ export interface Options {
   /** False in a watch after its first event: `columnDefinitions` is null then. */
   readonly columns: boolean
   readonly metadata: JsonValue.JsonObject
+  /** The version of meta.k8s.io the client asked for. */
+  readonly version: string
 }
 
-const embedded = (object: KubeObject, include: Include): unknown => {
+const templateGeneration = "deprecated.daemonset.template.generation"
+
+/** Metadata by itself. What a DaemonSet has in an annotation only when it is shown as a whole is not in it. */
+export const metadataOf = (object: KubeObject): KubeObject["metadata"] => {
+  const { annotations, ...metadata } = object.metadata
+  if (annotations?.[templateGeneration] === undefined) return object.metadata
+  const { [templateGeneration]: _, ...others } = annotations
+  return Object.keys(others).length === 0 ? metadata : { ...metadata, annotations: others }
+}
+
+const embedded = (object: KubeObject, { include, version }: Options): unknown => {
   switch (include) {
     case "None":
       return null
     case "Object":
       return object
     case "Metadata":
-      return { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata: object.metadata }
+      return { kind: "PartialObjectMetadata", apiVersion: `meta.k8s.io/${version}`, metadata: metadataOf(object) }
   }
 }
 
@@ -43,12 +56,13 @@ export const make = (resource: Served, objects: ReadonlyArray<KubeObject>, optio
   const columns = resource.columns ?? BuiltinColumns.columnsOf(resource)
   return {
     kind: "Table",
-    apiVersion: "meta.k8s.io/v1",
+    apiVersion: `meta.k8s.io/${options.version}`,
     metadata: options.metadata,
     columnDefinitions: options.columns ? columns.map(definition) : null,
-    rows: objects.map((object) => ({
+    rows: objects.length === 0 && columns === BuiltinColumns.unprinted ? null : objects.map((object) => ({
       cells: columns.map((column) => column.value(object, options.now)),
-      object: embedded(object, options.include)
+      ...(resource.collection === "pods" ? PodColumns.conditions(object) : {}),
+      object: embedded(object, options)
     }))
   }
 }

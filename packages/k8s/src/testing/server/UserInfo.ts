@@ -1,5 +1,72 @@
-/** Who asks, as authentication found out. */
+/**
+ * `UserInfo`: who asks, as authentication found out, and the names of users and groups that mean something to a server.
+ *
+ * Source: k8s.io/apiserver/pkg/authentication/user and pkg/authentication/serviceaccount.
+ */
+import * as Names from "./Names.ts"
+
 export interface UserInfo {
   readonly username: string
   readonly groups: ReadonlyArray<string>
+  readonly uid?: string
+  /** What else is known of the user, by key. */
+  readonly extra?: Readonly<Record<string, ReadonlyArray<string>>>
 }
+
+export const masters = "system:masters"
+export const authenticated = "system:authenticated"
+export const unauthenticated = "system:unauthenticated"
+
+/** Who asks where nobody says who: an administrator. */
+export const administrator: UserInfo = { username: "kubernetes-admin", groups: [masters, authenticated] }
+
+/** Who asks without credentials over a network. */
+export const anonymous: UserInfo = { username: "system:anonymous", groups: [unauthenticated] }
+
+/** Members of `system:masters` may do everything, whatever the roles say. */
+export const isMaster = (user: UserInfo): boolean => user === administrator || user.groups.includes(masters)
+
+/** The user with `system:authenticated` among the groups, where every user with credentials is. */
+export const known = (user: UserInfo): UserInfo =>
+  user.groups.includes(authenticated) ? user : { ...user, groups: [...user.groups, authenticated] }
+
+const prefix = "system:serviceaccount:"
+
+export const serviceAccountName = (namespace: string, name: string): string => `${prefix}${namespace}:${name}`
+
+/** The groups every account of a namespace is in. */
+export const serviceAccountGroups = (namespace: string): ReadonlyArray<string> => [
+  "system:serviceaccounts",
+  `system:serviceaccounts:${namespace}`
+]
+
+/** A service account, as one of its tokens would authenticate it. */
+export const serviceAccount = (
+  namespace: string,
+  name: string,
+  more: Pick<UserInfo, "uid" | "extra"> = {}
+): UserInfo => ({
+  username: serviceAccountName(namespace, name),
+  groups: [...serviceAccountGroups(namespace), authenticated],
+  ...more
+})
+
+/** Namespace and name of the account that a user name stands for. */
+export const splitServiceAccount = (
+  username: string
+): { readonly namespace: string; readonly name: string } | undefined => {
+  if (!username.startsWith(prefix)) return undefined
+  const [namespace, name, ...rest] = username.slice(prefix.length).split(":")
+  return name === undefined || rest.length > 0 || Names.dnsLabel(namespace!).length > 0 ||
+      Names.dnsSubdomain(name).length > 0
+    ? undefined
+    : { namespace: namespace!, name }
+}
+
+/** The form a user has in reviews and audit events: what is empty is left out. */
+export const toApi = (user: UserInfo): Readonly<Record<string, unknown>> => ({
+  username: user.username,
+  ...(user.uid === undefined || user.uid === "" ? {} : { uid: user.uid }),
+  ...(user.groups.length === 0 ? {} : { groups: user.groups }),
+  ...(user.extra === undefined || Object.keys(user.extra).length === 0 ? {} : { extra: user.extra })
+})

@@ -6,16 +6,26 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
 import * as Admission from "../Admission.ts"
+import * as Escalation from "../auth/Escalation.ts"
 import * as Body from "./Body.ts"
 import * as Exchange from "./Exchange.ts"
 import * as MetadataRules from "./MetadataRules.ts"
+import * as Ownership from "./Ownership.ts"
 import { asObject, freeze } from "./Plain.ts"
 import * as StatusError from "../StatusError.ts"
+import * as Versions from "./Versions.ts"
 
 type Refused = StatusError.StatusError
 
 /** How often a generated name is tried. */
 const attempts = 8
+
+/** The object without what only the server may say of it. */
+const wiped = (object: KubeObject): KubeObject => {
+  const { creationTimestamp: _, deletionGracePeriodSeconds: __, deletionTimestamp: ___, uid: ____, ...metadata } =
+    object.metadata
+  return asObject({ ...object, metadata })
+}
 
 /** What the server sets in new metadata, whatever the client wrote. */
 const systemMetadata = (exchange: Exchange.Exchange, object: KubeObject, name: string): KubeObject["metadata"] => {
@@ -42,14 +52,16 @@ const withoutStatus = (object: KubeObject): KubeObject => {
 }
 
 /** Repeated owner references are merged, with a warning. */
-export const mergeOwners = (exchange: Exchange.Exchange, object: KubeObject): KubeObject => {
+export const mergeOwners = (exchange: Exchange.Exchange, object: KubeObject, when = ""): KubeObject => {
   const given = object.metadata.ownerReferences ?? []
   const { references, repeated } = MetadataRules.dedupeOwnerReferences(given)
   if (!repeated) return object
   const uids = [...new Set(given.map(({ uid }) => uid).filter((uid, index, all) => all.indexOf(uid) < index))]
   exchange.warnings.push(
-    ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may " +
-      `reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${uids.join(", ")}`
+    `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and ` +
+      `may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${
+        uids.join(", ")
+      }`
   )
   return { ...object, metadata: { ...object.metadata, ownerReferences: references } }
 }
@@ -64,9 +76,9 @@ const faults = (exchange: Exchange.Exchange, object: KubeObject) => {
     ...MetadataRules.validateObjectMeta(object.metadata, {
       namespaced: resource.scope === "Namespaced",
       nameRule: resource.nameRule,
-      builtIn: resource.custom === undefined
+      builtIn: resource.custom === undefined && resource.strategy.judgesMetadata
     }),
-    ...resource.schemaFaults(object, undefined, "object"),
+    ...resource.schemaFaults(object, undefined, "object", (text) => exchange.warnings.push(text)),
     ...resource.strategy.validate(object)
   ]
 }
@@ -74,37 +86,27 @@ const faults = (exchange: Exchange.Exchange, object: KubeObject) => {
 const attempt = Effect.fnUntraced(function*(
   exchange: Exchange.Exchange,
   options: Exchange.WriteOptions,
+  attributes: Admission.Attributes,
   object: KubeObject,
   name: string
 ) {
   const { core, resource, route } = exchange
   const { resourceVersion, ...metadata } = systemMetadata(exchange, object, name)
-  const base = resource.strategy.statusSubresource ? withoutStatus(object) : object
+  const base = resource.strategy.statusSubresource && !resource.strategy.createsStatus ? withoutStatus(object) : object
   const { apiVersion, kind } = object
   const filled = resource.strategy.prepareCreate({ ...base, metadata })
-  const prepared = mergeOwners(exchange, asObject({ ...filled, apiVersion, kind }))
-  const attributes: Admission.Attributes = {
-    operation: "CREATE",
-    resource,
-    subresource: "",
-    namespace: route.namespace,
-    name,
-    object: prepared,
-    oldObject: undefined,
-    user: exchange.user,
-    dryRun: options.dryRun,
-    warn: (text) => exchange.warnings.push(text)
-  }
-  const admitted = yield* Admission.admit(core, attributes, prepared)
+  const admitted = asObject({ ...filled, apiVersion, kind })
   const found = faults(exchange, admitted)
   if (found.length > 0) return yield* Effect.fail(Exchange.invalid(exchange, admitted.metadata.name ?? "", found))
-  yield* Admission.review(core, { ...attributes, object: admitted })
+  yield* Admission.review(core, { ...attributes, name: attributes.name || name, object: admitted })
   if (resource.custom !== undefined) {
     exchange.warnings.push(...MetadataRules.finalizerWarnings(admitted.metadata.finalizers, undefined))
   }
-  if (setVersion(resourceVersion)) {
+  // A dry run does not get as far as the store, which is what minds, and what would take the version away.
+  if (!options.dryRun && setVersion(resourceVersion)) {
     return yield* Effect.fail(StatusError.plain("resourceVersion should not be set on objects to be created"))
   }
+  const encoded = yield* Versions.store(resource, admitted)
   const key = Exchange.storageKey(route.namespace, admitted.metadata.name)
   const existing = core.storage.get(resource.collection, key)
   if (existing !== undefined) {
@@ -116,18 +118,36 @@ const attempt = Effect.fnUntraced(function*(
       : StatusError.generateNameConflict
     return yield* Effect.fail(refused(resource, admitted.metadata.name))
   }
-  if (options.dryRun) return freeze(admitted)
-  const { object: stored } = core.storage.put(resource.collection, key, route.namespace, resource.toStorage(admitted))
-  return resource.fromStorage(stored)
+  if (options.dryRun) {
+    const rehearsed = yield* Versions.rehearse(resource, admitted, encoded)
+    return freeze(
+      resourceVersion === undefined
+        ? rehearsed
+        : { ...rehearsed, metadata: { ...rehearsed.metadata, resourceVersion } }
+    )
+  }
+  const { object: stored } = core.storage.put(resource.collection, key, route.namespace, encoded)
+  return yield* Versions.show(resource, stored)
 })
 
 /** Creates an object that `Body` has read and placed. */
-export const createObject = Effect.fnUntraced(function*(
+export const createObject = (
+  exchange: Exchange.Exchange,
+  options: Exchange.WriteOptions,
+  object: KubeObject
+): Effect.Effect<KubeObject, Refused> =>
+  Effect.flatMap(
+    Ownership.created(exchange, options, mergeOwners(exchange, wiped(object))),
+    (owned) => createOwned(exchange, options, owned)
+  )
+
+/** Creates an object whose managedFields are known. */
+export const createOwned = Effect.fnUntraced(function*(
   exchange: Exchange.Exchange,
   options: Exchange.WriteOptions,
   object: KubeObject
 ) {
-  const { resource } = exchange
+  const { core, resource } = exchange
   if (resource.custom?.terminating === true) {
     return yield* Effect.fail(
       StatusError.methodNotAllowedBecause(
@@ -136,11 +156,27 @@ export const createObject = Effect.fnUntraced(function*(
       )
     )
   }
-  const { generateName, name } = object.metadata
-  if ((name ?? "") !== "" || (generateName ?? "") === "") return yield* attempt(exchange, options, object, name ?? "")
+  const sent = mergeOwners(exchange, wiped(object))
+  const attributes = Admission.attributes(exchange, "CREATE", {
+    name: object.metadata.name ?? "",
+    object: sent,
+    dryRun: options.dryRun
+  })
+  const mutated = yield* Admission.admit(core, attributes, sent)
+  const admitted = mutated === sent ? sent : mergeOwners(
+    exchange,
+    yield* Body.placed(exchange, mutated, "create"),
+    " after mutating admission happens"
+  )
+  const escalation = Escalation.fault(exchange, admitted)
+  if (escalation !== undefined) return yield* Effect.fail(escalation)
+  const { generateName, name } = admitted.metadata
+  if ((name ?? "") !== "" || (generateName ?? "") === "") {
+    return yield* attempt(exchange, options, attributes, admitted, name ?? "")
+  }
   for (let tries = 1;; tries++) {
     const generated = Exchange.generatedName(generateName!, exchange.random)
-    const result = yield* Effect.result(attempt(exchange, options, object, generated))
+    const result = yield* Effect.result(attempt(exchange, options, attributes, admitted, generated))
     if (result._tag === "Success") return result.success
     if (result.failure.body.reason !== "AlreadyExists") return yield* Effect.fail(result.failure)
     if (tries === attempts) return yield* Effect.fail(StatusError.generateNameConflict(resource, generated))

@@ -15,6 +15,7 @@ import { freeze } from "./Plain.ts"
 import { parameter } from "./Routing.ts"
 import * as Selecting from "./Selecting.ts"
 import * as StatusError from "../StatusError.ts"
+import * as Versions from "./Versions.ts"
 
 const options = (exchange: Exchange.Exchange): Effect.Effect<Deletion.DeleteOptions, StatusError.StatusError> => {
   const { body } = exchange.request
@@ -43,27 +44,31 @@ const decisions: Readonly<Record<string, typeof Deletion.decide>> = {
   "customresourcedefinitions.apiextensions.k8s.io": Deletion.decideDefinition
 }
 
+/** How admission is asked about a deletion: by name, nameless as about each of a collection, or not at all. */
+export type Asking = "named" | "nameless" | "none"
+
 /** Deletes one object; the result is what is left of it, or what it was. */
 export const deleteObject = Effect.fnUntraced(function*(
   exchange: Exchange.Exchange,
   name: string,
   namespace: string,
-  options: Deletion.DeleteOptions
+  options: Deletion.DeleteOptions,
+  asking: Asking = "named"
 ) {
   const { core, now, resource } = exchange
   const key = Exchange.storageKey(namespace, name)
-  const attributes: Admission.Attributes = {
-    operation: "DELETE",
-    resource,
-    subresource: "",
-    namespace,
-    name,
-    object: undefined,
-    oldObject: undefined,
-    user: exchange.user,
-    dryRun: options.dryRun.length > 0,
-    warn: (text) => exchange.warnings.push(text)
-  }
+  const dryRun = options.dryRun.length > 0
+  const review = (oldObject: KubeObject) =>
+    asking === "none" ? Effect.void : Admission.review(
+      core,
+      Admission.attributes(exchange, "DELETE", {
+        name: asking === "named" ? name : "",
+        namespace,
+        oldObject,
+        dryRun,
+        options: () => Deletion.toApi(Deletion.completeOptions(oldObject, resource.strategy, options, now))
+      })
+    )
   for (;;) {
     const stored = core.storage.get(resource.collection, key)
     if (stored === undefined) return yield* Effect.fail(Exchange.notFound(exchange, name))
@@ -71,23 +76,29 @@ export const deleteObject = Effect.fnUntraced(function*(
     if (fault !== undefined) {
       return yield* Effect.fail(StatusError.conflict({ group: resource.group, plural: resource.kind }, name, fault))
     }
-    yield* Admission.review(core, { ...attributes, oldObject: resource.fromStorage(stored) })
-    if (core.storage.get(resource.collection, key) !== stored) continue
+    const shown = yield* Versions.show(resource, stored)
+    if (Deletion.isPending(stored, resource.strategy, options, now)) return { gone: false, object: shown }
+    yield* review(shown)
     const decide = decisions[resource.collection] ?? Deletion.decide
-    const outcome = decide(stored, resource.strategy, options, now)
-    const put = (object: KubeObject) =>
-      options.dryRun.length > 0 ? freeze(object) : core.storage.put(resource.collection, key, namespace, object).object
-    switch (outcome._tag) {
-      case "Keep":
-        return { gone: false, object: resource.fromStorage(stored) }
-      case "Mark":
-        return { gone: false, object: resource.fromStorage(put(outcome.object)) }
-      case "Remove": {
-        const last = outcome.marked === undefined ? stored : put(outcome.marked)
-        const removed = options.dryRun.length > 0 ? undefined : core.storage.remove(resource.collection, key, namespace)
-        return { gone: true, object: resource.fromStorage(removed?.object ?? last) }
-      }
-    }
+    // What is marked of a custom object is written in the form of today.
+    const base = resource.custom === undefined ? stored : shown
+    const outcome = decide(base, resource.strategy, options, now)
+    const marked = outcome._tag === "Mark" ? outcome.object : outcome._tag === "Remove" ? outcome.marked : undefined
+    const encoded = marked === undefined || resource.custom === undefined
+      ? marked
+      : yield* Versions.store(resource, marked)
+    if (core.storage.get(resource.collection, key) !== stored) continue
+    if (outcome._tag === "Keep") return { gone: false, object: shown }
+    const last = encoded === undefined
+      ? stored
+      : dryRun
+      ? freeze(encoded)
+      : core.storage.put(resource.collection, key, namespace, encoded).object
+    if (outcome._tag === "Mark") return { gone: false, object: yield* Versions.show(resource, last) }
+    // Marked and removed are two steps, and admission is asked before each.
+    if (encoded !== undefined) yield* review(yield* Versions.show(resource, last))
+    const removed = dryRun ? undefined : core.storage.remove(resource.collection, key, namespace)
+    return { gone: true, object: yield* Versions.show(resource, removed?.object ?? last) }
   }
 })
 
@@ -106,20 +117,22 @@ export const remove: Exchange.Verb = Effect.fnUntraced(function*(exchange: Excha
 /** DELETE of a collection. */
 export const removeCollection: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { core, request, resource, route } = exchange
+  const parsed = yield* Effect.fromResult(Selecting.parse(request))
+  const { matches } = yield* Effect.fromResult(Selecting.read(resource, parsed))
   const asked = yield* options(exchange)
-  const { matches } = yield* Effect.fromResult(Selecting.read(resource, request))
-  const { get, keys } = core.storage.list(resource.collection, route.namespace)
-  const found = keys.map(get).filter((object) => matches === undefined || matches(object))
-  const limit = Number(parameter(request, "limit") ?? 0)
-  const items = limit > 0 ? found.slice(0, limit) : found
+  const listing = core.storage.list(resource.collection, route.namespace)
+  const revision = String(core.storage.revision)
+  const limit = Number(parameter(request, "limit") ?? 0) || Number.POSITIVE_INFINITY
+  const { items } = yield* Versions.page(resource, listing, 0, limit, matches)
   for (const { metadata } of items) {
-    yield* deleteObject(exchange, metadata.name, metadata.namespace ?? "", asked).pipe(
+    yield* deleteObject(exchange, metadata.name, metadata.namespace ?? "", asked, "nameless").pipe(
       Effect.catchIf((error) => error.status === 404, () => Effect.void)
     )
   }
   return {
     _tag: "List",
-    items: items.map(resource.fromStorage),
-    metadata: { resourceVersion: String(core.storage.revision) }
+    items,
+    // What was deleted is told as it was listed.
+    metadata: { resourceVersion: revision, ...(resource.custom === undefined ? {} : { continue: "" }) }
   } as const
 })

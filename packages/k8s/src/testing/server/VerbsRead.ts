@@ -12,7 +12,6 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
-import * as Stream from "effect/Stream"
 import type * as Exchange from "./Exchange.ts"
 import { notFound, storageKey } from "./Exchange.ts"
 import * as FieldError from "../schema/FieldError.ts"
@@ -21,6 +20,7 @@ import { flag, parameter } from "./Routing.ts"
 import * as Selecting from "./Selecting.ts"
 import * as StatusError from "../StatusError.ts"
 import type { Listing, Storage } from "./Storage.ts"
+import * as Versions from "./Versions.ts"
 
 type Refused = StatusError.StatusError
 
@@ -39,6 +39,12 @@ const version = (exchange: Exchange.Exchange): Result.Result<number | undefined,
   const { resource, route } = exchange
   const error = `strconv.ParseUint: parsing ${FieldError.quote(text)}: invalid syntax`
   const fault = FieldError.invalid("resourceVersion", text, error)
+  // Pages and exact versions do not come from the cache, which has words of its own, nor do Events.
+  const stored = resource.collection === "events" || Number(parameter(exchange.request, "limit") ?? 0) > 0 ||
+    parameter(exchange.request, "resourceVersionMatch") === "Exact"
+  if (route.verb === "list" && stored) {
+    return Result.fail(StatusError.badRequest(`invalid resource version: ${FieldError.format(fault)}`))
+  }
   return Result.fail(
     route.verb === "watch" || route.verb === "get" || route.verb === "list"
       ? StatusError.plain(FieldError.format(fault))
@@ -71,7 +77,7 @@ export const get: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange
   if (wanted !== undefined) yield* reached(core.storage, wanted)
   const found = core.storage.get(resource.collection, storageKey(route.namespace, route.name))
   if (found === undefined) return yield* Effect.fail(notFound(exchange))
-  return { _tag: "Object", status: 200, object: resource.fromStorage(found) } as const
+  return { _tag: "Object", status: 200, object: yield* Versions.show(resource, found, wanted === undefined) } as const
 })
 
 /** Where a page goes on: the revision of all pages, and the last key of the page before. */
@@ -207,12 +213,20 @@ const indexAfter = (keys: ReadonlyArray<string>, after: string | undefined): num
   return low
 }
 
+/** Whether a list comes from the cache of a real server rather than from etcd. */
+const cached = ({ request }: Exchange.Exchange): boolean => {
+  const version = parameter(request, "resourceVersion") ?? ""
+  return version === "0" || (version !== "" && (parameter(request, "resourceVersionMatch") ?? "") !== "Exact" &&
+    Number(parameter(request, "limit") ?? 0) === 0)
+}
+
 /** GET of a collection. */
 export const list: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { request, resource } = exchange
+  const parsed = yield* Effect.fromResult(Selecting.parse(request))
   const faults = optionFaults(exchange)
   if (faults.length > 0) return yield* Effect.fail(StatusError.invalidOptions("ListOptions", faults))
-  const { matches } = yield* Effect.fromResult(Selecting.read(resource, request))
+  const { matches } = yield* Effect.fromResult(Selecting.read(resource, parsed))
   const wanted = yield* Effect.fromResult(version(exchange))
   if (wanted !== undefined && parameter(request, "continue") === undefined) {
     yield* reached(exchange.core.storage, wanted)
@@ -223,16 +237,10 @@ export const list: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchang
   const asked = Number(parameter(request, "limit") ?? 0)
   // From the cache, which ignores limits: only a real server without cache would page here.
   const limit = asked > 0 && parameter(request, "resourceVersion") !== "0" ? asked : Number.POSITIVE_INFINITY
-  const items: Array<KubeObject> = []
-  const { get, keys } = listing
-  let index = indexAfter(keys, after)
-  let last = ""
-  for (; index < keys.length && items.length < limit; index++) {
-    last = keys[index]!
-    const object = get(last)
-    if (matches === undefined || matches(object)) items.push(resource.fromStorage(object))
-  }
-  const left = keys.length - index
+  const { keys } = listing
+  const start = indexAfter(keys, after)
+  const { items, next } = yield* Versions.page(resource, listing, start, limit, matches, !cached(exchange))
+  const left = keys.length - next
   return {
     _tag: "List",
     items,
@@ -240,7 +248,7 @@ export const list: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchang
       resourceVersion: String(revision),
       ...(left > 0
         ? {
-          continue: encodeToken({ revision, after: last }),
+          continue: encodeToken({ revision, after: keys[next - 1]! }),
           ...(matches === undefined ? { remainingItemCount: left } : {})
         }
         : resource.custom === undefined
@@ -253,9 +261,10 @@ export const list: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchang
 /** `watch=true` on a collection, or the old path prefix. */
 export const watch: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { core, random, request, resource, route } = exchange
+  const parsed = yield* Effect.fromResult(Selecting.parse(request))
   const faults = optionFaults(exchange)
   if (faults.length > 0) return yield* Effect.fail(StatusError.invalidOptions("ListOptions", faults))
-  const selecting = yield* Effect.fromResult(Selecting.read(resource, request))
+  const selecting = yield* Effect.fromResult(Selecting.read(resource, parsed))
   const since = yield* Effect.fromResult(version(exchange))
   const { fields, matches } = selecting
   const named = fields.find(({ field, operator }) => field === "metadata.name" && operator === "=")?.value
@@ -267,13 +276,14 @@ export const watch: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchan
   const byName = (object: KubeObject) =>
     object.metadata.name === route.name && (matches === undefined || matches(object))
   const selected = route.name === "" ? matches : byName
+  yield* Versions.watchable(resource, core.storage.list(resource.collection))
   const initial = flag(request, "sendInitialEvents")
   if (initial && since !== undefined) yield* reached(core.storage, since)
   const seconds = Number(parameter(request, "timeoutSeconds") ?? 0)
   const events = core.hub.watch({
     collection: resource.collection,
     namespace: route.namespace,
-    ...(selected === undefined ? {} : { matches: selected }),
+    ...Versions.selection(resource, selected),
     // `sendInitialEvents=false` from 0 or nothing means: from now.
     since: initial
       ? undefined
@@ -286,10 +296,5 @@ export const watch: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchan
     apiVersion: apiVersionOf(resource),
     kind: resource.kind
   })
-  const converted = events.pipe(Stream.map((event) => {
-    if (event.type === "BOOKMARK" || event.type === "ERROR") return event
-    const object = resource.fromStorage(event.object)
-    return object === event.object ? event : { type: event.type, object }
-  }))
-  return { _tag: "Watch", events: converted } as const
+  return { _tag: "Watch", events: Versions.showEvents(resource, events, selected) } as const
 })

@@ -11,15 +11,22 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Admission from "../Admission.ts"
+import * as Escalation from "../auth/Escalation.ts"
+import * as ApplyPatch from "./ApplyPatch.ts"
 import * as Body from "./Body.ts"
 import * as Exchange from "./Exchange.ts"
 import * as FieldError from "../schema/FieldError.ts"
+import * as GoValue from "../schema/GoValue.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import * as MetadataRules from "./MetadataRules.ts"
+import * as Ownership from "./Ownership.ts"
 import * as Patching from "./Patching.ts"
-import { arrayAt, asObject, at, freeze } from "./Plain.ts"
+import { arrayAt, asObject, at, freeze, stringAt } from "./Plain.ts"
+import { apiVersionOf } from "./Registry.ts"
+import * as Restoring from "./Restoring.ts"
 import * as StatusError from "../StatusError.ts"
-import { createObject, mergeOwners } from "./VerbsCreate.ts"
+import { createObject, createOwned, mergeOwners } from "./VerbsCreate.ts"
+import * as Versions from "./Versions.ts"
 
 type Refused = StatusError.StatusError
 
@@ -32,6 +39,12 @@ export interface Update {
   readonly part: Part
   /** A PATCH says "immutable" where a PUT says "conflict". */
   readonly patch: boolean
+  /** How admission sees a write through a window such as Scale, whose own writer has asked the mutating plugins. */
+  readonly view?: (
+    attributes: Admission.Attributes,
+    next: KubeObject,
+    stored: KubeObject
+  ) => Effect.Effect<Admission.Attributes, Refused>
 }
 
 /** The resourceVersion a write names; `undefined` for none. */
@@ -45,10 +58,17 @@ const namedVersion = (object: KubeObject): Result.Result<bigint | undefined, Ref
   return Result.succeed(version === 0n ? undefined : version)
 }
 
-const uidConflict = (exchange: Exchange.Exchange, wanted: string, found: string): Refused => {
+const uidConflict = (
+  exchange: Exchange.Exchange,
+  options: Exchange.WriteOptions,
+  wanted: string,
+  found: string
+): Refused => {
   const { resource, route } = exchange
+  // A dry run does not get as far as the store with its prefix.
+  const root = options.dryRun ? "" : "/registry"
   const group = resource.custom === undefined ? "" : `${resource.group}/`
-  const key = `/registry/${group}${resource.plural}/${Exchange.storageKey(route.namespace, route.name)}`
+  const key = `${root}/${group}${resource.plural}/${Exchange.storageKey(route.namespace, route.name)}`
   return StatusError.conflict(
     resource,
     route.name,
@@ -69,10 +89,16 @@ const statusWrite = (exchange: Exchange.Exchange, next: KubeObject, stored: Kube
   const { strategy } = exchange.resource
   const { labels: _, ...written } = next.metadata
   const metadata = strategy.statusMetadata === "kept"
-    ? { ...stored.metadata, resourceVersion: next.metadata.resourceVersion }
+    ? {
+      ...stored.metadata,
+      resourceVersion: next.metadata.resourceVersion,
+      managedFields: next.metadata.managedFields
+    }
     : strategy.statusMetadata === "labelsKept"
     ? { ...written, ...(stored.metadata.labels === undefined ? {} : { labels: stored.metadata.labels }) }
-    : { ...next.metadata, ownerReferences: stored.metadata.ownerReferences }
+    : strategy.statusMetadata === "ownersKept"
+    ? { ...next.metadata, ownerReferences: stored.metadata.ownerReferences }
+    : next.metadata
   return withStatus({ ...stored, metadata: withoutUndefined(metadata) as KubeObject["metadata"] }, statusOf(next))
 }
 
@@ -109,12 +135,15 @@ const completed = ({ exchange, part }: Update, next: KubeObject, stored: KubeObj
     : next
   const prepared = part === "object"
     ? asObject(strategy.prepareUpdate(written as never, stored))
+    : part === "status"
+    ? asObject(strategy.prepareStatus(written as never, stored))
     : written
-  const bumps = part === "object" && strategy.generation &&
+  const bumps = part === "object" && strategy.generation && (
     !JsonValue.equals(
       desired(prepared, strategy.statusSubresource),
       desired(stored, strategy.statusSubresource)
-    )
+    ) || (strategy.annotationsCount && !JsonValue.equals(prepared.metadata.annotations ?? {}, own.annotations ?? {}))
+  )
   const { generation: _, ...metadata } = prepared.metadata
   const generation = own.generation === undefined && !strategy.generation
     ? undefined
@@ -138,13 +167,24 @@ const completed = ({ exchange, part }: Update, next: KubeObject, stored: KubeObj
 const faults = ({ exchange, part }: Update, next: KubeObject, stored: KubeObject) => {
   const { resource } = exchange
   const whole = part === "object"
-  const builtIn = resource.custom === undefined
-  const metadata = MetadataRules.validateObjectMetaUpdate(next.metadata, stored.metadata, { builtIn })
+  const builtIn = resource.custom === undefined && resource.strategy.judgesMetadata
+  const namespaced = resource.scope === "Namespaced"
   return [
-    // Judged by the registry and by the kind's own validation: every cause is told twice.
-    ...metadata,
-    ...metadata,
-    ...resource.schemaFaults(next, stored, part === "status" ? "status" : "object"),
+    // The registry judges metadata as of a new object and as of an update; the kind's own validation then does so again,
+    // and every cause is told as often as it is found.
+    ...MetadataRules.validateObjectMeta(next.metadata, { namespaced, nameRule: "pathSegment" }),
+    ...MetadataRules.validateObjectMetaUpdate(next.metadata, stored.metadata),
+    ...MetadataRules.validateObjectMetaUpdate(next.metadata, stored.metadata, { builtIn }),
+    ...(builtIn && whole
+      ? MetadataRules.validateObjectMeta(next.metadata, { namespaced, nameRule: "pathSegment", builtIn })
+      : []),
+    ...resource.schemaFaults(
+      next,
+      stored,
+      part === "status" ? "status" : "object",
+      (text) => exchange.warnings.push(text)
+    ),
+    ...(part === "status" ? resource.strategy.validateStatus(next) : []),
     ...(whole ? resource.strategy.validate(next) : []),
     ...(whole ? resource.strategy.validateUpdate(next, stored) : [])
   ]
@@ -158,14 +198,23 @@ const endsDeletion = (exchange: Exchange.Exchange, next: KubeObject, stored: Kub
   (exchange.resource.collection !== "namespaces" || arrayAt(next, "spec", "finalizers").length === 0)
 
 /** One try: the answer, or `undefined` if the stored object changed meanwhile. */
-const attempt = Effect.fnUntraced(function*(update: Update, next: KubeObject, raw: KubeObject, stored: KubeObject) {
-  const { exchange, options, patch } = update
+const attempt = Effect.fnUntraced(function*(update: Update, written: KubeObject, raw: KubeObject, stored: KubeObject) {
+  const { exchange, options, patch, view } = update
   const { core, resource, route } = exchange
-  const version = yield* Effect.fromResult(namedVersion(next))
-  const uid = next.metadata.uid ?? ""
+  const uid = written.metadata.uid ?? ""
   if (uid !== "" && uid !== stored.metadata.uid && !patch) {
-    return yield* Effect.fail(uidConflict(exchange, uid, stored.metadata.uid))
+    return yield* Effect.fail(uidConflict(exchange, options, uid, stored.metadata.uid))
   }
+  const attributes = Admission.attributes(exchange, "UPDATE", {
+    object: written,
+    oldObject: stored,
+    dryRun: options.dryRun
+  })
+  // What is seen through a view was admitted as it is seen.
+  const next = view === undefined ? yield* Admission.admit(core, attributes, written) : written
+  const escalation = Escalation.fault(exchange, next, stored)
+  if (escalation !== undefined) return yield* Effect.fail(escalation)
+  const version = yield* Effect.fromResult(namedVersion(next))
   if (version === undefined && !resource.strategy.unconditionalUpdate) {
     // Named by the resource, not the kind, unlike every other refusal of this form.
     return yield* Effect.fail(StatusError.invalid(resource.plural, resource.group, route.name, [
@@ -176,39 +225,33 @@ const attempt = Effect.fnUntraced(function*(update: Update, next: KubeObject, ra
     return yield* Effect.fail(StatusError.conflict(resource, route.name, StatusError.objectModified))
   }
   const versioned = { ...next, metadata: { ...next.metadata, resourceVersion: stored.metadata.resourceVersion } }
-  const final = completed(update, versioned, stored)
-  const attributes: Admission.Attributes = {
-    operation: "UPDATE",
-    resource,
-    subresource: route.subresource,
-    namespace: route.namespace,
-    name: route.name,
-    object: final,
-    oldObject: stored,
-    user: exchange.user,
-    dryRun: options.dryRun,
-    warn: (text) => exchange.warnings.push(text)
-  }
-  const admitted = yield* Admission.admit(core, attributes, final)
+  const admitted = Ownership.settled(completed(update, versioned, stored), stored)
   const found = faults(update, admitted, stored)
   if (found.length > 0) return yield* Effect.fail(Exchange.invalid(exchange, route.name, found))
-  yield* Admission.review(core, { ...attributes, object: admitted })
+  yield* Admission.review(
+    core,
+    view === undefined ? { ...attributes, object: admitted } : yield* view(attributes, admitted, stored)
+  )
   if (resource.custom !== undefined) {
     exchange.warnings.push(
       ...MetadataRules.finalizerWarnings(admitted.metadata.finalizers, stored.metadata.finalizers)
     )
   }
+  const encoded = yield* Versions.store(resource, admitted)
   const key = Exchange.storageKey(route.namespace, route.name)
   if (core.storage.get(resource.collection, key) !== raw) return undefined
   const ends = endsDeletion(exchange, admitted, stored)
-  if (!ends && JsonValue.equals(admitted, stored)) return stored
-  if (options.dryRun) return freeze(admitted)
+  // A custom object stored in another form than it would be now is stored anew: so objects migrate.
+  const same = admitted.metadata.managedFields === stored.metadata.managedFields &&
+    JsonValue.equals(admitted, stored) && (resource.custom === undefined || JsonValue.equals(encoded, raw))
+  if (!ends && same) return stored
+  if (options.dryRun) return freeze(yield* Versions.rehearse(resource, admitted, encoded))
   if (ends) {
     core.storage.remove(resource.collection, key, route.namespace)
     return freeze(admitted)
   }
-  const change = core.storage.put(resource.collection, key, route.namespace, resource.toStorage(admitted))
-  return resource.fromStorage(change.object)
+  const change = core.storage.put(resource.collection, key, route.namespace, encoded)
+  return yield* Versions.show(resource, change.object)
 })
 
 /** How often a patch is tried against an object that keeps changing. A PUT cannot be tried again. */
@@ -224,7 +267,7 @@ export const change = Effect.fnUntraced(function*(
   for (let tries = 0; tries < attempts; tries++) {
     const raw = core.storage.get(resource.collection, key)
     if (raw === undefined) return yield* Effect.fail(Exchange.notFound(update.exchange))
-    const stored = resource.fromStorage(raw)
+    const stored = yield* Versions.current(resource, raw)
     const result = yield* attempt(update, yield* next(stored), raw, stored)
     if (result !== undefined) return result
   }
@@ -244,7 +287,7 @@ export const replace = (part: Part): Exchange.Verb =>
     const key = Exchange.storageKey(route.namespace, route.name)
     if (core.storage.get(resource.collection, key) === undefined) {
       const uid = placed.metadata.uid ?? ""
-      if (uid !== "") return yield* Effect.fail(uidConflict(exchange, uid, ""))
+      if (uid !== "") return yield* Effect.fail(uidConflict(exchange, options, uid, ""))
       if (part !== "object" || !resource.strategy.createsOnUpdate) {
         return yield* Effect.fail(Exchange.notFound(exchange))
       }
@@ -254,23 +297,79 @@ export const replace = (part: Part): Exchange.Verb =>
       return answer(created, 201)
     }
     const update = { exchange, options, part, patch: false }
-    return answer(yield* change(update, () => Effect.succeed(placed)))
+    return answer(yield* change(update, (stored) => Ownership.updated(exchange, options, stored, placed)))
   })
 
-/** PATCH, but for server-side apply. */
+/** PATCH of type apply: of an object that is not there, it creates it. */
+const apply = Effect.fnUntraced(function*(exchange: Exchange.Exchange, part: Part) {
+  const { core, resource, route } = exchange
+  const request = yield* ApplyPatch.read(exchange)
+  const { options } = request.apply
+  const key = Exchange.storageKey(route.namespace, route.name)
+  if (core.storage.get(resource.collection, key) !== undefined) {
+    const update = { exchange, options, part, patch: true }
+    return answer(yield* change(update, (stored) => ApplyPatch.next(exchange, request, stored)))
+  }
+  const next = yield* ApplyPatch.next(exchange, request, undefined)
+  const { resourceVersion: _, uid = "", ...metadata } = next.metadata
+  if (uid !== "") {
+    const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`
+    return yield* Effect.fail(StatusError.conflict(resource, route.name, why))
+  }
+  if (part !== "object") return yield* Effect.fail(Exchange.notFound(exchange))
+  return answer(yield* createOwned(exchange, options, asObject({ ...next, metadata })), 201)
+})
+
+/**
+ * A strategic merge patch works on a value of the type, which what it says of apiVersion and kind cannot change. What
+ * other patches have made of a custom object is read first and judged after.
+ */
+const typed = ({ request, resource }: Exchange.Exchange, patched: JsonValue.JsonObject): JsonValue.JsonObject =>
+  (resource.custom !== undefined || Patching.isStrategic(request)) &&
+    [patched["apiVersion"], patched["kind"]].every((text) => text === undefined || typeof text === "string")
+    ? { ...patched, apiVersion: apiVersionOf(resource), kind: resource.kind }
+    : patched
+
+/** A patch that has made another kind or version of a custom object. */
+const otherType = ({ resource, route }: Exchange.Exchange, patched: JsonValue.JsonObject): Refused | undefined => {
+  if (resource.custom === undefined) return undefined
+  const expected = { kind: resource.kind, apiVersion: apiVersionOf(resource) }
+  const found = { kind: stringAt(patched, "kind"), apiVersion: stringAt(patched, "apiVersion") }
+  const wrong = (["kind", "apiVersion"] as const).filter((key) => found[key] !== expected[key])
+  const group = found.apiVersion.includes("/") ? found.apiVersion.split("/")[0]! : ""
+  return wrong.length === 0 ? undefined : StatusError.invalid(
+    found.kind,
+    group,
+    route.name,
+    wrong.map((key) => FieldError.invalid(key, found[key], `must be ${expected[key]}`))
+  )
+}
+
+/** PATCH. */
 export const patch = (part: Part): Exchange.Verb =>
   Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
+    if (ApplyPatch.isApply(exchange)) return yield* apply(exchange, part)
+    const unreadableType = Patching.unreadable(exchange)
+    if (unreadableType !== undefined) return yield* Effect.fail(unreadableType)
     const options = yield* Exchange.writeOptions(exchange, "PatchOptions")
-    const apply = yield* Patching.reader(exchange)
+    const patching = yield* Patching.reader(exchange)
     const next = Effect.fnUntraced(function*(stored: KubeObject) {
-      const patched = yield* apply(stored)
+      const result = yield* patching(stored)
+      const patched = typed(exchange, result)
       const unreadable = (text: string) =>
-        StatusError.invalid("", "", "", [FieldError.invalid("patch", FieldError.goJson(patched), text)])
+        StatusError.invalid("", "", "", [
+          Patching.isStrategic(exchange.request)
+            ? FieldError.invalid("patch", GoValue.print(exchange.request.body), Restoring.word(text))
+            : FieldError.invalid("patch", FieldError.goJson(patched), text)
+        ])
       const read = yield* Body.decode(exchange, options, patched, unreadable).pipe(
         Effect.mapError((error) => error.status === 400 ? unreadable(error.body.message ?? "") : error)
       )
       yield* Body.named(exchange, read)
-      return yield* Body.placed(exchange, read, "update")
+      const other = otherType(exchange, result)
+      if (other !== undefined) return yield* Effect.fail(other)
+      const placed = yield* Body.placed(exchange, read, "update")
+      return yield* Ownership.updated(exchange, options, stored, placed)
     })
     return answer(yield* change({ exchange, options, part, patch: true }, next))
   })

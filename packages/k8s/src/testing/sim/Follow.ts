@@ -28,6 +28,8 @@ export interface Handlers<A> {
   readonly onPresent: (object: A) => void
   /** The object is gone; its last state. */
   readonly onGone: (object: A) => void
+  /** Everything there was at first has been handed over; also after every later list. */
+  readonly onListed?: () => void
 }
 
 /** Never ends. */
@@ -80,6 +82,7 @@ export const follow = Effect.fnUntraced(function*<A extends KubeObject>(
       continue
     }
     replace(page.success.items)
+    handlers.onListed?.()
     let from = page.success.resourceVersion
     for (;;) {
       const { pause, relist, resourceVersion } = yield* watch(from)

@@ -1,4 +1,5 @@
 import { KubeClient } from "@effect-operator/core/KubeClient"
+import type { Request } from "@effect-operator/core/Transport"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { CustomResourceDefinition } from "../../../src/kinds/apiextensions.v1.ts"
@@ -35,7 +36,11 @@ const definition = {
   }
 }
 
-const source: OpenApiDocument.Source = { groupVersions: ["v1", "apps/v1", "example.com/v1"], customs: [definition] }
+const source: OpenApiDocument.Source = {
+  groupVersions: ["v1", "apps/v1", "example.com/v1"],
+  customs: [definition],
+  remotes: ["metrics.example.com/v1"]
+}
 
 // The shape of the documents is what the tests are about.
 type Json = any
@@ -73,7 +78,7 @@ const named = (bytes: Uint8Array, name: string) => one(all(bytes, 1).find((entry
 
 describe("OpenApiDocument", () => {
   it("version 2 has every built-in kind with what kubectl needs to validate and to merge", () => {
-    const { definitions, paths }: Json = OpenApiDocument.version2(source)
+    const { definitions, paths }: Json = OpenApiDocument.version2(source, [])
     const podSpec = definitions["io.k8s.api.core.v1.PodSpec"]
     assert.deepStrictEqual(podSpec.required, ["containers"])
     assert.strictEqual(podSpec.properties.containers.items.$ref, "#/definitions/io.k8s.api.core.v1.Container")
@@ -93,7 +98,7 @@ describe("OpenApiDocument", () => {
   })
 
   it("version 2 says of a custom kind what that version can say", () => {
-    const { definitions, paths }: Json = OpenApiDocument.version2(source)
+    const { definitions, paths }: Json = OpenApiDocument.version2(source, [])
     const widget = definitions["com.example.v1.Widget"]
     assert.deepStrictEqual(widget["x-kubernetes-group-version-kind"], [{
       group: "example.com",
@@ -103,11 +108,10 @@ describe("OpenApiDocument", () => {
     assert.strictEqual(widget.properties.metadata.$ref, "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
     assert.deepStrictEqual(widget.properties.spec, {
       type: "object",
-      required: ["size"],
       properties: {
         size: { minimum: 1 },
         port: { "x-kubernetes-int-or-string": true },
-        any: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+        any: { "x-kubernetes-preserve-unknown-fields": true },
         labels: { type: "object", additionalProperties: { type: "string" } },
         either: { type: "string" }
       }
@@ -124,12 +128,22 @@ describe("OpenApiDocument", () => {
       }
     }
     const widgets: Json = OpenApiDocument.version3(source, "example.com/v1")
-    assert.deepStrictEqual(widgets.components.schemas["com.example.v1.Widget"].properties.spec, spec)
+    assert.deepStrictEqual(widgets.components.schemas["com.example.v1.Widget"].properties.spec, {
+      ...spec,
+      properties: {
+        ...spec.properties,
+        port: { "x-kubernetes-int-or-string": true, anyOf: [{ type: "integer" }, { type: "string" }] }
+      }
+    })
+    assert.deepStrictEqual(widgets.components.schemas["com.example.v1.WidgetList"].properties.items, {
+      type: "array",
+      items: { allOf: [{ $ref: "#/components/schemas/com.example.v1.Widget" }] }
+    })
     assert.isUndefined(OpenApiDocument.version3(source, "example.com/v2"))
   })
 
   it("the protobuf form carries the same under gnostic's field numbers", () => {
-    const bytes = OpenApiProtobuf.encode(OpenApiDocument.version2(source))
+    const bytes = OpenApiProtobuf.encode(OpenApiDocument.version2(source, []))
     assert.strictEqual(text(one(bytes, 1)), "2.0")
     const podSpec = named(one(bytes, 9), "io.k8s.api.core.v1.PodSpec")
     assert.deepStrictEqual(all(podSpec, 19).map(text), ["containers"])
@@ -139,7 +153,7 @@ describe("OpenApiDocument", () => {
     const widget = named(one(bytes, 9), "com.example.v1.Widget")
     const [extension] = all(widget, 31)
     assert.strictEqual(text(one(extension!, 1)), "x-kubernetes-group-version-kind")
-    assert.strictEqual(text(one(extension!, 2, 2)), "- group: example.com\n  version: v1\n  kind: Widget\n")
+    assert.strictEqual(text(one(extension!, 2, 2)), "- group: example.com\n  kind: Widget\n  version: v1\n")
     const labels = named(one(named(one(widget, 25), "spec"), 25), "labels")
     assert.strictEqual(text(one(labels, 21, 1, 22, 1)), "string")
     const path = all(one(bytes, 8), 2).find((entry) => text(one(entry, 1)).endsWith("/widgets/{name}"))!
@@ -152,21 +166,32 @@ describe("OpenApiEndpoint", () => {
   it.effect("follows the definitions, and answers 304 to who has the document", () =>
     Effect.gen(function*() {
       const client = yield* KubeClient
-      const get = OpenApiEndpoint.make(yield* ApiServer)
-      const before = yield* get("/openapi/v2", {})
+      const answer = OpenApiEndpoint.make(yield* ApiServer)
+      const get = (path: string, headers: Readonly<Record<string, string>> = {}, query: Request["query"] = []) =>
+        answer({ method: "GET", path, query, headers })
+      const before = yield* get("/openapi/v2")
       const same = yield* get("/openapi/v2", { "if-none-match": before!.headers["etag"]! })
       assert.strictEqual(same?.status, 304)
-      assert.isUndefined(yield* get("/openapi/v3/apis/example.com/v1", {}))
+      assert.isUndefined(yield* get("/openapi/v3/apis/example.com/v1"))
+      const pods = yield* get("/openapi/v3/api/v1")
       yield* client.create(CustomResourceDefinition, definition)
       const after = yield* get("/openapi/v2", { "if-none-match": before!.headers["etag"]! })
       assert.strictEqual(after?.status, 200)
       assert.isDefined((after!.body as Json).definitions["com.example.v1.Widget"])
-      const root: Json = (yield* get("/openapi/v3", {}))?.body
+      // What has nothing to do with the definition keeps its tag.
+      assert.strictEqual((yield* get("/openapi/v3/api/v1"))!.headers["etag"], pods!.headers["etag"])
+      const root: Json = (yield* get("/openapi/v3"))?.body
       assert.isDefined(root.paths["api/v1"])
       assert.isDefined(root.paths["apis/apps/v1"])
       const { serverRelativeURL } = root.paths["apis/example.com/v1"]
-      assert.match(serverRelativeURL, /^\/openapi\/v3\/apis\/example\.com\/v1\?hash=[0-9A-F]{64}$/)
-      assert.strictEqual((yield* get("/openapi/v3/apis/example.com/v1", {}))?.status, 200)
+      const [path, hash] = serverRelativeURL.split("?hash=")
+      assert.strictEqual(path, "/openapi/v3/apis/example.com/v1")
+      const document = yield* get(path, {}, [["hash", hash]])
+      assert.strictEqual(document!.headers["etag"], `"${hash}"`)
+      assert.strictEqual(document!.headers["cache-control"], "public, immutable")
+      const moved = yield* get(path, {}, [["hash", "OLD"]])
+      assert.deepStrictEqual([moved!.status, moved!.headers["location"]], [301, serverRelativeURL])
+      assert.strictEqual((yield* get(path))?.status, 200)
       const accept = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
       assert.instanceOf((yield* get("/openapi/v2", { accept }))?.body, Uint8Array)
     }).pipe(Effect.provide(TestClient.layer.pipe(Layer.provideMerge(ApiServer.layer)))))

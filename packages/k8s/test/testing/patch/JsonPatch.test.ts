@@ -133,4 +133,55 @@ describe("laws", () => {
       ])
       assert.isTrue(Result.isSuccess(result) && JsonValue.equals(result.success, value))
     }))
+
+  it("says what is wrong in the words of the server's library, which webhooks' patches are told", () => {
+    const document = { a: 1, list: [1], deep: { b: 1 } }
+    const cases: ReadonlyArray<readonly [object, string]> = [
+      [
+        { op: "add", path: "/x/y", value: 1 },
+        "add operation does not apply: doc is missing path: \"/x/y\": missing value"
+      ],
+      [{ op: "add", value: 1 }, "add operation failed to decode path: missing value"],
+      [
+        { op: "add", path: "/list/x", value: 1 },
+        "error in add for path: '/list/x': value was not a proper array index: 'x': " +
+        "strconv.Atoi: parsing \"x\": invalid syntax"
+      ],
+      [
+        { op: "add", path: "/list/5", value: 1 },
+        "error in add for path: '/list/5': Unable to access invalid index: 5: invalid index referenced"
+      ],
+      [
+        { op: "remove", path: "/x" },
+        "error in remove for path: '/x': Unable to remove nonexistent key: x: missing value"
+      ],
+      [
+        { op: "replace", path: "/list/9", value: 1 },
+        "replace operation does not apply: doc is missing key: /list/9: missing value"
+      ],
+      [
+        { op: "replace", value: 1 },
+        "replace operation failed to decode path: operation missing path field: missing value"
+      ],
+      [{ op: "test", path: "/a", value: 2 }, "testing value /a failed: test failed"],
+      [{ op: "test", path: "/x/y", value: 2 }, "test operation does not apply: is missing path: /x/y: missing value"],
+      [
+        { op: "move", path: "/x" },
+        "move operation failed to decode from: operation, missing from field: missing value"
+      ],
+      [
+        { op: "move", from: "/x", path: "/y" },
+        "error in move for path: 'x': Unable to remove nonexistent key: x: missing value"
+      ],
+      [
+        { op: "copy", from: "/a", path: "/x/y" },
+        "copy operation does not apply: doc is missing destination path: /x/y: missing value"
+      ],
+      [{ op: "frob", path: "/a" }, "Unexpected kind: frob"]
+    ]
+    for (const [operation, message] of cases) {
+      const result = JsonPatch.apply(document, [operation])
+      assert.strictEqual(Result.isFailure(result) ? result.failure.message : "applied", message)
+    }
+  })
 })

@@ -110,6 +110,17 @@ describe("values", () => {
       "spec: Invalid value: 0: spec in body should have at least 1 properties"
     ],
     [{ type: "object", maxProperties: 0 }, { a: 1 }, "spec: Too many: 1: must have at most 0 items"],
+    // Nothing else is said of such an object.
+    [
+      { type: "object", maxProperties: 0, required: ["b"], properties: { a: { type: "string" } } },
+      { a: 1 },
+      "spec: Too many: 1: must have at most 0 items"
+    ],
+    [
+      { type: "object", minProperties: 2, required: ["b"], properties: { a: { type: "string" } } },
+      { a: 1 },
+      "spec: Invalid value: 1: spec in body should have at least 2 properties"
+    ],
     [object({}, { required: ["a"] }), {}, "spec.a: Required value"],
     [
       { type: "object", additionalProperties: false },

@@ -125,10 +125,12 @@ describe("pods", () => {
       assert.deepStrictEqual(Object.keys((yield* get(`${budgets}/p`)).body.status.disruptedPods), ["a"])
     }).pipe(Effect.provide(layer)))
 
-  it.effect("have no logs without a node", () =>
+  it.effect("have nothing to log without a node, and nowhere to run a command", () =>
     Effect.gen(function*() {
       yield* post(pods, pod("a"))
-      assert.strictEqual(message(yield* get(`${pods}/a/log`)), "400 pod a does not have a host assigned")
+      const log = yield* get(`${pods}/a/log`)
+      assert.deepStrictEqual([log.status, log.body], [200, undefined])
+      assert.strictEqual(message(yield* get(`${pods}/a/exec`)), "400 pod a does not have a host assigned")
       assert.strictEqual(
         (yield* get(`${pods}/a/nope`)).body.message,
         "the server could not find the requested resource"

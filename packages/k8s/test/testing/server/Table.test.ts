@@ -135,7 +135,9 @@ describe("JSON paths", () => {
     [".spec.list[?(@.type==\"Other\")].status", ["False"]],
     [".spec.list[?(@.type=='Ready')].status", ["True"]],
     [".metadata.annotations['x\\.y/z']", ["v"]],
-    [".spec['a.b']", [1]],
+    [".spec['a\\.b']", [1]],
+    // As in the real server: what is quoted is a path again.
+    [".spec['a.b']", []],
     [".spec.a\\.b", [1]],
     [".spec.none.deep", []],
     ["{.spec.list[0].status}", ["True"]]

@@ -186,7 +186,7 @@ describe("create", () => {
       assert.strictEqual(
         message(yield* post(configMaps, configMap("a", { data: { k: 5 } }))),
         "400 ConfigMap in version \"v1\" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct " +
-          "field ConfigMap.data.k of type string"
+          "field ConfigMap.data of type string"
       )
       assert.strictEqual((yield* call("POST", configMaps, [])).status, 400)
     }).pipe(Effect.provide(layer)))

@@ -200,9 +200,7 @@ describe("patch", () => {
         "415 the body of the request was in an unknown format - accepted media types include: " +
           "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
       )
-      const apply = yield* patch(`${widgets}/a?fieldManager=m`, "apply", widget("a"))
-      assert.strictEqual(apply.status, 415)
-      assert.include(apply.body.message, "application/json-patch+json, application/merge-patch+json")
+      assert.strictEqual((yield* patch(`${widgets}/a?fieldManager=m`, "apply", widget("a"))).status, 200)
     }).pipe(Effect.provide(layer)))
 
   it.effect("cannot rename, and a resourceVersion in it is a guard", () =>

@@ -1,0 +1,315 @@
+/**
+ * `Backends`: how the server calls what is outside of it: admission and conversion webhooks, aggregated API servers.
+ *
+ * The server never knows what answers. It says whom it means (a Service of the cluster, or a URL) and gets a reply or
+ * a failure worded as Go's HTTP client words it, which is what a real server passes on. What answers is decided once
+ * per server:
+ * - `none`, the default: nothing listens anywhere; every call is refused as by an idle port;
+ * - `handlers`: functions in this process, by Service or URL. No socket and no time but the `Clock`'s, so that an
+ *   operator's own webhooks run deterministically. Such a function has the shape of `ApiServer.handle`: another
+ *   in-memory server can be the backend of an aggregated API;
+ * - `LiveBackends`: HTTPS.
+ *
+ * A reply's body is a JSON value where the backend is in this process and bytes where it is not; `json` reads either.
+ *
+ * Source: k8s.io/apiserver/pkg/util/webhook/client.go, pkg/util/proxy/proxy.go; net/http and net/url of Go.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import type { Method, Request } from "@effect-operator/core/Transport"
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { storageKey } from "./server/Exchange.ts"
+import { at, stringAt } from "./server/Plain.ts"
+import type { Storage } from "./server/Storage.ts"
+
+/** A Service by reference, as webhook configurations have it. */
+export interface ServiceReference {
+  readonly namespace: string
+  readonly name: string
+  /** 443 by default. */
+  readonly port?: number | undefined
+  readonly path?: string | undefined
+}
+
+export type Target = { readonly service: ServiceReference } | { readonly url: string }
+
+/** One call. */
+export interface Call {
+  readonly target: Target
+  /** What is trusted: PEM, or base64 of PEM as configurations have it. The system's authorities by default. */
+  readonly caBundle?: string | undefined
+  /** Trusts whatever certificate is shown. */
+  readonly insecureSkipTlsVerify?: boolean | undefined
+  /** What the server shows of itself. */
+  readonly certificate?: { readonly certPem: string; readonly keyPem: string } | undefined
+  readonly method: Method
+  /** After the target's own path. */
+  readonly path?: string | undefined
+  /** Not encoded. */
+  readonly query?: Request["query"] | undefined
+  /** Names in lower case; several values are several headers. */
+  readonly headers: Readonly<Record<string, string | ReadonlyArray<string>>>
+  /** Bytes go out as they are; any other value as JSON. */
+  readonly body?: unknown
+  /** Until the whole reply is there, or, of a stream, its beginning. None by default. */
+  readonly timeout?: Duration.Input | undefined
+}
+
+/** A body that is there as a whole. */
+export type Whole =
+  /** A value that must not be changed. */
+  | { readonly _tag: "Json"; readonly value: unknown }
+  | { readonly _tag: "Bytes"; readonly bytes: Uint8Array }
+
+/** A body that comes piece by piece. */
+export type Streamed =
+  /** One JSON value after the other: a watch. */
+  | { readonly _tag: "Values"; readonly values: Stream.Stream<unknown> }
+  | { readonly _tag: "Chunks"; readonly chunks: Stream.Stream<Uint8Array, BackendFailed> }
+
+export interface Reply<Body = Whole> {
+  readonly status: number
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Body
+}
+
+/** There is no reply. */
+export class BackendFailed extends Data.TaggedError("BackendFailed")<{
+  /** `POST`. */
+  readonly method: Method
+  readonly url: string
+  /** `dial tcp 127.0.0.1:9443: connect: connection refused`. */
+  readonly error: string
+}> {
+  /** As Go's client words it: `Post "https://…": context deadline exceeded`. */
+  override get message(): string {
+    const verb = this.method[0] + this.method.slice(1).toLowerCase()
+    return `${verb} ${JSON.stringify(this.url)}: ${this.error}`
+  }
+}
+
+/** What the server knows of Services. */
+export interface Directory {
+  readonly service: (namespace: string, name: string) => KubeObject | undefined
+  readonly endpoints: (namespace: string, name: string) => KubeObject | undefined
+}
+
+/** What stands for the outside. */
+export interface Service {
+  readonly call: (call: Call, directory: Directory) => Effect.Effect<Reply, BackendFailed>
+  /** Closing the scope ends the call. */
+  readonly stream: (
+    call: Call,
+    directory: Directory
+  ) => Effect.Effect<Reply<Whole | Streamed>, BackendFailed, Scope.Scope>
+}
+
+/** Calls as the server makes them. */
+export interface Calls {
+  readonly call: (call: Call) => Effect.Effect<Reply, BackendFailed>
+  readonly stream: (call: Call) => Effect.Effect<Reply<Whole | Streamed>, BackendFailed, Scope.Scope>
+}
+
+export const defaultPort = 443
+
+/** Host and port as the client is told: of a Service its name in the cluster, whatever it leads to. */
+export const hostOf = (target: Target): string =>
+  "url" in target
+    ? new URL(target.url).host
+    : `${serverName(target.service)}:${target.service.port ?? defaultPort}`
+
+/** The name a Service's certificate must have. */
+export const serverName = ({ name, namespace }: ServiceReference): string => `${name}.${namespace}.svc`
+
+const encoded = (query: Request["query"]): string =>
+  query.length === 0 ?
+    "" :
+    `?${query.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join("&")}`
+
+/** Path and query of a call. */
+export const pathOf = ({ path = "", query = [], target }: Call): string => {
+  const own = "url" in target ? new URL(target.url).pathname : target.service.path ?? ""
+  const whole = `${own.replace(/\/+$/, "")}/${path.replace(/^\/+/, "")}`
+  return (path === "" && whole.length > 1 ? whole.slice(0, -1) : whole) + encoded(query)
+}
+
+/** The URL of a call, as failures name it. */
+export const urlOf = (call: Call): string => {
+  const scheme = "url" in call.target ? new URL(call.target.url).protocol : "https:"
+  return `${scheme}//${hostOf(call.target)}${pathOf(call)}`
+}
+
+export const failed = (call: Call, error: string): BackendFailed =>
+  new BackendFailed({ method: call.method, url: urlOf(call), error })
+
+/** What a call is not answered with in time. */
+export const deadlineExceeded = "context deadline exceeded"
+
+/** Where a `clientConfig` leads. */
+export const targetOf = (config: unknown): Target => {
+  const service = at(config, "service")
+  if (service === undefined) return { url: stringAt(config, "url") }
+  const [path, port] = [at(service, "path"), at(service, "port")]
+  return {
+    service: {
+      namespace: stringAt(service, "namespace"),
+      name: stringAt(service, "name"),
+      ...(typeof port === "number" ? { port } : {}),
+      ...(typeof path === "string" ? { path } : {})
+    }
+  }
+}
+
+/** A Service that is not stored. */
+export const serviceNotFound = (name: string): string => `service ${JSON.stringify(name)} not found`
+
+/** A caBundle as PEM, whichever way it is given. */
+export const bundlePem = (bundle: string): string =>
+  bundle.includes("-----BEGIN") ? bundle : Buffer.from(bundle, "base64").toString("utf8")
+
+/** Why nobody can trust a caBundle; undefined where it may do. */
+export const bundleFault = (bundle: string): string | undefined =>
+  bundle === "" || /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/.test(bundlePem(bundle))
+    ? undefined
+    : "unable to load root certificates: unable to parse bytes as PEM block"
+
+const refused = (call: Call, directory: Directory): Effect.Effect<never, BackendFailed> => {
+  const { target } = call
+  if ("url" in target) return Effect.fail(failed(call, nobody(withPort(new URL(target.url)))))
+  const { name, namespace, port = defaultPort } = target.service
+  const service = directory.service(namespace, name)
+  if (service === undefined) return Effect.fail(failed(call, serviceNotFound(name)))
+  const host = stringAt(service, "spec", "externalName") || stringAt(service, "spec", "clusterIP")
+  return Effect.fail(failed(call, nobody(`${host}:${port}`)))
+}
+
+const withPort = ({ hostname, port, protocol }: URL): string =>
+  `${hostname}:${port === "" ? (protocol === "http:" ? 80 : defaultPort) : port}`
+
+/** Nobody listens at an address. */
+export const nobody = (address: string): string => `dial tcp ${address}: connect: connection refused`
+
+/** Nothing listens anywhere. */
+export const none: Service = { call: refused, stream: refused }
+
+/** A backend in this process; `ApiServer.handle` is one. */
+export type Handler = (request: Request) => Effect.Effect<{
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  readonly events?: Stream.Stream<unknown> | undefined
+}>
+
+/** A handler that answers 200 with what a function makes of the body: enough for a webhook. */
+export const answering =
+  (answer: (body: unknown, request: Request) => Effect.Effect<unknown> | unknown): Handler => (request) =>
+    Effect.map(
+      Effect.suspend(() => {
+        const made = answer(request.body, request)
+        return Effect.isEffect(made) ? made as Effect.Effect<unknown> : Effect.succeed(made)
+      }),
+      (body) => ({ status: 200, headers: { "content-type": "application/json" }, body })
+    )
+
+/**
+ * Handlers in this process. Keys: `namespace/name` of a Service, optionally with `:port`, or the beginning of a URL.
+ * The map is read at every call, so that its owner may add to it and take from it. What it does not name goes to
+ * `otherwise`.
+ */
+export const handlers = (
+  known: ReadonlyMap<string, Handler> | Readonly<Record<string, Handler>>,
+  otherwise: Service = none
+): Service => {
+  const map = known instanceof Map ? known as ReadonlyMap<string, Handler> : new Map(Object.entries(known))
+  const find = ({ target }: Call): Handler | undefined => {
+    if ("service" in target) {
+      const { name, namespace, port = defaultPort } = target.service
+      return map.get(`${namespace}/${name}:${port}`) ?? map.get(`${namespace}/${name}`)
+    }
+    let best: string | undefined
+    for (const key of map.keys()) if (target.url.startsWith(key) && key.length > (best?.length ?? 0)) best = key
+    return best === undefined ? undefined : map.get(best)
+  }
+  const request = (call: Call): Request => ({
+    method: call.method,
+    path: pathOf({ ...call, query: [] }),
+    query: call.query ?? [],
+    headers: Object.fromEntries(
+      Object.entries(call.headers).map(([name, value]) => [name, typeof value === "string" ? value : value.join(", ")])
+    ),
+    ...(call.body === undefined ? {} : { body: call.body })
+  })
+  const ask = (handler: Handler, call: Call) =>
+    call.timeout === undefined ? handler(request(call)) : Effect.timeoutOrElse(handler(request(call)), {
+      duration: call.timeout,
+      orElse: () => Effect.fail(failed(call, deadlineExceeded))
+    })
+  const whole = (body: unknown): Whole =>
+    body instanceof Uint8Array
+      ? { _tag: "Bytes", bytes: body }
+      : typeof body === "string"
+      ? { _tag: "Bytes", bytes: new TextEncoder().encode(body) }
+      : { _tag: "Json", value: body }
+  return {
+    call: (call, directory) =>
+      Effect.suspend(() => {
+        const handler = find(call)
+        return handler === undefined
+          ? otherwise.call(call, directory)
+          : Effect.map(ask(handler, call), ({ body, headers = {}, status }) => ({ status, headers, body: whole(body) }))
+      }),
+    stream: (call, directory) =>
+      Effect.suspend(() => {
+        const handler = find(call)
+        return handler === undefined
+          ? otherwise.stream(call, directory)
+          : Effect.map(ask(handler, call), ({ body, events, headers = {}, status }) => ({
+            status,
+            headers,
+            body: events === undefined ? whole(body) : { _tag: "Values", values: events } as const
+          }))
+      })
+  }
+}
+
+/** The body as a JSON value, or the text that is none. */
+export const json = (body: Whole): Result.Result<unknown, string> => {
+  if (body._tag === "Json") return Result.succeed(body.value)
+  const text = new TextDecoder().decode(body.bytes)
+  try {
+    return Result.succeed(JSON.parse(text) as unknown)
+  } catch {
+    return Result.fail(text)
+  }
+}
+
+/** What an `ApiServer` that is built in its presence calls. */
+export const Backends: Context.Reference<Service> = Context.Reference<Service>(
+  "@effect-operator/k8s/testing/Backends",
+  { defaultValue: () => none }
+)
+
+/** Servers built on this layer call these handlers; see `handlers`. */
+export const layerHandlers = (known: Parameters<typeof handlers>[0], otherwise?: Service): Layer.Layer<never> =>
+  Layer.succeed(Backends, handlers(known, otherwise))
+
+const directory = (storage: Storage): Directory => ({
+  service: (namespace, name) => storage.get("services", storageKey(namespace, name)),
+  endpoints: (namespace, name) => storage.get("endpoints", storageKey(namespace, name))
+})
+
+/** The calls of one server; `current` may change in its lifetime. */
+export const calls = (storage: Storage, current: () => Service): Calls => {
+  const known = directory(storage)
+  return {
+    call: (call) => Effect.suspend(() => current().call(call, known)),
+    stream: (call) => Effect.suspend(() => current().stream(call, known))
+  }
+}

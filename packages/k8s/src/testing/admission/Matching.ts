@@ -1,0 +1,156 @@
+/**
+ * `Matching`: which requests a webhook or a policy is about.
+ *
+ * Rules name operations, groups, versions, resources and scope. A rule about another version of the same objects is
+ * meant, too, under the match policy `Equivalent`; the objects are then shown in that version. Selectors look at the
+ * labels of the namespace, of the new and of the old object.
+ *
+ * Source: k8s.io/apiserver/pkg/admission/plugin/webhook/{predicates,generic}.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Selector from "@effect-operator/core/Selector"
+import * as Result from "effect/Result"
+import type { Attributes, Kind, Server } from "../Admission.ts"
+import { arrayAt, at, stringAt } from "../server/Plain.ts"
+import { type Served, subresource as subresourceOf } from "../server/Registry.ts"
+import * as StatusError from "../StatusError.ts"
+
+/** A rule, compiled. */
+export interface Rule {
+  readonly operations: ReadonlyArray<string>
+  readonly apiGroups: ReadonlyArray<string>
+  readonly apiVersions: ReadonlyArray<string>
+  readonly resources: ReadonlyArray<readonly [resource: string, subresource: string]>
+  /** Only of policies; empty for all. */
+  readonly resourceNames: ReadonlyArray<string>
+  readonly scope: string
+}
+
+const strings = (value: unknown, key: string): ReadonlyArray<string> => arrayAt(value, key).map(String)
+
+const split = (resource: string): readonly [string, string] => {
+  const slash = resource.indexOf("/")
+  return slash < 0 ? [resource, ""] : [resource.slice(0, slash), resource.slice(slash + 1)]
+}
+
+/** A `RuleWithOperations`, or a `NamedRuleWithOperations`. */
+export const rule = (value: unknown): Rule => ({
+  operations: strings(value, "operations"),
+  apiGroups: strings(value, "apiGroups"),
+  apiVersions: strings(value, "apiVersions"),
+  resources: strings(value, "resources").map(split),
+  resourceNames: strings(value, "resourceNames"),
+  scope: stringAt(value, "scope") || "*"
+})
+
+const has = (items: ReadonlyArray<string>, wanted: string): boolean => items.includes("*") || items.includes(wanted)
+
+/** Whether a rule is about a request, taken to be one for `resource`. */
+export const ruleMatches = (rule: Rule, attributes: Attributes, resource: Served = attributes.resource): boolean => {
+  const { name, operation, subresource } = attributes
+  return has(rule.operations, operation) && has(rule.apiGroups, resource.group) &&
+    has(rule.apiVersions, resource.version) &&
+    rule.resources.some(([plural, part]) =>
+      (plural === "*" || plural === resource.plural) && (part === "*" || part === subresource)
+    ) && (rule.scope === "*" || rule.scope === (isNamespaced(attributes) ? "Namespaced" : "Cluster")) &&
+    (rule.resourceNames.length === 0 || rule.resourceNames.includes(name))
+}
+
+/** A Namespace is no object of a namespace, though its requests name one. */
+const isNamespaced = ({ namespace, resource }: Attributes): boolean =>
+  namespace !== "" && resource.collection !== "namespaces"
+
+/** A request as a webhook or policy sees it: under a resource that one of its rules names. */
+export interface Invocation {
+  readonly resource: Served
+  readonly kind: Kind
+}
+
+/** The first rule's view of a request; undefined if no rule is about it. */
+export const invocation = (
+  rules: ReadonlyArray<Rule>,
+  equivalent: boolean,
+  attributes: Attributes,
+  { registry }: Pick<Server, "registry">
+): Invocation | undefined => {
+  const { resource, subresource } = attributes
+  if (rules.some((rule) => ruleMatches(rule, attributes))) return { resource, kind: attributes.kind }
+  if (!equivalent) return undefined
+  const others = equivalents(registry, resource, subresource)
+  for (const rule of rules) {
+    const other = others.find((other) => ruleMatches(rule, attributes, other))
+    if (other !== undefined) return { resource: other, kind: kindOf(other, subresource) }
+  }
+  return undefined
+}
+
+const known = new WeakMap<Served, Map<string, ReadonlyArray<Served>>>()
+
+/** The other resources under which the objects of a resource are served, with the same subresource. */
+const equivalents = (
+  registry: Server["registry"],
+  resource: Served,
+  subresource: string
+): ReadonlyArray<Served> => {
+  let of = known.get(resource)
+  if (of === undefined) known.set(resource, of = new Map())
+  let found = of.get(subresource)
+  if (found === undefined) {
+    found = registry.all().filter((other) =>
+      other !== resource && other.collection === resource.collection &&
+      (subresource === "" || subresourceOf(other, subresource) !== undefined)
+    )
+    of.set(subresource, found)
+  }
+  return found
+}
+
+/** The kind of the objects that a resource, or one of its subresources, takes. */
+export const kindOf = (resource: Served, subresource: string): Kind =>
+  subresource === "" ? resource : subresourceOf(resource, subresource) ?? resource
+
+/** A label selector of an object, compiled; undefined for one that selects everything. */
+export const selector = (value: unknown): Selector.LabelSelector | undefined => {
+  const parsed = Selector.fromObject(value as Selector.LabelSelectorObject | undefined)
+  return parsed === undefined || parsed.length === 0 ? undefined : parsed
+}
+
+/** Whether the request is in a namespace that is selected; what is in none always is. */
+export const namespaceMatches = (
+  selector: Selector.LabelSelector | undefined,
+  attributes: Attributes,
+  { storage }: Pick<Server, "storage">
+): Result.Result<boolean, StatusError.StatusError> => {
+  const { namespace, object, operation, resource, subresource } = attributes
+  const isNamespace = resource.collection === "namespaces"
+  if (selector === undefined || (namespace === "" && !isNamespace)) return Result.succeed(true)
+  // The labels a Namespace is to have, not those it had.
+  const written = isNamespace && subresource === "" && (operation === "CREATE" || operation === "UPDATE")
+  const found = written ? object : storage.get("namespaces", namespace)
+  return found === undefined
+    ? Result.fail(StatusError.notFound({ group: "", plural: "namespaces" }, namespace))
+    : Result.succeed(Selector.matchesLabels(selector, found.metadata.labels))
+}
+
+/** Whether the new or the old object is selected. */
+export const objectMatches = (selector: Selector.LabelSelector | undefined, attributes: Attributes): boolean => {
+  if (selector === undefined) return true
+  const selected = (object: KubeObject | undefined): boolean =>
+    object !== undefined && Selector.matchesLabels(selector, at(object, "metadata", "labels") as Labels)
+  return selected(attributes.object) || selected(attributes.oldObject)
+}
+
+type Labels = Readonly<Record<string, string>> | undefined
+
+const configurations: ReadonlySet<string> = new Set([
+  "ValidatingWebhookConfiguration",
+  "MutatingWebhookConfiguration",
+  "ValidatingAdmissionPolicy",
+  "ValidatingAdmissionPolicyBinding",
+  "MutatingAdmissionPolicy",
+  "MutatingAdmissionPolicyBinding"
+])
+
+/** Nothing that is configured about admission is admitted by it: one could lock oneself out. */
+export const isExempt = ({ kind }: Attributes): boolean =>
+  kind.group === "admissionregistration.k8s.io" && configurations.has(kind.kind)

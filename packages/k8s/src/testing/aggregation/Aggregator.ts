@@ -1,0 +1,235 @@
+/**
+ * `Aggregator`: other API servers behind this one.
+ *
+ * It knows the APIServices: which group versions discovery tells of and in which order, which of them somebody else
+ * answers, and whether that one can be asked. The APIServices of custom resources it makes and removes itself, in the
+ * same step that begins or ends serving them. Those of the server's own groups are there from the start, and nobody
+ * makes them again: a group whose APIService is deleted is still served, but not told of.
+ *
+ * Backends are looked at in the background (`run`): when an APIService, its Service or its endpoints change, every half
+ * minute, and more often while discovery fails. As long as there is no remote APIService nothing runs.
+ *
+ * Source: k8s.io/kube-aggregator/pkg/{apiserver,controllers}.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import type { Request } from "@effect-operator/core/Transport"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as FiberMap from "effect/FiberMap"
+import * as Queue from "effect/Queue"
+import type * as Scope from "effect/Scope"
+import * as ApiServices from "./ApiServices.ts"
+import * as Availability from "./Availability.ts"
+import type * as Backends from "../Backends.ts"
+import * as Proxy from "./Proxy.ts"
+import * as RemoteDiscovery from "./RemoteDiscovery.ts"
+import * as JsonValue from "../schema/JsonValue.ts"
+import { timestamp, uuid } from "../server/Exchange.ts"
+import { asObject, at } from "../server/Plain.ts"
+import type { Group, Registry } from "../server/Registry.ts"
+import type { ApiResponse } from "../server/Respond.ts"
+import type { Route } from "../server/Routing.ts"
+import type { Change, Storage } from "../server/Storage.ts"
+
+export const defaults = {
+  /** Between two looks at a backend that answers. */
+  interval: 30_000,
+  /** After the first look that failed; doubled by every other, up to the interval. */
+  firstRetry: 5
+} as const
+
+const { collection } = ApiServices
+
+export interface Parts {
+  readonly storage: Storage
+  readonly registry: Registry
+  readonly backends: Backends.Calls
+}
+
+/** An API server behind this one. */
+export interface Backend {
+  readonly groupVersion: string
+  readonly available: boolean
+  readonly discovered: RemoteDiscovery.Entry
+  /** GET of any of its paths; undefined where it does not answer. */
+  readonly ask: (path: string, query: Request["query"]) => Effect.Effect<ApiResponse | undefined>
+}
+
+export class Aggregator {
+  private readonly parts: Parts
+  /** Remote APIServices by group version. */
+  private readonly remote = new Map<string, KubeObject>()
+  private readonly discovery = new Map<string, RemoteDiscovery.Entry>()
+  private ordered: ReadonlyArray<Group> | undefined
+  /** The registry's generation when APIServices were last brought in step with it; -1 when one of them changed since. */
+  private settled = 0
+  private certificate: Backends.Call["certificate"]
+  private notice: (name: string) => void = () => {}
+
+  constructor(parts: Parts) {
+    this.parts = parts
+    parts.storage.listen((change) => this.observe(change))
+  }
+
+  /** The certificate by which backends know the server. */
+  showing(certificate: NonNullable<Backends.Call["certificate"]>): void {
+    this.certificate = certificate
+  }
+
+  private observe(change: Change): void {
+    if (change.collection === collection) {
+      this.ordered = undefined
+      if (change.object.metadata.labels?.[ApiServices.automanaged] === "true") this.settled = -1
+      const path = `${ApiServices.groupOf(change.object)}/${ApiServices.versionOf(change.object)}`
+      if (change.type === "DELETED" || ApiServices.serviceOf(change.object) === undefined) {
+        this.remote.delete(path)
+        this.discovery.delete(path)
+        return
+      }
+      this.remote.set(path, change.object)
+      if (!JsonValue.equals(at(change.object, "spec"), at(change.previous, "spec"))) this.notice(change.key)
+    } else if (this.remote.size > 0) this.concerns(change)
+  }
+
+  /** Looks again at those whose Service or endpoints changed. */
+  private concerns({ collection: changed, key, namespace, object }: Change): void {
+    const service = changed === "services" || changed === "endpoints"
+      ? key
+      : changed === "endpointslices.discovery.k8s.io"
+      ? `${namespace}/${object.metadata.labels?.["kubernetes.io/service-name"]}`
+      : undefined
+    if (service === undefined) return
+    for (const apiService of this.remote.values()) {
+      const reference = ApiServices.serviceOf(apiService)!
+      if (`${reference.namespace}/${reference.name}` === service) this.notice(apiService.metadata.name)
+    }
+  }
+
+  /** The groups that discovery tells of, without the core group. */
+  groups(): ReadonlyArray<Group> {
+    const { get, keys } = this.parts.storage.list(collection)
+    return this.ordered ??= ApiServices.groups(keys.map(get))
+  }
+
+  /** The backends, of every remote group version. */
+  backends(): ReadonlyArray<Backend> {
+    const { backends } = this.parts
+    return [...this.remote].map(([groupVersion, service]) => ({
+      groupVersion,
+      available: ApiServices.isAvailable(service),
+      discovered: this.discovery.get(groupVersion) ?? { resources: undefined, freshness: "Stale" },
+      ask: (path, query) =>
+        backends.call({
+          target: { service: ApiServices.serviceOf(service)! },
+          ...Proxy.trustOf(service),
+          certificate: this.certificate,
+          method: "GET",
+          path,
+          query,
+          headers: { accept: "application/json", ...Availability.aggregator },
+          timeout: "5 seconds"
+        }).pipe(
+          Effect.map((reply) => Proxy.responseOf(reply)),
+          Effect.catch(() => Effect.undefined)
+        )
+    }))
+  }
+
+  /** What is known of a remote group version's resources; undefined for one of the server's own. */
+  discovered(group: string, version: string): RemoteDiscovery.Entry | undefined {
+    const path = `${group}/${version}`
+    return this.remote.has(path) ? this.discovery.get(path) ?? { resources: undefined, freshness: "Stale" } : undefined
+  }
+
+  /** The APIService that answers a request, if that is a remote one. */
+  answering(route: Route): KubeObject | undefined {
+    if (this.remote.size === 0) return undefined
+    if (route._tag === "Resource") return this.remote.get(`${route.group}/${route.version}`)
+    const [root, group, version, ...rest] = route.segments
+    return root === "apis" && rest.length === 0 ? this.remote.get(`${group}/${version}`) : undefined
+  }
+
+  /** Answers a request that `answering` found a backend for. */
+  proxy(proxied: Proxy.Proxied): Effect.Effect<ApiResponse> {
+    const { backends, storage } = this.parts
+    return Proxy.answer(proxied, storage, backends, this.certificate)
+  }
+
+  /** Brings the APIServices of custom resources in step with what is served. */
+  settle(now: number, random: () => number): void {
+    const { registry, storage } = this.parts
+    if (this.settled === registry.generation) return
+    this.settled = registry.generation
+    const wanted = new Map(
+      registry.customVersions().map(({ group, version }) => {
+        const service = ApiServices.ofDefinition(group, version)
+        return [service.metadata.name, service]
+      })
+    )
+    const { get, keys } = storage.list(collection)
+    for (const service of keys.map(get)) {
+      const { name } = service.metadata
+      const own = service.metadata.labels?.[ApiServices.automanaged] === "true"
+      const target = wanted.get(name)
+      wanted.delete(name)
+      if (!own) continue
+      if (target === undefined) storage.remove(collection, name, "")
+      else if (!JsonValue.equals(at(service, "spec"), target.spec)) {
+        storage.put(collection, name, "", asObject({ ...service, spec: target.spec }))
+      }
+    }
+    for (const [name, { metadata, ...rest }] of wanted) {
+      const creationTimestamp = timestamp(now)
+      storage.put(
+        collection,
+        name,
+        "",
+        asObject({
+          ...rest,
+          metadata: { name, uid: uuid(random), creationTimestamp, labels: metadata.labels },
+          status: { conditions: [ApiServices.localCondition(creationTimestamp)] }
+        })
+      )
+    }
+    // Its own changes need no second look.
+    this.settled = registry.generation
+  }
+
+  /** Looks at one backend, again and again. */
+  private readonly watch = (name: string) =>
+    Effect.gen({ self: this }, function*() {
+      const { backends, storage } = this.parts
+      for (let failures = 0;;) {
+        const service = storage.get(collection, name)
+        if (service === undefined || ApiServices.serviceOf(service) === undefined) return
+        const condition = yield* Availability.check(service, storage, backends, this.certificate)
+        const now = yield* Clock.currentTimeMillis
+        const current = storage.get(collection, name)
+        if (current === undefined) return
+        const next = ApiServices.withCondition(current, condition, timestamp(now))
+        if (next !== current) storage.put(collection, name, "", next)
+        const path = `${ApiServices.groupOf(service)}/${ApiServices.versionOf(service)}`
+        if (condition.status === "True") {
+          const trust = { ...Proxy.trustOf(service), certificate: this.certificate }
+          const entry = yield* RemoteDiscovery.read(service, backends, trust)
+          const known = this.discovery.get(path)?.resources
+          if (this.remote.has(path)) this.discovery.set(path, { ...entry, resources: entry.resources ?? known })
+        } else if (this.discovery.has(path)) {
+          this.discovery.set(path, { ...this.discovery.get(path)!, freshness: "Stale" })
+        }
+        failures = condition.reason === "FailedDiscoveryCheck" ? failures + 1 : 0
+        const retry = defaults.firstRetry * 2 ** (failures - 1)
+        yield* Effect.sleep(failures === 0 ? defaults.interval : Math.min(retry, defaults.interval))
+      }
+    })
+
+  /** Keeps an eye on the backends until the scope closes. */
+  readonly run: Effect.Effect<void, never, Scope.Scope> = Effect.gen({ self: this }, function*() {
+    const queue = yield* Queue.unbounded<string>()
+    const watches = yield* FiberMap.make<string>()
+    this.notice = (name) => void Queue.offerUnsafe(queue, name)
+    yield* Effect.forkScoped(Effect.forever(
+      Effect.flatMap(Queue.take(queue), (name) => FiberMap.run(watches, name, this.watch(name)))
+    ))
+  })
+}

@@ -1,0 +1,171 @@
+/**
+ * `ApiServices`: the APIService objects: who answers which group version, and in which order discovery tells of them.
+ *
+ * Every group version that the server has by itself has an APIService from its start, every one of custom resources as
+ * long as it is served. Groups come by the highest priority of their versions, then by name; versions within a group by
+ * their own priority, then as versions are ordered.
+ *
+ * Source: k8s.io/kubernetes/pkg/controlplane/apiserver/aggregator.go, cmd/kube-apiserver/app/aggregator.go and
+ * k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Tables from "../../kinds/tables.ts"
+import { arrayAt, asObject, at, objectAt, stringAt } from "../server/Plain.ts"
+import { compareVersions, type Group } from "../server/Registry.ts"
+
+export const collection = "apiservices.apiregistration.k8s.io"
+
+/** Whose object it is: the server's, from its start or as long as there is a definition. */
+export const automanaged = "kube-aggregator.kubernetes.io/automanaged"
+
+/** The group that has no APIService and always comes first. */
+const own = "apiregistration.k8s.io"
+
+const groupPriorities: Readonly<Record<string, number>> = {
+  "": 18000,
+  "apps": 17800,
+  "events.k8s.io": 17750,
+  "authentication.k8s.io": 17700,
+  "authorization.k8s.io": 17600,
+  "autoscaling": 17500,
+  "batch": 17400,
+  "certificates.k8s.io": 17300,
+  "networking.k8s.io": 17200,
+  "policy": 17100,
+  "rbac.authorization.k8s.io": 17000,
+  "storage.k8s.io": 16800,
+  "admissionregistration.k8s.io": 16700,
+  "apiextensions.k8s.io": 16700,
+  "scheduling.k8s.io": 16600,
+  "coordination.k8s.io": 16500,
+  "node.k8s.io": 16300,
+  "discovery.k8s.io": 16200,
+  "resource.k8s.io": 16200,
+  "flowcontrol.apiserver.k8s.io": 16100,
+  "internal.apiserver.k8s.io": 16000,
+  "storagemigration.k8s.io": 15800
+}
+
+/** Those that are not as `usual` says. */
+const versionPriorities: Readonly<Record<string, number>> = {
+  "/v1": 1,
+  "autoscaling/v2": 30,
+  "certificates.k8s.io/v1alpha1": 1,
+  "admissionregistration.k8s.io/v1beta1": 12,
+  "admissionregistration.k8s.io/v1alpha1": 9,
+  "coordination.k8s.io/v1beta1": 13,
+  "coordination.k8s.io/v1alpha2": 12,
+  "flowcontrol.apiserver.k8s.io/v1": 21,
+  "internal.apiserver.k8s.io/v1alpha1": 9,
+  "resource.k8s.io/v1": 21,
+  "resource.k8s.io/v1beta2": 15
+}
+
+const usual = (version: string): number => version.includes("alpha") ? 1 : version.includes("beta") ? 9 : 15
+
+const specOf = (group: string, version: string, groupPriorityMinimum: number, versionPriority: number) => ({
+  ...(group === "" ? {} : { group }),
+  version,
+  groupPriorityMinimum,
+  versionPriority
+})
+
+/** What a local APIService is told at once. */
+export const localCondition = (lastTransitionTime: string) => ({
+  type: "Available",
+  status: "True",
+  lastTransitionTime,
+  reason: "Local",
+  message: "Local APIServices are always available"
+})
+
+const automatic = (label: "onstart" | "true", spec: ReturnType<typeof specOf>) => ({
+  apiVersion: "apiregistration.k8s.io/v1",
+  kind: "APIService",
+  metadata: { name: `${spec.version}.${spec.group ?? ""}`, labels: { [automanaged]: label } },
+  spec,
+  status: { conditions: [localCondition("")] }
+})
+
+/** The APIServices of a new server, without what every object gets of its own. */
+export const initial: ReadonlyArray<KubeObject> = Tables.groups.filter(({ name }) => name !== own).flatMap((
+  { name, versions }
+) =>
+  versions.map((version) => {
+    const priority = versionPriorities[`${name}/${version}`] ?? usual(version)
+    return asObject(automatic("onstart", specOf(name, version, groupPriorities[name] ?? 1000, priority)))
+  })
+)
+
+/** The APIService of a group version of custom resources. */
+export const ofDefinition = (group: string, version: string) => automatic("true", specOf(group, version, 1000, 100))
+
+export const groupOf = (service: KubeObject): string => stringAt(service, "spec", "group")
+export const versionOf = (service: KubeObject): string => stringAt(service, "spec", "version")
+
+const numberAt = (value: unknown, ...path: ReadonlyArray<string>): number => {
+  const found = at(value, ...path)
+  return typeof found === "number" ? found : 0
+}
+
+/** Where a remote APIService is; undefined for a local one. */
+export const serviceOf = (
+  service: KubeObject
+): { readonly namespace: string; readonly name: string; readonly port: number } | undefined => {
+  const reference = at(service, "spec", "service")
+  return reference === undefined ? undefined : {
+    namespace: stringAt(reference, "namespace"),
+    name: stringAt(reference, "name"),
+    port: numberAt(reference, "port") || 443
+  }
+}
+
+/** The condition `Available`. */
+export const available = (service: KubeObject): unknown =>
+  arrayAt(service, "status", "conditions").find((condition) => stringAt(condition, "type") === "Available")
+
+export const isAvailable = (service: KubeObject): boolean => stringAt(available(service), "status") === "True"
+
+export interface Condition {
+  readonly status: "True" | "False" | "Unknown"
+  readonly reason: string
+  readonly message: string
+}
+
+/** The object with the condition `Available`; the same object if it says so already. */
+export const withCondition = (service: KubeObject, condition: Condition, time: string): KubeObject => {
+  const before = available(service)
+  const { message, reason, status } = condition
+  const same = stringAt(before, "status") === status
+  if (same && stringAt(before, "reason") === reason && stringAt(before, "message") === message) return service
+  const lastTransitionTime = same ? stringAt(before, "lastTransitionTime") : time
+  const next = { type: "Available", status, lastTransitionTime, reason, message }
+  const others = arrayAt(service, "status", "conditions").filter((entry) => entry !== before)
+  return asObject({ ...service, status: { ...objectAt(service, "status"), conditions: [...others, next] } })
+}
+
+const byGroup = (a: KubeObject, b: KubeObject): number =>
+  numberAt(b, "spec", "groupPriorityMinimum") - numberAt(a, "spec", "groupPriorityMinimum") ||
+  (a.metadata.name < b.metadata.name ? -1 : 1)
+
+const byVersion = (a: KubeObject, b: KubeObject): number =>
+  numberAt(b, "spec", "versionPriority") - numberAt(a, "spec", "versionPriority") ||
+  compareVersions(versionOf(a), versionOf(b))
+
+/** The groups in the order of `/apis`, without the core group. */
+export const groups = (services: ReadonlyArray<KubeObject>): ReadonlyArray<Group> => {
+  const byName = new Map<string, Array<KubeObject>>()
+  for (const service of [...services].sort(byGroup)) {
+    const name = groupOf(service)
+    const known = byName.get(name)
+    if (known === undefined) byName.set(name, [service])
+    else known.push(service)
+  }
+  return [
+    { name: own, versions: ["v1"] },
+    ...[...byName].filter(([name]) => name !== "").map(([name, members]) => ({
+      name,
+      versions: members.sort(byVersion).map(versionOf)
+    }))
+  ]
+}

@@ -1,0 +1,60 @@
+/**
+ * `FrontProxy`: how backends know the server, and believe what it says about who asks.
+ *
+ * It shows a certificate of its own, signed by an authority of its own. Which authority, which common name and which
+ * headers stands in a ConfigMap in kube-system, where aggregated API servers read it, with the authority of ordinary
+ * client certificates.
+ *
+ * Source: k8s.io/kubernetes/pkg/controlplane/controller/clusterauthenticationtrust.
+ */
+import * as Effect from "effect/Effect"
+import * as Certificates from "../Certificates.ts"
+import { storageKey, timestamp, uuid } from "../server/Exchange.ts"
+import { asObject } from "../server/Plain.ts"
+import type { Storage } from "../server/Storage.ts"
+
+export interface FrontProxy {
+  readonly certificate: Certificates.Certificate
+  /** Who signed it: PEM. */
+  readonly authorityPem: string
+  /** Who signs client certificates: PEM. */
+  readonly clientAuthorityPem: string
+}
+
+const commonName = "front-proxy-client"
+
+/** A new authority and what it signed; `now` is time on the wall. */
+export const make = (now: number, clientAuthorityPem: string): Effect.Effect<FrontProxy> =>
+  Effect.gen(function*() {
+    const authority = yield* Certificates.authority({ now, commonName: "front-proxy-ca" })
+    const certificate = yield* Certificates.issue(authority, { now, commonName })
+    return { certificate, authorityPem: authority.certPem, clientAuthorityPem }
+  })
+
+/** Stores the ConfigMap. */
+export const install = (storage: Storage, frontProxy: FrontProxy, now: number, random: () => number): void => {
+  const [namespace, name] = ["kube-system", "extension-apiserver-authentication"]
+  const key = storageKey(namespace, name)
+  const metadata = storage.get("configmaps", key)?.metadata ??
+    { name, namespace, uid: uuid(random), creationTimestamp: timestamp(now) }
+  const names = (...values: ReadonlyArray<string>) => JSON.stringify(values)
+  storage.put(
+    "configmaps",
+    key,
+    namespace,
+    asObject({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata,
+      data: {
+        "client-ca-file": frontProxy.clientAuthorityPem,
+        "requestheader-allowed-names": names(commonName),
+        "requestheader-client-ca-file": frontProxy.authorityPem,
+        "requestheader-extra-headers-prefix": names("X-Remote-Extra-"),
+        "requestheader-group-headers": names("X-Remote-Group"),
+        "requestheader-uid-headers": names("X-Remote-Uid"),
+        "requestheader-username-headers": names("X-Remote-User")
+      }
+    })
+  )
+}

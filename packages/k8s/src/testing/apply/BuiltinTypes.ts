@@ -1,0 +1,119 @@
+/**
+ * `BuiltinTypes`: the types of built-in kinds, from the OpenAPI document.
+ *
+ * Lists are atomic unless the document gives them a list type or, for lack of that, a merging patch strategy. What a Go
+ * struct writes though nobody set it is known to the type, for it decides who owns what: of a Deployment's `template`,
+ * which is always there, only the parts are owned; of a container's `securityContext`, the whole and the parts. Each
+ * definition is converted once, when it is first needed.
+ *
+ * Source: k8s.io/kube-openapi/pkg/schemaconv/openapi.go.
+ */
+import { definitions, type Schema } from "../../kinds/definitions.ts"
+import * as GoZero from "../server/GoZero.ts"
+import * as Types from "./Types.ts"
+
+const atomicList = (element: Types.Type): Types.ListType => ({ associative: false, keys: [], element })
+
+const relationOf = (schema: Schema): Pick<Types.ListType, "associative" | "keys"> => {
+  switch (schema.listType) {
+    case "set":
+      return { associative: true, keys: [] }
+    case "map":
+      return { associative: true, keys: schema.listMapKeys ?? [] }
+    case "atomic":
+      return { associative: false, keys: [] }
+    default:
+      return schema.patchStrategy?.includes("merge") === true
+        ? { associative: true, keys: schema.patchMergeKey === undefined ? [] : [schema.patchMergeKey] }
+        : { associative: false, keys: [] }
+  }
+}
+
+const scalarOf = (schema: Schema): Types.Scalar => {
+  switch (schema.type) {
+    case "integer":
+    case "number":
+      return "numeric"
+    case "boolean":
+      return "boolean"
+    default:
+      return schema.format === undefined || schema.format === "byte" ? "string" : "untyped"
+  }
+}
+
+/** What a struct of this definition writes for fields that are not set; undefined for nothing. */
+const zerosOf = (name: string): ReadonlyMap<string, unknown> | undefined => {
+  const fills = GoZero.fillsOf(name)
+  return fills.length === 0 ? undefined : new Map(fills)
+}
+
+const mapOf = (schema: Schema, name: string): Types.MapType => {
+  const zeros = zerosOf(name)
+  return {
+    atomic: schema.mapType === "atomic",
+    fields: new Map(
+      Object.entries(schema.properties ?? {}).map(([field, property]) => [
+        field,
+        // A schema says what the default is only where it is a text.
+        typeof property.default === "string"
+          ? { type: typeOf(property), default: property.default }
+          : { type: typeOf(property) }
+      ])
+    ),
+    element: schema.values === undefined
+      ? schema.properties === undefined ? Types.deduced : undefined
+      : typeOf(schema.values),
+    ...(zeros === undefined ? {} : { zeros })
+  }
+}
+
+const formsOf = (schema: Schema, name: string): Types.Forms => {
+  switch (schema.type) {
+    case undefined:
+      return { scalar: "untyped", list: atomicList(Types.untyped), map: mapOf(schema, name) }
+    case "object":
+      return { map: mapOf(schema, name) }
+    case "array":
+      return {
+        list: { ...relationOf(schema), element: schema.items === undefined ? Types.untyped : typeOf(schema.items) }
+      }
+    default:
+      return { scalar: scalarOf(schema) }
+  }
+}
+
+const known = new Map<string, Types.Type>([
+  ["io.k8s.apimachinery.pkg.api.resource.Quantity", Types.scalars.untyped],
+  ["io.k8s.apimachinery.pkg.runtime.RawExtension", Types.untyped]
+])
+
+const named = (name: string): Types.Type => {
+  let type = known.get(name)
+  if (type === undefined) {
+    type = Types.draft()
+    known.set(name, type)
+    const schema = definitions[name]
+    Types.fill(type, schema === undefined ? { ...Types.deduced } : formsOf(schema, name))
+  }
+  return type
+}
+
+/** The type with another relation between its fields, as a reference may demand. */
+const withMapType = (type: Types.Type, mapType: Schema["mapType"]): Types.Type =>
+  mapType === undefined || type.map === undefined || type.map.atomic === (mapType === "atomic")
+    ? type
+    : Types.make({ map: { ...type.map, atomic: mapType === "atomic" } })
+
+const typeOf = (schema: Schema): Types.Type => {
+  if (schema.ref !== undefined) return withMapType(named(schema.ref), schema.mapType)
+  if (schema.type !== "object" && schema.type !== "array" && schema.type !== undefined) {
+    return Types.scalars[scalarOf(schema)]
+  }
+  return Types.fill(Types.draft(), formsOf(schema, ""))
+}
+
+/** The type of a definition. */
+export const ofDefinition: (name: string) => Types.Type = named
+
+/** The type of the metadata that every object has. */
+export const objectMeta = (): Types.Type => named("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")

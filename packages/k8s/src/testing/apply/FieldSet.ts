@@ -1,0 +1,198 @@
+/**
+ * `FieldSet`: which fields of an object somebody owns, as a tree of path elements.
+ *
+ * A node may be a member itself, have members below it, or both: `.metadata.labels` and `.metadata.labels.app` are two
+ * members. Sets are immutable and share what they have in common; no node is empty. `Builder` is the one mutable form,
+ * for walks over objects.
+ *
+ * Source: sigs.k8s.io/structured-merge-diff/fieldpath/set.go.
+ */
+import * as PathElement from "./PathElement.ts"
+import type { Type } from "./Types.ts"
+
+export interface Node {
+  /** The path that ends here belongs to the set. */
+  readonly member: boolean
+  /** Paths that go on; undefined for none. */
+  readonly below: FieldSet | undefined
+}
+
+export type FieldSet = ReadonlyMap<PathElement.PathElement, Node>
+
+type Draft = Map<PathElement.PathElement, Node>
+
+export const empty: FieldSet = new Map()
+
+export const isEmpty = (set: FieldSet): boolean => set.size === 0
+
+const some = (set: FieldSet): FieldSet | undefined => set.size === 0 ? undefined : set
+
+const put = (draft: Draft, element: PathElement.PathElement, member: boolean, below: FieldSet | undefined): void => {
+  if (member || below !== undefined) draft.set(element, { member, below })
+}
+
+/** A set under construction. */
+export class Builder {
+  private readonly root: Draft = new Map()
+
+  /** Adds a path. The whole object, the empty path, belongs to nobody. */
+  add(path: PathElement.Path): void {
+    this.graft(path, undefined)
+  }
+
+  /** Adds a path and what is below it. */
+  graft(path: PathElement.Path, under: FieldSet | undefined): void {
+    let at = this.root
+    if (path.length === 0 && under !== undefined) { for (const [element, node] of under) at.set(element, node) }
+    for (let depth = 0; depth < path.length; depth++) {
+      const element = path[depth]!
+      const node = at.get(element)
+      if (depth === path.length - 1) {
+        const below = node?.below === undefined ? under : under === undefined ? node.below : union(node.below, under)
+        at.set(element, { member: true, below })
+        return
+      }
+      let below = node?.below as Draft | undefined
+      if (below === undefined) at.set(element, { member: node?.member ?? false, below: below = new Map() })
+      at = below
+    }
+  }
+
+  get set(): FieldSet {
+    return this.root
+  }
+}
+
+/** The set of some paths. */
+export const of = (...paths: ReadonlyArray<PathElement.Path>): FieldSet => {
+  const builder = new Builder()
+  for (const path of paths) builder.add(path)
+  return builder.set
+}
+
+/** The set of one path of fields. */
+export const ofFields = (...names: ReadonlyArray<string>): FieldSet => of(names.map(PathElement.field))
+
+/** What is in either. */
+export const union = (a: FieldSet, b: FieldSet): FieldSet => {
+  if (a === b || b.size === 0) return a
+  if (a.size === 0) return b
+  const out: Draft = new Map(a)
+  for (const [element, right] of b) {
+    const left = a.get(element)
+    if (left === undefined) out.set(element, right)
+    else if (left !== right) {
+      const below = left.below === undefined
+        ? right.below
+        : right.below === undefined
+        ? left.below
+        : union(left.below, right.below)
+      out.set(element, { member: left.member || right.member, below })
+    }
+  }
+  return out
+}
+
+/** What is in both. */
+export const intersection = (a: FieldSet, b: FieldSet): FieldSet => {
+  if (a.size === 0 || b.size === 0) return empty
+  const out: Draft = new Map()
+  for (const [element, left] of a) {
+    const right = b.get(element)
+    if (right === undefined) continue
+    const below = left.below === undefined || right.below === undefined
+      ? undefined
+      : some(intersection(left.below, right.below))
+    put(out, element, left.member && right.member, below)
+  }
+  return out
+}
+
+/** What is in `a` and not in `b`; a path in `b` says nothing about the paths below it. The same set if nothing goes. */
+export const difference = (a: FieldSet, b: FieldSet): FieldSet => subtract(a, b, false)
+
+/** What is in `a` and neither in `b` nor below a path in `b`. */
+export const differenceBelow = (a: FieldSet, b: FieldSet): FieldSet => subtract(a, b, true)
+
+const subtract = (a: FieldSet, b: FieldSet, whole: boolean): FieldSet => {
+  if (a.size === 0 || b.size === 0) return a
+  let changed = false
+  const out: Draft = new Map()
+  for (const [element, left] of a) {
+    const right = b.get(element)
+    if (right === undefined) {
+      out.set(element, left)
+      continue
+    }
+    const member = left.member && !right.member
+    const below = left.below === undefined || (whole && right.member)
+      ? undefined
+      : right.below === undefined
+      ? left.below
+      : some(subtract(left.below, right.below, whole))
+    if (member === left.member && below === left.below) out.set(element, left)
+    else {
+      changed = true
+      put(out, element, member, below)
+    }
+  }
+  return changed ? out : a
+}
+
+/** True if the path is a member. */
+export const has = (set: FieldSet, path: PathElement.Path): boolean => {
+  let at: FieldSet | undefined = set
+  for (let depth = 0; depth < path.length; depth++) {
+    const node: Node | undefined = at?.get(path[depth]!)
+    if (node === undefined) return false
+    if (depth === path.length - 1) return node.member
+    at = node.below
+  }
+  return false
+}
+
+/** True if both have the same members. */
+export const equals = (a: FieldSet, b: FieldSet): boolean => {
+  if (a === b) return true
+  if (a.size !== b.size) return false
+  for (const [element, left] of a) {
+    const right = b.get(element)
+    if (right === undefined || left.member !== right.member) return false
+    if ((left.below === undefined) !== (right.below === undefined)) return false
+    if (left.below !== undefined && !equals(left.below, right.below!)) return false
+  }
+  return true
+}
+
+/** The elements of one level in the order of the wire. */
+export const sorted = (set: FieldSet): Iterable<readonly [PathElement.PathElement, Node]> =>
+  set.size < 2 ? set : [...set].sort(([a], [b]) => PathElement.compare(a, b))
+
+/** Every member: on each level first those that end there, then those below. */
+export const paths = (set: FieldSet, prefix: PathElement.Path = []): ReadonlyArray<PathElement.Path> => {
+  const nodes = [...sorted(set)]
+  return [
+    ...nodes.filter(([, node]) => node.member).map(([element]) => [...prefix, element]),
+    ...nodes.flatMap(([element, { below }]) => below === undefined ? [] : paths(below, [...prefix, element]))
+  ]
+}
+
+/**
+ * The set with every declared field on the way to a member: of `.spec.x`, also `.spec`. Keys of maps and items of lists
+ * are not added: they come and go with what they hold.
+ */
+export const withNamedFields = (set: FieldSet, type: Type | undefined): FieldSet => {
+  const out: Draft = new Map()
+  for (const [element, node] of set) {
+    const name = PathElement.fieldName(element)
+    const declared = name === undefined ? undefined : type?.map?.fields.get(name)
+    const inner = name !== undefined
+      ? declared?.type ?? type?.map?.element
+      : PathElement.isKeyed(element)
+      ? type?.list?.element
+      : undefined
+    const below = node.below === undefined ? undefined : withNamedFields(node.below, inner)
+    out.set(element, { member: node.member || (declared !== undefined && below !== undefined), below })
+  }
+  return out
+}

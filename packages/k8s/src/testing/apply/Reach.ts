@@ -1,0 +1,81 @@
+/**
+ * `Reach`: which fields a write through an endpoint can change at all, and so own.
+ *
+ * What a kind's rules reset afterwards is not owned by who sent it: the status through the object, the spec through the
+ * status. What is reset depends on the kind, and is known per version: fields tracked in another version of a custom
+ * resource are not sorted out.
+ *
+ * Source: `GetResetFields` of k8s.io/kubernetes/pkg/registry/GROUP/KIND/strategy.go and of
+ * k8s.io/apiextensions-apiserver/pkg/registry/customresource.
+ */
+import * as FieldSet from "./FieldSet.ts"
+import * as PathElement from "./PathElement.ts"
+
+type Filter = (set: FieldSet.FieldSet) => FieldSet.FieldSet
+
+const all: Filter = (set) => set
+
+/** Everything but some fields and what is below them. */
+const except = (...paths: ReadonlyArray<string>): Filter => {
+  const excluded = FieldSet.of(...paths.map((path) => path.split(".").map(PathElement.field)))
+  return (set) => FieldSet.isEmpty(set) ? set : FieldSet.differenceBelow(set, excluded)
+}
+
+/** Nothing but what lies on the way to some fields, or below them. `*` is any element. */
+const only = (...paths: ReadonlyArray<string>): Filter => {
+  const wanted = paths.map((path) => path.split("."))
+  return (set) => included(set, wanted)
+}
+
+const included = (set: FieldSet.FieldSet, wanted: ReadonlyArray<ReadonlyArray<string>>): FieldSet.FieldSet => {
+  if (wanted.some((path) => path.length === 0)) return set
+  const out = new Map<PathElement.PathElement, FieldSet.Node>()
+  for (const [element, { below, member }] of set) {
+    const rest = wanted.filter(([step]) => step === "*" || step === PathElement.fieldName(element))
+      .map((path) => path.slice(1))
+    if (rest.length === 0) continue
+    const kept = below === undefined ? FieldSet.empty : included(below, rest)
+    if (member || kept.size > 0) out.set(element, { member, below: kept.size === 0 ? undefined : kept })
+  }
+  return out
+}
+
+const exceptStatus = except("status")
+const exceptSpec = except("spec")
+const exceptMetadata = except("metadata", "spec")
+
+/** Status endpoints that reset more than the spec. */
+const statuses: Readonly<Record<string, Filter>> = {
+  "certificatesigningrequests.certificates.k8s.io": except("spec", "status.conditions"),
+  "customresourcedefinitions.apiextensions.k8s.io": exceptMetadata,
+  "deployments.apps": except("spec", "metadata.labels"),
+  "devicetaintrules.resource.k8s.io": exceptMetadata,
+  "flowschemas.flowcontrol.apiserver.k8s.io": exceptMetadata,
+  pods: except("spec", "metadata.deletionTimestamp", "metadata.ownerReferences"),
+  "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": exceptMetadata,
+  "resourceclaims.resource.k8s.io": exceptMetadata,
+  "storageversionmigrations.storagemigration.k8s.io": exceptMetadata,
+  "storageversions.internal.apiserver.k8s.io": exceptMetadata,
+  "validatingadmissionpolicies.admissionregistration.k8s.io": exceptMetadata,
+  "volumeattachments.storage.k8s.io": exceptMetadata
+}
+
+const resized = ["containers", "initContainers"].flatMap((list) => [
+  `spec.${list}.*.resources`,
+  `spec.${list}.*.resizePolicy`
+])
+
+/** Endpoints of built-in kinds that are neither the object nor its status. */
+const others: Readonly<Record<string, Filter>> = {
+  "namespaces/finalize": exceptStatus,
+  "pods/ephemeralcontainers": only("spec.ephemeralContainers"),
+  "pods/resize": only(...resized),
+  "certificatesigningrequests.certificates.k8s.io/": except("spec", "status"),
+  "certificatesigningrequests.certificates.k8s.io/approval": except("spec", "status.certificate")
+}
+
+/** What a write to an endpoint of a resource reaches. `status` tells whether the resource has that subresource. */
+export const of = (collection: string, subresource: string, status: boolean): Filter => {
+  if (subresource === "status") return statuses[collection] ?? exceptSpec
+  return others[`${collection}/${subresource}`] ?? (subresource === "" && status ? exceptStatus : all)
+}

@@ -1,0 +1,267 @@
+/**
+ * `Updater`: what a change of an object does to the ownership of its fields, and what an apply does to the object.
+ *
+ * An update owns what it changes; whoever owned that before, owns it no more. An apply owns what it names; what it named
+ * the last time and names no more is removed, unless somebody else owns it; what others own and it would change is a
+ * conflict, unless it insists. Sets are paths in the version in which they were written, so objects are compared in
+ * every version that occurs.
+ *
+ * Nothing here knows names, times or entries; see `FieldManager`.
+ *
+ * Source: sigs.k8s.io/structured-merge-diff/merge/update.go.
+ */
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Comparison from "./Comparison.ts"
+import type { Conflicts } from "./Conflicts.ts"
+import { fieldsOf } from "./Fields.ts"
+import * as FieldSet from "./FieldSet.ts"
+import type { Managers, Owner } from "./Managers.ts"
+import * as Merging from "./Merging.ts"
+import * as SchemaChanges from "./SchemaChanges.ts"
+import * as StatusError from "../StatusError.ts"
+import type { Type } from "./Types.ts"
+
+/** An object, or no object yet. */
+export type Value = unknown
+
+/** The versions of a resource. */
+export interface Versions {
+  /** The version of the request, and of every object that is given. */
+  readonly own: string
+  /** The type of a version; undefined where there is no such version (any more). */
+  readonly typeOf: (version: string) => Type | undefined
+  /** An object of one version in another that has a type. */
+  readonly convert: (object: Value, from: string, to: string) => Effect.Effect<Value, StatusError.StatusError>
+  /** The set without the fields that writes here do not reach, in that version. */
+  readonly reach: (version: string, set: FieldSet.FieldSet) => FieldSet.FieldSet
+}
+
+interface Drafts extends Map<string, Owner> {}
+
+const typed = (versions: Versions, version: string): Type => versions.typeOf(version)!
+
+const reached = (
+  versions: Versions,
+  version: string,
+  { added, modified, removed }: Comparison.Comparison
+): Comparison.Comparison =>
+  Comparison.make(
+    versions.reach(version, added),
+    versions.reach(version, modified),
+    versions.reach(version, removed)
+  )
+
+/** The same object in another version, or why not. */
+const inVersion = (versions: Versions, object: Value, version: string): Effect.Effect<Value, StatusError.StatusError> =>
+  version === versions.own ? Effect.succeed(object) : versions.convert(object, versions.own, version)
+
+/** Sets fit for the schemas of today; those of versions that are gone are gone. */
+const current = (versions: Versions, managers: Managers): Drafts => {
+  const out: Drafts = new Map()
+  for (const [id, owner] of managers) {
+    const type = versions.typeOf(owner.apiVersion)
+    if (type === undefined) continue
+    const fields = SchemaChanges.reconcile(type, owner.fields)
+    out.set(id, fields === owner.fields ? owner : { ...owner, fields })
+  }
+  return out
+}
+
+/** The versions of sets other than that of the request; undefined for none, as mostly. */
+const foreign = ({ own }: Versions, managers: Managers): ReadonlySet<string> | undefined => {
+  let found: Set<string> | undefined
+  for (const { apiVersion } of managers.values()) if (apiVersion !== own) (found ??= new Set()).add(apiVersion)
+  return found
+}
+
+/** The comparison of two objects in the version of the request. */
+const compareOwn = (
+  versions: Versions,
+  before: Value,
+  after: Value,
+  form: "structs" | "plain"
+): Map<string, Comparison.Comparison> => {
+  const own = Comparison.compare(typed(versions, versions.own), before, after, form)
+  return new Map([[versions.own, reached(versions, versions.own, own)]])
+}
+
+/** The comparison of two objects in every version that a manager's set is written in. */
+const comparisons = (
+  versions: Versions,
+  managers: Managers,
+  before: Value,
+  after: Value,
+  form: "structs" | "plain"
+): Effect.Effect<ReadonlyMap<string, Comparison.Comparison>, StatusError.StatusError> => {
+  const out = compareOwn(versions, before, after, form)
+  const others = foreign(versions, managers)
+  if (others === undefined) return Effect.succeed(out)
+  return Effect.gen(function*() {
+    for (const version of others) {
+      const left = yield* inVersion(versions, before, version)
+      const right = yield* inVersion(versions, after, version)
+      out.set(
+        version,
+        reached(versions, version, Comparison.compare(versions.typeOf(version)!, left, right, "structs"))
+      )
+    }
+    return out
+  })
+}
+
+/** Fields of others that change. */
+const conflictsOf = (
+  managers: Managers,
+  workflow: string | undefined,
+  compared: ReadonlyMap<string, Comparison.Comparison>
+): Conflicts => {
+  const conflicts = new Map<string, Owner>()
+  for (const [id, owner] of managers) {
+    if (id === workflow) continue
+    const fields = FieldSet.intersection(owner.fields, compared.get(owner.apiVersion)!.changed)
+    if (!FieldSet.isEmpty(fields)) conflicts.set(id, { ...owner, fields })
+  }
+  return conflicts
+}
+
+/** Takes from others what changed or went; who is left with nothing goes. */
+const dispossess = (
+  versions: Versions,
+  managers: Drafts,
+  workflow: string | undefined,
+  conflicts: Conflicts,
+  compared: ReadonlyMap<string, Comparison.Comparison>
+): void => {
+  for (const [id, owner] of managers) {
+    let { fields } = owner
+    if (id !== workflow) {
+      const taken = conflicts.get(id)
+      if (taken !== undefined) fields = FieldSet.difference(fields, taken.fields)
+      fields = FieldSet.difference(fields, compared.get(owner.apiVersion)!.removed)
+    }
+    if (FieldSet.isEmpty(fields)) managers.delete(id)
+    else if (fields !== owner.fields) {
+      managers.set(id, { ...owner, fields: SchemaChanges.fits(typed(versions, owner.apiVersion), fields) })
+    }
+  }
+}
+
+/** What an update made of the ownership. */
+export interface Updated {
+  readonly managers: Managers
+  /** What the update itself owns now. */
+  readonly fields: FieldSet.FieldSet
+}
+
+const updated = (
+  versions: Versions,
+  drafts: Drafts,
+  compared: ReadonlyMap<string, Comparison.Comparison>
+): Updated => {
+  dispossess(versions, drafts, undefined, conflictsOf(drafts, undefined, compared), compared)
+  return { managers: drafts, fields: versions.reach(versions.own, compared.get(versions.own)!.changed) }
+}
+
+/** As `update`, where all sets are of the version of the request, as mostly; undefined where they are not. */
+export const updateNow = (versions: Versions, managers: Managers, before: Value, after: Value): Updated | undefined => {
+  const drafts = current(versions, managers)
+  return foreign(versions, drafts) === undefined
+    ? updated(versions, drafts, compareOwn(versions, before, after, "structs"))
+    : undefined
+}
+
+/** An object was replaced by another. */
+export const update = (
+  versions: Versions,
+  managers: Managers,
+  before: Value,
+  after: Value
+): Effect.Effect<Updated, StatusError.StatusError> => {
+  const drafts = current(versions, managers)
+  return Effect.map(
+    comparisons(versions, drafts, before, after, "structs"),
+    (compared) => updated(versions, drafts, compared)
+  )
+}
+
+/** What an apply made of the object and its ownership, or the conflicts that forbid it. */
+export type Applied =
+  | { readonly _tag: "Applied"; readonly object: Value; readonly managers: Managers }
+  | { readonly _tag: "Conflicts"; readonly conflicts: Conflicts }
+
+/** The fields of a value with the declared fields above them. */
+const named = (type: Type, object: Value): FieldSet.FieldSet => FieldSet.withNamedFields(fieldsOf(type, object), type)
+
+/**
+ * Puts back what others own, or the new configuration names: of `merged`, all but what `pruned` lacks and `owned` does
+ * not name. Both are objects of the version.
+ */
+const addBackOwned = (type: Type, merged: Value, pruned: Value, owned: FieldSet.FieldSet): Value => {
+  const kept = FieldSet.union(named(type, pruned), FieldSet.withNamedFields(owned, type))
+  return Merging.remove(type, merged, FieldSet.difference(named(type, merged), kept))
+}
+
+/** Puts back what was not the applier's to remove: fields that nobody owns, or only updates do. */
+const addBackDangling = (type: Type, merged: Value, pruned: Value, last: FieldSet.FieldSet): Value => {
+  const gone = FieldSet.difference(named(type, merged), named(type, pruned))
+  return Merging.remove(type, merged, FieldSet.intersection(gone, FieldSet.withNamedFields(last, type)))
+}
+
+/** Removes what the applier named the last time, names no more, and nobody else owns. */
+const prune = Effect.fnUntraced(function*(versions: Versions, merged: Value, managers: Managers, last: Owner) {
+  const version = last.apiVersion
+  const type = versions.typeOf(version)
+  if (type === undefined) return merged
+  const base = yield* inVersion(versions, merged, version)
+  const owned = new Map<string, FieldSet.FieldSet>()
+  for (const { apiVersion, fields } of managers.values()) {
+    owned.set(apiVersion, FieldSet.union(owned.get(apiVersion) ?? FieldSet.empty, fields))
+  }
+  let pruned = Merging.remove(type, base, FieldSet.withNamedFields(last.fields, type))
+  const mine = owned.get(version)
+  // First in the version of what was pruned: a conversion may need what is put back.
+  if (mine !== undefined) pruned = addBackOwned(type, base, pruned, mine)
+  for (const [other, fields] of owned) {
+    if (other === version || versions.typeOf(other) === undefined) continue
+    const from = yield* versions.convert(base, version, other)
+    const to = addBackOwned(typed(versions, other), from, yield* versions.convert(pruned, version, other), fields)
+    pruned = yield* versions.convert(to, other, version)
+  }
+  const complete = addBackDangling(type, base, pruned, last.fields)
+  return version === versions.own ? complete : yield* versions.convert(complete, version, versions.own)
+})
+
+/** A configuration is applied by the manager `applier`, of that identity. The configuration fits its type. */
+export const apply = Effect.fnUntraced(function*(
+  versions: Versions,
+  managers: Managers,
+  live: Value,
+  config: Value,
+  applier: { readonly id: string; readonly owner: Omit<Owner, "fields"> },
+  force: boolean
+) {
+  const type = typed(versions, versions.own)
+  const drafts = current(versions, managers)
+  const last = drafts.get(applier.id)
+  const merged = Merging.merge(type, live, config)
+  if (Result.isFailure(merged)) {
+    return yield* Effect.fail(StatusError.plain(`failed to merge config: ${merged.failure}`))
+  }
+  drafts.set(applier.id, { ...applier.owner, fields: versions.reach(versions.own, fieldsOf(type, config)) })
+  const object = last === undefined || FieldSet.isEmpty(last.fields)
+    ? merged.success
+    : yield* prune(versions, merged.success, drafts, last)
+  const compared = yield* comparisons(versions, drafts, live, object, "plain")
+  const conflicts = conflictsOf(drafts, applier.id, compared)
+  if (!force && conflicts.size > 0) return { _tag: "Conflicts", conflicts } satisfies Applied
+  dispossess(versions, drafts, applier.id, conflicts, compared)
+  return { _tag: "Applied", object, managers: drafts } satisfies Applied
+}) as (
+  versions: Versions,
+  managers: Managers,
+  live: Value,
+  config: Value,
+  applier: { readonly id: string; readonly owner: Omit<Owner, "fields"> },
+  force: boolean
+) => Effect.Effect<Applied, StatusError.StatusError>

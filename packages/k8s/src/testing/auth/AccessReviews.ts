@@ -1,0 +1,203 @@
+/**
+ * `AccessReviews`: may somebody do something? The three reviews of authorization.k8s.io that ask it, judged and answered.
+ *
+ * The user is whoever asks, or who the review names. Selectors are taken note of and refused where they are malformed;
+ * no rule looks at them.
+ *
+ * Source: k8s.io/kubernetes/pkg/registry/authorization and pkg/apis/authorization/validation.
+ */
+import * as Selector from "@effect-operator/core/Selector"
+import * as Result from "effect/Result"
+import * as FieldError from "../schema/FieldError.ts"
+import type * as JsonValue from "../schema/JsonValue.ts"
+import { arrayAt, at, objectAt, stringAt } from "../server/Plain.ts"
+import type { UserInfo } from "../server/UserInfo.ts"
+import * as Attributes from "./Attributes.ts"
+import type { Authorizer } from "./Rbac.ts"
+
+type Faults = ReadonlyArray<FieldError.FieldError>
+
+type Selectors = "fieldSelector" | "labelSelector"
+
+const operators: ReadonlyArray<string> = ["In", "NotIn", "Exists", "DoesNotExist"]
+
+/** Operators the server does not know are let pass: a newer client may know them. */
+const requirementFaults = (requirement: unknown, path: string): Faults => {
+  const values = arrayAt(requirement, "values")
+  const key = stringAt(requirement, "key") === "" ? [FieldError.required(`${path}.key`, "must be specified")] : []
+  switch (stringAt(requirement, "operator")) {
+    case "In":
+    case "NotIn":
+      return values.length > 0
+        ? key
+        : [
+          ...key,
+          FieldError.required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'")
+        ]
+    case "Exists":
+    case "DoesNotExist":
+      return values.length === 0
+        ? key
+        : [
+          ...key,
+          FieldError.forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+        ]
+    default:
+      return key
+  }
+}
+
+const selectorFaults = (attributes: unknown, name: Selectors): Faults => {
+  const selector = at(attributes, name)
+  if (selector === undefined) return []
+  const path = `spec.resourceAttributes.${name}`
+  const raw = stringAt(selector, "rawSelector")
+  const requirements = arrayAt(selector, "requirements")
+  return [
+    ...(raw !== "" && requirements.length > 0
+      ? [FieldError.invalid(`${path}.rawSelector`, raw, "may not specified at the same time as requirements")]
+      : []),
+    ...(raw === "" && requirements.length === 0
+      ? [
+        FieldError.required(
+          `${path}.requirements`,
+          `when ${path} is specified, requirements or rawSelector is required`
+        )
+      ]
+      : []),
+    ...requirements.flatMap((requirement, index) => requirementFaults(requirement, `${path}.requirements[${index}]`))
+  ]
+}
+
+/** As Go prints the attributes of a path: its internal type has no names for JSON. */
+const printPath = (attributes: unknown): unknown => ({
+  Path: stringAt(attributes, "path"),
+  Verb: stringAt(attributes, "verb")
+})
+
+/** What a review says about what is asked: exactly one of two. */
+const specFaults = (spec: JsonValue.JsonObject): Faults => {
+  const { nonResourceAttributes, resourceAttributes } = spec
+  return [
+    ...(resourceAttributes !== undefined && nonResourceAttributes !== undefined
+      ? [
+        FieldError.invalid(
+          "spec.nonResourceAttributes",
+          printPath(nonResourceAttributes),
+          "cannot be specified in combination with resourceAttributes"
+        )
+      ]
+      : []),
+    ...(resourceAttributes === undefined && nonResourceAttributes === undefined
+      ? [
+        FieldError.invalid(
+          "spec.resourceAttributes",
+          null,
+          "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        )
+      ]
+      : [])
+  ]
+}
+
+const userFaults = (spec: JsonValue.JsonObject): Faults =>
+  stringAt(spec, "user") === "" && arrayAt(spec, "groups").length === 0
+    ? [FieldError.invalid("spec.user", "", "at least one of user or group must be specified")]
+    : []
+
+const metadataFaults = (metadata: JsonValue.JsonObject, allowed: ReadonlySet<string>, detail: string): Faults =>
+  Object.keys(metadata).every((key) => allowed.has(key)) ? [] : [FieldError.invalid("metadata", metadata, detail)]
+
+const free: ReadonlySet<string> = new Set(["managedFields"])
+const freeWithNamespace: ReadonlySet<string> = new Set(["managedFields", "namespace"])
+
+/** What is wrong with a review; `kind` is one of the three. */
+export const faults = (kind: string, metadata: JsonValue.JsonObject, spec: JsonValue.JsonObject): Faults => {
+  const common = [
+    ...specFaults(spec),
+    ...(kind === "SelfSubjectAccessReview" ? [] : userFaults(spec)),
+    ...selectorFaults(spec["resourceAttributes"], "fieldSelector"),
+    ...selectorFaults(spec["resourceAttributes"], "labelSelector")
+  ]
+  if (kind !== "LocalSubjectAccessReview") return [...common, ...metadataFaults(metadata, free, "must be empty")]
+  const namespace = stringAt(spec, "resourceAttributes", "namespace")
+  const path = spec["nonResourceAttributes"]
+  return [
+    ...common,
+    ...metadataFaults(metadata, freeWithNamespace, "must be empty except for namespace"),
+    ...(spec["resourceAttributes"] === undefined || namespace === stringAt(metadata, "namespace")
+      ? []
+      : [FieldError.invalid("spec.resourceAttributes.namespace", namespace, "must match metadata.namespace")]),
+    ...(path === undefined
+      ? []
+      : [
+        FieldError.invalid("spec.nonResourceAttributes", printPath(path), "disallowed on this kind of request")
+      ])
+  ]
+}
+
+const attributesOf = (spec: JsonValue.JsonObject): Attributes.Attributes => {
+  const about = spec["resourceAttributes"]
+  if (about === undefined) {
+    const path = spec["nonResourceAttributes"]
+    return { _tag: "Path", verb: stringAt(path, "verb"), path: stringAt(path, "path") }
+  }
+  const text = (key: string) => stringAt(about, key)
+  return Attributes.resource({
+    verb: text("verb"),
+    group: text("group"),
+    version: text("version") || "*",
+    resource: text("resource"),
+    subresource: text("subresource"),
+    namespace: text("namespace"),
+    name: text("name")
+  })
+}
+
+/** How many of a selector's requirements the server understands, of how many. */
+const understood = (spec: JsonValue.JsonObject, name: Selectors): readonly [number, number] => {
+  const selector = at(spec, "resourceAttributes", name)
+  const requirements = arrayAt(selector, "requirements")
+  if (requirements.length > 0) {
+    const usable = requirements.filter((requirement) => {
+      const operator = stringAt(requirement, "operator")
+      return name === "labelSelector"
+        ? operators.includes(operator)
+        : (operator === "In" || operator === "NotIn") && arrayAt(requirement, "values").length === 1
+    })
+    return [usable.length, requirements.length]
+  }
+  const raw = stringAt(selector, "rawSelector")
+  const failed = name === "labelSelector"
+    ? Result.isFailure(Selector.parseLabels(raw))
+    : Result.isFailure(Selector.parseFields(raw))
+  return [failed ? 0 : 1, 1]
+}
+
+const evaluationError = (spec: JsonValue.JsonObject): string =>
+  (["fieldSelector", "labelSelector"] as const).flatMap((name) => {
+    if (at(spec, "resourceAttributes", name) === undefined) return []
+    const [usable, all] = understood(spec, name)
+    return usable === all
+      ? []
+      : [`spec.resourceAttributes.${name} ${usable > 0 ? "partially " : ""}ignored due to parse error`]
+  }).join("; ")
+
+/** Who a SubjectAccessReview asks about. */
+export const subjectOf = (spec: JsonValue.JsonObject): UserInfo => ({
+  username: stringAt(spec, "user"),
+  groups: arrayAt(spec, "groups").map(String),
+  uid: stringAt(spec, "uid"),
+  extra: objectAt(spec, "extra") as NonNullable<UserInfo["extra"]>
+})
+
+/** The answer to a valid review. */
+export const status = (authorizer: Authorizer, user: UserInfo, spec: JsonValue.JsonObject): JsonValue.JsonObject => {
+  const { allowed, reason } = authorizer.authorize(user, attributesOf(spec))
+  const error = evaluationError(spec)
+  return {
+    allowed,
+    ...(reason === "" ? {} : { reason }),
+    ...(error === "" ? {} : { evaluationError: error })
+  }
+}

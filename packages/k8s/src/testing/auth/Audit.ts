@@ -1,0 +1,244 @@
+/**
+ * `Audit`: what was asked of a server, by whom, by which right, and what it answered, as Events of audit.k8s.io/v1.
+ *
+ * An event is made when a request has been answered (stage `ResponseComplete`); of a watch one when it begins
+ * (`ResponseStarted`) and one when it has ended. A request whose credentials are refused has the stage
+ * `ResponseStarted` only, as on a real server. The annotations say whether the request was allowed and by which binding
+ * of which role. Nothing is made while nobody listens.
+ *
+ * To learn which rights a program needs, run it as itself (`TestClient.layerAs`), collect the events and give them to
+ * `needed`: the result are the rules that allow what was asked, no more. Requests with the decision `forbid` are those
+ * its roles lack.
+ *
+ * Source: k8s.io/apiserver/pkg/apis/audit/v1, pkg/audit and pkg/endpoints/filters/audit.go.
+ */
+import type { Status } from "@effect-operator/core/Status"
+import type { Request } from "@effect-operator/core/Transport"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as JsonValue from "../schema/JsonValue.ts"
+import { uuid } from "../server/Exchange.ts"
+import type { Feed } from "../server/Feed.ts"
+import { stringAt } from "../server/Plain.ts"
+import type { ApiResponse } from "../server/Respond.ts"
+import { toApi, type UserInfo } from "../server/UserInfo.ts"
+import type { StatusError } from "../StatusError.ts"
+import type { Attributes } from "./Attributes.ts"
+import type { PolicyRule } from "./PolicyRule.ts"
+import type { Decision } from "./Rbac.ts"
+
+/** How much of a request is told: with `RequestResponse` also its body and that of the answer. */
+export type Level = "Metadata" | "RequestResponse"
+
+/** What a request was about. Absent parts are left out. */
+export interface ObjectReference {
+  readonly resource?: string
+  readonly namespace?: string
+  readonly name?: string
+  readonly uid?: string
+  readonly apiGroup?: string
+  readonly apiVersion?: string
+  readonly resourceVersion?: string
+  readonly subresource?: string
+}
+
+export interface Event {
+  readonly kind: "Event"
+  readonly apiVersion: "audit.k8s.io/v1"
+  readonly level: Level
+  readonly auditID: string
+  readonly stage: "ResponseStarted" | "ResponseComplete"
+  readonly requestURI: string
+  readonly verb: string
+  /** Who came; empty where the credentials were refused. */
+  readonly user: Partial<UserInfo>
+  /** As whom the request was answered, where that is somebody else. */
+  readonly impersonatedUser?: UserInfo
+  readonly sourceIPs?: ReadonlyArray<string>
+  readonly userAgent?: string
+  /** Absent where the request was for no resource. */
+  readonly objectRef?: ObjectReference
+  readonly responseStatus: Partial<Status>
+  readonly requestObject?: unknown
+  readonly responseObject?: unknown
+  readonly requestReceivedTimestamp: string
+  readonly stageTimestamp: string
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+/** What turns up while a request is being answered. */
+export interface Notes {
+  /** By plugins and verbs. */
+  readonly annotations: Map<string, string>
+  /** Reads a body that has not been read, and keeps it; undefined where the request has its body. */
+  readonly incoming: ((kind: string) => Effect.Effect<unknown, StatusError>) | undefined
+  /** The body that was read. */
+  body: unknown
+}
+
+/** What is known of a request when it is answered. */
+export interface Facts {
+  readonly level: Level
+  readonly id: string
+  readonly request: Request
+  readonly attributes: Attributes
+  readonly user: UserInfo | undefined
+  /** As whom it was answered. */
+  readonly actor: UserInfo | undefined
+  readonly decision: Decision | undefined
+  readonly notes: Pick<Notes, "annotations" | "body">
+  readonly sourceIPs: ReadonlyArray<string> | undefined
+  /** Milliseconds since 1970. */
+  readonly received: number
+}
+
+/** Nothing noted yet. */
+export const notes = (read: Notes["incoming"]): Notes => {
+  const own: Notes = {
+    annotations: new Map(),
+    body: undefined,
+    incoming: read === undefined ? undefined : (kind) =>
+      Effect.tap(read(kind), (body) =>
+        Effect.sync(() => {
+          own.body = body
+        }))
+  }
+  return own
+}
+
+/** Ids of requests, no two alike: all of a server begin alike and are numbered. */
+export const ids = (random: () => number): () => string => {
+  const beginning = uuid(random).slice(0, 24)
+  let count = 0
+  return () => beginning + (count++).toString(16).padStart(12, "0")
+}
+
+export const decisionAnnotation = "authorization.k8s.io/decision"
+export const reasonAnnotation = "authorization.k8s.io/reason"
+
+/** RFC 3339 with microseconds. */
+const microTime = (millis: number): string => new Date(millis).toISOString().replace("Z", "000Z")
+
+const uriOf = ({ path, query }: Request): string => {
+  if (query.length === 0) return path
+  return `${path}?${new URLSearchParams(query.map(([name, value]): [string, string] => [name, value]))}`
+}
+
+const present = (entries: Readonly<Record<string, string>>): ObjectReference =>
+  Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== ""))
+
+const bodyOf = ({ notes, request }: Facts): unknown => notes.body ?? request.body
+
+const objectRef = (facts: Facts): ObjectReference | undefined => {
+  const { attributes } = facts
+  if (attributes._tag === "Path") return undefined
+  const { group, name, namespace, resource, subresource, version } = attributes
+  const given = attributes.verb === "create" || attributes.verb === "update" ? bodyOf(facts) : undefined
+  return present({
+    resource,
+    namespace,
+    name: name || stringAt(given, "metadata", "name"),
+    uid: stringAt(given, "metadata", "uid"),
+    apiGroup: group,
+    apiVersion: version,
+    resourceVersion: stringAt(given, "metadata", "resourceVersion"),
+    subresource
+  })
+}
+
+const statusOf = ({ body, status }: ApiResponse): Event["responseStatus"] => {
+  if (!JsonValue.isObject(body) || body["kind"] !== "Status") return { metadata: {}, code: status }
+  const { code, details, message, reason, status: outcome } = body as unknown as Status
+  return {
+    metadata: {},
+    ...(outcome === undefined ? {} : { status: outcome }),
+    ...(message === undefined ? {} : { message }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(details === undefined ? {} : { details }),
+    code: code ?? status
+  }
+}
+
+/** The event of a request at one stage. */
+export const event = (facts: Facts, response: ApiResponse, stage: Event["stage"], now: number): Event => {
+  const { actor, attributes, decision, id, level, notes, received, request, sourceIPs, user } = facts
+  const requestObject = bodyOf(facts)
+  const about = objectRef(facts)
+  const userAgent = request.headers["user-agent"]
+  const whole = level === "RequestResponse"
+  return {
+    kind: "Event",
+    apiVersion: "audit.k8s.io/v1",
+    level,
+    auditID: id,
+    stage,
+    requestURI: uriOf(request),
+    verb: attributes.verb,
+    user: user === undefined ? {} : toApi(user),
+    ...(actor === undefined || actor === user ? {} : { impersonatedUser: toApi(actor) as object as UserInfo }),
+    ...(sourceIPs === undefined ? {} : { sourceIPs }),
+    ...(userAgent === undefined ? {} : { userAgent }),
+    ...(about === undefined ? {} : { objectRef: about }),
+    responseStatus: statusOf(response),
+    ...(whole && about !== undefined && requestObject !== undefined ? { requestObject } : {}),
+    ...(whole && about !== undefined && response.body !== undefined ? { responseObject: response.body } : {}),
+    requestReceivedTimestamp: microTime(received),
+    stageTimestamp: microTime(now),
+    ...(decision === undefined ? {} : {
+      annotations: {
+        [decisionAnnotation]: decision.allowed ? "allow" : "forbid",
+        [reasonAnnotation]: decision.reason,
+        ...Object.fromEntries(notes.annotations)
+      }
+    })
+  }
+}
+
+/** Answers, and tells it: of a watch when it begins and when it ends, of anything else once. */
+export const told = (
+  feed: Feed<Event>,
+  answer: Effect.Effect<ApiResponse>,
+  facts: Facts
+): Effect.Effect<ApiResponse> => {
+  const tell = (response: ApiResponse, stage: Event["stage"]) =>
+    Effect.map(Clock.currentTimeMillis, (now) => feed.publish(event(facts, response, stage, now)))
+  return Effect.flatMap(answer, (response) => {
+    if (facts.user === undefined) return Effect.as(tell(response, "ResponseStarted"), response)
+    if (response.events === undefined) return Effect.as(tell(response, "ResponseComplete"), response)
+    const events = Stream.ensuring(response.events, tell(response, "ResponseComplete"))
+    return Effect.as(tell(response, "ResponseStarted"), { ...response, events })
+  })
+}
+
+/** The namespace of a request; `""` for none. */
+const placeOf = ({ objectRef }: Event): string => objectRef?.namespace ?? ""
+
+/**
+ * The rules that allow what was asked in these events, by namespace (`""` for requests across all or outside of any),
+ * in order of group and resource; verbs in order of the alphabet.
+ */
+export const needed = (events: Iterable<Event>): Readonly<Record<string, ReadonlyArray<PolicyRule>>> => {
+  const verbs = new Map<string, Map<string, Set<string>>>()
+  for (const event of events) {
+    const { apiGroup = "", resource = "", subresource } = event.objectRef ?? {}
+    const subject = event.objectRef === undefined
+      ? JSON.stringify([event.requestURI.replace(/\?.*$/, "")])
+      : JSON.stringify([apiGroup, subresource === undefined ? resource : `${resource}/${subresource}`])
+    const place = placeOf(event)
+    const subjects = verbs.get(place) ?? new Map<string, Set<string>>()
+    verbs.set(place, subjects)
+    subjects.set(subject, (subjects.get(subject) ?? new Set()).add(event.verb))
+  }
+  const rule = ([subject, asked]: readonly [string, Set<string>]): PolicyRule => {
+    const [first, resource] = JSON.parse(subject) as [string, string | undefined]
+    const sorted = [...asked].sort()
+    return resource === undefined
+      ? { nonResourceURLs: [first], verbs: sorted }
+      : { apiGroups: [first], resources: [resource], verbs: sorted }
+  }
+  const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]) => (a < b ? -1 : 1)
+  return Object.fromEntries(
+    [...verbs].sort(byName).map(([place, subjects]) => [place, [...subjects].sort(byName).map(rule)])
+  )
+}

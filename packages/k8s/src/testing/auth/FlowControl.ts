@@ -1,0 +1,150 @@
+/**
+ * `FlowControl`: by which FlowSchema a request is let in, as the answer's headers tell, and refusals on demand.
+ *
+ * The first FlowSchema, by precedence and then by name, that matches user, verb and resource or path decides; its uid and
+ * that of its PriorityLevelConfiguration are in every answer that came so far. Nothing is ever queued: this server has
+ * no load. What a client does when a server is overloaded can be tried nonetheless (see `ApiServer.throttle`).
+ *
+ * Source: k8s.io/apiserver/pkg/util/flowcontrol/rule.go and pkg/server/filters/priority-and-fairness.go.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { arrayAt, at, stringAt } from "../server/Plain.ts"
+import type { ApiResponse } from "../server/Respond.ts"
+import type { Storage } from "../server/Storage.ts"
+import { serviceAccountName, type UserInfo } from "../server/UserInfo.ts"
+import { type Attributes, combined } from "./Attributes.ts"
+import * as BootstrapFlows from "./BootstrapFlows.ts"
+
+/** Strings in a rule: one of them, or `*` alone for any. */
+const contains = (values: ReadonlyArray<unknown>, value: string): boolean =>
+  (values.length === 1 && values[0] === "*") || values.includes(value)
+
+const subjectMatches = (subject: unknown, user: UserInfo): boolean => {
+  switch (stringAt(subject, "kind")) {
+    case "User":
+      return ["*", user.username].includes(stringAt(subject, "user", "name"))
+    case "Group": {
+      const name = stringAt(subject, "group", "name")
+      return name === "*" || user.groups.includes(name)
+    }
+    case "ServiceAccount": {
+      const [namespace, name] = [
+        stringAt(subject, "serviceAccount", "namespace"),
+        stringAt(subject, "serviceAccount", "name")
+      ]
+      return name === "*"
+        ? user.username.startsWith(serviceAccountName(namespace, ""))
+        : user.username === serviceAccountName(namespace, name)
+    }
+    default:
+      return false
+  }
+}
+
+const pathMatches = (pattern: string, path: string): boolean => {
+  const beginning = pattern.endsWith("*") ? pattern.slice(0, -1) : pattern
+  return pattern === "*" || pattern === path ||
+    path.startsWith(beginning.endsWith("/") ? beginning : `${beginning}/`)
+}
+
+const ruleMatches = (rule: unknown, attributes: Attributes): boolean => {
+  if (attributes._tag === "Path") {
+    return arrayAt(rule, "nonResourceRules").some((entry) =>
+      contains(arrayAt(entry, "verbs"), attributes.verb) &&
+      arrayAt(entry, "nonResourceURLs").some((pattern) => pathMatches(String(pattern), attributes.path))
+    )
+  }
+  return arrayAt(rule, "resourceRules").some((entry) =>
+    contains(arrayAt(entry, "verbs"), attributes.verb) &&
+    contains(arrayAt(entry, "resources"), combined(attributes)) &&
+    contains(arrayAt(entry, "apiGroups"), attributes.group) &&
+    (attributes.namespace === ""
+      ? at(entry, "clusterScope") === true
+      : contains(arrayAt(entry, "namespaces"), attributes.namespace))
+  )
+}
+
+const precedence = (schema: KubeObject): number => Number(at(schema, "spec", "matchingPrecedence") ?? 1000)
+
+export type Headers = Readonly<Record<string, string>>
+
+/** A FlowSchema with the headers of the requests it lets in. */
+interface Lane {
+  readonly schema: KubeObject
+  readonly headers: Headers
+}
+
+const lanesOf = (storage: Storage): ReadonlyArray<Lane> => {
+  const { get, keys } = storage.list(BootstrapFlows.schemas)
+  return keys.map(get)
+    .sort((a, b) => precedence(a) - precedence(b))
+    .map((schema) => {
+      const level = storage.get(BootstrapFlows.levels, stringAt(schema, "spec", "priorityLevelConfiguration", "name"))
+      return {
+        schema,
+        headers: {
+          "x-kubernetes-pf-flowschema-uid": schema.metadata.uid,
+          "x-kubernetes-pf-prioritylevel-uid": level?.metadata.uid ?? ""
+        }
+      }
+    })
+}
+
+/** One of a user's ways in: what it is for, or everything. */
+interface Way {
+  readonly rule: unknown
+  readonly whole: boolean
+  readonly headers: Headers
+}
+
+/** Whether a rule is about all requests there are. */
+const isWhole = (rule: unknown): boolean =>
+  arrayAt(rule, "nonResourceRules").some((entry) => isAll(entry, "verbs") && isAll(entry, "nonResourceURLs")) &&
+  arrayAt(rule, "resourceRules").some((entry) =>
+    at(entry, "clusterScope") === true &&
+    ["verbs", "resources", "apiGroups", "namespaces"].every((key) => isAll(entry, key))
+  )
+
+const isAll = (entry: unknown, key: string): boolean => contains(arrayAt(entry, key), "*")
+
+/** The rules that are about a user, in order, up to the first that lets everything in. */
+const waysOf = (lanes: ReadonlyArray<Lane>, user: UserInfo): ReadonlyArray<Way> => {
+  const ways: Array<Way> = []
+  for (const { headers, schema } of lanes) {
+    for (const rule of arrayAt(schema, "spec", "rules")) {
+      if (!arrayAt(rule, "subjects").some((subject) => subjectMatches(subject, user))) continue
+      const whole = isWhole(rule)
+      ways.push({ rule, whole, headers })
+      if (whole) return ways
+    }
+  }
+  return ways
+}
+
+/** Tells the headers of requests by what is stored at that moment. */
+export const make = (storage: Storage): (user: UserInfo, attributes: Attributes) => Headers => {
+  let lanes: ReadonlyArray<Lane> | undefined
+  let byUser = new WeakMap<UserInfo, ReadonlyArray<Way>>()
+  storage.listen((change) => {
+    if (change.collection !== BootstrapFlows.schemas && change.collection !== BootstrapFlows.levels) return
+    lanes = undefined
+    byUser = new WeakMap()
+  })
+  return (user, attributes) => {
+    let ways = byUser.get(user)
+    if (ways === undefined) byUser.set(user, ways = waysOf(lanes ??= lanesOf(storage), user))
+    for (const { headers, rule, whole } of ways) if (whole || ruleMatches(rule, attributes)) return headers
+    return {}
+  }
+}
+
+/** The answer of a server that has no room for a request. */
+export const overloaded = (retryAfterSeconds: number): ApiResponse => ({
+  status: 429,
+  headers: {
+    "content-type": "text/plain; charset=utf-8",
+    "x-content-type-options": "nosniff",
+    "retry-after": String(retryAfterSeconds)
+  },
+  body: "Too many requests, please try again later.\n"
+})

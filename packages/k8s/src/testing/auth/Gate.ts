@@ -1,0 +1,120 @@
+/**
+ * `Gate`: everything that stands between a request and the verb that answers it: who asks (authentication), as whom
+ * (impersonation), by which FlowSchema, and whether that is allowed (authorization). In this order, as in a real server:
+ * who may not ask is told so before anything is said about whether there is something to ask.
+ *
+ * Source: k8s.io/apiserver/pkg/server/config.go (`DefaultBuildHandlerChain`).
+ */
+import type { Request } from "@effect-operator/core/Transport"
+import * as Result from "effect/Result"
+import { type ApiResponse, refused } from "../server/Respond.ts"
+import type { Route } from "../server/Routing.ts"
+import type { Storage } from "../server/Storage.ts"
+import type { UserInfo } from "../server/UserInfo.ts"
+import * as StatusError from "../StatusError.ts"
+import * as Attributes from "./Attributes.ts"
+import * as FlowControl from "./FlowControl.ts"
+import * as Impersonation from "./Impersonation.ts"
+import type { Decision, Rbac } from "./Rbac.ts"
+import type { Tokens } from "./Tokens.ts"
+
+/** Says of a request after how many seconds it may come again; undefined lets it pass. */
+export type Throttle = (request: Request, user: UserInfo, attributes: Attributes.Attributes) => number | undefined
+
+/** A request that has been looked at. */
+export interface Passage {
+  /** Without what only the gate needs. */
+  readonly request: Request
+  readonly attributes: Attributes.Attributes
+  /** Who came; undefined where the credentials were refused. */
+  readonly user: UserInfo | undefined
+  /** As whom the request is answered. */
+  readonly actor: UserInfo | undefined
+  /** Undefined where it did not come so far. */
+  readonly decision: Decision | undefined
+  /** Headers every answer to it carries. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The answer, where it is refused. */
+  readonly refused: ApiResponse | undefined
+}
+
+/** Of every answer; what an answer says itself wins. */
+export const always = { "cache-control": "no-cache, private" }
+
+/** Subresources whose requests last as long as a connection: no FlowSchema is asked about them. */
+const connections: ReadonlySet<string> = new Set(["attach", "exec", "log", "portforward", "proxy"])
+
+/** The token of an Authorization header; undefined for none, and for other schemes. */
+const bearer = (header: string | undefined): string | undefined => {
+  if (header === undefined) return undefined
+  const [scheme = "", token = ""] = header.trim().split(" ")
+  return scheme.toLowerCase() === "bearer" && token !== "" ? token : undefined
+}
+
+export interface Gate {
+  /** Who a request's token stands for; `otherwise` where it has none, undefined where it is refused. */
+  readonly identify: (request: Request, otherwise: UserInfo | undefined, now: number) => UserInfo | undefined
+  readonly pass: (request: Request, route: Route, user: UserInfo | undefined) => Passage
+  /** Requests are put to this, too, from now on; the result ends that. */
+  readonly throttle: (throttle: Throttle) => () => void
+}
+
+export const make = (parts: { readonly storage: Storage; readonly rbac: Rbac; readonly tokens: Tokens }): Gate => {
+  const { rbac, storage, tokens } = parts
+  const impersonate = Impersonation.make(rbac)
+  const laneOf = FlowControl.make(storage)
+  const throttles = new Set<Throttle>()
+
+  const identify: Gate["identify"] = (request, otherwise, now) => {
+    const token = bearer(request.headers["authorization"])
+    return token === undefined
+      ? otherwise
+      : Result.match(tokens.authenticate(token, now), {
+        onSuccess: ({ user }) => user,
+        onFailure: () => undefined
+      })
+  }
+
+  const pass: Gate["pass"] = (request, route, user) => {
+    const attributes = Attributes.fromRequest(request, route)
+    const seen = { request, attributes, user, actor: user, decision: undefined, headers: always, refused: undefined }
+    if (user === undefined) return { ...seen, refused: refused(StatusError.unauthorized) }
+    let actor = user
+    let asked = request
+    if (Impersonation.isAsked(request.headers)) {
+      const become = impersonate(request.headers, user)
+      if (Result.isFailure(become)) return { ...seen, refused: refused(become.failure) }
+      actor = become.success
+      asked = { ...request, headers: Impersonation.without(request.headers) }
+    }
+    const lasting = attributes._tag === "Resource" && connections.has(attributes.subresource)
+    const headers = lasting ? always : { ...always, ...laneOf(actor, attributes) }
+    for (const throttle of throttles) {
+      const seconds = throttle(asked, actor, attributes)
+      if (seconds !== undefined) {
+        return { ...seen, actor, headers, refused: FlowControl.overloaded(seconds) }
+      }
+    }
+    const decision = rbac.authorize(actor, attributes)
+    return {
+      request: asked,
+      attributes,
+      user,
+      actor,
+      decision,
+      headers,
+      refused: decision.allowed ? undefined : refused(Attributes.forbidden(actor, attributes, decision.reason))
+    }
+  }
+
+  return {
+    identify,
+    pass,
+    throttle: (throttle) => {
+      throttles.add(throttle)
+      return () => {
+        throttles.delete(throttle)
+      }
+    }
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * `OpenIdMetadata`: the two documents by which others check the tokens this server issues: who issues them, and the keys.
+ *
+ * Each is given in its own media type only; a client that accepts another is told 406.
+ *
+ * Source: k8s.io/kubernetes/pkg/serviceaccount/openidmetadata.go and pkg/routes/openidmetadata.go.
+ */
+import type { Request } from "@effect-operator/core/Transport"
+import * as Negotiation from "../http/Negotiation.ts"
+import { type ApiResponse, refused } from "../server/Respond.ts"
+import * as StatusError from "../StatusError.ts"
+import { issuer, type Tokens } from "./Tokens.ts"
+
+/** Where a request finds a document, and what it is in. */
+const mediaTypes: Readonly<Record<string, string>> = {
+  ".well-known/openid-configuration": "application/json",
+  "openid/v1/jwks": "application/jwk-set+json"
+}
+
+const accepts = (accept: string | undefined, mediaType: string): boolean =>
+  accept === undefined || Negotiation.parseAccept(accept).some(({ type }) => type === "*/*" || type === mediaType)
+
+const keys = (tokens: Tokens): unknown => ({ keys: [tokens.key.jwk] })
+
+const configuration = (host: string): unknown => ({
+  issuer,
+  // A real server names the address it advertises; here that is where it was found.
+  jwks_uri: `https://${host}/openid/v1/jwks`,
+  response_types_supported: ["id_token"],
+  subject_types_supported: ["public"],
+  id_token_signing_alg_values_supported: ["ES256"]
+})
+
+/** The answer to a request for one of them; undefined for any other request. */
+export const answer = (
+  tokens: Tokens,
+  { headers, method }: Request,
+  segments: ReadonlyArray<string>
+): ApiResponse | undefined => {
+  const path = segments.join("/")
+  const mediaType = Object.hasOwn(mediaTypes, path) ? mediaTypes[path] : undefined
+  if (mediaType === undefined) return undefined
+  if (method !== "GET") return refused(StatusError.methodNotAllowed)
+  if (!accepts(headers["accept"], mediaType)) return refused(StatusError.notAcceptable)
+  return {
+    status: 200,
+    headers: { "content-type": mediaType, "cache-control": "public, max-age=3600" },
+    body: mediaType === "application/json"
+      ? configuration(headers["host"] ?? "kubernetes.default.svc")
+      : keys(tokens)
+  }
+}

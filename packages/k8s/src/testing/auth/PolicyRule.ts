@@ -1,0 +1,131 @@
+/**
+ * `PolicyRule`: what one rule of a role allows, and whether some rules allow all that others do.
+ *
+ * A rule about resources allows a request if its verbs, groups, resources and, where it names any, names all match. A
+ * star matches everything; a star, a slash and a subresource match that subresource of every resource. A rule about
+ * paths matches whole paths, or beginnings of paths that end in a star. To see whether rules cover others, the others
+ * are taken apart to the smallest pieces: each must be covered by one rule alone.
+ *
+ * Source: k8s.io/kubernetes/pkg/apis/rbac/v1/evaluation_helpers.go, k8s.io/component-helpers/auth/rbac/validation and
+ * pkg/registry/rbac/validation/policy_compact.go.
+ */
+import type * as RbacV1 from "../../kinds/rbac.v1.ts"
+import * as FieldError from "../schema/FieldError.ts"
+import * as JsonValue from "../schema/JsonValue.ts"
+import { arrayAt } from "../server/Plain.ts"
+import { type Attributes, combined } from "./Attributes.ts"
+
+export type PolicyRule = RbacV1.PolicyRule
+
+const none: ReadonlyArray<string> = []
+
+/** The rules of a role as stored. */
+export const rulesOf = (role: unknown): ReadonlyArray<PolicyRule> =>
+  arrayAt(role, "rules").filter(JsonValue.isObject) as ReadonlyArray<object> as ReadonlyArray<PolicyRule>
+
+const has = (values: ReadonlyArray<string> | undefined, value: string): boolean =>
+  values !== undefined && (values.includes("*") || values.includes(value))
+
+/** A path, or all paths with the beginning that stands before `*`. */
+const pathMatches = (pattern: string, path: string): boolean =>
+  pattern === "*" || pattern === path || (pattern.endsWith("*") && path.startsWith(pattern.replace(/\*+$/, "")))
+
+/** Whether a rule speaks of such requests, whatever name they name. */
+export const appliesTo = (rule: PolicyRule, attributes: Attributes): boolean => {
+  if (!has(rule.verbs, attributes.verb)) return false
+  if (attributes._tag === "Path") {
+    return (rule.nonResourceURLs ?? none).some((pattern) => pathMatches(pattern, attributes.path))
+  }
+  return has(rule.apiGroups, attributes.group) && (
+    has(rule.resources, combined(attributes)) ||
+    (attributes.subresource !== "" && (rule.resources ?? none).includes(`*/${attributes.subresource}`))
+  )
+}
+
+/** The names a rule is limited to; undefined where it is not. */
+export const namesOf = (rule: PolicyRule): ReadonlyArray<string> | undefined =>
+  rule.resourceNames === undefined || rule.resourceNames.length === 0 ? undefined : rule.resourceNames
+
+/** Whether a rule allows a request. */
+export const allows = (rule: PolicyRule, attributes: Attributes): boolean =>
+  appliesTo(rule, attributes) &&
+  (attributes._tag === "Path" || (namesOf(rule)?.includes(attributes.name) ?? true))
+
+/** Rules of one verb, and one group, resource and name, or one path, that together say the same. */
+export const breakdown = (rule: PolicyRule): ReadonlyArray<PolicyRule> => [
+  ...(rule.apiGroups ?? none).flatMap((group) =>
+    (rule.resources ?? none).flatMap((resource) =>
+      rule.verbs.flatMap((verb) =>
+        (namesOf(rule) ?? [undefined]).map((name) => ({
+          apiGroups: [group],
+          resources: [resource],
+          ...(name === undefined ? {} : { resourceNames: [name] }),
+          verbs: [verb]
+        }))
+      )
+    )
+  ),
+  ...(rule.nonResourceURLs ?? none).flatMap((path) =>
+    rule.verbs.map((verb) => ({ nonResourceURLs: [path], verbs: [verb] }))
+  )
+]
+
+const all = (values: ReadonlyArray<string> | undefined, wanted: ReadonlyArray<string> | undefined): boolean =>
+  (wanted ?? none).every((value) => (values ?? none).includes(value))
+
+const resourceCovered = (owned: ReadonlyArray<string> | undefined, resource: string): boolean => {
+  const slash = resource.indexOf("/")
+  return has(owned, resource) || (slash >= 0 && (owned ?? none).includes(`*/${resource.slice(slash + 1)}`))
+}
+
+const pathCovered = (owned: string, path: string): boolean =>
+  owned === path || (owned.endsWith("*") && path.startsWith(owned.replace(/\*+$/, "")))
+
+/** Whether a rule covers a piece of another. */
+const covers = (owned: PolicyRule, piece: PolicyRule): boolean =>
+  (owned.verbs.includes("*") || all(owned.verbs, piece.verbs)) &&
+  ((owned.apiGroups ?? none).includes("*") || all(owned.apiGroups, piece.apiGroups)) &&
+  (piece.resources ?? none).every((resource) => resourceCovered(owned.resources, resource)) &&
+  (piece.nonResourceURLs ?? none).every((path) =>
+    (owned.nonResourceURLs ?? none).some((pattern) => pathCovered(pattern, path))
+  ) &&
+  (namesOf(owned) === undefined || (namesOf(piece) !== undefined && all(owned.resourceNames, piece.resourceNames)))
+
+/** The pieces of `wanted` that no rule in `owned` covers. */
+export const missing = (
+  owned: ReadonlyArray<PolicyRule>,
+  wanted: ReadonlyArray<PolicyRule>
+): ReadonlyArray<PolicyRule> => wanted.flatMap(breakdown).filter((piece) => !owned.some((rule) => covers(rule, piece)))
+
+/** Pieces that differ by their verbs only, put together again. */
+export const compact = (pieces: ReadonlyArray<PolicyRule>): ReadonlyArray<PolicyRule> => {
+  const bySubject = new Map<string, PolicyRule>()
+  const others: Array<PolicyRule> = []
+  for (const piece of pieces) {
+    if (piece.nonResourceURLs !== undefined) {
+      others.push(piece)
+      continue
+    }
+    const key = JSON.stringify([piece.apiGroups, piece.resources, piece.resourceNames])
+    const known = bySubject.get(key)
+    bySubject.set(key, known === undefined ? piece : { ...known, verbs: [...known.verbs, ...piece.verbs] })
+  }
+  return [...others, ...bySubject.values()]
+}
+
+/** Strings as Go prints a slice of them: `["a" "b"]`. */
+export const goStrings = (values: ReadonlyArray<string>): string => `[${values.map(FieldError.quote).join(" ")}]`
+
+/** A rule as refusals print it. */
+export const print = (rule: PolicyRule): string => {
+  const parts = ([
+    ["APIGroups", rule.apiGroups],
+    ["Resources", rule.resources],
+    ["NonResourceURLs", rule.nonResourceURLs],
+    ["ResourceNames", rule.resourceNames],
+    ["Verbs", rule.verbs]
+  ] as const).flatMap(([label, values]) =>
+    values === undefined || values.length === 0 ? [] : [`${label}:${goStrings(values)}`]
+  )
+  return `{${parts.join(", ")}}`
+}

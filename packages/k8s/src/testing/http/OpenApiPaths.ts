@@ -1,0 +1,322 @@
+/**
+ * `OpenApiPaths`: the requests that a document tells of: every verb of a resource and of its subresources, with its
+ * parameters, what it reads, what it answers, and the kind it is about.
+ *
+ * Names of operations are those of a real server (`listAppsV1NamespacedDeployment`), so that clients generated from the
+ * document have the usual names. There are no descriptions.
+ *
+ * Source: k8s.io/apiserver/pkg/endpoints/{installer,openapi}, k8s.io/apiextensions-apiserver/pkg/controller/openapi.
+ */
+import type { ServedSubresource } from "../../kinds/tables.ts"
+import type { JsonObject } from "../schema/JsonValue.ts"
+
+export type Dialect = "v2" | "v3"
+
+/** A resource in one version, as a document tells of it. */
+export interface Resource {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  readonly plural: string
+  readonly namespaced: boolean
+  readonly verbs: ReadonlyArray<string>
+  readonly subresources: ReadonlyArray<Pick<ServedSubresource, "name" | "group" | "version" | "kind" | "verbs">>
+  readonly custom: boolean
+  /** Names of the schemas; undefined for what has none. */
+  readonly schema: string
+  readonly listSchema: string | undefined
+}
+
+export const references: Record<Dialect, string> = { v2: "#/definitions/", v3: "#/components/schemas/" }
+
+const meta = "io.k8s.apimachinery.pkg.apis.meta.v1."
+
+const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1)
+
+const groupName = (group: string): string => (group === "" ? "core" : group.replace(/\.k8s\.io$/, ""))
+
+/** `rbac.authorization.k8s.io` to `rbacAuthorization`. */
+const camel = (group: string): string => {
+  const [first = "", ...rest] = groupName(group).split(/[^A-Za-z0-9]+/)
+  return first + rest.map(capital).join("")
+}
+
+const mediaTypes = (custom: boolean): ReadonlyArray<string> =>
+  custom
+    ? ["application/json", "application/yaml"]
+    : ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"]
+
+const patchTypes = (custom: boolean): ReadonlyArray<string> => [
+  "application/json-patch+json",
+  "application/merge-patch+json",
+  ...(custom ? [] : ["application/strategic-merge-patch+json"]),
+  "application/apply-patch+yaml"
+]
+
+type Parameter = readonly [name: string, type: "string" | "boolean" | "integer"]
+
+const listParameters: ReadonlyArray<Parameter> = [
+  ["allowWatchBookmarks", "boolean"],
+  ["continue", "string"],
+  ["fieldSelector", "string"],
+  ["labelSelector", "string"],
+  ["limit", "integer"],
+  ["resourceVersion", "string"],
+  ["resourceVersionMatch", "string"],
+  ["sendInitialEvents", "boolean"],
+  ["timeoutSeconds", "integer"],
+  ["watch", "boolean"]
+]
+
+const writeParameters: ReadonlyArray<Parameter> = [
+  ["dryRun", "string"],
+  ["fieldManager", "string"],
+  ["fieldValidation", "string"]
+]
+
+const deleteParameters: ReadonlyArray<Parameter> = [
+  ["dryRun", "string"],
+  ["gracePeriodSeconds", "integer"],
+  ["ignoreStoreReadErrorWithClusterBreakingPotential", "boolean"],
+  ["orphanDependents", "boolean"],
+  ["propagationPolicy", "string"]
+]
+
+/** One way to ask. */
+interface Operation {
+  readonly method: "get" | "post" | "put" | "patch" | "delete"
+  readonly action: string
+  readonly id: string
+  readonly parameters: ReadonlyArray<Parameter>
+  /** The schema of the body; undefined where none is sent. */
+  readonly reads: string | undefined
+  readonly answers: string
+  readonly codes: ReadonlyArray<readonly [code: string, text: string]>
+}
+
+const ok = ["200", "OK"] as const
+const created = ["201", "Created"] as const
+const accepted = ["202", "Accepted"] as const
+
+const query = (dialect: Dialect, [name, type]: Parameter): JsonObject =>
+  dialect === "v2"
+    ? { uniqueItems: true, type, name, in: "query" }
+    : { name, in: "query", schema: { type, uniqueItems: true } }
+
+const inPath = (dialect: Dialect, name: string): JsonObject =>
+  dialect === "v2"
+    ? { uniqueItems: true, type: "string", name, in: "path", required: true }
+    : { name, in: "path", required: true, schema: { type: "string", uniqueItems: true } }
+
+const render = (dialect: Dialect, resource: Resource, operation: Operation, kind: Kind): JsonObject => {
+  const { action, answers, codes, id, method, parameters, reads } = operation
+  const { custom, group, version } = resource
+  const reference = (name: string) => ({ $ref: `${references[dialect]}${name}` })
+  const produced = mediaTypes(custom)
+  const consumed = method === "patch" ? patchTypes(custom) : dialect === "v2" && !custom ? ["*/*"] : produced
+  const content = (types: ReadonlyArray<string>, name: string) =>
+    Object.fromEntries(types.map((type) => [type, { schema: reference(name) }]))
+  const queries = parameters.map((parameter) => query(dialect, parameter))
+  const required = method !== "delete"
+  const responses = Object.fromEntries([
+    ...codes.map(([code, description]) => [
+      code,
+      dialect === "v2"
+        ? { description, schema: reference(answers) }
+        : { description, content: content(produced, answers) }
+    ]),
+    ["401", { description: "Unauthorized" }]
+  ])
+  const tail = {
+    "x-kubernetes-action": action,
+    "x-kubernetes-group-version-kind": { group: kind.group, kind: kind.kind, version: kind.version }
+  }
+  const tags = [`${camel(group)}_${version}`]
+  if (dialect === "v2") {
+    const body = reads === undefined
+      ? []
+      : [{ name: "body", in: "body", ...(required ? { required } : {}), schema: reference(reads) }]
+    const all = [...body, ...queries]
+    return {
+      consumes: consumed,
+      produces: produced,
+      schemes: ["https"],
+      tags,
+      operationId: id,
+      ...(all.length === 0 ? {} : { parameters: all }),
+      responses,
+      ...tail
+    }
+  }
+  return {
+    tags,
+    operationId: id,
+    ...(queries.length === 0 ? {} : { parameters: queries }),
+    ...(reads === undefined
+      ? {}
+      : {
+        requestBody: {
+          content: content(method === "patch" ? consumed : custom ? produced : ["*/*"], reads),
+          ...(required ? { required } : {})
+        }
+      }),
+    responses,
+    ...tail
+  }
+}
+
+interface Kind {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+}
+
+/** `AppsV1`, what every operation of a version has in its name. */
+const versionName = ({ group, version }: Resource): string => capital(camel(group)) + capital(version)
+
+const listing = (resource: Resource, id: string): Operation => ({
+  method: "get",
+  action: "list",
+  id,
+  parameters: listParameters,
+  reads: undefined,
+  answers: resource.listSchema ?? resource.schema,
+  codes: [ok]
+})
+
+const ofCollection = (resource: Resource): ReadonlyArray<Operation> => {
+  const { kind, namespaced, schema, verbs } = resource
+  const name = versionName(resource)
+  const scope = namespaced ? "Namespaced" : ""
+  return [
+    ...(verbs.includes("list") ? [listing(resource, `list${name}${scope}${kind}`)] : []),
+    ...(verbs.includes("create")
+      ? [
+        {
+          method: "post",
+          action: "post",
+          id: `create${name}${scope}${kind}`,
+          parameters: writeParameters,
+          reads: schema,
+          answers: schema,
+          codes: [ok, created, accepted]
+        } as const
+      ]
+      : []),
+    ...(verbs.includes("deletecollection")
+      ? [
+        {
+          method: "delete",
+          action: "deletecollection",
+          id: `delete${name}Collection${scope}${kind}`,
+          parameters: [
+            ...listParameters.filter(([key]) => key !== "watch" && key !== "allowWatchBookmarks"),
+            ...deleteParameters
+          ],
+          reads: `${meta}DeleteOptions`,
+          answers: `${meta}Status`,
+          codes: [ok]
+        } as const
+      ]
+      : [])
+  ]
+}
+
+/** Reading and writing one object, or a subresource of it. */
+const ofObject = (
+  resource: Resource,
+  verbs: ReadonlyArray<string>,
+  schema: string,
+  subresource: string
+): ReadonlyArray<Operation> => {
+  const { kind, namespaced } = resource
+  const id = (verb: string) => `${verb}${versionName(resource)}${namespaced ? "Namespaced" : ""}${kind}${subresource}`
+  const operations: ReadonlyArray<readonly [verb: string, operation: Operation]> = [
+    ["get", {
+      method: "get",
+      action: "get",
+      id: id("read"),
+      parameters: [],
+      reads: undefined,
+      answers: schema,
+      codes: [ok]
+    }],
+    ["create", {
+      method: "post",
+      action: "post",
+      id: id("create"),
+      parameters: writeParameters,
+      reads: schema,
+      answers: schema,
+      codes: [ok, created, accepted]
+    }],
+    ["update", {
+      method: "put",
+      action: "put",
+      id: id("replace"),
+      parameters: writeParameters,
+      reads: schema,
+      answers: schema,
+      codes: [ok, created]
+    }],
+    ["delete", {
+      method: "delete",
+      action: "delete",
+      id: id("delete"),
+      parameters: deleteParameters,
+      reads: `${meta}DeleteOptions`,
+      answers: `${meta}Status`,
+      codes: [ok, accepted]
+    }],
+    ["patch", {
+      method: "patch",
+      action: "patch",
+      id: id("patch"),
+      parameters: [...writeParameters, ["force", "boolean"]],
+      reads: `${meta}Patch`,
+      answers: schema,
+      codes: [ok, created]
+    }]
+  ]
+  return operations.filter(([verb]) => verbs.includes(verb)).map(([, operation]) => operation)
+}
+
+/** The paths of a resource. `schemaOf` knows the schemas of what subresources read and write. */
+export const of = (
+  resource: Resource,
+  dialect: Dialect,
+  schemaOf: (kind: Kind) => string | undefined
+): ReadonlyArray<readonly [path: string, item: JsonObject]> => {
+  const { group, namespaced, plural, version } = resource
+  const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`
+  const base = `${root}/${namespaced ? "namespaces/{namespace}/" : ""}${plural}`
+  const item = (
+    path: string,
+    operations: ReadonlyArray<Operation>,
+    kind: Kind = resource
+  ): ReadonlyArray<readonly [string, JsonObject]> =>
+    operations.length === 0 ? [] : [[path, {
+      ...Object.fromEntries(
+        operations.map((operation) => [operation.method, render(dialect, resource, operation, kind)])
+      ),
+      parameters: [
+        ...["name", "namespace"].filter((name) => path.includes(`{${name}}`)).map((name) => inPath(dialect, name)),
+        query(dialect, ["pretty", "string"])
+      ]
+    }]]
+  const everywhere = `list${versionName(resource)}${resource.kind}ForAllNamespaces`
+  return [
+    ...item(base, ofCollection(resource)),
+    ...item(
+      `${base}/{name}`,
+      ofObject(resource, resource.verbs.filter((verb) => verb !== "create"), resource.schema, "")
+    ),
+    ...resource.subresources.flatMap((entry) => {
+      const schema = entry.name === "status" && resource.custom ? resource.schema : schemaOf(entry)
+      return schema === undefined
+        ? []
+        : item(`${base}/{name}/${entry.name}`, ofObject(resource, entry.verbs, schema, capital(entry.name)), entry)
+    }),
+    ...(namespaced && resource.verbs.includes("list") ? item(`${root}/${plural}`, [listing(resource, everywhere)]) : [])
+  ]
+}

@@ -1,0 +1,96 @@
+/**
+ * What goes out by HTTP: the server's answer as bytes, in the encoding the client accepts, compressed where it is long;
+ * a watch as one chunk of lines per event.
+ *
+ * Source: k8s.io/apiserver/pkg/endpoints/handlers/responsewriters.
+ */
+import type { Request } from "@effect-operator/core/Transport"
+import type { WireEvent } from "@effect-operator/core/WatchEvent"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Stream from "effect/Stream"
+import * as Zlib from "node:zlib"
+import type { ApiResponse } from "../ApiServer.ts"
+import * as Negotiation from "./Negotiation.ts"
+
+/** Answers longer than this many bytes are compressed for clients that accept gzip, as in a real server. */
+export const gzipAboveBytes = 128 * 1024
+
+/** People at a terminal get indented JSON, as from a real server. */
+const wantsPretty = ({ headers, query }: Request): boolean => {
+  const asked = query.find(([name]) => name === "pretty")?.[1]
+  return asked === undefined
+    ? /^(?:curl|Wget|Mozilla\/5\.0)/.test(headers["user-agent"] ?? "")
+    : asked === "true" || asked === "1"
+}
+
+/** The body as bytes, and what they are. Bytes and text are sent as they came; what JSON it is, the server may say. */
+const encodeBody = (body: unknown, said: string | undefined, request: Request): readonly [Uint8Array, string] => {
+  if (body instanceof Uint8Array) return [body, said ?? "application/octet-stream"]
+  const json = said !== undefined && /^application\/(?:[\w.-]+\+)?json\b/.test(said)
+  if (typeof body === "string" && !json) return [Buffer.from(body, "utf8"), said ?? "text/plain; charset=utf-8"]
+  const encoding = Negotiation.errorEncoding(request.headers["accept"])
+  const contentType = encoding === "json" && json ? said : Negotiation.contentTypes[encoding]
+  return [Buffer.from(Negotiation.encode(encoding, body, wantsPretty(request)), "utf8"), contentType]
+}
+
+/** The fastest level, as in a real server. */
+const gzip = (bytes: Uint8Array): Effect.Effect<Uint8Array> =>
+  Effect.callback((resume) => {
+    Zlib.gzip(
+      bytes,
+      { level: 1 },
+      (error, zipped) => resume(error === null ? Effect.succeed(zipped) : Effect.die(error))
+    )
+  })
+
+const unary = (answer: ApiResponse, request: Request): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+  const { "content-type": said, ...headers } = answer.headers
+  if (answer.body === undefined) {
+    return Effect.succeed(HttpServerResponse.empty({ status: answer.status, headers }))
+  }
+  const [bytes, contentType] = encodeBody(answer.body, said, request)
+  const send = (content: Uint8Array, more: Record<string, string>) =>
+    HttpServerResponse.uint8Array(content, { status: answer.status, headers: { ...headers, ...more }, contentType })
+  return /\bgzip\b/.test(request.headers["accept-encoding"] ?? "") && bytes.length > gzipAboveBytes
+    ? Effect.map(gzip(bytes), (zipped) => send(zipped, { "content-encoding": "gzip", vary: "Accept-Encoding" }))
+    : Effect.succeed(send(bytes, {}))
+}
+
+const watch = (
+  answer: ApiResponse,
+  events: Stream.Stream<WireEvent>,
+  closing: Deferred.Deferred<void>
+): HttpServerResponse.HttpServerResponse => {
+  const lines = events.pipe(
+    Stream.mapArray((chunk) => [Buffer.from(chunk.map((event) => `${JSON.stringify(event)}\n`).join(""), "utf8")]),
+    Stream.interruptWhen(Deferred.await(closing))
+  )
+  // The empty first chunk sends the headers: a client waits for them before it believes that the watch stands.
+  return HttpServerResponse.stream(Stream.concat(Stream.make(Buffer.alloc(0)), lines), {
+    status: answer.status,
+    headers: answer.headers,
+    contentType: Negotiation.contentTypes.json
+  })
+}
+
+const isPlain = (text: string): boolean => /^[\x20-\x7e\t]*$/.test(text)
+
+/** Headers are bytes: texts in them (warnings, with names of the client's) are UTF-8, which Node wants as Latin-1. */
+const onTheWire = (headers: ApiResponse["headers"]): ApiResponse["headers"] =>
+  Object.values(headers).every(isPlain)
+    ? headers
+    : Object.fromEntries(
+      Object.entries(headers).map(([name, text]) => [name, Buffer.from(text, "utf8").toString("latin1")])
+    )
+
+/** The response to a request; a watch ends when `closing` is done. */
+export const make = (
+  answer: ApiResponse,
+  request: Request,
+  closing: Deferred.Deferred<void>
+): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+  const wired = { ...answer, headers: onTheWire(answer.headers) }
+  return wired.events === undefined ? unary(wired, request) : Effect.succeed(watch(wired, wired.events, closing))
+}

@@ -1,0 +1,137 @@
+/**
+ * `ApplyPatch`: the request of a server-side apply, from options and body to the object to store.
+ *
+ * The body is YAML, and so may be JSON; it comes as text from the network and as a value from the same process. A key
+ * that occurs twice is refused under `fieldValidation=Strict` only; the warning that would be due otherwise has several
+ * lines, which no header can hold, so the server sends none.
+ *
+ * A configuration that does not fit the kind's schema is a 500: unknown fields and wrong types are not pruned away or
+ * told as causes, as they are everywhere else.
+ *
+ * Source: k8s.io/apiserver/pkg/endpoints/handlers/patch.go (`applyPatcher`) and
+ * k8s.io/apimachinery/pkg/util/managedfields/internal/{versioncheck,structuredmerge}.go.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Effect from "effect/Effect"
+import * as Checking from "../apply/Checking.ts"
+import * as Body from "./Body.ts"
+import * as Exchange from "./Exchange.ts"
+import * as JsonValue from "../schema/JsonValue.ts"
+import * as Ownership from "./Ownership.ts"
+import * as Problems from "../apply/Problems.ts"
+import { asObject, at, copy, stringAt } from "./Plain.ts"
+import { apiVersionOf } from "./Registry.ts"
+import { flag } from "./Routing.ts"
+import * as StatusError from "../StatusError.ts"
+import * as YamlBody from "../http/YamlBody.ts"
+import type { Type } from "../apply/Types.ts"
+
+type Refused = StatusError.StatusError
+
+export const contentType = "application/apply-patch+yaml"
+
+/** True for a request that applies. */
+export const isApply = ({ request }: Exchange.Exchange): boolean =>
+  (request.headers["content-type"] ?? "").split(";")[0]!.trim().toLowerCase() === contentType
+
+/** What is to be applied, and how. */
+export interface Apply {
+  readonly options: Exchange.WriteOptions
+  readonly force: boolean
+  readonly config: JsonValue.JsonObject
+}
+
+const noObject = (value: unknown): string => {
+  const found = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value
+  return "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal " +
+    `${found} into Go value of type map[string]interface {}`
+}
+
+const readBody = (body: unknown): Effect.Effect<YamlBody.Parsed, Refused> => {
+  const parsed = typeof body === "string" ? YamlBody.parse(body) : { value: copy(body), repeated: [] }
+  return "error" in parsed
+    ? Effect.fail(StatusError.badRequest(`error decoding YAML: ${parsed.error}`))
+    : Effect.succeed(parsed)
+}
+
+/** A request to apply, as it was read. */
+export interface Request {
+  readonly apply: Apply
+  /** What there is to say about keys that occur twice. */
+  readonly repeated: ReadonlyArray<string>
+}
+
+/** Reads the request. Whether the configuration fits the resource is `fault`'s to say. */
+export const read = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
+  const options = yield* Exchange.writeOptions(exchange, "ApplyOptions")
+  const { repeated, value } = yield* readBody(exchange.request.body)
+  const config = value ?? {}
+  if (!JsonValue.isObject(config)) {
+    return yield* Effect.fail(StatusError.badRequest(`error decoding YAML: ${noObject(config)}`))
+  }
+  return { apply: { options, force: flag(exchange.request, "force"), config }, repeated } satisfies Request
+})
+
+/** A kind as Go prints it: `apps/v1, Kind=Deployment`. */
+const printKind = (config: JsonValue.JsonObject): string => {
+  const apiVersion = stringAt(config, "apiVersion")
+  const kind = stringAt(config, "kind")
+  const slashes = apiVersion.split("/").length - 1
+  if (slashes > 1) return "/, Kind="
+  return `${slashes === 1 ? apiVersion : `/${apiVersion}`}, Kind=${kind}`
+}
+
+/** What is wrong with a configuration, apart from the object it is applied to. */
+export const fault = (
+  expected: { readonly apiVersion: string; readonly kind: string },
+  type: Type,
+  config: JsonValue.JsonObject
+): Refused | undefined => {
+  if (config["apiVersion"] !== expected.apiVersion || config["kind"] !== expected.kind) {
+    return StatusError.badRequest(`invalid object type: ${printKind(config)}`)
+  }
+  if ((at(config, "metadata", "managedFields") ?? null) !== null) {
+    return StatusError.badRequest("metadata.managedFields must be nil")
+  }
+  const problems = Checking.problems(type, config, "refused")
+  if (problems.length === 0) return undefined
+  const name = `${stringAt(config, "metadata", "namespace")}/${stringAt(config, "metadata", "name")}`
+  return StatusError.plain(
+    `failed to create typed patch object (${name}; ${printKind(config)}): ${Problems.message(problems)}`
+  )
+}
+
+/** 400 for keys that occur twice, where the client wants to know. */
+export const repeatedKeys = ({ apply, repeated }: Request): Refused | undefined =>
+  apply.options.fieldValidation === "Strict" && repeated.length > 0
+    ? StatusError.badRequest(
+      `error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n${
+        repeated.map((line) => `  ${line}`).join("\n")
+      }`
+    )
+    : undefined
+
+/** Unknown fields were refused before; what the merged object holds is what it may hold. */
+const silent = (options: Exchange.WriteOptions): Exchange.WriteOptions => ({ ...options, fieldValidation: "Ignore" })
+
+/** The object after an apply to the stored one, or to none yet, read and placed as any other body. */
+export const next = Effect.fnUntraced(function*(
+  exchange: Exchange.Exchange,
+  request: Request,
+  stored: KubeObject | undefined
+) {
+  const { config, force, options } = request.apply
+  const apiVersion = apiVersionOf(exchange.resource)
+  const refused = fault({ apiVersion, kind: exchange.resource.kind }, Ownership.typeOf(exchange.resource), config)
+  if (refused !== undefined) return yield* Effect.fail(refused)
+  const { entries, object } = yield* Ownership.applied(exchange, options, stored, config, force)
+  const strict = repeatedKeys(request)
+  if (strict !== undefined) return yield* Effect.fail(strict)
+  if (object === undefined && stored !== undefined) return Ownership.withEntries(stored, entries)
+  const read = yield* Body.decode(exchange, silent(options), object ?? config, StatusError.plain).pipe(
+    Effect.mapError((error) => error.status === 400 ? StatusError.plain(error.body.message ?? "") : error)
+  )
+  const placed = yield* Body.placed(exchange, asObject({ ...read }), "create")
+  yield* Body.named(exchange, placed)
+  return Ownership.withEntries(placed, entries)
+})

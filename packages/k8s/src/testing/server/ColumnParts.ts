@@ -1,0 +1,32 @@
+/**
+ * `ColumnParts`: what the tables of built-in kinds are put together from.
+ */
+import { at, stringAt } from "./Plain.ts"
+import { age, column, nameColumn, orNone } from "./PrinterColumns.ts"
+import type { Column } from "./Registry.ts"
+
+export type Value = Column["value"]
+
+/** A text column. */
+export const text = (name: string, value: Value, priority = 0): Column => column(name, "string", "", value, priority)
+export const integer = (name: string, value: Value, priority = 0): Column =>
+  column(name, "integer", "", value, priority)
+
+/** A string field; `<none>` where it is missing or empty. */
+export const field = (...path: ReadonlyArray<string>): Value => (object) => orNone(stringAt(object, ...path))
+/** A string field. */
+export const plain = (...path: ReadonlyArray<string>): Value => (object) => stringAt(object, ...path)
+
+/** A number field; 0 where it is missing. */
+export const number = (...path: ReadonlyArray<string>): Value => (object) => {
+  const value = at(object, ...path)
+  return typeof value === "number" ? value : 0
+}
+
+export const ageColumn = text("Age", (object, now) => age(object.metadata.creationTimestamp, now))
+
+/** What kinds without columns of their own have. */
+export const created = column("Created At", "date", "", (object) => object.metadata.creationTimestamp)
+
+/** Columns after the name. */
+export const named = (...columns: ReadonlyArray<Column>): ReadonlyArray<Column> => [nameColumn, ...columns]

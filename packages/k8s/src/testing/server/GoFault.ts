@@ -1,0 +1,54 @@
+/**
+ * `GoFault`: a JSON value that a Go type cannot hold, in the words of Go's decoder.
+ *
+ * Source: encoding/json `UnmarshalTypeError`; apimachinery's Quantity, Time and IntOrString, which read themselves and so
+ * are told of without the field.
+ */
+import type { Schema } from "../../kinds/definitions.ts"
+
+export class Fault {
+  readonly message: string
+  constructor(message: string) {
+    this.message = message
+  }
+}
+
+/** `io.k8s.api.core.v1.PodSpec` as Go calls it: `v1.PodSpec`. */
+export const nameOf = (definition: string): string => definition.split(".").slice(-2).join(".")
+
+const goType = (schema: Schema | undefined): string => {
+  if (schema === undefined) return "interface {}"
+  if (schema.ref !== undefined) return nameOf(schema.ref)
+  switch (schema.type) {
+    case "boolean":
+      return "bool"
+    case "integer":
+      return schema.format ?? "int64"
+    case "number":
+      return "float64"
+    case "array":
+      return `[]${goType(schema.items)}`
+    case "object":
+      return schema.values === undefined ? "map[string]interface {}" : `map[string]${goType(schema.values)}`
+    default:
+      return schema.format === "byte" ? "[]uint8" : "string"
+  }
+}
+
+const jsonType = (value: unknown, type: string): string => {
+  if (Array.isArray(value)) return "array"
+  if (typeof value === "number") return /^u?int/.test(type) ? `number ${value}` : "number"
+  return typeof value === "boolean" ? "bool" : value === null ? "null" : typeof value
+}
+
+/** The type is written out, or taken from the schema. Go names the struct fields on the way, which here stand between
+ * indexes and keys of maps in brackets. */
+export const wrong = (value: unknown, schema: Schema | string, path: string, owner: string): Fault => {
+  const type = typeof schema === "string" ? schema : goType(schema)
+  const field = `${owner}${path.replace(/\[[^\]]*\]/g, "")}`
+  return new Fault(`json: cannot unmarshal ${jsonType(value, type)} into Go struct field ${field} of type ${type}`)
+}
+
+/** The same for a type that reads itself. */
+export const wrongSelf = (value: unknown, type: string): Fault =>
+  new Fault(`json: cannot unmarshal ${jsonType(value, type)} into Go value of type ${type}`)

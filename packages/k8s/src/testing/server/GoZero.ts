@@ -1,0 +1,137 @@
+/**
+ * `GoZero`: what becomes of empty values in a built-in kind.
+ *
+ * To the types behind the API an empty string, 0, false, an empty list and nothing at all are mostly one: they are not
+ * told. A few fields are pointers, which tell them apart; some are told even if they are empty; and a part that is a
+ * struct is always there. `leftOut` is for what a client sent, `complete` adds what a server tells.
+ *
+ * Source: the struct tags of k8s.io/api (`kinds/goTypes`), and encoding/json.
+ */
+import { definitions, type Schema } from "../../kinds/definitions.ts"
+import { table } from "../../kinds/goTypes.ts"
+import * as JsonValue from "../schema/JsonValue.ts"
+import type { Draft } from "./Plain.ts"
+
+interface GoType {
+  readonly pointers: ReadonlySet<string>
+  readonly always: ReadonlySet<string>
+}
+
+const rows: ReadonlyMap<string, string> = new Map(
+  table.trim().split("\n").map((line) => [line.split(" ", 1)[0]!, line])
+)
+
+const parsed = new Map<string, GoType | undefined>()
+
+/** The type of a definition; undefined for one nobody looked up. */
+const typeOf = (definition: string): GoType | undefined => {
+  if (!parsed.has(definition)) {
+    const fields = rows.get(definition)?.split(" ").slice(1)
+    const marked = (mark: string) =>
+      new Set(fields?.filter((field) => field.startsWith(mark)).map((field) => field.slice(1)))
+    parsed.set(definition, fields === undefined ? undefined : { pointers: marked("*"), always: marked("!") })
+  }
+  return parsed.get(definition)
+}
+
+const isEmpty = (value: unknown): boolean =>
+  value === "" || value === 0 || value === false ||
+  (typeof value === "object" && value !== null && Object.keys(value).length === 0)
+
+/** The definitions whose values are written as one text or number. */
+const texts: Readonly<Record<string, unknown>> = {
+  "io.k8s.apimachinery.pkg.apis.meta.v1.Time": null,
+  "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": null,
+  "io.k8s.apimachinery.pkg.api.resource.Quantity": "0",
+  "io.k8s.apimachinery.pkg.util.intstr.IntOrString": 0
+}
+
+const structOf = (schema: Schema): string | undefined =>
+  schema.ref !== undefined && definitions[schema.ref]?.properties !== undefined ? schema.ref : undefined
+
+/** Whether an empty value of a field means that there is none. */
+export const leftOut = (definition: string, field: string, schema: Schema, value: unknown): boolean => {
+  if (!isEmpty(value) || structOf(schema) !== undefined || (schema.ref !== undefined && schema.ref in texts)) {
+    return false
+  }
+  const type = typeOf(definition)
+  return type === undefined
+    ? typeof value === "object" && definitions[definition]?.required?.includes(field) !== true
+    : !type.pointers.has(field)
+}
+
+/** What is told of a field that has no value; undefined for nothing. */
+const empty = (type: GoType, field: string, schema: Schema): unknown => {
+  if (type.pointers.has(field)) return undefined
+  const struct = structOf(schema)
+  if (struct !== undefined) return completed(struct, {})
+  if (schema.ref !== undefined && schema.ref in texts) return texts[schema.ref]
+  if (!type.always.has(field)) return undefined
+  switch (schema.type ?? definitions[schema.ref ?? ""]?.type) {
+    case "string":
+      return schema.format === "byte" ? null : ""
+    case "integer":
+    case "number":
+      return 0
+    case "boolean":
+      return false
+    default:
+      return null
+  }
+}
+
+/** What has to be there, by definition: most have nothing. */
+const fills = new Map<string, ReadonlyArray<readonly [field: string, value: unknown]>>()
+
+/** What a definition tells of fields that have no value. */
+export const fillsOf = (definition: string): ReadonlyArray<readonly [field: string, value: unknown]> => {
+  let found = fills.get(definition)
+  if (found === undefined) {
+    const type = typeOf(definition)
+    found = type === undefined
+      ? []
+      : Object.entries(definitions[definition]?.properties ?? {}).flatMap(([field, schema]) => {
+        const value = empty(type, field, schema)
+        return value === undefined ? [] : [[field, value] as const]
+      })
+    fills.set(definition, found)
+  }
+  return found
+}
+
+/** The definition of a list's items or a map's values, or of the value itself. */
+const inner = (schema: Schema): Schema => schema.items ?? schema.values ?? schema
+
+const value = (schema: Schema, item: unknown): unknown => {
+  const struct = structOf(inner(schema))
+  if (struct === undefined || typeof item !== "object" || item === null) return item
+  if (schema.items !== undefined) {
+    return Array.isArray(item)
+      ? item.map((entry) => JsonValue.isObject(entry) ? completed(struct, entry) : entry)
+      : item
+  }
+  if (schema.values !== undefined) {
+    return Object.fromEntries(
+      Object.entries(item).map(([key, entry]) => [key, JsonValue.isObject(entry) ? completed(struct, entry) : entry])
+    )
+  }
+  return JsonValue.isObject(item) ? completed(struct, item) : item
+}
+
+const completed = (definition: string, object: JsonValue.JsonObject): JsonValue.JsonObject => {
+  const properties = definitions[definition]?.properties ?? {}
+  const out: Draft = {}
+  for (const key of Object.keys(object)) {
+    const schema = Object.hasOwn(properties, key) ? properties[key] : undefined
+    out[key] = schema === undefined ? object[key] : value(schema, object[key])
+  }
+  for (const [field, nothing] of fillsOf(definition)) if (!(field in out)) out[field] = nothing
+  return out
+}
+
+/** The object with everything that is told even if it is empty. Metadata of the object itself is left as it is. */
+export const complete = (definition: string, object: JsonValue.JsonObject): JsonValue.JsonObject => {
+  const { metadata, ...rest } = object
+  const { metadata: _, ...filled } = completed(definition, rest)
+  return metadata === undefined ? filled : { ...filled, metadata }
+}

@@ -1,0 +1,134 @@
+/**
+ * `Health`: `/healthz`, `/livez` and `/readyz` with their checks, and `/metrics`.
+ *
+ * There is nothing that could be ill here: every check that a real server of the version has is there by name and
+ * passes. A real server is three in a row, of which only the last one speaks in a 404: its checks are `innermost`.
+ *
+ * Source: k8s.io/apiserver/pkg/server/healthz, and the post-start hooks of k8s.io/kubernetes 1.35.
+ */
+import type { Request } from "@effect-operator/core/Transport"
+import * as FieldError from "../schema/FieldError.ts"
+import type { ApiResponse } from "./Respond.ts"
+import { flag } from "./Routing.ts"
+
+type Endpoint = "healthz" | "livez" | "readyz"
+
+const hook = (name: string): string => `poststarthook/${name}`
+
+/** The checks of every server: of the ready ones more. */
+const first = (endpoint: Endpoint): ReadonlyArray<string> => [
+  "ping",
+  "log",
+  "etcd",
+  ...(endpoint === "readyz" ? ["etcd-readiness", "informer-sync"] : [])
+]
+
+const generic = [
+  "generic-apiserver-start-informers",
+  "priority-and-fairness-config-consumer",
+  "priority-and-fairness-filter",
+  "storage-object-count-tracker-hook"
+].map(hook)
+
+const extensions = ["start-apiextensions-informers", "start-apiextensions-controllers", "crd-informer-synced"].map(hook)
+
+const others = [
+  ...[
+    "start-system-namespaces-controller",
+    "start-cluster-authentication-info-controller",
+    "start-kube-apiserver-identity-lease-controller",
+    "start-kube-apiserver-identity-lease-garbage-collector",
+    "start-legacy-token-tracking-controller",
+    "start-service-ip-repair-controllers",
+    "rbac/bootstrap-roles",
+    "scheduling/bootstrap-system-priority-classes",
+    "priority-and-fairness-config-producer",
+    "bootstrap-controller",
+    "start-kubernetes-service-cidr-controller",
+    "aggregator-reload-proxy-client-cert",
+    "start-kube-aggregator-informers",
+    "apiservice-status-local-available-controller",
+    "apiservice-status-remote-available-controller",
+    "apiservice-registration-controller",
+    "apiservice-discovery-controller",
+    "kube-apiserver-autoregistration"
+  ].map(hook),
+  "autoregister-completion",
+  ...["apiservice-openapi-controller", "apiservice-openapiv3-controller"].map(hook)
+]
+
+const last = (endpoint: Endpoint): ReadonlyArray<string> => endpoint === "readyz" ? ["shutdown"] : []
+
+const checksOf = (endpoint: Endpoint): ReadonlyArray<string> => [
+  ...first(endpoint),
+  hook("start-apiserver-admission-initializer"),
+  ...generic,
+  ...extensions,
+  ...others,
+  ...last(endpoint)
+]
+
+const endpoints: ReadonlyArray<Endpoint> = ["healthz", "livez", "readyz"]
+
+const checks: ReadonlyMap<string, ReadonlyArray<string>> = new Map(endpoints.map((name) => [name, checksOf(name)]))
+
+const pathsOf = (list: (endpoint: Endpoint) => ReadonlyArray<string>): ReadonlyArray<string> =>
+  endpoints.flatMap((name) => [`/${name}`, ...list(name).map((check) => `/${name}/${check}`)])
+
+/** Every path of a check. */
+export const paths: ReadonlyArray<string> = pathsOf(checksOf)
+
+/** Those of the server that answers when nobody else did. */
+export const innermost: ReadonlyArray<string> = pathsOf((name) => [
+  ...first(name),
+  ...generic,
+  ...extensions,
+  ...last(name)
+])
+
+const text = (body: string, headers: Readonly<Record<string, string>> = {}): ApiResponse => ({
+  status: 200,
+  headers: { "content-type": "text/plain; charset=utf-8", ...headers },
+  body
+})
+
+const nosniff = { "x-content-type-options": "nosniff" }
+
+/** Answers a path; undefined for one that is none of these. */
+export const answer = (request: Request): ApiResponse | undefined => {
+  const [, name = "", check] = /^\/(healthz|livez|readyz)(?:\/(.*))?$/.exec(request.path) ?? []
+  const known = checks.get(name)
+  if (known === undefined) return undefined
+  if (check !== undefined) return known.includes(check) ? text("ok") : undefined
+  if (!flag(request, "verbose")) return text("ok", nosniff)
+  const excluded = request.query.filter(([key]) => key === "exclude").map(([, value]) => value)
+  const strange = [...new Set(excluded)].filter((entry) => !known.includes(entry)).sort()
+  const lines = known.map((entry) => `[+]${entry} ${excluded.includes(entry) ? "excluded: ok" : "ok"}\n`)
+  const warning = strange.length === 0
+    ? ""
+    : `warn: some health checks cannot be excluded: no matches for ${strange.map(FieldError.quote).join(",")}\n`
+  return text(`${lines.join("")}${warning}${name} check passed\n`, nosniff)
+}
+
+/** What can be measured of a server that is a value: its version. */
+export const metrics = (version: Readonly<Record<string, string>>): ApiResponse => {
+  const labels = Object.entries({
+    build_date: version["buildDate"],
+    compiler: version["compiler"],
+    git_commit: version["gitCommit"],
+    git_tree_state: version["gitTreeState"],
+    git_version: version["gitVersion"],
+    go_version: version["goVersion"],
+    major: version["major"],
+    minor: version["minor"],
+    platform: version["platform"]
+  }).map(([name, value]) => `${name}="${value}"`).join(",")
+  return {
+    status: 200,
+    headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },
+    body: "# HELP kubernetes_build_info [ALPHA] A metric with a constant '1' value labeled by major, minor, git " +
+      "version, git commit, git tree state, build date, Go version, and compiler from which Kubernetes was built, and " +
+      "platform on which it is running.\n# TYPE kubernetes_build_info gauge\n" +
+      `kubernetes_build_info{${labels}} 1\n`
+  }
+}

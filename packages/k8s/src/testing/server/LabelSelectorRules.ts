@@ -1,0 +1,48 @@
+/**
+ * `LabelSelectorRules`: the faults of a label selector in an object.
+ *
+ * Source: k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go (`ValidateLabelSelector`).
+ */
+import * as FieldError from "../schema/FieldError.ts"
+import { validateLabels } from "./MetadataRules.ts"
+import * as Names from "./Names.ts"
+import { arrayAt, objectAt, stringAt } from "./Plain.ts"
+
+type Faults = ReadonlyArray<FieldError.FieldError>
+
+const operatorFaults = (operator: string, values: ReadonlyArray<unknown>, path: string): Faults => {
+  switch (operator) {
+    case "In":
+    case "NotIn":
+      return values.length > 0 ? [] : [
+        FieldError.required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'")
+      ]
+    case "Exists":
+    case "DoesNotExist":
+      return values.length === 0 ? [] : [
+        FieldError.forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+      ]
+    default:
+      return [FieldError.invalid(`${path}.operator`, operator, "not a valid selector operator")]
+  }
+}
+
+const requirementFaults = (requirement: unknown, path: string): Faults => {
+  const key = stringAt(requirement, "key")
+  const values = arrayAt(requirement, "values")
+  return [
+    ...operatorFaults(stringAt(requirement, "operator"), values, path),
+    ...Names.labelKey(key).map((fault) => FieldError.invalid(`${path}.key`, key, fault)),
+    ...values.flatMap((value, index) =>
+      Names.labelValue(String(value)).map((fault) => FieldError.invalid(`${path}.values[${index}]`, value, fault))
+    )
+  ]
+}
+
+/** The faults of a selector; an absent one has none. */
+export const validate = (selector: unknown, path: string): Faults => [
+  ...validateLabels(objectAt(selector, "matchLabels") as Readonly<Record<string, string>>, `${path}.matchLabels`),
+  ...arrayAt(selector, "matchExpressions").flatMap((requirement, index) =>
+    requirementFaults(requirement, `${path}.matchExpressions[${index}]`)
+  )
+]

@@ -1,0 +1,203 @@
+/**
+ * `Ownership`: metadata.managedFields of the objects that a request writes.
+ *
+ * Between the object that was read from the request and admission: what admission, the kind's rules and the server set
+ * later belongs to nobody. `settled` comes after: a write that changes nothing but the time of an entry changes nothing.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Effect from "effect/Effect"
+import * as BuiltinTypes from "../apply/BuiltinTypes.ts"
+import * as CustomTypes from "../apply/CustomTypes.ts"
+import * as FieldManager from "../apply/FieldManager.ts"
+import * as Managers from "../apply/Managers.ts"
+import * as Reach from "../apply/Reach.ts"
+import type { Type } from "../apply/Types.ts"
+import type { Versions as Converter } from "../apply/Updater.ts"
+import { definitionOf } from "./BuiltinSchema.ts"
+import * as Exchange from "./Exchange.ts"
+import * as GoZero from "./GoZero.ts"
+import * as JsonValue from "../schema/JsonValue.ts"
+import { asObject } from "./Plain.ts"
+import { apiVersionOf, type Served } from "./Registry.ts"
+import type { Schema } from "../schema/Schema.ts"
+import type { StatusError } from "../StatusError.ts"
+import * as Versions from "./Versions.ts"
+
+const customTypes = new WeakMap<Schema, Type>()
+
+const customType = (schema: Schema): Type => {
+  let type = customTypes.get(schema)
+  if (type === undefined) customTypes.set(schema, type = CustomTypes.ofSchema(schema))
+  return type
+}
+
+/** The type of the objects of a resource. */
+export const typeOf = ({ custom, group, kind, version }: Served): Type =>
+  custom === undefined
+    ? BuiltinTypes.ofDefinition(definitionOf(group, version, kind) ?? "")
+    : customType(custom.schema)
+
+/** The resource in the version of an entry; undefined if that is not served, or stored elsewhere. */
+export const inVersion = ({ core, resource }: Exchange.Exchange, apiVersion: string): Served | undefined => {
+  if (apiVersion === apiVersionOf(resource)) return resource
+  const slash = apiVersion.indexOf("/")
+  const found = core.registry.lookup(
+    apiVersion.slice(0, Math.max(slash, 0)),
+    apiVersion.slice(slash + 1),
+    resource.plural
+  )
+  return found?.collection === resource.collection ? found : undefined
+}
+
+/** In another version, and nothing else: what a custom resource's schema fills in would look like somebody's field. */
+const convert = (from: Served, to: Served, object: KubeObject): Effect.Effect<KubeObject, StatusError> =>
+  to.custom !== undefined && to.conversion._tag === "Local"
+    ? Effect.succeed({ ...object, apiVersion: apiVersionOf(to) })
+    : Versions.between(from, to, object)
+
+const versionsOf = (exchange: Exchange.Exchange): Converter => {
+  const { resource, route } = exchange
+  const own = apiVersionOf(resource)
+  const type = typeOf(resource)
+  const reach = Reach.of(resource.collection, route.subresource, resource.strategy.statusSubresource)
+  return {
+    own,
+    typeOf: (version) => {
+      if (version === own) return type
+      const served = inVersion(exchange, version)
+      return served === undefined ? undefined : typeOf(served)
+    },
+    convert: (object, from, to) =>
+      convert(inVersion(exchange, from)!, inVersion(exchange, to)!, asObject(object as object)),
+    // The rules of a custom resource speak of their own version only.
+    reach: (version, set) => resource.custom === undefined || version === own ? reach(set) : set
+  }
+}
+
+/** Who the request writes as. */
+export const writerOf = (
+  exchange: Exchange.Exchange,
+  { fieldManager }: Exchange.WriteOptions
+): FieldManager.Writer => ({
+  versions: versionsOf(exchange),
+  manager: fieldManager,
+  subresource: exchange.route.subresource,
+  time: Exchange.timestamp(exchange.now)
+})
+
+/** The object without its managedFields. */
+export const bare = <A extends KubeObject>(object: A): A => {
+  if (object.metadata.managedFields === undefined) return object
+  const { managedFields: _, ...metadata } = object.metadata
+  return { ...object, metadata }
+}
+
+/** The object with these managedFields instead of its own. */
+export const withEntries = (object: KubeObject, managedFields: FieldManager.Entries): KubeObject =>
+  managedFields === object.metadata.managedFields
+    ? object
+    : managedFields === undefined
+    ? bare(object)
+    : { ...object, metadata: { ...object.metadata, managedFields } }
+
+/** An object to be created. */
+export const created = (
+  exchange: Exchange.Exchange,
+  options: Exchange.WriteOptions,
+  object: KubeObject
+): Effect.Effect<KubeObject> => {
+  const { apiVersion, kind } = object
+  const update: FieldManager.Update = {
+    live: { apiVersion, kind },
+    liveEntries: undefined,
+    creates: true,
+    next: bare(object),
+    given: object.metadata.managedFields
+  }
+  return Effect.map(
+    FieldManager.updated(writerOf(exchange, options), update),
+    (entries) => withEntries(object, entries)
+  )
+}
+
+/** An object that is to replace the stored one. */
+export const updated = (
+  exchange: Exchange.Exchange,
+  options: Exchange.WriteOptions,
+  stored: KubeObject,
+  next: KubeObject
+): Effect.Effect<KubeObject> => {
+  const update: FieldManager.Update = {
+    live: stored,
+    liveEntries: stored.metadata.managedFields,
+    creates: false,
+    next: bare(next),
+    given: next.metadata.managedFields
+  }
+  return Effect.map(
+    FieldManager.updated(writerOf(exchange, options), update),
+    (entries) => withEntries(next, entries)
+  )
+}
+
+/** The stored object, or an empty one, with all that its type writes: an apply is merged into that. */
+const liveOf = (resource: Served, stored: KubeObject | undefined): JsonValue.JsonObject => {
+  const { custom, group, kind, version } = resource
+  const live = stored === undefined ? { apiVersion: apiVersionOf(resource), kind } : { ...bare(stored) }
+  const definition = custom === undefined ? definitionOf(group, version, kind) : undefined
+  return definition === undefined ? live : GoZero.complete(definition, live)
+}
+
+/** The stored object, or none yet, with a configuration applied to it. */
+export const applied = (
+  exchange: Exchange.Exchange,
+  options: Exchange.WriteOptions,
+  stored: KubeObject | undefined,
+  config: JsonValue.JsonObject,
+  force: boolean
+): Effect.Effect<FieldManager.Applied, StatusError> => {
+  return FieldManager.applied(writerOf(exchange, options), {
+    live: liveOf(exchange.resource, stored),
+    liveEntries: stored?.metadata.managedFields,
+    config,
+    force
+  })
+}
+
+/**
+ * The object with the entries of the stored one, if nothing but their times is different. After this, two objects with
+ * other entries are different.
+ */
+export const settled = (next: KubeObject, stored: KubeObject): KubeObject => {
+  const entries = next.metadata.managedFields
+  const before = stored.metadata.managedFields
+  if (entries === before || entries === undefined || before === undefined) return next
+  return Managers.sameButTimes(entries, before) && JsonValue.equals(bare(next), bare(stored))
+    ? withEntries(next, before)
+    : next
+}
+
+/** Who the server is to itself, where it writes through its own API. */
+const server = "kube-apiserver"
+
+/** A built-in object whose status the server itself has changed. */
+export const statusTouched = (
+  { collection, definition, now }: { readonly collection: string; readonly definition: string; readonly now: number },
+  stored: KubeObject,
+  next: KubeObject
+): KubeObject => {
+  const own = stored.apiVersion
+  const type = BuiltinTypes.ofDefinition(definition)
+  const writer: FieldManager.Writer = {
+    versions: {
+      own,
+      typeOf: (version) => version === own ? type : undefined,
+      convert: (object) => Effect.succeed(object),
+      reach: (_, set) => Reach.of(collection, "status", true)(set)
+    },
+    manager: server,
+    subresource: "status",
+    time: Exchange.timestamp(now)
+  }
+  return withEntries(next, FieldManager.touched(writer, stored, bare(next), stored.metadata.managedFields))
+}

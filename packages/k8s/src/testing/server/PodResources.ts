@@ -1,0 +1,66 @@
+/**
+ * `PodResources`: what a Pod as a whole requests, and may use at most.
+ *
+ * Containers run together, init containers one after the other: the sum of the former or the largest of the latter,
+ * whichever is more. Sidecars (init containers that are restarted) run beside all that come after them. What the Pod
+ * says of itself wins.
+ *
+ * Source: k8s.io/component-helpers/resource/helpers.go (`PodRequests`, `PodLimits`).
+ */
+import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import * as Quantity from "./Quantity.ts"
+
+/** Amounts by resource. */
+export type Amounts = Readonly<Record<string, string>>
+
+const amounts = (value: unknown, key: "requests" | "limits"): Amounts =>
+  Object.fromEntries(Object.entries(objectAt(value, "resources", key)).map(([name, amount]) => [name, String(amount)]))
+
+const merged = (a: Amounts, b: Amounts, f: (x: string, y: string) => string): Amounts => {
+  const out: Record<string, string> = { ...a }
+  for (const [name, amount] of Object.entries(b)) out[name] = name in out ? f(out[name]!, amount) : amount
+  return out
+}
+
+/** Sum, name by name. */
+export const plus = (a: Amounts, b: Amounts): Amounts => merged(a, b, Quantity.add)
+
+/** The larger, name by name. */
+const most = (a: Amounts, b: Amounts): Amounts => merged(a, b, (x, y) => Quantity.compare(x, y) < 0 ? y : x)
+
+/** What a Pod may say of itself. */
+const isPodLevel = (name: string): boolean => name === "cpu" || name === "memory" || name.startsWith("hugepages-")
+
+const total = (pod: unknown, key: "requests" | "limits"): Amounts => {
+  const spec = objectAt(pod, "spec")
+  let sum: Amounts = {}
+  for (const container of arrayAt(spec, "containers")) sum = plus(sum, amounts(container, key))
+  let sidecars: Amounts = {}
+  let initial: Amounts = {}
+  for (const container of arrayAt(spec, "initContainers")) {
+    const own = amounts(container, key)
+    const isSidecar = stringAt(container, "restartPolicy") === "Always"
+    if (isSidecar) {
+      sum = plus(sum, own)
+      sidecars = plus(sidecars, own)
+    }
+    initial = most(initial, isSidecar ? sidecars : plus(own, sidecars))
+  }
+  const own = Object.entries(amounts(spec, key)).filter(([name]) => isPodLevel(name))
+  return { ...most(sum, initial), ...Object.fromEntries(own) }
+}
+
+export const requests = (pod: unknown): Amounts => total(pod, "requests")
+export const limits = (pod: unknown): Amounts => total(pod, "limits")
+
+/** The requests and limits of one container. */
+export const ofContainer = (container: unknown): { readonly requests: Amounts; readonly limits: Amounts } => ({
+  requests: amounts(container, "requests"),
+  limits: amounts(container, "limits")
+})
+
+/** Whether the Pod itself, not its containers, says what it needs. */
+export const isPodLevelSet = (pod: unknown): boolean =>
+  (["requests", "limits"] as const).some((key) =>
+    Object.keys(objectAt(at(pod, "spec"), "resources", key)).some(isPodLevel)
+  )

@@ -1,0 +1,52 @@
+/**
+ * `PriorityRules`: what a PriorityClass must be. High values and the prefix `system-` are the system's own.
+ *
+ * Source: k8s.io/kubernetes/pkg/apis/scheduling/validation/validation.go and helpers.go.
+ */
+import * as FieldError from "../schema/FieldError.ts"
+import { immutable } from "./Immutability.ts"
+import { at, stringAt } from "./Plain.ts"
+import type { Strategy } from "./Strategy.ts"
+
+/** The highest priority that users may give. */
+const highest = 1_000_000_000
+
+const system: Readonly<Record<string, number>> = {
+  "system-node-critical": 2_000_001_000,
+  "system-cluster-critical": 2_000_000_000
+}
+
+const policies = ["Never", "PreemptLowerPriority"]
+
+const reserved = (name: string, value: number, isDefault: boolean): string | undefined => {
+  const known = Object.hasOwn(system, name) ? system[name] : undefined
+  if (known === undefined) return `${name} is not a known system priority class`
+  if (value !== known) return `value of ${name} PriorityClass must be ${known}`
+  return isDefault ? `globalDefault of ${name} PriorityClass must be false` : undefined
+}
+
+const validate: Strategy["validate"] = (object) => {
+  const { name } = object.metadata
+  const value = Number(at(object, "value") ?? 0)
+  const policy = stringAt(object, "preemptionPolicy")
+  const why = name.startsWith("system-") ? reserved(name, value, at(object, "globalDefault") === true) : undefined
+  return [
+    ...(why === undefined ? [] : [FieldError.forbidden(
+      "metadata.name",
+      `priority class names with 'system-' prefix are reserved for system use only. error: ${why}`
+    )]),
+    ...(!name.startsWith("system-") && value > highest
+      ? [FieldError.forbidden("value", `maximum allowed value of a user defined priority is ${highest}`)]
+      : []),
+    ...(policies.includes(policy) ? [] : [FieldError.notSupported("preemptionPolicy", policy, policies)])
+  ]
+}
+
+const validateUpdate: Strategy["validateUpdate"] = (next, previous) => [
+  ...(at(next, "value") === at(previous, "value")
+    ? []
+    : [FieldError.forbidden("value", "may not be changed in an update.")]),
+  ...immutable("preemptionPolicy")(next, previous)
+]
+
+export const strategy: Partial<Strategy> = { generation: true, validate, validateUpdate }

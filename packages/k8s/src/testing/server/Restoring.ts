@@ -1,0 +1,33 @@
+/**
+ * `Restoring`: why a patched object cannot be read, as the converter words it that strategic merge patches go through.
+ *
+ * Other bodies go through the JSON decoder, which names field and types; this one knows Go's kinds only, and no field.
+ *
+ * Source: k8s.io/apimachinery/pkg/runtime/converter.go `fromUnstructured`.
+ */
+
+/** The decoder's complaint about a JSON value that a Go type cannot hold. */
+const complaint = /json: cannot unmarshal (\w+)( [-\d.e+]+)? into Go struct field \S* of type (.+)$/s
+
+const kinds: Readonly<Record<string, string>> = { array: "slice", object: "map" }
+
+const numeric = /^(?:u?int|float)\d*$/
+
+const kindOf = (json: string, literal: string): string =>
+  json === "number" ? literal === "" ? "int64" : "float64" : kinds[json] ?? json
+
+/** What the decoder said, in the converter's words; what it says of values that read themselves stays. */
+export const word = (text: string): string => {
+  const found = complaint.exec(text)
+  if (found === null) return text.replace(/^.*? cannot be handled as a \w+: /s, "")
+  const [, json = "", literal = "", type = ""] = found
+  const kind = kindOf(json, literal)
+  if (type.startsWith("map[")) return `cannot restore map from ${kind}`
+  if (type === "[]uint8" && kind === "string") return text
+  if (type.startsWith("[]")) return `cannot restore slice from ${kind}`
+  if (type.includes(".")) return `cannot restore struct from: ${kind}`
+  const convertible = kind === "int64"
+    ? type === "string" || numeric.test(type)
+    : kind === "float64" && numeric.test(type)
+  return convertible ? `cannot convert ${kind} to ${type}` : `unrecognized type: ${type}`
+}

@@ -1,0 +1,121 @@
+/**
+ * `CronSchedule`: the schedule of a CronJob: when it is due, and what was missed. Pure.
+ *
+ * Five fields, with names, steps, lists, `?` for `*`, and the macros `@hourly`, `@daily`, …, `@every 90m`; `TZ=` or
+ * `CRON_TZ=` in front of them. A day matches by either of its two fields where both say something. What is in the hour
+ * that a clock skips is not done that day; what is in the hour that it repeats is done twice.
+ *
+ * Source: github.com/robfig/cron/v3; k8s.io/kubernetes/pkg/controller/cronjob/utils.go.
+ */
+import * as Cron from "effect/Cron"
+import * as DateTime from "effect/DateTime"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import type { CronJob } from "../../kinds/batch.v1.ts"
+
+/** The first time after a given one (milliseconds); Infinity if there is none. */
+export interface Schedule {
+  readonly next: (after: number) => number
+}
+
+const macros: Readonly<Record<string, string>> = {
+  "@yearly": "0 0 1 1 *",
+  "@annually": "0 0 1 1 *",
+  "@monthly": "0 0 1 * *",
+  "@weekly": "0 0 * * 0",
+  "@daily": "0 0 * * *",
+  "@midnight": "0 0 * * *",
+  "@hourly": "0 * * * *"
+}
+
+const units: Readonly<Record<string, number>> = { h: 3600, m: 60, s: 1 }
+
+/** Seconds of `1h30m`; undefined where it is no duration, or a fraction of a second is not to be told apart. */
+const seconds = (text: string): number | undefined =>
+  /^(\d+(\.\d+)?[hms])+$/.test(text)
+    ? Math.max(
+      1,
+      Math.floor(
+        [...text.matchAll(/([\d.]+)([hms])/g)].reduce((sum, [, count, unit]) => sum + Number(count) * units[unit!]!, 0)
+      )
+    )
+    : undefined
+
+const every = (period: number): Schedule => ({ next: (after) => (Math.floor(after / 1000) + period) * 1000 })
+
+/** A time that the clock of the zone skips is none. */
+const calendar = (cron: Cron.Cron): Schedule => ({
+  next: (after) => {
+    const found = Result.try(() => {
+      for (let time = Cron.next(cron, new Date(after));; time = Cron.next(cron, time)) {
+        if (Cron.match(cron, time)) return time.getTime()
+      }
+    })
+    return Result.getOrElse(found, () => Infinity)
+  }
+})
+
+export const isZone = (zone: string): boolean => Option.isSome(DateTime.zoneMakeNamed(zone))
+
+/** The schedule of a text, or why it is none. */
+export const parse = (text: string, timeZone: string = "UTC"): Result.Result<Schedule, string> => {
+  const [, zone = timeZone, rest = text] = /^(?:CRON_)?TZ=(\S+)\s+(.*)$/s.exec(text) ?? []
+  if (!isZone(zone)) return Result.fail(`provided bad location ${zone}: unknown time zone ${zone}`)
+  const trimmed = rest.trim()
+  const period = trimmed.startsWith("@every ") ? seconds(trimmed.slice("@every ".length)) : undefined
+  if (period !== undefined) return Result.succeed(every(period))
+  const expression = macros[trimmed] ?? trimmed
+  if (expression.startsWith("@")) return Result.fail(`unrecognized descriptor: ${expression}`)
+  const fields = expression.split(/\s+/)
+  if (fields.length !== 5) {
+    const found = `found ${fields.length}: [${fields.join(" ")}]`
+    return Result.fail(`expected exactly 5 fields, ${found}`)
+  }
+  const plain = fields.map((field) => field.replace(/^\?/, "*")).join(" ")
+  return Cron.parse(plain, zone, { onDstOverlap: "both" }).pipe(
+    Result.map(calendar),
+    Result.mapError(({ message }) => message)
+  )
+}
+
+/** A time in the zone, as RFC 3339. */
+export const zoned = (time: number, zone: string): string =>
+  DateTime.formatIsoOffset(DateTime.makeZonedUnsafe(time, { timeZone: zone })).replace(".000", "").replace(
+    "+00:00",
+    "Z"
+  )
+
+/** The last time that was due and is not done, if any, and how many there were. */
+export interface Missed {
+  readonly time: number | undefined
+  readonly count: number
+  /** Nothing was due before this time. */
+  readonly earliest: number
+}
+
+export const missed = (
+  { metadata, spec, status }: CronJob,
+  schedule: Schedule,
+  now: number,
+  limited: boolean
+): Missed => {
+  const start = Date.parse(status?.lastScheduleTime ?? metadata.creationTimestamp)
+  const deadline = limited ? now - (spec.startingDeadlineSeconds ?? Infinity) * 1000 : -Infinity
+  const earliest = Math.max(start, deadline)
+  const first = schedule.next(earliest)
+  if (now < first) return { time: undefined, count: 0, earliest }
+  const second = schedule.next(first)
+  if (now < second) return { time: first, count: 0, earliest }
+  // As many as there would be at the pace of the first two.
+  const pace = Math.max(1000, second - first)
+  const count = Math.floor((now - first) / pace) + 1
+  let time: number | undefined
+  for (let next = schedule.next(first + (count - 2) * pace); next <= now; next = schedule.next(next)) time = next
+  return { time, count, earliest }
+}
+
+/** When to look again: just after the next time. */
+export const wakeAt = (cronJob: CronJob, schedule: Schedule, now: number): number => {
+  const { count, earliest, time } = missed(cronJob, schedule, now, false)
+  return schedule.next(time ?? (count === 0 ? earliest : now)) + 100
+}

@@ -1,0 +1,31 @@
+/**
+ * `Hash`: 32 bit FNV hashes, spelt as Kubernetes spells them in names: no vowels, and no digits that look like them.
+ *
+ * Source: hash/fnv of Go; k8s.io/apimachinery/pkg/util/rand.SafeEncodeString.
+ */
+
+const offset = 0x811c9dc5
+const prime = 0x01000193
+const alphabet = "bcdfghjklmnpqrstvwxz2456789"
+
+/** FNV-1: multiply, then mix in. */
+export const fnv1 = (bytes: Iterable<number>, start: number = offset): number => {
+  let hash = start
+  for (const byte of bytes) hash = Math.imul(hash, prime) ^ byte
+  return hash >>> 0
+}
+
+/** FNV-1a: mix in, then multiply. */
+export const fnv1a = (bytes: Iterable<number>, start: number = offset): number => {
+  let hash = start
+  for (const byte of bytes) hash = Math.imul(hash ^ byte, prime)
+  return hash >>> 0
+}
+
+const encoder = new TextEncoder()
+
+export const utf8 = (text: string): Uint8Array => encoder.encode(text)
+
+/** The decimal digits of a number in the alphabet of safe names. */
+export const safe = (hash: number): string =>
+  [...String(hash)].map((digit) => alphabet[digit.charCodeAt(0) % alphabet.length]).join("")

@@ -1,0 +1,201 @@
+/**
+ * `Informers`: what the simulated controllers know of the cluster, one watch per kind for all of them.
+ *
+ * An informer holds the objects of a kind, indexed by namespace and by controlling owner, and tells its listeners of
+ * every change, in order. Own writes count at once: whatever the client of the controllers was answered is in the
+ * informer before the caller goes on, so a controller never acts twice on a state it has already changed. (A real
+ * controller waits for its "expectations" instead; what others see of it is the same.) News that are older than what is
+ * known, and news of objects known to be deleted, are passed over.
+ *
+ * The layer is a constant: controllers that are built together share it. `synced` is there to be awaited before the
+ * first look: an informer that has not seen its first list knows nothing.
+ *
+ * Source of the contract: k8s.io/client-go/tools/cache; k8s.io/kubernetes/pkg/controller/controller_utils.go
+ * (ControllerExpectations, PodControllerIndex).
+ */
+import { KubeClient } from "@effect-operator/core/KubeClient"
+import {
+  compareResourceVersions,
+  controllerOf,
+  hasGone,
+  keyString,
+  type KubeObject,
+  type ObjectRef
+} from "@effect-operator/core/KubeObject"
+import type * as Resource from "@effect-operator/core/Resource"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import * as Layer from "effect/Layer"
+import { follow } from "./Follow.ts"
+
+/** Called synchronously; must not throw. `now` is absent once the object is gone, `before` if it is new. */
+export type Listener<A> = (now: A | undefined, before: A | undefined) => void
+
+/** The objects of one kind. */
+export interface Informer<A extends KubeObject> {
+  readonly get: (ref: ObjectRef) => A | undefined
+  /** Every object, of all namespaces. */
+  readonly all: () => Iterable<A>
+  readonly inNamespace: (namespace: string) => Iterable<A>
+  /** The objects whose controlling owner has this uid. */
+  readonly controlledBy: (uid: string) => ReadonlyArray<A>
+  /** The objects of a namespace that have no controlling owner. */
+  readonly orphans: (namespace: string) => ReadonlyArray<A>
+  /** Tells of every object there is, then of every change. */
+  readonly listen: (listener: Listener<A>) => void
+  /** Completes once the first list is in. */
+  readonly synced: Effect.Effect<void>
+}
+
+export class Informers extends Context.Service<Informers, {
+  /** The informer of a kind, the same for everyone; starts watching when first asked for. */
+  readonly of: <A extends KubeObject>(resource: Resource.Resource<A>) => Effect.Effect<Informer<A>>
+}>()("@effect-operator/k8s/testing/sim/Informers") {}
+
+/** Watches until the scope closes. */
+export const layer: Layer.Layer<Informers, never, KubeClient> = Layer.effect(
+  Informers,
+  Effect.suspend(() => make)
+)
+
+const make = Effect.gen(function*() {
+  const client = yield* KubeClient
+  const scope = yield* Effect.scope
+  const stores = new Map<string, Store<KubeObject>>()
+
+  yield* client.observe((write) => {
+    const store = stores.get(write.resource.id)
+    if (store === undefined) return
+    if (write._tag === "Written") store.written(write.object)
+    else store.deleted(keyString(write.key), write.uid)
+  })
+
+  return Informers.of({
+    of: <A extends KubeObject>(resource: Resource.Resource<A>) =>
+      Effect.suspend(() => {
+        const known = stores.get(resource.id)
+        // The id of a resource stands for its type.
+        if (known !== undefined) return Effect.succeed(known.informer as unknown as Informer<A>)
+        const store = makeStore<A>()
+        stores.set(resource.id, store as unknown as Store<KubeObject>)
+        return follow(resource, store.handlers).pipe(
+          Effect.provideService(KubeClient, client),
+          Effect.forkIn(scope),
+          Effect.as(store.informer)
+        )
+      })
+  })
+})
+
+interface Store<A extends KubeObject> {
+  readonly informer: Informer<A>
+  readonly handlers: {
+    readonly onPresent: (object: A) => void
+    readonly onGone: (object: A) => void
+    readonly onListed: () => void
+  }
+  readonly written: (object: A) => void
+  readonly deleted: (key: string, uid: string | undefined) => void
+}
+
+const makeStore = <A extends KubeObject>(): Store<A> => {
+  const objects = new Map<string, A>()
+  const namespaces = new Map<string, Map<string, A>>()
+  /** By the uid of the controlling owner, or `orphan/NAMESPACE`. */
+  const owners = new Map<string, Map<string, A>>()
+  /** Deleted by the answer to a deletion; the watch has yet to say so. */
+  const deleted = new Set<string>()
+  const listeners: Array<Listener<A>> = []
+  const synced = Latch.makeUnsafe()
+
+  const ownerKey = (object: A): string => controllerOf(object)?.uid ?? `orphan/${object.metadata.namespace ?? ""}`
+
+  const index = (object: A, key: string): void => {
+    objects.set(key, object)
+    put(namespaces, object.metadata.namespace ?? "", key, object)
+    put(owners, ownerKey(object), key, object)
+  }
+
+  const unindex = (object: A, key: string): void => {
+    objects.delete(key)
+    drop(namespaces, object.metadata.namespace ?? "", key)
+    drop(owners, ownerKey(object), key)
+  }
+
+  const tell = (now: A | undefined, before: A | undefined): void => {
+    for (const listener of listeners) listener(now, before)
+  }
+
+  const remove = (key: string, before: A): void => {
+    unindex(before, key)
+    tell(undefined, before)
+  }
+
+  const present = (object: A): void => {
+    const { resourceVersion, uid } = object.metadata
+    if (deleted.has(uid)) return
+    const key = keyString(object)
+    const before = objects.get(key)
+    if (before === undefined) {
+      index(object, key)
+      return tell(object, undefined)
+    }
+    if (compareResourceVersions(resourceVersion, before.metadata.resourceVersion) <= 0) return
+    unindex(before, key)
+    index(object, key)
+    if (before.metadata.uid === uid) return tell(object, before)
+    tell(undefined, before)
+    tell(object, undefined)
+  }
+
+  const removed = (key: string, uid: string | undefined): void => {
+    const before = objects.get(key)
+    if (before === undefined || (uid !== undefined && before.metadata.uid !== uid)) return
+    deleted.add(before.metadata.uid)
+    remove(key, before)
+  }
+
+  return {
+    informer: {
+      get: (ref) => objects.get(keyString(ref)),
+      all: () => objects.values(),
+      inNamespace: (namespace) => namespaces.get(namespace)?.values() ?? [],
+      controlledBy: (uid) => [...owners.get(uid)?.values() ?? []],
+      orphans: (namespace) => [...owners.get(`orphan/${namespace}`)?.values() ?? []],
+      listen: (listener) => {
+        for (const object of objects.values()) listener(object, undefined)
+        listeners.push(listener)
+      },
+      synced: synced.await
+    },
+    handlers: {
+      onPresent: present,
+      onGone: (object) => {
+        const { uid } = object.metadata
+        deleted.delete(uid)
+        const key = keyString(object)
+        const before = objects.get(key)
+        if (before?.metadata.uid === uid) remove(key, before)
+      },
+      onListed: () => synced.openUnsafe()
+    },
+    written: (object) => {
+      if (hasGone(object)) removed(keyString(object), object.metadata.uid)
+      else present(object)
+    },
+    deleted: removed
+  }
+}
+
+const put = <A>(groups: Map<string, Map<string, A>>, group: string, key: string, object: A): void => {
+  const members = groups.get(group)
+  if (members === undefined) groups.set(group, new Map([[key, object]]))
+  else members.set(key, object)
+}
+
+const drop = <A>(groups: Map<string, Map<string, A>>, group: string, key: string): void => {
+  const members = groups.get(group)
+  members?.delete(key)
+  if (members?.size === 0) groups.delete(group)
+}

@@ -1,0 +1,380 @@
+/**
+ * `PodLife`: what happens to the containers of a Pod on its node, as a pure state machine.
+ *
+ * Init containers run one after the other, sidecars among them run on, then all the others run at once. A script says,
+ * for each attempt, how long a container takes to start and to be ready, whether its image can be pulled, and how and
+ * when it ends. An image that cannot be pulled is tried again after 10 s, 20 s, … 5 min. A container that ends is
+ * restarted as the restart policy has it: the first time at once, then after a back-off that doubles from 10 s to 5 min
+ * and starts anew once it has run for 10 min.
+ *
+ * `advance` makes everything happen that is due, each thing at its own time; `next` says when to look again. Times are
+ * milliseconds.
+ *
+ * Source: k8s.io/kubernetes/pkg/kubelet/kuberuntime (doBackOff, computePodActions), pkg/kubelet/images/image_manager.go.
+ */
+import * as Duration from "effect/Duration"
+import type { Container, ContainerStatus, Pod } from "../../kinds/core.v1.ts"
+
+/** How a container ends. */
+export interface Ending {
+  /** 0 for success. */
+  readonly exitCode: number
+  /** `Completed` or `Error` by default; `OOMKilled`. */
+  readonly reason?: string | undefined
+  readonly message?: string | undefined
+}
+
+/** What a container does, each time it is started. */
+export interface Script {
+  /** From its turn until it runs. */
+  readonly start?: Duration.Input | undefined
+  /** Why its image cannot be pulled. */
+  readonly pullError?: string | undefined
+  /** From running to ready. */
+  readonly ready?: Duration.Input | undefined
+  /** How it ends by itself, counted from running; an init container ends at once otherwise, others never. */
+  readonly exit?: (Ending & { readonly after: Duration.Input }) | undefined
+  /** From the request to stop to its end; after the grace period it is killed. */
+  readonly stop?: Duration.Input | undefined
+}
+
+/** A script for an attempt: the container, and how often it was restarted before. */
+export type Scripts = (container: Container, restarts: number) => Script
+
+/** A container that ended. */
+export interface Ended extends Ending {
+  readonly startedAt: number
+  readonly finishedAt: number
+}
+
+export type State =
+  | { readonly _tag: "Waiting"; readonly reason: string; readonly message?: string; readonly until: number }
+  | { readonly _tag: "Running"; readonly startedAt: number; readonly readyAt: number; readonly endsAt: number }
+  | { readonly _tag: "Terminated"; readonly ended: Ended; readonly until: number }
+
+export type Role = "Init" | "Sidecar" | "Main"
+
+export interface ContainerLife {
+  readonly container: Container
+  readonly role: Role
+  readonly state: State
+  readonly last?: Ended
+  readonly restarts: number
+  /** Attempts to pull its image that failed in a row. */
+  readonly pulls: number
+  /** What the next restart waits; 0 for the first. */
+  readonly backoff: number
+}
+
+export interface Life {
+  readonly containers: ReadonlyArray<ContainerLife>
+  readonly startTime: number
+}
+
+/** Something people are told of. */
+export interface Note {
+  readonly type: "Normal" | "Warning"
+  readonly reason: string
+  readonly message: string
+  readonly container: ContainerLife
+}
+
+export interface Context {
+  readonly pod: Pod
+  readonly scripts: Scripts
+  readonly notes: Array<Note>
+  /** The first and longest back-off, and how long a run makes it start anew. */
+  readonly backoff: number
+}
+
+const longest = 300_000
+const healthy = 600_000
+/** Until a kubelet has noticed that something ended or failed. */
+const notice = 1000
+
+const millis = (input: Duration.Input | undefined, otherwise: number): number =>
+  input === undefined ? otherwise : Duration.toMillis(Duration.fromInputUnsafe(input))
+
+const roleOf = (container: Container, init: boolean): Role =>
+  init ? container.restartPolicy === "Always" ? "Sidecar" : "Init" : "Main"
+
+const all = ({ spec }: Pod): ReadonlyArray<readonly [Container, Role]> => [
+  ...(spec.initContainers ?? []).map((container) => [container, roleOf(container, true)] as const),
+  ...spec.containers.map((container) => [container, roleOf(container, false)] as const)
+]
+
+/** Why the containers of a Pod wait at first. */
+const waitingReason = ({ spec }: Pod): string =>
+  (spec.initContainers ?? []).length > 0 ? "PodInitializing" : "ContainerCreating"
+
+/** The life of a Pod that was just bound: its first containers start after `startDelay`, unless a script says. */
+export const begin = (pod: Pod, scripts: Scripts, now: number, startDelay: number): Life =>
+  turn(
+    pod,
+    scripts,
+    {
+      startTime: now,
+      containers: all(pod).map(([container, role]) => ({
+        container,
+        role,
+        state: { _tag: "Waiting", reason: waitingReason(pod), until: Infinity },
+        restarts: 0,
+        pulls: 0,
+        backoff: 0
+      }))
+    },
+    now,
+    startDelay
+  )
+
+/** The life of a Pod that a kubelet finds, from its status. */
+export const recover = (pod: Pod, scripts: Scripts, now: number, startDelay: number, backoff: number): Life => {
+  const statuses = [...pod.status?.initContainerStatuses ?? [], ...pod.status?.containerStatuses ?? []]
+  const life = begin(pod, scripts, now, startDelay)
+  if (statuses.length === 0) return life
+  const containers = life.containers.map((entry): ContainerLife => {
+    const status = statuses.find(({ name }) => name === entry.container.name)
+    if (status === undefined) return entry
+    const last = endedOf(status.lastState)
+    return {
+      ...entry,
+      state: stateOf(entry, status, scripts, now, backoff),
+      restarts: status.restartCount,
+      ...(last === undefined ? {} : { last, backoff })
+    }
+  })
+  const startTime = pod.status?.startTime === undefined ? now : Date.parse(pod.status.startTime)
+  return turn(pod, scripts, { containers, startTime }, now, startDelay)
+}
+
+const endedOf = (state: ContainerStatus["state"]): Ended | undefined => {
+  const terminated = state?.terminated
+  if (terminated === undefined) return undefined
+  return {
+    exitCode: terminated.exitCode,
+    reason: terminated.reason,
+    message: terminated.message,
+    startedAt: Date.parse(terminated.startedAt ?? terminated.finishedAt ?? "1970-01-01T00:00:00Z"),
+    finishedAt: Date.parse(terminated.finishedAt ?? "1970-01-01T00:00:00Z")
+  }
+}
+
+const stateOf = (
+  entry: ContainerLife,
+  { ready, restartCount, state }: ContainerStatus,
+  scripts: Scripts,
+  now: number,
+  backoff: number
+): State => {
+  const ended = endedOf(state)
+  if (ended !== undefined) return { _tag: "Terminated", ended, until: Infinity }
+  if (state?.running !== undefined) {
+    const running = run(entry, scripts(entry.container, restartCount), Date.parse(state.running.startedAt ?? ""))
+    return ready ? { ...running, readyAt: running.startedAt } : { ...running, readyAt: Math.max(running.readyAt, now) }
+  }
+  if (state?.waiting?.reason === "CrashLoopBackOff") {
+    return { _tag: "Waiting", reason: "CrashLoopBackOff", until: now + backoff }
+  }
+  return entry.state
+}
+
+const run = (entry: ContainerLife, script: Script, at: number): State & { readonly _tag: "Running" } => ({
+  _tag: "Running",
+  startedAt: at,
+  readyAt: at + millis(script.ready, 0),
+  endsAt: script.exit === undefined ? entry.role === "Init" ? at : Infinity : at + millis(script.exit.after, 0)
+})
+
+/** Done with, as far as those after it are concerned. */
+const isPassed = ({ role, state }: ContainerLife): boolean =>
+  role === "Sidecar"
+    ? state._tag === "Running" || state._tag === "Terminated"
+    : state._tag === "Terminated" && state.ended.exitCode === 0 && state.until === Infinity
+
+/** Whether the init containers are done with. */
+export const isInitialized = ({ containers }: Life): boolean =>
+  containers.every((entry) => entry.role === "Main" || isPassed(entry))
+
+/** Lets those start whose turn it is. */
+const turn = (pod: Pod, scripts: Scripts, life: Life, at: number, startDelay: number): Life => {
+  const initialized = isInitialized(life)
+  const first = life.containers.find((entry) => entry.role !== "Main" && !isPassed(entry))
+  const containers = life.containers.map((entry): ContainerLife => {
+    const mine = entry.role === "Main" ? initialized : entry === first
+    if (!mine || entry.state._tag !== "Waiting" || entry.state.until !== Infinity) return entry
+    const until = at + millis(scripts(entry.container, entry.restarts).start, startDelay)
+    return { ...entry, state: { _tag: "Waiting", reason: waitingReason(pod), until } }
+  })
+  return { ...life, containers }
+}
+
+const dueOf = ({ state }: ContainerLife): number => state._tag === "Running" ? state.endsAt : state.until
+
+/** The next moment at which anything changes, readiness included. */
+export const next = ({ containers }: Life, now: number): number =>
+  containers.reduce((first, entry) => {
+    const { state } = entry
+    const ready = state._tag === "Running" && state.readyAt > now ? state.readyAt : Infinity
+    return Math.min(first, dueOf(entry), ready)
+  }, Infinity)
+
+/** Everything that is due by now has happened. */
+export const advance = (life: Life, context: Context, now: number): Life => {
+  let current = life
+  for (;;) {
+    const due = current.containers.reduce<ContainerLife | undefined>(
+      (first, entry) => dueOf(entry) <= now && (first === undefined || dueOf(entry) < dueOf(first)) ? entry : first,
+      undefined
+    )
+    if (due === undefined) return current
+    const at = dueOf(due)
+    current = settle(replace(current, due, step(due, context, at)), context, at)
+  }
+}
+
+const replace = (life: Life, before: ContainerLife, after: ContainerLife): Life => ({
+  ...life,
+  containers: life.containers.map((entry) => entry === before ? after : entry)
+})
+
+/** After a change: whose turn it is, and that sidecars end with the last of the others. */
+const settle = (life: Life, { pod, scripts }: Context, at: number): Life => {
+  const over = life.containers.every(({ role, state }) =>
+    role !== "Main" || (state._tag === "Terminated" && state.until === Infinity)
+  )
+  if (!over) return turn(pod, scripts, life, at, 0)
+  const containers = life.containers.map((entry): ContainerLife =>
+    entry.role !== "Sidecar" || entry.state._tag === "Terminated" ? entry : stop(entry, { exitCode: 0 }, at)
+  )
+  return { ...life, containers }
+}
+
+const stop = (entry: ContainerLife, ending: Ending, at: number): ContainerLife => ({
+  ...entry,
+  state: {
+    _tag: "Terminated",
+    ended: {
+      reason: ending.exitCode === 0 ? "Completed" : "Error",
+      ...ending,
+      startedAt: entry.state._tag === "Running" ? entry.state.startedAt : at,
+      finishedAt: at
+    },
+    until: Infinity
+  }
+})
+
+/** What is due for one container. */
+const step = (entry: ContainerLife, context: Context, at: number): ContainerLife => {
+  const { state } = entry
+  const { image = "" } = entry.container
+  const note = (type: Note["type"], reason: string, message: string) =>
+    context.notes.push({ type, reason, message, container: entry })
+  const script = context.scripts(entry.container, entry.restarts)
+  if (state._tag === "Running") {
+    return end(entry, script.exit ?? { exitCode: 0 }, context, at)
+  }
+  if (state._tag === "Waiting" && state.reason === "ErrImagePull") {
+    const message = `Back-off pulling image "${image}"`
+    note("Normal", "BackOff", message)
+    note("Warning", "Failed", "Error: ImagePullBackOff")
+    const until = at - notice + Math.min(context.backoff * 2 ** (entry.pulls - 1), longest)
+    return {
+      ...entry,
+      state: {
+        _tag: "Waiting",
+        reason: "ImagePullBackOff",
+        message: `${message}: ErrImagePull: ${state.message ?? ""}`,
+        until
+      }
+    }
+  }
+  if (script.pullError !== undefined) {
+    note("Normal", "Pulling", `Pulling image "${image}"`)
+    note("Warning", "Failed", `Failed to pull image "${image}": ${script.pullError}`)
+    note("Warning", "Failed", "Error: ErrImagePull")
+    return {
+      ...entry,
+      pulls: entry.pulls + 1,
+      state: { _tag: "Waiting", reason: "ErrImagePull", message: script.pullError, until: at + notice }
+    }
+  }
+  note("Normal", "Pulled", `Container image "${image}" already present on machine and can be accessed by the pod`)
+  note("Normal", "Created", "Container created")
+  note("Normal", "Started", "Container started")
+  const again = state._tag === "Terminated" || state.reason === "CrashLoopBackOff"
+  const restarts = again ? entry.restarts + 1 : entry.restarts
+  const last = state._tag === "Terminated" ? state.ended : entry.last
+  return {
+    ...entry,
+    restarts,
+    pulls: 0,
+    ...(last === undefined ? {} : { last }),
+    state: run(entry, again ? context.scripts(entry.container, restarts) : script, at)
+  }
+}
+
+const restarts = ({ role }: ContainerLife, { spec }: Pod, { exitCode }: Ending): boolean => {
+  if (role === "Sidecar") return true
+  const policy = spec.restartPolicy ?? "Always"
+  if (role === "Init") return exitCode !== 0 && policy !== "Never"
+  return policy === "Always" || (policy === "OnFailure" && exitCode !== 0)
+}
+
+/** A duration as Go writes it: `10s`, `1m20s`, `5m0s`. */
+const goDuration = (ms: number): string => {
+  const seconds = Math.round(ms / 1000)
+  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`
+}
+
+/** A container that runs ends. */
+export const end = (entry: ContainerLife, ending: Ending, context: Context, at: number): ContainerLife => {
+  const { pod } = context
+  const stopped = stop(entry, ending, at)
+  if (stopped.state._tag !== "Terminated" || !restarts(entry, pod, ending)) return stopped
+  const { ended } = stopped.state
+  if (entry.backoff === 0 || ended.finishedAt - ended.startedAt > healthy) {
+    return { ...stopped, backoff: context.backoff, state: { ...stopped.state, until: at + notice } }
+  }
+  const { name, namespace, uid } = pod.metadata
+  const who = `${name}_${namespace}(${uid})`
+  context.notes.push({
+    type: "Warning",
+    reason: "BackOff",
+    message: `Back-off restarting failed container ${entry.container.name} in pod ${who}`,
+    container: entry
+  })
+  return {
+    ...stopped,
+    last: ended,
+    backoff: Math.min(entry.backoff * 2, longest),
+    state: {
+      _tag: "Waiting",
+      reason: "CrashLoopBackOff",
+      message: `back-off ${goDuration(entry.backoff)} restarting failed container=${entry.container.name} pod=${who}`,
+      until: at + entry.backoff
+    }
+  }
+}
+
+/** Containers that run end now: all of them, or the one of that name. */
+export const endNow = (life: Life, ending: Ending, context: Context, at: number, name?: string): Life => {
+  const containers = life.containers.map((entry) =>
+    entry.state._tag === "Running" && entry.role !== "Init" &&
+      (name === undefined ? entry.role === "Main" : entry.container.name === name)
+      ? end(entry, ending, context, at)
+      : entry
+  )
+  return settle({ ...life, containers }, context, at)
+}
+
+/** Everything that runs or waits has ended, for good. */
+export const endAll = (life: Life, ending: Ending, at: number): Life => ({
+  ...life,
+  containers: life.containers.map((entry) =>
+    entry.state._tag === "Terminated" && entry.state.until === Infinity ? entry : stop(entry, ending, at)
+  )
+})
+
+/** How long the containers take to stop, at most. */
+export const stopTime = (pod: Pod, scripts: Scripts, otherwise: number): number =>
+  Math.max(...pod.spec.containers.map((container) => millis(scripts(container, 0).stop, otherwise)))

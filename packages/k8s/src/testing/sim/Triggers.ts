@@ -1,0 +1,41 @@
+/**
+ * `Triggers`: which owners deserve a look because of a change: of the owner itself, of what it owns or owned, and of
+ * what nobody controls but its selector matches.
+ *
+ * Source: the event handlers of k8s.io/kubernetes/pkg/controller/replicaset/replica_set.go.
+ */
+import { controllerOf, isTerminating, keyString, type KubeObject } from "@effect-operator/core/KubeObject"
+import type * as Resource from "@effect-operator/core/Resource"
+import type { Agenda } from "./Agenda.ts"
+import { matcher } from "./Claims.ts"
+import type { Informer } from "./Informers.ts"
+
+/** An object that owns others by a selector. */
+export interface Selecting extends KubeObject {
+  readonly spec: { readonly selector: Parameters<typeof matcher>[0] }
+}
+
+/** The key of the owner of that kind that controls the object. */
+export const ownerKey = (resource: Resource.Any, object: KubeObject | undefined): string | undefined => {
+  const owner = object === undefined ? undefined : controllerOf(object)
+  return owner?.kind === resource.kind ? `${object!.metadata.namespace}/${owner.name}` : undefined
+}
+
+/** Puts owners on the agenda. */
+export const wakeOwners = <O extends Selecting, A extends KubeObject>(
+  agenda: Agenda,
+  resource: Resource.Any,
+  owners: Informer<O>,
+  owned: Informer<A>
+): void => {
+  owners.listen((now, before) => agenda.now(keyString((now ?? before)!)))
+  owned.listen((now, before) => {
+    const [owner, ownerBefore] = [ownerKey(resource, now), ownerKey(resource, before)]
+    if (owner !== undefined) agenda.now(owner)
+    if (ownerBefore !== undefined && ownerBefore !== owner) agenda.now(ownerBefore)
+    if (now === undefined || controllerOf(now) !== undefined || isTerminating(now)) return
+    for (const candidate of owners.inNamespace(now.metadata.namespace ?? "")) {
+      if (matcher(candidate.spec.selector)(now)) agenda.now(keyString(candidate))
+    }
+  })
+}

@@ -1,0 +1,171 @@
+/**
+ * `World`: a scheduler, a clock and a source of chance for programs that are to run the same way each time.
+ *
+ * Everything happens on the stack of the caller: tasks of fibers run one after the other until none is left, then, and
+ * only then, time moves to the next sleeper. There is no event loop, so nothing from outside comes in between; a
+ * program that waits for something real (a socket, a timer of the host) just never goes on. With a seed the order of
+ * tasks that could run is drawn by chance: another interleaving for every seed, the same for the same.
+ */
+import { DelayHeap, type Slot } from "@effect-operator/core/internal/DelayHeap"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as Random from "effect/Random"
+import * as Scheduler from "effect/Scheduler"
+
+export const defaults = {
+  /** 2026-01-01: an hour at which time stamps look sane. */
+  start: 1_767_225_600_000,
+  /** Steps of fibers without the clock moving after which a program counts as a loop. */
+  steps: 50_000
+} as const
+
+/** The program does not come to rest: steps of fibers follow one another, and the clock does not move. */
+export class Restless extends Error {
+  override readonly name = "Restless"
+}
+
+interface Task {
+  readonly run: () => void
+  readonly priority: number
+}
+
+/** A small generator of random numbers in [0, 1): SplitMix32, good enough to draw an order. */
+const generator = (seed: number): () => number => {
+  let state = seed | 0
+  return () => {
+    state = (state + 0x9e3779b9) | 0
+    let z = state
+    z = Math.imul(z ^ (z >>> 16), 0x85ebca6b)
+    z = Math.imul(z ^ (z >>> 13), 0xc2b2ae35)
+    return ((z ^ (z >>> 16)) >>> 0) / 4_294_967_296
+  }
+}
+
+export class World {
+  readonly #sleepers = new DelayHeap<() => void>()
+  readonly #draw: (() => number) | undefined
+  readonly #context: Context.Context<never>
+  #tasks: Array<Task> = []
+  #head = 0
+  #now: number
+  #steps = 0
+
+  /** `interleaving` 0 runs tasks in the order they came. */
+  constructor(options: { readonly seed: number; readonly interleaving: number; readonly start?: number }) {
+    this.#now = options.start ?? defaults.start
+    this.#draw = options.interleaving === 0 ? undefined : generator(options.interleaving)
+    const random = generator(options.seed)
+    this.#context = Context.empty().pipe(
+      Context.add(Clock.Clock, this.#clock()),
+      Context.add(Scheduler.Scheduler, this.#scheduler()),
+      Context.add(Random.Random, {
+        nextDoubleUnsafe: random,
+        nextIntUnsafe: () => Math.floor(random() * 2 ** 53) - 2 ** 52
+      })
+    )
+  }
+
+  /** Milliseconds. */
+  get now(): number {
+    return this.#now
+  }
+
+  /** Starts a program; it takes its first step with the next `settle`. */
+  fork<A, E>(program: Effect.Effect<A, E>): Fiber.Fiber<A, E> {
+    return Effect.runForkWith(this.#context)(program)
+  }
+
+  /** Runs a program that needs no time to pass to its end. */
+  run<A, E>(program: Effect.Effect<A, E>): A {
+    const fiber = this.fork(program)
+    this.settle()
+    const exit = fiber.pollUnsafe()
+    if (exit === undefined) throw new Error("the program waits for time to pass, or for something real")
+    return Effect.runSync(exit)
+  }
+
+  /** Runs whatever can run, until nothing can. */
+  settle(): void {
+    this.#steps = 0
+    for (let task = this.#take(); task !== undefined; task = this.#take()) {
+      if (++this.#steps > defaults.steps) throw new Restless(`${defaults.steps} steps, and the clock has not moved`)
+      task.run()
+    }
+  }
+
+  /** Lets time pass, sleeper by sleeper, each with all that follows from it. */
+  advance(millis: number): void {
+    const until = this.#now + millis
+    this.settle()
+    for (let next = this.#sleepers.peek(); next !== undefined && next.at <= until; next = this.#sleepers.peek()) {
+      this.#now = Math.max(this.#now, next.at)
+      this.#sleepers.pop()!()
+      this.settle()
+    }
+    this.#now = until
+  }
+
+  /** When something will happen by itself. */
+  get nextAt(): number | undefined {
+    return this.#sleepers.peek()?.at
+  }
+
+  #take(): Task | undefined {
+    const left = this.#tasks.length - this.#head
+    if (left === 0) {
+      this.#tasks.length = 0
+      this.#head = 0
+      return undefined
+    }
+    if (this.#draw === undefined || left === 1) return this.#tasks[this.#head++]
+    // Of the tasks of the same priority as the first, any.
+    let same = 1
+    const { priority } = this.#tasks[this.#head]!
+    while (same < left && this.#tasks[this.#head + same]!.priority === priority) same += 1
+    const index = this.#head + Math.floor(this.#draw() * same)
+    const task = this.#tasks[index]!
+    this.#tasks[index] = this.#tasks[this.#head]!
+    this.#head += 1
+    return task
+  }
+
+  #push(task: Task): void {
+    let at = this.#tasks.length
+    while (at > this.#head && this.#tasks[at - 1]!.priority > task.priority) at -= 1
+    if (at === this.#tasks.length) this.#tasks.push(task)
+    else this.#tasks.splice(at, 0, task)
+  }
+
+  #scheduler(): Scheduler.Scheduler {
+    return {
+      executionMode: "async",
+      shouldYield: (fiber) => fiber.currentOpCount >= fiber.cache.maxOpsBeforeYield,
+      makeDispatcher: () => ({
+        scheduleTask: (run, priority) => this.#push({ run, priority }),
+        flush: () => this.settle()
+      })
+    }
+  }
+
+  #clock(): Clock.Clock {
+    const millis = () => this.#now
+    const nanos = () => BigInt(Math.floor(this.#now)) * 1_000_000n
+    return {
+      currentTimeMillisUnsafe: millis,
+      currentTimeMillis: Effect.sync(millis),
+      currentTimeNanosUnsafe: nanos,
+      currentTimeNanos: Effect.sync(nanos),
+      monotonicTimeNanosUnsafe: nanos,
+      monotonicTimeNanos: Effect.sync(nanos),
+      sleep: (duration) =>
+        Effect.callback<void>((resume) => {
+          const wait = Math.max(0, Math.ceil(Duration.toMillis(duration)))
+          const slot: Slot<() => void> = this.#sleepers.push(this.#now + wait, () => resume(Effect.void))
+          return Effect.sync(() => this.#sleepers.remove(slot))
+        })
+    }
+  }
+}

@@ -1,0 +1,128 @@
+/** What statements about webhooks stand on: a namespace of their own, a backend that answers, and how to install hooks. */
+import { assert } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Backends from "../../src/testing/Backends.ts"
+import { type Answer, Target } from "./Target.ts"
+
+export const group = "admissionregistration.k8s.io"
+export const mergePatch = "application/merge-patch+json"
+export const dryRun = { dryRun: "All" }
+
+export type Json = Readonly<Record<string, any>>
+
+/** A request as a webhook saw it, and where it was sent. */
+export type Asked = Json & { readonly path: string }
+
+/** A response that applies a JSON patch. */
+export const patching = (...operations: ReadonlyArray<Json>): Json => ({
+  allowed: true,
+  patchType: "JSONPatch",
+  patch: Buffer.from(JSON.stringify(operations)).toString("base64")
+})
+
+export const allow: Json = { allowed: true }
+
+/** A namespace of the statement's own and webhooks that are about nothing else. */
+export const scene = Effect.gen(function*() {
+  const { backend, namespace, request, unique, until } = yield* Target
+  const ns = yield* namespace
+  yield* request("PATCH", `/api/v1/namespaces/${ns}`, {
+    contentType: mergePatch,
+    body: { metadata: { labels: { ns } } }
+  })
+  const asked: Array<Asked> = []
+  const probed = new Set<string>()
+  let respond: (asked: Asked) => unknown = () => allow
+  const { caBundle, received, url } = yield* backend(Backends.answering((body, { path }) => {
+    const review = body as { readonly apiVersion: string; readonly kind: string; readonly request: Json }
+    if (path.startsWith("/probe/")) probed.add(path)
+    else asked.push({ ...review.request, path })
+    const { uid } = review.request as { readonly uid: string }
+    const response = path.startsWith("/probe/") ? allow : respond({ ...review.request, path })
+    return typeof response === "object" && response !== null && "raw" in response
+      ? response.raw
+      : { apiVersion: review.apiVersion, kind: review.kind, response: { uid, ...response as Json } }
+  }))
+  const configMaps = `/api/v1/namespaces/${ns}/configmaps`
+  const configMap = (name: string, fields: Json = {}) => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name },
+    data: { a: "1" },
+    ...fields
+  })
+
+  /** A webhook `NAME.example.com` at the path `/NAME`. */
+  const hook = (name: string, fields: Json = {}): Json => ({
+    name: `${name}.example.com`,
+    sideEffects: "None",
+    admissionReviewVersions: ["v1"],
+    clientConfig: { url: `${url}/${name}`, caBundle },
+    namespaceSelector: { matchLabels: { ns } },
+    rules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["*"], resources: ["configmaps"] }],
+    ...fields
+  })
+
+  /** Installs a configuration and waits until it is in force; it goes with the statement. */
+  const install = Effect.fnUntraced(function*(
+    kind: "Mutating" | "Validating",
+    webhooks: ReadonlyArray<Json>,
+    name = unique(kind.toLowerCase())
+  ) {
+    const collection = `/apis/${group}/v1/${kind.toLowerCase()}webhookconfigurations`
+    const probe = hook("probe", {
+      clientConfig: { url: `${url}/probe/${name}`, caBundle },
+      objectSelector: { matchLabels: { probe: name } }
+    })
+    const made = yield* request("POST", collection, {
+      body: {
+        apiVersion: `${group}/v1`,
+        kind: `${kind}WebhookConfiguration`,
+        metadata: { name },
+        webhooks: [probe, ...webhooks]
+      }
+    })
+    assert.strictEqual(made.status, 201, JSON.stringify(made.body))
+    yield* Effect.addFinalizer(() => Effect.ignore(request("DELETE", `${collection}/${name}`)))
+    const before = respond
+    respond = () => allow
+    yield* until(
+      request("POST", configMaps, {
+        query: dryRun,
+        body: { ...configMap("probe"), metadata: { name: "probe", labels: { probe: name } } }
+      }),
+      () => probed.has(`/probe/${name}`)
+    )
+    respond = before
+    asked.length = 0
+    return made
+  })
+
+  return {
+    ns,
+    asked,
+    received,
+    caBundle,
+    url,
+    configMaps,
+    configMap,
+    hook,
+    install,
+    /** What webhooks answer from now on. */
+    answer: (next: (asked: Asked) => unknown) => {
+      respond = next
+      asked.length = 0
+    },
+    post: (name: string, fields?: Json, query: Record<string, string> = {}) =>
+      request("POST", configMaps, { query, body: configMap(name, fields) })
+  }
+})
+
+/** Paths and operations, in order. */
+export const calls = (asked: ReadonlyArray<Asked>) => asked.map(({ operation, path }) => `${operation} ${path}`)
+
+export const messageOf = ({ error }: Answer): string => error.message ?? ""
+
+/** The error of a call that brought no answer. */
+export const failed = (minor: number, name: string, why: string, step = "failed to call webhook"): string =>
+  `Internal error occurred: failed calling webhook "${name}.example.com": ${minor >= 22 ? `${step}: ` : ""}${why}`

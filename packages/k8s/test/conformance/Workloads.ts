@@ -1,0 +1,136 @@
+/**
+ * What statements about workloads share: the objects of a namespace, and what a kubelet would do.
+ *
+ * There is no kubelet: Pods become ready, and nodes are well, because the statement says so by hand.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { type Answer, Target } from "./Target.ts"
+
+const mergePatch = "application/merge-patch+json"
+
+export type Json = Readonly<Record<string, any>>
+
+export const container = (image: string) => ({ name: "main", image })
+
+export const spec = (app: string, more: Json = {}, template: Json = {}) => ({
+  selector: { matchLabels: { app } },
+  template: { metadata: { labels: { app } }, spec: { containers: [container("nginx:1")], ...template } },
+  ...more
+})
+
+const byName = (items: ReadonlyArray<Json>): ReadonlyArray<Json> =>
+  [...items].sort((a, b) => a["metadata"].name < b["metadata"].name ? -1 : 1)
+
+/** Workloads of a namespace, and what happens to their Pods. */
+export const workloads = Effect.gen(function*() {
+  const target = yield* Target
+  const { minor, request, until } = target
+  const namespace = yield* target.namespace
+  const path = (kind: string, name?: string) => {
+    const group = ["pods", "events", "persistentvolumeclaims"].includes(kind) ? "/api/v1" : "/apis/apps/v1"
+    return `${group}/namespaces/${namespace}/${kind}${name === undefined ? "" : `/${name}`}`
+  }
+  const kinds: Readonly<Record<string, string>> = {
+    deployments: "Deployment",
+    replicasets: "ReplicaSet",
+    statefulsets: "StatefulSet",
+    daemonsets: "DaemonSet"
+  }
+  const list = (kind: string) => request("GET", path(kind))
+  const items = (kind: string) => Effect.map(list(kind), ({ object }) => byName(object["items"] ?? []))
+  const get = (kind: string, name: string) => request("GET", path(kind, name))
+  const patch = (kind: string, name: string, body: unknown, contentType = mergePatch) =>
+    request("PATCH", path(kind, name), { contentType, body })
+  const time = Effect.map(
+    Clock.Clock.use(() => Clock.currentTimeMillis),
+    () => `${new Date(Clock.Clock.defaultValue().currentTimeMillisUnsafe()).toISOString().slice(0, 19)}Z`
+  )
+  return {
+    minor,
+    namespace,
+    list,
+    items,
+    get,
+    patch,
+    create: (kind: string, name: string, body: unknown, metadata: Json = {}) =>
+      request("POST", path(kind), {
+        body: { apiVersion: "apps/v1", kind: kinds[kind], metadata: { name, ...metadata }, spec: body }
+      }),
+    pod: (name: string, labels: Json) =>
+      request("POST", path("pods"), {
+        body: {
+          apiVersion: "v1",
+          kind: "Pod",
+          metadata: { name, labels },
+          spec: { containers: [container("nginx:1")] }
+        }
+      }),
+    remove: (kind: string, name: string) => request("DELETE", path(kind, name), {}),
+    /** Waits until the list is as wanted; the items by name. */
+    listed: (kind: string, wanted: (items: ReadonlyArray<Json>) => boolean) =>
+      Effect.map(until(list(kind), ({ object }) => wanted(object["items"])), ({ object }) => byName(object["items"])),
+    /** Waits until the object is as wanted. */
+    so: (kind: string, name: string, wanted: (object: Json) => boolean) =>
+      Effect.map(
+        until(get(kind, name), ({ object, status }) => status === 200 && wanted(object)),
+        ({ object }): Json => object
+      ),
+    gone: (kind: string, name: string) => until(get(kind, name), ({ status }) => status === 404),
+    /** Makes a Pod ready, or not, as its kubelet would. */
+    ready: Effect.fnUntraced(function*(name: string, ready = true) {
+      const lastTransitionTime = yield* time
+      const conditions = [{ type: "Ready", status: ready ? "True" : "False", lastTransitionTime }]
+      return yield* request("PATCH", `${path("pods", name)}/status`, {
+        contentType: mergePatch,
+        body: { status: { phase: "Running", conditions } }
+      })
+    }),
+    /** Events about an object, oldest first. */
+    events: (name: string, wanted: (events: ReadonlyArray<Json>) => boolean) =>
+      Effect.map(
+        until(
+          request("GET", path("events"), { query: { fieldSelector: `involvedObject.name=${name}` } }),
+          ({ object }) => wanted(object["items"])
+        ),
+        ({ object }): ReadonlyArray<Json> => object["items"]
+      )
+  }
+})
+
+export const conditionsOf = (object: Json): ReadonlyArray<Json> => object["status"]?.conditions ?? []
+
+export const condition = (object: Json, type: string): Json | undefined =>
+  conditionsOf(object).find((candidate) => candidate["type"] === type)
+
+export const ownerOf = (object: Json): Json => object["metadata"].ownerReferences?.[0] ?? {}
+
+export const names = (items: ReadonlyArray<Json>): ReadonlyArray<string> => items.map(({ metadata }) => metadata.name)
+
+export const hashPattern = /^[bcdfghjklmnpqrstvwxz2456789]{1,10}$/
+
+/** A node of the statement's own, which goes with it. */
+export const node = Effect.fnUntraced(function*(labels: Json, more: Json = {}) {
+  const { request, unique } = yield* Target
+  const name = unique("node")
+  const path = `/api/v1/nodes/${name}`
+  yield* request("POST", "/api/v1/nodes", {
+    body: { apiVersion: "v1", kind: "Node", metadata: { name, labels }, spec: more }
+  })
+  yield* Effect.addFinalizer(() => Effect.ignore(request("DELETE", path)))
+  return {
+    name,
+    path,
+    get: request("GET", path),
+    patch: (body: unknown) => request("PATCH", path, { contentType: mergePatch, body }),
+    /** The kubelet says how it is. */
+    report: (status: string) => {
+      const now = `${new Date(Clock.Clock.defaultValue().currentTimeMillisUnsafe()).toISOString().slice(0, 19)}Z`
+      const ready = { type: "Ready", status, lastHeartbeatTime: now, lastTransitionTime: now, reason: "Test" }
+      return request("PATCH", `${path}/status`, { contentType: mergePatch, body: { status: { conditions: [ready] } } })
+    }
+  }
+})
+
+export const taintsOf = ({ object }: Answer): ReadonlyArray<string> =>
+  (object["spec"].taints ?? []).map((taint: Json) => `${taint["key"]}:${taint["effect"]}`).sort()

@@ -1,0 +1,299 @@
+/** The helpers for desired state against a server with real server-side apply: whole operators in virtual time. */
+import {
+  Action,
+  Adoption,
+  Controller,
+  CustomResource,
+  KubeClient,
+  Manager,
+  ServerSideApply,
+  Sync
+} from "@effect-operator/core"
+import { controllerOf, controllerReference } from "@effect-operator/core/KubeObject"
+import { ConfigMap, Deployment, Pod, Service } from "@effect-operator/k8s/kinds"
+import { ApiServer, TestCluster } from "@effect-operator/k8s/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Schema, Stream } from "effect"
+import { TestClock } from "effect/testing"
+
+const Site = CustomResource.make({
+  group: "desired.example.com",
+  version: "v1",
+  kind: "Site",
+  spec: Schema.Struct({ replicas: Schema.Int, pages: Schema.Array(Schema.String) }),
+  status: Schema.Struct({ ready: Schema.Boolean })
+})
+type Site = typeof Site.Type
+
+const cluster = TestCluster.layer({ resources: [Site] })
+const client = KubeClient.KubeClient
+const key = { namespace: "default", name: "blog" }
+
+const children = (site: Site) => [
+  Sync.child(Deployment, {
+    metadata: { name: site.metadata.name },
+    spec: {
+      replicas: site.spec.replicas,
+      selector: { matchLabels: { app: site.metadata.name } },
+      template: {
+        metadata: { labels: { app: site.metadata.name } },
+        spec: { containers: [{ name: "web", image: "nginx", ports: [{ containerPort: 80 }] }] }
+      }
+    }
+  }),
+  Sync.child(Service, {
+    metadata: { name: site.metadata.name },
+    spec: { selector: { app: site.metadata.name }, ports: [{ port: 80 }] }
+  }),
+  ...site.spec.pages.map((page) => Sync.child(ConfigMap, { metadata: { name: `page-${page}` }, data: { page } }))
+]
+
+const sites = Controller.make("sites", {
+  for: Site,
+  owns: [Deployment, Service, ConfigMap],
+  reconcile: (site) => Effect.as(Sync.children(site, [Deployment, Service, ConfigMap], children(site)), Action.done)
+})
+
+const operated = Manager.layer([sites]).pipe(Layer.provideMerge(cluster))
+
+const create = (replicas: number, pages: ReadonlyArray<string>) =>
+  client.use((client) => client.create(Site, { metadata: key, spec: { replicas, pages } }))
+
+const all = <A extends typeof ConfigMap | typeof Deployment | typeof Service>(resource: A) =>
+  client.use((client) => Stream.runCollect(client.list(resource as typeof ConfigMap, { namespace: "default" }))).pipe(
+    Effect.map((objects) => objects.filter(({ metadata }) => metadata.name !== "kube-root-ca.crt"))
+  )
+
+/** Requests that write one of the children, by verb and kind. */
+const writes = Effect.map(
+  ApiServer.ApiServer.use(({ requestCounts }) => requestCounts),
+  (counts) =>
+    Object.fromEntries(
+      Object.entries(counts).filter(([request]) =>
+        /^(?:create|patch|apply|update|delete) (?:deployments\.apps|services|configmaps)$/.test(request)
+      )
+    )
+)
+
+const total = (counts: Readonly<Record<string, number>>) => Object.values(counts).reduce((sum, count) => sum + count, 0)
+
+describe("Sync", () => {
+  it.effect("creates what is wanted, with defaults of the server, and then sends nothing more", () =>
+    Effect.gen(function*() {
+      yield* create(2, ["a", "b"])
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(total(yield* writes) >= 4, true)
+      const [service] = yield* all(Service)
+      const site = yield* client.use((client) => client.get(Site, key))
+      assert.strictEqual(controllerOf(service!)?.uid, site.metadata.uid)
+      const before = yield* writes
+      // Everything is looked at again and again.
+      for (let i = 0; i < 5; i++) {
+        yield* client.use((client) =>
+          client.patch(Site, key, KubeClient.Patch.merge({ metadata: { annotations: { n: String(i) } } }))
+        )
+        yield* TestClock.adjust("1 minute")
+      }
+      assert.deepStrictEqual(yield* writes, before)
+    }).pipe(Effect.provide(operated)))
+
+  it.effect("puts right exactly what somebody changed, with one request", () =>
+    Effect.gen(function*() {
+      yield* create(2, ["a"])
+      yield* TestClock.adjust("10 seconds")
+      const before = total(yield* writes)
+      yield* client.use((client) =>
+        client.patch(
+          ConfigMap,
+          { namespace: "default", name: "page-a" },
+          KubeClient.Patch.merge({ data: { page: "hacked" } })
+        )
+      )
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(
+        (yield* client.use((client) => client.get(ConfigMap, { namespace: "default", name: "page-a" }))).data?.["page"],
+        "a"
+      )
+      assert.strictEqual(total(yield* writes), before + 2, "the change, and the one that undoes it")
+      // What nobody asked for is nobody's business.
+      yield* client.use((client) =>
+        client.patch(
+          ConfigMap,
+          { namespace: "default", name: "page-a" },
+          KubeClient.Patch.merge({ data: { other: "x" } })
+        )
+      )
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(total(yield* writes), before + 3)
+      yield* client.use((client) => client.delete(Service, key))
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual((yield* all(Service)).length, 1, "made anew")
+    }).pipe(Effect.provide(operated)))
+
+  it.effect("changes and removes what is not wanted any more, and nothing else", () =>
+    Effect.gen(function*() {
+      yield* client.use((client) =>
+        client.create(ConfigMap, { metadata: { namespace: "default", name: "mine" }, data: {} })
+      )
+      yield* create(1, ["a", "b", "c"])
+      yield* TestClock.adjust("10 seconds")
+      yield* client.use((client) =>
+        client.patch(Site, key, KubeClient.Patch.merge({ spec: { replicas: 3, pages: ["c", "d"] } }))
+      )
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual((yield* all(ConfigMap)).map(({ metadata }) => metadata.name).sort(), [
+        "mine",
+        "page-c",
+        "page-d"
+      ])
+      const deployment = yield* client.use((client) => client.get(Deployment, key))
+      assert.strictEqual(deployment.spec?.replicas, 3)
+    }).pipe(Effect.provide(operated)))
+
+  it.effect("does not take what another controls, and says whose it is", () =>
+    Effect.gen(function*() {
+      const other = yield* client.use((client) =>
+        client.create(ConfigMap, { metadata: { namespace: "default", name: "owner" } })
+      )
+      yield* client.use((client) =>
+        client.create(ConfigMap, {
+          metadata: { namespace: "default", name: "page-a", ownerReferences: [controllerReference(other)] },
+          data: { page: "theirs" }
+        })
+      )
+      yield* create(1, ["a"])
+      yield* TestClock.adjust("10 seconds")
+      const page = yield* client.use((client) => client.get(ConfigMap, { namespace: "default", name: "page-a" }))
+      assert.deepStrictEqual(page.data, { page: "theirs" })
+    }).pipe(Effect.provide(operated)))
+
+  it.effect("makes stages in order, and takes kinds away in reverse", () =>
+    Effect.gen(function*() {
+      const journal: Array<string> = []
+      const staged = Controller.make("staged", {
+        for: Site,
+        owns: [ConfigMap, Service],
+        reconcile: (site) =>
+          Effect.gen(function*() {
+            const outcome = yield* Sync.stages(site, [ConfigMap, Service], [
+              [Sync.child(ConfigMap, { metadata: { name: "settings" } }, ({ data }) => data?.["checked"] === "yes")],
+              [Sync.child(Service, { metadata: { name: "web" }, spec: { ports: [{ port: 80 }] } })]
+            ])
+            journal.push(outcome.ready ? "ready" : `waits for ${outcome.waitingFor.join()}`)
+            return Action.done
+          }),
+        finalize: (site) =>
+          Effect.map(Sync.remove(site, [ConfigMap, Service]), (gone) =>
+            gone ? Action.done : Action.requeueAfter("1 second"))
+      })
+      yield* Effect.gen(function*() {
+        yield* create(1, [])
+        yield* TestClock.adjust("10 seconds")
+        assert.strictEqual((yield* all(Service)).length, 1 - 1)
+        assert.strictEqual(journal.at(-1), "waits for ConfigMap default/settings")
+        yield* client.use((client) =>
+          client.patch(
+            ConfigMap,
+            { namespace: "default", name: "settings" },
+            KubeClient.Patch.merge({ data: { checked: "yes" } })
+          )
+        )
+        yield* TestClock.adjust("10 seconds")
+        assert.strictEqual(journal.at(-1), "ready")
+        assert.strictEqual((yield* all(Service)).length, 1)
+        yield* client.use((client) =>
+          client.delete(Site, key)
+        )
+        yield* TestClock.adjust("1 minute")
+        assert.deepStrictEqual([yield* all(Service), yield* all(ConfigMap)], [[], []])
+      }).pipe(Effect.provide(Manager.layer([staged])))
+    }).pipe(Effect.provide(cluster)))
+})
+
+describe("ServerSideApply.apply", () => {
+  it.effect("sends again what is wanted differently, and what was made anew under the same name", () =>
+    Effect.gen(function*() {
+      let wanted = "1"
+      const config = Controller.make("config", {
+        for: Site,
+        owns: [ConfigMap],
+        reconcile: () =>
+          Effect.as(ServerSideApply.apply(ConfigMap, { metadata: key, data: { v: wanted } }), Action.done),
+        sources: []
+      })
+      yield* Effect.gen(function*() {
+        const poke = (n: number) =>
+          client.use((client) =>
+            client.patch(Site, key, KubeClient.Patch.merge({ metadata: { annotations: { n: String(n) } } }))
+          )
+        yield* create(1, [])
+        yield* TestClock.adjust("1 second")
+        const first = total(yield* writes)
+        yield* poke(1)
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual(total(yield* writes), first)
+        wanted = "2"
+        yield* poke(2)
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual(total(yield* writes), first + 1)
+        yield* client.use((client) => client.delete(ConfigMap, key))
+        yield* poke(3)
+        yield* TestClock.adjust("1 second")
+        assert.deepStrictEqual((yield* client.use((client) => client.get(ConfigMap, key))).data, { v: "2" })
+      }).pipe(Effect.provide(Manager.layer([config])))
+    }).pipe(Effect.provide(cluster)))
+})
+
+describe("Adoption.claim", () => {
+  const pod = (name: string, labels: Readonly<Record<string, string>>) => ({
+    metadata: { namespace: "default", name, labels },
+    spec: { containers: [{ name: "c", image: "i" }] }
+  })
+
+  it.effect("adopts what matches and is nobody's, releases what does not match any more, leaves others alone", () =>
+    Effect.gen(function*() {
+      const seen: Array<ReadonlyArray<string>> = []
+      const adopting = Controller.make("adopting", {
+        for: Site,
+        watches: [],
+        owns: [Pod],
+        reconcile: (site) =>
+          Effect.gen(function*() {
+            const pods = yield* Adoption.claim({ resource: Site, object: site }, Pod, { app: "web" })
+            seen.push(pods.map(({ metadata }) => metadata.name).sort())
+            return Action.requeueAfter("1 second")
+          })
+      })
+      yield* Effect.gen(function*() {
+        const kube = yield* client
+        const other = yield* kube.create(ConfigMap, { metadata: { namespace: "default", name: "other" } })
+        yield* kube.create(Pod, pod("free", { app: "web" }))
+        yield* kube.create(Pod, pod("stranger", { app: "db" }))
+        const theirs = pod("theirs", { app: "web" })
+        yield* kube.create(Pod, {
+          ...theirs,
+          metadata: { ...theirs.metadata, ownerReferences: [controllerReference(other)] }
+        })
+        const site = yield* create(1, [])
+        yield* TestClock.adjust("5 seconds")
+        assert.deepStrictEqual(seen.at(-1), ["free"])
+        assert.strictEqual(
+          controllerOf(yield* kube.get(Pod, { namespace: "default", name: "free" }))?.uid,
+          site.metadata.uid
+        )
+        assert.isUndefined(controllerOf(yield* kube.get(Pod, { namespace: "default", name: "stranger" })))
+        yield* kube.patch(
+          Pod,
+          { namespace: "default", name: "free" },
+          KubeClient.Patch.merge({ metadata: { labels: { app: "old" } } })
+        )
+        yield* TestClock.adjust("5 seconds")
+        assert.deepStrictEqual(seen.at(-1), [])
+        assert.isUndefined(controllerOf(yield* kube.get(Pod, { namespace: "default", name: "free" })))
+        assert.strictEqual(
+          controllerOf(yield* kube.get(Pod, { namespace: "default", name: "theirs" }))?.uid,
+          other.metadata.uid
+        )
+      }).pipe(Effect.provide(Manager.layer([adopting])))
+    }).pipe(Effect.provide(cluster)))
+})

@@ -1,0 +1,405 @@
+/**
+ * `Kinds`: what sequences are about: kinds, with objects a server accepts and changes it may or may not accept.
+ *
+ * Fields are those that both the newest Kubernetes and the oldest server compared know, with values that are mostly
+ * right; what is wrong comes from `Mutation`.
+ */
+import type { Chance } from "./Chance.ts"
+import { customKinds } from "./CustomKinds.ts"
+import type { Kind } from "./Kind.ts"
+import { condition, count, podSpec, replicas, template, templateEdits, text } from "./Pods.ts"
+import type { Edit } from "./Step.ts"
+
+const rule = (chance: Chance) =>
+  chance.pick([
+    { apiGroups: [""], resources: ["pods"], verbs: ["get", "list"] },
+    { apiGroups: ["apps"], resources: ["deployments", "deployments/scale"], verbs: ["*"] },
+    { apiGroups: [""], resources: ["configmaps"], resourceNames: ["a"], verbs: ["update"] }
+  ])
+
+const servicePorts = (chance: Chance) =>
+  chance.pick([
+    [{ port: 80 }],
+    [{ port: 80, targetPort: "http" }],
+    [{ name: "http", port: 80 }, { name: "dns", port: 53, protocol: "UDP", targetPort: 5353 }]
+  ])
+
+const builtins: ReadonlyArray<Kind> = [
+  {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    plural: "configmaps",
+    namespaced: true,
+    weight: 10,
+    content: (chance) => ({
+      ...chance.maybe(0.8, () => ({ data: { k: text(chance), ...chance.maybe(0.4, () => ({ "a.b-c": "2" })) } })),
+      ...chance.maybe(0.1, () => ({ binaryData: { bin: "AAEC" } })),
+      ...chance.maybe(0.07, () => ({ immutable: chance.chance(0.7) }))
+    }),
+    edit: (chance) =>
+      chance.pick<Edit>([
+        { path: ["data", chance.pick(["k", "l"])], value: text(chance) },
+        { path: ["data"] },
+        { path: ["data", "k"] },
+        { path: ["binaryData"], value: { b: "AA==" } },
+        { path: ["immutable"], value: chance.chance(0.5) }
+      ])
+  },
+  {
+    apiVersion: "v1",
+    kind: "Secret",
+    plural: "secrets",
+    namespaced: true,
+    weight: 5,
+    content: (chance) => ({
+      ...chance.maybe(0.7, () => ({ data: { k: chance.pick(["eA==", "AAEC/w=="]) } })),
+      ...chance.maybe(
+        0.3,
+        () => ({ stringData: { s: chance.pick(["x", "é"]), ...chance.maybe(0.3, () => ({ k: "over" })) } })
+      ),
+      ...chance.maybe(0.3, () => ({ type: chance.pick(["Opaque", "example.com/own", ""]) }))
+    }),
+    edit: (chance) =>
+      chance.pick<Edit>([
+        { path: ["stringData", "k"], value: chance.pick(["x", "y"]) },
+        { path: ["data", "k"], value: chance.pick(["eA==", "eQ=="]) },
+        { path: ["type"], value: chance.pick(["Opaque", "example.com/own"]) },
+        { path: ["data"] },
+        { path: ["immutable"], value: true }
+      ]),
+    fields: ["type"]
+  },
+  {
+    apiVersion: "v1",
+    kind: "Pod",
+    plural: "pods",
+    namespaced: true,
+    weight: 8,
+    content: (chance) => ({ spec: podSpec(chance) }),
+    edit: (chance) =>
+      chance.pick<Edit>([
+        { path: ["spec", "containers", "0", "image"], value: `app:${chance.int(3)}` },
+        { path: ["spec", "activeDeadlineSeconds"], value: chance.pick([10, 5]) },
+        { path: ["spec", "nodeName"], value: "n1" },
+        { path: ["spec", "containers", "0", "name"], value: "other" },
+        { path: ["spec", "restartPolicy"], value: "Never" }
+      ]),
+    status: (chance) =>
+      chance.pick<Edit>([
+        { path: ["status", "phase"], value: chance.pick(["Running", "Failed", "Succeeded"]) },
+        { path: ["status", "conditions"], value: [condition(chance)] },
+        { path: ["status", "podIP"], value: "10.1.2.3" },
+        { path: ["status", "message"], value: text(chance) }
+      ]),
+    fields: ["status.phase", "spec.nodeName", "spec.restartPolicy", "spec.serviceAccountName"]
+  },
+  {
+    apiVersion: "v1",
+    kind: "Service",
+    plural: "services",
+    namespaced: true,
+    weight: 5,
+    content: (chance) => ({
+      spec: {
+        ports: servicePorts(chance),
+        ...chance.maybe(0.7, () => ({ selector: { app: "x" } })),
+        ...chance.maybe(0.3, () => ({ clusterIP: "None" })),
+        ...chance.maybe(0.2, () => ({ sessionAffinity: chance.pick(["None", "ClientIP"]) }))
+      }
+    }),
+    edit: (chance) =>
+      chance.pick<Edit>([
+        { path: ["spec", "selector"], value: chance.pick([{ app: "y" }, {}]) },
+        { path: ["spec", "ports"], value: servicePorts(chance) },
+        { path: ["spec", "ports", "0", "port"], value: 1 + chance.int(100) },
+        { path: ["spec", "publishNotReadyAddresses"], value: chance.chance(0.5) },
+        { path: ["spec", "clusterIP"], value: chance.pick(["None", "10.96.1.1"]) }
+      ]),
+    status: () => ({ path: ["status", "loadBalancer"], value: { ingress: [{ ip: "1.2.3.4" }] } })
+  },
+  {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    plural: "deployments",
+    namespaced: true,
+    weight: 8,
+    content: (chance) => ({
+      spec: {
+        selector: { matchLabels: { app: "x" } },
+        template: template(chance),
+        ...replicas(chance),
+        ...chance.maybe(0.2, () => ({
+          strategy: chance.pick([{ type: "Recreate" }, { rollingUpdate: { maxSurge: 1 } }, {
+            type: "RollingUpdate",
+            rollingUpdate: { maxUnavailable: "50%" }
+          }])
+        })),
+        ...chance.maybe(0.1, () => ({ paused: chance.chance(0.5), minReadySeconds: chance.int(3) }))
+      }
+    }),
+    edit: (chance) =>
+      chance.pick<Edit>([
+        { path: ["spec", "replicas"], value: chance.int(5) },
+        { path: ["spec", "paused"], value: chance.chance(0.5) },
+        templateEdits(chance),
+        templateEdits(chance)
+      ]),
+    status: (chance) =>
+      chance.pick<Edit>([
+        { path: ["status", "conditions"], value: [condition(chance)] },
+        count(chance, "observedGeneration", "replicas"),
+        { path: ["status", "unavailableReplicas"], value: chance.int(2) }
+      ]),
+    scale: true
+  },
+  {
+    apiVersion: "apps/v1",
+    kind: "StatefulSet",
+    plural: "statefulsets",
+    namespaced: true,
+    weight: 4,
+    content: (chance) => ({
+      spec: {
+        selector: { matchLabels: { app: "x" } },
+        serviceName: "s",
+        template: template(chance),
+        ...replicas(chance),
+        ...chance.maybe(0.3, () => ({
+          volumeClaimTemplates: [{
+            metadata: { name: "data" },
+            spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } }
+          }]
+        })),
+        ...chance.maybe(0.2, () => ({ podManagementPolicy: chance.pick(["Parallel", "OrderedReady"]) }))
+      }
+    }),
+    edit: (chance) =>
+      chance.pick<Edit>([
+        { path: ["spec", "replicas"], value: chance.int(5) },
+        { path: ["spec", "serviceName"], value: chance.pick(["s", "t"]) },
+        templateEdits(chance)
+      ]),
+    status: (chance) => count(chance, "replicas", "readyReplicas", "observedGeneration"),
+    scale: true
+  },
+  {
+    apiVersion: "apps/v1",
+    kind: "ReplicaSet",
+    plural: "replicasets",
+    namespaced: true,
+    weight: 2,
+    content: (chance) => ({
+      spec: { selector: { matchLabels: { app: "x" } }, template: template(chance), ...replicas(chance) }
+    }),
+    edit: (chance) => chance.pick<Edit>([{ path: ["spec", "replicas"], value: chance.int(5) }, templateEdits(chance)]),
+    status: (chance) => count(chance, "replicas", "observedGeneration"),
+    scale: true
+  },
+  {
+    apiVersion: "apps/v1",
+    kind: "DaemonSet",
+    plural: "daemonsets",
+    namespaced: true,
+    weight: 2,
+    content: (chance) => ({ spec: { selector: { matchLabels: { app: "x" } }, template: template(chance) } }),
+    edit: templateEdits,
+    status: (chance) => count(chance, "desiredNumberScheduled", "numberReady", "observedGeneration")
+  },
+  {
+    apiVersion: "batch/v1",
+    kind: "Job",
+    plural: "jobs",
+    namespaced: true,
+    weight: 3,
+    content: (chance) => ({
+      spec: {
+        template: template(chance, { restartPolicy: chance.pick(["Never", "OnFailure"]) }),
+        ...chance.maybe(0.3, () => ({ parallelism: 1 + chance.int(3) })),
+        ...chance.maybe(0.3, () => ({ completions: 1 + chance.int(3) })),
+        ...chance.maybe(0.2, () => ({ backoffLimit: chance.int(3) })),
+        ...chance.maybe(0.2, () => ({ activeDeadlineSeconds: 60 }))
+      }
+    }),
+    edit: (chance) =>
+      chance.pick<Edit>([
+        { path: ["spec", "parallelism"], value: chance.int(4) },
+        { path: ["spec", "activeDeadlineSeconds"], value: 5 + chance.int(3) },
+        { path: ["spec", "completions"], value: chance.int(4) }
+      ]),
+    status: (chance) => count(chance, "active", "succeeded", "failed"),
+    fields: ["status.successful"]
+  },
+  {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    plural: "leases",
+    namespaced: true,
+    weight: 5,
+    content: (chance) =>
+      chance.maybe(0.9, () => ({
+        spec: {
+          ...chance.maybe(0.7, () => ({ holderIdentity: chance.pick(["me", "you"]) })),
+          ...chance.maybe(0.5, () => ({ leaseDurationSeconds: 15 })),
+          ...chance.maybe(0.4, () => ({ renewTime: "2020-01-02T03:04:05.000006Z" })),
+          ...chance.maybe(0.3, () => ({ leaseTransitions: chance.int(3) }))
+        }
+      })),
+    edit: (chance) =>
+      chance.pick<Edit>([
+        { path: ["spec", "holderIdentity"], value: chance.pick(["me", "you"]) },
+        { path: ["spec", "leaseTransitions"], value: chance.int(4) },
+        { path: ["spec", "renewTime"], value: `2020-01-02T03:04:0${chance.int(9)}.000006Z` },
+        { path: ["spec", "acquireTime"], value: "2020-01-02T03:04:05.000006+02:00" },
+        { path: ["spec"] }
+      ])
+  },
+  {
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    plural: "serviceaccounts",
+    namespaced: true,
+    weight: 2,
+    content: (chance) => ({
+      ...chance.maybe(0.3, () => ({ automountServiceAccountToken: chance.chance(0.5) })),
+      ...chance.maybe(0.3, () => ({ secrets: [{ name: "a" }, { name: "b" }] })),
+      ...chance.maybe(0.2, () => ({ imagePullSecrets: [{ name: "p" }] }))
+    }),
+    edit: (chance) =>
+      chance.pick<Edit>([
+        { path: ["automountServiceAccountToken"], value: chance.chance(0.5) },
+        { path: ["secrets"], value: [{ name: chance.pick(["a", "c"]) }] },
+        { path: ["imagePullSecrets"], value: [{ name: chance.pick(["p", "q"]) }] }
+      ])
+  },
+  {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "Role",
+    plural: "roles",
+    namespaced: true,
+    weight: 2,
+    content: (chance) => ({ rules: chance.chance(0.5) ? [rule(chance)] : [rule(chance), rule(chance)] }),
+    edit: (chance) =>
+      chance.pick<Edit>([
+        { path: ["rules"], value: [rule(chance)] },
+        { path: ["rules", "0", "verbs"], value: ["get"] },
+        { path: ["rules"], value: [] }
+      ])
+  },
+  {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "RoleBinding",
+    plural: "rolebindings",
+    namespaced: true,
+    weight: 2,
+    content: (chance) => ({
+      roleRef: {
+        apiGroup: "rbac.authorization.k8s.io",
+        kind: chance.pick(["Role", "ClusterRole"]),
+        name: chance.pick(["a", "b"])
+      },
+      ...chance.maybe(0.8, () => ({
+        subjects: [
+          chance.pick<object>([{ kind: "User", name: "u" }, {
+            kind: "ServiceAccount",
+            name: "a",
+            namespace: "{{ns}}"
+          }, { kind: "Group", apiGroup: "rbac.authorization.k8s.io", name: "g" }])
+        ]
+      }))
+    }),
+    edit: (chance) =>
+      chance.pick<Edit>([
+        { path: ["subjects"], value: [{ kind: "User", name: chance.pick(["u", "v"]) }] },
+        { path: ["subjects"] },
+        { path: ["roleRef", "name"], value: chance.pick(["a", "b"]) }
+      ])
+  },
+  {
+    apiVersion: "v1",
+    kind: "Event",
+    plural: "events",
+    namespaced: true,
+    weight: 3,
+    content: (chance) => ({
+      involvedObject: { kind: "Pod", namespace: "{{ns}}", name: chance.pick(["a", "b"]), apiVersion: "v1" },
+      ...chance.maybe(0.8, () => ({ reason: chance.pick(["Started", "Killed"]), message: text(chance) })),
+      ...chance.maybe(0.7, () => ({ type: chance.pick(["Normal", "Warning"]) })),
+      ...chance.maybe(0.5, () => ({ source: { component: "kubelet" } })),
+      ...chance.maybe(0.5, () => ({
+        firstTimestamp: "2020-01-01T00:00:00Z",
+        lastTimestamp: "2020-01-01T00:00:01Z",
+        count: 1 + chance.int(3)
+      }))
+    }),
+    edit: (chance) =>
+      chance.pick<Edit>([
+        { path: ["count"], value: chance.int(5) },
+        { path: ["message"], value: text(chance) },
+        { path: ["lastTimestamp"], value: "2020-01-01T00:00:09Z" }
+      ]),
+    fields: ["reason", "type", "involvedObject.name", "involvedObject.kind"]
+  },
+  {
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    plural: "persistentvolumeclaims",
+    namespaced: true,
+    weight: 2,
+    content: (chance) => ({
+      spec: {
+        accessModes: chance.pick([["ReadWriteOnce"], ["ReadOnlyMany", "ReadWriteMany"]]),
+        resources: { requests: { storage: chance.pick(["1Gi", "1000M", "2Gi"]) } },
+        ...chance.maybe(0.3, () => ({ storageClassName: chance.pick(["fast", ""]) }))
+      }
+    }),
+    edit: (chance) =>
+      chance.pick<Edit>([
+        { path: ["spec", "resources", "requests", "storage"], value: "2Gi" },
+        { path: ["spec", "accessModes"], value: ["ReadWriteMany"] },
+        { path: ["spec", "volumeName"], value: "v" }
+      ]),
+    status: (chance) => ({ path: ["status", "phase"], value: chance.pick(["Bound", "Lost", "Pending"]) })
+  },
+  {
+    apiVersion: "policy/v1",
+    kind: "PodDisruptionBudget",
+    plural: "poddisruptionbudgets",
+    namespaced: true,
+    weight: 2,
+    content: (chance) => ({
+      spec: {
+        selector: { matchLabels: { app: "x" } },
+        ...chance.pick([{ minAvailable: 1 }, { maxUnavailable: "30%" }, { minAvailable: "50%" }])
+      }
+    }),
+    edit: (chance) =>
+      chance.pick<Edit>([
+        { path: ["spec", "minAvailable"], value: chance.int(3) },
+        { path: ["spec", "maxUnavailable"], value: chance.int(3) },
+        { path: ["spec", "selector", "matchLabels"], value: { app: "y" } }
+      ]),
+    status: (chance) => count(chance, "currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
+  },
+  {
+    apiVersion: "v1",
+    kind: "Namespace",
+    plural: "namespaces",
+    namespaced: false,
+    weight: 1,
+    content: (chance) => chance.maybe(0.2, () => ({ spec: { finalizers: ["example.com/drain"] } })),
+    edit: (chance) => ({ path: ["metadata", "labels", "team"], value: chance.pick(["a", "b"]) }),
+    status: (chance) => ({ path: ["status", "phase"], value: chance.pick(["Active", "Terminating"]) }),
+    fields: ["status.phase"]
+  },
+  {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRole",
+    plural: "clusterroles",
+    namespaced: false,
+    weight: 1,
+    content: (chance) => ({ rules: [rule(chance)] }),
+    edit: (chance) => ({ path: ["rules"], value: [rule(chance)] })
+  }
+]
+
+export const kinds: ReadonlyArray<Kind> = [...builtins, ...customKinds]

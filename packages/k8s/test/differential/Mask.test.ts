@@ -1,0 +1,56 @@
+import { assert, describe, it } from "@effect/vitest"
+import { mask } from "./Mask.ts"
+import type { Answer } from "./Step.ts"
+
+const today = Date.parse("2026-06-01T00:00:00Z")
+const none: ReadonlySet<number> = new Set()
+
+const answer = (body: unknown): Answer => ({ status: 200, headers: {}, body })
+
+const masked = (...bodies: ReadonlyArray<unknown>) =>
+  [...mask(new Map(bodies.map((body, index) => [index, answer(body)])), today, none, none).values()].map(({ body }) =>
+    body
+  )
+
+const object = (name: string, uid: number, resourceVersion: number, more: object = {}) => ({
+  metadata: {
+    name,
+    uid: `00000000-0000-4000-8000-00000000000${uid}`,
+    resourceVersion: String(resourceVersion),
+    ...more
+  }
+})
+
+describe("Mask", () => {
+  it("names uids by their appearance, versions by their rank", () => {
+    assert.deepStrictEqual(masked(object("a", 7, 100), object("b", 3, 250), object("a", 7, 300)), [
+      { metadata: { name: "a", uid: "<uid 1>", resourceVersion: "<version 1>" } },
+      { metadata: { name: "b", uid: "<uid 2>", resourceVersion: "<version 2>" } },
+      { metadata: { name: "a", uid: "<uid 1>", resourceVersion: "<version 3>" } }
+    ])
+  })
+
+  it("a list has the version of the newest object it can know, however far the server has gone on", () => {
+    const list = (resourceVersion: string) => ({ metadata: { resourceVersion }, items: [] })
+    const [, early, late] = masked(object("a", 1, 100), list("100"), list("99999")) as ReadonlyArray<any>
+    assert.strictEqual(early.metadata.resourceVersion, "<version 1>")
+    assert.strictEqual(late.metadata.resourceVersion, "<version 1>")
+  })
+
+  it("hides the time of the run and generated names, and nothing a client gave", () => {
+    const body = object("a-x4b7z", 1, 5, { generateName: "a-", creationTimestamp: "2026-06-01T00:00:03Z" })
+    const told = { message: "a-x4b7z is at 2020-01-01T00:00:00Z (resource version: 17)" }
+    assert.deepStrictEqual(masked(body, told), [
+      {
+        metadata: {
+          name: "a-<name 1>",
+          uid: "<uid 1>",
+          resourceVersion: "<version 1>",
+          generateName: "a-",
+          creationTimestamp: "<now>"
+        }
+      },
+      { message: "a-<name 1> is at 2020-01-01T00:00:00Z (resource version: <version>)" }
+    ])
+  })
+})

@@ -1,0 +1,141 @@
+/**
+ * `Mask`: what two servers cannot have in common is made comparable, nothing else.
+ *
+ * Made-up values are named by the order in which they appear: the third uid a sequence sees is `<uid 3>` on both
+ * servers. A resourceVersion becomes its rank among the versions of the objects seen: writes of other sequences, which
+ * move the revision on, do not show, but order and equality do. The version of a list is the rank of the newest object
+ * it can know. Times of the day of the run are `<now>`; those a client gave stay.
+ */
+import { at } from "./Path.ts"
+import type { Answer } from "./Step.ts"
+
+type Json = Readonly<Record<string, unknown>>
+
+const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
+
+const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+const time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)/g
+const age = /^(?:\d+[smhdy]){1,2}$|^<invalid>$/
+const poolAddress = /^10\.(?:9[6-9]|10\d|11[01])\.\d+\.\d+$/
+
+/** Where a message has a resourceVersion or a revision. */
+const versionTexts = [
+  /(resource version: )(\d+)/g,
+  /(current: )(\d+)/g,
+  /(ResourceVersion in (?:the precondition|record) \()(\d+)/g,
+  /(too old resource version: \d+ \()(\d+)/g
+]
+
+/** Every value in a document with the keys to it, in the order of sorted keys. */
+const walk = (
+  value: unknown,
+  path: ReadonlyArray<string>,
+  visit: (value: unknown, path: ReadonlyArray<string>) => void
+): void => {
+  visit(value, path)
+  if (Array.isArray(value)) value.forEach((item, index) => walk(item, [...path, String(index)], visit))
+  else if (isObject(value)) { for (const key of Object.keys(value).sort()) walk(value[key], [...path, key], visit) }
+}
+
+interface Seen {
+  readonly uids: Map<string, string>
+  readonly names: Map<string, string>
+  readonly versions: Set<number>
+}
+
+const isList = (document: unknown): boolean =>
+  isObject(document) && ("items" in document || "rows" in document) && isObject(document["metadata"])
+
+const collect = (document: unknown, seen: Seen, versions = true): void =>
+  walk(document, [], (value, path) => {
+    if (typeof value === "string") {
+      for (const [found] of value.matchAll(uuid)) {
+        if (!seen.uids.has(found)) seen.uids.set(found, `<uid ${seen.uids.size + 1}>`)
+      }
+    }
+    if (path.at(-1) === "details" && isObject(value) && typeof value["name"] === "string") {
+      // The name of an object that was refused before it had one to show.
+      const found = /^((?:.*-)?[abc]-)[bcdfghjklmnpqrstvwxz2456789]{5}$/.exec(value["name"])
+      if (found !== null && !seen.names.has(value["name"])) {
+        seen.names.set(value["name"], `${found[1]}<name ${seen.names.size + 1}>`)
+      }
+    }
+    if (path.at(-1) !== "metadata" || !isObject(value)) {
+      return
+    }
+    const { generateName, name, resourceVersion } = value
+    const ofList = path.length === 1 && isList(document)
+    if (typeof resourceVersion === "string" && /^\d+$/.test(resourceVersion) && !ofList && versions) {
+      seen.versions.add(Number(resourceVersion))
+    }
+    if (
+      typeof generateName === "string" && typeof name === "string" && name.length === generateName.length + 5 &&
+      name.startsWith(generateName)
+    ) {
+      if (!seen.names.has(name)) seen.names.set(name, `${generateName}<name ${seen.names.size + 1}>`)
+    }
+  })
+
+/** Items of a list in the order of their names, without a version: a cache may have no order, and may lag behind. */
+const sortItems = (document: unknown): unknown => {
+  if (!isObject(document) || !Array.isArray(document["items"]) || !isObject(document["metadata"])) return document
+  const name = (item: unknown) => String(at(item, ["metadata", "name"]) ?? "")
+  const { resourceVersion: _, ...metadata } = document["metadata"] as Json
+  return { ...document, metadata, items: document["items"].toSorted((a, b) => (name(a) < name(b) ? -1 : 1)) }
+}
+
+/** Masks the answers of one server to one sequence. */
+export const mask = (
+  answers: ReadonlyMap<number, Answer>,
+  today: number,
+  /** Steps whose lists have no order. */
+  unordered: ReadonlySet<number>,
+  /** Steps that deleted: releases differ in the version they answer with. */
+  deletions: ReadonlySet<number>
+): ReadonlyMap<number, Answer> => {
+  const ordered = new Map([...answers].map(([id, answer]) => [
+    id,
+    unordered.has(id) ? { ...answer, body: sortItems(answer.body) } : answer
+  ]))
+  const seen: Seen = { uids: new Map(), names: new Map(), versions: new Set() }
+  for (const [id, { body, events }] of ordered) {
+    collect(body, seen, !deletions.has(id))
+    for (const event of events ?? []) collect(at(event, ["object"]), seen)
+  }
+  const versions = [...seen.versions].sort((a, b) => a - b)
+  const rank = (version: number): string => `<version ${versions.filter((other) => other <= version).length}>`
+  const generated = [...seen.names]
+
+  const text = (value: string, path: ReadonlyArray<string>): string => {
+    const key = path.at(-1)!
+    if (key === "resourceVersion" && /^\d+$/.test(value) && value !== "0") return rank(Number(value))
+    if (key === "continue" && value !== "") return "<token>"
+    if (age.test(value) && path.includes("cells")) return "<age>"
+    if (poolAddress.test(value) && path.some((part) => part.startsWith("clusterIP") || part === "cells")) {
+      return "<address>"
+    }
+    let out = value.replace(uuid, (found) => seen.uids.get(found) ?? found).replace(
+      time,
+      (found) => Math.abs(Date.parse(found) - today) < 86_400_000 * 2 ? "<now>" : found
+    )
+    for (const [name, masked] of generated) if (out.includes(name)) out = out.replaceAll(name, masked)
+    if (key === "message") {
+      for (const pattern of versionTexts) out = out.replace(pattern, (_, head) => `${head}<version>`)
+    }
+    return out
+  }
+  const masked = (value: unknown, path: ReadonlyArray<string>): unknown => {
+    if (typeof value === "string") return text(value, path)
+    if (path.at(-1) === "nodePort" && typeof value === "number") return "<port>"
+    if (Array.isArray(value)) return value.map((item, index) => masked(item, [...path, String(index)]))
+    if (!isObject(value)) return value
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [text(key, ["", ""]), masked(item, [...path, key])])
+    )
+  }
+  return new Map([...ordered].map(([id, answer]) => [id, {
+    ...answer,
+    body: masked(answer.body, []),
+    ...(answer.events === undefined ? {} : { events: answer.events.map((event) => masked(event, [])) })
+  }]))
+}

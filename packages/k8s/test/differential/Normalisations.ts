@@ -1,0 +1,526 @@
+/**
+ * `Normalisations`: where the newest Kubernetes, which the in-memory server is, knowingly answers otherwise than the
+ * oldest one it is compared with.
+ *
+ * Each has a name and a reason, says exactly what it touches, and brings both answers to one form. Whatever no
+ * normalisation names is compared as it is.
+ */
+import type { Answer, Step } from "./Step.ts"
+
+export interface Normalisation {
+  readonly name: string
+  readonly reason: string
+  readonly apply: (answer: Answer, step: Step) => Answer
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** The value with every object in it changed, from the inside out. */
+const objects = (value: unknown, f: (object: Json) => Json): unknown =>
+  Array.isArray(value)
+    ? value.map((item) => objects(item, f))
+    : isObject(value)
+    ? f(Object.fromEntries(Object.entries(value).map(([key, item]) => [key, objects(item, f)])))
+    : value
+
+const everywhere = (f: (object: Json) => Json): Normalisation["apply"] => (answer) => ({
+  ...answer,
+  body: objects(answer.body, f),
+  ...(answer.events === undefined ? {} : { events: answer.events.map((event) => objects(event, f)) })
+})
+
+const without = (object: Json, ...keys: ReadonlyArray<string>): Json =>
+  keys.some((key) => key in object)
+    ? Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)))
+    : object
+
+/** Every `message`, of a Status or a cause, rewritten. */
+const messages = (pattern: RegExp, replacement: string): Normalisation["apply"] =>
+  everywhere((object) =>
+    typeof object["message"] === "string"
+      ? { ...object, message: object["message"].replace(pattern, replacement) }
+      : object
+  )
+
+/** Drops fields wherever a path of keys ends in one of the given ones, which are written with spaces between. */
+const fields = (...paths: ReadonlyArray<string>): Normalisation["apply"] => {
+  const wanted = paths.map((path) => path.split(" "))
+  const drop = (value: unknown, at: ReadonlyArray<string>): unknown => {
+    if (Array.isArray(value)) return value.map((item) => drop(item, at))
+    if (!isObject(value)) return value
+    return Object.fromEntries(
+      Object.entries(value).flatMap(([key, item]) => {
+        const here = [...at, key]
+        const tail = (path: ReadonlyArray<string>) =>
+          path.length <= here.length && path.every((part, index) => part === here[here.length - path.length + index])
+        return wanted.some(tail) ? [] : [[key, drop(item, here)]]
+      })
+    )
+  }
+  return (answer) => ({
+    ...answer,
+    body: drop(answer.body, []),
+    ...(answer.events === undefined ? {} : { events: answer.events.map((event) => drop(event, [])) })
+  })
+}
+
+/** Only for paths of requests that match. */
+const forPath = (pattern: RegExp, apply: Normalisation["apply"]): Normalisation["apply"] => (answer, step) =>
+  pattern.test(step.path) ? apply(answer, step) : answer
+
+const reasons = (from: string, to: string): Normalisation["apply"] =>
+  everywhere((object) => object["reason"] === from ? { ...object, reason: to } : object)
+
+const isStatus = (answer: Answer): boolean => isObject(answer.body) && answer.body["kind"] === "Status"
+
+const withoutIndices = (text: string): string => text.replace(/(?<=[\w\]])\[\d+\]/g, "")
+
+/** A table without the columns that came later, and with restarts as text. */
+const tables = (object: Json): Json => {
+  const { columnDefinitions, rows } = object
+  if (!Array.isArray(rows) || !Array.isArray(columnDefinitions)) return object
+  const names = columnDefinitions.map((column: Json) => column["name"])
+  const newer = new Set(names.includes("Completions") ? ["Status", "Selector"] : ["VolumeAttributesClass"])
+  const restarts = names.indexOf("Restarts")
+  const kept = <A>(list: ReadonlyArray<A>): ReadonlyArray<A> =>
+    list.filter((_, index) => !newer.has(names[index] as string))
+  return {
+    ...object,
+    columnDefinitions: kept(
+      columnDefinitions.map((column: Json, index) => index === restarts ? { ...column, type: "string" } : column)
+    ),
+    rows: rows.map((row: Json) => ({
+      ...row,
+      cells: kept(
+        (row["cells"] as ReadonlyArray<unknown>).map((cell, index) => index === restarts ? String(cell) : cell)
+      )
+    }))
+  }
+}
+
+export const normalisations: ReadonlyArray<Normalisation> = [
+  {
+    name: "managedFields",
+    reason: "compared by the tests of server-side apply; releases differ in what of status they track",
+    apply: fields("managedFields")
+  },
+  {
+    name: "null creationTimestamp",
+    reason: "templates and other embedded metadata had `creationTimestamp: null` until 1.34",
+    apply: everywhere((object) => object["creationTimestamp"] === null ? without(object, "creationTimestamp") : object)
+  },
+  {
+    name: "field validation",
+    reason:
+      "unknown and repeated fields are told in Warning headers since 1.25, and finalizers without a domain since 1.29",
+    apply: (answer) => {
+      const { warning, ...headers } = answer.headers
+      const kept = (warning ?? "").split(/, (?=299 )/).filter((text) =>
+        text !== "" && !/^299 - "(?:unknown field|duplicate field|metadata.finalizers: )/.test(text)
+      )
+      return { ...answer, headers: kept.length === 0 ? headers : { ...headers, warning: kept.join(", ") } }
+    }
+  },
+  {
+    name: "wording of options",
+    reason: "1.20 prints a list in Go's form: []string{\"x\"}",
+    apply: messages(/\[\]string\{("[^}]*")\}/g, "[$1]")
+  },
+  {
+    name: "newer fields",
+    reason: "defaults of fields that 1.20 does not have",
+    apply: fields(
+      "spec persistentVolumeClaimRetentionPolicy",
+      "spec internalTrafficPolicy",
+      "spec ipFamilies",
+      "spec ipFamilyPolicy",
+      "spec completionMode",
+      "spec suspend",
+      "spec podReplacementPolicy",
+      "rollingUpdate maxSurge",
+      "matchLabels batch.kubernetes.io/controller-uid",
+      "matchLabels controller-uid",
+      "labels batch.kubernetes.io/controller-uid",
+      "labels batch.kubernetes.io/job-name"
+    )
+  },
+  {
+    name: "labels of Namespaces",
+    reason: "since 1.21 every Namespace is labelled with its name, which may be no fit value",
+    apply: everywhere((object) => {
+      if (object["kind"] === "Namespace" && Array.isArray(object["causes"])) {
+        return { ...object, causes: object["causes"].filter((cause: Json) => cause["field"] !== "metadata.labels") }
+      }
+      const label = "kubernetes.io/metadata.name"
+      const labels = object["labels"]
+      if (!isObject(labels) || !(label in labels)) return object
+      const others = without(labels, label)
+      return Object.keys(others).length === 0 ? without(object, "labels") : { ...object, labels: others }
+    })
+  },
+  {
+    name: "availableReplicas of StatefulSets",
+    reason: "always there since 1.22",
+    apply: forPath(
+      /statefulsets/,
+      everywhere((object) => object["availableReplicas"] === 0 ? without(object, "availableReplicas") : object)
+    )
+  },
+  {
+    name: "generation of Pods",
+    reason: "Pods have a generation since 1.33, Jobs since 1.21",
+    apply: forPath(/\/(?:pods|podtemplates|jobs)/, fields("metadata generation"))
+  },
+  {
+    name: "too long",
+    reason: "1.20: must have at most N bytes; since 1.32: may not be more than N bytes",
+    apply: messages(/must have at most (\d+) (bytes|characters)/g, "may not be more than $1 bytes")
+  },
+  {
+    name: "names too long",
+    reason: "1.20 counts characters, since 1.32 it is bytes",
+    apply: messages(/must be no more than (\d+) characters/g, "must be no more than $1 bytes")
+  },
+  {
+    name: "embedded resources",
+    reason: "1.20 says why an apiVersion or kind is required: must not be empty",
+    apply: messages(/(Required value): must not be empty/g, "$1")
+  },
+  {
+    name: "deleted Services",
+    reason: "a deletion answers with the Service itself since 1.23",
+    apply: (answer, step) =>
+      step.method === "DELETE" && /\/services\/[^/]+$/.test(step.path) && answer.status < 300
+        ? { ...answer, status: 200, body: "deleted" }
+        : answer
+  },
+  {
+    name: "pod updates",
+    reason: "1.20 appends a comparison of the two specs in Go's form, and its list of mutable fields is shorter",
+    apply: messages(/(Forbidden: pod updates may not change fields other than ).*$/s, "$1...")
+  },
+  {
+    name: "refused structs",
+    reason: "1.20 prints a refused part in Go's form, 1.35 as JSON",
+    apply: messages(/(Invalid value: )(?:(?:[\w.]+\{|\{|\[|map\[).*?[}\]]|[\w.[\]]+\(nil\))(: )/gs, "$1{...}$2")
+  },
+  {
+    name: "patched documents",
+    reason: "a patched document that cannot be read is printed with the order and form of its release",
+    apply: everywhere((object) =>
+      object["field"] === "patch"
+        ? { ...object, message: "..." }
+        : typeof object["message"] === "string"
+        ? { ...object, message: object["message"].replace(/(patch: Invalid value: ").*$/s, "$1...") }
+        : object
+    )
+  },
+  {
+    name: "malformed JSON patches",
+    reason: "since 1.25 the answer says that it was decoding a patch",
+    apply: (answer, step) =>
+      step.method === "PATCH" && answer.status === 400 && isStatus(answer) &&
+        step.headers["content-type"]?.startsWith("application/json-patch") === true
+        ? { ...answer, body: { ...(answer.body as Json), message: "..." } }
+        : answer
+  },
+  {
+    name: "places that differ",
+    reason: "the address of the server, and which paths there are besides the API, depend on the release",
+    apply: everywhere((object) => without(object, "serverAddressByClientCIDRs", "paths"))
+  },
+  {
+    name: "order of custom resources",
+    reason: "discovery lists them in the order in which their definitions happen to be known",
+    apply: everywhere((object) =>
+      object["kind"] === "APIResourceList" && Array.isArray(object["resources"])
+        ? { ...object, resources: object["resources"].toSorted((a, b) => (String(a.name) < String(b.name) ? -1 : 1)) }
+        : object
+    )
+  },
+  {
+    name: "version of what is deleted",
+    reason: "since 1.26 an object that a deletion answers with has the version of the deletion",
+    apply: (answer, step) =>
+      step.method === "DELETE" && answer.status === 200
+        ? everywhere((object) => without(object, "resourceVersion"))(answer, step)
+        : answer
+  },
+  {
+    name: "descriptions of columns",
+    reason: "the texts of fields are not in the server's tables",
+    apply: everywhere((object) => "priority" in object && "format" in object ? without(object, "description") : object)
+  },
+  {
+    name: "broken tokens",
+    reason: "what the decoder says of a continue token that is none",
+    apply: messages(/(continue key is not valid: ).*$/s, "$1...")
+  },
+  {
+    name: "numbers in selectors",
+    reason: "since 1.21 the value is printed",
+    apply: messages(/values\[0\]: Invalid value: "[^"]*": (for 'Gt', 'Lt')/g, "$1")
+  },
+  {
+    name: "printed times",
+    reason: "1.20 prints a refused time as Go does",
+    apply: messages(
+      /Invalid value: (?:"?\d{4}-\d\d-\d\dT[^ ]*Z"?|\d{4}-\d\d-\d\d [0-9:]+ \+0000 UTC)/g,
+      "Invalid value: <time>"
+    )
+  },
+  {
+    name: "two controllers",
+    reason: "1.20 names the owners without their kinds",
+    apply: messages(/(Found "true" in references for )\S+ and \S+?(?=$|[,\]])/g, "$1...")
+  },
+  {
+    name: "immutable claims",
+    reason: "1.20 appends a comparison of the two specs, and has no volumeAttributesClassName",
+    apply: messages(/(spec is immutable after creation except resources\.requests).*$/s, "$1...")
+  },
+  {
+    name: "dry-run Services",
+    reason: "since 1.23 the answer has the addresses that the Service would have been given",
+    apply: (answer, step) =>
+      step.query.some(([key]) => key === "dryRun")
+        ? fields("spec clusterIP", "spec clusterIPs", "ports nodePort")(answer, step)
+        : answer
+  },
+  {
+    name: "init containers",
+    reason: "probes of init containers are Forbidden since 1.28, with another text",
+    apply: everywhere((object) =>
+      String(object["field"]).includes("initContainers") ? { ...object, message: "...", reason: "..." } : object
+    )
+  },
+  {
+    name: "StatefulSet updates",
+    reason: "the fields that may change have become more",
+    apply: messages(/(updates to statefulset spec for fields other than ).*$/s, "$1...")
+  },
+  {
+    name: "newer columns",
+    reason:
+      "restarts of Pods are text since 1.22, claims have a VolumeAttributesClass since 1.29, Jobs a status since 1.31 and longer labels",
+    apply: everywhere((object) => tables(object))
+  },
+  {
+    name: "indices in paths",
+    reason: "1.20 leaves the index out of paths through the arrays of custom objects",
+    apply: forPath(
+      /fuzz\.example\.com/,
+      everywhere((object) =>
+        typeof object["field"] === "string" && typeof object["message"] === "string"
+          ? { ...object, field: withoutIndices(object["field"]), message: withoutIndices(object["message"]) }
+          : object
+      )
+    )
+  },
+  {
+    name: "lengths and counts",
+    reason: "1.20 has no FieldValueTooLong and FieldValueTooMany for custom objects",
+    apply: forPath(
+      /fuzz\.example\.com/,
+      everywhere((object) =>
+        typeof object["field"] === "string" && typeof object["message"] === "string" &&
+          /^Too (?:long|many): |should (?:be at most|have at most)/.test(object["message"])
+          ? { ...object, message: "too much", reason: "too much" }
+          : object
+      )
+    )
+  },
+  {
+    name: "malformed DeleteOptions",
+    reason: "500 in 1.20, 400 since 1.23",
+    apply: (answer, step) =>
+      step.method === "DELETE" && isStatus(answer) &&
+        String((answer.body as Json)["message"]).startsWith("couldn't get version/kind; json parse error")
+        ? { ...answer, status: 400, body: "malformed" }
+        : answer
+  },
+  {
+    name: "label keys",
+    reason: "since 1.35 a label key is called that; it was a qualified name",
+    apply: messages(/a valid label key must consist/g, "a qualified name must consist")
+  },
+  {
+    name: "labels of Jobs",
+    reason: "since 1.27 they have a prefix, too",
+    apply: (answer, step) =>
+      /\/jobs/.test(step.path) && isStatus(answer)
+        ? everywhere((object) =>
+          Array.isArray(object["causes"])
+            ? {
+              ...object,
+              causes: object["causes"].filter((cause: Json) => !String(cause["field"]).includes("batch.kubernetes.io/"))
+            }
+            : object
+        )(answer, step)
+        : answer
+  },
+  {
+    name: "Scales of custom objects",
+    reason: "1.20 words a Scale that cannot be read as a failure of its own",
+    apply: messages(
+      /(?:no kind is registered for the type v1\.Scale in scheme|Scale in version "v1" cannot be handled as a Scale: ).*$/s,
+      "Scale ..."
+    )
+  },
+  {
+    name: "printed maps",
+    reason: "1.20 prints a repeated item of a list in Go's form",
+    apply: messages(/(Duplicate|Unsupported) value: (?:map\[string\]interface \{\}|[\w.]+)?\{.*\}/gs, "$1 value: {...}")
+  },
+  {
+    name: "malformed strategic merge patches",
+    reason: "the decoder's words changed in 1.25",
+    apply: (answer, step) =>
+      step.method === "PATCH" && answer.status === 400 && isStatus(answer) &&
+        step.headers["content-type"]?.startsWith("application/strategic") === true
+        ? messages(/^(?:EOF|unexpected EOF|unexpected end of JSON input|invalid character.*)$/s, "malformed")(
+          answer,
+          step
+        )
+        : answer
+  },
+  {
+    name: "missing Services",
+    reason: "a PUT of a Service that is gone has been judged like any other since 1.23",
+    apply: (answer, step) =>
+      step.method === "PUT" && /\/services\//.test(step.path) && (answer.status === 409 || answer.status === 404) &&
+        /not found|Precondition failed/.test(String((answer.body as Json)["message"]))
+        ? { ...answer, status: 404, body: "missing" }
+        : answer
+  },
+  {
+    name: "null",
+    reason: "1.20 prints an absent value as a text",
+    apply: messages(/Invalid value: "null": field is immutable/g, "Invalid value: null: field is immutable")
+  },
+  {
+    name: "wording of Leases",
+    reason: "the words of two bounds were put right in 1.29",
+    apply: messages(/must to greater or equal than 0/g, "must be greater than or equal to 0")
+  },
+  {
+    name: "access modes",
+    reason: "ReadWriteOncePod came with 1.22",
+    apply: messages(/, "ReadWriteOncePod"/g, "")
+  },
+  {
+    name: "percentages",
+    reason: "1.20 prints a refused number or percentage in Go's form",
+    apply: messages(/Invalid value: (?:"[^"]*"|\{\.\.\.\}): (a valid percent string)/g, "$1")
+  },
+  {
+    name: "names of StatefulSets",
+    reason: "since 1.29 they must be fit for a host, not only for a domain",
+    apply: forPath(
+      /statefulsets/,
+      everywhere((object) =>
+        object["field"] === "metadata.name" && String(object["message"]).startsWith("Invalid value")
+          ? { ...object, message: "no name" }
+          : object
+      )
+    )
+  },
+  {
+    name: "limits",
+    reason: "since 1.26 the limit that a request exceeds is told",
+    apply: messages(/(must be less than or equal to \S+ limit) of \S+/g, "$1")
+  },
+  {
+    name: "names of ports",
+    reason: "the words of a rule were put right in 1.33",
+    apply: messages(
+      /must contain at least one letter or number \(a-z, 0-9\)/g,
+      "must contain at least one letter (a-z)"
+    )
+  },
+  {
+    name: "panics",
+    reason: "1.20 panics where a JSON patch goes through a null",
+    apply: (answer, step) =>
+      step.method === "PATCH" && (answer.status === 0 ||
+          (answer.status === 422 && String((answer.body as Json)["message"]).startsWith("the server rejected")))
+        ? { status: 422, headers: {}, body: "refused" }
+        : answer
+  },
+  {
+    name: "fields of Jobs",
+    reason: "1.20 names the package of the type that lacks a field",
+    apply: messages(/not supported for batchv1\.Job/g, "not supported for Job")
+  },
+  {
+    name: "smaller claims",
+    reason: "since 1.23 a claim that is not bound may ask for less",
+    apply: everywhere((object) =>
+      Array.isArray(object["causes"])
+        ? {
+          ...object,
+          causes: object["causes"].filter((cause: Json) => cause["field"] !== "spec.resources.requests.storage")
+        }
+        : object
+    )
+  },
+  {
+    name: "fileKeyRef",
+    reason: "came with 1.34",
+    apply: messages(/, `secretKeyRef` or `fileKeyRef`/g, " or `secretKeyRef`")
+  },
+  {
+    name: "operators of selectors",
+    reason: "1.20 lists fewer of them, otherwise quoted",
+    apply: messages(/(unable to parse requirement: found '[^']*', expected: ).*$/s, "$1...")
+  },
+  {
+    name: "server-side apply",
+    reason: "switched off in the server compared with: it would store a new version where only an owner changes",
+    apply: messages(/, application\/apply-patch\+yaml/g, "")
+  },
+  {
+    name: "malformed merge patches",
+    reason: "500 in 1.20, 400 since 1.24",
+    apply: (answer, step) =>
+      step.method === "PATCH" && isStatus(answer) && (answer.body as Json)["message"] === "Invalid JSON Patch"
+        ? {
+          ...answer,
+          status: 400,
+          body: { ...(answer.body as Json), code: 400, reason: "BadRequest", message: "error decoding patch: ..." }
+        }
+        : answer
+  },
+  {
+    name: "empty owner references",
+    reason: "1.20 repeats the name of the field: uid must not be empty",
+    apply: messages(/\b(?:uid|name|kind) must not be empty/g, "must not be empty")
+  },
+  {
+    name: "0x0",
+    reason: "1.20 prints an unsigned zero in hexadecimal",
+    apply: messages(/Invalid value: 0x0\b/g, "Invalid value: 0")
+  },
+  {
+    name: "type errors",
+    reason: "FieldValueTypeInvalid is a reason of its own since 1.23",
+    apply: reasons("FieldValueTypeInvalid", "FieldValueInvalid")
+  },
+  {
+    name: "decoding errors",
+    reason: "1.20 decodes with json-iterator, whose messages differ",
+    apply: (answer) =>
+      answer.status === 400 && isStatus(answer)
+        ? messages(/( cannot be handled as an? \w+: |json parse error: |error decoding \w+: ).*$/s, "$1...")(
+          answer,
+          undefined as never
+        )
+        : answer
+  }
+]
+
+/** An answer in the form that all releases have in common. */
+export const normalise = (answer: Answer, step: Step): Answer =>
+  normalisations.reduce((current, { apply }) => apply(current, step), answer)

@@ -1,0 +1,58 @@
+/** `World`: what a generator guesses that there is, and what its requests are put together from. */
+import type { Chance } from "./Chance.ts"
+import type { Kind } from "./Kind.ts"
+import { kinds } from "./Kinds.ts"
+import type { Step } from "./Step.ts"
+
+/** An object that probably exists. */
+export interface Known {
+  readonly kind: Kind
+  /** May be a reference. */
+  readonly name: string
+  /** Steps that answered with it, the newest first. */
+  readonly steps: ReadonlyArray<number>
+}
+
+/** What is known while a sequence is made. */
+export interface World {
+  readonly chance: Chance
+  readonly known: Array<Known>
+  /** Steps that answered a list, by collection. */
+  readonly lists: Array<{ readonly kind: Kind; readonly step: number }>
+  next: number
+}
+
+/** A step without its id. */
+export type Draft = Omit<Step, "id">
+
+export const json = { accept: "application/json", "content-type": "application/json" }
+
+export const patchTypes = {
+  json: "application/json-patch+json",
+  merge: "application/merge-patch+json",
+  strategic: "application/strategic-merge-patch+json"
+} as const
+
+export const pickKind = ({ chance }: World): Kind => chance.weighted(kinds.map((kind) => [kind.weight, kind]))
+
+const names = ["a", "b", "c"]
+
+/** A name for an object of a kind: of its own, where others could see it. */
+export const pickName = ({ chance }: World, kind: Kind): string =>
+  kind.namespaced ? chance.pick(names) : `{{id}}-${chance.pick(names)}`
+
+export const itemPath = (kind: Kind, name: string): string => `${collection(kind)}/${name}`
+
+/** An object that probably exists, or one that probably does not. */
+export const pickKnown = (world: World): Known => {
+  const { chance, known } = world
+  if (known.length > 0 && chance.chance(0.95)) return chance.pick(known)
+  const kind = pickKind(world)
+  return { kind, name: pickName(world, kind), steps: [] }
+}
+
+/** Where the collection of a kind is. */
+export const collection = (kind: Kind): string => {
+  const root = kind.apiVersion.includes("/") ? `/apis/${kind.apiVersion}` : `/api/${kind.apiVersion}`
+  return kind.namespaced ? `${root}/namespaces/{{ns}}/${kind.plural}` : `${root}/${kind.plural}`
+}

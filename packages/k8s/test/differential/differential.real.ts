@@ -1,0 +1,23 @@
+import { assert, it } from "@effect/vitest"
+import { Clock, Effect } from "effect"
+import { campaign, type Found, prepare } from "./Campaign.ts"
+import * as Servers from "./Servers.ts"
+
+const sequences = 60
+
+// The same seeds every time, and new ones: those find more, these find it again.
+it.live("the in-memory server answers as a real one does", () =>
+  Effect.scoped(Effect.gen(function*() {
+    const [left, right] = yield* Effect.all([Servers.inMemory(), Servers.real], { concurrency: 2 })
+    yield* Effect.all([prepare(left), prepare(right)], { concurrency: 2 })
+    const today = yield* Clock.currentTimeMillis
+    const fresh = Math.floor(today / 1000) % 1_000_000_000
+    const seeds = [0, fresh].flatMap((from) => Array.from({ length: sequences }, (_, index) => from + index + 1))
+    const found: Array<string> = []
+    yield* campaign(
+      { left, right, run: today.toString(36), today, concurrency: 40 },
+      seeds,
+      { found: ({ script }: Found) => found.push(script) }
+    )
+    assert.deepStrictEqual(found, [], `fresh seeds from ${fresh + 1}`)
+  })), 300_000)

@@ -1,0 +1,47 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect } from "effect"
+import { campaign, type Found, prepare } from "./Campaign.ts"
+import { deviations } from "./Deviations.ts"
+import * as Servers from "./Servers.ts"
+
+const seeds = (from: number, count: number) => Array.from({ length: count }, (_, index) => from + index)
+
+describe("differential testing", () => {
+  it.live("finds no difference between a server and itself", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const [left, right] = [yield* Servers.inMemory(), yield* Servers.inMemory()]
+      yield* Effect.all([prepare(left), prepare(right)])
+      const today = yield* Clock.currentTimeMillis
+      const found: Array<string> = []
+      const report = { found: ({ script }: Found) => found.push(script) }
+      yield* campaign({ left, right, run: "self", today, concurrency: 8 }, seeds(1, 8), report)
+      assert.deepStrictEqual(found, [])
+    })), 60_000)
+
+  for (const [name, deviant] of Object.entries(deviations)) {
+    it.live(`finds within 200 sequences that ${name}, and shrinks it`, () =>
+      Effect.scoped(Effect.gen(function*() {
+        const [left, right] = [yield* Servers.inMemory(), yield* Servers.inMemory(deviant)]
+        yield* Effect.all([prepare(left), prepare(right)])
+        const today = yield* Clock.currentTimeMillis
+        const found: Array<Found> = []
+        let wanted = true
+        const handlers = {
+          wanted: () => {
+            const first = wanted
+            wanted = false
+            return first
+          },
+          found: (one: Found) => found.push(one)
+        }
+        for (let seed = 1; seed <= 200 && found.length === 0; seed += 10) {
+          wanted = true
+          const run = `dev${seed}x`
+          yield* campaign({ left, right, run, today, concurrency: 10, length: 30 }, seeds(seed, 10), handlers)
+        }
+        const [first] = found
+        assert.isDefined(first, "nothing found")
+        assert.isAtMost(first!.steps.length, 6, first!.script)
+      })), 120_000)
+  }
+})

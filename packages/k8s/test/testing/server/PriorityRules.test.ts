@@ -1,0 +1,42 @@
+import type { KubeObject } from "@effect-operator/core"
+import { assert, describe, it } from "@effect/vitest"
+import * as PriorityRules from "../../../src/testing/server/PriorityRules.ts"
+import * as FieldError from "../../../src/testing/schema/FieldError.ts"
+
+const priorityClass = (name: string, fields: object) =>
+  ({ metadata: { name }, preemptionPolicy: "Never", ...fields }) as unknown as KubeObject.KubeObject
+
+const prefix = "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use " +
+  "only. error: "
+
+describe("a PriorityClass", () => {
+  const cases: ReadonlyArray<readonly [string, object, ReadonlyArray<string>]> = [
+    ["a", { value: 1_000_000_000 }, []],
+    ["a", { value: 1_000_000_001 }, [
+      "value: Forbidden: maximum allowed value of a user defined priority is 1000000000"
+    ]],
+    ["system-a", { value: 5 }, [`${prefix}system-a is not a known system priority class`]],
+    ["system-node-critical", { value: 2_000_001_000 }, []],
+    ["system-node-critical", { value: 1 }, [`${prefix}value of system-node-critical PriorityClass must be 2000001000`]],
+    ["system-cluster-critical", { value: 2_000_000_000, globalDefault: true }, [
+      `${prefix}globalDefault of system-cluster-critical PriorityClass must be false`
+    ]],
+    ["a", { value: 1, preemptionPolicy: "Maybe" }, [
+      "preemptionPolicy: Unsupported value: \"Maybe\": supported values: \"Never\", \"PreemptLowerPriority\""
+    ]]
+  ]
+  for (const [name, fields, faults] of cases) {
+    it(`${name} ${JSON.stringify(fields)}`, () => {
+      const found = PriorityRules.strategy.validate!(priorityClass(name, fields))
+      assert.deepStrictEqual(found.map(FieldError.format), faults)
+    })
+  }
+
+  it("keeps its value", () => {
+    const found = PriorityRules.strategy.validateUpdate!(
+      priorityClass("a", { value: 2 }),
+      priorityClass("a", { value: 1 })
+    )
+    assert.deepStrictEqual(found.map(FieldError.format), ["value: Forbidden: may not be changed in an update."])
+  })
+})

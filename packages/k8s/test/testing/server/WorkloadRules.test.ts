@@ -1,0 +1,71 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { layer, patch, post, put } from "../support/server.ts"
+
+const deployments = "/apis/apps/v1/namespaces/default/deployments"
+
+const deployment = (spec: Record<string, unknown> = {}) => ({
+  metadata: { name: "a" },
+  spec: {
+    selector: { matchLabels: { app: "x" } },
+    template: { metadata: { labels: { app: "x" } }, spec: { containers: [{ name: "main", image: "app:1" }] } },
+    ...spec
+  }
+})
+
+const causes = ({ body }: { readonly body: any }): ReadonlyArray<string> =>
+  (body.details?.causes ?? []).map(({ field, message }: any) => `${field}: ${message}`)
+
+describe("WorkloadRules", () => {
+  it.effect("judges selectors and strategies", () =>
+    Effect.gen(function*() {
+      const refused = (spec: Record<string, unknown>) => Effect.map(post(deployments, deployment(spec)), causes)
+      assert.deepStrictEqual(yield* refused({ selector: {} }), [
+        "spec.selector: Invalid value: {}: empty selector is invalid for deployment"
+      ])
+      assert.deepStrictEqual(yield* refused({ selector: { matchLabels: { app: "y" } } }), [
+        "spec.template.metadata.labels: Invalid value: {\"app\":\"x\"}: `selector` does not match template `labels`"
+      ])
+      assert.deepStrictEqual(yield* refused({ strategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: "0%" } } }), [
+        "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: \"0%\": may not be 0 when `maxSurge` is 0"
+      ])
+      assert.deepStrictEqual(yield* refused({ minReadySeconds: 600, replicas: -1 }), [
+        "spec.replicas: Invalid value: -1: must be greater than or equal to 0",
+        "spec.progressDeadlineSeconds: Invalid value: 600: must be greater than minReadySeconds"
+      ])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("judges the counts of a status", () =>
+    Effect.gen(function*() {
+      yield* post(deployments, deployment())
+      const refused = yield* patch(`${deployments}/a/status`, "merge", { status: { replicas: 1, readyReplicas: 2 } })
+      assert.deepStrictEqual(causes(refused), [
+        "status.readyReplicas: Invalid value: 2: cannot be greater than status.replicas"
+      ])
+      const accepted = yield* patch(`${deployments}/a/status`, "merge", { status: { replicas: 2, readyReplicas: 2 } })
+      assert.strictEqual(accepted.status, 200)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a change of annotations is a new generation of a Deployment, and of nothing else", () =>
+    Effect.gen(function*() {
+      yield* post(deployments, deployment())
+      const changed = yield* patch(`${deployments}/a`, "merge", { metadata: { annotations: { a: "b" } } })
+      assert.strictEqual(changed.body.metadata.generation, 2)
+      const labelled = yield* patch(`${deployments}/a`, "merge", { metadata: { labels: { a: "b" } } })
+      assert.strictEqual(labelled.body.metadata.generation, 2)
+      const replicaSets = "/apis/apps/v1/namespaces/default/replicasets"
+      yield* post(replicaSets, deployment())
+      const other = yield* patch(`${replicaSets}/a`, "merge", { metadata: { annotations: { a: "b" } } })
+      assert.strictEqual(other.body.metadata.generation, 1)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a Job keeps the labels and the selector it was given", () =>
+    Effect.gen(function*() {
+      const jobs = "/apis/batch/v1/namespaces/default/jobs"
+      const template = { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "app:1" }] } }
+      const { body } = yield* post(jobs, { metadata: { name: "a" }, spec: { template } })
+      const { selector: _, ...spec } = body.spec
+      const refused = causes(yield* put(`${jobs}/a`, { ...body, spec }))
+      assert.include(refused, "spec.selector: Required value")
+    }).pipe(Effect.provide(layer)))
+})
