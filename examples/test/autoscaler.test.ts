@@ -232,4 +232,4 @@ it.effect("1,000 Autoscalers of 3 Pods converge, and nothing is left running beh
     assert.strictEqual(atEnd.watchers, atStart.watchers)
     assert.strictEqual(atEnd.fibers, atStart.fibers)
   }).pipe(Effect.provide(operated(example)), Effect.provideService(Metric.FiberRuntimeMetrics, count))
-}, 60_000)
+}, 180_000)

@@ -53,5 +53,5 @@ it.live(
       yield* second.signal("SIGTERM")
       assert.deepStrictEqual(yield* second.exited.pipe(Effect.timeout("25 seconds")), { code: 0, signal: null })
     }).pipe(Effect.provide(cluster)),
-  60_000
+  180_000
 )

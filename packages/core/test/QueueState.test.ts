@@ -250,7 +250,7 @@ describe("QueueState", () => {
         throw new Error(`seed ${seed}`, { cause: error })
       }
     }
-  }, 60_000)
+  }, 180_000)
 
   it("refuses to give back what is not being processed", () => {
     const state = new QueueState()

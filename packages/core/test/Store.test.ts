@@ -262,7 +262,7 @@ describe("Store", () => {
         throw new Error(`SEED=${seed}: ${(error as Error).message}`, { cause: error })
       }
     }
-  }, 60_000)
+  }, 180_000)
 
   const thing = (name: string, rv: number, more: Partial<KubeObject.ObjectMeta> = {}): Obj => ({
     apiVersion: "test.io/v1",
@@ -450,7 +450,7 @@ describe("Store", () => {
     best(1000)
     // Were every waiting write looked at for every event, it would be some twenty times as much.
     assert.isBelow(best(20_000) / best(1000), 6)
-  }, 60_000)
+  }, 180_000)
 
   it("an update to the same resourceVersion, and a list that says nothing new, make no delta", () => {
     const store = make([thing("x", 5)])

@@ -3,7 +3,7 @@
  *
  * The controllers of kube-controller-manager, each a layer of its own on the public client and the Clock, and Pods that
  * run (`Kubelet`). `without` leaves some out, for a test that plays their part itself; `with` adds those that a test has
- * to ask for, as they fill every namespace with objects.
+ * to ask for: they fill every namespace with objects, or bind the claims that many a test binds itself.
  */
 import type { KubeClient } from "@effect-operator/core/KubeClient"
 import * as Layer from "effect/Layer"
@@ -18,6 +18,7 @@ import * as JobController from "./JobController.ts"
 import * as Kubelet from "./Kubelet.ts"
 import * as NamespaceController from "./NamespaceController.ts"
 import * as NodeLifecycle from "./NodeLifecycle.ts"
+import * as PersistentVolumes from "./PersistentVolumes.ts"
 import * as PolicyStatusController from "./PolicyStatusController.ts"
 import * as ReplicaSetController from "./ReplicaSetController.ts"
 import * as ServiceAccounts from "./ServiceAccounts.ts"
@@ -27,6 +28,7 @@ import * as VolumeProtection from "./VolumeProtection.ts"
 export interface Options {
   readonly kubelet?: Kubelet.Options | undefined
   readonly namespaces?: NamespaceController.Options | undefined
+  readonly persistentVolumes?: PersistentVolumes.Options | undefined
   readonly serviceAccounts?: ServiceAccounts.Options | undefined
   /** Controllers that are there on request only (`onRequest`). */
   readonly with?: ReadonlyArray<Name> | undefined
@@ -51,6 +53,7 @@ const controllers = {
   nodes: () => NodeLifecycle.layer,
   policyStatus: () => PolicyStatusController.layer,
   volumeProtection: () => VolumeProtection.layer,
+  persistentVolumes: (options) => PersistentVolumes.layer(options.persistentVolumes),
   serviceAccounts: (options) => ServiceAccounts.layer(options.serviceAccounts)
 } satisfies Readonly<Record<string, Controller>>
 
@@ -58,7 +61,7 @@ const controllers = {
 export type Name = keyof typeof controllers
 
 /** The controllers that are left out unless `with` names them. */
-export const onRequest: ReadonlyArray<Name> = ["serviceAccounts"]
+export const onRequest: ReadonlyArray<Name> = ["persistentVolumes", "serviceAccounts"]
 
 /** The controllers of a control plane without nodes: nobody binds Pods or runs them. */
 export const controlPlane = (options: Options = {}): Layer.Layer<never, never, ApiServer | KubeClient> => {

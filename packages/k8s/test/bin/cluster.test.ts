@@ -87,7 +87,7 @@ describe("cluster", () => {
           assert.strictEqual((yield* ended).code, 0)
         }
       }),
-    30_000
+    180_000
   )
 
   it.live("makes a kubeconfig of an earlier run private again", () =>
@@ -97,7 +97,7 @@ describe("cluster", () => {
       const { until } = yield* start("--kubeconfig", file)
       yield* until(/^ready /m)
       assert.strictEqual(Fs.statSync(file).mode & 0o777, 0o600)
-    }), 30_000)
+    }), 180_000)
 
   it.live("says what is wrong with its arguments", () =>
     Effect.gen(function*() {
@@ -126,5 +126,5 @@ describe("cluster", () => {
         assert.notInclude(output, "ready ")
       })
       assert.strictEqual(Fs.readFileSync(foreign, "utf8"), "current-context: production\n")
-    }), 30_000)
+    }), 180_000)
 })

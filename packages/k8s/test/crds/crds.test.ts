@@ -44,7 +44,7 @@ describe("definitions in the manner of", () => {
         assert.deepStrictEqual(outcome.refused.map(({ causes }) => causes), refusals[sample.project] as never)
         // A conversion webhook that nobody answers is the only other reason.
         for (const { status } of outcome.refused) assert.strictEqual(status, 422)
-      }).pipe(Effect.scoped, Effect.provide(Target.layer("http"))), 60_000)
+      }).pipe(Effect.scoped, Effect.provide(Target.layer("http"))), 180_000)
   }
 
   it.live("all: in the OpenAPI documents while they are served", () =>
@@ -66,5 +66,5 @@ describe("definitions in the manner of", () => {
           .map(({ group, kind }) => `${group}/${kind}`)
       )
       for (const { definition: { spec } } of samples) assert.isTrue(kinds.has(`${spec.group}/${spec.names.kind}`))
-    }).pipe(Effect.scoped, Effect.provide(Target.layer("http"))), 60_000)
+    }).pipe(Effect.scoped, Effect.provide(Target.layer("http"))), 180_000)
 })

@@ -8,7 +8,7 @@ import { mask } from "./Mask.ts"
 import { normalise } from "./Normalisations.ts"
 import { at } from "./Path.ts"
 import type { Answers } from "./Run.ts"
-import type { Answer, Step } from "./Step.ts"
+import { type Answer, resolve, type Step } from "./Step.ts"
 
 export interface Difference {
   readonly step: Step
@@ -68,6 +68,10 @@ export const describe = (left: unknown, right: unknown, path = ""): ReadonlyArra
   return [`${path}: ${canonical(left)} <> ${canonical(right)}`]
 }
 
+/** Whether the version that a watch starts from is that of an object that never was. */
+const fromNoVersion = (step: Step, answers: Answers): boolean =>
+  /[?&]resourceVersion=(?:&|$)/.test(resolve(step, { id: "", namespace: "", answers }).path)
+
 /** The first difference; undefined for none. `today` is the time of the run. */
 export const compare = (
   steps: ReadonlyArray<Step>,
@@ -75,7 +79,11 @@ export const compare = (
   right: Answers,
   today: number
 ): Difference | undefined => {
-  const fromCache = new Set(steps.filter((step) => step.settle !== undefined).map((step) => step.id))
+  const fromCache = new Set(
+    steps.filter((step) => step.settle !== undefined && (step.watch !== true || fromNoVersion(step, left))).map((
+      step
+    ) => step.id)
+  )
   const deletions = new Set(steps.filter((step) => step.method === "DELETE").map((step) => step.id))
   const [lefts, rights] = [mask(left, today, fromCache, deletions), mask(right, today, fromCache, deletions)]
   for (const step of steps) {

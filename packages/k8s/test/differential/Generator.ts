@@ -282,10 +282,14 @@ const patchWith = (world: World, { kind, name }: Known, path: string, edits: Rea
     kind.custom === true ? 0.3 : kind.plural === "poddisruptionbudgets" ? 0 : 4,
     "strategic"
   ]])
-  // A null deep in what was not there before stayed there until 1.26.
-  const sound = type === "strategic"
-    ? edits.filter((edit) => (edit.value !== undefined && edit.value !== null) || edit.path.length < 2)
-    : edits
+  const holdsNull = ({ value }: Edit) => value === null || (Array.isArray(value) && value.includes(null))
+  const sound = edits.filter((edit) =>
+    type === "strategic"
+      // A null deep in what was not there before stayed there until 1.26.
+      ? (edit.value !== undefined && !holdsNull(edit)) || edit.path.length < 2
+      // A null in a list was dropped until 1.25.
+      : !Array.isArray(edit.value) || !holdsNull(edit)
+  )
   const plain = type === "json" ? asJsonPatch(chance, edits) : asMergePatch(sound)
   const value = type === "strategic" && !unvalidated(kind) && chance.chance(0.15)
     ? edit(plain, [chance.pick(Strange.directives)])
@@ -345,7 +349,8 @@ const remove = (world: World): Draft => {
   const { chance } = world
   const known = pickKnown(world)
   const body = chance.chance(0.5) ? deleteOptions(world, known) : undefined
-  if (chance.chance(0.6)) forget(world, known)
+  // A PUT of a Service that is gone is another thing since 1.23.
+  if (chance.chance(0.6) || known.kind.plural === "services") forget(world, known)
   return {
     method: "DELETE",
     path: itemPath(known.kind, known.name),

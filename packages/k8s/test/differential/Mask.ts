@@ -48,7 +48,8 @@ const isList = (document: unknown): boolean =>
 
 const collect = (document: unknown, seen: Seen, versions = true): void =>
   walk(document, [], (value, path) => {
-    if (typeof value === "string") {
+    // Messages of decoders quote what they please.
+    if (typeof value === "string" && path.at(-1) !== "message") {
       for (const [found] of value.matchAll(uuid)) {
         if (!seen.uids.has(found)) seen.uids.set(found, `<uid ${seen.uids.size + 1}>`)
       }
@@ -84,18 +85,34 @@ const sortItems = (document: unknown): unknown => {
   return { ...document, metadata, items: document["items"].toSorted((a, b) => (name(a) < name(b) ? -1 : 1)) }
 }
 
+/**
+ * What is there when a watch starts from no version comes in no order;
+ * changes come after it.
+ */
+const sortEvents = (events: Answer["events"]): Pick<Answer, "events"> => {
+  if (events === undefined) return {}
+  const initial = events.findIndex((event) => at(event, ["type"]) !== "ADDED")
+  const count = initial < 0 ? events.length : initial
+  const name = (event: unknown) =>
+    String(
+      at(event, ["object", "metadata", "name"]) ?? at(event, ["object", "rows", "0", "object", "metadata", "name"])
+    )
+  const sorted = events.slice(0, count).toSorted((a, b) => (name(a) < name(b) ? -1 : 1))
+  return { events: [...sorted, ...events.slice(count)] }
+}
+
 /** Masks the answers of one server to one sequence. */
 export const mask = (
   answers: ReadonlyMap<number, Answer>,
   today: number,
-  /** Steps whose lists have no order. */
+  /** Steps whose lists, or first events, have no order. */
   unordered: ReadonlySet<number>,
   /** Steps that deleted: releases differ in the version they answer with. */
   deletions: ReadonlySet<number>
 ): ReadonlyMap<number, Answer> => {
   const ordered = new Map([...answers].map(([id, answer]) => [
     id,
-    unordered.has(id) ? { ...answer, body: sortItems(answer.body) } : answer
+    unordered.has(id) ? { ...answer, body: sortItems(answer.body), ...sortEvents(answer.events) } : answer
   ]))
   const seen: Seen = { uids: new Map(), names: new Map(), versions: new Set() }
   for (const [id, { body, events }] of ordered) {
@@ -135,6 +152,7 @@ export const mask = (
   }
   return new Map([...ordered].map(([id, answer]) => [id, {
     ...answer,
+    headers: Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, text(value, ["", name])])),
     body: masked(answer.body, []),
     ...(answer.events === undefined ? {} : { events: answer.events.map((event) => masked(event, [])) })
   }]))

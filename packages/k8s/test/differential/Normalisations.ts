@@ -372,7 +372,10 @@ export const normalisations: ReadonlyArray<Normalisation> = [
   {
     name: "printed maps",
     reason: "1.20 prints a repeated item of a list in Go's form",
-    apply: messages(/(Duplicate|Unsupported) value: (?:map\[string\]interface \{\}|[\w.]+)?\{.*\}/gs, "$1 value: {...}")
+    apply: messages(
+      /(Duplicate|Unsupported) value: (?:(?:map\[string\]interface \{\}|\[\]interface \{\}|[\w.]+)?\{.*\}|\[.*?\])/gs,
+      "$1 value: {...}"
+    )
   },
   {
     name: "malformed strategic merge patches",
@@ -470,6 +473,32 @@ export const normalisations: ReadonlyArray<Normalisation> = [
     name: "fileKeyRef",
     reason: "came with 1.34",
     apply: messages(/, `secretKeyRef` or `fileKeyRef`/g, " or `secretKeyRef`")
+  },
+  {
+    name: "lists that were not stored",
+    reason:
+      "an empty list of rules is null once it has been in the store; 1.35 reads it as it is stored from the start",
+    apply: forPath(
+      /roles/,
+      everywhere((object) =>
+        Array.isArray(object["rules"]) && object["rules"].length === 0 ? { ...object, rules: null } : object
+      )
+    )
+  },
+  {
+    name: "exact versions of the future",
+    reason: "1.20 answers 500 with what etcd says, 1.35 the 504 of all other lists",
+    apply: (answer, step) =>
+      step.query.some(([key, value]) => key === "resourceVersionMatch" && value === "Exact") && answer.status >= 500
+        ? { status: 504, headers: {}, body: "future" }
+        : answer
+  },
+  {
+    name: "remaining items",
+    reason: "a list of metadata says since 1.22 how much is left",
+    apply: everywhere((object) =>
+      object["remainingItemCount"] === undefined ? object : { ...object, remainingItemCount: "some" }
+    )
   },
   {
     name: "operators of selectors",

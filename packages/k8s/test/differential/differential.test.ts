@@ -16,7 +16,7 @@ describe("differential testing", () => {
       const report = { found: ({ script }: Found) => found.push(script) }
       yield* campaign({ left, right, run: "self", today, concurrency: 8 }, seeds(1, 8), report)
       assert.deepStrictEqual(found, [])
-    })), 60_000)
+    })), 180_000)
 
   for (const [name, deviant] of Object.entries(deviations)) {
     it.live(`finds within 200 sequences that ${name}, and shrinks it`, () =>

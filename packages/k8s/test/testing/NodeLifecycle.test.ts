@@ -60,7 +60,7 @@ describe("NodeLifecycle", () => {
         assert.deepStrictEqual(taints(yield* node("n0")), [])
         assert.deepStrictEqual((yield* pods).map(({ spec }) => spec.nodeName), ["n1", "n1", "n1", "n1"])
       }).pipe(Effect.provide(cluster())),
-    60_000
+    180_000
   )
 
   it.effect("a node that is back in time keeps its Pods", () =>
@@ -156,7 +156,7 @@ describe("NodeLifecycle", () => {
           "nginx:2"
         ])
       }).pipe(Effect.provide(cluster())),
-    60_000
+    180_000
   )
 
   it.effect("an idle cluster asks for nothing but its leases", () =>

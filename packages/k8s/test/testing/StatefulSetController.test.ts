@@ -134,6 +134,6 @@ describe("StatefulSetController", () => {
         assert.strictEqual(status?.currentRevision, status?.updateRevision)
         assert.deepStrictEqual(faults, [], `seed ${seed}`)
       }).pipe(Effect.scoped, Effect.provide(TestCluster.layer()))
-    }, 60_000)
+    }, 180_000)
   }
 })

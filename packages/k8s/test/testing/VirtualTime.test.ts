@@ -100,5 +100,5 @@ it.effect(
       }
       yield* Scope.close(scope, Exit.void)
     }),
-  60_000
+  180_000
 )

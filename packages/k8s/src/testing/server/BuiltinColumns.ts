@@ -281,7 +281,12 @@ const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
   persistentvolumeclaims: named(
     text("Status", phase),
     text("Volume", plain("spec", "volumeName")),
-    text("Capacity", capacity("status", "capacity")),
+    // A claim without a volume has no capacity, one whose volume has none has the least there is.
+    text(
+      "Capacity",
+      (object, now) =>
+        stringAt(object, "spec", "volumeName") === "" ? "" : capacity("status", "capacity")(object, now) || "0"
+    ),
     text("Access Modes", accessModes("status", "accessModes")),
     text("StorageClass", plain("spec", "storageClassName")),
     text("VolumeAttributesClass", (object) => stringAt(object, "spec", "volumeAttributesClassName") || "<unset>"),

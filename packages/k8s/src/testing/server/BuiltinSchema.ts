@@ -116,8 +116,9 @@ const read = (value: unknown, schema: Schema, path: string, walk: Walk): unknown
   return schema.type === undefined || schema.type === "object" ? value : scalar(value, schema, path, walk.owner)
 }
 
-/** What null is as an item of a list: an empty value of its type. */
+/** What null is in a list or a map: an empty value of its type. */
 const nothing = (schema: Schema): unknown => {
+  if (schema.ref?.endsWith("resource.Quantity") === true) return "0"
   if (schema.ref !== undefined) return definitions[schema.ref]?.properties === undefined ? null : {}
   switch (schema.type) {
     case "string":
@@ -154,8 +155,7 @@ const object = (value: JsonValue.JsonObject, schema: Schema, path: string, walk:
       : undefined
     if (known === undefined) walk.unknown.push(here.slice(1))
     else if (item !== null || schema.properties === undefined) {
-      // A null in a map of strings is an empty string to Go.
-      const next = item === null ? (known.type === "string" ? "" : null) : read(item, known, here, walk)
+      const next = item === null ? nothing(known) : read(item, known, here, walk)
       if (next instanceof Fault) return next
       if (schema.properties === undefined || !GoZero.leftOut(walk.definition, key, known, next)) out[key] = next
     }

@@ -57,7 +57,10 @@ export const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
     arrayAt(next, "spec", key).length !== arrayAt(previous, "spec", key).length
   )
   return added.length > 0
-    ? added.map((key) => FieldError.forbidden(`spec.${key}`, "pod updates may not add or remove containers"))
+    // Where these differ nothing else is looked at.
+    ? added.slice(0, 1).map((key) =>
+      FieldError.forbidden(`spec.${key}`, "pod updates may not add or remove containers")
+    )
     : [...deadlineFaults(next, previous), ...tolerationFaults(next, previous), ...podSpec(next, previous)]
 }
 

@@ -288,7 +288,7 @@ const generatedFaults = (job: KubeObject): Faults => {
     ...Object.entries(generated).flatMap(([key, value]) => {
       const path = `spec.template.metadata.labels[${key}]`
       return labels[key] === undefined
-        ? [FieldError.required("spec.template.metadata.labels", `must be '${value}'`)]
+        ? [FieldError.required(path, `must be '${value}'`)]
         : labels[key] === value
         ? []
         : [FieldError.invalid(path, labels[key], `must be '${value}'`)]

@@ -161,6 +161,19 @@ describe("FieldManager", () => {
     )
   })
 
+  it("what nobody owns stays when its neighbours go", () => {
+    const entries = [{
+      manager: "m",
+      operation: "Apply",
+      apiVersion: "g/v1",
+      fieldsType: "FieldsV1",
+      fieldsV1: { "f:spec": { "f:mixed": {}, "f:deep": { "f:a": {} } } }
+    }]
+    const before = { object: { ...empty.object, spec: { x: 1, mixed: 1, deep: { a: "v" } } }, entries }
+    const after = Result.getOrThrow(apply(before, { ...empty.object, spec: { mixed: 1 } }, "m"))
+    assert.deepStrictEqual(after.object, { ...empty.object, spec: { x: 1, mixed: 1 } })
+  })
+
   it("fields are tracked in the version they were written in; versions that are gone take theirs along", () => {
     const entry = (apiVersion: string) => ({
       manager: "old",
