@@ -40,7 +40,13 @@ export const run = Effect.fnUntraced(function*(sample: Sample) {
   if (created.status !== 201) return yield* Effect.die(new Error(`${sample.project}: ${JSON.stringify(created.body)}`))
   const collection = `/apis/${group}/${version}${scope === "Cluster" ? "" : `/namespaces/${namespace}`}/${names.plural}`
   yield* until(request("GET", collection), ({ status }) => status === 200)
-  const { object: installed } = yield* request("GET", `${definitions}/${metadata["name"]}`)
+  // What is served may be said to be established only a moment later.
+  const { object: installed } = yield* until(
+    request("GET", `${definitions}/${metadata["name"]}`),
+    ({ object }) =>
+      object["status"]?.conditions?.some(({ status, type }: Json) => type === "Established" && status === "True") ===
+        true
+  )
   const resources = yield* Effect.forEach(versionsOf(sample), (name) =>
     Effect.map(
       until(request("GET", `/apis/${group}/${name}`), ({ status }) => status === 200),

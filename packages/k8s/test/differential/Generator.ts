@@ -86,8 +86,11 @@ const metadataEdit = (world: World): Edit => {
   ])
 }
 
-/** 1.20 does not judge the template of a StatefulSet; what is wrong with a Namespace the server puts right. */
-const unvalidated = (kind: Kind): boolean => kind.plural === "statefulsets" || kind.plural === "namespaces"
+/**
+ * 1.20 does not judge the template of a StatefulSet; what is wrong with a Namespace the server puts right; and an empty
+ * value of a Secret is stored in two forms.
+ */
+const unvalidated = (kind: Kind): boolean => ["statefulsets", "namespaces", "secrets"].includes(kind.plural)
 
 /** The first update of these is a new version in 1.20, whatever is in it: so it shall be on every server. */
 const always = (world: World, { plural }: Kind): ReadonlyArray<Edit> =>
@@ -102,7 +105,8 @@ const change = (world: World, kind: Kind): Edit => {
   // What becomes of the address of a Service without a spec, and how a Job tells that it has another uid, has changed.
   // Nor do releases agree on who owns a deletionTimestamp.
   const moved = key === "deletionTimestamp" ||
-    (kind.plural === "services" && ((root === "spec" && key === undefined) || key === "uid")) ||
+    (kind.plural === "services" &&
+      ((root === "spec" && key === undefined) || key === "uid" || key === "resourceVersion")) ||
     (kind.plural === "jobs" && key === "uid") || (kind.plural === "secrets" && Array.isArray(found.value))
   return moved ? change(world, kind) : found
 }
@@ -148,7 +152,9 @@ const create = (world: World): Draft => {
     ? [Mutation.mutation(chance, good, kind.custom)]
     : chance.chance(0.07)
     // An object of another kind has no generated name here, for which it is refused.
-    ? [Mutation.badMetadata(chance)].filter(({ path }) => !generated || path[0] !== "kind")
+    ? [Mutation.badMetadata(chance)].filter(({ path }) =>
+      path[0] !== "kind" || (!generated && kind.plural !== "shapes")
+    )
     : []
   const query = writeQuery(world)
   const step = world.next

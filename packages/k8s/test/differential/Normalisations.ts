@@ -401,7 +401,7 @@ export const normalisations: ReadonlyArray<Normalisation> = [
   {
     name: "null",
     reason: "1.20 prints an absent value as a text",
-    apply: messages(/Invalid value: "null": field is immutable/g, "Invalid value: null: field is immutable")
+    apply: messages(/Invalid value: "null": (field is immutable|must not update)/g, "Invalid value: null: $1")
   },
   {
     name: "wording of Leases",
@@ -499,6 +499,11 @@ export const normalisations: ReadonlyArray<Normalisation> = [
     apply: everywhere((object) =>
       object["remainingItemCount"] === undefined ? object : { ...object, remainingItemCount: "some" }
     )
+  },
+  {
+    name: "refused tolerations",
+    reason: "1.20 prints the toleration, 1.35 its value",
+    apply: messages(/Invalid value: (?:"[^"]*"|\{\.\.\.\}): (value must be empty|operator must be Exists)/g, "$1")
   },
   {
     name: "operators of selectors",

@@ -4,6 +4,7 @@
 import * as Amounts from "./Amounts.ts"
 import * as ClaimRules from "./ClaimRules.ts"
 import * as ContentRules from "./ContentRules.ts"
+import * as CronJobRules from "./CronJobRules.ts"
 import * as EventRules from "./EventRules.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import { immutable, immutableContent, omit, specExcept } from "./Immutability.ts"
@@ -215,7 +216,7 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     validate: WorkloadRules.validateJob,
     validateUpdate: WorkloadRules.validateJobUpdate
   },
-  "cronjobs.batch": { generation: true },
+  "cronjobs.batch": { generation: true, validate: CronJobRules.validate },
   "leases.coordination.k8s.io": {
     judgesMetadata: false,
     createsOnUpdate: true,

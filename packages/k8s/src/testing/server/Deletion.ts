@@ -128,7 +128,9 @@ const wants = (
   if (options.propagationPolicy !== undefined) {
     return options.propagationPolicy === (finalizer === "orphan" ? "Orphan" : "Foreground")
   }
-  return finalizers.includes(finalizer) || (finalizer === "orphan" && strategy.garbageCollection === "Orphan")
+  // What an earlier request has asked for overrides the kind's habit.
+  const asked = finalizers.find((name) => name === "orphan" || name === "foregroundDeletion")
+  return asked === undefined ? finalizer === "orphan" && strategy.garbageCollection === "Orphan" : asked === finalizer
 }
 
 const withFinalizers = (object: KubeObject, strategy: Strategy, options: DeleteOptions): KubeObject => {

@@ -74,4 +74,7 @@ export const gracePeriod: NonNullable<Strategy["gracePeriod"]> = (pod, requested
 }
 
 /** Faults of a Pod. */
-export const validate: Strategy["validate"] = (pod) => PodSpecRules.podSpec(objectAt(pod, "spec"), "spec")
+export const validate: Strategy["validate"] = (pod) => {
+  const spec = objectAt(pod, "spec")
+  return [...PodSpecRules.podSpec(spec, "spec"), ...PodSpecRules.imagesOfPod(spec, "spec")]
+}

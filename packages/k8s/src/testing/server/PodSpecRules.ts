@@ -293,8 +293,15 @@ const initContainers = (spec: unknown, path: string): Faults => {
 /** What a source of a volume must have. */
 const sourceFields: Readonly<Record<string, string>> = { secret: "secretName", configMap: "name", hostPath: "path" }
 
+/** The order in which the server looks for sources: all but the first are too many. */
+const sourceOrder = (
+  "emptyDir hostPath gitRepo gcePersistentDisk awsElasticBlockStore secret nfs iscsi glusterfs flocker " +
+  "persistentVolumeClaim rbd cinder cephfs quobyte downwardAPI fc configMap azureFile vsphereVolume " +
+  "photonPersistentDisk portworxVolume azureDisk storageos projected scaleIO csi ephemeral image"
+).split(" ")
+
 const volumeSource = (volume: unknown, path: string): Faults => {
-  const [first, ...others] = Object.keys(objectAt(volume)).filter((key) => key !== "name")
+  const [first, ...others] = sourceOrder.filter((source) => at(volume, source) !== undefined)
   if (first === undefined) return [FieldError.required(path, "must specify a volume type")]
   const required = sourceFields[first]
   return [
@@ -357,6 +364,19 @@ const tolerations = (spec: unknown, path: string): Faults =>
         : [FieldError.notSupported(`${here}.effect`, effect, effects)])
     ]
   })
+
+/** An image may be anything in a template, but of a Pod that is to run it has no blanks around it. */
+export const imagesOfPod = (spec: JsonValue.JsonObject, path: string): Faults =>
+  ["containers", "initContainers"].flatMap((field) =>
+    arrayAt(spec, field).flatMap((container, index) => {
+      const name = stringAt(container, "image")
+      return name === name.trim() ? [] : [FieldError.invalid(
+        `${path}.${field}[${index}].image`,
+        name,
+        "must not have leading or trailing whitespace"
+      )]
+    })
+  )
 
 /** Faults of the spec of a Pod. */
 export const podSpec = (spec: JsonValue.JsonObject, path: string): Faults => {

@@ -40,9 +40,10 @@ const version = (exchange: Exchange.Exchange): Result.Result<number | undefined,
   const error = `strconv.ParseUint: parsing ${FieldError.quote(text)}: invalid syntax`
   const fault = FieldError.invalid("resourceVersion", text, error)
   // Pages and exact versions do not come from the cache, which has words of its own, nor do Events.
-  const stored = resource.collection === "events" || Number(parameter(exchange.request, "limit") ?? 0) > 0 ||
+  const paged = Number(parameter(exchange.request, "limit") ?? 0) > 0 ||
     parameter(exchange.request, "resourceVersionMatch") === "Exact"
-  if (route.verb === "list" && stored) {
+  const uncached = resource.collection === "events" && route.verb !== "watch"
+  if (uncached || (route.verb === "list" && paged)) {
     return Result.fail(StatusError.badRequest(`invalid resource version: ${FieldError.format(fault)}`))
   }
   return Result.fail(

@@ -58,6 +58,28 @@ const namedVersion = (object: KubeObject): Result.Result<bigint | undefined, Ref
   return Result.succeed(version === 0n ? undefined : version)
 }
 
+/** Why a write may not replace the version that is stored. */
+const versionFault = (
+  { resource, route }: Exchange.Exchange,
+  next: KubeObject,
+  stored: KubeObject
+): Refused | undefined => {
+  const named = namedVersion(next)
+  if (Result.isFailure(named)) return named.failure
+  const version = named.success
+  if (version === undefined) {
+    // Named by the resource, not the kind, unlike every other refusal of this form.
+    return resource.strategy.unconditionalUpdate
+      ? undefined
+      : StatusError.invalid(resource.plural, resource.group, route.name, [
+        FieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update")
+      ])
+  }
+  return version === BigInt(stored.metadata.resourceVersion)
+    ? undefined
+    : StatusError.conflict(resource, route.name, StatusError.objectModified)
+}
+
 const uidConflict = (
   exchange: Exchange.Exchange,
   options: Exchange.WriteOptions,
@@ -214,16 +236,8 @@ const attempt = Effect.fnUntraced(function*(update: Update, written: KubeObject,
   const next = view === undefined ? yield* Admission.admit(core, attributes, written) : written
   const escalation = Escalation.fault(exchange, next, stored)
   if (escalation !== undefined) return yield* Effect.fail(escalation)
-  const version = yield* Effect.fromResult(namedVersion(next))
-  if (version === undefined && !resource.strategy.unconditionalUpdate) {
-    // Named by the resource, not the kind, unlike every other refusal of this form.
-    return yield* Effect.fail(StatusError.invalid(resource.plural, resource.group, route.name, [
-      FieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update")
-    ]))
-  }
-  if (version !== undefined && version !== BigInt(stored.metadata.resourceVersion)) {
-    return yield* Effect.fail(StatusError.conflict(resource, route.name, StatusError.objectModified))
-  }
+  const outdated = versionFault(exchange, next, stored)
+  if (outdated !== undefined) return yield* Effect.fail(outdated)
   const versioned = { ...next, metadata: { ...next.metadata, resourceVersion: stored.metadata.resourceVersion } }
   const admitted = Ownership.settled(completed(update, versioned, stored), stored)
   const found = faults(update, admitted, stored)
@@ -366,8 +380,8 @@ export const patch = (part: Part): Exchange.Verb =>
         Effect.mapError((error) => error.status === 400 ? unreadable(error.body.message ?? "") : error)
       )
       yield* Body.named(exchange, read)
-      const other = otherType(exchange, result)
-      if (other !== undefined) return yield* Effect.fail(other)
+      const other = part === "object" ? otherType(exchange, result) : undefined
+      if (other !== undefined) return yield* Effect.fail(versionFault(exchange, read, stored) ?? other)
       const placed = yield* Body.placed(exchange, read, "update")
       return yield* Ownership.updated(exchange, options, stored, placed)
     })
