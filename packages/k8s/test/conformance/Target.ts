@@ -298,7 +298,11 @@ const compactionInEtcd = Layer.effect(
 )
 
 // The controllers a control plane without nodes has: nobody binds Pods or runs them.
-const memory = SimControllers.controlPlane({ namespaces: { delay: "100 millis" } }).pipe(
+const memory = SimControllers.controlPlane({
+  namespaces: { delay: "100 millis" },
+  serviceAccounts: { rootCa: "none" },
+  with: ["serviceAccounts"]
+}).pipe(
   Layer.provideMerge(TestClient.layer),
   Layer.provideMerge(TestClient.transportLayer),
   Layer.provideMerge(compactionInMemory),

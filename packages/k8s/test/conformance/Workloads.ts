@@ -22,26 +22,47 @@ export const spec = (app: string, more: Json = {}, template: Json = {}) => ({
 const byName = (items: ReadonlyArray<Json>): ReadonlyArray<Json> =>
   [...items].sort((a, b) => a["metadata"].name < b["metadata"].name ? -1 : 1)
 
+/** Version and kind of what statements about controllers make and look at. */
+const kinds: Readonly<Record<string, readonly [apiVersion: string, kind: string]>> = {
+  configmaps: ["v1", "ConfigMap"],
+  controllerrevisions: ["apps/v1", "ControllerRevision"],
+  cronjobs: ["batch/v1", "CronJob"],
+  daemonsets: ["apps/v1", "DaemonSet"],
+  deployments: ["apps/v1", "Deployment"],
+  endpoints: ["v1", "Endpoints"],
+  endpointslices: ["discovery.k8s.io/v1", "EndpointSlice"],
+  events: ["v1", "Event"],
+  jobs: ["batch/v1", "Job"],
+  persistentvolumeclaims: ["v1", "PersistentVolumeClaim"],
+  poddisruptionbudgets: ["policy/v1", "PodDisruptionBudget"],
+  pods: ["v1", "Pod"],
+  replicasets: ["apps/v1", "ReplicaSet"],
+  serviceaccounts: ["v1", "ServiceAccount"],
+  services: ["v1", "Service"],
+  statefulsets: ["apps/v1", "StatefulSet"]
+}
+
 /** Workloads of a namespace, and what happens to their Pods. */
 export const workloads = Effect.gen(function*() {
   const target = yield* Target
   const { minor, request, until } = target
   const namespace = yield* target.namespace
   const path = (kind: string, name?: string) => {
-    const group = ["pods", "events", "persistentvolumeclaims"].includes(kind) ? "/api/v1" : "/apis/apps/v1"
+    const [version] = kinds[kind]!
+    const group = version.includes("/") ? `/apis/${version}` : `/api/${version}`
     return `${group}/namespaces/${namespace}/${kind}${name === undefined ? "" : `/${name}`}`
-  }
-  const kinds: Readonly<Record<string, string>> = {
-    deployments: "Deployment",
-    replicasets: "ReplicaSet",
-    statefulsets: "StatefulSet",
-    daemonsets: "DaemonSet"
   }
   const list = (kind: string) => request("GET", path(kind))
   const items = (kind: string) => Effect.map(list(kind), ({ object }) => byName(object["items"] ?? []))
   const get = (kind: string, name: string) => request("GET", path(kind, name))
   const patch = (kind: string, name: string, body: unknown, contentType = mergePatch) =>
     request("PATCH", path(kind, name), { contentType, body })
+  const create = (kind: string, name: string, spec: unknown, metadata: Json = {}) => {
+    const [apiVersion, of] = kinds[kind]!
+    return request("POST", path(kind), { body: { apiVersion, kind: of, metadata: { name, ...metadata }, spec } })
+  }
+  const statusOf = (name: string, status: Json) =>
+    request("PATCH", `${path("pods", name)}/status`, { contentType: mergePatch, body: { status } })
   const time = Effect.map(
     Clock.Clock.use(() => Clock.currentTimeMillis),
     () => `${new Date(Clock.Clock.defaultValue().currentTimeMillisUnsafe()).toISOString().slice(0, 19)}Z`
@@ -53,20 +74,11 @@ export const workloads = Effect.gen(function*() {
     items,
     get,
     patch,
-    create: (kind: string, name: string, body: unknown, metadata: Json = {}) =>
-      request("POST", path(kind), {
-        body: { apiVersion: "apps/v1", kind: kinds[kind], metadata: { name, ...metadata }, spec: body }
-      }),
-    pod: (name: string, labels: Json) =>
-      request("POST", path("pods"), {
-        body: {
-          apiVersion: "v1",
-          kind: "Pod",
-          metadata: { name, labels },
-          spec: { containers: [container("nginx:1")] }
-        }
-      }),
-    remove: (kind: string, name: string) => request("DELETE", path(kind, name), {}),
+    create,
+    pod: (name: string, labels: Json, more: Json = {}) =>
+      create("pods", name, { containers: [container("nginx:1")], ...more }, { labels }),
+    remove: (kind: string, name: string, query: Readonly<Record<string, string>> = {}) =>
+      request("DELETE", path(kind, name), { query }),
     /** Waits until the list is as wanted; the items by name. */
     listed: (kind: string, wanted: (items: ReadonlyArray<Json>) => boolean) =>
       Effect.map(until(list(kind), ({ object }) => wanted(object["items"])), ({ object }) => byName(object["items"])),
@@ -78,14 +90,13 @@ export const workloads = Effect.gen(function*() {
       ),
     gone: (kind: string, name: string) => until(get(kind, name), ({ status }) => status === 404),
     /** Makes a Pod ready, or not, as its kubelet would. */
-    ready: Effect.fnUntraced(function*(name: string, ready = true) {
+    ready: Effect.fnUntraced(function*(name: string, ready = true, more: Json = {}) {
       const lastTransitionTime = yield* time
       const conditions = [{ type: "Ready", status: ready ? "True" : "False", lastTransitionTime }]
-      return yield* request("PATCH", `${path("pods", name)}/status`, {
-        contentType: mergePatch,
-        body: { status: { phase: "Running", conditions } }
-      })
+      return yield* statusOf(name, { phase: "Running", conditions, ...more })
     }),
+    /** Ends a Pod, as its kubelet would. */
+    ended: (name: string, phase: "Succeeded" | "Failed") => statusOf(name, { phase }),
     /** Events about an object, oldest first. */
     events: (name: string, wanted: (events: ReadonlyArray<Json>) => boolean) =>
       Effect.map(

@@ -6,7 +6,7 @@ import { Console, Data, Effect, FileSystem, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as Main from "../../src/Main.ts"
 import { type Outcome, runOne } from "./run.ts"
-import { suite } from "./suite.ts"
+import { byNumber, parts } from "./suite.ts"
 import * as Target from "./Target.ts"
 
 class NotConformant extends Data.TaggedError("NotConformant")<{ readonly message: string }> {}
@@ -20,15 +20,20 @@ const command = Command.make("conformance", {
 }, ({ json, server }) =>
   Effect.gen(function*() {
     const statements: Array<Outcome> = []
-    for (const statement of suite) {
-      const outcome = yield* runOne(statement)
-      statements.push(outcome)
-      yield* Console.log(
-        `${outcome.status.padEnd(7)} ${outcome.id.padStart(4)} ${outcome.title}${
-          outcome.note === "" ? "" : ` (${outcome.note})`
-        }`
-      )
+    for (const part of parts) {
+      yield* Effect.gen(function*() {
+        for (const statement of part.statements) {
+          const outcome = yield* runOne(statement)
+          statements.push(outcome)
+          yield* Console.log(
+            `${outcome.status.padEnd(7)} ${outcome.id.padStart(4)} ${outcome.title}${
+              outcome.note === "" ? "" : ` (${outcome.note})`
+            }`
+          )
+        }
+      }).pipe(Effect.provide(Target.layer(server)))
     }
+    statements.sort(byNumber)
     const count = (status: Outcome["status"]) => statements.filter((outcome) => outcome.status === status).length
     const [passed, failed, skipped] = [count("passed"), count("failed"), count("skipped")]
     yield* Console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`)
@@ -44,7 +49,7 @@ const command = Command.make("conformance", {
       yield* files.writeFileString(json.value, `${JSON.stringify(report, undefined, 2)}\n`)
     }
     if (failed > 0) return yield* new NotConformant({ message: `${failed} statements do not hold` })
-  }).pipe(Effect.provide(Target.layer(server)))).pipe(
+  })).pipe(
     Command.withDescription("Asks a server whether it keeps the statements of the conformance checklist")
   )
 

@@ -18,6 +18,7 @@ import { escalation } from "./statements/escalation.ts"
 import { events } from "./statements/events.ts"
 import { flowControl } from "./statements/flowcontrol.ts"
 import { immutable } from "./statements/immutable.ts"
+import { jobs } from "./statements/jobs.ts"
 import { lists } from "./statements/lists.ts"
 import { managedFields } from "./statements/managedFields.ts"
 import { metadata } from "./statements/metadata.ts"
@@ -30,6 +31,7 @@ import { ratcheting } from "./statements/ratcheting.ts"
 import { reviews } from "./statements/reviews.ts"
 import { plugins } from "./statements/plugins.ts"
 import { selectors } from "./statements/selectors.ts"
+import { services } from "./statements/services.ts"
 import { subresources } from "./statements/subresources.ts"
 import { update } from "./statements/update.ts"
 import { versions } from "./statements/versions.ts"
@@ -40,7 +42,11 @@ import { nodes } from "./statements/nodes.ts"
 import { statefulSets } from "./statements/statefulsets.ts"
 import { workloadStatements } from "./statements/workloads.ts"
 
-const order = ({ id }: Statement): number => Number.parseInt(id, 10)
+const order = ({ id }: Pick<Statement, "id">): number => Number.parseInt(id, 10)
+
+/** The order of the checklist. */
+export const byNumber = (a: Pick<Statement, "id">, b: Pick<Statement, "id">): number =>
+  order(a) - order(b) || a.id.localeCompare(b.id)
 
 export const suite: ReadonlyArray<Statement> = [
   ...aggregation,
@@ -61,6 +67,7 @@ export const suite: ReadonlyArray<Statement> = [
   ...events,
   ...flowControl,
   ...immutable,
+  ...jobs,
   ...lists,
   ...managedFields,
   ...metadata,
@@ -73,6 +80,7 @@ export const suite: ReadonlyArray<Statement> = [
   ...reviews,
   ...plugins,
   ...selectors,
+  ...services,
   ...subresources,
   ...update,
   ...versions,
@@ -82,4 +90,13 @@ export const suite: ReadonlyArray<Statement> = [
   ...nodes,
   ...statefulSets,
   ...workloadStatements
-].sort((a, b) => order(a) - order(b) || a.id.localeCompare(b.id))
+].sort(byNumber)
+
+/**
+ * The statements by the server they share. Those about controllers have one of their own: statements about definitions
+ * leave kinds behind whose conversion fails, and a real garbage collector that cannot list one kind stands still for all.
+ */
+export const parts: ReadonlyArray<{ readonly name: string; readonly statements: ReadonlyArray<Statement> }> = [
+  { name: "API server", statements: suite.filter(({ controllers }) => controllers !== true) },
+  { name: "controllers", statements: suite.filter(({ controllers }) => controllers === true) }
+]

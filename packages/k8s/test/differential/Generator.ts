@@ -260,7 +260,7 @@ const scale = (world: World): Draft | undefined => {
 }
 
 /** A JSON patch of the edits. */
-const asJsonPatch = (chance: Chance, edits: ReadonlyArray<Edit>): unknown => [
+const asJsonPatch = (chance: Chance, edits: ReadonlyArray<Edit>, strange: ReadonlyArray<unknown>): unknown => [
   ...chance.chance(0.1) ? [{ op: "test", path: "/metadata/name", value: chance.pick(["a", "b"]) }] : [],
   ...edits.map(({ path, value }) => {
     const pointer = `/${path.map((key) => key.replaceAll("~", "~0").replaceAll("/", "~1")).join("/")}`
@@ -268,7 +268,7 @@ const asJsonPatch = (chance: Chance, edits: ReadonlyArray<Edit>): unknown => [
       ? { op: "remove", path: pointer }
       : { op: chance.pick(["add", "add", "replace"]), path: pointer, value }
   }),
-  ...chance.chance(0.08) ? [chance.pick(Strange.operations)] : []
+  ...chance.chance(0.08) ? [chance.pick(strange)] : []
 ]
 
 /** A merge patch of the edits; an index into a list replaces the whole list. */
@@ -296,7 +296,10 @@ const patchWith = (world: World, { kind, name }: Known, path: string, edits: Rea
       // A null in a list was dropped until 1.25.
       : !Array.isArray(edit.value) || !holdsNull(edit)
   )
-  const plain = type === "json" ? asJsonPatch(chance, edits) : asMergePatch(sound)
+  const ofStatus = kind.custom === true && path.endsWith("/status")
+  const plain = type === "json"
+    ? asJsonPatch(chance, edits, ofStatus ? Strange.operationsOnStatus : Strange.operations)
+    : asMergePatch(sound)
   const value = type === "strategic" && !unvalidated(kind) && chance.chance(0.15)
     ? edit(plain, [chance.pick(Strange.directives)])
     : plain

@@ -79,10 +79,14 @@ const collect = (document: unknown, seen: Seen, versions = true): void =>
 
 /** Items of a list in the order of their names, without a version: a cache may have no order, and may lag behind. */
 const sortItems = (document: unknown): unknown => {
-  if (!isObject(document) || !Array.isArray(document["items"]) || !isObject(document["metadata"])) return document
-  const name = (item: unknown) => String(at(item, ["metadata", "name"]) ?? "")
+  if (!isObject(document) || !isObject(document["metadata"])) return document
+  const part = ["items", "rows"].find((key) => Array.isArray(document[key]))
+  if (part === undefined) return document
+  const name = (item: unknown) =>
+    String(at(item, ["metadata", "name"]) ?? at(item, ["object", "metadata", "name"]) ?? "")
   const { resourceVersion: _, ...metadata } = document["metadata"] as Json
-  return { ...document, metadata, items: document["items"].toSorted((a, b) => (name(a) < name(b) ? -1 : 1)) }
+  const items = document[part] as ReadonlyArray<unknown>
+  return { ...document, metadata, [part]: items.toSorted((a, b) => (name(a) < name(b) ? -1 : 1)) }
 }
 
 /**

@@ -25,6 +25,9 @@ export const operations: ReadonlyArray<unknown> = [
   5
 ]
 
+/** Without those that take metadata away: of a custom object's status that writes a version of its own, for its owners. */
+export const operationsOnStatus: ReadonlyArray<unknown> = operations.slice(2)
+
 /** Directives of a strategic merge patch. */
 export const directives: ReadonlyArray<Edit> = [
   { path: ["spec", "template", "spec", "containers"], value: [{ name: "main", $patch: "delete" }] },

@@ -54,7 +54,8 @@ const kindFault = (
         `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`
       )
     }
-    if (kind === resource.kind) return undefined
+    // Of an update the verb says so, where it has judged the rest.
+    if (kind === resource.kind || request.method === "PUT") return undefined
     const fault = FieldError.invalid("kind", kind, `must be ${resource.kind}`)
     return StatusError.invalid(kind, resource.group, stringAt(body, "metadata", "name"), [fault])
   }

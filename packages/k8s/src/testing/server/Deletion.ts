@@ -24,11 +24,12 @@ export interface DeleteOptions {
   readonly dryRun: ReadonlyArray<string>
 }
 
-/** - `Remove`: gone now; `marked` is what is stored for a moment before, of a kind with a grace period.
+/** - `Remove`: gone now; `marked` is what is stored for a moment before, of a kind with a grace period; `released` is the
+ *   object without the finalizers of an earlier request that this one takes back.
  * - `Mark`: still there, changed.
  * - `Keep`: nothing to do, it is on its way already. */
 export type Outcome =
-  | { readonly _tag: "Remove"; readonly marked?: KubeObject }
+  | { readonly _tag: "Remove"; readonly marked?: KubeObject; readonly released?: KubeObject }
   | { readonly _tag: "Mark"; readonly object: KubeObject }
   | { readonly _tag: "Keep" }
 
@@ -102,16 +103,21 @@ export const optionFaults = (options: DeleteOptions): ReadonlyArray<FieldError.F
   ]
 }
 
-/** Why a precondition fails. */
-export const preconditionFault = (object: KubeObject, options: DeleteOptions): string | undefined => {
+/** Why a precondition fails. Kinds that are drained before they go (`drains`) judge it themselves, in other words. */
+export const preconditionFault = (object: KubeObject, options: DeleteOptions, drains: boolean): string | undefined => {
   const { resourceVersion, uid } = object.metadata
   if (options.uid !== undefined && options.uid !== uid) {
-    return `the UID in the precondition (${options.uid}) does not match the UID in record (${uid}). ` +
-      "The object might have been deleted and then recreated"
+    return drains
+      ? `Precondition failed: UID in precondition: ${options.uid}, UID in object meta: ${uid}`
+      : `the UID in the precondition (${options.uid}) does not match the UID in record (${uid}). ` +
+        "The object might have been deleted and then recreated"
   }
   if (options.resourceVersion !== undefined && options.resourceVersion !== resourceVersion) {
-    return `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion ` +
-      `in record (${resourceVersion}). The object might have been modified`
+    return drains
+      ? `Precondition failed: ResourceVersion in precondition: ${options.resourceVersion}, ` +
+        `ResourceVersion in object meta: ${resourceVersion}`
+      : `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion ` +
+        `in record (${resourceVersion}). The object might have been modified`
   }
   return undefined
 }
@@ -223,7 +229,7 @@ export const decide = (object: KubeObject, strategy: Strategy, options: DeleteOp
   if (grace._tag === "Graceful") {
     return pending || grace.grace > 0 ? { _tag: "Mark", object: next } : { _tag: "Remove", marked: next }
   }
-  if (!pending) return { _tag: "Remove" }
+  if (!pending) return next === object ? { _tag: "Remove" } : { _tag: "Remove", released: next }
   if (next.metadata.deletionTimestamp === undefined) return { _tag: "Mark", object: marked(next, now, 0) }
   return next === object ? { _tag: "Keep" } : { _tag: "Mark", object: next }
 }

@@ -72,9 +72,11 @@ export const deleteObject = Effect.fnUntraced(function*(
   for (;;) {
     const stored = core.storage.get(resource.collection, key)
     if (stored === undefined) return yield* Effect.fail(Exchange.notFound(exchange, name))
-    const fault = Deletion.preconditionFault(stored, options)
+    const drains = resource.collection in decisions
+    const fault = Deletion.preconditionFault(stored, options, drains)
     if (fault !== undefined) {
-      return yield* Effect.fail(StatusError.conflict({ group: resource.group, plural: resource.kind }, name, fault))
+      const named = drains ? resource : { group: resource.group, plural: resource.kind }
+      return yield* Effect.fail(StatusError.conflict(named, name, fault))
     }
     const shown = yield* Versions.show(resource, stored)
     if (Deletion.isPending(stored, resource.strategy, options, now)) return { gone: false, object: shown }
@@ -97,6 +99,8 @@ export const deleteObject = Effect.fnUntraced(function*(
     if (outcome._tag === "Mark") return { gone: false, object: yield* Versions.show(resource, last) }
     // Marked and removed are two steps, and admission is asked before each.
     if (encoded !== undefined) yield* review(yield* Versions.show(resource, last))
+    // A dry run does not come to the removal where finalizers are taken away before.
+    if (dryRun && outcome.released !== undefined) return { gone: false, object: freeze(outcome.released) }
     const removed = dryRun ? undefined : core.storage.remove(resource.collection, key, namespace)
     return { gone: true, object: yield* Versions.show(resource, removed?.object ?? last) }
   }

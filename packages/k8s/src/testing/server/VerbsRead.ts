@@ -167,8 +167,15 @@ const inconsistent =
   "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or " +
   "deleted between the time the first chunk was returned and now may show up in the list."
 
-/** Which snapshot a list shows. The listing must be used before anything else happens. */
-const plan = (exchange: Exchange.Exchange, wanted: number | undefined): Result.Result<Plan, Refused> => {
+/**
+ * Which snapshot a list shows. The listing must be used before anything else happens. Where the selector leaves but one
+ * object, the server reads that one: there are no pages to go on from, and no version but the latest.
+ */
+const plan = (
+  exchange: Exchange.Exchange,
+  wanted: number | undefined,
+  single: boolean
+): Result.Result<Plan, Refused> => {
   const { core: { storage }, request, resource, route } = exchange
   const now = (after?: string): Plan => ({
     listing: storage.list(resource.collection, route.namespace),
@@ -194,7 +201,7 @@ const plan = (exchange: Exchange.Exchange, wanted: number | undefined): Result.R
   }
   const match = parameter(request, "resourceVersionMatch") ?? ""
   // A resourceVersion with a limit has meant exactly that version since before there was a match to say so.
-  const exact = match === "Exact" || (match === "" && Number(parameter(request, "limit") ?? 0) > 0)
+  const exact = match === "Exact" || (match === "" && !single && Number(parameter(request, "limit") ?? 0) > 0)
   if (!exact || wanted === undefined || wanted === 0) return Result.succeed(now())
   return wanted < storage.compacted
     ? Result.fail(StatusError.expired("The resourceVersion for the provided list is too old."))
@@ -221,23 +228,33 @@ const cached = ({ request }: Exchange.Exchange): boolean => {
     Number(parameter(request, "limit") ?? 0) === 0)
 }
 
+/** Whether the selector leaves but one object, whose key is known. */
+const isSingle = ({ request, resource, route }: Exchange.Exchange, fields: Selecting.Selecting["fields"]): boolean => {
+  const exactly = (name: string) =>
+    fields.find(({ field, operator }) => field === name && operator === "=")?.value ?? ""
+  return exactly("metadata.name") !== "" && (parameter(request, "continue") ?? "") === "" &&
+    (resource.scope === "Cluster" || route.namespace !== "" || exactly("metadata.namespace") !== "")
+}
+
 /** GET of a collection. */
 export const list: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { request, resource } = exchange
   const parsed = yield* Effect.fromResult(Selecting.parse(request))
   const faults = optionFaults(exchange)
   if (faults.length > 0) return yield* Effect.fail(StatusError.invalidOptions("ListOptions", faults))
-  const { matches } = yield* Effect.fromResult(Selecting.read(resource, parsed))
+  const { fields, matches } = yield* Effect.fromResult(Selecting.read(resource, parsed))
   const wanted = yield* Effect.fromResult(version(exchange))
   if (wanted !== undefined && parameter(request, "continue") === undefined) {
     yield* reached(exchange.core.storage, wanted)
   }
-  const planned = plan(exchange, wanted)
+  const single = isSingle(exchange, fields)
+  const planned = plan(exchange, wanted, single)
   if (Result.isFailure(planned)) return yield* Effect.fail(planned.failure)
   const { after, listing, revision } = planned.success
   const asked = Number(parameter(request, "limit") ?? 0)
-  // From the cache, which ignores limits: only a real server without cache would page here.
-  const limit = asked > 0 && parameter(request, "resourceVersion") !== "0" ? asked : Number.POSITIVE_INFINITY
+  // The cache ignores limits: only a real server without cache would page from version 0.
+  const pages = asked > 0 && !single && parameter(request, "resourceVersion") !== "0"
+  const limit = pages ? asked : Number.POSITIVE_INFINITY
   const { keys } = listing
   const start = indexAfter(keys, after)
   const { items, next } = yield* Versions.page(resource, listing, start, limit, matches, !cached(exchange))

@@ -21,7 +21,7 @@ import * as JsonValue from "../schema/JsonValue.ts"
 import * as MetadataRules from "./MetadataRules.ts"
 import * as Ownership from "./Ownership.ts"
 import * as Patching from "./Patching.ts"
-import { arrayAt, asObject, at, freeze, stringAt } from "./Plain.ts"
+import { arrayAt, asObject, at, freeze, objectAt, stringAt } from "./Plain.ts"
 import { apiVersionOf } from "./Registry.ts"
 import * as Restoring from "./Restoring.ts"
 import * as StatusError from "../StatusError.ts"
@@ -186,16 +186,23 @@ const completed = ({ exchange, part }: Update, next: KubeObject, stored: KubeObj
   })
 }
 
+/** What the registry says of metadata, of whatever kind: as of a new object, and as of an update. */
+const metadataFaults = ({ resource }: Exchange.Exchange, next: KubeObject, stored: KubeObject) => [
+  ...MetadataRules.validateObjectMeta(next.metadata, {
+    namespaced: resource.scope === "Namespaced",
+    nameRule: "pathSegment"
+  }),
+  ...MetadataRules.validateObjectMetaUpdate(next.metadata, stored.metadata)
+]
+
 const faults = ({ exchange, part }: Update, next: KubeObject, stored: KubeObject) => {
   const { resource } = exchange
   const whole = part === "object"
   const builtIn = resource.custom === undefined && resource.strategy.judgesMetadata
   const namespaced = resource.scope === "Namespaced"
   return [
-    // The registry judges metadata as of a new object and as of an update; the kind's own validation then does so again,
-    // and every cause is told as often as it is found.
-    ...MetadataRules.validateObjectMeta(next.metadata, { namespaced, nameRule: "pathSegment" }),
-    ...MetadataRules.validateObjectMetaUpdate(next.metadata, stored.metadata),
+    // The kind's own validation judges metadata again, and every cause is told as often as it is found.
+    ...metadataFaults(exchange, next, stored),
     ...MetadataRules.validateObjectMetaUpdate(next.metadata, stored.metadata, { builtIn }),
     ...(builtIn && whole
       ? MetadataRules.validateObjectMeta(next.metadata, { namespaced, nameRule: "pathSegment", builtIn })
@@ -288,6 +295,30 @@ export const change = Effect.fnUntraced(function*(
   return yield* Effect.fail(StatusError.conflict(resource, route.name, StatusError.objectModified))
 })
 
+/**
+ * Why a document that says it is of another kind or version may not replace a custom object; what else it says is then
+ * judged no further than its metadata. The status is taken out of a document of any kind.
+ */
+const typeFault = (
+  update: Update,
+  document: JsonValue.JsonObject,
+  next: KubeObject,
+  stored: KubeObject
+): Refused | undefined => {
+  const { exchange, part } = update
+  const { resource, route } = exchange
+  if (resource.custom === undefined || part !== "object") return undefined
+  const expected = { kind: resource.kind, apiVersion: apiVersionOf(resource) }
+  const found = { kind: stringAt(document, "kind"), apiVersion: stringAt(document, "apiVersion") }
+  const wrong = (["kind", "apiVersion"] as const).filter((key) => found[key] !== expected[key])
+  if (wrong.length === 0) return undefined
+  const group = found.apiVersion.includes("/") ? found.apiVersion.split("/")[0]! : ""
+  return versionFault(exchange, next, stored) ?? StatusError.invalid(found.kind, group, route.name, [
+    ...metadataFaults(exchange, completed(update, next, stored), stored),
+    ...wrong.map((key) => FieldError.invalid(key, found[key], `must be ${expected[key]}`))
+  ])
+}
+
 const answer = (object: KubeObject, status = 200): Exchange.Answer => ({ _tag: "Object", status, object })
 
 /** PUT. */
@@ -311,7 +342,11 @@ export const replace = (part: Part): Exchange.Verb =>
       return answer(created, 201)
     }
     const update = { exchange, options, part, patch: false }
-    return answer(yield* change(update, (stored) => Ownership.updated(exchange, options, stored, placed)))
+    const next = (stored: KubeObject) => {
+      const other = typeFault(update, objectAt(exchange.request, "body"), placed, stored)
+      return other === undefined ? Ownership.updated(exchange, options, stored, placed) : Effect.fail(other)
+    }
+    return answer(yield* change(update, next))
   })
 
 /** PATCH of type apply: of an object that is not there, it creates it. */
@@ -344,21 +379,6 @@ const typed = ({ request, resource }: Exchange.Exchange, patched: JsonValue.Json
     ? { ...patched, apiVersion: apiVersionOf(resource), kind: resource.kind }
     : patched
 
-/** A patch that has made another kind or version of a custom object. */
-const otherType = ({ resource, route }: Exchange.Exchange, patched: JsonValue.JsonObject): Refused | undefined => {
-  if (resource.custom === undefined) return undefined
-  const expected = { kind: resource.kind, apiVersion: apiVersionOf(resource) }
-  const found = { kind: stringAt(patched, "kind"), apiVersion: stringAt(patched, "apiVersion") }
-  const wrong = (["kind", "apiVersion"] as const).filter((key) => found[key] !== expected[key])
-  const group = found.apiVersion.includes("/") ? found.apiVersion.split("/")[0]! : ""
-  return wrong.length === 0 ? undefined : StatusError.invalid(
-    found.kind,
-    group,
-    route.name,
-    wrong.map((key) => FieldError.invalid(key, found[key], `must be ${expected[key]}`))
-  )
-}
-
 /** PATCH. */
 export const patch = (part: Part): Exchange.Verb =>
   Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
@@ -366,6 +386,7 @@ export const patch = (part: Part): Exchange.Verb =>
     const unreadableType = Patching.unreadable(exchange)
     if (unreadableType !== undefined) return yield* Effect.fail(unreadableType)
     const options = yield* Exchange.writeOptions(exchange, "PatchOptions")
+    const update = { exchange, options, part, patch: true }
     const patching = yield* Patching.reader(exchange)
     const next = Effect.fnUntraced(function*(stored: KubeObject) {
       const result = yield* patching(stored)
@@ -380,10 +401,10 @@ export const patch = (part: Part): Exchange.Verb =>
         Effect.mapError((error) => error.status === 400 ? unreadable(error.body.message ?? "") : error)
       )
       yield* Body.named(exchange, read)
-      const other = part === "object" ? otherType(exchange, result) : undefined
-      if (other !== undefined) return yield* Effect.fail(versionFault(exchange, read, stored) ?? other)
       const placed = yield* Body.placed(exchange, read, "update")
+      const other = typeFault(update, result, placed, stored)
+      if (other !== undefined) return yield* Effect.fail(other)
       return yield* Ownership.updated(exchange, options, stored, placed)
     })
-    return answer(yield* change({ exchange, options, part, patch: true }, next))
+    return answer(yield* change(update, next))
   })

@@ -49,6 +49,9 @@ export const selectorFaults = (selector: unknown, path: string): Faults => [
   })
 ]
 
+/** What is said of a selector that cannot be read, besides what is wrong with it. */
+const unreadable: Readonly<Record<string, string>> = { deployment: "invalid label selector", statefulset: "" }
+
 /** A selector that must be there, select something, and fit the labels of the template. */
 const selectorAndTemplate = (object: KubeObject, emptyName: string): Faults => {
   const selector = at(object, "spec", "selector")
@@ -66,7 +69,11 @@ const selectorAndTemplate = (object: KubeObject, emptyName: string): Faults => {
     return [...required, mismatch, ...podTemplate]
   }
   const faults = selectorFaults(selector, "spec.selector")
-  if (faults.length > 0) return [...faults, FieldError.invalid("spec.selector", selector, "invalid label selector")]
+  if (faults.length > 0) {
+    const why = unreadable[emptyName]
+    // Only a DaemonSet's template is looked at although nobody knows what it should match.
+    return [...faults, ...(why === undefined ? podTemplate : [FieldError.invalid("spec.selector", selector, why)])]
+  }
   const parsed = Selector.fromObject(selector as Selector.LabelSelectorObject) ?? []
   return [
     ...(parsed.length === 0

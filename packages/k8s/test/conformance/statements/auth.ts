@@ -235,7 +235,7 @@ export const auth = [
     yield* request("POST", `${rbac}/clusterrolebindings`, { body: binding("ClusterRole") })
     yield* request("POST", `${rbac}/namespaces/${ns}/rolebindings`, { body: binding("Role") })
     const list = (place: string) => request("GET", `/api/v1/${place}pods`, { headers: as(name) })
-    const own = yield* until(list(`namespaces/${ns}/`), ({ error }) => error.message?.includes("role.rbac") === true)
+    const own = yield* until(list(`namespaces/${ns}/`), ({ error }) => error.message?.includes(", role.rbac") === true)
     const cannot = `pods is forbidden: User "${name}" cannot list resource "pods" in API group ""`
     isForbidden(
       own,
