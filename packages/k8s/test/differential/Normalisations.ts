@@ -76,7 +76,10 @@ export const normalisations: ReadonlyArray<Normalisation> = [
       "matchLabels batch.kubernetes.io/controller-uid",
       "matchLabels controller-uid",
       "labels batch.kubernetes.io/controller-uid",
-      "labels batch.kubernetes.io/job-name"
+      "labels batch.kubernetes.io/job-name",
+      // Patches move labels there.
+      "annotations batch.kubernetes.io/controller-uid",
+      "annotations batch.kubernetes.io/job-name"
     )
   },
   {

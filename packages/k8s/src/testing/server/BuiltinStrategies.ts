@@ -213,6 +213,7 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     fields: { "status.successful": (job) => String(at(job, "status", "succeeded") ?? 0) },
     prepareCreate: WorkloadRules.jobCreate,
     prepareUpdate: WorkloadRules.jobUpdate,
+    prepareStatus: WorkloadRules.jobUpdate,
     validate: WorkloadRules.validateJob,
     validateUpdate: WorkloadRules.validateJobUpdate
   },

@@ -245,6 +245,35 @@ export const customResources = [
     ])
   }),
 
+  statement("104a", "an update to another kind or version is told with the faults of its metadata", {}, function*() {
+    const { kind, namespace, request } = yield* Target
+    const widgets = yield* kind({ status: true })
+    const path = widgets.path(yield* namespace)
+    yield* request("POST", path, { body: widgets.object("a") })
+    const patched = yield* request("PATCH", `${path}/a`, {
+      contentType: "application/json-patch+json",
+      body: [
+        { op: "add", path: "/kind", value: "Nope" },
+        { op: "add", path: "/metadata/labels", value: { "a b": "x" } }
+      ]
+    })
+    assert.strictEqual(patched.status, 422)
+    assert.strictEqual(patched.error.reason, "Invalid")
+    assert.deepStrictEqual(
+      patched.error.details?.causes?.map(({ field }) => field),
+      // Metadata is judged as of a new object, and as of an update.
+      ["metadata.labels", "metadata.labels", "kind"]
+    )
+    assert.match(patched.error.message ?? "", /^Nope\..* "a" is invalid: \[metadata\.labels: /)
+    const { object: stored } = yield* request("GET", `${path}/a`)
+    const written = yield* request("PUT", `${path}/a/status`, {
+      body: { ...stored, kind: "ConfigMap", status: { phase: "New" } }
+    })
+    assert.strictEqual(written.status, 200, "a status is taken out of any kind")
+    assert.strictEqual(written.object.kind, "Widget")
+    assert.deepStrictEqual(written.object["status"], { phase: "New" })
+  }),
+
   statement("105a", "sets and maps refuse duplicates", {
     note: "1.20 prints the keys of a map list as Go does"
   }, function*() {

@@ -167,6 +167,29 @@ export const deletion = [
     assert.strictEqual((yield* request("GET", `${path}/a`)).status, 404)
   }),
 
+  statement("114a", "Namespaces and definitions say in their own words what precondition fails", {}, function*() {
+    const { namespace, request } = yield* Target
+    const name = yield* namespace
+    const { object } = yield* request("GET", `/api/v1/namespaces/${name}`)
+    const refused = (preconditions: object) =>
+      request("DELETE", `/api/v1/namespaces/${name}`, { body: { preconditions } })
+    const head = `Operation cannot be fulfilled on namespaces "${name}": Precondition failed: `
+    const byUid = yield* refused({ uid: "no" })
+    assert.strictEqual(byUid.status, 409)
+    assert.strictEqual(byUid.error.reason, "Conflict")
+    assert.strictEqual(
+      byUid.error.message,
+      `${head}UID in precondition: no, UID in object meta: ${object.metadata.uid}`
+    )
+    const byVersion = yield* refused({ resourceVersion: "1" })
+    assert.strictEqual(byVersion.status, 409)
+    assert.match(
+      byVersion.error.message ?? "",
+      /Precondition failed: ResourceVersion in precondition: 1, ResourceVersion in object meta: \d+$/
+    )
+    assert.isUndefined((yield* request("GET", `/api/v1/namespaces/${name}`)).object.metadata.deletionTimestamp)
+  }),
+
   statement("115a", "the propagation policy becomes a finalizer", {
     note: "Orphan and Foreground are seen in the answer; the controllers take the finalizers away"
   }, function*() {

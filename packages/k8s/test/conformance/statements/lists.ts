@@ -146,6 +146,33 @@ export const lists = [
     assert.deepStrictEqual(names(yield* list({ labelSelector: "half=two" })), ["b", "d", "f"])
   }),
 
+  statement("48b", "a list that a selector leaves one name of shows the latest state, on one page", {}, function*() {
+    const { request } = yield* Target
+    const { add, list, path } = yield* widgets("a", "b")
+    const { object: old } = yield* request("GET", `${path}/a`)
+    const patched = yield* request("PATCH", `${path}/a`, {
+      contentType: "application/merge-patch+json",
+      body: { spec: { x: 2 } }
+    })
+    yield* add("c")
+    const one = yield* list({ fieldSelector: "metadata.name=a", limit: "1" })
+    assert.deepStrictEqual(names(one), ["a"])
+    assert.strictEqual(meta(one).continue ?? "", "")
+    assert.isUndefined(meta(one).remainingItemCount)
+    const latest = yield* list({
+      fieldSelector: "metadata.name=a",
+      limit: "1",
+      resourceVersion: old.metadata.resourceVersion
+    })
+    assert.strictEqual(items(latest)[0]?.metadata.resourceVersion, patched.object.metadata.resourceVersion)
+    const all = yield* list({ limit: "1", resourceVersion: old.metadata.resourceVersion })
+    assert.strictEqual(
+      items(all)[0]?.metadata.resourceVersion,
+      old.metadata.resourceVersion,
+      "of more, exactly that one"
+    )
+  }),
+
   statement("49", "all pages show the state and the resourceVersion of the first", {}, function*() {
     const { request } = yield* Target
     const { add, list, path } = yield* widgets("a", "c", "e")

@@ -54,6 +54,19 @@ describe("delete", () => {
       assert.strictEqual(message(yield* del(`${configMaps}/a`)), "404 configmaps \"a\" not found")
     }).pipe(Effect.provide(layer)))
 
+  it.effect("a dry run that takes back what an earlier request has asked for answers with the object", () =>
+    Effect.gen(function*() {
+      yield* post(configMaps, configMap("a"))
+      yield* del(`${configMaps}/a`, { propagationPolicy: "Orphan" })
+      const dry = yield* del(`${configMaps}/a`, { propagationPolicy: "Background", dryRun: ["All"] })
+      assert.strictEqual(dry.body.kind, "ConfigMap")
+      assert.isUndefined(dry.body.metadata.finalizers)
+      assert.isDefined(dry.body.metadata.deletionTimestamp)
+      assert.deepStrictEqual((yield* get(`${configMaps}/a`)).body.metadata.finalizers, ["orphan"])
+      const real = yield* del(`${configMaps}/a`, { propagationPolicy: "Background" })
+      assert.strictEqual(real.body.status, "Success")
+    }).pipe(Effect.provide(layer)))
+
   it.effect("an object with finalizers goes with the last of them", () =>
     Effect.gen(function*() {
       yield* TestClock.adjust("1 minute")
