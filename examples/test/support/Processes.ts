@@ -27,7 +27,17 @@ export const start = Effect.fnUntraced(function*(
       const child = ChildProcess.spawn(
         process.execPath,
         ["--conditions=op-source", main, ...(options.arguments ?? [])],
-        { env: { ...process.env, NODE_OPTIONS: "", ...options.env }, stdio: ["ignore", "pipe", "inherit"] }
+        // Several may run at once: none serves metrics and probes unless a test says where.
+        {
+          env: {
+            ...process.env,
+            NODE_OPTIONS: "",
+            EFFECT_OPERATOR_METRICS_ADDRESS: "0",
+            EFFECT_OPERATOR_PROBES_ADDRESS: "0",
+            ...options.env
+          },
+          stdio: ["ignore", "pipe", "inherit"]
+        }
       )
       const output: Array<string> = []
       child.stdout.setEncoding("utf8").on("data", (text: string) => output.push(text))

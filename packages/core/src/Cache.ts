@@ -1,27 +1,52 @@
 /**
- * `Cache`: what a reconciler reads. Local, synchronous, never older than the reconciler's own writes.
+ * `Cache`: what a reconciler reads. Local, never older than the program's own writes.
  *
  * A controller's cache is exactly what the controller declared with `for`, `owns` and `watches`. Reading a kind it did
  * not declare does not compile: `Cache.list(Secret)` needs `Cached<"Secret.v1">`, which only a declaration of Secret
  * discharges. Reading a namespace the declaration leaves out is a defect that says so, rather than an empty answer.
  *
- * Objects are shared and immutable. How old a read may be: as old as the watch lags, milliseconds as a rule; a write of
- * this program is visible as soon as the server accepted it.
+ * How old a read may be: as old as the watch lags, milliseconds as a rule. A write of this program is visible as soon
+ * as the server accepted it. Where its answer did not show the new state (`scale`, an eviction, the deletion of a
+ * collection), a read of what it concerns waits until the watch has: that is the only time a read waits. One that
+ * would wait longer than `defaults.patience` is a defect, and the reconcile is tried again later.
+ *
+ * Objects are shared and frozen, deeply, when they are first read.
  */
 import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import type { CacheIndex } from "./CacheIndex.ts"
 import type { Informer } from "./Informers.ts"
+import * as Changes from "./internal/changes.ts"
+import { freeze } from "./internal/freeze.ts"
+import { newest, onChange } from "./internal/reader.ts"
 import { compareResourceVersions, key as keyOf, keyString, type KubeObject, type ObjectRef } from "./KubeObject.ts"
 import type * as Resource from "./Resource.ts"
-import { type LabelSelector, type LabelsInput, matchesLabels, toLabels } from "./Selector.ts"
+import type { LabelsInput } from "./Selector.ts"
+
+export type { Change } from "./internal/changes.ts"
+export { makeReader } from "./internal/reader.ts"
+export * from "./ReadThrough.ts"
+
+/** Figures that hold unless options say otherwise. */
+export const defaults = {
+  /** How long a read waits for the watch to show an own write, and `awaitObserved` for what it is asked for. */
+  patience: "30 seconds"
+} as const
 
 /** The need for a cached kind, as a requirement of an Effect. Has no value: `Controller.make` discharges it. */
 export interface Cached<out Id extends string> {
   readonly Cached: Id
 }
 
-export interface ListOptions {
+export interface ReadOptions {
+  /** `watched` reads what the watch has reported, without own writes, and never waits; `own-writes` by default. */
+  readonly consistency?: "own-writes" | "watched" | undefined
+}
+
+export interface ListOptions extends ReadOptions {
   /** One namespace; everything cached if absent. */
   readonly namespace?: string | undefined
   readonly labels?: LabelsInput | undefined
@@ -30,115 +55,271 @@ export interface ListOptions {
   readonly filter?: ((object: KubeObject) => boolean) | undefined
 }
 
-/** Reads of one controller. */
-export class CacheReader extends Context.Service<CacheReader, {
-  readonly get: (resource: Resource.Any, ref: ObjectRef) => KubeObject | undefined
+/** Options of a list of one type. */
+export type ListOptionsOf<A> = Omit<ListOptions, "filter"> & {
+  readonly filter?: ((object: A) => boolean) | undefined
+}
+
+export interface IndexOptions extends ReadOptions {
+  readonly namespace?: string | undefined
+}
+
+/** The stored objects, as they are at the moment. */
+export interface Reader {
+  readonly get: (resource: Resource.Any, ref: ObjectRef, options?: ReadOptions) => KubeObject | undefined
   readonly list: (resource: Resource.Any, options: ListOptions) => ReadonlyArray<KubeObject>
-}>()("@effect-operator/core/Cache/CacheReader") {}
+  readonly byIndex: (index: CacheIndex, value: string, options: IndexOptions) => ReadonlyArray<KubeObject>
+  /** Whether something of a key, or of a namespace, is older than an own write. */
+  readonly stale: (
+    resource: Resource.Any,
+    where: { readonly key?: string | undefined; readonly namespace?: string | undefined }
+  ) => boolean
+  /** The informers that may hold objects of a namespace; a defect if the declaration leaves it out. */
+  readonly covering: (resource: Resource.Any, namespace: string | undefined) => ReadonlyArray<Informer>
+}
+
+/** Reads of one controller. */
+export class CacheReader extends Context.Service<CacheReader, Reader>()("@effect-operator/core/Cache/CacheReader") {}
+
+/** Whether reads are frozen, which costs about what parsing the object did, once. True by default. */
+export const Frozen = Context.Reference<boolean>("@effect-operator/core/Cache/Frozen", { defaultValue: () => true })
+
+/** The watch did not show what was waited for. */
+export class NotObserved extends Schema.TaggedError<NotObserved>()("NotObserved", { message: Schema.String }) {}
 
 /** The object of that key, or undefined. */
 export const get = <A extends KubeObject, Id extends string>(
   resource: Resource.Resource<A, Id>,
-  ref: ObjectRef
+  ref: ObjectRef,
+  options: ReadOptions = {}
 ): Effect.Effect<A | undefined, never, Cached<Id>> =>
-  declared(CacheReader.use((reader) => Effect.sync(() => reader.get(resource, ref) as A | undefined)))
+  reading(resource, { key: keyString(ref) }, options, (reader, frozen) => {
+    const object = reader.get(resource, ref, options)
+    return (object === undefined || !frozen ? object : freeze(object)) as A | undefined
+  })
 
-/** The objects that match, in no particular order. */
+/** The objects that match, in no particular order. Indexes of namespace, owner and labels help where they can. */
 export const list = <A extends KubeObject, Id extends string>(
   resource: Resource.Resource<A, Id>,
-  options: Omit<ListOptions, "filter"> & { readonly filter?: ((object: A) => boolean) | undefined } = {}
+  options: ListOptionsOf<A> = {}
 ): Effect.Effect<ReadonlyArray<A>, never, Cached<Id>> =>
+  reading(
+    resource,
+    { namespace: options.namespace },
+    options,
+    (reader, frozen) => all<A>(reader.list(resource, options as ListOptions), frozen)
+  )
+
+/** The objects an index files under a value, in no particular order. */
+export const byIndex = <A extends KubeObject, Id extends string>(
+  index: CacheIndex<A, Id>,
+  value: string,
+  options: IndexOptions = {}
+): Effect.Effect<ReadonlyArray<A>, never, Cached<Id>> =>
+  reading(
+    index.resource,
+    { namespace: options.namespace },
+    options,
+    (reader, frozen) => all<A>(reader.byIndex(index, value, options), frozen)
+  )
+
+/**
+ * What is to be seen of a kind: that the watch has passed a resourceVersion; that it has reported on an object as a
+ * write answered it, or on a later state; that the watched state of an object meets a condition.
+ */
+export type Observation<A> =
+  | { readonly resourceVersion: string; readonly namespace?: string | undefined }
+  | KubeObject
+  | { readonly object: ObjectRef; readonly where: (object: A | undefined) => boolean }
+
+/**
+ * Waits until the watch has shown something, whatever own writes are laid over it. A kind of which nothing changes
+ * makes progress by bookmarks alone, about once a minute.
+ */
+export const awaitObserved = <A extends KubeObject, Id extends string>(
+  resource: Resource.Resource<A, Id>,
+  observation: Observation<A>,
+  within: Duration.Input = defaults.patience
+): Effect.Effect<void, NotObserved, Cached<Id>> =>
+  declared(CacheReader.use((reader) => {
+    const { namespace, seen, what } = condition(observation)
+    const covers = reader.covering(resource, namespace)
+    return until(covers, () => seen(covers), within, `Cache: ${resource.id}: ${what} was not seen`)
+  }))
+
+export interface ChangesOptions<A> {
+  readonly namespace?: string | undefined
+  readonly labels?: LabelsInput | undefined
+  readonly filter?: ((object: A) => boolean) | undefined
+}
+
+/**
+ * What is there, and from then on every change of it, without a gap: first one `Snapshot`, then additions, updates and
+ * deletions as the watch reports them. Several selections of a kind make one stream, with each object once in it.
+ *
+ * A reader that is slower than the changes gets fewer of them: of each object the difference from what it was told
+ * last to how it is now. It neither holds up the watch nor fills the memory.
+ */
+export const changes = <A extends KubeObject, Id extends string>(
+  resource: Resource.Resource<A, Id>,
+  options: ChangesOptions<A> = {}
+): Stream.Stream<Changes.Change<A>, never, Cached<Id>> =>
+  // As for `declared`.
+  Stream.unwrap(
+    CacheReader.use((reader) =>
+      Effect.sync(() =>
+        Changes.stream(reader.covering(resource, options.namespace), options as ChangesOptions<KubeObject>)
+      )
+    )
+  ) as Stream.Stream<Changes.Change<any>, never, any>
+
+/**
+ * Reads at the moment, for the map function of a watch: synchronous, of the kinds the watch named in `reads`. Own
+ * writes are in it as far as they are known; it cannot wait for more.
+ */
+export interface View<in Ids extends string> {
+  readonly get: <A extends KubeObject, Id extends Ids>(
+    resource: Resource.Resource<A, Id>,
+    ref: ObjectRef
+  ) => A | undefined
+  readonly list: <A extends KubeObject, Id extends Ids>(
+    resource: Resource.Resource<A, Id>,
+    options?: ListOptionsOf<A>
+  ) => ReadonlyArray<A>
+  readonly byIndex: <A extends KubeObject, Id extends Ids>(
+    index: CacheIndex<A, Id>,
+    value: string,
+    options?: IndexOptions
+  ) => ReadonlyArray<A>
+}
+
+/** A view of what a reader reads. */
+export const view = (reader: Reader): View<string> => ({
+  get: <A extends KubeObject>(resource: Resource.Resource<A>, ref: ObjectRef) => {
+    const object = reader.get(resource, ref, {})
+    return (object === undefined ? undefined : freeze(object)) as A | undefined
+  },
+  list: <A extends KubeObject>(resource: Resource.Resource<A>, options: ListOptionsOf<A> = {}) =>
+    all<A>(reader.list(resource, options as ListOptions), true),
+  byIndex: <A extends KubeObject>(index: CacheIndex<A>, value: string, options: IndexOptions = {}) =>
+    all<A>(reader.byIndex(index, value, options), true)
+})
+
+/** The object of a key in these informers, once it is no older than the own writes; for whoever reconciles it. */
+export const settled = (
+  informers: ReadonlyArray<Informer>,
+  key: string
+): Effect.Effect<KubeObject | undefined, NotObserved> => {
+  const found = () => {
+    const object = newest(informers, key)
+    return object === undefined ? undefined : freeze(object)
+  }
+  const isFresh = () => !informers.some(({ store }) => store.isStale(key))
+  return Effect.suspend(() =>
+    isFresh() ? Effect.succeed(found()) : Effect.map(fresh(informers, isFresh, key, key), found)
+  )
+}
+
+/** Reads, once nothing that is asked for is older than an own write. */
+const reading = <B, Id extends string>(
+  resource: Resource.Resource<KubeObject, Id>,
+  where: { readonly key?: string; readonly namespace?: string | undefined },
+  { consistency }: ReadOptions,
+  read: (reader: Reader, frozen: boolean) => B
+): Effect.Effect<B, never, Cached<Id>> =>
   declared(
     CacheReader.use((reader) =>
-      Effect.sync(() => reader.list(resource, options as ListOptions) as ReadonlyArray<KubeObject> as ReadonlyArray<A>)
+      Effect.flatMap(Frozen, (frozen) =>
+        consistency === "watched" || !reader.stale(resource, where)
+          ? Effect.succeed(read(reader, frozen))
+          : fresh(
+            reader.covering(resource, where.namespace),
+            () => !reader.stale(resource, where),
+            where.key,
+            `${resource.id} ${where.key ?? ""}`
+          ).pipe(Effect.orDie, Effect.map(() => read(reader, frozen))))
     )
   )
+
+const all = <A extends KubeObject>(objects: ReadonlyArray<KubeObject>, frozen: boolean): ReadonlyArray<A> => {
+  if (frozen) { for (const object of objects) freeze(object) }
+  return objects as ReadonlyArray<A>
+}
+
+/** Waits for the watch to show own writes. What was but guessed of them is given up when it takes too long. */
+const fresh = (
+  informers: ReadonlyArray<Informer>,
+  isFresh: () => boolean,
+  key: string | undefined,
+  what: string
+): Effect.Effect<void, NotObserved> =>
+  Effect.catch(until(informers, isFresh, defaults.patience, `Cache: ${what}: an own write was not seen`), (error) => {
+    for (const { store } of informers) store.giveUpGuesses(key)
+    return isFresh() ? Effect.void : Effect.fail(error)
+  })
+
+/** Waits until something holds of the informers' stores. */
+const until = (
+  informers: ReadonlyArray<Informer>,
+  holds: () => boolean,
+  within: Duration.Input,
+  message: string
+): Effect.Effect<void, NotObserved> =>
+  Effect.callback<void>((resume) => {
+    if (holds()) return resume(Effect.void)
+    const off = onChange(informers.map(({ store }) => store), () => {
+      if (!holds()) return
+      off()
+      resume(Effect.void)
+    })
+    return Effect.sync(off)
+  }).pipe(
+    Effect.timeoutOrElse({
+      duration: within,
+      orElse: () =>
+        new NotObserved({ message: `${message} within ${Duration.format(Duration.fromInputUnsafe(within))}` })
+    })
+  )
+
+const condition = <A extends KubeObject>(observation: Observation<A>): {
+  readonly namespace: string | undefined
+  readonly what: string
+  readonly seen: (informers: ReadonlyArray<Informer>) => boolean
+} => {
+  if ("where" in observation) {
+    const key = keyString(observation.object)
+    return {
+      namespace: keyOf(observation.object).namespace,
+      what: `the state of ${key}`,
+      seen: (informers) => observation.where(newest(informers, key, true) as A | undefined)
+    }
+  }
+  const passed = (resourceVersion: string, by: string): boolean => compareResourceVersions(by, resourceVersion) >= 0
+  if ("metadata" in observation) {
+    const key = keyString(observation)
+    const { namespace, resourceVersion } = observation.metadata
+    return {
+      namespace,
+      what: `${key} of resourceVersion ${resourceVersion}`,
+      seen: (informers) =>
+        informers.some(({ store }) =>
+          passed(resourceVersion, store.resourceVersion) ||
+          passed(resourceVersion, store.watched(key)?.metadata.resourceVersion ?? "0")
+        )
+    }
+  }
+  const { namespace, resourceVersion } = observation
+  return {
+    namespace,
+    what: `resourceVersion ${resourceVersion}`,
+    seen: (informers) => informers.every(({ store }) => passed(resourceVersion, store.resourceVersion))
+  }
+}
 
 /**
  * Trades the reader, which the controller provides at run time, for the phantom requirement that names the kind. The
  * trade is sound because `Controller.make` removes exactly the requirements whose informers it builds the reader from.
  */
-const declared = <A, Id extends string>(
-  read: Effect.Effect<A, never, CacheReader>
-): Effect.Effect<A, never, Cached<Id>> => read as Effect.Effect<A, never, any>
-
-/** A reader over the informers of one controller. */
-export const makeReader = (informers: ReadonlyArray<Informer>): CacheReader["Service"] => {
-  const byKind = new Map<string, Array<Informer>>()
-  for (const informer of informers) {
-    const existing = byKind.get(informer.resource.id)
-    if (existing === undefined) byKind.set(informer.resource.id, [informer])
-    else existing.push(informer)
-  }
-
-  /** The informers that may hold objects of a namespace; a defect if the declaration leaves it out. */
-  const covering = (resource: Resource.Any, namespace: string | undefined): ReadonlyArray<Informer> => {
-    const all = byKind.get(resource.id) ?? []
-    const covers = all.filter(({ selection }) =>
-      selection.namespace === undefined || namespace === undefined || selection.namespace === namespace
-    )
-    if (covers.length > 0) return covers
-    const have = all.map(({ selection }) => selection.namespace ?? "all namespaces").join(", ")
-    throw new Error(
-      all.length === 0
-        ? `Cache: ${resource.id} is not cached: add it to the controller's owns or watches`
-        : `Cache: ${resource.id} is cached in ${have}, not in namespace ${namespace}: add it to the watch's namespaces`
-    )
-  }
-
-  return {
-    get: (resource, ref) => {
-      const key = keyOf(ref)
-      return newest(covering(resource, key.namespace), keyString(key))
-    },
-    list: (resource, options) => {
-      const selector = toSelector(options.labels)
-      const owner = typeof options.owner === "object" ? options.owner.metadata.uid : options.owner
-      const found = new Map<string, KubeObject>()
-      const covers = covering(resource, options.namespace)
-      for (const { store } of covers) {
-        for (const object of candidates(store, options.namespace, owner, selector)) {
-          if (options.namespace !== undefined && object.metadata.namespace !== options.namespace) continue
-          if (owner !== undefined && !object.metadata.ownerReferences?.some(({ uid }) => uid === owner)) continue
-          if (!matchesLabels(selector, object.metadata.labels)) continue
-          if (options.filter !== undefined && !options.filter(object)) continue
-          const key = keyString(object)
-          if (covers.length === 1 || newest(covers, key) === object) found.set(key, object)
-        }
-      }
-      return [...found.values()]
-    }
-  }
-}
-
-/** The object as the informer knows it that is furthest: selections may overlap, and each lags on its own. */
-const newest = (informers: ReadonlyArray<Informer>, key: string): KubeObject | undefined => {
-  let best: KubeObject | undefined
-  for (const { store } of informers) {
-    const object = store.get(key)
-    if (object === undefined) continue
-    const newer = best === undefined ||
-      compareResourceVersions(object.metadata.resourceVersion, best.metadata.resourceVersion) > 0
-    if (newer) best = object
-  }
-  return best
-}
-
-const toSelector = (labels: ListOptions["labels"]): LabelSelector =>
-  Result.getOrThrowWith(toLabels(labels), (why) => new Error(`Cache: labels: ${JSON.stringify(labels)}: ${why}`))
-
-/** The smallest bucket an index offers for the question; everything if there is none. */
-const candidates = (
-  store: Informer["store"],
-  namespace: string | undefined,
-  owner: string | undefined,
-  selector: LabelSelector
-): Iterable<KubeObject> => {
-  if (owner !== undefined) return store.lookup("owner", owner)!
-  for (const requirement of selector) {
-    if (requirement.operator !== "=") continue
-    const bucket = store.lookup(`label:${requirement.key}`, requirement.value)
-    if (bucket !== undefined) return bucket
-  }
-  return namespace === undefined ? store.values() : store.lookup("namespace", namespace)!
-}
+const declared = <A, E, Id extends string>(
+  read: Effect.Effect<A, E, CacheReader>
+): Effect.Effect<A, E, Cached<Id>> => read as Effect.Effect<A, E, any>

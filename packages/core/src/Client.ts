@@ -145,6 +145,24 @@ export type Write =
     readonly key: ObjectKey
     readonly uid: string | undefined
   }
+  /** Its deletion was accepted, and the answer does not tell whether it is gone or terminating. */
+  | {
+    readonly _tag: "Deleting"
+    readonly resource: Resource.Any
+    readonly key: ObjectKey
+    readonly uid: string | undefined
+  }
+  /** The object has this resourceVersion now, and the answer does not show the object: that of a `scale`. */
+  | {
+    readonly _tag: "Changed"
+    readonly resource: Resource.Any
+    readonly key: ObjectKey
+    readonly uid: string | undefined
+    readonly resourceVersion: string
+    readonly subresource: string | undefined
+    /** What the answer shows instead. */
+    readonly answer: unknown
+  }
 
 /** The verbs. */
 export interface Client {

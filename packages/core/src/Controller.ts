@@ -20,6 +20,7 @@ import type { KubeObject } from "./KubeObject.ts"
 import type { Predicate } from "./Predicate.ts"
 import type { Context } from "./Reconciler.ts"
 import type * as Resource from "./Resource.ts"
+import type { Figures } from "./Settings.ts"
 import type * as Source from "./Source.ts"
 import * as Watch from "./Watch.ts"
 import type * as WorkQueue from "./WorkQueue.ts"
@@ -92,10 +93,15 @@ export interface Controller<out R = never> {
     | undefined
   readonly concurrency: number
   readonly timeout: Duration.Duration | undefined
+  /** What the options said, which `Settings` leave alone. */
+  readonly stated: Figures
   readonly queue: Pick<WorkQueue.Options, "retry" | "debounce" | "rate">
   readonly cacheSyncTimeout: Duration.Duration
   readonly resync: Duration.Duration
 }
+
+/** A need for each of several kinds, one apart from the other. */
+type CachedEach<Id> = Id extends string ? Cached<Id> : never
 
 /** What a controller needs besides a client and the kinds it declared. */
 export type RequirementsOf<C> = C extends Controller<infer R> ? R : never
@@ -119,7 +125,7 @@ export const make = <
   options: Options<A, Id, E, R, FE, FR, O, W, SR>
 ): Controller<
   Exclude<
-    R | FR | SR,
+    R | FR | SR | (W[number] extends infer One ? CachedEach<Watch.ReadsOf<One>> : never),
     KubeClient | Cached<Id> | Cached<Resource.IdOf<O[number]>> | Cached<Resource.IdOf<W[number]["resource"]>>
   >
 > => {
@@ -146,6 +152,12 @@ export const make = <
     predicate: options.predicate,
     map: ({ metadata }) => [metadata]
   })
+  const elsewhere = (options.owns ?? []).find(({ cluster }) => cluster !== options.for.cluster)
+  if (elsewhere !== undefined) {
+    throw new Error(
+      `Controller.make: ${name}: owns: ${elsewhere.id}: owner references do not cross clusters: use watches`
+    )
+  }
   const owns = (options.owns ?? []).map((resource) =>
     Watch.owned(resource, options.for, { namespaces: options.namespaces })
   )
@@ -163,9 +175,18 @@ export const make = <
       run: finalize as Erased["reconcile"]
     },
     concurrency,
-    timeout: options.timeout === undefined ? undefined : Duration.fromInputUnsafe(options.timeout),
+    timeout: maybe(options.timeout),
+    stated: {
+      concurrency: options.concurrency,
+      timeout: maybe(options.timeout),
+      cacheSyncTimeout: maybe(options.cacheSyncTimeout),
+      resync: maybe(options.resync)
+    },
     queue: { retry: options.retry, debounce: options.debounce, rate: options.rate },
     cacheSyncTimeout: Duration.fromInputUnsafe(options.cacheSyncTimeout ?? defaults.cacheSyncTimeout),
     resync
   } satisfies Erased
 }
+
+const maybe = (duration: Duration.Input | undefined): Duration.Duration | undefined =>
+  duration === undefined ? undefined : Duration.fromInputUnsafe(duration)

@@ -2,20 +2,24 @@
  * `Informers`: the reflectors and stores of a manager, one per kind and selection, shared by whoever asks for it.
  *
  * An informer starts with its first user and stops after its last: both are scopes. Accepted writes of the client in
- * context, whoever makes them, are laid over every store they concern, which is what makes reads see own writes.
+ * context, whoever makes them, are laid over every store they concern, which is what makes reads see own writes: also
+ * those through another version of the kind, or of what the kind is a projection of.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Equal from "effect/Equal"
+import * as Hash from "effect/Hash"
 import * as Layer from "effect/Layer"
 import * as RcMap from "effect/RcMap"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type * as SubscriptionRef from "effect/SubscriptionRef"
 import type { Delta } from "./Delta.ts"
-import { KubeClient, type Selection } from "./KubeClient.ts"
+import { KubeClient, type Selection, type Write } from "./KubeClient.ts"
 import type { KubeObject } from "./KubeObject.ts"
+import * as Metrics from "./Metrics.ts"
 import * as Reflector from "./Reflector.ts"
-import * as Resource from "./Resource.ts"
+import type * as Resource from "./Resource.ts"
 import { fieldsText, labelsText, matchesFields, matchesLabels, parseFields, toLabels } from "./Selector.ts"
 import { Store } from "./Store.ts"
 import type { Supervisor } from "./Supervisor.ts"
@@ -32,11 +36,16 @@ export interface Informer {
   readonly synced: Effect.Effect<void>
   /** From now on: first what is there, as additions, then every delta, with nothing lost or twice in between. */
   readonly subscribe: (subscriber: Subscriber) => Effect.Effect<void, never, Scope.Scope>
+  /** What its lists and watches cost so far. */
+  readonly traffic: () => Metrics.Traffic
+  /** How many are subscribed. */
+  readonly subscribers: () => number
 }
 
 /** What an informer is asked for by. */
 export interface Options extends Selection {
   readonly resource: Resource.Any
+  /** Label keys by whose value objects are found without a scan. They do not tell informers apart. */
   readonly indexedLabels?: ReadonlyArray<string> | undefined
 }
 
@@ -53,19 +62,22 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
     Informers,
     Effect.gen(function*() {
       const client = yield* KubeClient
-      const wanted = new Map<string, Options>()
       const active = new Map<string, Informer>()
 
-      const start = Effect.fnUntraced(function*(id: string) {
-        const options = wanted.get(id)!
-        const { indexedLabels = [], resource, ...selection } = options
-        const store = new Store<KubeObject>({ resource, matches: matcher(selection), indexedLabels })
+      const start = Effect.fnUntraced(function*({ id, resource, selection }: Wanted) {
+        const store = new Store<KubeObject>({
+          resource,
+          matches: matcher(selection),
+          covers: ({ namespace }) => selection.namespace === undefined || selection.namespace === namespace,
+          filtered: (labelsText(selection.labels) ?? "") !== "" || (fieldsText(selection.fields) ?? "") !== ""
+        })
         const subscribers = new Set<Subscriber>()
         const publish = (deltas: ReadonlyArray<Delta>, initial: boolean): void => {
           if (deltas.length === 0) return
           for (const subscriber of subscribers) subscriber(deltas, initial)
         }
-        const reflector = yield* Reflector.make(client, resource, selection, {
+        const traffic = Metrics.traffic(client)
+        const reflector = yield* Reflector.make(traffic.client, resource, selection, {
           replace: (items, resourceVersion) => {
             const initial = store.resourceVersion === "0"
             publish(store.replace(items, resourceVersion), initial)
@@ -79,6 +91,8 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
           store,
           status: reflector.status,
           synced: reflector.synced,
+          traffic: traffic.now,
+          subscribers: () => subscribers.size,
           subscribe: (subscriber) =>
             Effect.asVoid(Effect.acquireRelease(
               Effect.sync(() => {
@@ -89,6 +103,7 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
               () => Effect.sync(() => subscribers.delete(subscriber))
             ))
         }
+        yield* Metrics.forWatch(informer, traffic.now)
         yield* Effect.acquireRelease(
           Effect.sync(() => active.set(id, informer)),
           () => Effect.sync(() => active.delete(id))
@@ -98,24 +113,64 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
 
       const informers = yield* RcMap.make({ lookup: start })
       yield* client.observe((write) => {
-        for (const { resource, store } of active.values()) if (resource.id === write.resource.id) store.overlay(write)
+        for (const { resource, store } of active.values()) {
+          const seen = as(resource, write)
+          if (seen !== undefined) store.overlay(seen)
+        }
       })
 
       return Informers.of({
         get: (options) =>
-          Effect.suspend(() => {
-            const id = identify(options)
-            wanted.set(id, options)
-            return RcMap.get(informers, id)
+          Effect.map(RcMap.get(informers, new Wanted(options)), (informer) => {
+            if (isAnother(informer.resource, options.resource)) {
+              throw new Error(
+                `Informers: there are two projections ${options.resource.id}: give each a name of its own`
+              )
+            }
+            for (const label of options.indexedLabels ?? []) informer.store.indexLabel(label)
+            return informer
           }),
         active: () => [...active.values()]
       })
     })
   )
 
-/** Two asks with the same text share one informer. */
-const identify = ({ fields, indexedLabels = [], labels, namespace, resource }: Options): string =>
-  [resource.id, namespace ?? "", labelsText(labels) ?? "", fieldsText(fields) ?? "", indexedLabels.join(",")].join("|")
+/** What identifies an informer: two asks with the same text share one. */
+class Wanted implements Equal.Equal {
+  readonly id: string
+  readonly resource: Resource.Any
+  readonly selection: Selection
+
+  constructor({ fields, labels, namespace, resource }: Options) {
+    this.id = [resource.id, namespace ?? "", labelsText(labels) ?? "", fieldsText(fields) ?? ""].join("|")
+    this.resource = resource
+    this.selection = { fields, labels, namespace }
+  }
+
+  [Equal.symbol](that: Equal.Equal): boolean {
+    return that instanceof Wanted && that.id === this.id
+  }
+
+  [Hash.symbol](): number {
+    return Hash.string(this.id)
+  }
+}
+
+/** Whether two projections of a kind have one name: either's objects would be read as the other's. */
+const isAnother = (a: Resource.Any, b: Resource.Any): boolean =>
+  a.id.includes("/") && a.metadataOnly !== true && a.decode !== b.decode
+
+/** The write as it concerns objects of a resource: one of another version tells no more than that there was one. */
+const as = (resource: Resource.Any, write: Write): Write | undefined => {
+  const other = write.resource
+  if (other.group !== resource.group || other.plural !== resource.plural || other.cluster !== resource.cluster) {
+    return undefined
+  }
+  if (other.version === resource.version || write._tag !== "Written") return write
+  const { name, namespace, resourceVersion, uid } = write.object.metadata
+  const { subresource } = write
+  return { _tag: "Changed", resource, key: { namespace, name }, uid, resourceVersion, subresource, answer: undefined }
+}
 
 /** Whether an object belongs to a selection, judged here rather than by the server. */
 const matcher = (selection: Selection) => {

@@ -1,8 +1,8 @@
 /**
  * `KubeClient`: every verb of the Kubernetes API, typed by `Resource`, over a `Transport`.
  *
- * Guarantees: plain JSON in and out, unknown fields kept; exactly one request per call (no hidden retries: retrying is
- * the caller's `Schedule`); every failure is a `KubeError`; a namespaced kind without a namespace fails before anything
+ * Guarantees: plain JSON in and out, unknown fields kept; exactly one request of the transport per call (retrying is the
+ * caller's `Schedule`; the live transport repeats only what cannot do anything twice); every failure is a `KubeError`; a namespaced kind without a namespace fails before anything
  * is sent. `delete` of an object (rather than of a key) deletes only that object: its uid goes along as precondition,
  * so that a re-created namesake survives.
  *

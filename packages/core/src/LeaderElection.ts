@@ -63,6 +63,8 @@ export interface Election extends Leadership {
   readonly lease: string
   readonly identity: string
   readonly status: SubscriptionRef.SubscriptionRef<Status>
+  /** Why the lease cannot be read or written, as the last answer said; nothing while it can. */
+  readonly trouble: () => string | undefined
 }
 
 const Lease = Resource.make<State.Lease>()({
@@ -152,31 +154,36 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     yield* become(State.seen(state, identity, lease, now(), yield* courtesy))
   })
 
-  const trouble = Effect.fnUntraced(function*(what: string) {
+  const troubles = { reading: "", writing: "" }
+  const trouble = Effect.fnUntraced(function*(doing: keyof typeof troubles, what: string) {
+    troubles[doing] = what
     yield* Effect.logWarning(`lease ${namespace}/${name}: ${what}`)
     yield* become(State.failed(state, now(), yield* pause))
   })
 
   const look = Effect.gen(function*() {
     const answer = yield* Effect.result(inTime(client.get(Lease, { namespace, name })))
-    if (Result.isSuccess(answer)) {
-      return yield* Option.isNone(answer.success) ? trouble("no answer in time") : see(answer.success.value)
-    }
-    return yield* answer.failure.reason._tag === "NotFound" ? see(null) : trouble(answer.failure.message)
+    const absent = Result.isFailure(answer) && answer.failure.reason._tag === "NotFound"
+    if (Result.isFailure(answer) && !absent) return yield* trouble("reading", answer.failure.message)
+    if (Result.isSuccess(answer) && Option.isNone(answer.success)) return yield* trouble("reading", "no answer in time")
+    troubles.reading = ""
+    return yield* see(Result.isSuccess(answer) ? Option.getOrNull(answer.success) : null)
   })
 
   const claim = Effect.fnUntraced(function*(lease: State.Lease | null) {
     const sentAt = now()
     const answer = yield* Effect.result(inTime(write(lease, State.claimed(lease, identity, timing, sentAt))))
+    if (Result.isSuccess(answer) && Option.isNone(answer.success)) return yield* trouble("writing", "no answer in time")
     if (Result.isSuccess(answer)) {
-      return yield* Option.isNone(answer.success)
-        ? trouble("no answer in time")
-        : become(State.wrote(answer.success.value, sentAt))
+      troubles.writing = ""
+      return yield* become(State.wrote(Option.getOrThrow(answer.success), sentAt))
     }
     const { message, reason } = answer.failure
-    return yield* reason._tag === "Conflict" || reason._tag === "NotFound" || reason._tag === "AlreadyExists"
-      ? become(State.refused(state, now()))
-      : trouble(message)
+    if (reason._tag !== "Conflict" && reason._tag !== "NotFound" && reason._tag !== "AlreadyExists") {
+      return yield* trouble("writing", message)
+    }
+    troubles.writing = ""
+    return yield* become(State.refused(state, now()))
   })
 
   const perform = (step: State.Step): Effect.Effect<void> => {
@@ -220,7 +227,11 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     )
   })
 
-  const told = (object: KubeObject | null) => void Queue.offerUnsafe(sights, object as State.Lease | null)
+  const told = (object: KubeObject | null) => {
+    // Somebody writes it, so that this process need not.
+    if (state._tag !== "Leading") troubles.writing = ""
+    Queue.offerUnsafe(sights, object as State.Lease | null)
+  }
   const reflector = yield* Reflector.make(client, Lease, { namespace, fields: `metadata.name=${name}` }, {
     replace: (items) => told(items[0] ?? null),
     apply: (events) => {
@@ -240,6 +251,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     lease: `${namespace}/${name}`,
     identity,
     status,
+    trouble: () => troubles.writing || troubles.reading || undefined,
     lead: (work) => Effect.forever(Effect.andThen(leading.await, Effect.raceFirst(work, lost.await))),
     permit: Effect.suspend(() =>
       State.leads(state, timing, now()) ? Effect.void : Effect.fail(notLeading(namespace, name))

@@ -3,21 +3,37 @@
  *
  * Its scope is its life. On close: no new reconcile starts, those under way finish (up to the drain time), events are
  * written out, watches close. Whatever part fails in the background fails the manager: `launch` ends with it, and
- * nobody has to notice a log line. Managers share nothing with each other; several may run in one process.
+ * nobody has to notice a log line.
+ *
+ * Controllers come and go while it runs: `run` starts one for as long as a scope is open. Watches are shared by
+ * reference count, so that what a controller leaves behind is nothing. A kind that is missing or forbidden holds up the
+ * controllers that need it and no other; they start when it is there.
+ *
+ * Managers share nothing with each other, names and metrics included; several may run in one process. Where there is a
+ * `Board`, they are on it, for health, metrics and debug endpoints to look at.
  */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
+import * as Scope from "effect/Scope"
 import * as SubscriptionRef from "effect/SubscriptionRef"
+import type { Client } from "./Client.ts"
 import type * as Controller from "./Controller.ts"
 import * as EventRecorder from "./EventRecorder.ts"
 import * as Informers from "./Informers.ts"
-import { type Running, start } from "./internal/controller.ts"
+import { type Running, start, type Status } from "./internal/controller.ts"
+import * as Tracing from "./internal/tracing.ts"
 import { KubeClient } from "./KubeClient.ts"
 import * as LeaderElection from "./LeaderElection.ts"
 import * as Leadership from "./Leadership.ts"
+import * as Metrics from "./Metrics.ts"
+import type { KeyState } from "./QueueState.ts"
 import type * as Reflector from "./Reflector.ts"
+import * as Resource from "./Resource.ts"
+import * as Settings from "./Settings.ts"
 import * as Supervisor from "./Supervisor.ts"
 import type * as WorkQueue from "./WorkQueue.ts"
 
@@ -31,7 +47,7 @@ export const defaults = {
   identity: "effect-operator"
 } as const
 
-/** How long reconciles under way may take on stop, where the options do not say. */
+/** How long reconciles under way may take on stop, where neither the options nor the settings say. */
 export const Drain = Context.Reference<Duration.Input>("@effect-operator/core/Manager/Drain", {
   defaultValue: () => defaults.drain
 })
@@ -44,32 +60,102 @@ export interface Options {
    * lease stands for: all controllers (the default), or each of them, its name added to the lease's.
    */
   readonly leaderElection?: LeaderElection.Options & { readonly per?: "manager" | "controller" } | undefined
+  /** Tells this manager from others of the process, in metrics and health checks. Not needed where there is one. */
+  readonly name?: string | undefined
 }
 
 /** What a manager is doing, for health checks and tests. */
 export interface Report {
-  readonly controllers: ReadonlyArray<{ readonly name: string; readonly queue: WorkQueue.Stats }>
+  readonly controllers: ReadonlyArray<{
+    readonly name: string
+    /** Identity of the kind it reconciles. */
+    readonly resource: string
+    readonly status: Status
+    /** What its caches wait for, and why; nothing once they are full. */
+    readonly waitingFor: ReadonlyArray<string>
+    readonly queue: WorkQueue.Stats
+  }>
   readonly watches: ReadonlyArray<{
     /** Identity of the kind, such as `Pod.v1`. */
     readonly resource: string
+    /** `pods`, `deployments.apps`. */
+    readonly plural: string
+    readonly cluster: string | undefined
     readonly namespace: string | undefined
+    /** Of labels and fields, as text; empty for everything. */
+    readonly selector: string
     readonly status: Reflector.Status
+    /** Whether the first list is there. */
+    readonly synced: boolean
     readonly objects: number
+    /** Roughly what they take in memory. */
+    readonly bytes: number
     /** Own writes the watch has not yet confirmed. */
     readonly unconfirmed: number
+    readonly traffic: Metrics.Traffic
   }>
-  readonly leases: ReadonlyArray<{ readonly lease: string; readonly status: LeaderElection.Status }>
+  readonly leases: ReadonlyArray<{
+    readonly lease: string
+    readonly status: LeaderElection.Status
+    /** Why the lease cannot be read or written; nothing while it can. */
+    readonly trouble: string | undefined
+  }>
   /** Names of the parts running in the background. */
   readonly parts: ReadonlyArray<string>
+  /** Whether its scope is closing. */
+  readonly stopping: boolean
+  /** The part that failed, and why. */
+  readonly failed: string | undefined
+}
+
+/** Why a controller was not started. */
+export class ControllerRefused extends Data.TaggedError("ControllerRefused")<{
+  readonly controller: string
+  readonly message: string
+}> {}
+
+/** A controller that was added to a manager that runs. */
+export interface Added {
+  /** Completes when it has its caches and its workers. */
+  readonly ready: Effect.Effect<void>
 }
 
 export class Manager extends Context.Service<Manager, {
+  readonly name: string | undefined
   /** Completes when every controller has its caches and its workers; fails if a part failed instead. */
   readonly ready: Effect.Effect<void, Supervisor.PartFailed>
   /** Never succeeds; fails when a part fails. */
   readonly failure: Effect.Effect<never, Supervisor.PartFailed>
   readonly report: Effect.Effect<Report>
+  /** The keys of a controller and where they are; nothing if there is no such controller. */
+  readonly keys: (controller: string) => {
+    readonly known: ReadonlyArray<KeyState>
+    /** Those being processed, and since when. */
+    readonly processing: ReadonlyMap<string, number>
+  } | undefined
+  /**
+   * Runs another controller until the scope closes: then no new reconcile of it starts, those under way finish, and its
+   * watches end unless others use them. What it needs is taken from the context it is added in; the client and the
+   * caches are the manager's.
+   */
+  readonly run: <R>(
+    controller: Controller.Controller<R>
+  ) => Effect.Effect<Added, ControllerRefused, Exclude<R, KubeClient> | Scope.Scope>
+  readonly client: Client
+  /** The manager's series: its own, unless it was given another registry than the process-wide one. */
+  readonly metrics: Metric.MetricRegistry
 }>()("@effect-operator/core/Manager") {}
+
+/** Where managers make themselves known, from their first moment to their last: see `Health`. */
+export interface Board {
+  readonly register: (manager: Manager["Service"]) => Effect.Effect<void, never, Scope.Scope>
+}
+
+/** The board in context; none by default. */
+export const Board: Context.Reference<Board | undefined> = Context.Reference<Board | undefined>(
+  "@effect-operator/core/Manager/Board",
+  { defaultValue: () => undefined }
+)
 
 /**
  * Runs controllers for as long as the layer lives. Building it does not wait for the caches: see `ready`.
@@ -80,11 +166,22 @@ export const layer = <const Cs extends ReadonlyArray<Controller.Controller<any>>
   controllers: Cs,
   options: Options = {}
 ): Layer.Layer<Manager, never, KubeClient | Controller.RequirementsOf<Cs[number]>> =>
-  Layer.effect(Manager, make(controllers, options))
+  Layer.effect(
+    Manager,
+    Effect.flatMap(ownRegistry, (registry) =>
+      Effect.provideService(make(controllers, options, registry), Metric.MetricRegistry, registry))
+  )
+
+/** The registry in context, unless it is the one that all of the process share. */
+const ownRegistry = Effect.contextWith((context: Context.Context<never>) => {
+  const given = Context.get(context, Metric.MetricRegistry)
+  return Effect.sync(() => given === Context.get(Context.empty(), Metric.MetricRegistry) ? new Map() : given)
+})
 
 const make = Effect.fnUntraced(function*<R>(
   controllers: ReadonlyArray<Controller.Controller<R>>,
-  options: Options
+  options: Options,
+  metrics: Metric.MetricRegistry
 ) {
   const names = controllers.map(({ name }) => name)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
@@ -93,89 +190,179 @@ const make = Effect.fnUntraced(function*<R>(
       new Error(`Manager.layer: controllers: two are named ${JSON.stringify(twice)}: give each a name of its own`)
     )
   }
+  // First, so that it closes last: a manager is on the board until nothing of it runs.
+  const visible = yield* Scope.fork(yield* Effect.scope)
+  const settings = yield* Settings.Settings
   const supervisor = yield* Supervisor.make
   const client = yield* KubeClient
   const informers = yield* Layer.build(Informers.layer(supervisor)).pipe(
     Effect.map((context) => Context.get(context, Informers.Informers))
   )
-  const sink = yield* EventRecorder.makeSink(supervisor, options.identity ?? defaults.identity)
-  const drain = Duration.fromInputUnsafe(options.drain ?? (yield* Drain))
+  const sink = yield* EventRecorder.makeSink(supervisor, options.identity ?? settings.identity ?? defaults.identity)
+  const drain = Duration.fromInputUnsafe(options.drain ?? settings.drain ?? (yield* Drain))
   yield* Effect.addFinalizer(() =>
     Effect.timeoutOption(sink.flush, Duration.min(drain, Duration.fromInputUnsafe(defaults.flush)))
   )
 
-  // Before the controllers, so that it ends after them: the lease is held while they drain.
-  const { elections, leadershipOf } = yield* elect(options.leaderElection, names, supervisor)
-  const running: Array<Running> = []
-  for (const controller of controllers) {
-    running.push(
-      yield* start(controller, supervisor, leadershipOf(controller.name)).pipe(
-        Effect.provideService(KubeClient, client),
-        Effect.provideService(Informers.Informers, informers),
-        Effect.provideService(EventRecorder.EventSink, sink)
-      )
-    )
-  }
-  yield* Effect.addFinalizer(() =>
-    Effect.logInfo("stopping: no new reconciles, those under way finish").pipe(
-      Effect.andThen(Effect.forEach(running, ({ drain }) => drain, { concurrency: "unbounded", discard: true })),
+  const { elections, leadershipOf } = yield* elect(Settings.election(options.leaderElection, settings), supervisor)
+  const tracing = yield* Tracing.make
+  // Each controller in a scope of its own, all of them in one that closes after the finalizer below has drained them.
+  const all = yield* Scope.fork(yield* Effect.scope)
+  const running = new Map<string, Running>()
+  const starting = new Set<string>()
+  let stopping = false
+
+  const finish = (parts: Iterable<Running>) =>
+    Effect.forEach(parts, ({ drain }) => drain, { concurrency: "unbounded", discard: true }).pipe(
       Effect.timeoutOrElse({
         duration: drain,
         orElse: () =>
           Effect.logWarning(
             `stopping: reconciles still under way are interrupted: ${
-              running.filter(({ stats }) => stats().processing > 0).map(({ name }) => name).join(", ")
+              Array.from(parts).filter(({ stats }) => stats().processing > 0).map(({ name }) => name).join(", ")
             }`
           )
       })
+    )
+
+  /** Starts a controller in a scope of its own. */
+  const begin = Effect.fnUntraced(function*<R>(controller: Controller.Controller<R>, scope: Scope.Closeable) {
+    // Before the controller, so that it ends after it: the lease is held while it drains.
+    const leadership = yield* leadershipOf(controller.name)
+    const started = yield* start(controller, supervisor, leadership, tracing)
+    running.set(controller.name, started)
+    yield* Scope.addFinalizer(
+      scope,
+      Effect.suspend(() => stopping ? Effect.void : finish([started])).pipe(
+        Effect.andThen(Effect.sync(() => running.delete(controller.name)))
+      )
+    )
+    return started
+  }, (effect, _, scope) =>
+    effect.pipe(
+      Effect.provideService(KubeClient, client),
+      Effect.provideService(Informers.Informers, informers),
+      Effect.provideService(EventRecorder.EventSink, sink),
+      Effect.provideService(Metric.MetricRegistry, metrics),
+      Effect.provideService(Settings.Settings, settings),
+      Scope.provide(scope)
+    ))
+
+  for (const controller of controllers) yield* begin(controller, yield* Scope.fork(all))
+
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      stopping = true
+    }).pipe(
+      Effect.andThen(Effect.logInfo("stopping: no new reconciles, those under way finish")),
+      Effect.andThen(Effect.suspend(() => finish([...running.values()])))
     )
   )
 
   const report = Effect.gen(function*() {
     const watches: Array<Report["watches"][number]> = []
-    for (const { resource, selection, status, store } of informers.active()) {
+    for (const { resource, selection, status, store, traffic } of informers.active()) {
       watches.push({
         resource: resource.id,
+        plural: Resource.qualifiedName(resource),
+        cluster: resource.cluster,
         namespace: selection.namespace,
+        selector: Metrics.selectorText(selection),
         status: yield* SubscriptionRef.get(status),
+        synced: store.resourceVersion !== "0",
         objects: store.size,
-        unconfirmed: store.unconfirmed
+        bytes: store.bytes,
+        unconfirmed: store.unconfirmed,
+        traffic: traffic()
       })
     }
     const leases: Array<Report["leases"][number]> = []
-    for (const { lease, status } of elections) leases.push({ lease, status: yield* SubscriptionRef.get(status) })
+    for (const { lease, status, trouble } of elections()) {
+      leases.push({ lease, status: yield* SubscriptionRef.get(status), trouble: trouble() })
+    }
+    const controllers: Array<Report["controllers"][number]> = []
+    for (const { name, resource, stats, status, waitingFor } of running.values()) {
+      controllers.push({
+        name,
+        resource,
+        status: yield* SubscriptionRef.get(status),
+        waitingFor: yield* waitingFor,
+        queue: stats()
+      })
+    }
     return {
       leases,
-      controllers: running.map(({ name, stats }) => ({ name, queue: stats() })),
+      controllers,
       watches,
-      parts: supervisor.running()
+      parts: supervisor.running(),
+      stopping,
+      failed: supervisor.failed()?.message
     } satisfies Report
   })
 
-  return Manager.of({
-    ready: Effect.raceFirst(Effect.forEach(running, ({ ready }) => ready, { discard: true }), supervisor.failure),
+  const initial = [...running.values()]
+  const manager = Manager.of({
+    name: options.name,
+    client,
+    metrics,
+    ready: Effect.raceFirst(Effect.forEach(initial, ({ ready }) => ready, { discard: true }), supervisor.failure),
     failure: supervisor.failure,
-    report
+    report,
+    keys: (name) => {
+      const controller = running.get(name)
+      return controller === undefined ? undefined : { known: controller.keys(), processing: controller.processing() }
+    },
+    run: <R>(controller: Controller.Controller<R>) => {
+      const { name } = controller
+      const refuse = (message: string) => Effect.fail(new ControllerRefused({ controller: name, message }))
+      const added = Effect.gen(function*() {
+        if (stopping) return yield* refuse(`${name}: the manager is stopping`)
+        if (running.has(name) || starting.has(name)) return yield* refuse(`${name}: there is a controller of that name`)
+        starting.add(name)
+        const scope = yield* Effect.acquireRelease(Scope.fork(all), Scope.close)
+        const { ready } = yield* Effect.ensuring(begin(controller, scope), Effect.sync(() => starting.delete(name)))
+        return { ready } satisfies Added
+      })
+      // The cached kinds are provided by `start`, and not part of R: see `Controller.make`.
+      return added as Effect.Effect<Added, ControllerRefused, Exclude<R, KubeClient> | Scope.Scope>
+    }
   })
+  const board = yield* Board
+  if (board !== undefined) yield* Scope.provide(board.register(manager), visible)
+  return manager
 })
 
 /** A candidate for each lease that the controllers share or have. */
 const elect = Effect.fnUntraced(function*(
-  options: Options["leaderElection"],
-  controllers: ReadonlyArray<string>,
+  options: ReturnType<typeof Settings.election>,
   supervisor: Supervisor.Supervisor
 ) {
-  const elections = new Map<string, LeaderElection.Election>()
-  const leaseOf = (controller: string): string =>
-    options?.per === "controller" ? `${options.name}-${controller}` : options?.name ?? ""
-  if (options !== undefined) {
-    for (const name of new Set(controllers.map(leaseOf))) {
-      elections.set(name, yield* LeaderElection.make({ ...options, name }, supervisor))
-    }
+  const elections = new Set<LeaderElection.Election>()
+  const { name, namespace, per, ...rest } = options ?? {}
+  if (options !== undefined && (name === undefined || namespace === undefined)) {
+    return yield* Effect.die(
+      new Error(
+        "Manager.layer: leaderElection: it needs the name and the namespace of a lease: " +
+          "give them, or set EFFECT_OPERATOR_LEASE_NAME and EFFECT_OPERATOR_LEASE_NAMESPACE"
+      )
+    )
   }
+  const candidate = (name: string) =>
+    Effect.tap(
+      LeaderElection.make({ ...rest, name, namespace: namespace! }, supervisor),
+      (election) =>
+        Effect.acquireRelease(
+          Effect.sync(() => elections.add(election)),
+          () => Effect.sync(() => elections.delete(election))
+        )
+    )
+  const shared: Leadership.Leadership = options === undefined || per === "controller"
+    ? Leadership.always
+    : yield* candidate(name!)
   return {
-    elections: [...elections.values()],
-    leadershipOf: (controller: string): Leadership.Leadership => elections.get(leaseOf(controller)) ?? Leadership.always
+    elections: (): ReadonlyArray<LeaderElection.Election> => [...elections],
+    leadershipOf: (controller: string): Effect.Effect<Leadership.Leadership, never, KubeClient | Scope.Scope> =>
+      per === "controller" && options !== undefined ? candidate(`${name}-${controller}`) : Effect.succeed(shared)
   }
 })
 

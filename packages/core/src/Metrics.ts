@@ -8,6 +8,12 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as SubscriptionRef from "effect/SubscriptionRef"
+import type { Client, Selection } from "./Client.ts"
+import type * as Reflector from "./Reflector.ts"
+import type * as Resource from "./Resource.ts"
+import { fieldsText, labelsText } from "./Selector.ts"
 import * as WorkQueue from "./WorkQueue.ts"
 
 const counter = (name: string, description: string): Metric.Counter<number> =>
@@ -114,6 +120,26 @@ const longestRunning = Metric.gauge("workqueue_longest_running_processor_seconds
   description: "How many seconds has the longest running processor for workqueue been running"
 })
 
+const cacheObjects = Metric.gauge("effect_operator_cache_objects", { description: "Objects in a cache" })
+const cacheBytes = Metric.gauge("effect_operator_cache_bytes", {
+  description: "Roughly the memory that the objects of a cache take, in bytes"
+})
+const unconfirmedWrites = Metric.gauge("effect_operator_cache_unconfirmed_writes", {
+  description: "Own writes that the watch has not yet brought back"
+})
+const lastEvent = Metric.gauge("effect_operator_watch_last_event_age_seconds", {
+  description: "Seconds since the last event or bookmark of a live watch"
+})
+const degraded = Metric.gauge("effect_operator_watch_degraded", {
+  description: "Whether a watch cannot be had at the moment (1) or is in order (0)"
+})
+const relists = counter(
+  "effect_operator_watch_relists_total",
+  "Lists after the first, because a watch could not resume"
+)
+const restarts = counter("effect_operator_watch_restarts_total", "Watches opened after the first, for whatever reason")
+const watchFailures = counter("effect_operator_watch_failures_total", "Lists and watches that failed")
+
 /** How a reconcile ended. */
 export type Result = "success" | "error" | "requeue" | "requeue_after"
 
@@ -218,13 +244,109 @@ export const computed = (
   attributes: Record<string, string>,
   value: () => number
 ): Effect.Effect<void, never, Scope.Scope> =>
+  register(context, Metric.withAttributes(gauge, attributes), () => ({ value: value() }))
+
+/** A counter that somebody else keeps; until the scope closes. */
+const counted = (
+  context: Context.Context<never>,
+  counter: Metric.Counter<number>,
+  attributes: Record<string, string>,
+  count: () => number
+): Effect.Effect<void, never, Scope.Scope> =>
+  register(context, Metric.withAttributes(counter, attributes), () => ({ count: count(), incremental: true }))
+
+const register = <State>(
+  context: Context.Context<never>,
+  metric: Metric.Metric<number, State>,
+  get: () => State
+): Effect.Effect<void, never, Scope.Scope> =>
   Effect.asVoid(Effect.acquireRelease(
-    Effect.sync(() =>
-      Metric.registerUnsafe(Metric.withAttributes(gauge, attributes), context, {
-        get: () => ({ value: value() }),
-        update: () => {},
-        modify: () => {}
-      })
-    ),
+    Effect.sync(() => Metric.registerUnsafe(metric, context, { get, update: () => {}, modify: () => {} })),
     (registration) => Effect.sync(() => registration.remove())
   ))
+
+// --- watches and their caches ---------------------------------------------------------------------------------------
+
+/** What a watch and its cache are measured by. */
+export interface Observed {
+  readonly resource: Resource.Any
+  readonly selection: Selection
+  readonly status: SubscriptionRef.SubscriptionRef<Reflector.Status>
+  readonly store: {
+    readonly size: number
+    readonly unconfirmed: number
+    /** Roughly what it holds in memory. */
+    readonly bytes: number
+  }
+}
+
+/** What went over the wire for one cache. */
+export interface Traffic {
+  /** Lists that replaced the cache after the first. */
+  readonly relists: number
+  /** Watches opened after the first. */
+  readonly restarts: number
+  /** Lists and watches that failed. */
+  readonly failures: number
+}
+
+/** Whom a watch's series are of. */
+const watchLabels = ({ resource, selection }: Pick<Observed, "resource" | "selection">): Record<string, string> => ({
+  resource: resource.id,
+  namespace: selection.namespace ?? "",
+  selector: selectorText(selection)
+})
+
+/** `app=web` or `app=web,spec.nodeName=a`; empty for everything. */
+export const selectorText = (selection: Selection): string =>
+  [labelsText(selection.labels), fieldsText(selection.fields)].filter((text) => text !== undefined && text !== "").join(
+    ","
+  )
+
+/** Counts the lists and watches that a client makes for one cache. */
+export const traffic = (client: Client): { readonly client: Client; readonly now: () => Traffic } => {
+  let lists = 0
+  let watches = 0
+  let failures = 0
+  const list = Effect.sync(() => {
+    lists += 1
+  })
+  const failed = Effect.sync(() => {
+    failures += 1
+  })
+  return {
+    client: {
+      ...client,
+      listPage: (resource, options) => {
+        const listed = Effect.tapError(client.listPage(resource, options), () => failed)
+        return options?.continue === undefined ? Effect.tap(listed, () => list) : listed
+      },
+      watch: (resource, options) => {
+        if (options?.sendInitialEvents === true) lists += 1
+        watches += 1
+        return Stream.tapError(client.watch(resource, options), () => failed)
+      }
+    },
+    now: () => ({ relists: Math.max(0, lists - 1), restarts: Math.max(0, watches - 1), failures })
+  }
+}
+
+/** Shows a watch and its cache, computed when somebody asks; until the scope closes. */
+export const forWatch = Effect.fnUntraced(function*(observed: Observed, traffic: () => Traffic) {
+  const context = yield* Effect.context<never>()
+  const clock = yield* Clock.Clock
+  const labels = watchLabels(observed)
+  const { status, store } = observed
+  const since = (): number => {
+    const now = SubscriptionRef.getUnsafe(status)
+    return now._tag === "Live" ? (clock.currentTimeMillisUnsafe() - now.lastEventAt) / 1000 : 0
+  }
+  yield* computed(context, cacheObjects, labels, () => store.size)
+  yield* computed(context, cacheBytes, labels, () => store.bytes)
+  yield* computed(context, unconfirmedWrites, labels, () => store.unconfirmed)
+  yield* computed(context, lastEvent, labels, since)
+  yield* computed(context, degraded, labels, () => SubscriptionRef.getUnsafe(status)._tag === "Degraded" ? 1 : 0)
+  yield* counted(context, relists, labels, () => traffic().relists)
+  yield* counted(context, restarts, labels, () => traffic().restarts)
+  yield* counted(context, watchFailures, labels, () => traffic().failures)
+})

@@ -24,6 +24,19 @@ export interface Item {
   readonly readySince: number
 }
 
+/** What is known of a key, for people who look. */
+export interface KeyState {
+  readonly key: string
+  readonly phase: "Idle" | "Ready" | "Waiting" | "Processing"
+  /** When a ready key became ready. */
+  readonly readySince: number | undefined
+  /** When it will be ready: a waiting key, or one that asked for another run while it is being processed. */
+  readonly due: number | undefined
+  readonly failures: number
+  readonly priority: number
+  readonly reasons: ReadonlyArray<Reason>
+}
+
 interface Entry {
   readonly key: string
   reasons: Map<string, Reason>
@@ -78,6 +91,19 @@ export class QueueState {
   /** Keys known, for whatever reason: zero when nothing is to be done and nothing failed. */
   get size(): number {
     return this.#entries.size
+  }
+
+  /** Every key known. Not for the hot path. */
+  keys(): ReadonlyArray<KeyState> {
+    return Array.from(this.#entries.values(), (entry) => ({
+      key: entry.key,
+      phase: entry.phase,
+      readySince: entry.phase === "Ready" ? entry.readySince : undefined,
+      due: entry.phase === "Waiting" ? entry.slot?.at : entry.dirty ? this.#now() : entry.at,
+      failures: entry.failures,
+      priority: entry.priority ?? entry.handed,
+      reasons: [...entry.reasons.values()]
+    }))
   }
 
   /** The key is to be processed as soon as possible. */

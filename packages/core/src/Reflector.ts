@@ -2,13 +2,19 @@
  * `Reflector`: keeps a store equal to one selection of one kind on the server, for as long as its scope is open.
  *
  * It lists in pages, swaps the list in whole, then watches from the list's resourceVersion with bookmarks. A watch that
- * ends is resumed at once from the last resourceVersion; one that fails is resumed after a delay of its own; only
- * `Gone` (410) and a resourceVersion that goes backwards lead to a new list. A connection silent beyond the idle
- * deadline is given up and resumed. It never ends by itself and never gives up: what is wrong stands in `status`.
+ * ends is resumed at once from the last resourceVersion; one that fails is resumed after a delay of its own, or the
+ * longer one that the server asked for; only `Gone` (410) and a resourceVersion that goes backwards lead to a new list.
+ * A connection silent beyond the idle deadline is given up and resumed. It never ends by itself and never gives up: what
+ * is wrong stands in `status`.
+ *
+ * With `ListBy` set to `Stream` the list comes as the first events of the watch itself, which spares the server the
+ * memory of a whole answer. A server that knows no streaming lists says so, or shows it by a bookmark of another kind:
+ * it is asked for pages from then on. A streamed list that fails otherwise is followed by a paged one.
  *
  * The decisions are the pure `step` below; the shell only performs its commands.
  */
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
@@ -16,11 +22,11 @@ import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import * as Backoff from "./Backoff.ts"
-import type { Client, Page, Selection } from "./KubeClient.ts"
+import type { Client, Page, Selection, WatchOptions } from "./KubeClient.ts"
 import * as KubeError from "./KubeError.ts"
-import { compareResourceVersions, type KubeObject } from "./KubeObject.ts"
+import { compareResourceVersions, keyString, type KubeObject } from "./KubeObject.ts"
 import * as Resource from "./Resource.ts"
-import type { WatchEvent } from "./WatchEvent.ts"
+import { isInitialEventsEnd, type WatchEvent } from "./WatchEvent.ts"
 
 /** Figures that hold unless options say otherwise. */
 export const defaults = {
@@ -39,8 +45,18 @@ export const defaults = {
   shortestWatch: 1_000,
   pageSize: 500,
   /** A page not answered for so long, in milliseconds, counts as failed: a server gives up after a minute itself. */
-  listTimeout: 90_000
+  listTimeout: 90_000,
+  /** A server that asks to be left alone (`Retry-After`) is, but no longer than this, in milliseconds. */
+  longestRetryAfter: 300_000
 } as const
+
+/**
+ * How a reflector lists: in pages, which every server knows, or as the first events of a watch (`sendInitialEvents`,
+ * Kubernetes 1.32 and later), with pages where that is not to be had.
+ */
+export const ListBy = Context.Reference<"Pages" | "Stream">("@effect-operator/core/Reflector/ListBy", {
+  defaultValue: () => "Pages"
+})
 
 /** What a reflector is doing, for health checks. */
 export type Status =
@@ -52,45 +68,62 @@ export type Status =
 
 // --- the state machine ----------------------------------------------------------------------------------------------
 
+/** How the next list is to be had: `PagesOnce` after a stream that failed, `Pages` for good if there are no streams. */
+export type Lists = "Pages" | "PagesOnce" | "Stream"
+
+interface Common {
+  readonly failures: number
+  readonly lists: Lists
+  /** Whether a watch was too old to resume and led to a list at once, since the last healthy period. */
+  readonly relisted: boolean
+}
+
 /** Where the reflector stands. */
 export type State =
   /** `items` of the pages so far; `whole` if all is asked for in one. */
-  | {
-    readonly _tag: "Listing"
-    readonly failures: number
-    readonly items: ReadonlyArray<KubeObject>
-    readonly whole?: true
-  }
+  | Common & { readonly _tag: "Listing"; readonly items: ReadonlyArray<KubeObject>; readonly whole?: true }
   /** `since` the last failure or list: watches that end in time are one. */
-  | { readonly _tag: "Watching"; readonly failures: number; readonly resourceVersion: string; readonly since: number }
+  | Common & { readonly _tag: "Watching"; readonly resourceVersion: string; readonly since: number }
   /** `resume` is what follows. */
-  | {
-    readonly _tag: "Pausing"
-    readonly failures: number
-    readonly resume: { readonly resourceVersion: string } | "list"
-  }
+  | Common & { readonly _tag: "Pausing"; readonly resume: { readonly resourceVersion: string } | "list" }
 
 /** What happened; `at` in milliseconds. */
 export type Input =
-  | { readonly _tag: "Page"; readonly page: Page<KubeObject>; readonly at: number }
+  /** `open` if the watch that brought the list goes on. */
+  | { readonly _tag: "Page"; readonly page: Page<KubeObject>; readonly at: number; readonly open?: true }
   | { readonly _tag: "Events"; readonly events: ReadonlyArray<WatchEvent>; readonly at: number }
   /** A watch came to its end after `lasted` milliseconds, and was quiet if it brought nothing. */
   | { readonly _tag: "Ended"; readonly at: number; readonly lasted: number; readonly quiet: boolean }
-  | { readonly _tag: "Failed"; readonly at: number; readonly reason: KubeError.Reason }
+  /** `unanswered` if there was no watch at all: waiting for one is no health. */
+  | {
+    readonly _tag: "Failed"
+    readonly at: number
+    readonly reason: KubeError.Reason
+    readonly unanswered?: true
+  }
   | { readonly _tag: "Resumed"; readonly at: number }
 
-/** What to do next: exactly one of list, watch, pause, or go on reading; and what to hand to the store first. */
+/** What to do next: exactly one of list, stream, watch, pause, or read on; and what to hand to the store first. */
 export interface Output {
   readonly replace?: { readonly items: ReadonlyArray<KubeObject>; readonly resourceVersion: string }
   readonly apply?: ReadonlyArray<WatchEvent>
   readonly next:
     | { readonly _tag: "List"; readonly continue?: string; readonly whole?: true }
+    | { readonly _tag: "Stream" }
     | { readonly _tag: "Watch"; readonly resourceVersion: string }
     | { readonly _tag: "Pause"; readonly failures: number; readonly reason: KubeError.Reason }
     | { readonly _tag: "Read" }
 }
 
-export const initial: State = { _tag: "Listing", failures: 0, items: [] }
+/** A list from its beginning. */
+const list = ({ failures, lists, relisted }: Common): readonly [State, Output] => [
+  { _tag: "Listing", failures, lists, relisted, items: [] },
+  { next: { _tag: lists === "Stream" ? "Stream" : "List" } }
+]
+
+/** Where a reflector begins, and with what. */
+export const begin = (by: "Pages" | "Stream" = "Pages"): readonly [State, Output] =>
+  list({ failures: 0, lists: by, relisted: false })
 
 /** The next state and what to do. Total: an input that does not fit the state changes nothing. */
 export const step = (state: State, input: Input): readonly [State, Output] => {
@@ -103,9 +136,11 @@ export const step = (state: State, input: Input): readonly [State, Output] => {
         return [{ ...state, items }, { next: { _tag: "List", continue: page.continue } }]
       }
       const { resourceVersion } = page
+      const { failures, relisted } = state
+      const lists = state.lists === "PagesOnce" ? "Stream" : state.lists
       return [
-        { _tag: "Watching", failures: state.failures, resourceVersion, since: input.at },
-        { replace: { items, resourceVersion }, next: { _tag: "Watch", resourceVersion } }
+        { _tag: "Watching", failures, lists, relisted, resourceVersion, since: input.at },
+        { replace: { items, resourceVersion }, next: input.open ? read.next : { _tag: "Watch", resourceVersion } }
       ]
     }
     case "Events": {
@@ -113,49 +148,54 @@ export const step = (state: State, input: Input): readonly [State, Output] => {
       let resourceVersion = state.resourceVersion
       for (const { object: { metadata } } of input.events) {
         if (compareResourceVersions(metadata.resourceVersion, resourceVersion) < 0) {
-          return pause(state.failures, "list", regression(metadata.resourceVersion, resourceVersion))
+          return pause(state, "list", regression(metadata.resourceVersion, resourceVersion))
         }
         resourceVersion = metadata.resourceVersion
       }
       return [{ ...state, resourceVersion }, { apply: input.events, next: { _tag: "Read" } }]
     }
     case "Ended": {
+      if (state._tag === "Listing") return step(state, { _tag: "Failed", at: input.at, reason: unfinished })
       if (state._tag !== "Watching") return [state, read]
       const { resourceVersion } = state
       if (input.quiet && input.lasted < defaults.shortestWatch) {
-        return pause(state.failures, { resourceVersion }, tooShort)
+        return pause(state, { resourceVersion }, tooShort)
       }
-      const failures = healthy(state, input.at) ? 0 : state.failures
-      return [{ ...state, failures }, { next: { _tag: "Watch", resourceVersion } }]
+      return [{ ...state, ...rested(state, input.at) }, { next: { _tag: "Watch", resourceVersion } }]
     }
     case "Failed": {
       if (state._tag === "Pausing") return [state, read]
-      const failures = state._tag === "Watching" && healthy(state, input.at) ? 0 : state.failures
+      const { reason } = input
       if (state._tag === "Listing") {
+        if (state.lists === "Stream") {
+          return noStreams.has(reason._tag)
+            ? list({ ...state, lists: "Pages" })
+            : pause({ ...state, lists: "PagesOnce" }, "list", reason)
+        }
         // A list that outlives its continue token would do so again: it is asked for in one piece, once.
-        return input.reason._tag === "Gone" && state.items.length > 0
-          ? [{ _tag: "Listing", failures, items: [], whole: true }, { next: { _tag: "List", whole: true } }]
-          : pause(failures, "list", input.reason)
+        return reason._tag === "Gone" && state.items.length > 0
+          ? [{ ...state, items: [], whole: true }, { next: { _tag: "List", whole: true } }]
+          : pause(state, "list", reason)
       }
-      if (input.reason._tag !== "Gone") return pause(failures, { resourceVersion: state.resourceVersion }, input.reason)
+      const common = input.unanswered ? state : { ...state, ...rested(state, input.at) }
+      if (reason._tag !== "Gone") return pause(common, { resourceVersion: state.resourceVersion }, reason)
       // Too old to resume is an ordinary end of a watch: list at once, unless it keeps happening.
-      return failures === 0
-        ? [{ _tag: "Listing", failures: 1, items: [] }, { next: { _tag: "List" } }]
-        : pause(failures, "list", input.reason)
+      return common.relisted ? pause(common, "list", reason) : list({ ...common, relisted: true })
     }
     case "Resumed": {
       if (state._tag !== "Pausing") return [state, read]
-      if (state.resume === "list") {
-        return [{ _tag: "Listing", failures: state.failures, items: [] }, { next: { _tag: "List" } }]
-      }
-      const { resourceVersion } = state.resume
+      if (state.resume === "list") return list(state)
+      const { failures, lists, relisted, resume: { resourceVersion } } = state
       return [
-        { _tag: "Watching", failures: state.failures, resourceVersion, since: input.at },
+        { _tag: "Watching", failures, lists, relisted, resourceVersion, since: input.at },
         { next: { _tag: "Watch", resourceVersion } }
       ]
     }
   }
 }
+
+/** How a server refuses parameters that it does not know, or will not have together. */
+const noStreams: ReadonlySet<KubeError.Reason["_tag"]> = new Set(["BadRequest", "Invalid"])
 
 /** What is most likely to be done about a failure. */
 export const hints: Partial<Record<KubeError.Reason["_tag"], string>> = {
@@ -168,15 +208,17 @@ const listing: Status = { _tag: "Listing" }
 const read: Output = { next: { _tag: "Read" } }
 
 const pause = (
-  failures: number,
+  { failures, lists, relisted }: Common,
   resume: { readonly resourceVersion: string } | "list",
   reason: KubeError.Reason
 ): readonly [State, Output] => [
-  { _tag: "Pausing", failures: failures + 1, resume },
+  { _tag: "Pausing", failures: failures + 1, lists, relisted, resume },
   { next: { _tag: "Pause", failures: failures + 1, reason } }
 ]
 
-const healthy = (state: { readonly since: number }, at: number): boolean => at - state.since >= defaults.resetAfter
+/** What a healthy period makes of earlier failures: nothing. */
+const rested = (state: Extract<State, { _tag: "Watching" }>, at: number): Pick<Common, "failures" | "relisted"> =>
+  at - state.since >= defaults.resetAfter ? { failures: 0, relisted: false } : state
 
 const regression = (got: string, had: string): KubeError.Reason =>
   new KubeError.Transport({
@@ -189,6 +231,16 @@ const unanswered: KubeError.Reason = new KubeError.Transport({
 
 const tooShort: KubeError.Reason = new KubeError.Transport({
   message: "the watch ended at once and without an event"
+})
+
+const unfinished: KubeError.Reason = new KubeError.Transport({
+  message: "the streamed list ended before it was complete"
+})
+
+/** A server that does not know what it was asked sends the objects all the same, but never marks the last of them. */
+const unmarked: KubeError.Reason = new KubeError.BadRequest({
+  message: "the server does not mark the end of a streamed list",
+  code: 400
 })
 
 // --- the shell ------------------------------------------------------------------------------------------------------
@@ -218,7 +270,7 @@ export const make = Effect.fnUntraced(function*(
   const synced = yield* Deferred.make<void>()
   const raw = Resource.unstructured(resource)
 
-  const list = (token: string | undefined, limit: number): Effect.Effect<Input> =>
+  const page = (token: string | undefined, limit: number): Effect.Effect<Input> =>
     client.listPage(raw, { ...selection, limit, continue: token }).pipe(
       Effect.timeoutOrElse({
         duration: defaults.listTimeout,
@@ -234,12 +286,12 @@ export const make = Effect.fnUntraced(function*(
       )
     )
 
-  /** One watch, to its end; every chunk goes through `step` as it comes. */
+  /** One watch, to its end; every chunk goes to `onEvents` as it comes, until that says no. */
   const watch = Effect.fnUntraced(
     function*(
-      resourceVersion: string,
+      from: Pick<WatchOptions, "resourceVersion" | "resourceVersionMatch" | "sendInitialEvents">,
       onOpen: Effect.Effect<void>,
-      onEvents: (input: Input) => Effect.Effect<boolean>
+      onEvents: (events: ReadonlyArray<WatchEvent>, at: number) => Effect.Effect<boolean>
     ) {
       const { max, min } = defaults.watchTimeout
       const timeoutSeconds = yield* Random.nextIntBetween(min, max)
@@ -250,61 +302,92 @@ export const make = Effect.fnUntraced(function*(
         open = true
         return onOpen
       })
-      const pull = client.watch(raw, { ...selection, resourceVersion, timeoutSeconds, onOpen: opened }).pipe(
+      const pull = client.watch(raw, { ...selection, ...from, timeoutSeconds, onOpen: opened }).pipe(
         Stream.timeout(defaults.idleTimeout),
         Stream.chunks,
         Stream.mapEffect((events) => {
           // A bookmark of where the watch began is no sign of life: a server might send it and hang up, for ever.
           if (
             events.some(({ object, type }) =>
-              type !== "BOOKMARK" || object.metadata.resourceVersion !== resourceVersion
+              type !== "BOOKMARK" || object.metadata.resourceVersion !== from.resourceVersion
             )
           ) {
             quiet = false
           }
-          return Effect.flatMap(Clock.currentTimeMillis, (at) => onEvents({ _tag: "Events", events, at }))
+          return Effect.flatMap(Clock.currentTimeMillis, (at) => onEvents(events, at))
         }),
         Stream.takeWhile((goOn) => goOn),
         Stream.runDrain
       )
       const result = yield* Effect.result(pull)
       const at = yield* Clock.currentTimeMillis
-      if (Result.isFailure(result)) return { _tag: "Failed", at, reason: result.failure.reason } as const
-      return open
-        ? { _tag: "Ended", at, lasted: at - started, quiet } as const
-        : { _tag: "Failed", at, reason: unanswered } as const
+      const failed = (reason: KubeError.Reason): Input => ({
+        _tag: "Failed",
+        at,
+        reason,
+        ...(open ? {} : { unanswered: true })
+      })
+      if (Result.isFailure(result)) return failed(result.failure.reason)
+      return open ? { _tag: "Ended", at, lasted: at - started, quiet } as const : failed(unanswered)
     }
   )
 
   const run = Effect.gen(function*() {
-    let state: State = initial
-    let output: Output = { next: { _tag: "List" } }
+    let [state, output] = begin(yield* ListBy)
     const take = (input: Input): Output => {
       ;[state, output] = step(state, input)
-      if (output.replace !== undefined) sink.replace(output.replace.items, output.replace.resourceVersion)
+      if (output.replace !== undefined) {
+        sink.replace(output.replace.items, output.replace.resourceVersion)
+        Deferred.doneUnsafe(synced, Effect.void)
+      }
       if (output.apply !== undefined) sink.apply(output.apply)
       return output
+    }
+    // What is degraded stays so until it is live.
+    const showListing = Effect.flatMap(
+      SubscriptionRef.get(status),
+      (now) => now._tag === "Live" ? SubscriptionRef.set(status, listing) : Effect.void
+    )
+    let since = 0
+    const live = (lastEventAt: number) => SubscriptionRef.set(status, { _tag: "Live", since, lastEventAt })
+    const goLive = (at: number) => {
+      since = at
+      return live(at)
+    }
+    const follow = (events: ReadonlyArray<WatchEvent>, at: number): Effect.Effect<boolean> => {
+      const { next } = take({ _tag: "Events", events, at })
+      return Effect.as(live(at), next._tag === "Read")
     }
     while (true) {
       const { next }: Output = output
       switch (next._tag) {
         case "List": {
-          yield* SubscriptionRef.update(status, (now) => now._tag === "Live" ? listing : now)
-          take(yield* list(next.continue, next.whole ? 0 : defaults.pageSize))
-          if (output.replace !== undefined) yield* Deferred.succeed(synced, undefined)
+          yield* showListing
+          take(yield* page(next.continue, next.whole ? 0 : defaults.pageSize))
+          break
+        }
+        case "Stream": {
+          yield* showListing
+          const initial = new Map<string, KubeObject>()
+          const from = { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" } as const
+          const end = yield* watch(from, Effect.void, (events, at) => {
+            if (state._tag === "Watching") return follow(events, at)
+            const found = collect(initial, events)
+            if (found === undefined) return Effect.succeed(true)
+            if (found === "unmarked") {
+              take({ _tag: "Failed", at, reason: unmarked })
+              return Effect.succeed(false)
+            }
+            const items = [...initial.values()]
+            take({ _tag: "Page", page: { items, resourceVersion: found.resourceVersion }, at, open: true })
+            return Effect.andThen(goLive(at), found.rest.length === 0 ? Effect.succeed(true) : follow(found.rest, at))
+          })
+          if (output.next._tag === "Read" || output.next === next) take(end)
           break
         }
         case "Watch": {
-          let since = 0
-          const live = (lastEventAt: number) => SubscriptionRef.set(status, { _tag: "Live", since, lastEventAt })
-          const onOpen = Effect.flatMap(Clock.currentTimeMillis, (at) => {
-            since = at
-            return live(at)
-          })
-          const end = yield* watch(next.resourceVersion, onOpen, (input) => {
-            const { next } = take(input)
-            return Effect.as(live(input.at), next._tag === "Read")
-          })
+          const onOpen = Effect.flatMap(Clock.currentTimeMillis, goLive)
+          const end = yield* watch({ resourceVersion: next.resourceVersion }, onOpen, follow)
           if (output.next._tag === "Read" || output.next === next) take(end)
           break
         }
@@ -319,7 +402,8 @@ export const make = Effect.fnUntraced(function*(
           const { message, _tag } = next.reason
           const failure = `${Resource.qualifiedName(resource)}: ${_tag}: ${message}${hints[_tag] ?? ""}`
           yield* Effect.logWarning(`${failure}; trying again (${next.failures})`)
-          yield* Effect.sleep(Backoff.delay(defaults.backoff, next.failures, yield* Random.next))
+          const delay = Backoff.delay(defaults.backoff, next.failures, yield* Random.next)
+          yield* Effect.sleep(Math.max(delay, asked(next.reason)))
           take({ _tag: "Resumed", at: yield* Clock.currentTimeMillis })
           break
         }
@@ -331,3 +415,28 @@ export const make = Effect.fnUntraced(function*(
 
   return { status, synced: Deferred.await(synced), run } satisfies Reflector
 })
+
+/**
+ * Takes events of a streamed list. Undefined until its end, then the list's resourceVersion and the events after it;
+ * `unmarked` if a bookmark shows that the end will not be marked.
+ */
+const collect = (
+  initial: Map<string, KubeObject>,
+  events: ReadonlyArray<WatchEvent>
+): { readonly resourceVersion: string; readonly rest: ReadonlyArray<WatchEvent> } | "unmarked" | undefined => {
+  for (const [index, event] of events.entries()) {
+    if (event.type === "BOOKMARK") {
+      if (!isInitialEventsEnd(event)) return "unmarked"
+      return { resourceVersion: event.object.metadata.resourceVersion, rest: events.slice(index + 1) }
+    }
+    if (event.type === "DELETED") initial.delete(keyString(event.object))
+    else initial.set(keyString(event.object), event.object)
+  }
+  return undefined
+}
+
+/** How long the server wants to be left alone, in milliseconds. */
+const asked = (reason: KubeError.Reason): number =>
+  "retryAfter" in reason && reason.retryAfter !== undefined
+    ? Math.min(reason.retryAfter, defaults.longestRetryAfter)
+    : 0

@@ -31,6 +31,10 @@ export interface Resource<out A extends KubeObject = KubeObject, out Id extends 
   readonly shortNames: ReadonlyArray<string>
   readonly categories: ReadonlyArray<string>
   readonly scope: Scope
+  /** Which of several clusters, where it is not the program's own: see `Cluster`. */
+  readonly cluster?: string | undefined
+  /** Whether the server is asked for nothing but metadata: see `Projection`. */
+  readonly metadataOnly?: boolean | undefined
   /** Names of the subresources the server is expected to serve, such as `status` and `scale`. */
   readonly subresources: ReadonlyArray<string>
   /** The object's type: `typeof Pod.Type`. There is no value. */

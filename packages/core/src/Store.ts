@@ -5,6 +5,7 @@
  * Read-your-writes: an accepted write is visible at once, and stays until the watch has passed its resourceVersion; one
  * by which the object leaves the selection hides it for as long. A deletion hides exactly that incarnation, by uid, for
  * good. Answers may come in any order and at any time: an older one changes nothing, so none brings back an old state.
+ * A write whose answer does not show what it led to leaves a mark: what is here is stale until the watch has seen it.
  *
  * Deltas describe the watched state alone: the overlay makes none, so that the event of an own write still arrives and
  * wakes whoever waits for it. A list that stands in for that event makes the delta of it, too: nobody is left with the
@@ -15,14 +16,27 @@
 import * as Result from "effect/Result"
 import type { Delta } from "./Delta.ts"
 import type { Write } from "./KubeClient.ts"
-import { compareResourceVersions, hasGone, keyString, type KubeObject } from "./KubeObject.ts"
+import type { CacheIndex } from "./CacheIndex.ts"
+import { Buckets } from "./internal/Buckets.ts"
+import { footprintOfAll } from "./internal/footprint.ts"
+import { Marks } from "./internal/Marks.ts"
+import {
+  compareResourceVersions,
+  hasGone,
+  isTerminating,
+  keyString,
+  type KubeObject,
+  type ObjectKey
+} from "./KubeObject.ts"
 import type { Resource } from "./Resource.ts"
 import type { WatchEvent } from "./WatchEvent.ts"
 
 /** Figures of a store. */
 export const defaults = {
   /** Deleted incarnations remembered. Beyond it those are forgotten first that hide nothing any more. */
-  graves: 10_000
+  graves: 10_000,
+  /** Indexes of one store. More than that are made where they are read, anew each time. */
+  indexes: 64
 } as const
 
 /** What an own write left at its key, until the watch has caught up: nothing, if it left the selection or is invalid. */
@@ -41,6 +55,10 @@ export interface Options<A extends KubeObject> {
   readonly resource: Resource<A>
   /** Whether an object of the kind belongs here; the overlay of a write depends on it. */
   readonly matches: (object: KubeObject) => boolean
+  /** Whether the key may be that of such an object; every key by default. */
+  readonly covers?: ((key: ObjectKey) => boolean) | undefined
+  /** Whether an object may come and go without being created or deleted, as under a label selector; so by default. */
+  readonly filtered?: boolean | undefined
   /** Label keys by whose value objects are found without a scan. */
   readonly indexedLabels?: ReadonlyArray<string>
 }
@@ -55,22 +73,16 @@ export class Store<A extends KubeObject> {
   /** Keys whose watched state is such an incarnation. */
   readonly #haunted = new Set<string>()
   readonly #invalid = new Map<string, KubeObject>()
-  readonly #indexes: ReadonlyArray<Index<A>>
+  readonly #marks = new Marks(defaults.graves)
+  /** By name, or by what a program declared. Built when first asked for. */
+  readonly #indexes = new Map<string | CacheIndex, Buckets<A>>()
+  readonly #listeners = new Set<() => void>()
   #resourceVersion = "0"
   #size = 0
 
   constructor(options: Options<A>) {
     this.#options = options
-    this.#indexes = [
-      new Index<A>("namespace", (object) => [object.metadata.namespace ?? ""]),
-      new Index<A>("owner", (object) => object.metadata.ownerReferences?.map((reference) => reference.uid) ?? []),
-      ...(options.indexedLabels ?? []).map((label) =>
-        new Index<A>(`label:${label}`, (object) => {
-          const value = object.metadata.labels?.[label]
-          return value === undefined ? [] : [value]
-        })
-      )
-    ]
+    for (const label of options.indexedLabels ?? []) this.indexLabel(label)
   }
 
   /** Number of visible objects. */
@@ -85,7 +97,17 @@ export class Store<A extends KubeObject> {
 
   /** Own writes the watch has not yet confirmed. */
   get unconfirmed(): number {
-    return this.#overlaid.size + this.#haunted.size
+    return this.#overlaid.size + this.#haunted.size + this.staleKeys().length
+  }
+
+  /** About how many bytes the objects take, from a sample. */
+  get bytes(): number {
+    return footprintOfAll(this.values(), this.#size)
+  }
+
+  /** How many wait for a change. */
+  get listeners(): number {
+    return this.#listeners.size
   }
 
   /** Objects that do not decode, as they came. */
@@ -106,9 +128,71 @@ export class Store<A extends KubeObject> {
     }
   }
 
-  /** The visible objects filed under `value` of an index; undefined where there is no such index. */
-  lookup(index: string, value: string): Iterable<A> | undefined {
-    return this.#indexes.find(({ name }) => name === index)?.lookup(value)
+  /** What the watch reported of a key, whatever own writes lie over it. */
+  watched(key: string): A | undefined {
+    return this.#entries.get(key)?.watched
+  }
+
+  /** Everything the watch reported that is there. */
+  *watchedValues(): IterableIterator<A> {
+    for (const { watched } of this.#entries.values()) if (watched !== undefined) yield watched
+  }
+
+  /** Whether what is visible of the key is older than an own write. */
+  isStale(key: string): boolean {
+    if (this.#marks.size === 0) return false
+    const entry = this.#entries.get(key)
+    const object = entry === undefined ? undefined : this.#visible(entry)
+    const due = this.#marks.due(key)
+    if (due !== undefined) {
+      const overlay = entry?.overlay?.resourceVersion
+      const later = overlay !== undefined && compareResourceVersions(overlay, due.resourceVersion) >= 0
+      // Of an incarnation that this program deleted since it is known that it is gone.
+      const gone = object === undefined && due.uid !== undefined && this.#graves.has(due.uid)
+      if (!later && !gone && (object !== undefined || due.absent)) return true
+    }
+    return object !== undefined && this.#marks.isDeleting(key, object.metadata.uid) && !isTerminating(object)
+  }
+
+  /** Ends the wait for what is guessed of own deletions, of a key or of all. */
+  giveUpGuesses(key?: string): void {
+    this.#marks.giveUp(key)
+    this.#tell()
+  }
+
+  /** The keys of which that is so. */
+  staleKeys(): ReadonlyArray<string> {
+    if (this.#marks.size === 0) return []
+    return [...new Set(this.#marks.keys())].filter((key) => this.isStale(key))
+  }
+
+  /**
+   * The visible objects filed under a value, by key: of an index that a program declared, of `namespace`, of `owner`
+   * (by uid), or of a label key that is indexed (`label:app`). Undefined where there is no such index.
+   */
+  bucket(index: string | CacheIndex, value: string): ReadonlyMap<string, A> | undefined {
+    return this.#index(index)?.get(value)
+  }
+
+  /** The same without the keys. */
+  lookup(index: string | CacheIndex, value: string): Iterable<A> | undefined {
+    return this.bucket(index, value)?.values()
+  }
+
+  /** Files objects by the value of a label from now on. */
+  indexLabel(label: string): void {
+    const name = `label:${label}`
+    if (this.#indexes.has(name)) return
+    this.#build(name, name, (object) => {
+      const value = object.metadata.labels?.[label]
+      return value === undefined ? [] : [value]
+    })
+  }
+
+  /** Calls the listener after every change of what is visible, or how far the watch has come; until the answer is called. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
   }
 
   /** The watched state as deltas, for a subscriber that comes late. */
@@ -124,10 +208,12 @@ export class Store<A extends KubeObject> {
   apply(events: ReadonlyArray<WatchEvent>): ReadonlyArray<Delta<A>> {
     const deltas: Array<Delta<A>> = []
     for (const event of events) {
-      if (event.type !== "BOOKMARK") this.#observe(event.object, event.type !== "DELETED", deltas)
+      if (event.type === "BOOKMARK") this.#marks.bookmark()
+      else this.#observe(event.object, event.type !== "DELETED", deltas)
       this.#resourceVersion = event.object.metadata.resourceVersion
     }
     this.#settle()
+    this.#tell()
     return deltas
   }
 
@@ -154,17 +240,30 @@ export class Store<A extends KubeObject> {
     if (restored) this.#forget()
     this.#resourceVersion = resourceVersion
     this.#settle()
+    this.#tell()
     return deltas
   }
 
   /** Lays an own write over the watched state. */
   overlay(write: Write): void {
-    if (write._tag === "Deleted") {
-      // Which incarnation went is not known without a uid: better to show it a moment longer than to hide another.
-      if (write.uid !== undefined) this.#bury(keyString(write.key), write.uid)
-      return
+    switch (write._tag) {
+      case "Deleted":
+        // Which incarnation went is not known without a uid: better to show it a moment longer than to hide another.
+        if (write.uid !== undefined) this.#bury(keyString(write.key), write.uid)
+        break
+      case "Deleting":
+        this.#doom(write.key, write.uid)
+        break
+      case "Changed":
+        this.#outdate(write.key, write.resourceVersion, write.uid)
+        break
+      case "Written":
+        this.#cover(write.object)
     }
-    const { object } = write
+    this.#tell()
+  }
+
+  #cover(object: KubeObject): void {
     const { resourceVersion, uid } = object.metadata
     const key = keyString(object)
     if (hasGone(object)) return this.#bury(key, uid)
@@ -175,12 +274,40 @@ export class Store<A extends KubeObject> {
       ? Result.getOrUndefined(this.#options.resource.decode(withoutManagedFields(object)))
       : undefined
     this.#update(key, entry, entry.watched, { object: decoded, resourceVersion })
+    this.#marks.seen(key, resourceVersion, uid, isTerminating(object))
+  }
+
+  /** The deletion of an incarnation was accepted: of which, is a guess where the answer named none. */
+  #doom(target: ObjectKey, named: string | undefined): void {
+    if (this.#options.covers?.(target) === false) return
+    const key = keyString(target)
+    const visible = this.get(key)
+    if (named === undefined) {
+      if (visible === undefined || !isTerminating(visible)) this.#marks.guess(key, visible?.metadata.uid)
+      return
+    }
+    if (this.#graves.has(named) || (visible?.metadata.uid === named && isTerminating(visible))) return
+    this.#marks.deleting(key, named, (key, uid) => this.get(key)?.metadata.uid === uid)
+  }
+
+  /** The object is at this resourceVersion. Under a filter nobody waits for what is not here: it may have to stay away. */
+  #outdate(target: ObjectKey, resourceVersion: string, uid: string | undefined): void {
+    if (this.#options.covers?.(target) === false) return
+    const key = keyString(target)
+    if (compareResourceVersions(resourceVersion, this.#resourceVersion) <= 0) return
+    const absent = this.#options.filtered === false || this.#resourceVersion === "0"
+    this.#marks.changed(key, { absent, resourceVersion, uid })
   }
 
   #observe(raw: KubeObject, exists: boolean, deltas: Array<Delta<A>>): void {
     const key = keyString(raw)
     const entry = this.#entries.get(key) ?? { watched: undefined, overlay: undefined }
     const { watched } = entry
+    if (this.#marks.size > 0) {
+      const { resourceVersion, uid } = raw.metadata
+      // Under a filter it may only have left.
+      this.#marks.seen(key, resourceVersion, uid, isTerminating(raw) || (!exists && this.#options.filtered === false))
+    }
     if (!exists) {
       this.#invalid.delete(key)
       this.#remove(key, watched, deltas, raw)
@@ -215,7 +342,9 @@ export class Store<A extends KubeObject> {
     const entry = this.#entries.get(key)
     if (entry === undefined) return
     this.#update(key, entry, undefined, last === undefined ? entry.overlay : after(entry.overlay, last))
-    if (watched !== undefined) deltas.push({ _tag: "Deleted", object: watched })
+    if (watched === undefined) return
+    if (last === undefined) this.#marks.seen(key, "0", watched.metadata.uid, this.#options.filtered === false)
+    deltas.push({ _tag: "Deleted", object: watched })
   }
 
   /**
@@ -223,6 +352,7 @@ export class Store<A extends KubeObject> {
    * that were reported on are gone already; the rest only hide what is not there.
    */
   #settle(): void {
+    this.#marks.passed(this.#resourceVersion)
     for (const key of this.#overlaid) {
       const entry = this.#entries.get(key)!
       if (compareResourceVersions(entry.overlay!.resourceVersion, this.#resourceVersion) > 0) return
@@ -249,6 +379,7 @@ export class Store<A extends KubeObject> {
   #forget(): void {
     const before = new Map([...this.#entries].map(([key, entry]) => [key, this.#visible(entry)]))
     this.#graves.clear()
+    this.#marks.clear()
     for (const [key, entry] of this.#entries) {
       entry.overlay = undefined
       this.#file(key, entry, before.get(key))
@@ -273,7 +404,31 @@ export class Store<A extends KubeObject> {
     const now = this.#visible(entry)
     if (before === now) return
     this.#size += (now === undefined ? 0 : 1) - (before === undefined ? 0 : 1)
-    for (const index of this.#indexes) index.update(key, before, now)
+    for (const index of this.#indexes.values()) index.update(key, before, now)
+  }
+
+  #index(index: string | CacheIndex): Buckets<A> | undefined {
+    const built = this.#indexes.get(index)
+    if (built !== undefined) return built
+    if (typeof index !== "string") return this.#build(index, `${index.name} of ${index.resource.id}`, index.valuesOf)
+    const valuesOf = standard[index]
+    return valuesOf === undefined ? undefined : this.#build(index, index, valuesOf)
+  }
+
+  #build(id: string | CacheIndex, name: string, valuesOf: (object: A) => ReadonlyArray<string>): Buckets<A> {
+    if (this.#indexes.size >= defaults.indexes) {
+      throw new Error(
+        `index ${name}: the cache has ${defaults.indexes} already: declare an index once, not where it is read`
+      )
+    }
+    const built = new Buckets<A>(name, valuesOf)
+    for (const [key, entry] of this.#entries) built.update(key, undefined, this.#visible(entry))
+    this.#indexes.set(id, built)
+    return built
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener()
   }
 
   #visible({ overlay, watched }: Entry<A>): A | undefined {
@@ -282,33 +437,10 @@ export class Store<A extends KubeObject> {
   }
 }
 
-/** Finds visible objects by a value they are filed under. */
-class Index<A> {
-  readonly #buckets = new Map<string, Map<string, A>>()
-  readonly name: string
-  readonly #valuesOf: (object: A) => ReadonlyArray<string>
-
-  constructor(name: string, valuesOf: (object: A) => ReadonlyArray<string>) {
-    this.name = name
-    this.#valuesOf = valuesOf
-  }
-
-  lookup(value: string): Iterable<A> {
-    return this.#buckets.get(value)?.values() ?? []
-  }
-
-  update(key: string, before: A | undefined, after: A | undefined): void {
-    for (const value of before === undefined ? [] : this.#valuesOf(before)) {
-      const bucket = this.#buckets.get(value)
-      bucket?.delete(key)
-      if (bucket?.size === 0) this.#buckets.delete(value)
-    }
-    for (const value of after === undefined ? [] : this.#valuesOf(after)) {
-      const bucket = this.#buckets.get(value)
-      if (bucket === undefined) this.#buckets.set(value, new Map([[key, after!]]))
-      else bucket.set(key, after!)
-    }
-  }
+/** Indexes of every kind, built when somebody asks. */
+const standard: Readonly<Record<string, (object: KubeObject) => ReadonlyArray<string>>> = {
+  namespace: (object) => [object.metadata.namespace ?? ""],
+  owner: (object) => object.metadata.ownerReferences?.map((reference) => reference.uid) ?? []
 }
 
 /** What is left of an overlay once the watch has reported on the object: a report as new as the write overtakes it. */

@@ -19,6 +19,8 @@ export interface Supervisor {
   ) => Effect.Effect<Fiber.Fiber<void>, never, R | Scope.Scope>
   /** Fails with the first part that failed, and names it. */
   readonly failure: Effect.Effect<never, PartFailed>
+  /** The first part that failed. */
+  readonly failed: () => PartFailed | undefined
   /** Parts running now. */
   readonly running: () => ReadonlyArray<string>
 }
@@ -39,6 +41,7 @@ export class PartFailed extends Error {
 
 export const make: Effect.Effect<Supervisor> = Effect.sync(() => {
   const failed = Deferred.makeUnsafe<never, PartFailed>()
+  let first: PartFailed | undefined
   const running = new Map<Fiber.Fiber<void>, string>()
   return {
     run: (name, part) =>
@@ -48,7 +51,7 @@ export const make: Effect.Effect<Supervisor> = Effect.sync(() => {
         Effect.catchCause((cause) =>
           Effect.andThen(
             Effect.logFatal(`${name} ended`, cause),
-            Deferred.fail(failed, new PartFailed(name, cause))
+            Effect.suspend(() => Deferred.fail(failed, first ??= new PartFailed(name, cause)))
           )
         ),
         Effect.asVoid,
@@ -61,6 +64,7 @@ export const make: Effect.Effect<Supervisor> = Effect.sync(() => {
         )
       ),
     failure: Deferred.await(failed),
+    failed: () => first,
     running: () => [...running.values()]
   }
 })

@@ -1,6 +1,7 @@
 /**
  * `Trigger`: why a key is reconciled, and how deltas become keys.
  */
+import { makeReader, type View, view } from "./Cache.ts"
 import { type Delta, objects } from "./Delta.ts"
 import { keyString, type KubeObject } from "./KubeObject.ts"
 import type { Watch } from "./Watch.ts"
@@ -40,17 +41,22 @@ export const id = (reason: Reason): string =>
     ? `Source ${reason.source}`
     : reason._tag
 
+const empty = view(makeReader([]))
+
 /** Calls `add` for every key the deltas concern. */
 export const keys = (
   watch: Watch,
   deltas: ReadonlyArray<Delta>,
-  add: (key: string, reason: Reason) => void
+  add: (key: string, reason: Reason) => void,
+  cache: View<string> = empty
 ): void => {
   for (const delta of deltas) {
     if (delta._tag === "Invalid" || watch.predicate?.(delta) === false) continue
     const reason: Reason = { _tag: delta._tag, kind: watch.resource.kind, object: keyString(delta.object) }
     const seen = new Set<string>()
-    for (const object of objects<KubeObject>(delta)) for (const target of watch.map(object)) seen.add(keyString(target))
+    for (const object of objects<KubeObject>(delta)) {
+      for (const target of watch.map(object, cache)) seen.add(keyString(target))
+    }
     for (const key of seen) add(key, reason)
   }
 }

@@ -4,7 +4,9 @@
  * A watch is data. Running it gives the controller a cached view of exactly that selection: what `Cache.list` can see
  * is what was declared here.
  */
-import type { KubeObject, ObjectKey } from "./KubeObject.ts"
+import type { View } from "./Cache.ts"
+import type { CacheIndex } from "./CacheIndex.ts"
+import { key, keyString, type KubeObject, type ObjectKey } from "./KubeObject.ts"
 import * as OwnerLabel from "./OwnerLabel.ts"
 import type { Predicate } from "./Predicate.ts"
 import type * as Resource from "./Resource.ts"
@@ -18,10 +20,13 @@ export interface Scope {
   readonly fields?: string | undefined
 }
 
-export interface Watch<out R extends Resource.Any = Resource.Any> extends Scope {
+/** `Reads` are the identities of the kinds that `map` reads: the controller has to declare them. */
+export interface Watch<out R extends Resource.Any = Resource.Any, out Reads extends string = string> extends Scope {
   readonly resource: R
+  /** A type without a value. */
+  readonly Reads?: Reads | undefined
   /** The keys of the controller's own objects to reconcile when this object comes, changes or goes. */
-  readonly map: (object: KubeObject) => ReadonlyArray<ObjectKey>
+  readonly map: (object: KubeObject, cache?: View<never>) => ReadonlyArray<ObjectKey>
   readonly predicate?: Predicate<any> | undefined
   /** Label keys by whose value the cache finds objects without a scan. */
   readonly indexedLabels?: ReadonlyArray<string> | undefined
@@ -31,28 +36,62 @@ export interface Options<A extends KubeObject> extends Scope {
   readonly predicate?: Predicate<A> | undefined
 }
 
-/** Follows objects of a kind; `map` names whom each concerns. An update counts for what it was and for what it is. */
-export const make = <R extends Resource.Any>(
+/**
+ * Follows objects of a kind; `map` names whom each concerns. An update counts for what it was and for what it is.
+ *
+ * `map` may read the cache: the kinds of `reads`, which the controller must declare as `for`, `owns` or `watches`.
+ */
+export const make = <R extends Resource.Any, const Rs extends ReadonlyArray<Resource.Any> = []>(
   resource: R,
   options: Options<Resource.TypeOf<R>> & {
-    readonly map: (object: Resource.TypeOf<R>) => ReadonlyArray<ObjectKey>
+    readonly map: (object: Resource.TypeOf<R>, cache: View<Resource.IdOf<Rs[number]>>) => ReadonlyArray<ObjectKey>
+    readonly reads?: Rs | undefined
     readonly indexedLabels?: ReadonlyArray<string> | undefined
   }
-): Watch<R> => ({ ...options, resource, map: options.map as Watch["map"] })
+): Watch<R, Resource.IdOf<Rs[number]>> => {
+  const { namespaces, labels, fields, predicate, indexedLabels } = options
+  return { namespaces, labels, fields, predicate, indexedLabels, resource, map: options.map as Watch["map"] }
+}
 
 /** Caches a kind for reading, and reconciles nothing when it changes. */
-export const cached = <R extends Resource.Any>(resource: R, scope: Scope = {}): Watch<R> => ({
-  ...scope,
+export const cached = <R extends Resource.Any>(
+  resource: R,
+  options: Scope & { readonly indexedLabels?: ReadonlyArray<string> | undefined } = {}
+): Watch<R, never> => ({
+  ...options,
   resource,
   map: () => []
 })
+
+/**
+ * Follows what objects of the controller refer to: a change of a ConfigMap reconciles every object that names it,
+ * however it does. `by` files them under what they refer to: see `CacheIndex.references`.
+ *
+ * Reconciled are the objects of the index themselves, unless `map` names others.
+ */
+export const referenced = <R extends Resource.Any, A extends KubeObject, Id extends string>(
+  resource: R,
+  by: CacheIndex<A, Id>,
+  { map, ...options }: Options<Resource.TypeOf<R>> & {
+    readonly map?: ((referring: A) => ReadonlyArray<ObjectKey>) | undefined
+  } = {}
+): Watch<R, Id> => ({
+  ...options,
+  resource,
+  map: (object, cache) =>
+    // What runs a watch gives it the cache of its controller, which has declared `Id`.
+    (cache as View<Id>).byIndex(by, keyString(object)).flatMap((referring) => map?.(referring) ?? [key(referring)])
+})
+
+/** The identities of the kinds that the map functions of watches read. */
+export type ReadsOf<W> = W extends Watch<Resource.Any, infer Reads> ? Reads : never
 
 /** Follows the dependents an `OwnerLabel` marks, in any namespace. */
 export const labelled = <R extends Resource.Any>(
   resource: R,
   label: OwnerLabel.OwnerLabel,
   options: Omit<Options<Resource.TypeOf<R>>, "labels"> = {}
-): Watch<R> => ({
+): Watch<R, never> => ({
   ...options,
   resource,
   labels: [{ operator: "exists", key: label.key }],
@@ -68,7 +107,7 @@ export const owned = <R extends Resource.Any>(
   resource: R,
   owner: Resource.Any,
   options: Options<Resource.TypeOf<R>> = {}
-): Watch<R> => ({
+): Watch<R, never> => ({
   ...options,
   resource,
   map: ({ metadata }) =>

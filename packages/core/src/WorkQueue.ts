@@ -13,7 +13,7 @@ import * as Pull from "effect/Pull"
 import * as Schedule from "effect/Schedule"
 import * as Alarm from "./internal/Alarm.ts"
 import { TokenBucket } from "./internal/TokenBucket.ts"
-import { type Item, QueueState } from "./QueueState.ts"
+import { type Item, type KeyState, QueueState } from "./QueueState.ts"
 import type { Reason } from "./Trigger.ts"
 
 /** Priorities, in turns of head start: see `QueueState`. */
@@ -90,6 +90,8 @@ export interface WorkQueue {
   readonly readyAt: (priority: number) => number
   /** Keys being processed, and since when. */
   readonly processing: () => ReadonlyMap<string, number>
+  /** Every key known and where it is, for people who look. */
+  readonly keys: () => ReadonlyArray<KeyState>
   /** No key is accepted or handed out any more; completes when none is being processed. */
   readonly drain: Effect.Effect<void>
 }
@@ -234,7 +236,8 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     drain,
     stats: () => ({ ready: state.ready, waiting: state.waiting, processing: state.processing }),
     readyAt: (priority) => state.readyAt(priority),
-    processing: () => processing
+    processing: () => processing,
+    keys: () => state.keys()
   } satisfies WorkQueue
 })
 

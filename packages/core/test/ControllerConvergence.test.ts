@@ -18,7 +18,7 @@ describe("Controller: convergence", () => {
           yield* Effect.scoped(converge(seed)).pipe(Random.withSeed(String(seed)))
         }
       }),
-    30_000
+    180_000
   )
 
   const converge = Effect.fnUntraced(function*(seed: number) {

@@ -185,7 +185,7 @@ describe("Manager with leader election", () => {
       assert.deepStrictEqual(journal.words, ["a x"])
       assert.deepInclude((yield* b.manager.report).watches[0], { resource: "Widget.v1.test.io", objects: 1 })
       assert.deepStrictEqual((yield* b.manager.report).leases, [
-        { lease: "default/operator", status: { _tag: "Standby", leader: "a" } }
+        { lease: "default/operator", status: { _tag: "Standby", leader: "a" }, trouble: undefined }
       ])
       const lists = server.requestsFor("GET", "widgets").length
       yield* a.stop

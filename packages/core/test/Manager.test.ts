@@ -205,7 +205,13 @@ describe("Manager", () => {
       yield* pass("1 second")
       const report = yield* manager.report
       assert.deepStrictEqual(report.controllers, [
-        { name: "widgets", queue: { ready: 0, waiting: 1, processing: 0 } }
+        {
+          name: "widgets",
+          resource: "Widget.v1.test.io",
+          status: { _tag: "Running", since: 0 },
+          waitingFor: [],
+          queue: { ready: 0, waiting: 1, processing: 0 }
+        }
       ])
       assert.deepStrictEqual(
         report.watches.map(({ namespace, objects, resource, status, unconfirmed }) => [

@@ -1,79 +1,15 @@
-import { Backoff, KubeError, type KubeObject, type Transport } from "@effect-operator/core"
+import { Backoff, KubeError } from "@effect-operator/core"
 import * as Reflector from "@effect-operator/core/Reflector"
-import { Store } from "@effect-operator/core/Store"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Fiber, Random, type Scope, SubscriptionRef } from "effect"
+import { Clock, Effect, Fiber, Random } from "effect"
 import { TestClock } from "effect/testing"
 import { Part } from "./support/Kinds.ts"
 import { Prng } from "./support/Prng.ts"
+import { failWhile, item, lists, opened, reflect, type Reflected, watchedFrom } from "./support/Reflecting.ts"
 import { isWatch, parameter, refuse, Server, statusOf } from "./support/Server.ts"
 import { pass, settle } from "./support/Time.ts"
 
 const { defaults } = Reflector
-
-const item = (name: string, rv: number): KubeObject.KubeObject => ({
-  apiVersion: "v1",
-  kind: "Part",
-  metadata: { name, namespace: "default", uid: name, resourceVersion: String(rv), creationTimestamp: "" }
-})
-
-interface Reflected {
-  readonly store: Store<KubeObject.KubeObject>
-  /** Every delta, as `Added a`. */
-  readonly deltas: Array<string>
-  readonly status: Effect.Effect<Reflector.Status>
-  readonly synced: Effect.Effect<boolean>
-  readonly names: () => ReadonlyArray<string>
-}
-
-const reflect = Effect.fnUntraced(function*(server: Server): Effect.fn.Return<Reflected, never, Scope.Scope> {
-  const store = new Store<KubeObject.KubeObject>({ resource: Part, matches: () => true })
-  const deltas: Array<string> = []
-  const reflector = yield* Reflector.make(server.client, Part, {}, {
-    replace: (items, rv) => {
-      for (const delta of store.replace(items, rv)) {
-        deltas.push(`${delta._tag} ${delta._tag === "Invalid" ? "" : delta.object.metadata.name}`)
-      }
-    },
-    apply: (events) => {
-      for (const delta of store.apply(events)) {
-        deltas.push(`${delta._tag} ${delta._tag === "Invalid" ? "" : delta.object.metadata.name}`)
-      }
-    }
-  })
-  let synced = false
-  yield* Effect.forkScoped(Effect.andThen(reflector.synced, Effect.sync(() => synced = true)))
-  yield* Effect.forkScoped(reflector.run)
-  yield* settle
-  return {
-    store,
-    deltas,
-    status: SubscriptionRef.get(reflector.status),
-    synced: Effect.sync(() => synced),
-    names: () => [...store.values()].map(({ metadata }) => metadata.name).sort()
-  }
-})
-
-const lists = (server: Server) => server.requests.filter((request) => !isWatch(request))
-const opened = (server: Server) => server.requests.filter(isWatch)
-const watchedFrom = (server: Server) => opened(server).map((request) => parameter(request, "resourceVersion"))
-
-/** Answers in the server's place as long as `when` says so, and notes the times of those requests. */
-const failWhile = (
-  server: Server,
-  when: (request: Transport.Request) => boolean,
-  answer: Effect.Effect<Transport.Response, KubeError.Transport>
-) => {
-  const times: Array<number> = []
-  server.fault = (request) =>
-    when(request)
-      ? Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        times.push(now)
-        return answer
-      })
-      : Effect.undefined
-  return times
-}
 
 describe("Reflector", () => {
   it.effect("lists in pages, swaps the list in whole, and watches from its resourceVersion", () =>
@@ -256,8 +192,12 @@ describe("Reflector", () => {
       assert.notStrictEqual((yield* reflected.status)._tag, "Live")
       yield* pass(defaults.idleTimeout)
       assert.strictEqual((yield* reflected.status)._tag, "Degraded")
+      // Again and again it is a row of failures, though each takes its time.
+      yield* pass("10 minutes")
+      const status = yield* reflected.status
+      assert.isAbove(status._tag === "Degraded" ? status.failures : 0, 2)
       server.fault = () => Effect.undefined
-      yield* pass("1600 millis")
+      yield* pass("3 minutes")
       assert.strictEqual((yield* reflected.status)._tag, "Live")
     }))
 
@@ -381,6 +321,75 @@ describe("Reflector", () => {
       assert.strictEqual((yield* reflected.status)._tag, "Live")
     }))
 
+  it.effect("leaves a server alone for as long as it asks to be, and no longer than five minutes", () =>
+    Effect.gen(function*() {
+      for (const [seconds, expected] of [[20, 20_000], [86_400, defaults.longestRetryAfter]] as const) {
+        yield* Effect.scoped(Effect.gen(function*() {
+          const server = new Server(Part)
+          const tooMany = refuse(429, "TooManyRequests", "slow down", { retryAfterSeconds: seconds })
+          const times = failWhile(server, () => true, Effect.succeed(tooMany))
+          const started = yield* Clock.currentTimeMillis
+          const reflected = yield* reflect(server)
+          yield* pass(expected - 1)
+          assert.strictEqual(times.length, 1)
+          const status = yield* reflected.status
+          assert.strictEqual(status._tag === "Degraded" ? status.reason._tag : status._tag, "TooManyRequests")
+          yield* pass(1)
+          assert.deepStrictEqual(times.map((at) => at - started), [0, expected])
+        }))
+      }
+    }))
+
+  for (
+    const [what, break_, tag] of [
+      ["an in-stream error", (server: Server) => {
+        server.watches[0]!.push({ type: "ERROR", object: statusOf(500, "InternalError", "etcd is away") })
+      }, "ServerError"],
+      ["an event that is none", (server: Server) => server.watches[0]!.push({ type: "NONE" } as never), "Decode"]
+    ] as const
+  ) {
+    it.effect(`${what} is shown, and the watch resumed where it was, without a list`, () =>
+      Effect.gen(function*() {
+        const server = new Server(Part)
+        const reflected = yield* reflect(server)
+        server.put(Part, "a")
+        yield* settle
+        break_(server)
+        server.put(Part, "b")
+        yield* settle
+        const status = yield* reflected.status
+        assert.strictEqual(status._tag === "Degraded" ? status.reason._tag : status._tag, tag)
+        yield* pass("1600 millis")
+        assert.deepStrictEqual(reflected.deltas, ["Added a", "Added b"])
+        assert.deepStrictEqual(watchedFrom(server), ["10", "11"])
+        assert.strictEqual(lists(server).length, 1)
+      }))
+  }
+
+  it.effect("ten minutes without any answer cost one list at most, and few requests (virtual time)", () =>
+    Effect.gen(function*() {
+      for (const compacted of [false, true]) {
+        yield* Effect.scoped(Effect.gen(function*() {
+          const server = new Server(Part)
+          const reflected = yield* reflect(server)
+          const listed = lists(server).length
+          const refused = failWhile(server, () => true, Effect.fail(new KubeError.Transport({ message: "refused" })))
+          server.watches[0]!.break()
+          yield* pass("10 minutes")
+          assert.isAtMost(refused.length, 26)
+          server.put(Part, "meanwhile")
+          if (compacted) server.compact()
+          const before = server.requests.length
+          server.fault = () => Effect.undefined
+          yield* pass("1 minute")
+          assert.strictEqual((yield* reflected.status)._tag, "Live")
+          assert.deepStrictEqual(reflected.deltas, ["Added meanwhile"])
+          assert.strictEqual(lists(server).length - listed, compacted ? 1 : 0)
+          assert.isAtMost(server.requests.length - before, 3)
+        }))
+      }
+    }))
+
   it.effect("interruption closes the watch", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
@@ -399,6 +408,7 @@ describe("Reflector", () => {
         yield* Effect.scoped(Effect.gen(function*() {
           const random = new Prng(seed)
           const server = new Server(Part)
+          server.streams = random.chance(0.5)
           const faults = [
             Effect.succeed(refuse(500, "InternalError")),
             Effect.succeed(refuse(410, "Expired")),
@@ -407,7 +417,8 @@ describe("Reflector", () => {
             Effect.never
           ]
           server.fault = () => random.chance(0.2) ? random.pick(faults) : Effect.undefined
-          const reflected = yield* reflect(server)
+          const by = random.chance(0.5) ? "Stream" : "Pages"
+          const reflected = yield* Effect.provideService(reflect(server), Reflector.ListBy, by)
           for (let i = 0; i < 40; i++) {
             const name = `p${random.int(0, 4)}`
             const dice = random.next()

@@ -16,16 +16,20 @@ const bookmark = (rv: number): WatchEvent.WatchEvent => ({
   object: { kind: "Part", apiVersion: "v1", metadata: { resourceVersion: String(rv) } }
 })
 const gone: KubeError.Reason = new KubeError.Gone({ message: "too old resource version", code: 410 })
+const invalid: KubeError.Reason = new KubeError.Invalid({ message: "forbidden", code: 422 })
 const broken: KubeError.Reason = new KubeError.Transport({ message: "connection reset" })
 
 describe("Reflector.step", () => {
-  const watching = (failures = 0, since = 0): Reflector.State => ({
+  const watching = (failures = 0, relisted = false, since = 0): Reflector.State => ({
     _tag: "Watching",
     failures,
+    lists: "Pages",
+    relisted,
     resourceVersion: "10",
     since
   })
-  const listing: Reflector.State = Reflector.initial
+  const [listing] = Reflector.begin()
+  const [streaming] = Reflector.begin("Stream")
 
   it("collects pages, then swaps the whole list in and watches from its resourceVersion", () => {
     const page = (name: string, token?: string): Reflector.Input => ({
@@ -40,7 +44,14 @@ describe("Reflector.step", () => {
       replace: { items: [item("a", 1), item("b", 1)], resourceVersion: "10" },
       next: { _tag: "Watch", resourceVersion: "10" }
     })
-    assert.deepStrictEqual(state, { _tag: "Watching", failures: 0, resourceVersion: "10", since: 5 })
+    assert.deepStrictEqual(state, {
+      _tag: "Watching",
+      failures: 0,
+      lists: "Pages",
+      relisted: false,
+      resourceVersion: "10",
+      since: 5
+    })
   })
 
   const cases: ReadonlyArray<readonly [string, Reflector.State, Reflector.Input, unknown]> = [
@@ -81,16 +92,34 @@ describe("Reflector.step", () => {
       { _tag: "Pause", failures: 8 }
     ],
     [
+      "two minutes of waiting for an answer are no health",
+      watching(7),
+      { _tag: "Failed", at: defaults.resetAfter, reason: broken, unanswered: true },
+      { _tag: "Pause", failures: 8 }
+    ],
+    [
       "410 lists at once",
       watching(),
       { _tag: "Failed", at: 10, reason: gone },
       { _tag: "List" }
     ],
     [
-      "410 over and over pauses before it lists",
-      watching(1),
+      "410 after other failures lists at once, too",
+      watching(7),
       { _tag: "Failed", at: 10, reason: gone },
-      { _tag: "Pause", failures: 2 }
+      { _tag: "List" }
+    ],
+    [
+      "410 over and over pauses before it lists",
+      watching(0, true),
+      { _tag: "Failed", at: 10, reason: gone },
+      { _tag: "Pause", failures: 1 }
+    ],
+    [
+      "410 two minutes after another lists at once",
+      watching(3, true),
+      { _tag: "Failed", at: defaults.resetAfter, reason: gone },
+      { _tag: "List" }
     ],
     [
       "a failed list pauses",
@@ -109,6 +138,24 @@ describe("Reflector.step", () => {
       { ...listing, failures: 3, items: [item("a", 1)] } as Reflector.State,
       { _tag: "Failed", at: 10, reason: gone },
       { _tag: "List", whole: true }
+    ],
+    [
+      "a stream that is refused is followed by pages at once",
+      streaming,
+      { _tag: "Failed", at: 10, reason: invalid },
+      { _tag: "List" }
+    ],
+    [
+      "a stream that fails pauses",
+      streaming,
+      { _tag: "Failed", at: 10, reason: broken },
+      { _tag: "Pause", failures: 1 }
+    ],
+    [
+      "a stream that ends before its list is complete has failed",
+      streaming,
+      { _tag: "Ended", at: 10, lasted: 5_000, quiet: false },
+      { _tag: "Pause", failures: 1 }
     ],
     [
       "a resourceVersion that goes back pauses before it lists",
@@ -136,6 +183,28 @@ describe("Reflector.step", () => {
     assert.strictEqual(state._tag === "Watching" ? state.resourceVersion : "", "10")
   })
 
+  it("a streamed list is followed by its own watch, and later lists are streamed again", () => {
+    const page: Reflector.Input = { _tag: "Page", at: 5, open: true, page: { items: [], resourceVersion: "10" } }
+    const [state, output] = step(streaming, page)
+    assert.deepStrictEqual(output, { replace: { items: [], resourceVersion: "10" }, next: { _tag: "Read" } })
+    const [, again] = step(state, { _tag: "Failed", at: 10, reason: gone })
+    assert.deepStrictEqual(again.next, { _tag: "Stream" })
+  })
+
+  it("one paged list follows a stream that failed; a refused stream is not asked for again", () => {
+    const after = (reason: KubeError.Reason) => {
+      const [failed] = step(streaming, { _tag: "Failed", at: 10, reason })
+      const [listed, first] = step(failed, { _tag: "Resumed", at: 20 })
+      const [watched] = step(listed, { _tag: "Page", at: 30, page: { items: [], resourceVersion: "10" } })
+      const [, second] = step(watched, { _tag: "Failed", at: 30 + defaults.resetAfter, reason: gone })
+      return [first.next._tag, second.next._tag]
+    }
+    assert.deepStrictEqual(after(broken), ["List", "Stream"])
+    const [paged] = step(streaming, { _tag: "Failed", at: 10, reason: invalid })
+    assert.strictEqual(paged.lists, "Pages")
+    assert.deepStrictEqual(after(invalid)[1], "List")
+  })
+
   it("watches that end in time, one after the other, are health", () => {
     const end = (at: number): Reflector.Input => ({ _tag: "Ended", at, lasted: 60_000, quiet: false })
     const [once] = step(watching(5), end(60_000))
@@ -146,21 +215,22 @@ describe("Reflector.step", () => {
   it("is total, and loses the last resourceVersion only to a list (50,000 random inputs)", () => {
     const seed = Number(process.env["SEED"] ?? 1)
     const random = new Prng(seed)
-    let state: Reflector.State = Reflector.initial
+    let [state] = Reflector.begin(random.chance(0.5) ? "Stream" : "Pages")
     let last: string | undefined
     let at = 0
     const inputs: ReadonlyArray<() => Reflector.Input> = [
       () => {
         const resourceVersion = String(random.int(1, 1000))
         const token = random.chance(0.3) ? { continue: "t" } : {}
-        return { _tag: "Page", at, page: { items: [item("a", 1)], resourceVersion, ...token } }
+        const open = random.chance(0.3) ? { open: true } as const : {}
+        return { _tag: "Page", at, page: { items: [item("a", 1)], resourceVersion, ...token }, ...open }
       },
       () => {
         const from = Number(last ?? 0) + (random.chance(0.05) ? -1 : 0)
         return { _tag: "Events", at, events: [random.chance(0.5) ? added(from) : bookmark(from + random.int(0, 3))] }
       },
       () => ({ _tag: "Ended", at, lasted: random.int(0, 400_000), quiet: random.chance(0.5) }),
-      () => ({ _tag: "Failed", at, reason: random.chance(0.3) ? gone : broken }),
+      () => ({ _tag: "Failed", at, reason: random.pick([gone, broken, broken, invalid]) }),
       () => ({ _tag: "Resumed", at })
     ]
     for (let i = 0; i < 50_000; i++) {
@@ -174,7 +244,8 @@ describe("Reflector.step", () => {
       if (output.apply !== undefined) last = output.apply.at(-1)!.object.metadata.resourceVersion
       switch (after._tag) {
         case "Listing":
-          assert.isTrue(output.next._tag === "List" || after === before, why)
+          assert.isTrue(["List", "Stream"].includes(output.next._tag) || after === before, why)
+          if (output.next._tag === "Stream") assert.strictEqual(after.lists, "Stream", why)
           break
         case "Watching":
           assert.strictEqual(after.resourceVersion, last, why)

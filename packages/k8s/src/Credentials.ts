@@ -1,37 +1,50 @@
 /**
- * `Credentials`: who the client is, as request headers.
+ * `Credentials`: who the client is, as request headers and, for some sources, a client certificate.
  *
  * `headers` is asked before every request and is cheap; `fresh` asks the source again, past every cache, and is what a
  * 401 calls for. Both are `Redacted` as a whole, so that no log, error or span can show a token. A token file is read
  * again once a minute (kubelet rotates it) and trimmed; while it cannot be read the last token stays in use, as in
- * client-go. A plugin runs once at a time however many requests wait for it, and not for ever.
+ * client-go.
+ *
+ * `issued` is a source that costs something to ask (an exec plugin, an identity provider) and says how long its answer
+ * holds. It is asked once at a time however many requests wait, never for longer than its time-out, and again when four
+ * fifths of the answer's life are over: one request asks, the others use what is still good. If that fails, the answer
+ * stays in use until it expires.
  */
+import { Transport } from "@effect-operator/core/KubeError"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Semaphore from "effect/Semaphore"
-import { Transport } from "@effect-operator/core/KubeError"
-import * as Fs from "node:fs/promises"
+import * as FileSource from "./live/FileSource.ts"
 
 /** Figures of this module. */
 export const defaults = {
-  /** Age at which a token file is read again. Source: client-go, transport/token_source.go. */
-  tokenFileMaxAge: "1 minute",
-  /** After which a token file that could not be read is tried again, while the last token stays in use. */
-  tokenFileRetry: "10 seconds",
-  /** How long an exec plugin or an auth provider may take. */
-  pluginTimeout: "1 minute"
+  /** How long an exec plugin or an identity provider may take. */
+  issueTimeout: "1 minute",
+  /** The part of an answer's life after which the next one is asked for. */
+  refreshAfter: 0.8,
+  /** After which a source that failed is asked again, while its last answer is still good. */
+  retry: "10 seconds"
 } as const
 
 /** Request headers that say who asks; names in lower case. */
 export type Headers = Redacted.Redacted<Readonly<Record<string, string | ReadonlyArray<string>>>>
+
+/** PEM. */
+export interface ClientCertificate {
+  readonly cert: string
+  readonly key: Redacted.Redacted
+}
 
 export interface Credentials {
   /** The headers to send now. */
   readonly headers: Effect.Effect<Headers, Transport>
   /** The same, asked from the source rather than from a cache. */
   readonly fresh: Effect.Effect<Headers, Transport>
+  /** The client certificate that came with the last headers, where the source gives one. */
+  readonly certificate?: Effect.Effect<ClientCertificate | undefined>
 }
 
 type Plain = Redacted.Redacted.Value<Headers>
@@ -48,82 +61,119 @@ export const fixed = (headers: Plain): Credentials => {
 }
 
 /** A fixed bearer token. */
-export const token = (value: Redacted.Redacted<string>, also: Plain = {}): Credentials =>
+export const token = (value: Redacted.Redacted, also: Plain = {}): Credentials =>
   fixed({ ...also, ...bearer(Redacted.value(value)) })
 
 /** User name and password (HTTP basic authentication). */
-export const basic = (username: string, password: Redacted.Redacted<string>, also: Plain = {}): Credentials =>
+export const basic = (username: string, password: Redacted.Redacted, also: Plain = {}): Credentials =>
   fixed({
     ...also,
     authorization: `Basic ${Buffer.from(`${username}:${Redacted.value(password)}`).toString("base64")}`
   })
 
-/** A token that a file holds. */
-export const tokenFile = (file: string, also: Plain = {}): Credentials => {
-  const maxAge = Duration.toMillis(defaults.tokenFileMaxAge)
-  let last: { readonly headers: Headers; readonly readAt: number } | undefined
-  const fresh = Effect.gen(function*() {
-    const now = yield* Clock.currentTimeMillis
-    const text = yield* Effect.tryPromise({
-      try: () => Fs.readFile(file, "utf8"),
-      catch: (cause) => new Transport({ message: `cannot read the token file ${file}: ${code(cause)}` })
-    }).pipe(Effect.filterOrFail(
-      (text) => text.trim() !== "",
-      () => new Transport({ message: `the token file ${file} is empty` })
-    ))
-    last = { headers: redact({ ...also, ...bearer(text) }), readAt: now }
+/** A token that a file holds; `initial` is used until the file can be read. */
+export const tokenFile = (file: string, also: Plain = {}, initial?: Redacted.Redacted): Credentials => {
+  const source = FileSource.make(file, { what: "token file", problem: FileSource.tokenProblem })
+  let last: { readonly text: string; readonly headers: Headers } | undefined
+  const toHeaders = (text: string): Headers => {
+    if (last?.text !== text) last = { text, headers: redact({ ...also, ...bearer(text) }) }
     return last.headers
-  })
+  }
+  const known = Effect.map(source.text, toHeaders)
   return {
-    fresh,
-    headers: Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      if (last === undefined) return fresh
-      const { headers, readAt } = last
-      if (now - readAt < maxAge) return Effect.succeed(headers)
-      return Effect.catch(
-        fresh,
-        (error) => Effect.as(Effect.logWarning(`${error.message}; the last token stays in use`), headers)
-      )
-    })
+    fresh: Effect.map(source.fresh, toHeaders),
+    headers: initial === undefined
+      ? known
+      : Effect.catch(known, (error) =>
+        Effect.as(
+          Effect.logWarning(`${error.message}; the token of the kubeconfig is used`),
+          toHeaders(Redacted.value(initial))
+        ))
   }
 }
 
-/** A source that is a promise: an exec plugin or an auth provider. `ask(true)` must not answer from a cache. */
-export const plugin = (
-  name: string,
-  ask: (fresh: boolean) => Promise<Plain>,
-  also: Plain = {}
-): Credentials => {
-  const turn = Semaphore.makeUnsafe(1)
-  let asked = 0
-  const run = (fresh: boolean) =>
-    Effect.suspend(() => {
-      const before = asked
-      return turn.withPermit(Effect.suspend(() => {
-        // Of many who were refused at once, the first asks; its answer is fresh enough for those who waited.
-        const needed = fresh && asked === before
-        return Effect.tryPromise({
-          try: () => ask(needed),
-          catch: (cause) => new Transport({ message: `${name} gave no credentials: ${reasonOf(cause)}` })
-        }).pipe(
-          Effect.timeoutOrElse({
-            duration: defaults.pluginTimeout,
-            orElse: () =>
-              Effect.fail(new Transport({ message: `${name} gave no credentials within ${defaults.pluginTimeout}` }))
-          }),
-          Effect.map((headers) => {
-            if (needed) asked += 1
-            return redact({ ...also, ...headers })
-          })
-        )
-      }))
-    })
-  return { headers: run(false), fresh: run(true) }
+/** What a source gave. */
+export interface Issued {
+  readonly token?: Redacted.Redacted | undefined
+  readonly certificate?: ClientCertificate | undefined
+  /** In milliseconds since the epoch; absent where it holds until it is refused. */
+  readonly expiresAt?: number | undefined
 }
 
-const code = (cause: unknown): string => (cause as NodeJS.ErrnoException).code ?? reasonOf(cause)
+/** What `issued` keeps of an answer. */
+interface Kept {
+  readonly headers: Headers
+  readonly certificate: ClientCertificate | undefined
+  readonly refreshAt: number
+  readonly expiresAt: number
+}
 
-const reasonOf = (cause: unknown): string => {
-  const message = cause instanceof Error ? cause.message.trim() : String(cause)
-  return message === "" ? "no reason given" : message
+export interface IssuedOptions {
+  /** Of the source, for messages. */
+  readonly name: string
+  readonly also?: Plain | undefined
+  readonly timeout?: Duration.Input | undefined
+}
+
+/** Credentials from a source that has to be asked. `ask` must not answer from a cache. */
+export const issued = (ask: Effect.Effect<Issued, Transport>, options: IssuedOptions): Credentials => {
+  const turn = Semaphore.makeUnsafe(1)
+  const timeout = options.timeout ?? defaults.issueTimeout
+  let kept: Kept | undefined
+  let asked = 0
+
+  const renew = Effect.gen(function*() {
+    const before = yield* Clock.currentTimeMillis
+    const answer = yield* Effect.timeoutOrElse(ask, {
+      duration: timeout,
+      orElse: () =>
+        Effect.fail(
+          new Transport({
+            message: `${options.name} gave no credentials within ${Duration.format(Duration.fromInputUnsafe(timeout))}`
+          })
+        )
+    })
+    const expiresAt = answer.expiresAt ?? Infinity
+    kept = {
+      headers: redact({
+        ...options.also,
+        ...(answer.token === undefined ? {} : bearer(Redacted.value(answer.token)))
+      }),
+      certificate: answer.certificate,
+      expiresAt,
+      refreshAt: expiresAt === Infinity ? Infinity : before + defaults.refreshAfter * (expiresAt - before)
+    }
+    asked += 1
+    return kept.headers
+  })
+
+  const fresh = Effect.suspend(() => {
+    const before = asked
+    // Of many who were refused at once, the first asks; its answer is fresh enough for those who waited.
+    return turn.withPermit(
+      Effect.suspend(() => asked === before || kept === undefined ? renew : Effect.succeed(kept.headers))
+    )
+  })
+
+  /** Asks early, while the last answer is still good: if that fails nothing is lost yet. */
+  const early = (good: Kept, now: number) =>
+    Effect.catch(renew, (error) => {
+      kept = { ...good, refreshAt: now + Duration.toMillis(defaults.retry) }
+      return Effect.as(Effect.logWarning(`${error.message}; the last credentials stay in use`), good.headers)
+    })
+
+  return {
+    fresh,
+    headers: Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      if (kept === undefined || now >= kept.expiresAt) return fresh
+      const good = kept
+      return now < good.refreshAt
+        ? Effect.succeed(good.headers)
+        : Effect.map(
+          turn.withPermitsIfAvailable(1)(Effect.suspend(() => early(good, now))),
+          (renewed) => renewed._tag === "Some" ? renewed.value : good.headers
+        )
+    }),
+    certificate: Effect.sync(() => kept?.certificate)
+  }
 }

@@ -1,16 +1,25 @@
 /**
  * `Dispatcher`: the connections to one cluster.
  *
- * Two pools that live as long as their scope: one for requests that are answered and done, one for watches, which hold
- * a connection each for minutes. Connections are kept alive and reused, never made per request, and speak HTTP/1.1: over
- * HTTP/2 all watches share one socket, and one half-open socket would blind them all.
+ * Two pools: one for requests that are answered and done, one for watches, which hold a connection each for minutes.
+ * Connections are kept alive and reused, never made per request, and speak HTTP/1.1: over HTTP/2 all watches share one
+ * socket, and one half-open socket would blind them all.
+ *
+ * The pools belong to what they prove themselves and their server with: CA, client certificate and key. Where these come
+ * from files or from an exec plugin, they are looked at again as time goes by (`FileSource`); once they differ, new
+ * requests get new pools, and the old ones live until what runs on them is over: a rotation fails no request. A
+ * certificate that does not go with its key (a rotation half done) is not used. Everything closes with the scope.
  */
 import Undici, { type Dispatcher } from "@effect/platform-node/Undici"
+import { Transport } from "@effect-operator/core/KubeError"
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
-import type { ClusterConfig } from "./KubeConfig.ts"
+import * as Tls from "node:tls"
+import type * as KubeConfig from "./KubeConfig.ts"
+import * as FileSource from "./live/FileSource.ts"
 
 /** Figures that hold unless `Options` say otherwise. Zero switches a time-out off. */
 export const defaults = {
@@ -24,7 +33,9 @@ export const defaults = {
   idleTimeout: "30 seconds",
   /** Silence after which TCP asks whether the other side is still there. */
   keepAliveDelay: "15 seconds",
-  /** Connections for requests other than watches; what comes on top of them waits. */
+  /** After which new certificates that cannot be used are looked at again. */
+  repairDelay: "1 second",
+  /** Connections for requests other than watches. */
   connections: 64
 } as const
 
@@ -36,16 +47,129 @@ export interface Options {
   readonly connections?: number | undefined
 }
 
-export interface Dispatchers {
+/** The pools for one CA, certificate and key. */
+export interface Pools {
   readonly unary: Dispatcher
   readonly watch: Dispatcher
 }
 
-/** Opens the pools (connections come with the first request); closing the scope destroys them and what runs on them. */
-export const make = (
-  cluster: Omit<ClusterConfig, "credentials">,
-  options: Options = {}
-): Effect.Effect<Dispatchers, never, Scope.Scope> => {
+export interface Connections {
+  /** The pools for the certificates of now. Cheap. */
+  readonly pools: Effect.Effect<Pools, Transport>
+  /** Makes the next `pools` look at the files: the certificates in use may be the reason of a failure. */
+  readonly doubt: () => void
+}
+
+type Cluster =
+  & Pick<
+    KubeConfig.ClusterConfig,
+    "ca" | "cert" | "key" | "files" | "servername" | "skipTlsVerify" | "proxy"
+  >
+  & { readonly credentials?: KubeConfig.ClusterConfig["credentials"] }
+
+/** What TLS is done with. */
+interface Material {
+  readonly ca: string | undefined
+  readonly cert: string | undefined
+  readonly key: string | undefined
+}
+
+const same = (a: Material, b: Material): boolean => a.ca === b.ca && a.cert === b.cert && a.key === b.key
+
+/** Opens no connection yet: they come with the first request. */
+export const make = (cluster: Cluster, options: Options = {}): Effect.Effect<Connections, never, Scope.Scope> =>
+  Effect.gen(function*() {
+    const living = new Set<Pools>()
+    yield* Effect.addFinalizer(() =>
+      Effect.promise(() => Promise.all([...living].flatMap(({ unary, watch }) => [unary.destroy(), watch.destroy()])))
+    )
+    const { doubt, material } = source(cluster)
+    let current: { readonly material: Material; readonly pools: Pools } | undefined
+    let refused: { readonly material: Material; readonly until: number } | undefined
+
+    const open = (material: Material): Pools => {
+      const pools = openPools(cluster, material, options)
+      living.add(pools)
+      current = { material, pools }
+      return pools
+    }
+
+    /** Closed pools finish what runs on them. */
+    const retire = (pools: Pools) =>
+      Effect.promise(() => Promise.allSettled([pools.unary.close(), pools.watch.close()])).pipe(
+        Effect.andThen(Effect.sync(() => living.delete(pools)))
+      )
+
+    /** A certificate is there before its key, or the other way round: look again soon. */
+    const notYet = (material: Material, fault: string) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const known = refused !== undefined && same(refused.material, material)
+        if (known && now < refused!.until) return Effect.void
+        refused = { material, until: now + Duration.toMillis(defaults.repairDelay) }
+        doubt()
+        return known
+          ? Effect.void
+          : Effect.logWarning(`the new certificates cannot be used (${fault}); the last ones stay in use`)
+      })
+
+    const pools = Effect.flatMap(material, (next) => {
+      const last = current
+      if (last === undefined) return Effect.sync(() => open(next))
+      if (same(last.material, next)) return Effect.succeed(last.pools)
+      const fault = faultOf(next)
+      if (fault !== undefined) return Effect.as(notYet(next, fault), last.pools)
+      refused = undefined
+      const opened = open(next)
+      return Effect.as(Effect.forkDetach(retire(last.pools)), opened)
+    })
+    return { pools, doubt }
+  })
+
+/** Where certificates come from: what is inline, then files, then what the credentials say. */
+const source = (cluster: Cluster): {
+  readonly material: Effect.Effect<Material, Transport>
+  readonly doubt: () => void
+} => {
+  const inline: Material = {
+    ca: cluster.ca,
+    cert: cluster.cert,
+    key: cluster.key === undefined ? undefined : Redacted.value(cluster.key)
+  }
+  const { credentials, files = {} } = cluster
+  const sources = (["ca", "cert", "key"] as const).flatMap((name) => {
+    const file = files[name]
+    if (file === undefined) return []
+    const what = name === "ca" ? "CA file" : `client ${name === "key" ? "key" : "certificate"} file`
+    const made = FileSource.make(file, { what, problem: FileSource.pemProblem, initial: inline[name] })
+    return [{ name, source: made }]
+  })
+  const issued = credentials?.certificate
+  if (sources.length === 0 && issued === undefined) return { material: Effect.succeed(inline), doubt: () => {} }
+  const material = Effect.gen(function*() {
+    let result = inline
+    for (const { name, source } of sources) result = { ...result, [name]: yield* source.text }
+    const certificate = issued === undefined ? undefined : yield* issued
+    return certificate === undefined
+      ? result
+      : { ...result, cert: certificate.cert, key: Redacted.value(certificate.key) }
+  })
+  return { material, doubt: () => sources.forEach(({ source }) => source.doubt()) }
+}
+
+/** Why TLS would not work with this, if so. Tells no more than the code. */
+const faultOf = ({ ca, cert, key }: Material): string | undefined => {
+  try {
+    Tls.createSecureContext({
+      ...(ca === undefined ? {} : { ca }),
+      ...(cert === undefined || key === undefined ? {} : { cert, key })
+    })
+    return undefined
+  } catch (cause) {
+    return FileSource.codeOf(cause)
+  }
+}
+
+const openPools = (cluster: Cluster, { ca, cert, key }: Material, options: Options): Pools => {
   const millis = (name: "connectTimeout" | "headersTimeout" | "bodyTimeout" | "idleTimeout") =>
     Duration.toMillis(options[name] ?? defaults[name])
   const tls = {
@@ -54,29 +178,19 @@ export const make = (
     keepAlive: true,
     keepAliveInitialDelay: Duration.toMillis(defaults.keepAliveDelay),
     rejectUnauthorized: !cluster.skipTlsVerify,
-    ...(cluster.ca === undefined ? {} : { ca: cluster.ca }),
-    ...(cluster.cert === undefined || cluster.key === undefined
-      ? {}
-      : { cert: cluster.cert, key: Redacted.value(cluster.key) }),
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined || key === undefined ? {} : { cert, key }),
     ...(cluster.servername === undefined ? {} : { servername: cluster.servername })
   }
   const pool = (connections: number | null, bodyTimeout: number) =>
-    Effect.acquireRelease(
-      Effect.sync(() =>
-        connect(cluster.proxy, tls, {
-          allowH2: false,
-          connections,
-          bodyTimeout,
-          headersTimeout: millis("headersTimeout"),
-          keepAliveTimeout: millis("idleTimeout")
-        })
-      ),
-      (dispatcher) => Effect.promise(() => dispatcher.destroy())
-    )
-  return Effect.all({
-    unary: pool(options.connections ?? defaults.connections, millis("bodyTimeout")),
-    watch: pool(null, 0)
-  })
+    connect(cluster.proxy, tls, {
+      allowH2: false,
+      connections,
+      bodyTimeout,
+      headersTimeout: millis("headersTimeout"),
+      keepAliveTimeout: millis("idleTimeout")
+    })
+  return { unary: pool(options.connections ?? defaults.connections, millis("bodyTimeout")), watch: pool(null, 0) }
 }
 
 const connect = (

@@ -13,19 +13,36 @@
  * a kubeconfig are relative to that file. Where a setting has a `-data` twin, the data wins. A user's token file goes
  * before its token, exec plugins and auth providers before its password.
  *
- * Kubeconfigs are read by the loader of `@kubernetes/client-node`, which also runs exec plugins and auth providers.
- * This is the only file that imports it, and only when a kubeconfig is there to be read: a pod starts without it.
- * Secrets are `Redacted`, and no error quotes a file's content.
+ * A server that neither the kubeconfig's `proxy-url` nor Go's rules about `HTTPS_PROXY` and `NO_PROXY` send through a
+ * proxy is reached directly. Secrets are `Redacted`, and no error quotes a file's content.
  */
-import type { Cluster, Context, KubeConfig as Loader, User } from "@kubernetes/client-node"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import * as Schema from "effect/Schema"
 import * as Fs from "node:fs/promises"
 import * as Path from "node:path"
 import * as Credentials from "./Credentials.ts"
+import {
+  type Document,
+  type Entry,
+  entry,
+  fail,
+  known,
+  KubeConfigError,
+  parse,
+  pem,
+  type RawCluster,
+  type RawContext,
+  type RawUser,
+  read,
+  readDocument,
+  sources
+} from "./live/KubeConfigDocument.ts"
+import * as Proxies from "./live/Proxies.ts"
+import * as Users from "./live/Users.ts"
+
+export { KubeConfigError }
 
 /** Figures and places that hold unless `Options` say otherwise. */
 export const defaults = {
@@ -49,16 +66,22 @@ export interface ClusterConfig {
   /** PEM, for authentication by client certificate; with `key`. */
   readonly cert?: string
   readonly key?: Redacted.Redacted
+  /** Files that `ca`, `cert` and `key` are from: they are read again while the client runs. */
+  readonly files?: { readonly ca?: string; readonly cert?: string; readonly key?: string }
   /** The name to expect in the server's certificate, where it is not the host of `server`. */
   readonly servername?: string
   /** Accept any certificate. */
   readonly skipTlsVerify: boolean
   /** `http://`, `https://` or `socks5://`. Redacted because it may hold a password. */
   readonly proxy?: Redacted.Redacted
+  /** False where answers are not to be compressed; they are by default. */
+  readonly compression?: boolean
   readonly credentials: Credentials.Credentials
 }
 
 export interface Options {
+  /** A server that asks for no credentials, such as `kubectl proxy`: its URL, instead of any kubeconfig. */
+  readonly server?: string | undefined
   /** The text of a kubeconfig. */
   readonly kubeconfig?: string | Redacted.Redacted | undefined
   /** A kubeconfig file, instead of `$KUBECONFIG` and the home folder. */
@@ -83,26 +106,10 @@ function optional(name: string): Config.Config<string | undefined> {
   return Config.map(Config.option(Config.String(name)), (value) => Option.getOrUndefined(value) || undefined)
 }
 
-/** The configuration cannot be used: where, what about it, and what to do. */
-export class KubeConfigError extends Schema.TaggedError<KubeConfigError>()("KubeConfigError", {
-  /** The file, or what stands for one. */
-  source: Schema.String,
-  /** The field, as a path. */
-  field: Schema.optionalKey(Schema.String),
-  problem: Schema.String,
-  remedy: Schema.String
-}) {
-  override get message(): string {
-    return `${this.source}: ${this.field === undefined ? "" : `${this.field}: `}${this.problem}; ${this.remedy}`
-  }
-}
-
-const fail = (source: string, field: string | undefined, problem: string, remedy: string) =>
-  Effect.fail(new KubeConfigError({ source, problem, remedy, ...(field === undefined ? {} : { field }) }))
-
-/** Finds, reads and checks the configuration. Files are read now; a token file again whenever it ages. */
+/** Finds, reads and checks the configuration. Files are read now, and again when they age. */
 export const load = (options: Options = {}): Effect.Effect<ClusterConfig, KubeConfigError> =>
   Effect.gen(function*() {
+    if (options.server !== undefined) return yield* bare(options.server, options)
     if (options.inCluster === true) return yield* inCluster(options)
     const documents = yield* find(options)
     if (documents.length > 0) return yield* fromDocuments(documents, options)
@@ -118,26 +125,6 @@ export const load = (options: Options = {}): Effect.Effect<ClusterConfig, KubeCo
   }).pipe(Effect.withSpan("KubeConfig.load"))
 
 // --- kubeconfig files -------------------------------------------------------------------------------------------
-
-/** One kubeconfig, parsed; `folder` is what its relative file names are relative to. */
-interface Document {
-  readonly source: string
-  readonly folder: string | undefined
-  readonly value: RawConfig
-}
-
-/** The part of a kubeconfig that the loader drops. */
-interface RawConfig {
-  readonly users?: ReadonlyArray<{ readonly name?: string; readonly user?: RawUser | null }> | null
-}
-
-interface RawUser {
-  readonly tokenFile?: string
-  readonly as?: string
-  readonly "as-uid"?: string
-  readonly "as-groups"?: ReadonlyArray<string>
-  readonly "as-user-extra"?: Readonly<Record<string, ReadonlyArray<string>>>
-}
 
 const find = (options: Options): Effect.Effect<ReadonlyArray<Document>, KubeConfigError> =>
   Effect.gen(function*() {
@@ -165,147 +152,98 @@ const find = (options: Options): Effect.Effect<ReadonlyArray<Document>, KubeConf
 const exists = (file: string): Effect.Effect<boolean> =>
   Effect.promise(() => Fs.access(file).then(() => true, () => false))
 
-const read = (source: string, field: string | undefined, file: string): Effect.Effect<string, KubeConfigError> =>
-  Effect.tryPromise({
-    try: () => Fs.readFile(file, "utf8"),
-    catch: (cause) =>
-      new KubeConfigError({
-        source,
-        ...(field === undefined ? {} : { field }),
-        problem: `cannot read ${file}: ${(cause as NodeJS.ErrnoException).code ?? "unknown error"}`,
-        remedy: "name a file that exists and may be read"
-      })
-  })
-
-const readDocument = (file: string) =>
-  Effect.flatMap(read(file, undefined, file), (text) => parse(file, Path.dirname(file), text))
-
-const parse = (source: string, folder: string | undefined, text: string): Effect.Effect<Document, KubeConfigError> =>
-  Effect.gen(function*() {
-    const { parseDocument } = yield* Effect.promise(() => import("yaml"))
-    // Only the kind and place of a fault are told: a parser's message quotes the line, which may hold a token.
-    const document = parseDocument(text, { prettyErrors: false })
-    const fault = document.errors[0]
-    if (fault !== undefined) {
-      const line = text.slice(0, fault.pos[0]).split("\n").length
-      return yield* fail(source, undefined, `line ${line} is no YAML (${fault.code})`, "correct the file")
-    }
-    const value: unknown = yield* Effect.try({
-      try: () => document.toJS(),
-      catch: () =>
-        new KubeConfigError({ source, problem: "has aliases that cannot be resolved", remedy: "write them out" })
-    })
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? { source, folder, value: value as RawConfig }
-      : yield* fail(source, undefined, "is no kubeconfig: the top is no mapping", "name a kubeconfig file")
-  })
-
-/** What the loader made of one document, and the document. */
-interface Loaded extends Document {
-  readonly config: Loader
-  /** Which entry the loader could not use, if any. */
-  readonly fault: string | undefined
-}
-
-const loader = Effect.promise(() => import("@kubernetes/client-node"))
-
 const fromDocuments = (
   documents: ReadonlyArray<Document>,
   options: Options
 ): Effect.Effect<ClusterConfig, KubeConfigError> =>
   Effect.gen(function*() {
-    const { KubeConfig } = yield* loader
-    const loaded = documents.map((document): Loaded => {
-      const text = JSON.stringify(document.value)
-      const config = new KubeConfig()
-      // A broken entry matters only to who uses it.
-      config.loadFromString(text, { onInvalidEntry: "filter" })
-      if (document.folder !== undefined) config.makePathsAbsolute(document.folder)
-      return { ...document, config, fault: faultOf(() => new KubeConfig().loadFromString(text)) }
-    })
-    const sources = loaded.map(({ source }) => source).join(", ")
-
-    const name = options.context ??
-      loaded.map(({ config }) => config.getCurrentContext()).find((current) => current !== undefined && current !== "")
-    if (name === undefined) {
-      const known = names(loaded.flatMap(({ config }) => config.getContexts()))
+    const name = options.context ?? documents.map(({ value }) => value["current-context"]).find(Boolean)
+    if (!name) {
       return yield* fail(
-        sources,
+        sources(documents),
         "current-context",
         "is not set",
-        `set it, or give a context; known contexts: ${known}`
+        `set it, or give a context; known contexts: ${known(documents, "contexts")}`
       )
     }
-    const context = yield* entry(loaded, "contexts", name, "context", (config) => config.getContexts())
-    const cluster = yield* entry(loaded, "clusters", context.value.cluster, "cluster", (config) => config.getClusters())
-    const user = context.value.user === undefined || context.value.user === ""
-      ? undefined
-      : yield* entry(loaded, "users", context.value.user, "user", (config) => config.getUsers())
-    return yield* assemble(KubeConfig, context, cluster, user, options)
+    const context = yield* entry<RawContext>(documents, "contexts", name)
+    const cluster = yield* entry<RawCluster>(documents, "clusters", context.value.cluster ?? "")
+    const user = context.value.user ? yield* entry<RawUser>(documents, "users", context.value.user) : undefined
+    return yield* assemble(context, cluster, user, options)
   })
 
-const names = (entries: ReadonlyArray<{ readonly name: string }>): string =>
-  entries.length === 0 ? "none" : [...new Set(entries.map(({ name }) => name))].join(", ")
-
-const faultOf = (load: () => void): string | undefined => {
-  try {
-    load()
-    return undefined
-  } catch (cause) {
-    return cause instanceof Error ? cause.message : String(cause)
-  }
-}
-
-interface Entry<A> {
-  readonly value: A
-  readonly from: Loaded
-}
-
-/** The entry of a name: of the first document that has it. */
-const entry = <A extends { readonly name: string }>(
-  loaded: ReadonlyArray<Loaded>,
-  field: string,
-  name: string,
-  what: string,
-  entries: (config: Loader) => ReadonlyArray<A>
-): Effect.Effect<Entry<A>, KubeConfigError> => {
-  for (const from of loaded) {
-    const value = entries(from.config).find((entry) => entry.name === name)
-    if (value !== undefined) return Effect.succeed({ value, from })
-  }
-  const faults = loaded.flatMap(({ fault }) => fault === undefined ? [] : [` (${fault})`]).join("")
-  return fail(
-    loaded.map(({ source }) => source).join(", "),
-    field,
-    `there is no usable ${what} "${name}"${faults}`,
-    `known ${field}: ${names(loaded.flatMap(({ config }) => entries(config)))}`
-  )
-}
-
 const assemble = (
-  KubeConfig: typeof Loader,
-  context: Entry<Context>,
-  cluster: Entry<Cluster>,
-  user: Entry<User> | undefined,
+  context: Entry<RawContext>,
+  cluster: Entry<RawCluster>,
+  user: Entry<RawUser> | undefined,
   options: Options
 ): Effect.Effect<ClusterConfig, KubeConfigError> =>
   Effect.gen(function*() {
-    const { caData, caFile, name, proxyUrl, server, skipTLSVerify, tlsServerName } = cluster.value
-    const at = `clusters[${name}].cluster`
-    yield* checkUrl(cluster.from.source, `${at}.server`, server, ["https:", "http:"])
-    if (proxyUrl) yield* checkUrl(cluster.from.source, `${at}.proxy-url`, proxyUrl, proxyProtocols)
-    const ca = yield* pem(cluster.from.source, `${at}.certificate-authority`, caData, caFile)
-    const identity = user === undefined ? anonymous : yield* identify(KubeConfig, cluster.value, user)
+    const { from, value: raw } = cluster
+    const at = `clusters[${cluster.name}].cluster`
+    const ca = yield* pem(
+      from,
+      `${at}.certificate-authority`,
+      raw["certificate-authority-data"],
+      raw["certificate-authority"]
+    )
+    const server = yield* checkServer(from.source, `${at}.server`, raw.server ?? "", ca !== undefined)
+    if (raw["proxy-url"]) yield* checkUrl(from.source, `${at}.proxy-url`, raw["proxy-url"], proxyProtocols)
+    const proxy = raw["proxy-url"] || (yield* environmentProxy(server))
+    const identity = user === undefined
+      ? Users.anonymous
+      : yield* Users.identify({ raw, server, ca: ca?.text }, user)
+    const files = { ...(ca?.file === undefined ? {} : { ca: ca.file }), ...identity.files }
     return {
-      context: context.value.name,
+      context: context.name,
       server,
-      namespace: options.namespace ?? context.value.namespace ?? defaults.namespace,
-      skipTlsVerify: skipTLSVerify,
-      ...(ca === undefined ? {} : { ca }),
-      ...(tlsServerName ? { servername: tlsServerName } : {}),
-      ...(proxyUrl ? { proxy: Redacted.make(proxyUrl, { label: "proxy" }) } : {}),
-      ...identity
+      namespace: options.namespace ?? (context.value.namespace || defaults.namespace),
+      skipTlsVerify: raw["insecure-skip-tls-verify"] === true,
+      ...(ca === undefined ? {} : { ca: ca.text }),
+      ...(raw["tls-server-name"] ? { servername: raw["tls-server-name"] } : {}),
+      ...(proxy ? { proxy: Redacted.make(proxy, { label: "proxy" }) } : {}),
+      ...(raw["disable-compression"] === true ? { compression: false } : {}),
+      ...identity,
+      ...(Object.keys(files).length === 0 ? {} : { files })
     }
+  })
+
+/** A server without a kubeconfig. */
+const bare = (text: string, options: Options): Effect.Effect<ClusterConfig, KubeConfigError> =>
+  Effect.gen(function*() {
+    const server = yield* checkServer("options", "server", text, false)
+    const proxy = yield* environmentProxy(server)
+    return {
+      context: server,
+      server,
+      namespace: options.namespace ?? defaults.namespace,
+      skipTlsVerify: false,
+      ...(proxy === undefined ? {} : { proxy: Redacted.make(proxy, { label: "proxy" }) }),
+      credentials: Credentials.fixed({})
+    }
+  })
+
+/** The URL of a server without a trailing slash. As with kubectl, one without a scheme is https if it has a CA. */
+const checkServer = (source: string, field: string, text: string, hasCa: boolean) => {
+  const url = /^[a-z0-9+.-]+:\/\//i.test(text) ? text : `${hasCa ? "https" : "http"}://${text}`
+  return Effect.as(checkUrl(source, field, url, ["https:", "http:"]), url.replace(/\/+$/, ""))
+}
+
+const environmentProxy = (server: string): Effect.Effect<string | undefined, KubeConfigError> =>
+  Effect.gen(function*() {
+    const environment = yield* Config.all(
+      Object.fromEntries(Proxies.variables.map((name) => [name, optional(name)] as const))
+    ).pipe(
+      Effect.mapError((error) =>
+        new KubeConfigError({ source: "environment", problem: error.message, remedy: "correct it" })
+      )
+    )
+    const proxy = Proxies.fromEnvironment(environment, new URL(server))
+    if (proxy !== undefined) {
+      const name = server.startsWith("https:") ? "HTTPS_PROXY" : "HTTP_PROXY"
+      yield* checkUrl("environment", name, proxy, proxyProtocols)
+    }
+    return proxy
   })
 
 const proxyProtocols = ["http:", "https:", "socks5:", "socks:"]
@@ -318,128 +256,6 @@ const checkUrl = (source: string, field: string, text: string, protocols: Readon
     ? Effect.void
     : fail(source, field, problem, `write ${protocols.map((protocol) => `${protocol}//`).join(" or ")} and a host`)
 }
-
-/** PEM text from base64 data or from a file. */
-const pem = (source: string, field: string, data: string | undefined, file: string | undefined) =>
-  Effect.gen(function*() {
-    if (!data && !file) return undefined
-    const where = data ? `${field}-data` : field
-    const text = data ? Buffer.from(data, "base64").toString("utf8") : yield* read(source, where, file ?? "")
-    return text.includes("-----BEGIN ")
-      ? text
-      : yield* fail(
-        source,
-        where,
-        data ? "is not base64 of PEM" : `${file} is not PEM`,
-        "give a PEM certificate or key"
-      )
-  })
-
-// --- users ------------------------------------------------------------------------------------------------------
-
-type Identity = Pick<ClusterConfig, "cert" | "key" | "credentials">
-
-const anonymous: Identity = { credentials: Credentials.fixed({}) }
-
-const identify = (
-  KubeConfig: typeof Loader,
-  cluster: Cluster,
-  { from, value: user }: Entry<User>
-): Effect.Effect<Identity, KubeConfigError> =>
-  Effect.gen(function*() {
-    const at = `users[${user.name}].user`
-    const raw = from.value.users?.find(({ name }) => name === user.name)?.user ?? {}
-    const also = impersonation(raw)
-    const cert = yield* pem(from.source, `${at}.client-certificate`, user.certData, user.certFile)
-    const key = yield* pem(from.source, `${at}.client-key`, user.keyData, user.keyFile)
-    if ((cert === undefined) !== (key === undefined)) {
-      const [present, absent] = cert === undefined
-        ? ["client-key", "client-certificate"]
-        : ["client-certificate", "client-key"]
-      return yield* fail(from.source, `${at}.${absent}`, "is missing", `give it, or leave ${present} out`)
-    }
-    const pair = cert === undefined || key === undefined ? {} : { cert, key: secret(key) }
-    if (raw.tokenFile) {
-      const file = Path.resolve(from.folder ?? "", raw.tokenFile)
-      yield* read(from.source, `${at}.tokenFile`, file)
-      return { ...pair, credentials: Credentials.tokenFile(file, also) }
-    }
-    if (user.token) return { ...pair, credentials: Credentials.token(secret(user.token), also) }
-    if (user.exec || user.authProvider) return { ...pair, ...yield* viaPlugin(KubeConfig, cluster, from, user, also) }
-    if (user.username) {
-      return { ...pair, credentials: Credentials.basic(user.username, secret(user.password ?? ""), also) }
-    }
-    return { ...pair, credentials: Credentials.fixed(also) }
-  })
-
-const secret = (text: string) => Redacted.make(text)
-
-/** Source: client-go, transport/round_trippers.go (ImpersonationConfig). */
-const impersonation = (user: RawUser): Readonly<Record<string, string | ReadonlyArray<string>>> => ({
-  ...(user.as ? { "impersonate-user": user.as } : {}),
-  ...(user["as-uid"] ? { "impersonate-uid": user["as-uid"] } : {}),
-  ...(user["as-groups"] ? { "impersonate-group": user["as-groups"] } : {}),
-  ...Object.fromEntries(
-    Object.entries(user["as-user-extra"] ?? {}).map(([name, values]) =>
-      [`impersonate-extra-${encodeURIComponent(name).toLowerCase()}`, values] as const
-    )
-  )
-})
-
-/** Exec plugins and auth providers: the loader runs them and keeps what they answer until it expires. */
-const viaPlugin = (
-  KubeConfig: typeof Loader,
-  cluster: Cluster,
-  from: Loaded,
-  user: User,
-  also: Readonly<Record<string, string | ReadonlyArray<string>>>
-): Effect.Effect<Identity, KubeConfigError> =>
-  Effect.gen(function*() {
-    const make = () => {
-      const config = new KubeConfig()
-      // Only the credentials are asked for: without the files the loader need not read them, and it would refuse http.
-      config.loadFromClusterAndUser(
-        { name: cluster.name, server: "https://credentials.invalid", skipTLSVerify: false },
-        { name: user.name, exec: user.exec, authProvider: user.authProvider }
-      )
-      return config
-    }
-    let config = make()
-    const ask = async (fresh: boolean) => {
-      // The loader has no way to drop one cached answer, so a fresh one comes from a fresh loader.
-      if (fresh) config = make()
-      const answer: Parameters<Loader["applyToHTTPSOptions"]>[0] = {}
-      await config.applyToHTTPSOptions(answer)
-      return answer
-    }
-    const command: unknown = user.exec?.command
-    const name = typeof command === "string"
-      ? `the exec plugin ${command} of user ${user.name}`
-      : `the auth provider of user ${user.name}`
-    const first = yield* Effect.tryPromise({
-      try: () => ask(false),
-      catch: (cause) =>
-        new KubeConfigError({
-          source: from.source,
-          field: `users[${user.name}].user.${user.exec ? "exec" : "auth-provider"}`,
-          problem: `${name} failed: ${cause instanceof Error ? cause.message.trim() : String(cause)}`,
-          remedy: "install it, or log in again with its own command"
-        })
-    })
-    const credentials = Credentials.plugin(
-      name,
-      async (fresh) => headersOf((await ask(fresh)).headers),
-      also
-    )
-    return first.cert && first.key
-      ? { cert: String(first.cert), key: secret(String(first.key)), credentials }
-      : { credentials }
-  })
-
-const headersOf = (headers: unknown): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), String(value).trim()] as const)
-  )
 
 // --- a pod's service account ------------------------------------------------------------------------------------
 
@@ -463,15 +279,19 @@ const inCluster = (options: Options): Effect.Effect<ClusterConfig, KubeConfigErr
     }
     const tokenFile = Path.join(folder, "token")
     yield* read(source, "token", tokenFile)
-    const ca = yield* pem(source, "ca.crt", undefined, Path.join(folder, "ca.crt"))
+    const caFile = Path.join(folder, "ca.crt")
+    const ca = yield* pem({ source, folder }, "ca.crt", undefined, caFile)
     const namespaceFile = Path.join(folder, "namespace")
     const own = (yield* exists(namespaceFile)) ? (yield* read(source, "namespace", namespaceFile)).trim() : ""
+    const server = `https://${host.includes(":") ? `[${host}]` : host}:${port}`
+    const proxy = yield* environmentProxy(server)
     return {
       context: source,
-      server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
+      server,
       namespace: options.namespace ?? (own === "" ? defaults.namespace : own),
       skipTlsVerify: false,
-      ...(ca === undefined ? {} : { ca }),
+      ...(ca === undefined ? {} : { ca: ca.text, files: { ca: caFile } }),
+      ...(proxy === undefined ? {} : { proxy: Redacted.make(proxy, { label: "proxy" }) }),
       credentials: Credentials.tokenFile(tokenFile)
     }
   })

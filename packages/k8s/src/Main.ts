@@ -7,17 +7,20 @@
  * - anything else that ends the program other than success exits 1, after its cause was logged: a failure, a defect, a
  *   finalizer that failed during the stop, and also an interruption that no signal asked for;
  * - a second signal ends the process at once, with 128 plus the signal's number, whatever finalizers still do;
- * - logs are one JSON object per line, or readable lines where standard output is a terminal. A program that brings its
- *   own loggers keeps them.
+ * - logs are one JSON object per line, or readable lines where standard output is a terminal, without credentials (see
+ *   `Logging`). A program that brings its own loggers keeps them;
+ * - with `runMain` the environment has its say (see `Environment`): figures, log level, traces, and the addresses where
+ *   the program's managers show metrics (`:8080`) and probes (`:8081`), until they have drained.
  *
  * There is no deadline here: give the program one below the pod's `terminationGracePeriodSeconds`.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Logger from "effect/Logger"
 import * as Runtime from "effect/Runtime"
 import * as Os from "node:os"
+import * as Environment from "./Environment.ts"
+import * as Logging from "./Logging.ts"
 
 const signals = ["SIGINT", "SIGTERM"] as const
 
@@ -26,11 +29,13 @@ export const exitCode = (exit: Exit.Exit<unknown, unknown>, signalled: boolean):
   Exit.isSuccess(exit) || (signalled && Cause.hasInterruptsOnly(exit.cause)) ? 0 : 1
 
 /** JSON for machines, or readable lines for a terminal. */
-export const layerLogger = Logger.layer([process.stdout.isTTY ? Logger.consolePretty() : Logger.consoleJson])
+export const layerLogger = Logging.layer()
 
 export interface Options {
   /** Tells of what made the program fail; a log line by default. */
   readonly report?: ((cause: Cause.Cause<unknown>) => Effect.Effect<void>) | undefined
+  /** Whether the environment configures the program, and its managers are served; false by default. */
+  readonly environment?: boolean | undefined
 }
 
 /**
@@ -57,7 +62,8 @@ export const makeRunMain = (options: Options) => <A, E>(program: Effect.Effect<A
     for (const signal of signals) process.on(signal, onSignal)
     fiber.addObserver((exit) => teardown(exit, (code) => process.exit(code)))
   })
-  const reported = Effect.onExit(program, (exit) =>
+  const configured: Effect.Effect<A, unknown> = options.environment === true ? Environment.around(program) : program
+  const reported = Effect.onExit(configured, (exit) =>
     Exit.isSuccess(exit) || exitCode(exit, signalled) === 0
       ? Effect.void
       : Cause.hasInterruptsOnly(exit.cause)
@@ -69,5 +75,5 @@ export const makeRunMain = (options: Options) => <A, E>(program: Effect.Effect<A
   })
 }
 
-/** Runs a program as the main process; a failure is logged. */
-export const runMain = makeRunMain({})
+/** Runs an operator as the main process; a failure is logged. */
+export const runMain = makeRunMain({ environment: true })

@@ -9,6 +9,7 @@ import type { CustomResource } from "@effect-operator/core/CustomResource"
 import type * as Resource from "@effect-operator/core/Resource"
 import * as Yaml from "yaml"
 import * as Crd from "./Crd.ts"
+import * as Endpoints from "./Endpoints.ts"
 
 /** Figures that hold unless options say otherwise. */
 export const defaults = {
@@ -63,7 +64,13 @@ export const rules = (options: Pick<Options, "controllers" | "writes">): Readonl
     verbs.set(id, existing)
   }
   for (const { finalize, resource, watches } of options.controllers) {
-    for (const watch of watches) allow(watch.resource.group, watch.resource.plural, "get", "list", "watch")
+    // What is in another cluster is for its administrators to allow.
+    for (const watch of watches) {
+      if (watch.resource.cluster === undefined) {
+        allow(watch.resource.group, watch.resource.plural, "get", "list", "watch")
+      }
+    }
+    if (resource.cluster !== undefined) continue
     if (resource.subresources.includes("status")) allow(resource.group, `${resource.plural}#status`, "patch", "update")
     if (finalize !== undefined) allow(resource.group, resource.plural, "patch")
     // Owner references that block deletion need this where OwnerReferencesPermissionEnforcement is on.
@@ -125,6 +132,16 @@ export const deployment = (options: Options): ReadonlyArray<Manifest> => {
           containers: [{
             name: "operator",
             image,
+            ports: [
+              { name: "metrics", containerPort: portOf(Endpoints.defaults.metrics) },
+              { name: "probes", containerPort: portOf(Endpoints.defaults.probes) }
+            ],
+            readinessProbe: { httpGet: { path: "/readyz", port: "probes" }, periodSeconds: 10 },
+            livenessProbe: {
+              httpGet: { path: "/livez", port: "probes" },
+              initialDelaySeconds: 15,
+              periodSeconds: 20
+            },
             resources: defaults.resources,
             securityContext: {
               allowPrivilegeEscalation: false,
@@ -137,6 +154,8 @@ export const deployment = (options: Options): ReadonlyArray<Manifest> => {
     }
   }]
 }
+
+const portOf = (address: string): number => Number(address.slice(address.lastIndexOf(":") + 1))
 
 /** The folder's files: `crd.yaml`, `rbac.yaml`, `deployment.yaml`. */
 export const files = (options: Options): Readonly<Record<string, ReadonlyArray<Manifest>>> => ({

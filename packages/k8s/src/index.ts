@@ -4,8 +4,12 @@
  * The built-in kinds are `@effect-operator/k8s/kinds`, the in-memory API server `@effect-operator/k8s/testing`.
  */
 export * as Crd from "./Crd.ts"
+export * as Endpoints from "./Endpoints.ts"
+export * as Environment from "./Environment.ts"
 export * as KubeConfig from "./KubeConfig.ts"
 export * as LiveClient from "./LiveClient.ts"
+export * as Logging from "./Logging.ts"
 export * as Main from "./Main.ts"
 export { runMain } from "./Main.ts"
 export * as Manifests from "./Manifests.ts"
+export * as Telemetry from "./Telemetry.ts"

@@ -2,10 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import * as Fs from "node:fs"
-import * as Os from "node:os"
 import * as Path from "node:path"
 import { parse } from "yaml"
 import * as KubeConfig from "../src/KubeConfig.ts"
+import { folder } from "./support/folder.ts"
 
 const pem = "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n"
 const base64 = (text: string) => Buffer.from(text).toString("base64")
@@ -44,20 +44,6 @@ users:
 - name: bob
   user: { username: bob, password: pa55 }
 `
-
-/** A folder of files that goes with the scope. */
-const folder = (files: Record<string, string>) =>
-  Effect.acquireRelease(
-    Effect.sync(() => {
-      const path = Fs.mkdtempSync(Path.join(Os.tmpdir(), "kubeconfig-"))
-      for (const [name, text] of Object.entries(files)) {
-        Fs.mkdirSync(Path.dirname(Path.join(path, name)), { recursive: true })
-        Fs.writeFileSync(Path.join(path, name), text)
-      }
-      return path
-    }),
-    (path) => Effect.sync(() => Fs.rmSync(path, { recursive: true }))
-  )
 
 const load = (options: KubeConfig.Options, env: Record<string, string> = {}) =>
   KubeConfig.load({ serviceAccount: "/nonexistent", ...options }).pipe(
@@ -291,8 +277,102 @@ describe("KubeConfig credentials", () => {
       document.users[0].user.exec.command = "no-such-plugin"
       assert.strictEqual(
         yield* refused({ kubeconfig: JSON.stringify(document) }),
-        "the given kubeconfig: users[alice].user.exec: the exec plugin no-such-plugin of user alice failed: " +
-          "spawn no-such-plugin ENOENT; install it, or log in again with its own command"
+        "the given kubeconfig: users[alice].user.exec: the exec plugin no-such-plugin could not be started: ENOENT; " +
+          "install it, or log in again with its own command"
       )
+    }))
+})
+
+describe("KubeConfig of kubectl's", () => {
+  const withUser = (user: object, cluster: object = {}) =>
+    JSON.stringify({
+      "current-context": "c",
+      "clusters": [{ name: "k", cluster: { server: "https://k8s.example", ...cluster } }],
+      "contexts": [{ name: "c", context: { cluster: "k", user: "u" } }],
+      "users": [{ name: "u", user }]
+    })
+
+  it.effect("goes through the proxy of the environment, unless the cluster names one", () =>
+    Effect.gen(function*() {
+      const env = { HTTPS_PROXY: "me:pass@proxy.example:3128", NO_PROXY: ".internal" }
+      const proxy = (config: KubeConfig.ClusterConfig) => config.proxy && Redacted.value(config.proxy)
+      assert.strictEqual(
+        proxy(yield* load({ kubeconfig: withUser({}) }, env)),
+        "http://me:pass@proxy.example:3128"
+      )
+      const own = withUser({}, { "proxy-url": "socks5://own:1080" })
+      assert.strictEqual(proxy(yield* load({ kubeconfig: own }, env)), "socks5://own:1080")
+      const inside = withUser({}, { server: "https://api.internal" })
+      assert.isUndefined(proxy(yield* load({ kubeconfig: inside }, env)))
+      assert.strictEqual(
+        yield* refused({ kubeconfig: withUser({}) }, { HTTPS_PROXY: "ftp://proxy" }),
+        "environment: HTTPS_PROXY: has the scheme ftp:; write http:// or https:// or socks5:// or socks:// and a host"
+      )
+    }))
+
+  it.effect("names files that are to be read again, and keeps inline data", () =>
+    Effect.gen(function*() {
+      const path = yield* folder({ "ca.pem": pem, "cert.pem": pem, "key.pem": pem })
+      const file = (name: string) => Path.join(path, name)
+      const config = yield* load({
+        kubeconfig: withUser(
+          { "client-certificate": file("cert.pem"), "client-key-data": base64(pem) },
+          { "certificate-authority": file("ca.pem"), "disable-compression": true }
+        )
+      })
+      assert.deepStrictEqual(config.files, { ca: file("ca.pem"), cert: file("cert.pem") })
+      assert.deepStrictEqual([config.ca, config.cert], [pem, pem])
+      assert.isFalse(config.compression)
+    }))
+
+  it.effect("impersonates with a uid, and not without a user", () =>
+    Effect.gen(function*() {
+      const as = { "as": "alice", "as-uid": "7", "as-groups": ["g"], "as-user-extra": { "a/b(c)": ["1", "2"] } }
+      assert.deepStrictEqual(yield* headers(yield* load({ kubeconfig: withUser(as) })), {
+        "impersonate-user": "alice",
+        "impersonate-uid": "7",
+        "impersonate-group": ["g"],
+        "impersonate-extra-a%2fb%28c%29": ["1", "2"]
+      })
+      assert.strictEqual(
+        yield* refused({ kubeconfig: withUser({ "as-groups": ["g"] }) }),
+        "the given kubeconfig: users[u].user.as: is missing, though a uid, groups or extra are given to impersonate; " +
+          "name the user to impersonate"
+      )
+    }))
+
+  it.effect("falls back to the token while its file is not there", () =>
+    Effect.gen(function*() {
+      const path = yield* folder({})
+      const file = Path.join(path, "token")
+      const config = yield* load({ kubeconfig: withUser({ token: "inline", tokenFile: file }) })
+      assert.deepStrictEqual(yield* headers(config), { authorization: "Bearer inline" })
+      Fs.writeFileSync(file, "from-file")
+      assert.deepStrictEqual(yield* headers(config), { authorization: "Bearer from-file" })
+    }))
+
+  it.effect("takes a server alone, and a server without a scheme", () =>
+    Effect.gen(function*() {
+      const proxy = yield* load({ server: "http://127.0.0.1:8001/", namespace: "mine" })
+      assert.strictEqual(proxy.server, "http://127.0.0.1:8001")
+      assert.strictEqual(proxy.namespace, "mine")
+      assert.deepStrictEqual(yield* headers(proxy), {})
+      const plain = withUser({}, { server: "localhost:8001" })
+      assert.strictEqual((yield* load({ kubeconfig: plain })).server, "http://localhost:8001")
+      const secure = withUser({}, { "server": "k8s.example:6443", "certificate-authority-data": base64(pem) })
+      assert.strictEqual((yield* load({ kubeconfig: secure })).server, "https://k8s.example:6443")
+    }))
+
+  it.effect("refuses an exec plugin that it could not run", () =>
+    Effect.gen(function*() {
+      const exec = { apiVersion: "client.authentication.k8s.io/v1", command: "x" }
+      const at = (more: object) => refused({ kubeconfig: withUser({ exec: { ...exec, ...more } }) })
+      assert.include(
+        yield* at({ apiVersion: "client.authentication.k8s.io/v1alpha1" }),
+        "v1alpha1 is not spoken; write"
+      )
+      assert.include(yield* at({ command: "" }), "users[u].user.exec.command: is missing")
+      assert.include(yield* at({ interactiveMode: "Sometimes" }), "write Never, IfAvailable, Always")
+      assert.include(yield* at({ env: [{ value: "v" }] }), "has a variable without a name")
     }))
 })

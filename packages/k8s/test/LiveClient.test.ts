@@ -52,7 +52,7 @@ describe("LiveClient requests", () => {
         [409, status(409, "Conflict"), {}],
         [409, status(409, "AlreadyExists"), {}],
         [422, status(422, "Invalid"), {}],
-        [429, status(429, "TooManyRequests"), { "Retry-After": "7" }],
+        [429, status(429, "TooManyRequests"), { "Retry-After": "17" }],
         [410, status(410, "Expired"), {}],
         [500, status(500, "InternalError"), {}],
         [504, status(504, "Timeout"), {}]
@@ -69,7 +69,7 @@ describe("LiveClient requests", () => {
         ["Conflict", undefined],
         ["AlreadyExists", undefined],
         ["Invalid", undefined],
-        ["TooManyRequests", 7000],
+        ["TooManyRequests", 17000],
         ["Gone", undefined],
         ["ServerError", undefined],
         ["Timeout", undefined]

@@ -18,6 +18,7 @@ const run = (program: string, signals: ReadonlyArray<NodeJS.Signals> = []): Effe
     Effect.acquireRelease(
       Effect.sync(() =>
         ChildProcess.spawn(process.execPath, [
+          "--conditions=op-source",
           "--input-type=module",
           "--eval",
           `import { Effect, Logger } from "effect"; import { runMain } from ${

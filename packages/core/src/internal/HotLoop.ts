@@ -64,7 +64,13 @@ export class HotLoop {
 
 /** What a write makes of which object, without what differs each time. */
 export const digest = (write: Write): string => {
-  if (write._tag === "Deleted") return `delete ${write.resource.id} ${keyString(write.key)}`
+  if (write._tag === "Deleted" || write._tag === "Deleting") {
+    return `delete ${write.resource.id} ${keyString(write.key)}`
+  }
+  if (write._tag === "Changed") {
+    const { answer, key, resource, subresource } = write
+    return `${resource.id}/${subresource} ${keyString(key)} ${JSON.stringify(content(answer as KubeObject))}`
+  }
   const { object, resource } = write
   const { generateName, name } = object.metadata
   const target = generateName === undefined || generateName === "" ? name : generateName

@@ -9,20 +9,23 @@ import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Queue from "effect/Queue"
 import * as SubscriptionRef from "effect/SubscriptionRef"
-import { CacheReader, makeReader } from "../Cache.ts"
+import { CacheReader, makeReader, makeReadThrough, Remembered, settled, view } from "../Cache.ts"
 import { FieldManager } from "../Client.ts"
 import type { Controller } from "../Controller.ts"
 import { EventSink } from "../EventRecorder.ts"
-import { type Informer, Informers } from "../Informers.ts"
+import { type Informer, Informers, type Subscriber } from "../Informers.ts"
 import { KubeClient } from "../KubeClient.ts"
 import { keyString } from "../KubeObject.ts"
 import type { Leadership } from "../Leadership.ts"
 import * as Metrics from "../Metrics.ts"
 import { hints } from "../Reflector.ts"
 import { Applied, makeApplied } from "../ServerSideApply.ts"
+import * as Settings from "../Settings.ts"
 import * as Source from "../Source.ts"
 import type { Supervisor } from "../Supervisor.ts"
+import type { Watch } from "../Watch.ts"
 import * as WorkQueue from "../WorkQueue.ts"
+import type { Tracing } from "./tracing.ts"
 import { type Fault, fits, OwnWrites, scopeHint, subscriber } from "./triggers.ts"
 import * as Worker from "./worker.ts"
 
@@ -37,6 +40,8 @@ const running = (since: number): Status => ({ _tag: "Running", since })
 /** A controller that runs. */
 export interface Running {
   readonly name: string
+  /** Identity of the kind it reconciles. */
+  readonly resource: string
   readonly status: SubscriptionRef.SubscriptionRef<Status>
   /** Completes when every cache is full and the workers have started. */
   readonly ready: Effect.Effect<void>
@@ -44,6 +49,7 @@ export interface Running {
   readonly waitingFor: Effect.Effect<ReadonlyArray<string>>
   readonly stats: () => WorkQueue.Stats
   readonly processing: WorkQueue.WorkQueue["processing"]
+  readonly keys: WorkQueue.WorkQueue["keys"]
   /** Asks for the reconcile of a key. */
   readonly trigger: WorkQueue.WorkQueue["add"]
   /** No new reconcile starts; completes when none is under way. */
@@ -52,10 +58,13 @@ export interface Running {
 
 /** Starts a controller in the scope, its parts run by the supervisor. */
 export const start = Effect.fnUntraced(function*<R>(
-  controller: Controller<R>,
+  described: Controller<R>,
   supervisor: Supervisor,
-  leadership: Leadership
+  leadership: Leadership,
+  traced: Tracing | undefined
 ) {
+  const controller = Settings.applied(described, yield* Settings.Settings)
+  const tracing = traced?.of(controller.name)
   const all = yield* Informers
   const events = yield* EventSink
   const client = yield* KubeClient
@@ -66,30 +75,29 @@ export const start = Effect.fnUntraced(function*<R>(
   const report = (fault: Fault): void => void Queue.offerUnsafe(faults, fault)
   const ownWrites = new OwnWrites()
 
-  const informers: Array<Informer> = []
-  /** Those of the controller's own kind: a watch of the same kind may see objects that are not the controller's. */
-  const own: Array<Informer> = []
+  const watched: Array<{ readonly watch: Watch; readonly informers: ReadonlyArray<Informer> }> = []
   for (const watch of controller.watches) {
-    const self = watch === controller.watches[0]
-    const subscribe = subscriber(controller.resource, watch, queue, report)
-    for (const namespace of watch.namespaces ?? [undefined]) {
-      const informer = yield* all.get({
-        resource: watch.resource,
-        namespace,
-        labels: watch.labels,
-        fields: watch.fields,
-        indexedLabels: watch.indexedLabels
-      })
-      informers.push(informer)
-      if (self) own.push(informer)
-      yield* informer.subscribe(
-        self
-          ? (deltas, initial) => subscribe(deltas.filter((delta) => !ownWrites.echoes(delta)), initial)
-          : subscribe
-      )
-    }
+    const { fields, indexedLabels, labels, namespaces = [undefined], resource } = watch
+    const informers = yield* Effect.forEach(
+      namespaces,
+      (namespace) => all.get({ resource, namespace, labels, fields, indexedLabels })
+    )
+    watched.push({ watch, informers })
   }
+  const informers = watched.flatMap(({ informers }) => informers)
+  /** Those of the controller's own kind: a watch of the same kind may see objects that are not the controller's. */
+  const own = watched[0]!.informers
   const reader = makeReader(informers)
+  const cache = view(reader)
+  for (const { informers, watch } of watched) {
+    const subscribe = subscriber(controller.resource, watch, queue, report, cache, tracing?.triggered)
+    const take: Subscriber = watch === controller.watches[0]
+      ? (deltas, initial) => subscribe(deltas.filter((delta) => !ownWrites.echoes(delta)), initial)
+      : subscribe
+    for (const informer of informers) yield* informer.subscribe(take)
+  }
+  const remembered = makeReadThrough()
+  yield* client.observe(remembered.wrote)
   const status = yield* SubscriptionRef.make<Status>({ _tag: "Syncing", since: yield* Clock.currentTimeMillis })
 
   const complain = Effect.gen(function*() {
@@ -100,18 +108,19 @@ export const start = Effect.fnUntraced(function*<R>(
   })
 
   const synced = Effect.forEach(informers, ({ synced }) => synced, { discard: true }).pipe(
-    Effect.raceFirst(Effect.forever(complain)),
-    Effect.withSpan("Controller.sync", { attributes: { controller: controller.name } })
+    Effect.raceFirst(Effect.forever(complain))
   )
 
   const worker = Worker.make({
     controller,
     queue,
-    find: (key) => own.map(({ store }) => store.get(key)).find((object) => object !== undefined),
+    find: (key) => settled(own, key),
     events,
     metrics,
     leadership,
-    ownWrites
+    ownWrites,
+    tracing,
+    nextId: reconcileIds(yield* Clock.currentTimeMillis)
   })
 
   const work = Effect.all(Array.from({ length: controller.concurrency }, () => worker), {
@@ -172,6 +181,7 @@ export const start = Effect.fnUntraced(function*<R>(
       return yield* leadership.lead(Effect.raceFirst(work, sources))
     }).pipe(
       Effect.provideService(CacheReader, reader),
+      Effect.provideService(Remembered, remembered),
       Effect.provideService(KubeClient, client),
       Effect.provideService(Applied, makeApplied()),
       Effect.provideService(FieldManager, controller.name)
@@ -179,11 +189,13 @@ export const start = Effect.fnUntraced(function*<R>(
   )
   return {
     name: controller.name,
+    resource: controller.resource.id,
     status,
     ready: started.await,
     waitingFor: notSynced(informers),
     stats: queue.stats,
     processing: queue.processing,
+    keys: queue.keys,
     trigger: queue.add,
     drain: queue.drain
   } satisfies Running
@@ -204,3 +216,10 @@ const notSynced = Effect.fnUntraced(function*(informers: ReadonlyArray<Informer>
   }
   return reports
 })
+
+/** Names of reconciles, unlike each other also across restarts: when the controller started, and a number. */
+const reconcileIds = (started: number): () => string => {
+  const prefix = started.toString(16).padStart(12, "0")
+  let count = 0
+  return () => `${prefix}-${(count++).toString(16).padStart(8, "0")}`
+}

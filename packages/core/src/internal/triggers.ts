@@ -4,6 +4,7 @@
  * What was there from the start, and what is looked at again from time to time, has the lower priority: a change of
  * today does not wait behind ten thousand objects that nothing happened to.
  */
+import type { View } from "../Cache.ts"
 import type { Delta } from "../Delta.ts"
 import type { Subscriber } from "../Informers.ts"
 import { keyString, type KubeObject } from "../KubeObject.ts"
@@ -24,21 +25,27 @@ export const subscriber = (
   owner: Resource.Any,
   watch: Watch.Watch,
   queue: Pick<WorkQueue, "add">,
-  report: (fault: Fault) => void
+  report: (fault: Fault) => void,
+  cache: View<string>,
+  triggered: (key: string, resource: Resource.Any, delta: Delta) => void = () => {}
 ): Subscriber =>
 (deltas, initial) => {
   const priority = initial ? priorities.background : priorities.normal
   for (const delta of deltas) {
-    const fault = triggered(owner, watch, delta, (key, reason) => queue.add(key, reason, priority))
+    const fault = trigger(owner, watch, delta, cache, (key, reason) => {
+      triggered(key, watch.resource, delta)
+      queue.add(key, reason, priority)
+    })
     if (fault !== undefined) report(fault)
   }
 }
 
 /** Adds the keys a delta concerns. A predicate or map function that throws on an object is that object's fault. */
-const triggered = (
+const trigger = (
   owner: Resource.Any,
   watch: Watch.Watch,
   delta: Delta,
+  cache: View<string>,
   add: (key: string, reason: Trigger.Reason) => void
 ): Fault | undefined => {
   if (delta._tag === "Invalid") {
@@ -49,7 +56,7 @@ const triggered = (
     Trigger.keys(watch, [delta], (key, reason) => {
       if (fits(owner, key)) add(key, reason)
       else misplaced = key
-    })
+    }, cache)
     if (misplaced === undefined) return undefined
     return {
       object: delta.object,

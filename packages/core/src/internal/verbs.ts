@@ -31,7 +31,10 @@ import * as Resource from "../Resource.ts"
 import { fieldsText, labelsText } from "../Selector.ts"
 import { isStatus, type Status } from "../Status.ts"
 import { type Request, type Response, type StreamResponse, type Transport } from "../Transport.ts"
-import type { Bookmark, WatchEvent, WireEvent } from "../WatchEvent.ts"
+import type { WatchEvent, WireEvent } from "../WatchEvent.ts"
+import { hasVersion, isList, isObject, isStored, noObject } from "./answers.ts"
+import { requestSpan } from "./requestSpan.ts"
+import { writeOf, writesOfCollection } from "./writeOf.ts"
 
 const contentTypes: Record<Patch["_tag"], string> = {
   Merge: "application/merge-patch+json",
@@ -53,6 +56,25 @@ const selectionQuery = (selection: Selection): Query => [
   ["fieldSelector", fieldsText(selection.fields)]
 ]
 
+/** What a trace tells of a request. */
+const spanOf = (call: KubeError.Call, { method, path }: Pick<Request, "method" | "path">) => ({
+  "http.request.method": method,
+  "url.path": path,
+  "k8s.resource": call.resource,
+  ...(call.namespace === undefined ? {} : { "k8s.namespace.name": call.namespace }),
+  ...(call.name === undefined ? {} : { "k8s.object.name": call.name })
+})
+
+/** Why a kind is none of this client's: it is one of another cluster, and would be looked for in the wrong one. */
+const strangeness = ({ cluster, id }: Resource.Any): string | undefined =>
+  cluster === undefined ? undefined : `${id} is of cluster ${cluster}, and this client is not: see Cluster`
+
+const jsonHeaders = { accept: "application/json" }
+
+/** How an answer is to come: whole, or with nothing but metadata. */
+const acceptOf = ({ metadataOnly }: Resource.Any, form: string) =>
+  metadataOnly === true ? { accept: `application/json;as=${form};g=meta.k8s.io;v=v1` } : jsonHeaders
+
 const describe = (resource: Resource.Any, subresource?: string): string =>
   subresource === undefined ? Resource.qualifiedName(resource) : `${Resource.qualifiedName(resource)}/${subresource}`
 
@@ -64,13 +86,19 @@ export const make = (transport: Transport["Service"]): Client => {
       for (const observer of observers) observer(write)
       wrote(write)
     })
-  const jsonHeaders = { accept: "application/json" }
 
   const send = (
     call: KubeError.Call,
     request: Omit<Request, "query"> & { readonly query: Query }
   ): Effect.Effect<Response, KubeError.KubeError> =>
-    transport.request({ ...request, query: query(request.query) }).pipe(
+    requestSpan(
+      `${call.verb} ${call.resource}`,
+      () => spanOf(call, request),
+      transport.request({
+        ...request,
+        query: query(request.query)
+      })
+    ).pipe(
       Effect.mapError((reason) => KubeError.make(call, reason)),
       Effect.filterOrFail(
         (response) => response.status >= 200 && response.status < 300,
@@ -100,7 +128,8 @@ export const make = (transport: Transport["Service"]): Client => {
     key: Target
   ): Effect.Effect<string | undefined, KubeError.KubeError> => {
     const namespaced = resource.scope === "Namespaced"
-    const problem = (namespaced ? segmentProblem("namespace", key.namespace, resource) : undefined) ??
+    const problem = strangeness(resource) ??
+      (namespaced ? segmentProblem("namespace", key.namespace, resource) : undefined) ??
       ("name" in key ? segmentProblem("name", key.name, resource) : undefined)
     return problem === undefined
       ? Effect.succeed(namespaced ? key.namespace : undefined)
@@ -113,7 +142,9 @@ export const make = (transport: Transport["Service"]): Client => {
     resource: Resource.Any,
     { namespace }: Selection
   ): Effect.Effect<string | undefined, KubeError.KubeError> =>
-    namespace === undefined || namespace === "" ? Effect.undefined : locate(call, resource, { namespace })
+    (namespace === undefined || namespace === "") && resource.cluster === undefined
+      ? Effect.undefined
+      : locate(call, resource, { namespace })
 
   const decode = <A extends KubeObject>(
     call: KubeError.Call,
@@ -154,13 +185,14 @@ export const make = (transport: Transport["Service"]): Client => {
   const written = <A extends KubeObject>(
     call: KubeError.Call,
     resource: Resource.Resource<A>,
+    key: Target,
     options: WriteOptions | undefined,
-    body: unknown
+    body: unknown,
+    sent?: unknown
   ): Effect.Effect<A, KubeError.KubeError> => {
     const decoded = answer(call, resource, options, body)
-    return options?.dryRun !== true && isObject(body) && body.kind === resource.kind
-      ? Effect.andThen(onWrite({ _tag: "Written", resource, object: body, subresource: options?.subresource }), decoded)
-      : decoded
+    const write = options?.dryRun === true ? undefined : writeOf(resource, key, options?.subresource, sent, body)
+    return write === undefined ? decoded : Effect.andThen(onWrite(write), decoded)
   }
 
   const writeQuery = Effect.fnUntraced(function*(options: WriteOptions | undefined) {
@@ -186,7 +218,7 @@ export const make = (transport: Transport["Service"]): Client => {
       method: "GET",
       path: Resource.path(resource, { namespace, name: key.name, subresource: options?.subresource }),
       query: [["resourceVersion", options?.resourceVersion]],
-      headers: jsonHeaders
+      headers: acceptOf(resource, "PartialObjectMetadata")
     })
     return yield* answer(call, resource, options, response.body)
   })
@@ -207,7 +239,7 @@ export const make = (transport: Transport["Service"]): Client => {
         ["resourceVersion", options.resourceVersion],
         ["resourceVersionMatch", options.resourceVersionMatch]
       ],
-      headers: jsonHeaders
+      headers: acceptOf(resource, "PartialObjectMetadataList")
     })
     const { body } = response
     if (!isList(body)) {
@@ -260,7 +292,7 @@ export const make = (transport: Transport["Service"]): Client => {
         ["sendInitialEvents", options.sendInitialEvents === undefined ? undefined : String(options.sendInitialEvents)],
         ["timeoutSeconds", options.timeoutSeconds === undefined ? undefined : String(options.timeoutSeconds)]
       ]),
-      headers: jsonHeaders
+      headers: acceptOf(resource, "PartialObjectMetadata")
     })
     const failed = (reason: KubeError.Reason) => KubeError.make(call, reason)
     /** The events of a chunk up to the first fault, and the fault. */
@@ -314,7 +346,7 @@ export const make = (transport: Transport["Service"]): Client => {
       headers: { ...jsonHeaders, "content-type": "application/json" },
       body: yield* encode(call, resource, object, options)
     })
-    return yield* written(call, resource, options, response.body)
+    return yield* written(call, resource, { ...key, namespace }, options, response.body, object)
   })
 
   const replace: Client["replace"] = Effect.fn("KubeClient.replace")(function*(resource, object, options) {
@@ -328,7 +360,7 @@ export const make = (transport: Transport["Service"]): Client => {
       headers: { ...jsonHeaders, "content-type": "application/json" },
       body: yield* encode(call, resource, object, options)
     })
-    return yield* written(call, resource, options, response.body)
+    return yield* written(call, resource, { ...key, namespace }, options, response.body)
   })
 
   const patch: Client["patch"] = Effect.fn("KubeClient.patch")(function*(resource, ref, patch, options) {
@@ -342,7 +374,7 @@ export const make = (transport: Transport["Service"]): Client => {
       headers: { ...jsonHeaders, "content-type": contentTypes[patch._tag] },
       body: patch.body
     })
-    return yield* written(call, resource, options, response.body)
+    return yield* written(call, resource, { ...key, namespace }, options, response.body)
   })
 
   const apply: Client["apply"] = Effect.fn("KubeClient.apply")(function*(resource, object, options) {
@@ -358,7 +390,7 @@ export const make = (transport: Transport["Service"]): Client => {
         ? object
         : { ...object, apiVersion: resource.apiVersion, kind: resource.kind }
     })
-    return yield* written(call, resource, options, response.body)
+    return yield* written(call, resource, { ...key, namespace }, options, response.body)
   })
 
   const deleteBody = (options: DeleteOptions, uid: string | undefined) => {
@@ -402,13 +434,14 @@ export const make = (transport: Transport["Service"]): Client => {
     function*(resource, selection, options = {}) {
       const call = callFor("deletecollection", resource, { namespace: selection.namespace })
       const namespace = yield* locate(call, resource, { namespace: selection.namespace })
-      yield* sendWrite(call, {
+      const { body } = yield* sendWrite(call, {
         method: "DELETE",
         path: Resource.path(resource, { namespace }),
         query: selectionQuery(selection),
         headers: { ...jsonHeaders, "content-type": "application/json" },
         body: deleteBody(options, undefined)
       })
+      if (options.dryRun !== true) yield* Effect.forEach(writesOfCollection(resource, body), onWrite, { discard: true })
     }
   )
 
@@ -430,27 +463,6 @@ export const make = (transport: Transport["Service"]): Client => {
       ))
   }
 }
-
-const isObject = (body: unknown): body is KubeObject => {
-  const metadata = (body as { readonly metadata?: unknown } | null | undefined)?.metadata
-  return typeof metadata === "object" && metadata !== null
-}
-
-const hasVersion = (body: unknown): body is Bookmark["object"] =>
-  isObject(body) && typeof body.metadata.resourceVersion === "string"
-
-/** Whether a value is an object as a server stores it: what caches and queues live on is there. */
-const isStored = (body: unknown): body is KubeObject =>
-  hasVersion(body) && typeof (body as KubeObject).metadata.name === "string"
-
-const noObject: Resource.Invalid = { issues: ["metadata: missing: the value is no object"] }
-
-const isList = (body: unknown): body is {
-  readonly metadata: { readonly resourceVersion: string; readonly continue?: string }
-  readonly items?: ReadonlyArray<Partial<KubeObject>> | null
-} =>
-  hasVersion(body) && "items" in body &&
-  ((body as { readonly items: unknown }).items === null || Array.isArray((body as { readonly items: unknown }).items))
 
 /** Whether a subresource speaks of another kind, as `scale` and `eviction` do: that goes through as it is. */
 const isForeign = (

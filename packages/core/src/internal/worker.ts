@@ -8,8 +8,10 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import * as Action from "../Action.ts"
 import { type Write, Writing } from "../Client.ts"
+import type { NotObserved } from "../Cache.ts"
 import type { Controller } from "../Controller.ts"
 import type { EventSink } from "../EventRecorder.ts"
 import * as Finalizer from "../Finalizer.ts"
@@ -21,22 +23,27 @@ import type { Item } from "../QueueState.ts"
 import { type Context, ReconcileTimeout, Terminal } from "../Reconciler.ts"
 import type { WorkQueue } from "../WorkQueue.ts"
 import { digest, HotLoop } from "./HotLoop.ts"
+import type { ControllerTracing } from "./tracing.ts"
 import type { OwnWrites } from "./triggers.ts"
 
 export interface Options<R> {
   readonly controller: Controller<R>
   readonly queue: WorkQueue
-  /** The controller's own object of a key, from its cache. */
-  readonly find: (key: string) => KubeObject | undefined
+  /** The controller's own object of a key, from its cache, once that is no older than the own writes. */
+  readonly find: (key: string) => Effect.Effect<KubeObject | undefined, NotObserved>
   readonly events: EventSink["Service"]
   readonly metrics: ControllerMetrics
   readonly leadership: Leadership
   readonly ownWrites: OwnWrites
+  /** Absent without a tracer. */
+  readonly tracing: ControllerTracing | undefined
+  /** Tells one reconcile of the controller from all others. */
+  readonly nextId: () => string
 }
 
 /** Works until interrupted. Several may share the options. */
 export const make = <R>(options: Options<R>) => {
-  const { controller, events, find, leadership, metrics, ownWrites, queue } = options
+  const { controller, events, find, leadership, metrics, nextId, ownWrites, queue, tracing } = options
   const { finalize, resource } = controller
   const hotLoops = new HotLoop()
 
@@ -73,6 +80,7 @@ export const make = <R>(options: Options<R>) => {
     permit: leadership.permit,
     wrote: (write: Write) => {
       writes.push(digest(write))
+      tracing?.wrote(item.key, write)
       if (
         write._tag === "Written" && write.subresource === "status" && write.resource.id === resource.id &&
         keyString(write.object) === item.key
@@ -81,14 +89,18 @@ export const make = <R>(options: Options<R>) => {
   })
 
   const process = Effect.fnUntraced(function*(item: Item) {
-    const object = find(item.key)
+    const found = yield* Effect.result(find(item.key))
+    if (Result.isFailure(found)) {
+      yield* Effect.logWarning(found.failure.message)
+      return yield* queue.done(item.key, again)
+    }
+    const object = found.success
     if (object === undefined) return yield* queue.done(item.key, { _tag: "Done" })
     const writes: Array<string> = []
     const started = yield* Clock.currentTimeMillis
     metrics.started()
-    const exit = yield* Effect.exit(
-      Effect.provideService(limited(item, object), Writing, watched(item, writes))
-    )
+    const reconcile = Effect.provideService(limited(item, object), Writing, watched(item, writes))
+    const exit = yield* Effect.exit(tracing === undefined ? reconcile : tracing.reconcile(item, reconcile))
     const ended = yield* Clock.currentTimeMillis
     metrics.ended(ended - started)
     const hold = hotLoops.judge(item.key, writes, ended)
@@ -155,14 +167,25 @@ export const make = <R>(options: Options<R>) => {
       Effect.flatMap(queue.take, (item) =>
         Option.isNone(item)
           ? Effect.never
-          : giveBack(item.value).pipe(
-            Effect.withSpan("Controller.reconcile", {
-              attributes: { controller: controller.name, key: item.value.key }
-            }),
-            Effect.annotateLogs({ controller: controller.name, object: item.value.key })
+          : Effect.annotateLogs(
+            tracing === undefined ? giveBack(item.value) : tracing.process(item.value, giveBack(item.value)),
+            annotations(controller, item.value.key, nextId())
           )),
     step: () => {}
   })
+}
+
+/** Whose log line it is, under controller-runtime's names. */
+const annotations = (controller: Pick<Controller, "name" | "resource">, key: string, reconcileID: string) => {
+  const slash = key.indexOf("/")
+  return {
+    controller: controller.name,
+    controllerGroup: controller.resource.group,
+    controllerKind: controller.resource.kind,
+    ...(slash < 0 ? {} : { namespace: key.slice(0, slash) }),
+    name: key.slice(slash + 1),
+    reconcileID
+  }
 }
 
 const again = { _tag: "Again", delay: 0 } as const

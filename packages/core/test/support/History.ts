@@ -31,9 +31,15 @@ const freeze = <A>(value: A): A => {
 
 export class History {
   readonly revisions: Array<Revision> = []
+  /** Which objects lists and watches show. */
+  readonly selects: (object: KubeObject.KubeObject) => boolean
   readonly #current = new Map<string, Obj>()
   rv = 10
   #uids = 0
+
+  constructor(selects: (object: KubeObject.KubeObject) => boolean = selected) {
+    this.selects = selects
+  }
 
   get(key: string): Obj | undefined {
     return this.#current.get(key)
@@ -59,7 +65,7 @@ export class History {
   list(keys: ReadonlyArray<string>, rv: number): ReadonlyArray<Obj> {
     return keys.flatMap((key) => {
       const object = this.at(key, rv)
-      return object !== undefined && selected(object) ? [object] : []
+      return object !== undefined && this.selects(object) ? [object] : []
     })
   }
 
@@ -68,8 +74,8 @@ export class History {
     const events: Array<WatchEvent.WatchEvent> = []
     for (const { after: now, before, rv } of this.revisions) {
       if (rv <= after || rv > upTo) continue
-      const was = before !== undefined && selected(before)
-      const is = now !== undefined && selected(now)
+      const was = before !== undefined && this.selects(before)
+      const is = now !== undefined && this.selects(now)
       if (is) events.push({ type: was ? "MODIFIED" : "ADDED", object: now })
       else if (was) {
         // The last state it had inside the selection, with the resourceVersion of the change that took it out.
@@ -96,6 +102,12 @@ export class History {
         ...(metadata.deletionTimestamp === undefined ? {} : { deletionTimestamp: metadata.deletionTimestamp })
       }
     })
+  }
+
+  /** Changes one field, as a subresource of another kind does. */
+  scale(key: string, random: Prng): Obj {
+    const object = this.#current.get(key)!
+    return this.#store(key, { ...object, spec: { size: object.spec.size + random.int(1, 9) } })
   }
 
   /** Gone, or terminating where a finalizer holds it: then the object is what is answered. */

@@ -13,7 +13,7 @@ import {
   Selector,
   type Status,
   type Transport,
-  type WatchEvent
+  WatchEvent
 } from "@effect-operator/core"
 import { Cause, Effect, Layer, Queue, Result, Stream } from "effect"
 import { applyJsonPatch, applyMergePatch, type Json } from "./Patch.ts"
@@ -62,7 +62,7 @@ export class OpenWatch {
     this.resource = resource
     this.matches = matches
     this.request = request
-    this.cursor = Number(parameter(request, "resourceVersion"))
+    this.cursor = Number(parameter(request, "resourceVersion") ?? 0)
   }
 
   push(...events: ReadonlyArray<WatchEvent.WireEvent>): void {
@@ -132,6 +132,8 @@ export class Server {
   #tokens = 0
   #oldest = 0
   #held = false
+  /** Whether streaming lists are served; a server that does not know them refuses. */
+  streams = false
   /** Every request, in order. */
   readonly requests: Array<Transport.Request> = []
   /** Answers in the server's place; undefined lets the request through. */
@@ -244,7 +246,11 @@ export class Server {
   #watch(request: Transport.Request) {
     return Effect.gen({ self: this }, function*() {
       const target = this.#locate(request.path)
-      const since = Number(parameter(request, "resourceVersion"))
+      const streamed = parameter(request, "sendInitialEvents") === "true"
+      const since = Number(parameter(request, "resourceVersion") ?? this.#rv)
+      if (streamed && !this.streams) {
+        return { ...refuse(422, "Invalid", "sendInitialEvents is forbidden for watch"), values: Stream.empty }
+      }
       if (target === undefined) return { ...notFound, values: Stream.empty }
       if (since < this.#oldest) return { ...refuse(410, "Expired", "too old resource version"), values: Stream.empty }
       const queue = yield* Queue.unbounded<unknown, Broken>()
@@ -253,9 +259,22 @@ export class Server {
         Effect.sync(() => this.#watches.add(watch)),
         () => Effect.sync(() => this.#watches.delete(watch))
       )
+      if (streamed) this.#initial(watch)
       if (!this.#held) this.#deliver(watch, this.#rv)
       return { ...ok(undefined), values: Stream.fromQueue(queue) }
     })
+  }
+
+  /** What is there, as additions, and the bookmark that ends it. */
+  #initial(watch: OpenWatch): void {
+    const { apiVersion, kind } = watch.resource
+    const resourceVersion = String(this.#rv)
+    const annotations = { [WatchEvent.initialEventsEnd]: "true" }
+    watch.push(
+      ...this.objects(watch.resource).filter(watch.matches).map((object) => ({ type: "ADDED", object }) as const),
+      { type: "BOOKMARK", object: { kind, apiVersion, metadata: { resourceVersion, annotations } } }
+    )
+    watch.cursor = this.#rv
   }
 
   #deliver(watch: OpenWatch, upTo: number): void {

@@ -51,12 +51,12 @@ import { Registry } from "./server/Registry.ts"
 import * as Respond from "./server/Respond.ts"
 import { type ResourceRoute, route } from "./server/Routing.ts"
 import type { StatusError } from "./StatusError.ts"
-import { type Change, Storage } from "./server/Storage.ts"
+import { type Change, type Image, Storage } from "./server/Storage.ts"
 import { administrator, anonymous, type UserInfo } from "./server/UserInfo.ts"
 import { defaults as watchDefaults, WatchHub } from "./server/WatchHub.ts"
 
 export type { ApiResponse } from "./server/Respond.ts"
-export type { Change } from "./server/Storage.ts"
+export type { Change, Image } from "./server/Storage.ts"
 export type { UserInfo } from "./server/UserInfo.ts"
 
 export const defaults = {
@@ -81,6 +81,10 @@ export interface Options {
   readonly admission?: ReadonlyArray<Admission.Plugin | Plugins.Factory>
   /** What answers webhooks and aggregated APIs; by default the reference `Backends` of whoever builds the server. */
   readonly backends?: Backends.Service
+  /** What the store begins with, in place of what a new server has: the `image` of another. Starts in no time. */
+  readonly image?: Image | undefined
+  /** Told of every change within the write that makes it; must not throw. */
+  readonly onChange?: ((change: Change) => void) | undefined
   /** `Metadata` leaves bodies out of audit events. */
   readonly auditLevel?: Audit.Level
 }
@@ -130,6 +134,8 @@ interface Service {
   readonly introduce: (frontProxy: FrontProxy.FrontProxy) => Effect.Effect<void>
   /** Every stored object, by collection and key. */
   readonly snapshot: Effect.Effect<ReadonlyArray<KubeObject>>
+  /** What is stored now, for other servers to begin with (`Options.image`). */
+  readonly image: Effect.Effect<Image>
   /** Every request answered from the moment the stream is run, refused ones too. */
   readonly audit: Stream.Stream<Audit.Event>
   /** How many requests were answered so far, by `verb resource`: `update deployments.apps/status`. */
@@ -229,21 +235,29 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const handle: Service["handle"] = (request, user) =>
     answer(request, nothing, (now) => user ?? gate.identify(request, defaults.user, now))
 
-  for (const name of defaults.namespaces) {
-    yield* handle({
-      method: "POST",
-      path: "/api/v1/namespaces",
-      query: [],
-      headers: { "content-type": "application/json" },
-      body: { apiVersion: "v1", kind: "Namespace", metadata: { name } }
-    })
+  const now = yield* Clock.currentTimeMillis
+  if (options.image === undefined) {
+    for (const name of defaults.namespaces) {
+      yield* handle({
+        method: "POST",
+        path: "/api/v1/namespaces",
+        query: [],
+        headers: { "content-type": "application/json" },
+        body: { apiVersion: "v1", kind: "Namespace", metadata: { name } }
+      })
+    }
+    Bootstrap.install(storage, now, () => random.nextDoubleUnsafe())
+  } else {
+    storage.begin(options.image)
+    definitions.begin(now)
   }
-  Bootstrap.install(storage, yield* Clock.currentTimeMillis, () => random.nextDoubleUnsafe())
   Aggregation.run(storage)
   yield* aggregator.run
+  if (options.image !== undefined) aggregator.begin()
   counts.clear()
   // As behind a real server's cache: what was there at its start has no history to watch.
   storage.compact(storage.revision)
+  if (options.onChange !== undefined) storage.listen(options.onChange)
 
   return ApiServer.of({
     handle,
@@ -280,6 +294,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
         FrontProxy.install(storage, frontProxy, now, () => random.nextDoubleUnsafe())
       }),
     snapshot: Effect.sync(() => storage.snapshot()),
+    image: Effect.sync(() => storage.image()),
     audit: audit.stream,
     requestCounts: Effect.sync(() => Object.fromEntries(counts))
   })

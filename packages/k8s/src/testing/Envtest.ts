@@ -259,7 +259,7 @@ const freePorts = Effect.promise(async () => {
 /** Waits until the path answers 200. */
 const answers = (cluster: ClusterConfig, path: string) =>
   Effect.scoped(Effect.gen(function*() {
-    const transport = yield* LiveClient.makeTransport(cluster)
+    const transport = yield* LiveClient.makeTransport(cluster, { retry: { times: 0 } })
     const status = transport.request({ method: "GET", path, query: [], headers: {} }).pipe(
       Effect.match({ onSuccess: (answer) => answer.status, onFailure: () => undefined })
     )

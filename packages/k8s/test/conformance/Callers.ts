@@ -71,7 +71,7 @@ export const memory: Layer.Layer<Callers, never, ApiServer.ApiServer> = Layer.ef
 )
 
 const anonymously = (cluster: ClusterConfig) =>
-  LiveClient.makeTransport({ ...cluster, credentials: Credentials.fixed({}) })
+  LiveClient.makeTransport({ ...cluster, credentials: Credentials.fixed({}) }, { retry: { times: 0 } })
 
 /** Over HTTPS. */
 export const http: Layer.Layer<Callers, never, ApiServer.ApiServer | HttpFacade.HttpFacade> = Layer.effect(

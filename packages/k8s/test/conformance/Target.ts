@@ -311,12 +311,12 @@ const memory = SimControllers.controlPlane({
 
 const overHttp = Layer.unwrap(Effect.map(
   HttpFacade.HttpFacade,
-  ({ kubeconfig }) => LiveClient.transportLayerOptions({ kubeconfig })
+  ({ kubeconfig }) => LiveClient.transportLayerOptions({ kubeconfig, retry: { times: 0 } })
 )).pipe(Layer.merge(Callers.http), Layer.provide(HttpFacade.layer()), Layer.provideMerge(memory))
 
 const real = Layer.unwrap(Effect.map(
   Envtest.Envtest,
-  ({ clusterConfig }) => LiveClient.transportLayerCluster(clusterConfig)
+  ({ clusterConfig }) => LiveClient.transportLayerCluster(clusterConfig, { retry: { times: 0 } })
 )).pipe(Layer.merge(compactionInEtcd), Layer.merge(Callers.real), Layer.provide(Callers.controlPlane))
 
 const transports: Readonly<Record<Server, Layer.Layer<Transport | Compaction | Callers.Callers>>> = {

@@ -35,13 +35,15 @@ export interface Server {
     { readonly method: string; readonly url: string; readonly headers: Http.IncomingHttpHeaders }
   >
   readonly sockets: Array<Net.Socket>
+  /** Another certificate, for connections from now on. */
+  readonly renew: (tls: Certificates.Certificate) => void
 }
 
 /** A server for the length of the scope; what it saw is recorded. */
 export const serve = (
   handle: (request: Http.IncomingMessage, response: Http.ServerResponse, nth: number) => void,
   tls?: Certificates.Certificate,
-  options?: Https.ServerOptions
+  { port = 0, ...options }: Https.ServerOptions & { readonly port?: number } = {}
 ): Effect.Effect<Server, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -55,9 +57,20 @@ export const serve = (
         ? Http.createServer(listener)
         : Https.createServer({ ...options, cert: tls.certPem, key: tls.keyPem }, listener)
       server.on("connection", (socket: Net.Socket) => sockets.push(socket))
-      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-      const { port } = server.address() as Net.AddressInfo
-      return { server, requests, sockets, url: `${tls === undefined ? "http" : "https"}://127.0.0.1:${port}` }
+      await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve))
+      const address = server.address() as Net.AddressInfo
+      const renew = (next: Certificates.Certificate) => {
+        if (server instanceof Https.Server) {
+          server.setSecureContext({ ...options, cert: next.certPem, key: next.keyPem })
+        }
+      }
+      return {
+        server,
+        requests,
+        sockets,
+        renew,
+        url: `${tls === undefined ? "http" : "https"}://127.0.0.1:${address.port}`
+      }
     }),
     ({ server }) =>
       Effect.promise(() => {

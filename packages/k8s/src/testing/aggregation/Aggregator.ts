@@ -76,6 +76,19 @@ export class Aggregator {
     this.certificate = certificate
   }
 
+  /** Takes up the APIServices that the store began with; in step with the definitions that are served now. */
+  begin(): void {
+    const { registry, storage } = this.parts
+    const { get, keys } = storage.list(collection)
+    for (const key of keys) {
+      const service = get(key)
+      if (ApiServices.serviceOf(service) === undefined) continue
+      this.remote.set(`${ApiServices.groupOf(service)}/${ApiServices.versionOf(service)}`, service)
+      this.notice(key)
+    }
+    this.settled = registry.generation
+  }
+
   private observe(change: Change): void {
     if (change.collection === collection) {
       this.ordered = undefined

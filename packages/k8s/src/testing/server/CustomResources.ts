@@ -226,6 +226,9 @@ const hasStrays = (definition: KubeObject, storage: Storage): boolean => {
   return keys.some((key) => !versions.has(get(key).apiVersion.slice(group.length + 1)))
 }
 
+/** What was made of a stored definition before: stores that begin alike share it. */
+const known = new WeakMap<KubeObject, ReadonlyArray<Served>>()
+
 /** The served versions of a definition; none until it is established. */
 export const served = (
   definition: KubeObject,
@@ -235,7 +238,12 @@ export const served = (
   const convert = stringAt(definition, "spec", "conversion", "strategy") === "Webhook"
     ? ConversionWebhook.make(definition, backends)
     : undefined
-  const converter = CustomConversion.make(definition, convert, hasStrays(definition, storage))
-  return arrayAt(definition, "spec", "versions").filter((version) => at(version, "served") === true)
+  const strays = hasStrays(definition, storage)
+  const before = convert === undefined && !strays ? known.get(definition) : undefined
+  if (before !== undefined) return before
+  const converter = CustomConversion.make(definition, convert, strays)
+  const versions = arrayAt(definition, "spec", "versions").filter((version) => at(version, "served") === true)
     .map((version) => serveVersion(definition, version, converter))
+  if (convert === undefined && !strays) known.set(definition, versions)
+  return versions
 }

@@ -225,6 +225,12 @@ export class Definitions {
     })
   }
 
+  /** Serves the definitions that the store began with. */
+  begin(now: number): void {
+    for (const name of this.core.storage.list(collection).keys) this.dirty.add(name)
+    this.settle(now)
+  }
+
   /** Does whatever the changes since the last call make necessary. */
   settle(now: number): void {
     for (let rounds = 0; this.dirty.size > 0 && rounds < 1000; rounds++) {

@@ -12,6 +12,7 @@ import type { ServedSubresource } from "../../kinds/tables.ts"
 import { unserved } from "./Dispatch.ts"
 import * as Negotiation from "../http/Negotiation.ts"
 import * as Health from "./Health.ts"
+import { freeze } from "./Plain.ts"
 import { apiVersionOf, type Group, type Registry, type Served } from "./Registry.ts"
 import * as Respond from "./Respond.ts"
 import * as StatusError from "../StatusError.ts"
@@ -79,7 +80,16 @@ const foreign = (resource: Served, entry: ServedSubresource) =>
     ? {}
     : { group: entry.group, version: entry.version }
 
+/** What a list says of a resource, made once. */
+const entries = new WeakMap<Served, ReadonlyArray<unknown>>()
+
 const resourceEntries = (resource: Served): ReadonlyArray<unknown> => {
+  let made = entries.get(resource)
+  if (made === undefined) entries.set(resource, made = freeze(makeEntries(resource)))
+  return made
+}
+
+const makeEntries = (resource: Served): ReadonlyArray<unknown> => {
   const namespaced = resource.scope === "Namespaced"
   return [
     {

@@ -128,6 +128,18 @@ export const compareVersions = (a: string, b: string): number => {
 
 const key = (group: string, version: string, plural: string): string => `${group}/${version}/${plural}`
 
+/** Built-in resources by their key, made once for all servers. */
+const indexes = new WeakMap<ReadonlyArray<Served>, ReadonlyMap<string, Served>>()
+
+const indexOf = (builtins: ReadonlyArray<Served>): ReadonlyMap<string, Served> => {
+  let index = indexes.get(builtins)
+  if (index === undefined) {
+    index = new Map(builtins.map((served) => [key(served.group, served.version, served.plural), served]))
+    indexes.set(builtins, index)
+  }
+  return index
+}
+
 export class Registry {
   private readonly builtins: ReadonlyMap<string, Served>
   private readonly builtinGroups: ReadonlySet<string> = new Set(Tables.groups.map((group) => group.name))
@@ -138,7 +150,7 @@ export class Registry {
   generation = 0
 
   constructor(builtins: ReadonlyArray<Served>) {
-    this.builtins = new Map(builtins.map((served) => [key(served.group, served.version, served.plural), served]))
+    this.builtins = indexOf(builtins)
   }
 
   /** The resource at a path. */

@@ -37,6 +37,12 @@ export interface Listing {
   readonly get: (key: string) => KubeObject
 }
 
+/** The objects of a store at one moment; never changes, and may be shared by any number of stores. */
+export interface Image {
+  readonly revision: number
+  readonly collections: ReadonlyMap<string, ReadonlyMap<string, KubeObject>>
+}
+
 /** The order of a list: by bytes of the key. */
 const byKey = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
@@ -61,6 +67,8 @@ class Bucket {
 }
 
 class Collection {
+  /** Belongs to an image: must not change. */
+  shared = false
   readonly all = new Bucket()
   readonly byNamespace = new Map<string, Bucket>()
   /** Changes in order of their revisions. */
@@ -85,6 +93,26 @@ class Collection {
     bucket.delete(key)
     if (bucket.objects.size === 0) this.byNamespace.delete(namespace)
   }
+}
+
+/** A collection of these objects, without a history. */
+const filled = (objects: ReadonlyMap<string, KubeObject>): Collection => {
+  const collection = new Collection()
+  for (const [key, object] of objects) collection.set(key, object.metadata.namespace ?? "", object)
+  return collection
+}
+
+/** The collections of an image, made once for all stores that begin with it. */
+const shared = new WeakMap<Image, ReadonlyMap<string, Collection>>()
+
+const collectionsOf = (image: Image): ReadonlyMap<string, Collection> => {
+  let collections = shared.get(image)
+  if (collections === undefined) {
+    collections = new Map([...image.collections].map(([name, objects]) => [name, filled(objects)]))
+    for (const collection of collections.values()) collection.shared = true
+    shared.set(image, collections)
+  }
+  return collections
 }
 
 /** The index of the first change after a revision, in a log sorted by revision. */
@@ -122,9 +150,11 @@ export class Storage {
     this.historyLimit = historyLimit
   }
 
+  /** The collection, for a write: one that is shared with other stores becomes this one's own. */
   private collection(name: string): Collection {
     let collection = this.collections.get(name)
     if (collection === undefined) this.collections.set(name, collection = new Collection())
+    else if (collection.shared) this.collections.set(name, collection = filled(collection.all.objects))
     return collection
   }
 
@@ -158,9 +188,9 @@ export class Storage {
 
   /** Removes an object; `undefined` where there is none. */
   remove(collection: string, key: string, namespace: string): Change | undefined {
-    const from = this.collections.get(collection)
-    const previous = from?.all.objects.get(key)
-    if (from === undefined || previous === undefined) return undefined
+    const previous = this.get(collection, key)
+    if (previous === undefined) return undefined
+    const from = this.collection(collection)
     const last = this.stamp(previous)
     from.delete(key, namespace)
     return this.commit(from, {
@@ -244,6 +274,19 @@ export class Storage {
       const { get, keys } = this.list(name)
       return keys.map(get)
     })
+  }
+
+  /** What is stored now, for other stores to begin with. */
+  image(): Image {
+    const collections = [...this.collections].map(([name, { all }]) => [name, new Map(all.objects)] as const)
+    return { revision: this.revision, collections: new Map(collections) }
+  }
+
+  /** Begins with an image, in place of nothing: for a store that holds nothing yet. History starts here. */
+  begin(image: Image): void {
+    for (const [name, collection] of collectionsOf(image)) this.collections.set(name, collection)
+    this.revision = image.revision
+    this.compacted = image.revision
   }
 
   /** Calls back within every later change; the result ends that. */

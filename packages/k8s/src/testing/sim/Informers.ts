@@ -68,7 +68,7 @@ const make = Effect.gen(function*() {
     const store = stores.get(write.resource.id)
     if (store === undefined) return
     if (write._tag === "Written") store.written(write.object)
-    else store.deleted(keyString(write.key), write.uid)
+    else if (write._tag === "Deleted") store.deleted(keyString(write.key), write.uid)
   })
 
   return Informers.of({

@@ -2,13 +2,24 @@
  * Which runs are made: every single fault there is room for, then pairs and triples and other interleavings by chance.
  *
  * The reference is run first, twice with the same chance (two recordings that differ show a program that does not do
- * the same twice) and twice with other (what differs then is masked). Faults are drawn from its recording, those of a
- * pair from the recording of the run with the first fault, so that both are met.
+ * the same twice) and once with other (what differs then is masked). Faults are drawn from its recording, those of a
+ * pair from the recording of the run with the first fault, so that both are met. Nothing is left out in silence: what
+ * was found and what was run is counted by kind.
  */
 import * as Canonical from "./Canonical.ts"
-import { allEventFaults, applicable, none, type Plan, type Point } from "./Fault.ts"
+import {
+  allClockFaults,
+  allEventFaults,
+  allExternalFaults,
+  applicable,
+  isEvent,
+  type Kind,
+  none,
+  type Plan,
+  type Point
+} from "./Fault.ts"
 import * as Oracle from "./Oracle.ts"
-import type { Recording } from "./Recording.ts"
+import type { Entry, Recording } from "./Recording.ts"
 import * as Run from "./Run.ts"
 import type { Scenario } from "./Scenario.ts"
 
@@ -25,14 +36,20 @@ export interface Divergence {
 
 /** How much was explored, by kind of fault. */
 export interface Coverage {
+  /** Single faults there are, and how many of them were run. */
   readonly points: number
   readonly run: number
   /** Every single fault was run. */
   readonly exhaustive: boolean
   readonly byFault: Readonly<Record<string, { readonly found: number; readonly run: number }>>
+  /** Runs without a fault, in another order of tasks. */
+  readonly interleavings: number
+  /** Runs with several faults. */
   readonly deeper: number
-  /** Faults of deeper plans that were not met, because an earlier one changed the way. */
+  /** Of those, runs in which an earlier fault changed the way, so that a later one was not met. */
   readonly unmet: number
+  /** Different histories of requests and answers that were seen. */
+  readonly histories: number
 }
 
 export interface Options {
@@ -41,50 +58,65 @@ export interface Options {
   readonly runs: number
   /** Faults in one run at most. */
   readonly depth: 1 | 2 | 3
+  /** Runs in another order of tasks, without a fault. */
+  readonly interleavings: number
+  /** Kinds of faults to run; all by default. */
+  readonly faults?: ReadonlyArray<Kind> | undefined
   readonly oracles: ReadonlyArray<Oracle.Oracle>
   /** Whether to go on: asked before each run. */
   readonly more: () => boolean
 }
 
-/** Two runs of the same seed that are not the same. */
-export class Nondeterministic extends Error {
-  override readonly name = "Nondeterministic"
-}
-
 const trace = (run: Recording): ReadonlyArray<string> => run.entries.map((entry) => JSON.stringify(entry))
 
-/** The run without faults, and what chance decides in it. Throws `Nondeterministic`. */
-export const reference = (scenario: Scenario, seed: number): Oracle.Reference => {
-  const recording = Run.run(scenario, none, { seed })
-  const again = Run.run(scenario, none, { seed })
-  const [first, second] = [trace(recording), trace(again)]
+/** Where two runs of the same seed differ. */
+const unlike = (a: Recording, b: Recording): string | undefined => {
+  const [first, second] = [trace(a), trace(b)]
   const differs = first.findIndex((entry, index) => entry !== second[index])
-  if (differs >= 0 || first.length !== second.length) {
-    const at = differs >= 0 ? differs : Math.min(first.length, second.length)
-    throw new Nondeterministic(
-      "two runs with the same seed differ: the operator uses real time, real chance or real I/O. First in " +
-        `${(first[at] ?? "nothing").slice(0, 300)}\ninstead of ${(second[at] ?? "nothing").slice(0, 300)}`
-    )
-  }
-  const other = Run.run(scenario, none, { seed: seed + 1 })
-  const mask = Canonical.mask(recording.objects, other.objects)
-  return { recording, mask, state: Canonical.state(recording.objects, mask) }
+  if (differs < 0 && first.length === second.length) return undefined
+  const at = differs < 0 ? first.length : differs
+  const shown = (entries: ReadonlyArray<string>) => (entries[at] ?? "nothing").slice(0, 300)
+  return "two runs with the same seed differ: the program keeps something from one run to the next, or asks the real " +
+    `world. First in ${shown(first)}\ninstead of ${shown(second)}`
 }
 
+/** The run without faults, and what chance decides in it. */
+export const reference = (scenario: Scenario, seed: number): Oracle.Reference => {
+  const recording = Run.run(scenario, none, { seed })
+  if (recording.failure !== undefined) return { recording, mask: new Set(), state: new Map(), unlike: undefined }
+  const again = Run.run(scenario, none, { seed })
+  const other = Run.run(scenario, none, { seed: seed + 1, quiet: Run.defaults.shortQuiet })
+  const mask = Canonical.mask(recording.objects, other.objects)
+  return { recording, mask, state: Canonical.state(recording.objects, mask), unlike: unlike(recording, again) }
+}
+
+/** How far a run has come: the numbers of its last request, event and outside call. */
+interface Reach {
+  readonly call: number
+  readonly event: number
+  readonly external: number
+}
+
+const start: Reach = { call: 0, event: 0, external: 0 }
+
 /** Every single fault that a recording has room for, after the faults it was made with. */
-export const points = (
-  run: Recording,
-  after: { readonly call: number; readonly event: number }
-): ReadonlyArray<Point> =>
-  run.entries.flatMap((entry): ReadonlyArray<Point> => {
+export const points = (run: Recording, replicas: number, after: Reach = start): ReadonlyArray<Point> => [
+  ...run.entries.flatMap((entry): ReadonlyArray<Point> => {
     if (entry._tag === "Call" && entry.n > after.call) {
-      return applicable(entry.request).map((fault) => ({ _tag: "Call", at: entry.n, fault }))
+      return applicable(entry.request, replicas).map((fault) => ({ _tag: "Call", at: entry.n, fault }))
     }
     if (entry._tag === "Event" && entry.n > after.event) {
       return allEventFaults.map((fault) => ({ _tag: "Event", at: entry.n, fault }))
     }
+    if (entry._tag === "External" && entry.n > after.external) {
+      return allExternalFaults.map((fault) => ({ _tag: "External", at: entry.n, fault }))
+    }
     return []
-  })
+  }),
+  ...(replicas > 1 && after === start
+    ? Array.from({ length: replicas }, (_, at) => allClockFaults.map((fault): Point => ({ _tag: "Clock", at, fault })))
+    : []).flat()
+]
 
 /** A number in [0, n) that depends on the seed and the turn alone. */
 export const draw = (seed: number, turn: number, n: number): number => {
@@ -94,16 +126,60 @@ export const draw = (seed: number, turn: number, n: number): number => {
   return ((z ^ (z >>> 16)) >>> 0) % Math.max(1, n)
 }
 
-/** The points in an order that has every kind of fault early: one of each in turn. */
-const stratified = (all: ReadonlyArray<Point>): ReadonlyArray<Point> => {
+/** How much a fault at a point tells: most at a write, least where nothing is at stake. */
+const weight = (point: Point, entry: Entry | undefined): number => {
+  if (point._tag === "Clock" || point._tag === "External") return 0
+  if (entry?._tag === "Call") return entry.request.method === "GET" ? 2 : isEvent(entry.request.path) ? 3 : 0
+  return 1
+}
+
+/** The points in an order that has every kind of fault early, one of each in turn, those that tell most first. */
+const stratified = (all: ReadonlyArray<Point>, run: Recording): ReadonlyArray<Point> => {
+  const places = new Map(run.entries.flatMap((entry) => "n" in entry ? [[`${entry._tag} ${entry.n}`, entry]] : []))
+  const ordered = all.map((point) => ({ point, weight: weight(point, places.get(`${point._tag} ${point.at}`)) }))
+    .sort((a, b) => a.weight - b.weight)
   const byFault = new Map<string, Array<Point>>()
-  for (const point of all) byFault.set(point.fault, [...(byFault.get(point.fault) ?? []), point])
+  for (const { point } of ordered) {
+    const group = byFault.get(point.fault)
+    if (group === undefined) byFault.set(point.fault, [point])
+    else group.push(point)
+  }
   const out: Array<Point> = []
   for (let i = 0; out.length < all.length; i++) {
     for (const group of byFault.values()) if (group[i] !== undefined) out.push(group[i]!)
   }
   return out
 }
+
+/** How far a run had come at its fault. */
+const reached = (point: Point, recording: Recording): Reach => {
+  let { call, event, external } = start
+  if (point._tag === "Clock") return { call, event, external }
+  for (const entry of recording.entries) {
+    if (entry._tag === "Call") call = entry.n
+    if (entry._tag === "Event") event = entry.n
+    if (entry._tag === "External") external = entry.n
+    if (entry._tag === "Fault" && entry.point.at === point.at && entry.point._tag === point._tag) break
+  }
+  return { call, event, external }
+}
+
+const distinct = (points: ReadonlyArray<Point>): ReadonlyArray<Point> => [
+  ...new Map(points.map((point) => [`${point._tag} ${point.at}`, point])).values()
+]
+
+/** Requests and answers in a word. */
+const history = (run: Recording): string => {
+  let text = ""
+  for (const entry of run.entries) {
+    if (entry._tag === "Call") text += `${entry.request.method}${entry.status},`
+    else if (entry._tag === "Event") text += `${entry.type[0]},`
+  }
+  return text
+}
+
+/** Recordings that second faults are drawn from; all of them would be too much to keep. */
+const kept = 256
 
 export interface Outcome {
   readonly reference: Oracle.Reference
@@ -114,10 +190,14 @@ export interface Outcome {
 
 /** Explores until the first divergence, the budget's end, or the end of what there is. */
 export const explore = (scenario: Scenario, options: Options): Outcome => {
-  const { depth, more, oracles, runs: budget, seed } = options
+  const { depth, faults, interleavings, more, oracles, runs: budget, seed } = options
+  const replicas = scenario.replicas ?? 1
   const base = reference(scenario, seed)
   const steps = scenario.steps.map((_, index) => index)
+  const histories = new Set<number>()
+  const wanted = (point: Point) => faults === undefined || faults.includes(point.fault)
   let runs = 0
+  let reordered = 0
   let deeper = 0
   let unmet = 0
   const byFault = new Map<string, { found: number; run: number }>()
@@ -130,7 +210,8 @@ export const explore = (scenario: Scenario, options: Options): Outcome => {
   /** A complaint about the run of a plan, and its recording. */
   const attempt = (plan: Plan): { readonly recording: Recording; readonly divergence: Divergence | undefined } => {
     runs += 1
-    const recording = Run.run(scenario, plan, { seed })
+    const recording = Run.run(scenario, plan, { seed, quiet: Run.defaults.shortQuiet })
+    histories.add(hash(history(recording)))
     const found = Oracle.judge(oracles, recording, base)
     return {
       recording,
@@ -140,7 +221,7 @@ export const explore = (scenario: Scenario, options: Options): Outcome => {
 
   const goesOn = (): boolean => runs < budget && more()
 
-  const all = points(base.recording, { call: 0, event: 0 })
+  const all = points(base.recording, replicas).filter(wanted)
   for (const point of all) kind(point).found += 1
   const outcome = (divergence: Divergence | undefined): Outcome => {
     const run = [...byFault.values()].reduce((sum, entry) => sum + entry.run, 0)
@@ -153,31 +234,37 @@ export const explore = (scenario: Scenario, options: Options): Outcome => {
         run,
         exhaustive: run === all.length,
         byFault: Object.fromEntries(byFault),
+        interleavings: reordered,
         deeper,
-        unmet
+        unmet,
+        histories: histories.size
       }
     }
   }
 
-  // Without faults, and as the reference may be wrong itself.
+  // Without faults, as the reference may be wrong itself.
   const healthy = Oracle.judge(oracles, base.recording, base)
   if (healthy !== undefined) {
     return outcome({ plan: none, seed, steps, recording: base.recording, reference: base, ...healthy })
   }
   const recordings: Array<{ readonly point: Point; readonly recording: Recording }> = []
-  for (const point of stratified(all)) {
+  for (const point of stratified(all, base.recording)) {
     if (!goesOn()) return outcome(undefined)
     const { divergence, recording } = attempt({ points: [point], interleaving: 0 })
     kind(point).run += 1
     if (divergence !== undefined) return outcome(divergence)
-    // A few recordings to draw second faults from; all of them would be too much to keep.
-    if (recordings.length < 256) recordings.push({ point, recording })
+    if (recordings.length < kept && depth > 1) recordings.push({ point, recording })
   }
-  if (depth === 1 || recordings.length === 0) return outcome(undefined)
+  for (let turn = 0; turn < interleavings && goesOn(); turn++) {
+    const { divergence } = attempt({ points: [], interleaving: 1 + draw(seed, turn, 1_000_000) })
+    reordered += 1
+    if (divergence !== undefined) return outcome(divergence)
+  }
+  if (recordings.length === 0) return outcome(undefined)
   for (let turn = 0; goesOn(); turn++) {
-    const start = recordings[draw(seed, 3 * turn, recordings.length)]!
-    let chosen: ReadonlyArray<Point> = [start.point]
-    const further = points(start.recording, reached(start))
+    const { point, recording: first } = recordings[draw(seed, 3 * turn, recordings.length)]!
+    let chosen: ReadonlyArray<Point> = [point]
+    const further = points(first, replicas, reached(point, first)).filter(wanted)
     if (further.length > 0) chosen = [...chosen, further[draw(seed, 3 * turn + 1, further.length)]!]
     if (depth > 2 && further.length > 1 && turn % 2 === 1) {
       chosen = [...chosen, further[draw(seed, 3 * turn + 2, further.length)]!]
@@ -191,18 +278,8 @@ export const explore = (scenario: Scenario, options: Options): Outcome => {
   return outcome(undefined)
 }
 
-/** How far a run had come at its fault. */
-const reached = ({ point, recording }: { readonly point: Point; readonly recording: Recording }) => {
-  let call = 0
-  let event = 0
-  for (const entry of recording.entries) {
-    if (entry._tag === "Call") call = entry.n
-    if (entry._tag === "Event") event = entry.n
-    if (entry._tag === "Fault" && entry.point.at === point.at && entry.point._tag === point._tag) break
-  }
-  return { call, event }
+const hash = (text: string): number => {
+  let value = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193)
+  return value >>> 0
 }
-
-const distinct = (points: ReadonlyArray<Point>): ReadonlyArray<Point> => [
-  ...new Map(points.map((point) => [`${point._tag} ${point.at}`, point])).values()
-]

@@ -1,30 +1,40 @@
 /**
  * `Fault`: what can go wrong between an operator and its cluster, and where.
  *
- * A point is found in a run by counting: the operator's n-th request, or the n-th watch event it is handed. Runs are
- * deterministic, so that up to the first fault the counts of any run are those of the run without faults, and up to the
- * second those of the run with the first.
+ * A point is found in a run by counting: the operator's n-th request, the n-th watch event it is handed, its n-th call
+ * of something outside the cluster; a clock by the number of its replica. Runs are deterministic, so that up to the
+ * first fault the counts of any run are those of the run without faults, and up to the second those of the run with the
+ * first.
+ *
+ * Source of the kinds: Sieve (OSDI'22) for intermediate, stale and unobserved states; Anvil (OSDI'24) for lost requests
+ * and for Pods that die; Mutiny (DSN'24) for metadata that ties objects together; the NSDI'26 study for outside calls.
  */
 import type { Request } from "@effect-operator/core/Transport"
 
 /** What happens at a request of the operator. */
 export const callFaults = {
   /** The process dies before it is sent, and starts again. */
-  crashBefore: "dies before",
+  crashBefore: "the process dies before it",
   /** It is carried out; the process dies before the answer. */
-  crashAfter: "dies after",
+  crashAfter: "the process dies after it, before the answer",
   /** The answer is an error, and nothing was done. */
-  serverError: "500",
-  unavailable: "503",
-  throttled: "429, retry after 1 s",
+  serverError: "answered 500, nothing done",
+  unavailable: "answered 503, nothing done",
+  throttled: "answered 429, retry after 1 s",
   /** Somebody else was faster. */
-  conflict: "409 Conflict",
+  conflict: "answered 409 Conflict: somebody was faster",
   /** Nothing was done, and no answer comes. */
   lostRequest: "lost before it arrived",
   /** It was carried out, and no answer comes. */
   lostAnswer: "carried out, the answer lost",
+  /** It arrives four seconds later than it was sent. */
+  slowRequest: "4 s on its way",
+  /** For a minute the process reaches nobody. */
+  cutOff: "the process is cut off for a minute",
   /** The process dies after it, and what it reads when it starts again is older than what it did. */
-  staleRestart: "dies after, and starts again with a stale list",
+  staleRestart: "the process dies after it, and starts again with a stale list",
+  /** The same, older still: by four writes. */
+  oldRestart: "the process dies after it, and starts again with a list from four writes ago",
   /** A Pod fails right after it. */
   podFailed: "a Pod fails after it",
   /** A Pod is removed by hand right after it. */
@@ -36,21 +46,46 @@ export const callFaults = {
 /** What happens at a watch event, before the operator is handed it. */
 export const eventFaults = {
   /** The connection breaks. */
-  watchBroken: "the connection breaks",
+  watchBroken: "the connection breaks before it",
   /** The server ends the watch. */
-  watchClosed: "the watch ends",
+  watchClosed: "the watch ends before it",
   /** The server has forgotten: 410. */
-  watchExpired: "410 Expired",
+  watchExpired: "410 Expired in its place",
+  /** 410, and the list that follows is older than what was seen, for 30 s. */
+  watchStale: "410 Expired in its place, then a list from before it",
   /** The event and all after it are held up for 30 s. */
-  watchDelayed: "held up for 30 s"
+  watchDelayed: "held up for 30 s",
+  /** The event and all of the next 30 s are never shown, only what they came to. */
+  watchSkipped: "it and what follows within 30 s never shown, then 410 Expired",
+  /** The event is handed over twice. */
+  watchDuplicated: "handed over twice"
+} as const
+
+/** What happens at a call of something outside the cluster. */
+export const externalFaults = {
+  externalFails: "fails, nothing done",
+  externalLost: "done, but reported as failed",
+  externalSlow: "takes 30 s",
+  externalCrash: "done, then the process dies"
+} as const
+
+/** What the clock of a replica does. */
+export const clockFaults = {
+  clockAhead: "5 s ahead",
+  clockBehind: "5 s behind"
 } as const
 
 export type CallFault = keyof typeof callFaults
 export type EventFault = keyof typeof eventFaults
+export type ExternalFault = keyof typeof externalFaults
+export type ClockFault = keyof typeof clockFaults
+export type Kind = CallFault | EventFault | ExternalFault | ClockFault
 
 export type Point =
   | { readonly _tag: "Call"; readonly at: number; readonly fault: CallFault }
   | { readonly _tag: "Event"; readonly at: number; readonly fault: EventFault }
+  | { readonly _tag: "External"; readonly at: number; readonly fault: ExternalFault }
+  | { readonly _tag: "Clock"; readonly at: number; readonly fault: ClockFault }
 
 /** Faults by where they happen. At one place there is at most one. */
 export interface Plan {
@@ -62,29 +97,49 @@ export interface Plan {
 export const none: Plan = { points: [], interleaving: 0 }
 
 /** How a point reads in a report. */
-export const describe = (point: Point): string =>
-  point._tag === "Call"
-    ? `request ${point.at}: ${callFaults[point.fault]}`
-    : `event ${point.at}: ${eventFaults[point.fault]}`
+export const describe = (point: Point): string => {
+  switch (point._tag) {
+    case "Call":
+      return `request ${point.at}: ${callFaults[point.fault]}`
+    case "Event":
+      return `event ${point.at}: ${eventFaults[point.fault]}`
+    case "External":
+      return `outside call ${point.at}: ${externalFaults[point.fault]}`
+    case "Clock":
+      return `clock of replica ${point.at}: ${clockFaults[point.fault]}`
+  }
+}
+
+export const isLease = (path: string): boolean => path.includes("/coordination.k8s.io/")
+export const isEvent = (path: string): boolean => path.includes("/events")
+
+const write: ReadonlyArray<CallFault> = [
+  "crashBefore",
+  "crashAfter",
+  "serverError",
+  "unavailable",
+  "throttled",
+  "lostRequest",
+  "lostAnswer",
+  "slowRequest",
+  "staleRestart",
+  "oldRestart",
+  "podFailed",
+  "podRemoved"
+]
 
 /** Faults that make sense at a request. */
-export const applicable = (request: Request): ReadonlyArray<CallFault> => {
+export const applicable = (request: Request, replicas = 1): ReadonlyArray<CallFault> => {
   const { method, path } = request
   if (method === "GET") return ["crashBefore", "serverError", "lostAnswer"]
-  if (path.includes("/events")) return ["crashAfter", "serverError", "lostAnswer"]
-  const write: ReadonlyArray<CallFault> = [
-    "crashBefore",
-    "crashAfter",
-    "serverError",
-    "unavailable",
-    "throttled",
-    "lostRequest",
-    "lostAnswer",
-    "staleRestart",
-    "podFailed",
-    "podRemoved"
-  ]
-  return method === "POST" ? [...write, "orphaned"] : [...write, "conflict"]
+  if (isEvent(path)) return ["crashAfter", "serverError", "lostAnswer"]
+  if (isLease(path)) {
+    return ["crashBefore", "crashAfter", "serverError", "conflict", "lostAnswer", "slowRequest", "cutOff"]
+  }
+  const kinds: ReadonlyArray<CallFault> = method === "POST" ? [...write, "orphaned"] : [...write, "conflict"]
+  return replicas > 1 ? [...kinds, "cutOff"] : kinds
 }
 
 export const allEventFaults = Object.keys(eventFaults) as ReadonlyArray<EventFault>
+export const allExternalFaults = Object.keys(externalFaults) as ReadonlyArray<ExternalFault>
+export const allClockFaults = Object.keys(clockFaults) as ReadonlyArray<ClockFault>

@@ -3,15 +3,23 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Request } from "@effect-operator/core/Transport"
+import type { Change } from "../ApiServer.ts"
 import type { Point } from "./Fault.ts"
+
+/** Which process did it: `replica` of several, in its how-manieth `life`. */
+interface Who {
+  readonly replica: number
+  readonly life: number
+}
 
 export type Entry =
   /** The operator asked, and was answered; `status` 0 where no answer came. */
-  | {
+  | Who & {
     readonly _tag: "Call"
     readonly at: number
+    /** When it was sent. */
+    readonly sent: number
     readonly n: number
-    readonly life: number
     readonly request: Request
     readonly status: number
     /** The object of the answer. */
@@ -21,38 +29,58 @@ export type Entry =
     readonly after: number
   }
   /** The operator was handed a watch event. */
-  | {
+  | Who & {
     readonly _tag: "Event"
     readonly at: number
     readonly n: number
-    readonly life: number
     readonly type: string
     readonly object: KubeObject
   }
-  /** Somebody else changed an object. */
-  | { readonly _tag: "Change"; readonly at: number; readonly type: string; readonly object: KubeObject }
+  /** The operator called something outside of the cluster. */
+  | Who & {
+    readonly _tag: "External"
+    readonly at: number
+    readonly n: number
+    readonly name: string
+    readonly failed: boolean
+  }
+  /** The store changed, by whomever. */
+  | { readonly _tag: "Change"; readonly at: number; readonly change: Change }
   | { readonly _tag: "Step"; readonly at: number; readonly name: string; readonly failed: string | undefined }
   | { readonly _tag: "Fault"; readonly at: number; readonly point: Point }
-  | { readonly _tag: "Crash" | "Start"; readonly at: number; readonly life: number }
+  | Who & { readonly _tag: "Crash" | "Start"; readonly at: number }
+  /** The process ended by itself: a part of it failed. */
+  | Who & { readonly _tag: "Exit"; readonly at: number; readonly why: string }
+  /** The program used something that is not the same twice. */
+  | { readonly _tag: "Chance"; readonly at: number; readonly what: string; readonly where: string }
   /** A line the operator logged at warning or above. */
-  | { readonly _tag: "Log"; readonly at: number; readonly level: string; readonly text: string }
+  | Who & { readonly _tag: "Log"; readonly at: number; readonly level: string; readonly text: string }
 
 export interface Recording {
   readonly entries: ReadonlyArray<Entry>
   /** Requests of the operator, watches aside. */
   readonly calls: number
   readonly events: number
+  /** Calls of things outside the cluster. */
+  readonly externals: number
   /** Every object at the end. */
   readonly objects: ReadonlyArray<KubeObject>
-  /** Whether the desired state was reached and kept, in the words of the scenario; undefined if it does not say. */
-  readonly desired: boolean | undefined
-  /** What the operator did in the last quiet hour: requests that changed or tried to change something. */
+  /** What there is outside of the cluster, by name. */
+  readonly outside: ReadonlyMap<string, unknown>
+  /** Steps after which the cluster was not as it should be, in the words of the scenario. */
+  readonly missed: ReadonlyArray<string>
+  /** What the operator did in the last quiet time: requests that changed or tried to change something. */
   readonly restless: ReadonlyArray<Entry>
   /** Why the run came to an early end: a loop without time passing, a defect outside the operator. */
   readonly failure: string | undefined
   /** Faults of the plan that were met. */
   readonly met: number
 }
+
+export type Call = Extract<Entry, { readonly _tag: "Call" }>
+
+export const calls = (run: Recording): ReadonlyArray<Call> =>
+  run.entries.filter((entry): entry is Call => entry._tag === "Call")
 
 /** A request in one line: `PATCH /api/v1/…`. */
 export const line = ({ method, path }: Request): string => `${method} ${path}`

@@ -3,18 +3,20 @@
  * where it went wrong.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
+import type { Change } from "../ApiServer.ts"
 import type { Divergence } from "./Explore.ts"
 import * as Fault from "./Fault.ts"
 import type { Entry, Recording } from "./Recording.ts"
+import type { Scenario } from "./Scenario.ts"
 import * as Token from "./Token.ts"
 
 /** `00:01:02.001`: since the beginning of the run. */
-const clock = (millis: number): string => {
+export const clock = (millis: number): string => {
   const text = new Date(Math.max(0, millis)).toISOString().slice(11, 23)
   return text.startsWith("00:") ? text.slice(3) : text
 }
 
-const named = ({ kind, metadata }: KubeObject): string =>
+export const named = ({ kind, metadata }: KubeObject): string =>
   `${kind} ${metadata.namespace === undefined ? "" : `${metadata.namespace}/`}${metadata.name}`
 
 const short = (value: unknown, length = 160): string => {
@@ -25,40 +27,103 @@ const short = (value: unknown, length = 160): string => {
 /** What a write says, without what every object has. */
 const content = (body: unknown): string => {
   if (typeof body !== "object" || body === null) return ""
-  if (Array.isArray(body)) return short(body)
+  if (Array.isArray(body)) return ` ${short(body)}`
   const { apiVersion: _, kind: __, metadata: ___, ...rest } = body as Record<string, unknown>
-  return Object.keys(rest).length === 0 ? "" : short(rest)
+  return Object.keys(rest).length === 0 ? "" : ` ${short(rest)}`
 }
 
-const text = (entry: Entry): string => {
+/** What an entry says, without when and by whom. */
+export const words = (entry: Entry): string => {
   switch (entry._tag) {
     case "Call": {
-      const { n, object, request, status } = entry
+      const { at, n, object, request, sent, status } = entry
       const answer = status === 0 ? "no answer" : String(status)
-      const what = request.method === "GET" ? "" : ` ${content(request.body)}`
+      const what = request.method === "GET" ? "" : content(request.body)
       const made = request.method === "POST" && object !== undefined ? ` ${named(object)}` : ""
-      return `  asks    #${n} ${request.method} ${request.path}${what} -> ${answer}${made}`
+      const late = at > sent ? ` (sent ${(at - sent) / 1000} s before)` : ""
+      return `#${n} ${request.method} ${request.path}${what} -> ${answer}${made}${late}`
     }
     case "Event":
-      return `  sees    #${entry.n} ${entry.type} ${named(entry.object)}`
+      return `#${entry.n} ${entry.type} ${named(entry.object)}`
+    case "External":
+      return `#${entry.n} ${entry.name}${entry.failed ? ": failed" : ""}`
     case "Change":
-      return `${entry.type.toLowerCase()} ${named(entry.object)}`
+      return `${entry.change.type.toLowerCase()} ${named(entry.change.object)}${phase(entry.change)}`
     case "Step":
-      return `STEP      ${entry.name}${entry.failed === undefined ? "" : `: ${entry.failed}`}`
+      return `${entry.name}${entry.failed === undefined ? "" : `: ${entry.failed}`}`
     case "Fault":
-      return `FAULT     ${Fault.describe(entry.point)}`
-    case "Crash":
-      return `  process ${entry.life} dies`
-    case "Start":
-      return `  process ${entry.life} starts`
+      return Fault.describe(entry.point)
+    case "Chance":
+      return `${entry.what} at ${entry.where}`
+    case "Exit":
+      return entry.why
     case "Log":
-      return `  logs    ${entry.level} ${entry.text.split("\n")[0]}`
+      return `${entry.level} ${entry.text.split("\n")[0]}`
+    default:
+      return ""
   }
+}
+
+const phase = ({ object }: Change): string => {
+  const { status } = object as { readonly status?: { readonly phase?: unknown } }
+  return typeof status?.phase === "string" ? ` (${status.phase})` : ""
+}
+
+const text = (entry: Entry, several: boolean): string => {
+  const who = several && "replica" in entry ? `[${entry.replica}] ` : ""
+  const said = words(entry)
+  switch (entry._tag) {
+    case "Call":
+      return `  asks    ${who}${said}`
+    case "Event":
+      return `  sees    ${who}${said}`
+    case "External":
+      return `  outside ${who}${said}`
+    case "Change":
+      return `    ${said}`
+    case "Step":
+      return `STEP      ${said}`
+    case "Fault":
+      return `FAULT     ${said}`
+    case "Crash":
+      return `  process ${who}${entry.life} dies`
+    case "Start":
+      return `  process ${who}${entry.life} starts`
+    case "Exit":
+      return `  process ${who}${entry.life} ends by itself: ${said}`
+    case "Chance":
+      return `CHANCE    ${said}`
+    case "Log":
+      return `  logs    ${who}${said}`
+  }
+}
+
+/** A lease is renewed all the time: that is no news. */
+const renewal = (entry: Entry): boolean =>
+  entry._tag === "Event"
+    ? entry.object.kind === "Lease" && entry.type === "MODIFIED"
+    : entry._tag === "Call" && entry.request.method === "PUT" && entry.status === 200 &&
+      Fault.isLease(entry.request.path)
+
+/** The entries that tell a story: changes that the operator made itself are told by its requests. */
+export const telling = (recording: Recording): ReadonlyArray<Entry> => {
+  const own = new Set<number>()
+  for (const entry of recording.entries) {
+    if (entry._tag === "Call" && entry.after > entry.before) own.add(entry.after)
+  }
+  return recording.entries.filter((entry) =>
+    entry._tag !== "Change"
+      ? !renewal(entry)
+      : (!own.has(entry.change.revision) && entry.change.object.kind !== "Event" &&
+        entry.change.object.kind !== "Lease")
+  )
 }
 
 /** A line for each entry. Equal entries in a row are told once, with their number. */
 export const timeline = (recording: Recording): ReadonlyArray<string> => {
-  const start = recording.entries[0]?.at ?? 0
+  const entries = telling(recording)
+  const start = entries[0]?.at ?? 0
+  const several = entries.some((entry) => "replica" in entry && entry.replica > 0)
   const lines: Array<string> = []
   let repeated = 0
   let last = ""
@@ -66,45 +131,58 @@ export const timeline = (recording: Recording): ReadonlyArray<string> => {
     if (repeated > 0) lines.push(`${" ".repeat(10)}… ${repeated} more like this`)
     repeated = 0
   }
-  for (const entry of recording.entries) {
-    const words = text(entry)
-    const shape = words.replace(/\d+/g, "")
+  for (const entry of entries) {
+    const said = text(entry, several)
+    const shape = said.replace(/\d+/g, "")
     if (shape === last) {
       repeated += 1
       continue
     }
     flush()
     last = shape
-    lines.push(`${clock(entry.at - start)} ${words}`)
+    lines.push(`${clock(entry.at - start)} ${said}`)
   }
   flush()
   return lines
 }
 
-/** At most so many lines: the beginning, and what is around the faults and the end. */
+/** At most so many lines: the beginning, what is around the first fault, and the end; what is left out is said. */
 const abridged = (lines: ReadonlyArray<string>, limit: number): ReadonlyArray<string> => {
   if (lines.length <= limit) return lines
-  const head = Math.floor(limit * 0.6)
-  return [
-    ...lines.slice(0, head),
-    `   … ${lines.length - limit} lines left out …`,
-    ...lines.slice(lines.length - (limit - head))
-  ]
+  const part = Math.floor(limit / 4)
+  const fault = Math.max(0, lines.findIndex((line) => line.includes(" FAULT ")))
+  const keep = (index: number) =>
+    index < part || index >= lines.length - part || (index >= fault - part / 2 && index < fault + 1.5 * part)
+  const out: Array<string> = []
+  let left = 0
+  for (const [index, line] of [...lines.entries(), [lines.length, undefined] as const]) {
+    if (line !== undefined && !keep(index)) {
+      left += 1
+      continue
+    }
+    if (left > 0) out.push(`          … ${left} lines left out …`)
+    left = 0
+    if (line !== undefined) out.push(line)
+  }
+  return out
 }
 
-export const token = (scenario: string, { plan, seed, steps }: Divergence): string =>
-  Token.format({ scenario, seed, plan, steps })
+export const token = (scenario: Scenario, { plan, seed, steps }: Divergence): string =>
+  Token.format({ scenario: scenario.name, seed, plan, steps, fingerprint: Token.fingerprint(scenario) })
+
+/** What it takes for the run to go wrong. */
+export const takes = ({ plan }: Divergence): string => {
+  const order = plan.interleaving === 0 ? "" : `in interleaving ${plan.interleaving}`
+  if (plan.points.length === 0) return order === "" ? "Without any fault." : `Without any fault, ${order}.`
+  return `With ${plan.points.map(Fault.describe).join(", and ")}${order === "" ? "" : `, ${order}`}.`
+}
 
 /** The report of a divergence. */
-export const report = (scenario: string, divergence: Divergence, lines = 120): string =>
+export const report = (scenario: Scenario, divergence: Divergence, lines = 120): string =>
   [
-    `${scenario} does not converge: ${divergence.oracle}: ${divergence.complaint}`,
+    `${scenario.name} does not converge: ${divergence.oracle}: ${divergence.complaint}`,
     "",
-    divergence.plan.points.length === 0
-      ? "Without any fault."
-      : `With ${divergence.plan.points.map(Fault.describe).join(", and ")}${
-        divergence.plan.interleaving === 0 ? "" : `, in interleaving ${divergence.plan.interleaving}`
-      }.`,
+    takes(divergence),
     "",
     ...abridged(timeline(divergence.recording), lines),
     "",

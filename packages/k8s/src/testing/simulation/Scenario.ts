@@ -5,26 +5,46 @@ import type { CustomResource } from "@effect-operator/core/CustomResource"
 import type { KubeClient } from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import type { Manager } from "@effect-operator/core/Manager"
 import type * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type * as SimControllers from "../SimControllers.ts"
+
+/** The cluster at a moment, and what there is outside of it. */
+export type Desired = (
+  objects: ReadonlyArray<KubeObject>,
+  /** The objects before the step. */
+  before: ReadonlyArray<KubeObject>,
+  outside: ReadonlyMap<string, unknown>
+) => boolean
 
 /** One thing a person does; the next follows when the cluster has come to rest. */
 export interface Step {
   /** `scale up to 5`. */
   readonly name: string
   readonly act: Effect.Effect<unknown, KubeError, KubeClient>
-  /** Whether the cluster is as it should be after this step. Judged at the end of a run for its last step. */
-  readonly desired?: ((objects: ReadonlyArray<KubeObject>) => boolean) | undefined
+  /** Whether the cluster is as it should be once it has come to rest after this step. */
+  readonly desired?: Desired | undefined
 }
+
+/** One process of the operator among its replicas. */
+export interface Replica {
+  /** From 0. */
+  readonly index: number
+  /** `replica-0`: who it is in an election. */
+  readonly identity: string
+}
+
+/** A program that runs controllers: what it provides is of no concern, unless it is a `Manager`, whose failure ends it. */
+export type Operator = Layer.Layer<any, unknown, KubeClient> | Layer.Layer<never, unknown, KubeClient>
 
 export interface Scenario {
   readonly name: string
   /** Kinds to install. */
   readonly resources: ReadonlyArray<CustomResource>
   /** The operator. It is built anew for every life of its process. */
-  readonly operator: Layer.Layer<Manager, unknown, KubeClient>
+  readonly operator: Operator | ((replica: Replica) => Operator)
+  /** How many processes of it run at once; 1 by default. */
+  readonly replicas?: number | undefined
   readonly steps: ReadonlyArray<Step>
   /** What else the cluster has; Pods that run and a garbage collector by default. */
   readonly cluster?: SimControllers.Options | undefined

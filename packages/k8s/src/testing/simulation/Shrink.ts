@@ -1,19 +1,34 @@
 /**
- * The smallest story that still goes wrong: fewer faults, then fewer steps, then the plain order of tasks.
+ * The smallest story that still goes wrong: fewer faults, then the plain order of tasks, then fewer steps.
  *
- * A smaller run counts only if the same oracle complains, judged against the reference of the smaller story.
+ * A smaller run counts only if the same oracle complains, judged against the reference of the smaller story. With fewer
+ * steps requests have other numbers: a fault is then looked for again, at requests and events like the one it was at.
  */
 import * as Explore from "./Explore.ts"
-import { none, type Plan } from "./Fault.ts"
+import { none, type Plan, type Point } from "./Fault.ts"
 import * as Oracle from "./Oracle.ts"
+import { line, type Recording } from "./Recording.ts"
 import * as Run from "./Run.ts"
 import type { Scenario } from "./Scenario.ts"
 
 /** The scenario with some of its steps. */
-export const withSteps = (scenario: Scenario, steps: ReadonlyArray<number>): Scenario => ({
-  ...scenario,
-  steps: steps.flatMap((index) => scenario.steps[index] ?? [])
-})
+export const withSteps = (scenario: Scenario, steps: ReadonlyArray<number>): Scenario =>
+  steps.length === scenario.steps.length
+    ? scenario
+    : { ...scenario, steps: steps.flatMap((index) => scenario.steps[index] ?? []) }
+
+/** So many places are tried for a fault in a story of fewer steps. */
+const places = 12
+
+/** What is at a point, without names that chance has made. */
+const sight = (point: Point, run: Recording): string | undefined => {
+  for (const entry of run.entries) {
+    if (entry._tag !== point._tag || entry.n !== point.at) continue
+    if (entry._tag === "Call") return line(entry.request).replace(/[0-9a-z]{5}(?=\/|$)/g, "*")
+    return entry._tag === "Event" ? `${entry.type} ${entry.object.kind}` : entry.name
+  }
+  return undefined
+}
 
 export const shrink = (
   scenario: Scenario,
@@ -30,7 +45,7 @@ export const shrink = (
       const smaller = Explore.reference(withSteps(scenario, steps), divergence.seed)
       // A story that goes wrong without faults is another story.
       const healthy = Oracle.judge(oracles, smaller.recording, smaller) === undefined
-      references.set(key, healthy || divergence.plan === none ? smaller : undefined)
+      references.set(key, healthy || divergence.plan.points.length === 0 ? smaller : undefined)
     }
     return references.get(key)
   }
@@ -40,34 +55,43 @@ export const shrink = (
     if (!more()) return false
     const reference = referenceOf(steps)
     if (reference === undefined) return false
-    const recording = Run.run(withSteps(scenario, steps), plan, { seed: divergence.seed })
+    const recording = plan.points.length === 0 && plan.interleaving === 0
+      ? reference.recording
+      : Run.run(withSteps(scenario, steps), plan, { seed: divergence.seed })
     const found = Oracle.judge(oracles, recording, reference)
     if (found?.oracle !== divergence.oracle) return false
     smallest = { ...divergence, ...found, plan, steps, recording, reference }
     return true
   }
 
-  for (let changed = true; changed;) {
-    changed = false
+  /** The plan of a single fault where the same happens in a story of fewer steps. */
+  const moved = (plan: Plan, steps: ReadonlyArray<number>): ReadonlyArray<Plan> => {
+    const [point] = plan.points
+    if (point === undefined || plan.points.length > 1) return [plan]
+    const what = sight(point, smallest.recording)
+    const reference = referenceOf(steps)
+    if (what === undefined || reference === undefined) return [plan]
+    const alike = Explore.points(reference.recording, scenario.replicas ?? 1).filter((other) =>
+      other.fault === point.fault && other.at !== point.at && sight(other, reference.recording) === what
+    )
+    return [plan, ...alike.slice(0, places).map((other) => ({ ...plan, points: [other] }))]
+  }
+
+  const once = (): boolean => {
     const { plan, steps } = smallest
     for (const point of plan.points) {
-      const points = plan.points.filter((other) => other !== point)
-      if (attempt({ ...plan, points }, steps)) {
-        changed = true
-        break
-      }
+      if (attempt({ ...plan, points: plan.points.filter((other) => other !== point) }, steps)) return true
     }
-    if (changed) continue
-    if (plan.interleaving !== 0 && attempt({ ...plan, interleaving: 0 }, steps)) {
-      changed = true
-      continue
-    }
+    if (plan.interleaving !== 0 && attempt({ ...plan, interleaving: 0 }, steps)) return true
     for (const step of steps.length > 1 ? steps.toReversed() : []) {
-      if (attempt(plan, steps.filter((other) => other !== step))) {
-        changed = true
-        break
-      }
+      const fewer = steps.filter((other) => other !== step)
+      for (const candidate of moved(plan, fewer)) if (attempt(candidate, fewer)) return true
     }
+    return false
   }
+
+  // Once in full, as a replay will run it; what shows only in a short run stays as it was found.
+  const lasts = divergence.plan === none || attempt(divergence.plan, divergence.steps)
+  for (let smaller = lasts; smaller; smaller = once());
   return smallest
 }

@@ -3,26 +3,37 @@
  *
  * `checkConvergence` lives through a scenario without faults, and then again and again with them: the process dies at
  * every request, requests and answers are lost, watches break, lag and expire, Pods die, what is read after a restart
- * is old. Every run must come to the same end as the one without faults, stay there, and do nothing more. A run that
- * does not is made as small as possible, told as a story, and named by a token that replays it anywhere.
+ * is old, leaders are cut off, calls of the outside fail. Every run must come to the same end as the one without
+ * faults, stay there, and do nothing more. A run that does not is made as small as possible, told as a story, and named
+ * by a token that replays it anywhere.
  *
- * All of it is virtual: thousands of runs take seconds, and the same token gives the same run.
+ * All of it is virtual: the server, its validation and its garbage collector included. The same token gives the same
+ * run, to the letter, on any machine. A program that asks the real world (its time, its chance, its network) is found
+ * out, and told where it does.
+ *
+ * Not explored: what other clients write between two requests of the operator (except Pods that die, conflicts, and
+ * labels and owner references that are lost); time zones; the contents of answers that a server would never give.
  */
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Explore from "./Explore.ts"
-import { none } from "./Fault.ts"
+import { type Kind, none } from "./Fault.ts"
+import * as Html from "./Html.ts"
 import * as Oracle from "./Oracle.ts"
+import type { Recording } from "./Recording.ts"
 import * as Report from "./Report.ts"
 import * as Run from "./Run.ts"
 import type { Scenario } from "./Scenario.ts"
 import { shrink, withSteps } from "./Shrink.ts"
 import * as Token from "./Token.ts"
 
-export type { Oracle } from "./Oracle.ts"
+export type { Coverage } from "./Explore.ts"
+export type { Kind as FaultKind } from "./Fault.ts"
+export type { Oracle, Reference } from "./Oracle.ts"
 export { all as oracles } from "./Oracle.ts"
-export type { Scenario, Step } from "./Scenario.ts"
+export type { Entry, Recording } from "./Recording.ts"
+export type { Operator, Replica, Scenario, Step } from "./Scenario.ts"
 
 export const defaults = {
   seed: 1,
@@ -30,19 +41,26 @@ export const defaults = {
   runs: 2_000,
   /** Real time at most, shrinking aside. */
   budget: "1 minute",
-  depth: 2
+  depth: 2,
+  /** Runs in another order of tasks, without faults. */
+  interleavings: 10,
+  /** Real time that making a failure smaller may take. */
+  shrinking: "5 seconds"
 } as const
 
 export interface Options {
-  readonly seed?: number
-  readonly runs?: number
-  readonly budget?: Duration.Input
+  readonly seed?: number | undefined
+  readonly runs?: number | undefined
+  readonly budget?: Duration.Input | undefined
   /** Faults in one run at most. */
-  readonly depth?: 1 | 2 | 3
+  readonly depth?: 1 | 2 | 3 | undefined
+  readonly interleavings?: number | undefined
+  /** Kinds of faults; all by default. */
+  readonly faults?: ReadonlyArray<Kind> | undefined
   /** Further oracles, beside the ones that are always asked. */
-  readonly oracles?: ReadonlyArray<Oracle.Oracle>
+  readonly oracles?: ReadonlyArray<Oracle.Oracle> | undefined
   /** A token of an earlier failure: that run, and no other. */
-  readonly replay?: string
+  readonly replay?: string | undefined
 }
 
 /** What was explored, and found to converge. */
@@ -60,6 +78,9 @@ export class ConvergenceFailure extends Data.TaggedError("ConvergenceFailure")<{
   readonly faults: number
   readonly runs: number
   readonly coverage: Explore.Coverage | undefined
+  readonly recording: Recording
+  /** The story as a page. */
+  readonly html: () => string
 }> {}
 
 /** The real clock of the machine: what a budget is counted by. */
@@ -72,63 +93,96 @@ const failure = (
   coverage: Explore.Coverage | undefined
 ): ConvergenceFailure =>
   new ConvergenceFailure({
-    message: Report.report(scenario.name, divergence),
+    message: Report.report(scenario, divergence),
     oracle: divergence.oracle,
     complaint: divergence.complaint,
-    replay: Report.token(scenario.name, divergence),
+    replay: Report.token(scenario, divergence),
     faults: divergence.plan.points.length,
     runs,
-    coverage
+    coverage,
+    recording: divergence.recording,
+    html: () => Html.page(scenario, divergence)
   })
 
 /** The run of a token. */
 const replayed = (scenario: Scenario, oracles: ReadonlyArray<Oracle.Oracle>, text: string) => {
-  const token = Token.parse(text)
-  if (token.scenario !== scenario.name) {
-    throw new Error(
-      `replay: the token is of ${JSON.stringify(token.scenario)}, not of ${JSON.stringify(scenario.name)}`
-    )
-  }
-  const chosen = withSteps(scenario, token.steps)
-  const reference = Explore.reference(chosen, token.seed)
-  const recording = Run.run(chosen, token.plan, { seed: token.seed })
+  const { plan, seed, steps } = Token.parseFor(scenario, text)
+  const chosen = withSteps(scenario, steps)
+  const reference = Explore.reference(chosen, seed)
+  const recording = Run.run(chosen, plan, { seed })
   const found = Oracle.judge(oracles, recording, reference)
-  return found === undefined
-    ? undefined
-    : { plan: token.plan, seed: token.seed, steps: token.steps, recording, reference, ...found }
+  return found === undefined ? undefined : { plan, seed, steps, recording, reference, ...found }
 }
 
-/** Explores a scenario; fails with the smallest story that goes wrong. */
+const nothing: ConvergenceReport = {
+  points: 0,
+  run: 0,
+  exhaustive: false,
+  byFault: {},
+  interleavings: 0,
+  deeper: 0,
+  unmet: 0,
+  histories: 0,
+  runs: 1
+}
+
+/** Explores a scenario; fails with the smallest story that goes wrong. A token that is none of the scenario's dies. */
 export const checkConvergence = (
   scenario: Scenario,
   options: Options = {}
 ): Effect.Effect<ConvergenceReport, ConvergenceFailure> =>
   Effect.suspend(() => {
-    const oracles = [...Oracle.all, ...(options.oracles ?? [])]
+    const oracles = Oracle.among(options.oracles ?? [])
     if (options.replay !== undefined) {
       const divergence = replayed(scenario, oracles, options.replay)
       return divergence === undefined
-        ? Effect.succeed({ points: 0, run: 0, exhaustive: false, byFault: {}, deeper: 0, unmet: 0, runs: 1 })
+        ? Effect.succeed(nothing)
         : Effect.fail(failure(scenario, divergence, 1, undefined))
     }
-    const until = realNow() + Duration.toMillis(Duration.fromInputUnsafe(options.budget ?? defaults.budget))
+    const after = (input: Duration.Input) => realNow() + Duration.toMillis(Duration.fromInputUnsafe(input))
+    const until = after(options.budget ?? defaults.budget)
     const { coverage, divergence, runs } = Explore.explore(scenario, {
       seed: options.seed ?? defaults.seed,
       runs: options.runs ?? defaults.runs,
       depth: options.depth ?? defaults.depth,
+      interleavings: options.interleavings ?? defaults.interleavings,
+      faults: options.faults,
       oracles,
       more: () => realNow() < until
     })
     if (divergence === undefined) return Effect.succeed({ ...coverage, runs })
-    const patience = realNow() + 5_000
+    const patience = after(defaults.shrinking)
     const smallest = shrink(scenario, oracles, divergence, () => realNow() < patience)
     return Effect.fail(failure(scenario, smallest, runs, coverage))
   })
 
-/** The story of one run, line by line: without faults, or of a token. */
-export const story = (scenario: Scenario, replay?: string): ReadonlyArray<string> => {
-  const token = replay === undefined
-    ? { seed: defaults.seed, plan: none, steps: scenario.steps.map((_, index) => index) }
-    : Token.parse(replay)
-  return Report.timeline(Run.run(withSteps(scenario, token.steps), token.plan, { seed: token.seed }))
+/** The recording of one run: without faults, or of a token. */
+export const record = (scenario: Scenario, replay?: string): Recording => {
+  if (replay === undefined) return Run.run(scenario, none, { seed: defaults.seed })
+  const { plan, seed, steps } = Token.parseFor(scenario, replay)
+  return Run.run(withSteps(scenario, steps), plan, { seed })
 }
+
+/** The story of one run, line by line: without faults, or of a token. */
+export const story = (scenario: Scenario, replay?: string): ReadonlyArray<string> =>
+  Report.timeline(record(scenario, replay))
+
+/** What was explored, in words: never more than was. */
+export const summary = (
+  { byFault, deeper, exhaustive, histories, interleavings, points, run, runs, unmet }: ConvergenceReport
+) =>
+  [
+    `${runs} runs, ${histories} different histories, no divergence`,
+    exhaustive ? `all ${points} single faults` : `${run} of ${points} single faults: NOT exhaustive`,
+    ...Object.entries(byFault).sort(([a], [b]) => (a < b ? -1 : 1)).map(([kind, { found, run }]) =>
+      `  ${kind.padEnd(18)} ${String(run).padStart(5)} of ${found}`
+    ),
+    `${interleavings} other orders of tasks`,
+    `${deeper} runs with several faults${deeper > 0 ? `, in ${unmet} of them not all were met` : ""}`
+  ].join("\n")
+
+/** A test that a scenario converges, made with `it.live` of a test framework: `converges(it.live)(scenario)`. */
+export const converges =
+  (test: (name: string, run: () => Effect.Effect<unknown, ConvergenceFailure>) => void) =>
+  (scenario: Scenario, options?: Options): void =>
+    test(`${scenario.name} converges`, () => checkConvergence(scenario, options))

@@ -1,8 +1,12 @@
 /**
  * A replay token: everything that makes a run what it is, in one word. The same token, the same run, on any machine.
+ *
+ * It holds for the scenario it was made for: one whose kinds or steps have changed since refuses it, as its numbers
+ * would mean something else. What the operator does may change: that is what a replay is for.
  */
-import type { Plan, Point } from "./Fault.ts"
-import { callFaults, eventFaults } from "./Fault.ts"
+import * as Crd from "../../Crd.ts"
+import { callFaults, clockFaults, eventFaults, externalFaults, type Plan, type Point } from "./Fault.ts"
+import type { Scenario } from "./Scenario.ts"
 
 export interface Token {
   readonly scenario: string
@@ -10,27 +14,43 @@ export interface Token {
   readonly steps: ReadonlyArray<number>
   readonly seed: number
   readonly plan: Plan
+  /** `fingerprint` of the scenario it was made for. */
+  readonly fingerprint: string
 }
 
 const prefix = "kx1:"
 
-export const format = ({ plan, scenario, seed, steps }: Token): string =>
+/** What the numbers of a token depend on: the kinds, the steps, the replicas. FNV-1a, 32 bits. */
+export const fingerprint = ({ replicas = 1, resources, steps }: Scenario): string => {
+  const text = JSON.stringify([resources.map(Crd.make), steps.map(({ name }) => name), replicas])
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  return (hash >>> 0).toString(36)
+}
+
+const kinds = {
+  c: ["Call", callFaults],
+  e: ["Event", eventFaults],
+  x: ["External", externalFaults],
+  k: ["Clock", clockFaults]
+} as const
+
+const letters = { Call: "c", Event: "e", External: "x", Clock: "k" } as const
+
+export const format = ({ fingerprint, plan, scenario, seed, steps }: Token): string =>
   prefix + Buffer.from(JSON.stringify([
     scenario,
     steps,
     seed,
     plan.interleaving,
-    plan.points.map(({ _tag, at, fault }) => [_tag === "Call" ? "c" : "e", at, fault])
+    plan.points.map(({ _tag, at, fault }) => [letters[_tag], at, fault]),
+    fingerprint
   ])).toString("base64url")
 
 const pointOf = (value: unknown): Point | undefined => {
-  if (!Array.isArray(value) || typeof value[1] !== "number") return undefined
-  const [kind, at, fault] = value as [unknown, number, unknown]
-  if (kind === "c" && String(fault) in callFaults) return { _tag: "Call", at, fault: fault as keyof typeof callFaults }
-  if (kind === "e" && String(fault) in eventFaults) {
-    return { _tag: "Event", at, fault: fault as keyof typeof eventFaults }
-  }
-  return undefined
+  if (!Array.isArray(value) || typeof value[1] !== "number" || !Object.hasOwn(kinds, String(value[0]))) return undefined
+  const [_tag, faults] = kinds[value[0] as keyof typeof kinds]
+  return Object.hasOwn(faults, String(value[2])) ? { _tag, at: value[1], fault: value[2] } as Point : undefined
 }
 
 /** Reads a token. Throws, and says why, if it is none. */
@@ -43,10 +63,28 @@ export const parse = (text: string): Token => {
   } catch {
     throw refuse("cut, or changed: give the whole token")
   }
-  const [scenario, steps, seed, interleaving, points] = Array.isArray(value) ? value : []
+  const [scenario, steps, seed, interleaving, points, fingerprint] = Array.isArray(value) ? value : []
   const read = Array.isArray(points) ? points.map(pointOf) : [undefined]
-  if (typeof scenario !== "string" || !Array.isArray(steps) || typeof seed !== "number" || read.includes(undefined)) {
+  if (
+    typeof scenario !== "string" || !Array.isArray(steps) || typeof seed !== "number" ||
+    typeof fingerprint !== "string" || read.includes(undefined)
+  ) {
     throw refuse("of another version, or changed")
   }
-  return { scenario, steps, seed, plan: { interleaving: Number(interleaving), points: read as ReadonlyArray<Point> } }
+  const plan = { interleaving: Number(interleaving), points: read as ReadonlyArray<Point> }
+  return { scenario, steps, seed, plan, fingerprint }
+}
+
+/** Reads a token of a scenario. Throws if it is of another, or of what this one was before. */
+export const parseFor = (scenario: Scenario, text: string): Token => {
+  const token = parse(text)
+  if (token.scenario !== scenario.name) {
+    throw new Error(
+      `replay: the token is of ${JSON.stringify(token.scenario)}, not of ${JSON.stringify(scenario.name)}`
+    )
+  }
+  if (token.fingerprint !== fingerprint(scenario)) {
+    throw new Error("replay: the scenario has changed since the token was made: its kinds, steps or replicas")
+  }
+  return token
 }

@@ -1,5 +1,5 @@
 /**
- * `Wire`: the transport between an operator and the server that records what passes, and does the faults of a plan.
+ * `Wire`: what is between an operator and the rest of the world: it records what passes, and does the faults of a plan.
  */
 import * as KubeError from "@effect-operator/core/KubeError"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
@@ -9,27 +9,37 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { ApiServer } from "../ApiServer.ts"
 import * as StatusError from "../StatusError.ts"
-import type { CallFault, EventFault, Plan, Point } from "./Fault.ts"
+import type { Outside } from "./External.ts"
+import type { CallFault, EventFault, ExternalFault, Plan, Point } from "./Fault.ts"
 import type { Entry } from "./Recording.ts"
 
+/** Milliseconds. */
 export const defaults = {
-  /** How long a delayed event is held up, and a stale list stays stale. */
-  delay: "30 seconds",
+  /** How long a delayed event is held up, and what is stale stays stale. */
+  delay: 30_000,
+  /** How long a slow request is on its way: less than a client waits. */
+  slow: 4_000,
+  /** How long a process is cut off. */
+  cut: 60_000,
   /** How long nobody answers before the client gives up. */
-  patience: "5 seconds"
+  patience: 5_000
 } as const
 
-/** One life of the operator's process. */
+/** One life of a process of the operator. */
 export interface Life {
+  readonly replica: number
   readonly number: number
   dead: boolean
-  /** It is shown the cluster of this revision until it has listed. */
-  stale: number | undefined
+  /** Lists are of this revision, until a time. */
+  stale: { readonly revision: number; readonly until: number } | undefined
+  /** Nobody is reached before. */
+  cutUntil: number
 }
 
 /** What the wire needs of the run it is part of. */
 export interface Run {
   readonly server: ApiServer["Service"]
+  readonly revision: () => number
   readonly plan: Plan
   readonly now: () => number
   readonly note: (entry: Entry) => void
@@ -42,9 +52,7 @@ export interface Run {
   ) => Effect.Effect<void>
 }
 
-type Refusal = (path: string) => StatusError.StatusError
-
-const refusals: Partial<Record<CallFault, Refusal>> = {
+const refusals: Partial<Record<CallFault, () => StatusError.StatusError>> = {
   serverError: () => StatusError.internal("simulated: the server failed"),
   unavailable: () => StatusError.serviceUnavailable("simulated: the server is not available"),
   throttled: () => StatusError.tooManyRequests("simulated: slow down", 1),
@@ -64,21 +72,34 @@ const objectOf = (body: unknown): KubeObject | undefined =>
     ? body as KubeObject
     : undefined
 
+const expired: WireEvent = { type: "ERROR", object: StatusError.tooOldResourceVersion("1", "2").body }
+
+const isNamed = (path: string): boolean => {
+  const segments = path.split("/").filter((part) => part !== "")
+  const rest = segments.slice(segments[0] === "api" ? 2 : 3)
+  const below = rest[0] === "namespaces" && rest.length > 2 ? rest.slice(2) : rest
+  return below.length > 1
+}
+
 export class Wire {
   readonly #run: Run
   readonly #calls = new Map<number, CallFault>()
   readonly #events = new Map<number, EventFault>()
+  readonly #externals = new Map<number, ExternalFault>()
   /** The store's revision before each write of the operator. */
   readonly #revisions: Array<number> = []
+  readonly outside = new Map<string, unknown>()
   calls = 0
   events = 0
+  externals = 0
   met = 0
 
   constructor(run: Run) {
     this.#run = run
     for (const point of run.plan.points) {
       if (point._tag === "Call") this.#calls.set(point.at, point.fault)
-      else this.#events.set(point.at, point.fault)
+      else if (point._tag === "Event") this.#events.set(point.at, point.fault)
+      else if (point._tag === "External") this.#externals.set(point.at, point.fault)
     }
   }
 
@@ -87,47 +108,106 @@ export class Wire {
     return {
       request: (request) => Effect.suspend(() => life.dead ? Effect.never : this.#request(life, request)),
       stream: (request) =>
-        Effect.suspend(() =>
-          life.dead ? Effect.never : Effect.map(this.#run.server.handle(request), ({ events, ...response }) => ({
+        Effect.suspend(() => {
+          if (life.dead) return Effect.never
+          if (life.cutUntil > this.#run.now()) return this.#unreachable(life)
+          return Effect.map(this.#run.server.handle(request), ({ events, ...response }) => ({
             ...response,
             values: events === undefined ? Stream.empty : this.#watched(life, events)
           }))
-        )
+        })
     }
   }
 
-  #met(point: Point): void {
+  /** The outside as one life sees it. */
+  external(life: Life): Outside {
+    return {
+      state: this.outside,
+      call: (name, failure, act) =>
+        Effect.suspend(() => life.dead ? Effect.never : this.#call(life, name, failure, act))
+    }
+  }
+
+  /** A fault of the plan takes place. */
+  readonly happens = (point: Point): void => {
     this.met += 1
     this.#run.note({ _tag: "Fault", at: this.#run.now(), point })
   }
 
+  #call<A, E>(life: Life, name: string, failure: () => E, act: Effect.Effect<A, E>): Effect.Effect<A, E> {
+    return Effect.gen({ self: this }, function*() {
+      const n = ++this.externals
+      const { number, replica } = life
+      const fault = this.#externals.get(n)
+      const note = (failed: boolean) =>
+        this.#run.note({ _tag: "External", at: this.#run.now(), n, replica, life: number, name, failed })
+      if (fault !== undefined) this.happens({ _tag: "External", at: n, fault })
+      if (fault === "externalFails") {
+        note(true)
+        return yield* Effect.fail(failure())
+      }
+      if (fault === "externalSlow") yield* Effect.sleep(defaults.delay)
+      if (life.dead) return yield* Effect.never
+      const result = yield* Effect.exit(act)
+      note(fault === "externalLost" || result._tag === "Failure")
+      if (fault === "externalLost") return yield* Effect.fail(failure())
+      if (fault === "externalCrash") {
+        this.#run.crash(life)
+        return yield* Effect.never
+      }
+      return yield* result
+    })
+  }
+
+  readonly #unreachable = (life: Life) =>
+    Effect.flatMap(
+      Effect.sleep(defaults.patience),
+      () => life.dead ? Effect.never : Effect.fail(noAnswer("nobody is reached"))
+    )
+
   readonly #request = Effect.fnUntraced(
     { self: this },
     function*(this: Wire, life: Life, request: Request): Effect.fn.Return<Response, KubeError.Transport> {
-      const { crash, mischief, server } = this.#run
+      const { crash, mischief, now, revision, server } = this.#run
       const n = ++this.calls
+      const sent = now()
       const fault = this.#calls.get(n)
-      if (fault !== undefined) this.#met({ _tag: "Call", at: n, fault })
+      if (fault !== undefined) this.happens({ _tag: "Call", at: n, fault })
+      const note = (answer: Response | undefined, before: number) =>
+        this.#run.note({
+          _tag: "Call",
+          at: now(),
+          sent,
+          n,
+          replica: life.replica,
+          life: life.number,
+          request,
+          status: answer?.status ?? 0,
+          object: objectOf(answer?.body),
+          before,
+          after: revision()
+        })
       if (fault === "crashBefore") {
-        this.#note(life, n, request, undefined, 0)
+        note(undefined, revision())
         crash(life)
         return yield* Effect.never
       }
-      if (fault === "lostRequest") {
-        this.#note(life, n, request, undefined, 0)
-        yield* Effect.sleep(defaults.patience)
-        return yield* noAnswer("the request was lost")
+      if (fault === "cutOff") life.cutUntil = sent + defaults.cut
+      if (fault === "lostRequest" || life.cutUntil > sent) {
+        note(undefined, revision())
+        return yield* this.#unreachable(life)
       }
+      if (fault === "slowRequest") yield* Effect.sleep(defaults.slow)
       const refusal = fault === undefined ? undefined : refusals[fault]
       if (refusal !== undefined) {
-        const answer = refused(refusal(request.path))
-        this.#note(life, n, request, answer, yield* server.revision)
+        const answer = refused(refusal())
+        note(answer, revision())
         return answer
       }
-      const before = yield* server.revision
+      const before = revision()
       if (request.method !== "GET") this.#revisions.push(before)
       const answer = yield* server.handle(this.#aged(life, request))
-      this.#note(life, n, request, answer, before, yield* server.revision)
+      note(answer, before)
       switch (fault) {
         case "crashAfter":
           crash(life)
@@ -135,15 +215,19 @@ export class Wire {
         case "staleRestart":
           crash(life, this.#revisions.at(-2) ?? before)
           return yield* Effect.never
+        case "oldRestart":
+          crash(life, this.#revisions.at(-4) ?? this.#revisions[0])
+          return yield* Effect.never
         case "lostAnswer":
-          yield* Effect.sleep(defaults.patience)
-          return yield* noAnswer("the answer was lost")
+          return yield* this.#unreachable(life)
         case "podFailed":
         case "podRemoved":
         case "orphaned":
           yield* mischief(fault, objectOf(answer.body))
           return answer
         default:
+          // Whoever was cut off or died meanwhile hears nothing.
+          if (life.dead) return yield* Effect.never
           return answer
       }
     }
@@ -151,52 +235,43 @@ export class Wire {
 
   /** A list of a stale life is that of an old revision. */
   #aged(life: Life, request: Request): Request {
-    const first = request.query.every(([name]) => name !== "continue" && name !== "watch")
-    return life.stale !== undefined && request.method === "GET" && first && !isNamed(request.path)
-      ? {
-        ...request,
-        query: [
-          ...request.query.filter(([name]) => !name.startsWith("resourceVersion")),
-          ["resourceVersion", String(life.stale)],
-          ["resourceVersionMatch", "Exact"]
-        ]
-      }
-      : request
-  }
-
-  #note(
-    life: Life,
-    n: number,
-    request: Request,
-    answer: Response | undefined,
-    before: number,
-    after: number = before
-  ): void {
-    this.#run.note({
-      _tag: "Call",
-      at: this.#run.now(),
-      n,
-      life: life.number,
-      request,
-      status: answer?.status ?? 0,
-      object: objectOf(answer?.body),
-      before,
-      after
-    })
+    const { stale } = life
+    if (stale === undefined || request.method !== "GET" || isNamed(request.path)) return request
+    if (this.#run.now() >= stale.until) {
+      life.stale = undefined
+      return request
+    }
+    if (request.query.some(([name]) => name === "continue" || name === "watch")) return request
+    return {
+      ...request,
+      query: [
+        ...request.query.filter(([name]) => !name.startsWith("resourceVersion")),
+        ["resourceVersion", String(stale.revision)],
+        ["resourceVersionMatch", "Exact"]
+      ]
+    }
   }
 
   /** The events of a watch, each with its number; a fault ends or delays the stream. */
   #watched(life: Life, events: Stream.Stream<WireEvent>): Stream.Stream<unknown, KubeError.Transport> {
-    const held = life.stale === undefined
-      ? events
-      : Stream.concat(Stream.drain(Stream.fromEffect(Effect.sleep(defaults.delay))), events)
+    const { now } = this.#run
+    const wait = life.stale === undefined ? 0 : life.stale.until - now()
+    const held = wait <= 0 ? events : Stream.concat(Stream.drain(Stream.fromEffect(Effect.sleep(wait))), events)
     return Stream.transformPull(
       held,
-      (pull) => Effect.succeed(Effect.flatMap(pull, (chunk) => this.#hand(life, chunk)))
+      (pull) =>
+        Effect.succeed(Effect.flatMap(pull, (chunk) => {
+          if (life.dead) return Effect.never
+          const cut = life.cutUntil - now()
+          return cut <= 0 ? this.#hand(life, chunk) : Effect.andThen(Effect.sleep(cut), this.#broken)
+        }))
     )
   }
 
+  readonly #broken = Effect.suspend(() => Effect.fail(noAnswer("the connection broke")))
+
   #hand(life: Life, chunk: ReadonlyArray<WireEvent>): Effect.Effect<any, any> {
+    const { note, now, revision } = this.#run
     const out: Array<unknown> = []
     for (const [index, event] of chunk.entries()) {
       if (event.type === "BOOKMARK" || event.type === "ERROR") {
@@ -205,43 +280,40 @@ export class Wire {
       }
       const n = ++this.events
       const fault = this.#events.get(n)
-      this.#run.note({
-        _tag: "Event",
-        at: this.#run.now(),
-        n,
-        life: life.number,
-        type: event.type,
-        object: event.object as KubeObject
-      })
+      const object = event.object as KubeObject
+      const seen = () =>
+        note({ _tag: "Event", at: now(), n, replica: life.replica, life: life.number, type: event.type, object })
       if (fault === undefined) {
+        seen()
         out.push(event)
         continue
       }
-      this.#met({ _tag: "Event", at: n, fault })
-      const rest = chunk.slice(index)
+      this.happens({ _tag: "Event", at: n, fault })
       switch (fault) {
         case "watchDelayed":
-          return Effect.as(Effect.sleep(defaults.delay), [...out, ...rest])
+          seen()
+          return Effect.as(Effect.sleep(defaults.delay), [...out, ...chunk.slice(index)])
+        case "watchDuplicated":
+          seen()
+          out.push(event, event)
+          continue
+        case "watchSkipped":
+          return Effect.as(Effect.sleep(defaults.delay), [...out, expired])
+        case "watchStale":
+          life.stale = {
+            revision: Math.max(1, Number(object.metadata.resourceVersion) - 1),
+            until: now() + defaults.delay
+          }
+          if (life.stale.revision > revision()) life.stale = undefined
+          return Effect.succeed([...out, expired])
         case "watchExpired":
           return Effect.succeed([...out, expired])
         case "watchClosed":
-          return out.length > 0 ? Effect.succeed(out) : Effect.fail(noAnswer("the watch ended"))
         case "watchBroken":
-          return Effect.fail(noAnswer("the connection broke"))
+          // What came before it is still handed over; the rest is seen by the next watch.
+          return out.length > 0 && fault === "watchClosed" ? Effect.succeed(out) : this.#broken
       }
     }
     return Effect.succeed(out)
   }
-}
-
-const expired: WireEvent = {
-  type: "ERROR",
-  object: StatusError.tooOldResourceVersion("1", "2").body
-}
-
-const isNamed = (path: string): boolean => {
-  const segments = path.split("/").filter((part) => part !== "")
-  const rest = segments.slice(segments[0] === "api" ? 2 : 3)
-  const below = rest[0] === "namespaces" && rest.length > 2 ? rest.slice(2) : rest
-  return below.length > 1
 }

@@ -13,6 +13,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
+import * as References from "effect/References"
 import * as Scheduler from "effect/Scheduler"
 
 export const defaults = {
@@ -48,19 +49,27 @@ export class World {
   readonly #sleepers = new DelayHeap<() => void>()
   readonly #draw: (() => number) | undefined
   readonly #context: Context.Context<never>
+  readonly clock: Clock.Clock
+  /** A number in [0, 1). */
+  readonly random: () => number
   #tasks: Array<Task> = []
   #head = 0
   #now: number
   #steps = 0
+  #stopped: string | undefined
 
   /** `interleaving` 0 runs tasks in the order they came. */
   constructor(options: { readonly seed: number; readonly interleaving: number; readonly start?: number }) {
     this.#now = options.start ?? defaults.start
     this.#draw = options.interleaving === 0 ? undefined : generator(options.interleaving)
     const random = generator(options.seed)
+    this.random = random
+    this.clock = this.#clock()
     this.#context = Context.empty().pipe(
-      Context.add(Clock.Clock, this.#clock()),
+      Context.add(Clock.Clock, this.clock),
       Context.add(Scheduler.Scheduler, this.#scheduler()),
+      // Nobody looks at the spans.
+      Context.add(References.TracerEnabled, false),
       Context.add(Random.Random, {
         nextDoubleUnsafe: random,
         nextIntUnsafe: () => Math.floor(random() * 2 ** 53) - 2 ** 52
@@ -87,10 +96,16 @@ export class World {
     return Effect.runSync(exit)
   }
 
+  /** Ends what is going on: the next step throws `Restless`. */
+  stop(why: string): void {
+    this.#stopped = why
+  }
+
   /** Runs whatever can run, until nothing can. */
   settle(): void {
     this.#steps = 0
     for (let task = this.#take(); task !== undefined; task = this.#take()) {
+      if (this.#stopped !== undefined) throw new Restless(this.#stopped)
       if (++this.#steps > defaults.steps) throw new Restless(`${defaults.steps} steps, and the clock has not moved`)
       task.run()
     }

@@ -1,34 +1,23 @@
-import { Action, Controller, KubeClient, Manager } from "@effect-operator/core"
+import { Controller, KubeClient, Manager } from "@effect-operator/core"
 import { ConfigMap } from "@effect-operator/k8s/kinds"
 import { Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Box, planted } from "./Planted.ts"
+import { execFileSync } from "node:child_process"
+import { fileURLToPath } from "node:url"
+import { planted } from "./Planted.ts"
+import * as B from "./planted/Box.ts"
 
-/** Runs it and answers its failure; fails if it converges. */
 const failing = (scenario: Simulation.Scenario, options: Simulation.Options = {}) =>
   Effect.flip(Simulation.checkConvergence(scenario, { depth: 1, ...options }))
 
-describe("Simulation: planted bugs", () => {
-  for (const { name, oracle, right, wrong } of planted) {
-    it.live(`finds: ${name}`, () =>
-      Effect.gen(function*() {
-        const failure = yield* failing(wrong)
-        assert.strictEqual(failure.oracle, oracle, failure.message)
-        assert.isAtMost(failure.faults, 1)
-        assert.include(failure.message, "Replay: kx1:")
-      }))
-
-    it.live(`is content with its corrected twin: ${name}`, () =>
-      Effect.gen(function*() {
-        const report = yield* Simulation.checkConvergence(right, { depth: 1, runs: 60 })
-        assert.isAtLeast(report.run, 10)
-      }))
-  }
-})
+const [bug] = planted
 
 describe("Simulation", () => {
-  const [bug] = planted
+  it("has at least 36 planted bugs, each with a name of its own", () => {
+    assert.isAtLeast(planted.length, 36)
+    assert.strictEqual(new Set(planted.map(({ wrong }) => wrong.name)).size, planted.length)
+  })
 
   it.live("replays a failure from its token, to the letter", () =>
     Effect.gen(function*() {
@@ -36,7 +25,22 @@ describe("Simulation", () => {
       const { replay } = failure
       const again = yield* failing(bug!.wrong, { replay })
       assert.strictEqual(again.message, failure.message)
-      assert.deepStrictEqual(Simulation.story(bug!.wrong, replay), Simulation.story(bug!.wrong, replay))
+      assert.strictEqual(again.html(), failure.html())
+      // The token is of the bug: what is corrected converges.
+      const corrected = { ...bug!.right, name: bug!.wrong.name }
+      assert.strictEqual((yield* Simulation.checkConvergence(corrected, { replay })).runs, 1)
+    }))
+
+  it.live("tells the same story of a token in another process", () =>
+    Effect.gen(function*() {
+      const { replay } = yield* failing(bug!.wrong)
+      const told = execFileSync(
+        process.execPath,
+        ["--conditions=op-source", fileURLToPath(new URL("story.ts", import.meta.url)), bug!.wrong.name, replay],
+        { encoding: "utf8", env: { PATH: process.env["PATH"] } }
+      )
+      assert.strictEqual(told, Simulation.story(bug!.wrong, replay).join("\n"))
+      assert.include(told, "FAULT")
     }))
 
   it.live("refuses a token of another scenario, or a broken one, and says why", () =>
@@ -44,9 +48,11 @@ describe("Simulation", () => {
       const { replay } = yield* failing(bug!.wrong)
       const defect = (scenario: Simulation.Scenario, replay: string) =>
         Effect.map(Effect.exit(Simulation.checkConvergence(scenario, { replay })), String)
-      assert.include(yield* defect(bug!.right, replay), "the token is of \"intermediate-wrong\"")
+      assert.include(yield* defect(bug!.right, replay), `the token is of ${JSON.stringify(bug!.wrong.name)}`)
       assert.include(yield* defect(bug!.wrong, replay.slice(0, 12)), "cut, or changed")
       assert.include(yield* defect(bug!.wrong, "nonsense"), "must begin with kx1:")
+      const changed = { ...bug!.wrong, steps: B.sized(7) }
+      assert.include(yield* defect(changed, replay), "the scenario has changed since the token was made")
     }))
 
   it.live("says how much it covered, and never calls a part the whole", () =>
@@ -54,30 +60,102 @@ describe("Simulation", () => {
       const part = yield* Simulation.checkConvergence(bug!.right, { runs: 20 })
       assert.isFalse(part.exhaustive)
       assert.strictEqual(part.run, 20)
-      assert.isAbove(part.points, 100)
-      const found = Object.values(part.byFault).reduce((sum, { found }) => sum + found, 0)
-      assert.strictEqual(found, part.points)
+      assert.isAbove(part.points, 90)
+      assert.strictEqual(Object.values(part.byFault).reduce((sum, { found }) => sum + found, 0), part.points)
+      assert.include(Simulation.summary(part), `20 of ${part.points} single faults: NOT exhaustive`)
+      const whole = yield* Simulation.checkConvergence(bug!.right, {
+        depth: 1,
+        faults: ["crashAfter"],
+        interleavings: 3
+      })
+      assert.isTrue(whole.exhaustive)
+      assert.deepStrictEqual(Object.keys(whole.byFault), ["crashAfter"])
+      assert.strictEqual(whole.interleavings, 3)
+      assert.include(Simulation.summary(whole), `all ${whole.points} single faults`)
+    }))
+
+  it.live("goes on with pairs and triples of faults", () =>
+    Effect.gen(function*() {
+      const report = yield* Simulation.checkConvergence(bug!.right, {
+        depth: 3,
+        runs: 40,
+        faults: ["crashAfter", "conflict"],
+        interleavings: 2
+      })
+      assert.isTrue(report.exhaustive)
+      assert.strictEqual(report.runs, 40)
+      assert.strictEqual(report.deeper, 40 - 2 - report.points)
+    }))
+
+  it.live("makes a story smaller: the steps that it does not need are gone", () =>
+    Effect.gen(function*() {
+      const longer = { ...bug!.wrong, steps: [...B.sized(2), ...B.sized(3, 4)] }
+      const failure = yield* failing(longer)
+      const steps = failure.recording.entries.filter(({ _tag }) => _tag === "Step")
+      assert.strictEqual(steps.length, 1, failure.message)
+    }))
+
+  it.live("draws the story as a page that loads nothing, and says nothing unescaped", () =>
+    Effect.gen(function*() {
+      const failure = yield* failing({ ...bug!.wrong, name: "<script>alert(1)</script>" })
+      const page = failure.html()
+      assert.isTrue(page.startsWith("<!doctype html>"))
+      assert.notInclude(page, "<script")
+      assert.notMatch(page, /(?:src|href)=/)
+      assert.include(page, failure.replay)
+      assert.include(page, "Box default/box")
+    }))
+
+  it.live("names the place where a program asks the real world", () =>
+    Effect.gen(function*() {
+      const { wrong } = planted.find(({ name }) => name.includes("the time of the machine"))!
+      const failure = yield* failing(wrong)
+      assert.match(failure.complaint, /Date\.now\(\) at .*Outside\.ts:\d+/)
+      // The globals are themselves again.
+      assert.isAbove(Date.now(), 1_767_225_600_000)
+      assert.include(Function.prototype.toString.call(Date), "[native code]")
+      assert.include(Function.prototype.toString.call(Math.random), "[native code]")
     }))
 
   it.live("names a program that is not the same twice", () =>
     Effect.gen(function*() {
       let n = 0
       const careless = Controller.make("careless", {
-        for: Box,
+        for: B.Box,
         reconcile: () =>
-          Effect.as(
-            KubeClient.KubeClient.use((client) =>
-              client.create(ConfigMap, { metadata: { namespace: "default", name: `chance-${n++}` } })
-            ),
-            Action.done
-          )
+          B.done(KubeClient.KubeClient.use((client) =>
+            client.create(ConfigMap, { metadata: { namespace: "default", name: `chance-${n++}` } })
+          ))
       })
-      const exit = yield* Effect.exit(Simulation.checkConvergence({
+      const failure = yield* failing({
         name: "careless",
-        resources: [Box],
+        resources: B.resources,
         operator: Manager.layer([careless]),
-        steps: bug!.wrong.steps.slice(0, 1)
-      }))
-      assert.include(String(exit), "two runs with the same seed differ")
+        steps: B.sized(1)
+      })
+      assert.strictEqual(failure.oracle, "deterministic")
+      assert.include(failure.complaint, "two runs with the same seed differ")
+      assert.include(failure.complaint, "chance-1")
     }))
+
+  it.live("lets an elected leader be followed by another, and complains about neither", () =>
+    Effect.gen(function*() {
+      const operator = ({ identity }: Simulation.Replica) =>
+        Manager.layer([
+          Controller.make("boxes", {
+            for: B.Box,
+            owns: [ConfigMap],
+            reconcile: (box) => B.done(B.keep(box as B.Box, "settings", { size: String((box as B.Box).spec.size) }))
+          }) as Controller.Controller
+        ], { identity, leaderElection: { namespace: "default", name: "boxes", identity } })
+      const report = yield* Simulation.checkConvergence(
+        { name: "elected", resources: B.resources, operator, replicas: 2, steps: B.sized(1, 2) },
+        { depth: 1, runs: 12, faults: ["cutOff", "clockAhead", "clockBehind", "crashBefore"], interleavings: 0 }
+      )
+      assert.strictEqual(report.byFault["clockAhead"]?.run, 2)
+      assert.isAbove(report.byFault["cutOff"]!.run, 1)
+      assert.isAbove(report.histories, 1)
+    }))
+
+  Simulation.converges(it.live)(bug!.right, { depth: 1, runs: 3, interleavings: 0 })
 })

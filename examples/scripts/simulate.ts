@@ -1,0 +1,85 @@
+/**
+ * `npm run simulate -- --example podset`: looks for a story in which an example goes wrong.
+ *
+ * Exit code 1 and the story, if there is one; otherwise what was explored.
+ */
+import { Simulation } from "@effect-operator/k8s/testing"
+import * as Main from "@effect-operator/k8s/Main"
+import { NodeServices } from "@effect/platform-node"
+import { Console, Data, Duration, Effect, FileSystem, Option, Result } from "effect"
+import { Command, Flag } from "effect/cli"
+import { scenarios } from "../test/support/Scenarios.ts"
+
+class Diverges extends Data.TaggedError("Diverges")<{ readonly message: string }> {}
+
+const depths = { "1": 1, "2": 2, "3": 3 } as const
+
+const command = Command.make("simulate", {
+  example: Flag.Literals("example", scenarios.map(({ name }) => name)).pipe(
+    Flag.withDescription("The operator and its story"),
+    Flag.withDefault("podset")
+  ),
+  depth: Flag.Literals("depth", ["1", "2", "3"]).pipe(
+    Flag.withDescription("Faults in one run at most"),
+    Flag.withDefault("2")
+  ),
+  runs: Flag.Int("runs").pipe(Flag.withDescription("Runs at most"), Flag.withDefault(2_000)),
+  budget: Flag.Int("budget").pipe(Flag.withDescription("Seconds at most"), Flag.withDefault(60)),
+  seed: Flag.Int("seed").pipe(Flag.withDescription("What is drawn by chance"), Flag.withDefault(1)),
+  token: Flag.String("token").pipe(
+    Flag.withDescription("Replays one run: kx1:…"),
+    Flag.withMetavar("TOKEN"),
+    Flag.optional
+  ),
+  html: Flag.String("html").pipe(
+    Flag.withDescription("File for the story as a page"),
+    Flag.withMetavar("FILE"),
+    Flag.optional
+  ),
+  json: Flag.String("json").pipe(Flag.withDescription("File for the figures"), Flag.withMetavar("FILE"), Flag.optional)
+}, ({ budget, depth, example, html, json, runs, seed, token }) =>
+  Effect.gen(function*() {
+    const files = yield* FileSystem.FileSystem
+    const scenario = scenarios.find(({ name }) => name === example)!
+    const begin = process.hrtime.bigint()
+    const outcome = yield* Effect.result(Simulation.checkConvergence(scenario, {
+      depth: depths[depth as keyof typeof depths],
+      runs,
+      budget: Duration.seconds(budget),
+      seed,
+      replay: Option.getOrUndefined(token)
+    }))
+    const seconds = Number(process.hrtime.bigint() - begin) / 1e9
+    const coverage = Result.isSuccess(outcome) ? outcome.success : outcome.failure.coverage
+    const made = Result.isSuccess(outcome) ? outcome.success.runs : outcome.failure.runs
+    if (Option.isSome(json)) {
+      const report = {
+        example,
+        seed,
+        runs: made,
+        runsPerSecond: Math.round(made / seconds),
+        points: coverage?.points,
+        exhaustive: coverage?.exhaustive,
+        coverage,
+        divergent: Result.isFailure(outcome),
+        replay: Result.isFailure(outcome) ? outcome.failure.replay : undefined
+      }
+      yield* files.writeFileString(json.value, `${JSON.stringify(report, undefined, 2)}\n`)
+    }
+    if (Result.isSuccess(outcome)) {
+      yield* Console.log(
+        Option.isSome(token)
+          ? "The run of the token converges."
+          : `${Simulation.summary(outcome.success)}\n${(made / seconds).toFixed(0)} runs per second, seed ${seed}`
+      )
+      return
+    }
+    if (Option.isSome(html)) yield* files.writeFileString(html.value, outcome.failure.html())
+    yield* Console.log(outcome.failure.message)
+    return yield* new Diverges({ message: `${example} does not converge: ${outcome.failure.oracle}` })
+  })).pipe(Command.withDescription("Looks for a story in which an example operator goes wrong"))
+
+Command.run(command, { version: "0.1.0" }).pipe(
+  Effect.provide(NodeServices.layer),
+  Main.makeRunMain({ report: Main.reportToPerson("simulate") })
+)

@@ -1,0 +1,26 @@
+import { Simulation } from "@effect-operator/k8s/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { scenarios } from "./support/Scenarios.ts"
+
+const named = (name: string) => scenarios.find((scenario) => scenario.name === name)!
+
+/** A sample of every kind of fault; `npm run simulate` runs all of them, and deeper. */
+describe("simulated examples", () => {
+  for (const name of ["podset", "autoscaler"]) {
+    it.live(`${name} converges whatever goes wrong`, () =>
+      Effect.gen(function*() {
+        const report = yield* Simulation.checkConvergence(named(name), { depth: 1, runs: 40, interleavings: 2 })
+        assert.strictEqual(report.run, 40)
+        assert.isAbove(Object.keys(report.byFault).length, 15)
+      }))
+  }
+
+  it.live("the naive autoscaler does not: a Pod that nobody wrote down", () =>
+    Effect.gen(function*() {
+      const failure = yield* Effect.flip(Simulation.checkConvergence(named("naive-autoscaler")))
+      assert.strictEqual(failure.oracle, "desired state")
+      assert.strictEqual(failure.faults, 1)
+      assert.include(failure.message, "the process dies after it, before the answer")
+    }))
+})

@@ -1,0 +1,168 @@
+/**
+ * `Cluster`: kinds of other clusters than the program's own, in one program.
+ *
+ * Where an object lives is part of its kind's identity: `Cluster.on(Pod, east)` is `Pod.v1@east`, another kind than
+ * `Pod.v1` to the type checker and to the cache. A controller that reads Pods of the east has to declare them, and a
+ * declaration of one's own Pods does not help:
+ *
+ * ```ts
+ * const east = Cluster.make("east")
+ * const EastPod = Cluster.on(Pod, east)
+ * Controller.make("pods", { for: Widget, watches: [Watch.make(EastPod, { map })], reconcile: () => Cache.list(EastPod) })
+ *
+ * Manager.layer([controller]).pipe(Layer.provide(Cluster.layer([[east, eastClient]])), Layer.provide(homeClient))
+ * ```
+ *
+ * The client in context becomes one that sends each kind to its cluster, reads and writes alike; reads see own writes
+ * in each. A kind of a cluster that nobody added is answered with a failure that says so, never by another cluster: a
+ * watch of it is degraded until somebody does. Clusters come and go while the program runs: see `Clusters`.
+ *
+ * Leases are of the program's own cluster. So are events: about an object elsewhere they are written here, in the
+ * namespace of that name. Owner references do not cross clusters, and `owns` refuses it.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { type Client, type Write, Writing } from "./Client.ts"
+import { KubeClient } from "./KubeClient.ts"
+import * as KubeError from "./KubeError.ts"
+import type { KubeObject } from "./KubeObject.ts"
+import * as Resource from "./Resource.ts"
+
+/** The name of a cluster, as a type. */
+export interface Cluster<out Name extends string = string> {
+  readonly name: Name
+}
+
+export const make = <const Name extends string>(name: Name): Cluster<Name> => {
+  if (!/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name)) {
+    throw new Error(`Cluster.make: ${JSON.stringify(name)}: must be lower-case letters, digits, "-" and "."`)
+  }
+  return { name }
+}
+
+/** The kind as it is in a cluster. */
+export const on = <A extends KubeObject, Id extends string, Name extends string>(
+  resource: Resource.Resource<A, Id>,
+  cluster: Cluster<Name>
+): Resource.Resource<A, `${Id}@${Name}`> => ({
+  ...resource,
+  id: `${resource.id}@${cluster.name}`,
+  cluster: cluster.name
+})
+
+/** The clusters the client in context reaches besides its own. */
+export class Clusters extends Context.Service<Clusters, {
+  /** Until the scope closes, kinds of the cluster go to this client. A name that is taken is a defect. */
+  readonly add: (cluster: Cluster, client: Client) => Effect.Effect<void, never, Scope.Scope>
+  readonly names: () => ReadonlyArray<string>
+}>()("@effect-operator/core/Cluster/Clusters") {}
+
+/** The client in context, and beside it those of other clusters. */
+export const layer = <E = never, R = never>(
+  clusters: ReadonlyArray<readonly [Cluster, Layer.Layer<KubeClient, E, R>]> = []
+): Layer.Layer<KubeClient | Clusters, E, KubeClient | R> =>
+  Layer.effectContext(Effect.gen(function*() {
+    const { client, clusters: all } = router(yield* KubeClient)
+    for (const [cluster, theirs] of clusters) {
+      // Each its own, also where two come from one layer.
+      yield* all.add(cluster, Context.get(yield* Layer.build(Layer.fresh(theirs)), KubeClient))
+    }
+    return Context.make(KubeClient, client).pipe(Context.add(Clusters, all))
+  }))
+
+type Observer = (write: Write) => void
+
+/** A client that sends each kind to its cluster. */
+export const router = (home: Client): { readonly client: Client; readonly clusters: Clusters["Service"] } => {
+  const clients = new Map<string, Client>()
+  const observers = new Set<Observer>()
+
+  const clusters = Clusters.of({
+    names: () => [...clients.keys()],
+    add: ({ name }, client) =>
+      Effect.gen(function*() {
+        if (clients.has(name)) return yield* Effect.die(new Error(`Cluster: ${name} is there already`))
+        yield* client.observe((write) => {
+          const ours = { ...write, resource: on(write.resource, { name }) }
+          for (const observer of observers) observer(ours)
+        })
+        yield* Effect.acquireRelease(
+          Effect.sync(() => clients.set(name, client)),
+          () => Effect.sync(() => clients.delete(name))
+        )
+      })
+  })
+
+  /** The client of a kind, and the kind as that client knows it. */
+  const at = <A extends KubeObject, Id extends string, X>(
+    verb: KubeError.Call["verb"],
+    resource: Resource.Resource<A, Id>,
+    known: (client: Client, resource: Resource.Resource<A, Id>) => X,
+    unknown: (failure: KubeError.KubeError) => X
+  ): X => {
+    const { cluster } = resource
+    if (cluster === undefined) return known(home, resource)
+    const client = clients.get(cluster)
+    return client === undefined ? unknown(unreachable(verb, resource, cluster)) : known(client, local(resource))
+  }
+
+  /** A write, told of under the name the program knows the kind by. */
+  const write = <A extends KubeObject, Id extends string, X>(
+    verb: KubeError.Call["verb"],
+    resource: Resource.Resource<A, Id>,
+    known: (client: Client, resource: Resource.Resource<A, Id>) => Effect.Effect<X, KubeError.KubeError>
+  ): Effect.Effect<X, KubeError.KubeError> => {
+    const sent = at(verb, resource, known, Effect.fail)
+    return resource.cluster === undefined ? sent : Effect.updateService(sent, Writing, ({ permit, wrote }) => ({
+      permit,
+      wrote: (write) => wrote({ ...write, resource: on(write.resource, { name: resource.cluster! }) })
+    }))
+  }
+
+  const client: Client = {
+    ...home,
+    get: (resource, ...rest) => at("get", resource, (to, it) => to.get(it, ...rest), Effect.fail),
+    list: (resource, ...rest) => at("list", resource, (to, it) => to.list(it, ...rest), Stream.fail),
+    listPage: (resource, ...rest) => at("list", resource, (to, it) => to.listPage(it, ...rest), Effect.fail),
+    watch: (resource, ...rest) => at("watch", resource, (to, it) => to.watch(it, ...rest), Stream.fail),
+    create: (resource, ...rest) => write("create", resource, (to, it) => to.create(it, ...rest)),
+    replace: (resource, ...rest) => write("replace", resource, (to, it) => to.replace(it, ...rest)),
+    patch: (resource, ...rest) => write("patch", resource, (to, it) => to.patch(it, ...rest)),
+    apply: (resource, ...rest) => write("apply", resource, (to, it) => to.apply(it, ...rest)),
+    delete: (resource, ...rest) => write("delete", resource, (to, it) => to.delete(it, ...rest)),
+    deleteCollection: (resource, ...rest) =>
+      write("deletecollection", resource, (to, it) => to.deleteCollection(it, ...rest)),
+    observe: (onWrite) =>
+      Effect.andThen(
+        home.observe(onWrite),
+        Effect.asVoid(Effect.acquireRelease(
+          Effect.sync(() => observers.add(onWrite)),
+          () => Effect.sync(() => observers.delete(onWrite))
+        ))
+      )
+  }
+  return { client, clusters }
+}
+
+const unreachable = (verb: KubeError.Call["verb"], resource: Resource.Any, cluster: string): KubeError.KubeError =>
+  KubeError.make(
+    { verb, resource: Resource.qualifiedName(resource) },
+    new KubeError.Transport({ message: `there is no client of cluster ${cluster}: add one, see Cluster` })
+  )
+
+const locals = new WeakMap<Resource.Any, Resource.Any>()
+
+/** The kind as its own cluster calls it. */
+const local = <A extends KubeObject, Id extends string>(
+  resource: Resource.Resource<A, Id>
+): Resource.Resource<A, Id> => {
+  const known = locals.get(resource)
+  if (known !== undefined) return known as Resource.Resource<A, Id>
+  const { cluster, ...rest } = resource
+  const own = { ...rest, id: rest.id.slice(0, rest.id.lastIndexOf(`@${cluster}`)) as Id }
+  locals.set(resource, own)
+  return own
+}

@@ -1,0 +1,106 @@
+/**
+ * `Health`: what a manager's report means to the kubelet, as named checks.
+ *
+ * Ready is who can do the work: every watch has its list and is not degraded, every lease can be read and written, every
+ * controller has its caches, and nobody has asked the process to stop. A check that fails says what and why, and turns
+ * by itself when the kind or the permission is there again. A standby is ready: it waits as it should.
+ *
+ * Alive is who would not be helped by a restart: only the end of a background part is a reason for one. A cluster that
+ * cannot be reached is none, and a restart of all operators is the last thing it needs.
+ *
+ * `answer` is an endpoint of the kube-apiserver's kind: `?verbose`, `?exclude=name`, and a single check by its name.
+ */
+import type * as Manager from "./Manager.ts"
+import { hints } from "./Reflector.ts"
+
+export interface Check {
+  readonly name: string
+  /** What is wrong; nothing if all is well. */
+  readonly failure: string | undefined
+}
+
+export type Watch = Pick<
+  Manager.Report["watches"][number],
+  "resource" | "plural" | "namespace" | "selector" | "cluster"
+>
+
+/** `watch:pods`, `watch:widgets.test.io@shop[app=web]`: unlike for all watches of a manager, as far as they are. */
+export const watchName = ({ cluster, namespace, plural, selector }: Watch): string =>
+  `watch:${plural}${namespace === undefined ? "" : `@${namespace}`}${selector === "" ? "" : `[${selector}]`}${
+    cluster === undefined ? "" : `/${cluster}`
+  }`
+
+const ping: Check = { name: "ping", failure: undefined }
+
+/** Whether the process can do its work. */
+export const readiness = (report: Manager.Report): ReadonlyArray<Check> => [
+  ping,
+  { name: "shutdown", failure: report.stopping ? "the process is stopping" : undefined },
+  ...report.watches.map((watch) => ({ name: watchName(watch), failure: watchFailure(watch) })),
+  ...report.leases.map(({ lease, trouble }) => ({ name: `lease:${lease}`, failure: trouble })),
+  ...report.controllers.map(({ name, waitingFor }) => ({
+    name: `controller:${name}`,
+    failure: waitingFor.length === 0 ? undefined : `waits for ${waitingFor.join("; ")}`
+  }))
+]
+
+/** Whether the process works at all. */
+export const liveness = (report: Manager.Report): ReadonlyArray<Check> => [
+  ping,
+  { name: "parts", failure: report.failed }
+]
+
+const watchFailure = ({ status, synced }: Manager.Report["watches"][number]): string | undefined => {
+  if (status._tag === "Degraded") {
+    const { _tag, message } = status.reason
+    return `${_tag}: ${message}${hints[_tag] ?? ""}, since ${new Date(status.since).toISOString()}`
+  }
+  return synced ? undefined : "the list has not been answered"
+}
+
+/** What an endpoint is asked for. */
+export interface Question {
+  /** `readyz`, as the text of the answer has it. */
+  readonly endpoint: string
+  /** One check alone, by its name; empty for all. */
+  readonly only?: string | undefined
+  readonly verbose?: boolean | undefined
+  readonly exclude?: ReadonlyArray<string> | undefined
+}
+
+export interface Answer {
+  readonly status: 200 | 404 | 500
+  readonly body: string
+}
+
+/** The answer of an endpoint, in the kube-apiserver's form, with the reasons in it. */
+export const answer = (checks: ReadonlyArray<Check>, question: Question): Answer => {
+  const { endpoint, exclude = [], only, verbose = false } = question
+  if (only !== undefined && only !== "") {
+    const check = checks.find(({ name }) => name === only)
+    if (check === undefined) return { status: 404, body: "404 page not found\n" }
+    return check.failure === undefined
+      ? { status: 200, body: "ok" }
+      : { status: 500, body: `internal server error: ${check.failure}\n` }
+  }
+  const lines: Array<string> = []
+  const unused = new Set(exclude)
+  let failed = false
+  for (const { failure, name } of checks) {
+    if (exclude.includes(name)) {
+      unused.delete(name)
+      lines.push(`[+]${name} excluded: ok`)
+    } else if (failure === undefined) {
+      lines.push(`[+]${name} ok`)
+    } else {
+      failed = true
+      lines.push(`[-]${name} failed: ${failure.replaceAll("\n", " ")}`)
+    }
+  }
+  if (unused.size > 0) {
+    const names = [...unused].map((name) => JSON.stringify(name)).join(",")
+    lines.push(`warn: some health checks cannot be excluded: no matches for ${names}`)
+  }
+  if (failed) return { status: 500, body: `${lines.join("\n")}\n${endpoint} check failed\n` }
+  return { status: 200, body: verbose ? `${lines.join("\n")}\n${endpoint} check passed\n` : "ok" }
+}

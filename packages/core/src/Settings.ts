@@ -1,0 +1,222 @@
+/**
+ * `Settings`: the figures of an operator that its environment may choose.
+ *
+ * What the code says, stands: `Manager.layer(…, { drain })` and `Controller.make(…, { concurrency })` are not overruled.
+ * Where the code is silent, the settings in context count, and where they are silent, too, the default of the module.
+ * There is one switch besides: `EFFECT_OPERATOR_LEADER_ELECTION=false` runs an operator without its lease, on a desk.
+ *
+ * Nothing reads the environment by itself, so that a test is what it says: `layer` does, from the `ConfigProvider` in
+ * context, and the main process of a pod (`runMain` of `@effect-operator/k8s`) starts with it. Command line flags are
+ * such a provider: see `fromFlags`. Durations may be written as Effect's (`30 seconds`) or as Go's (`1m30s`).
+ */
+import * as Config from "effect/Config"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as SchemaTransformation from "effect/SchemaTransformation"
+import type * as Controller from "./Controller.ts"
+import type * as LeaderElection from "./LeaderElection.ts"
+
+/** Of every controller that does not say otherwise. */
+export interface Figures {
+  readonly concurrency?: number | undefined
+  readonly timeout?: Duration.Duration | undefined
+  readonly cacheSyncTimeout?: Duration.Duration | undefined
+  readonly resync?: Duration.Duration | undefined
+}
+
+export interface Settings {
+  readonly drain?: Duration.Duration | undefined
+  readonly identity?: string | undefined
+  /** `enabled: false` beats what the code says. */
+  readonly leaderElection?:
+    | { readonly enabled?: boolean | undefined; readonly per?: "manager" | "controller" | undefined }
+      & Partial<LeaderElection.Options>
+    | undefined
+  readonly controllers?: Figures | undefined
+}
+
+/** The settings in context; none by default. */
+export const Settings: Context.Reference<Settings> = Context.Reference<Settings>("@effect-operator/core/Settings", {
+  defaultValue: () => ({})
+})
+
+/** A name in the environment, and what it sets. */
+export interface Variable {
+  readonly name: string
+  readonly sets: string
+}
+
+/** The prefix of every name. */
+export const prefix = "EFFECT_OPERATOR_"
+
+/** What `config` reads, for documentation and `fromFlags`. */
+export const variables = [
+  { name: "EFFECT_OPERATOR_DRAIN", sets: "how long reconciles under way may take on stop" },
+  { name: "EFFECT_OPERATOR_IDENTITY", sets: "this process among its replicas, in events and in the lease" },
+  { name: "EFFECT_OPERATOR_CONCURRENCY", sets: "reconciles of a controller at once" },
+  { name: "EFFECT_OPERATOR_TIMEOUT", sets: "how long one reconcile may take" },
+  { name: "EFFECT_OPERATOR_CACHE_SYNC_TIMEOUT", sets: "how long caches may take to fill before that is reported" },
+  { name: "EFFECT_OPERATOR_RESYNC", sets: "how often every object is looked at again" },
+  { name: "EFFECT_OPERATOR_LEADER_ELECTION", sets: "whether one of several replicas leads: true or false" },
+  { name: "EFFECT_OPERATOR_LEASE_NAMESPACE", sets: "the namespace of the lease" },
+  { name: "EFFECT_OPERATOR_LEASE_NAME", sets: "the name of the lease" },
+  { name: "EFFECT_OPERATOR_LEASE_PER", sets: "what a lease stands for: manager or controller" },
+  { name: "EFFECT_OPERATOR_LEASE_DURATION", sets: "how long a standby waits after the last renewal it saw" },
+  { name: "EFFECT_OPERATOR_RENEW_DEADLINE", sets: "how long a leader goes on without an accepted renewal" },
+  { name: "EFFECT_OPERATOR_RETRY_PERIOD", sets: "the time between renewals" }
+] as const satisfies ReadonlyArray<Variable>
+
+type Name = (typeof variables)[number]["name"]
+
+const goUnits: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 }
+
+/** `1m30s`, `500ms`, `10 hours`; nothing where the text is no such thing, or endless, or negative. */
+export const parseDuration = (text: string): Option.Option<Duration.Duration> => {
+  const trimmed = text.trim()
+  if (/^(?:\d+(?:\.\d+)?(?:ms|h|m|s))+$/.test(trimmed)) {
+    let millis = 0
+    for (const [, amount, unit] of trimmed.matchAll(/(\d+(?:\.\d+)?)(ms|h|m|s)/g)) {
+      millis += Number(amount) * goUnits[unit!]!
+    }
+    return Option.some(Duration.millis(millis))
+  }
+  if (trimmed === "0") return Option.some(Duration.zero)
+  return Option.filter(
+    Duration.fromInput(trimmed as Duration.Input),
+    (duration) => Duration.isFinite(duration) && !Duration.isNegative(duration)
+  )
+}
+
+const DurationText = Schema.String.check(
+  Schema.makeFilter((text: string) =>
+    Option.isSome(parseDuration(text)) || "must be a duration, such as 90s, 1m30s or 90 seconds"
+  )
+).pipe(
+  Schema.decodeTo(
+    Schema.Duration,
+    SchemaTransformation.transform({
+      decode: (text) => Option.getOrThrow(parseDuration(text)),
+      encode: (duration) => Duration.format(duration)
+    })
+  )
+)
+
+/** A duration under a name. */
+export const duration = (name: string): Config.Config<Duration.Duration> => Config.schema(DurationText, name)
+
+const aSecondAtLeast = (name: Name): Config.Config<Duration.Duration> =>
+  Config.schema(
+    DurationText.check(Schema.makeFilter((it) => Duration.toMillis(it) >= 1000 || "must be a second at least")),
+    name
+  )
+
+const maybe = <A>(config: Config.Config<A>): Config.Config<A | undefined> =>
+  Config.map(Config.option(config), Option.getOrUndefined)
+
+const durationOf = (name: Name) => maybe(duration(name))
+const textOf = (name: Name) => maybe(Config.NonEmptyString(name))
+
+/** The settings in a `ConfigProvider`: the environment, as a rule. */
+export const config: Config.Config<Settings> = Config.all({
+  drain: durationOf("EFFECT_OPERATOR_DRAIN"),
+  identity: textOf("EFFECT_OPERATOR_IDENTITY"),
+  controllers: Config.all({
+    concurrency: maybe(
+      Config.schema(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)), "EFFECT_OPERATOR_CONCURRENCY" satisfies Name)
+    ),
+    timeout: durationOf("EFFECT_OPERATOR_TIMEOUT"),
+    cacheSyncTimeout: durationOf("EFFECT_OPERATOR_CACHE_SYNC_TIMEOUT"),
+    resync: maybe(aSecondAtLeast("EFFECT_OPERATOR_RESYNC"))
+  }),
+  leaderElection: Config.all({
+    enabled: maybe(Config.Boolean("EFFECT_OPERATOR_LEADER_ELECTION" satisfies Name)),
+    per: maybe(Config.Literals(["manager", "controller"], "EFFECT_OPERATOR_LEASE_PER" satisfies Name)),
+    namespace: textOf("EFFECT_OPERATOR_LEASE_NAMESPACE"),
+    name: textOf("EFFECT_OPERATOR_LEASE_NAME"),
+    leaseDuration: durationOf("EFFECT_OPERATOR_LEASE_DURATION"),
+    renewDeadline: durationOf("EFFECT_OPERATOR_RENEW_DEADLINE"),
+    retryPeriod: durationOf("EFFECT_OPERATOR_RETRY_PERIOD")
+  })
+}).pipe(Config.map(({ leaderElection, ...settings }) => ({ ...settings, leaderElection: stated(leaderElection) })))
+
+/** The fields that say something, so that laying them over others leaves those alone. */
+const stated = <A extends object>(fields: A): Stated<A> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Stated<A>
+
+type Stated<A> = { readonly [K in keyof A]?: Exclude<A[K], undefined> }
+
+/** Settings of the code. */
+export const layerOf = (settings: Settings): Layer.Layer<never> => Layer.succeed(Settings, settings)
+
+/** Settings from the `ConfigProvider` in context: the environment, where no other is given. */
+export const layer: Layer.Layer<never, Config.ConfigError> = Layer.effect(
+  Settings,
+  Effect.flatMap(ConfigProvider.ConfigProvider, (provider) => config.parse(provider))
+)
+
+/** A controller whose silence is filled from the settings. */
+export const applied = <R>(
+  controller: Controller.Controller<R>,
+  { controllers = {} }: Settings
+): Controller.Controller<R> => {
+  const figures = stated(controllers)
+  if (Object.keys(figures).length === 0) return controller
+  return { ...controller, ...figures, ...stated(controller.stated) }
+}
+
+/** The lease of the options with what they leave out from the settings; nothing where there is to be none. */
+export const election = <O extends Partial<NonNullable<Settings["leaderElection"]>>>(
+  options: O | undefined,
+  { identity, leaderElection = {} }: Settings
+): Omit<NonNullable<Settings["leaderElection"]>, "enabled"> | undefined => {
+  const { enabled, ...settings } = leaderElection
+  return enabled === false || (options === undefined && enabled !== true)
+    ? undefined
+    : { ...stated({ identity }), ...stated(settings), ...stated(options ?? {}) }
+}
+
+/** A command line that is not understood. */
+export class UnknownFlag extends Schema.TaggedError<UnknownFlag>()("UnknownFlag", { message: Schema.String }) {}
+
+/** `--lease-duration` for `EFFECT_OPERATOR_LEASE_DURATION`. */
+export const flagOf = (variable: string): string =>
+  `--${variable.slice(prefix.length).toLowerCase().replaceAll("_", "-")}`
+
+/**
+ * Flags as a provider: `--drain 10s`, `--drain=10s`, `--leader-election` for true. Names that `known` does not list are
+ * an error. Lay it over the environment with `ConfigProvider.orElse`.
+ */
+export const fromFlags = (
+  args: ReadonlyArray<string>,
+  known: ReadonlyArray<Variable> = variables
+): Result.Result<ConfigProvider.ConfigProvider, UnknownFlag> => {
+  const names = new Map(known.map(({ name }) => [flagOf(name), name]))
+  const values: Record<string, string> = {}
+  for (let i = 0; i < args.length; i++) {
+    const [flag, inline] = splitOnce(args[i]!)
+    const name = names.get(flag)
+    if (name === undefined) {
+      const message = `unknown flag ${flag}: there are ${[...names.keys()].join(", ")}`
+      return Result.fail(new UnknownFlag({ message }))
+    }
+    const next = args[i + 1]
+    if (inline !== undefined) values[name] = inline
+    else if (next === undefined || next.startsWith("--")) values[name] = "true"
+    else {
+      values[name] = next
+      i += 1
+    }
+  }
+  return Result.succeed(ConfigProvider.fromEnvRecord(values))
+}
+
+const splitOnce = (argument: string): readonly [flag: string, value: string | undefined] => {
+  const at = argument.indexOf("=")
+  return at < 0 ? [argument, undefined] : [argument.slice(0, at), argument.slice(at + 1)]
+}

@@ -1,0 +1,48 @@
+/**
+ * `Buckets`: the objects of a store by the values an index files them under. Follows every change of what is visible.
+ *
+ * An object on which the index function throws is in no bucket; the fault is kept until the object changes or goes, and
+ * handed to whoever reads, because an answer without the object would be wrong.
+ */
+import type { KubeObject } from "../KubeObject.ts"
+
+export class Buckets<A extends KubeObject> {
+  readonly #buckets = new Map<string, Map<string, A>>()
+  readonly #faults = new Map<string, unknown>()
+  readonly name: string
+  readonly #valuesOf: (object: A) => ReadonlyArray<string>
+
+  constructor(name: string, valuesOf: (object: A) => ReadonlyArray<string>) {
+    this.name = name
+    this.#valuesOf = valuesOf
+  }
+
+  /** The objects of a value, by key. */
+  get(value: string): ReadonlyMap<string, A> {
+    for (const [key, fault] of this.#faults) {
+      throw new Error(`index ${this.name}: ${key}: ${fault instanceof Error ? fault.message : String(fault)}`, {
+        cause: fault
+      })
+    }
+    return this.#buckets.get(value) ?? new Map()
+  }
+
+  update(key: string, before: A | undefined, after: A | undefined): void {
+    if (before !== undefined && !this.#faults.delete(key)) {
+      for (const value of this.#valuesOf(before)) {
+        const bucket = this.#buckets.get(value)
+        if (bucket?.delete(key) === true && bucket.size === 0) this.#buckets.delete(value)
+      }
+    }
+    if (after === undefined) return
+    try {
+      for (const value of this.#valuesOf(after)) {
+        const bucket = this.#buckets.get(value)
+        if (bucket === undefined) this.#buckets.set(value, new Map([[key, after]]))
+        else bucket.set(key, after)
+      }
+    } catch (fault) {
+      this.#faults.set(key, fault)
+    }
+  }
+}

@@ -1,0 +1,25 @@
+/** What the body of an answer is, judged by its shape: a proxy may have written it. */
+import type { KubeObject } from "../KubeObject.ts"
+import type * as Resource from "../Resource.ts"
+import type { Bookmark } from "../WatchEvent.ts"
+
+export const isObject = (body: unknown): body is KubeObject => {
+  const metadata = (body as { readonly metadata?: unknown } | null | undefined)?.metadata
+  return typeof metadata === "object" && metadata !== null
+}
+
+export const hasVersion = (body: unknown): body is Bookmark["object"] =>
+  isObject(body) && typeof body.metadata.resourceVersion === "string"
+
+/** Whether a value is an object as a server stores it: what caches and queues live on is there. */
+export const isStored = (body: unknown): body is KubeObject =>
+  hasVersion(body) && typeof (body as KubeObject).metadata.name === "string"
+
+export const noObject: Resource.Invalid = { issues: ["metadata: missing: the value is no object"] }
+
+export const isList = (body: unknown): body is {
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string }
+  readonly items?: ReadonlyArray<Partial<KubeObject>> | null
+} =>
+  hasVersion(body) && "items" in body &&
+  ((body as { readonly items: unknown }).items === null || Array.isArray((body as { readonly items: unknown }).items))

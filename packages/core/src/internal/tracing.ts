@@ -1,0 +1,166 @@
+/**
+ * Spans from a watch event to the wait in the queue, the reconcile, and its API calls, and across controllers: what one
+ * controller wrote comes back as a watch event, whose span is linked to the writer's.
+ *
+ * One trace per processing of a key: `Controller.process`, from when the key became ready, with `WorkQueue.wait` and
+ * `Controller.reconcile` in it; it is linked to a `Watch.event` for each change that asked for it. All of it exists only
+ * where a tracer was given. Effect's own tracer keeps spans to itself, and so counts as none: nothing is made, or
+ * remembered, or paid for.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Tracer from "effect/Tracer"
+import type { Write } from "../Client.ts"
+import type { Delta } from "../Delta.ts"
+import { keyString, type KubeObject } from "../KubeObject.ts"
+import type { Item } from "../QueueState.ts"
+import type * as Resource from "../Resource.ts"
+import * as Trigger from "../Trigger.ts"
+import { isNative } from "./requestSpan.ts"
+
+export const defaults = {
+  /** Writes remembered until their events arrive. */
+  writes: 4096,
+  /** Links of one processing: of more changes that merged, the first ones. */
+  links: 32
+} as const
+
+/** What a manager's controllers share. */
+export interface Tracing {
+  readonly of: (controller: string) => ControllerTracing
+}
+
+export interface ControllerTracing {
+  /** A change asks for a key. */
+  readonly triggered: (key: string, resource: Resource.Any, delta: Delta) => void
+  /** The processing of a key, from when it became ready. */
+  readonly process: <A, E, R>(item: Item, processing: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** The reconcile itself. */
+  readonly reconcile: <A, E, R>(item: Item, reconcile: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** A write of the reconcile of a key. */
+  readonly wrote: (key: string, write: Write) => void
+}
+
+/** The tracing of a manager; nothing without a tracer. */
+export const make: Effect.Effect<Tracing | undefined> = Effect.gen(function*() {
+  const tracer = yield* Tracer.Tracer
+  const clock = yield* Clock.Clock
+  return isNative(tracer) ? undefined : over(tracer, clock)
+})
+
+const over = (tracer: Tracer.Tracer, clock: Clock.Clock): Tracing => {
+  const writers = new Map<string, Tracer.AnySpan>()
+  const events = new WeakMap<Delta, Tracer.Span>()
+
+  const span = (name: string, options: {
+    readonly kind: Tracer.SpanKind
+    readonly startTime: bigint
+    readonly attributes: Readonly<Record<string, unknown>>
+    readonly links?: ReadonlyArray<Tracer.SpanLink>
+    readonly parent?: Tracer.AnySpan
+  }): Tracer.Span => {
+    const made = tracer.span({
+      name,
+      kind: options.kind,
+      startTime: options.startTime,
+      links: [...(options.links ?? [])],
+      parent: Option.fromUndefinedOr(options.parent),
+      root: options.parent === undefined,
+      annotations: Context.empty(),
+      sampled: true
+    })
+    for (const [key, value] of Object.entries(options.attributes)) made.attribute(key, value)
+    return made
+  }
+
+  /** The arrival of a change: a moment, linked to who wrote it if that was this program. */
+  const eventOf = (resource: Resource.Any, delta: Exclude<Delta, { _tag: "Invalid" }>): Tracer.Span => {
+    const known = events.get(delta)
+    if (known !== undefined) return known
+    const { object } = delta
+    const writer = writers.get(identity(resource, delta._tag === "Deleted" ? undefined : object, object.metadata.uid))
+    const at = clock.currentTimeNanosUnsafe()
+    const event = span("Watch.event", {
+      kind: "producer",
+      startTime: at,
+      attributes: {
+        "k8s.event.type": delta._tag,
+        "k8s.resource": resource.id,
+        "k8s.object.key": keyString(object),
+        "k8s.resource_version": object.metadata.resourceVersion
+      },
+      links: writer === undefined ? [] : [{ span: writer, attributes: { "link.reason": "wrote it" } }]
+    })
+    event.end(at, Exit.void)
+    events.set(delta, event)
+    return event
+  }
+
+  const of: Tracing["of"] = (controller) => {
+    const pending = new Map<string, Array<Tracer.SpanLink>>()
+    const reconciles = new Map<string, Tracer.AnySpan>()
+    return {
+      triggered: (key, resource, delta) => {
+        if (delta._tag === "Invalid") return
+        const links = pending.get(key)
+        if (links !== undefined && links.length >= defaults.links) return
+        const link = { span: eventOf(resource, delta), attributes: { "link.reason": delta._tag } }
+        if (links === undefined) pending.set(key, [link])
+        else links.push(link)
+      },
+      process: (item, processing) =>
+        Effect.suspend(() => {
+          const links = pending.get(item.key) ?? []
+          pending.delete(item.key)
+          const ready = BigInt(item.readySince) * 1_000_000n
+          const now = clock.currentTimeNanosUnsafe()
+          const root = span("Controller.process", {
+            kind: "consumer",
+            startTime: ready,
+            attributes: { ...attributes(controller, item), "k8s.triggers": item.reasons.map(Trigger.format) },
+            links
+          })
+          const wait = span("WorkQueue.wait", { kind: "internal", startTime: ready, attributes: {}, parent: root })
+          wait.end(now, Exit.void)
+          return processing.pipe(
+            Effect.withParentSpan(root),
+            Effect.onExit((exit) => Effect.sync(() => root.end(clock.currentTimeNanosUnsafe(), exit)))
+          )
+        }),
+      reconcile: (item, reconcile) =>
+        Effect.useSpan("Controller.reconcile", { attributes: attributes(controller, item) }, (span) => {
+          reconciles.set(item.key, span)
+          return reconcile.pipe(
+            Effect.withParentSpan(span),
+            Effect.ensuring(Effect.sync(() => reconciles.delete(item.key)))
+          )
+        }),
+      wrote: (key, write) => {
+        const writer = reconciles.get(key)
+        if (writer === undefined) return
+        writers.set(
+          write._tag === "Written"
+            ? identity(write.resource, write.object, undefined)
+            : identity(write.resource, undefined, write.uid),
+          writer
+        )
+        if (writers.size > defaults.writes) { for (const oldest of writers.keys()) return void writers.delete(oldest) }
+      }
+    }
+  }
+  return { of }
+}
+
+const attributes = (controller: string, { failures, key, priority }: Item) => ({
+  controller,
+  "k8s.object.key": key,
+  "reconcile.failures": failures,
+  "reconcile.priority": priority
+})
+
+/** What an event and the write that caused it have in common: the version, or of a deletion the incarnation. */
+const identity = (resource: Resource.Any, object: KubeObject | undefined, uid: string | undefined): string =>
+  object === undefined ? `${resource.id} uid ${uid ?? ""}` : `${resource.id} ${object.metadata.resourceVersion}`

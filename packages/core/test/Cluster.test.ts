@@ -1,0 +1,182 @@
+import { Action, Cache, Cluster, Controller, KubeClient, Manager, Watch } from "@effect-operator/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Exit, Layer, Scope } from "effect"
+import { Part, Widget } from "./support/Kinds.ts"
+import { Journal } from "./support/Operating.ts"
+import { Server } from "./support/Server.ts"
+import { pass, settle } from "./support/Time.ts"
+
+const east = Cluster.make("east")
+const EastPart = Cluster.on(Part, east)
+const EastWidget = Cluster.on(Widget, east)
+
+const clientOf = (server: Server) => Layer.sync(KubeClient.KubeClient, () => KubeClient.make(server.transport))
+const part = (name: string) => ({ metadata: { name, namespace: "default" } })
+
+const twoClusters = (home: Server, away: Server) =>
+  Cluster.layer([[east, clientOf(away)]]).pipe(Layer.provide(clientOf(home)))
+
+describe("Cluster", () => {
+  it.effect("each kind goes to its cluster, for every verb", () =>
+    Effect.gen(function*() {
+      const [home, away] = [new Server(Part), new Server(Part)]
+      const context = yield* Layer.build(twoClusters(home, away))
+      const client = Context.get(context, KubeClient.KubeClient)
+      yield* client.create(Part, part("here"))
+      yield* client.create(EastPart, part("there"))
+      yield* client.patch(EastPart, part("there").metadata, KubeClient.Patch.merge({ spec: { role: "x" } }))
+      assert.deepStrictEqual(home.objects(Part).map(({ metadata }) => metadata.name), ["here"])
+      assert.deepStrictEqual(away.objects(Part).map(({ spec }) => spec?.role), ["x"])
+      const { items } = yield* client.listPage(EastPart, {})
+      assert.deepStrictEqual(items.map(({ metadata }) => metadata.name), ["there"])
+      const missing = yield* Effect.flip(client.get(EastPart, part("here").metadata))
+      assert.strictEqual(missing.reason._tag, "NotFound")
+      yield* client.delete(EastPart, part("there").metadata)
+      assert.deepStrictEqual([home.objects(Part).length, away.objects(Part).length], [1, 0])
+      assert.deepStrictEqual(Context.get(context, Cluster.Clusters).names(), ["east"])
+    }))
+
+  it.effect("who asks to know of writes is told under the kind's own name, once", () =>
+    Effect.gen(function*() {
+      const [home, away] = [new Server(Part), new Server(Part)]
+      const client = Context.get(yield* Layer.build(twoClusters(home, away)), KubeClient.KubeClient)
+      const told: Array<string> = []
+      const observed: Array<string> = []
+      yield* client.observe(({ resource }) => void observed.push(resource.id))
+      yield* client.create(EastPart, part("a")).pipe(
+        Effect.provideService(KubeClient.Writing, {
+          permit: Effect.void,
+          wrote: ({ resource }) => void told.push(resource.id)
+        })
+      )
+      yield* client.create(Part, part("a"))
+      assert.deepStrictEqual(told, ["Part.v1@east"])
+      assert.deepStrictEqual(observed, ["Part.v1@east", "Part.v1"])
+    }))
+
+  it.effect("a kind of an unknown cluster is never answered by another", () =>
+    Effect.gen(function*() {
+      const home = new Server(Part)
+      const plain = KubeClient.make(home.transport)
+      const { client } = Cluster.router(plain)
+      for (const strict of [plain, client]) {
+        for (
+          const call of [
+            strict.create(EastPart, part("a")),
+            strict.listPage(EastPart),
+            strict.get(EastPart, part("a").metadata)
+          ] as ReadonlyArray<Effect.Effect<unknown, Error>>
+        ) assert.include((yield* Effect.flip(call)).message, "cluster east")
+      }
+      assert.strictEqual(home.requests.length, 0)
+    }))
+
+  it.effect("a controller watches another cluster, reads its own writes there, and is woken by it", () =>
+    Effect.gen(function*() {
+      const [home, away] = [new Server(Widget, Part), new Server(Part)]
+      home.put(Widget, "a", { spec: { size: 2 } })
+      const journal = new Journal()
+      const controller = Controller.make("widgets", {
+        for: Widget,
+        watches: [Watch.make(EastPart, { map: ({ metadata }) => [{ namespace: "default", name: metadata.name }] })],
+        reconcile: ({ metadata }) =>
+          Effect.gen(function*() {
+            const client = yield* KubeClient.KubeClient
+            if ((yield* Cache.list(EastPart)).length === 0) yield* client.create(EastPart, part(metadata.name))
+            yield* journal.note(`${metadata.name} sees ${(yield* Cache.list(EastPart)).length}`)
+            return Action.done
+          })
+      })
+      const manager = yield* Layer.build(Manager.layer([controller]).pipe(Layer.provide(twoClusters(home, away))))
+      yield* settle
+      assert.strictEqual(journal.words[0], "a sees 1")
+      assert.deepStrictEqual([home.objects(Part).length, away.objects(Part).length], [0, 1])
+      const before = journal.words.length
+      away.patch(Part, "a", { spec: { role: "changed" } })
+      yield* settle
+      assert.strictEqual(journal.words.length, before + 1)
+      const { watches } = yield* Context.get(manager, Manager.Manager).report
+      assert.deepStrictEqual(watches.map(({ cluster, resource }) => [resource, cluster]), [
+        ["Widget.v1.test.io", undefined],
+        ["Part.v1@east", "east"]
+      ])
+    }))
+
+  it.effect("the same kind in two clusters is two kinds, and a controller of each leaves the other's alone", () =>
+    Effect.gen(function*() {
+      const [home, away] = [new Server(Widget), new Server(Widget)]
+      home.put(Widget, "h", { spec: { size: 1 } })
+      away.put(Widget, "e", { spec: { size: 1 } })
+      const journal = new Journal()
+      const note = (where: string) => ({ metadata }: Widget) =>
+        Effect.as(journal.note(`${where} ${metadata.name}`), Action.done)
+      yield* Layer.build(
+        Manager.layer([
+          Controller.make("home", { for: Widget, reconcile: note("home") }),
+          Controller.make("east", { for: EastWidget, reconcile: note("east") })
+        ]).pipe(Layer.provide(twoClusters(home, away)))
+      )
+      yield* settle
+      assert.sameMembers([...journal.words], ["home h", "east e"])
+    }))
+
+  it.effect("a cluster that comes later is followed then, and one that goes degrades its watches alone", () =>
+    Effect.gen(function*() {
+      const [home, away] = [new Server(Widget), new Server(Part)]
+      home.put(Widget, "a", { spec: { size: 1 } })
+      away.put(Part, "p", {})
+      const journal = new Journal()
+      const context = yield* Layer.build(Cluster.layer().pipe(Layer.provide(clientOf(home))))
+      const clusters = Context.get(context, Cluster.Clusters)
+      const controllers = [
+        Controller.make("widgets", {
+          for: Widget,
+          reconcile: ({ metadata }) => Effect.as(journal.note(metadata.name), Action.done)
+        }),
+        Controller.make("parts", {
+          for: EastPart,
+          reconcile: ({ metadata }) => Effect.as(journal.note(metadata.name), Action.done)
+        })
+      ] as const
+      const built = yield* Layer.build(
+        Manager.layer(controllers).pipe(Layer.provide(Layer.succeedContext(context)))
+      )
+      const manager = Context.get(built, Manager.Manager)
+      yield* pass("5 seconds")
+      assert.deepStrictEqual(journal.words, ["a"])
+      const scope = yield* Scope.make()
+      yield* Scope.provide(clusters.add(east, KubeClient.make(away.transport)), scope)
+      yield* pass("1 minute")
+      assert.deepStrictEqual(journal.words, ["a", "p"])
+      yield* Scope.close(scope, Exit.void)
+      away.watches[0]!.break()
+      yield* pass("1 minute")
+      const { watches } = yield* manager.report
+      assert.deepStrictEqual(watches.map(({ resource, status }) => [resource, status._tag]), [
+        ["Widget.v1.test.io", "Live"],
+        ["Part.v1@east", "Degraded"]
+      ])
+    }))
+
+  it("what it refuses: a name that is none, owning across clusters", () => {
+    assert.throws(() => Cluster.make("East!"), /must be lower-case/)
+    const owning = () =>
+      Controller.make("w", { for: Widget, owns: [EastPart], reconcile: () => Effect.succeed(Action.done) })
+    assert.throws(owning, /owner references do not cross clusters/)
+  })
+
+  it("reading a kind of another cluster that was not declared does not compile", () => {
+    const reads = Controller.make("w", {
+      for: Widget,
+      watches: [Watch.cached(Part)],
+      reconcile: () => Effect.as(Cache.list(EastPart), Action.done)
+    })
+    const server = new Server(Widget)
+    // @ts-expect-error: Part.v1 is declared, Part.v1@east is not
+    // @effect-diagnostics-next-line missingEffectContext:off
+    const program: Effect.Effect<never, unknown> = Manager.launch(
+      Manager.layer([reads]).pipe(Layer.provide(clientOf(server)))
+    )
+    assert.isDefined(program)
+  })
+})

@@ -1,0 +1,74 @@
+import { Cache, Projection } from "@effect-operator/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Part, Widget } from "./support/Kinds.ts"
+import { reading } from "./support/Reading.ts"
+import { Server } from "./support/Server.ts"
+
+const names = (objects: ReadonlyArray<{ readonly metadata: { readonly name: string } }>) =>
+  objects.map(({ metadata }) => metadata.name).sort()
+const ref = (name: string) => ({ name, namespace: "default" })
+
+describe("Projection", () => {
+  const Role = Projection.make(Part, "role", ({ spec }) => ({ role: spec?.role }), {
+    annotations: (key) => key !== "big"
+  })
+
+  it.effect("keeps what is picked and what identifies the object, own writes of the whole kind included", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      server.put(Part, "a", { spec: { role: "x" }, status: {} }, { annotations: { big: "…", small: "s" } })
+      const { run, used } = yield* reading(server, { resource: Role })
+      const [a] = yield* run(Cache.list(Role))
+      assert.deepStrictEqual(Object.keys(a!).sort(), ["apiVersion", "kind", "metadata", "role"])
+      assert.deepStrictEqual([a!.role, a!.metadata.annotations], ["x", { small: "s" }])
+      server.hold()
+      yield* server.own.create(Part, { metadata: ref("b"), spec: { role: "y" } })
+      yield* server.own.delete(Part, ref("a"))
+      const [b, ...rest] = yield* run(Cache.list(Role))
+      assert.deepStrictEqual([b!.role, rest.length, "spec" in b!], ["y", 0, false])
+      assert.strictEqual(used[0]!.resource.id, "Part.v1/role")
+    }))
+
+  it.effect("cannot be written as a whole, and can be patched and deleted", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      server.put(Part, "a", { spec: { role: "x" } })
+      const { own } = server
+      const read = yield* own.get(Role, ref("a"))
+      for (const write of [own.replace(Role, read), own.create(Role, read)]) {
+        assert.match((yield* Effect.flip(write)).message, /a projection \(role\) is not the whole object: patch it/)
+      }
+      const patched = yield* own.patch(Role, ref("a"), { _tag: "Merge", body: { spec: { role: "y" } } })
+      assert.strictEqual(patched.role, "y")
+      yield* own.delete(Role, ref("a"))
+      assert.deepStrictEqual(server.objects(Part), [])
+    }))
+
+  it.effect("one that throws makes the object invalid, and no more", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      server.put(Part, "a")
+      server.put(Part, "b", { spec: { role: "x" } })
+      const Loud = Projection.make(Part, "loud", ({ spec }) => ({ role: spec!.role!.toUpperCase() }))
+      const { run, used } = yield* reading(server, { resource: Loud })
+      assert.deepStrictEqual(names(yield* run(Cache.list(Loud))), ["b"])
+      assert.deepStrictEqual([...used[0]!.store.invalid.keys()], ["default/a"])
+    }))
+
+  it.effect("metadata asks the server for nothing else", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      server.put(Widget, "a", { spec: { size: 1 } })
+      const Head = Projection.metadata(Widget)
+      const { run } = yield* reading(server, { resource: Head })
+      assert.deepStrictEqual(server.requests.map(({ headers }) => headers["accept"]), [
+        "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+        "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+      ])
+      const [a] = yield* run(Cache.list(Head))
+      assert.deepStrictEqual([a!.kind, Object.keys(a!).length], ["Widget", 3])
+      yield* server.own.patch(Head, ref("a"), { _tag: "Merge", body: { spec: { size: 2 } } })
+      assert.strictEqual(server.requests.at(-1)!.headers["accept"], "application/json")
+    }))
+})

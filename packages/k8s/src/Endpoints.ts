@@ -1,0 +1,324 @@
+/**
+ * `Endpoints`: what an operator shows of itself over HTTP, on two addresses as in controller-runtime.
+ *
+ * | address | paths |
+ * |---|---|
+ * | metrics, `:8080` | `/metrics` (Prometheus), `/debug/operator` (JSON) |
+ * | probes, `:8081` | `/readyz`, `/livez`, `/healthz`, each with `?verbose`, `?exclude=` and single checks |
+ *
+ * They come up with the first manager and go down after the last thing it did: while a stopping operator drains,
+ * `/readyz` says so. `runMain` serves them; a program of another kind provides `layer` to its managers. Tests have none.
+ *
+ * An address is `host:port`, `:port` for all interfaces, or `0` for none. If a default port is taken, the operator runs
+ * without that endpoint and says so; an address that somebody chose and that cannot be had is a failure.
+ */
+import * as Manager from "@effect-operator/core/Manager"
+import * as Settings from "@effect-operator/core/Settings"
+import * as Config from "effect/Config"
+import * as Data from "effect/Data"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
+import * as Fs from "node:fs"
+import * as Http from "node:http"
+import * as Https from "node:https"
+import { type Answer, type Asked, notFound, text } from "./endpoints/Answer.ts"
+import * as Authentication from "./endpoints/Authentication.ts"
+import * as Debug from "./endpoints/Debug.ts"
+import * as Metrics from "./endpoints/Metrics.ts"
+import * as Probes from "./endpoints/Probes.ts"
+
+export const defaults = {
+  metrics: ":8080",
+  probes: ":8081",
+  /** As controller-runtime's servers, in milliseconds and bytes. */
+  idleTimeout: 90_000,
+  headersTimeout: 32_000,
+  maxHeaderSize: 1_048_576,
+  /** How long answers under way may take on stop, in milliseconds. */
+  closeGrace: 1_000
+} as const
+
+export interface Options {
+  /** `host:port`, `:port`, or `0` for none. */
+  readonly metrics?: string | undefined
+  readonly probes?: string | undefined
+  /** Whether `/debug/operator` is there; true by default. */
+  readonly debug?: boolean | undefined
+  /** Whether the API server is asked who may read the metrics address; false by default. */
+  readonly authentication?: boolean | undefined
+  /** Files of a certificate and its key, in PEM: then the metrics address speaks HTTPS. */
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined
+}
+
+/** What `config` reads, besides the operator's own (`Settings.variables`). */
+export const variables = [
+  { name: "EFFECT_OPERATOR_METRICS_ADDRESS", sets: "where metrics are served: host:port, :port, or 0 for nowhere" },
+  { name: "EFFECT_OPERATOR_PROBES_ADDRESS", sets: "where probes are served: host:port, :port, or 0 for nowhere" },
+  { name: "EFFECT_OPERATOR_DEBUG", sets: "whether /debug/operator is served on the metrics address" },
+  { name: "EFFECT_OPERATOR_METRICS_AUTHENTICATION", sets: "whether a token is asked for on the metrics address" },
+  { name: "EFFECT_OPERATOR_METRICS_CERT", sets: "the certificate of the metrics address, a file in PEM" },
+  { name: "EFFECT_OPERATOR_METRICS_KEY", sets: "the key of that certificate, a file in PEM" }
+] as const satisfies ReadonlyArray<Settings.Variable>
+
+type Name = (typeof variables)[number]["name"]
+
+const maybe = <A>(config: Config.Config<A>): Config.Config<A | undefined> =>
+  Config.map(Config.option(config), Option.getOrUndefined)
+
+const text_ = (name: Name) => maybe(Config.NonEmptyString(name))
+const flag = (name: Name) => maybe(Config.Boolean(name))
+
+const address = (name: Name) =>
+  maybe(Config.schema(
+    Schema.String.check(
+      Schema.makeFilter((text: string) => parseAddress(text) !== undefined || "must be host:port, :port, or 0 for none")
+    ),
+    name
+  ))
+
+/** The options in a `ConfigProvider`: the environment, as a rule. */
+export const config: Config.Config<Options> = Config.map(
+  Config.all({
+    metrics: address("EFFECT_OPERATOR_METRICS_ADDRESS"),
+    probes: address("EFFECT_OPERATOR_PROBES_ADDRESS"),
+    debug: flag("EFFECT_OPERATOR_DEBUG"),
+    authentication: flag("EFFECT_OPERATOR_METRICS_AUTHENTICATION"),
+    cert: text_("EFFECT_OPERATOR_METRICS_CERT"),
+    key: text_("EFFECT_OPERATOR_METRICS_KEY")
+  }),
+  ({ cert, key, ...options }) => ({
+    ...options,
+    tls: cert === undefined || key === undefined ? undefined : { cert, key }
+  })
+)
+
+/** An address cannot be listened on. */
+export class ListenFailed extends Data.TaggedError("ListenFailed")<{
+  readonly address: string
+  readonly message: string
+}> {}
+
+export interface Address {
+  /** All interfaces if absent. */
+  readonly host: string | undefined
+  readonly port: number
+}
+
+/** `"off"` for `0`; nothing where the text is no address. */
+export const parseAddress = (address: string): Address | "off" | undefined => {
+  if (address === "0" || address === "") return "off"
+  const [, bracketed, plain, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(address) ?? []
+  const port = Number(digits)
+  if (digits === undefined || port > 65_535) return undefined
+  return { host: bracketed ?? (plain === "" ? undefined : plain), port }
+}
+
+export interface Endpoints {
+  readonly board: Manager.Board
+  readonly answer: (asked: Asked) => Effect.Effect<Answer>
+  /** Where each is served; nothing before the first manager, and where it is not served. */
+  readonly addresses: () => { readonly metrics?: Address; readonly probes?: Address }
+}
+
+/** Endpoints that wait for the first manager, and then are served until the scope closes. */
+export const make = Effect.fnUntraced(function*(options: Options = {}) {
+  const scope = yield* Effect.scope
+  const process = yield* Metric.MetricRegistry
+  const managers = new Set<Manager.Manager["Service"]>()
+  const guards = new WeakMap<object, Authentication.Guard>()
+  const found: { metrics?: Address; probes?: Address } = {}
+
+  const guard: Authentication.Guard = (asked) => {
+    if (options.authentication !== true) return Effect.undefined
+    // The first manager's cluster is the one that its operator, and whoever scrapes it, is at home in.
+    for (const { client } of managers) {
+      let guard = guards.get(client)
+      if (guard === undefined) guards.set(client, guard = Authentication.make(client))
+      return guard(asked)
+    }
+    return Effect.succeed(text(503, "no manager is running\n"))
+  }
+
+  const probes = (asked: Asked) => Probes.answer([...managers], asked)
+  const open = (asked: Asked): Effect.Effect<Answer> | undefined =>
+    asked.path === "/metrics"
+      ? Metrics.answer(process, [...managers])
+      : asked.path === "/debug/operator" && options.debug !== false
+      ? Debug.answer([...managers], asked)
+      : undefined
+  const metrics = (asked: Asked): Effect.Effect<Answer> | undefined => {
+    const answer = open(asked)
+    return answer === undefined ? undefined : Effect.gen(function*() {
+      return (yield* guard(asked)) ?? (yield* answer)
+    })
+  }
+  const answering =
+    (...paths: ReadonlyArray<(asked: Asked) => Effect.Effect<Answer> | undefined>) =>
+    (asked: Asked): Effect.Effect<Answer> =>
+      Effect.suspend(() => {
+        if (asked.method !== "GET" && asked.method !== "HEAD") return Effect.succeed(text(405, "Method Not Allowed\n"))
+        for (const path of paths) {
+          const answer = path(asked)
+          if (answer !== undefined) return answer
+        }
+        return Effect.succeed(notFound)
+      })
+
+  const listenOn = Effect.fnUntraced(function*(
+    what: "metrics" | "probes",
+    answer: (asked: Asked) => Effect.Effect<Answer>
+  ) {
+    const chosen = options[what]
+    const address = parseAddress(chosen ?? defaults[what])
+    if (address === "off") return
+    if (address === undefined) {
+      return yield* new ListenFailed({ address: chosen!, message: `${what}: ${chosen}: is not host:port` })
+    }
+    const failure = (message: string) =>
+      new ListenFailed({ address: chosen ?? defaults[what], message: `${what}: ${message}` })
+    const server = yield* serverOf(what === "metrics" ? options.tls : undefined, failure)
+    yield* listen(server, address, answer, failure).pipe(
+      Effect.flatMap((port) => {
+        found[what] = { ...address, port }
+        return Effect.logInfo(`${what}: served on ${address.host ?? ""}:${port}`)
+      }),
+      Effect.catch((failed) =>
+        chosen === undefined
+          ? Effect.logWarning(
+            `${failed.message}: not served; set EFFECT_OPERATOR_${what.toUpperCase()}_ADDRESS to another, or to 0`
+          )
+          : Effect.fail(failed)
+      )
+    )
+  })
+
+  const chosen = parseAddress(options.metrics ?? "0")
+  const same = chosen !== undefined && chosen !== "off" && chosen.port !== 0 && options.metrics === options.probes
+  const serve = same
+    ? listenOn("metrics", answering(probes, metrics))
+    : Effect.andThen(listenOn("probes", answering(probes)), listenOn("metrics", answering(metrics)))
+  // Served once, whoever comes first; an address that cannot be had ends the program that asked for it.
+  const served = yield* Effect.cached(Effect.orDie(Scope.provide(serve, scope)))
+
+  const board: Manager.Board = {
+    register: (manager) =>
+      Effect.andThen(
+        Effect.acquireRelease(
+          Effect.sync(() => managers.add(manager)),
+          () => Effect.sync(() => managers.delete(manager))
+        ),
+        served
+      )
+  }
+  return { board, answer: answering(probes, metrics), addresses: () => found } satisfies Endpoints
+})
+
+/** Serves the managers that it is provided to, until they have ended. */
+export const layer = (options: Options = {}): Layer.Layer<never> =>
+  Layer.effect(Manager.Board, Effect.map(make(options), ({ board }) => board))
+
+/** The same with the options from configuration. */
+export const layerConfig: Layer.Layer<never, Config.ConfigError> = Layer.unwrap(
+  Effect.gen(function*() {
+    return layer(yield* config)
+  })
+)
+
+// --- sockets --------------------------------------------------------------------------------------------------------
+
+const serverOf = (
+  tls: Options["tls"],
+  failure: (message: string) => ListenFailed
+): Effect.Effect<Http.Server, ListenFailed> =>
+  Effect.try({
+    try: () => {
+      const { headersTimeout, idleTimeout: keepAliveTimeout, maxHeaderSize } = defaults
+      const options = { headersTimeout, keepAliveTimeout, maxHeaderSize }
+      return tls === undefined ? Http.createServer(options) : Https.createServer({
+        ...options,
+        minVersion: "TLSv1.2",
+        cert: Fs.readFileSync(tls.cert),
+        key: Fs.readFileSync(tls.key)
+      })
+    },
+    catch: (error) => failure(String(error))
+  })
+
+const listen = Effect.fnUntraced(function*(
+  server: Http.Server,
+  { host, port }: Address,
+  answer: (asked: Asked) => Effect.Effect<Answer>,
+  failure: (message: string) => ListenFailed
+) {
+  const run = Effect.runForkWith(yield* Effect.context<never>())
+  server.on("request", (request, response) => {
+    run(respond(answer, request, response))
+  })
+  yield* Effect.callback<void, ListenFailed>((resume) => {
+    server.once(
+      "error",
+      (error: NodeJS.ErrnoException) =>
+        resume(Effect.fail(failure(error.code === "EADDRINUSE" ? `port ${port} is in use` : String(error))))
+    )
+    server.listen({ port, host }, () => resume(Effect.void))
+  })
+  // An error of one connection is that connection's; the server goes on.
+  server.on("error", () => {})
+  yield* Effect.addFinalizer(() => hangUp(server))
+  const at = server.address()
+  return typeof at === "object" && at !== null ? at.port : port
+})
+
+/** Answers under way go out, then whoever is still connected is cut off. In real time: no test waits for it. */
+const hangUp = (server: Http.Server): Effect.Effect<void> =>
+  Effect.gen(function*() {
+    const closed = yield* Deferred.make<void>()
+    yield* Effect.sync(() => {
+      const cut = setTimeout(() => server.closeAllConnections(), defaults.closeGrace)
+      server.close(() => {
+        clearTimeout(cut)
+        Deferred.doneUnsafe(closed, Effect.void)
+      })
+      server.closeIdleConnections()
+    })
+    yield* Deferred.await(closed)
+  })
+
+const respond = (
+  answer: (asked: Asked) => Effect.Effect<Answer>,
+  request: Http.IncomingMessage,
+  response: Http.ServerResponse
+): Effect.Effect<void> =>
+  Effect.gen(function*() {
+    const { body, contentType, status } = yield* answer(askedBy(request)).pipe(
+      Effect.catchCause((cause) =>
+        Effect.as(
+          Effect.logError(`${request.method} ${request.url} failed`, cause),
+          text(500, "Internal Server Error\n")
+        )
+      )
+    )
+    response.writeHead(status, {
+      "content-type": contentType,
+      "content-length": Buffer.byteLength(body),
+      "x-content-type-options": "nosniff",
+      "cache-control": "no-cache, private"
+    })
+    response.end(request.method === "HEAD" ? undefined : body)
+  })
+
+const askedBy = (request: Http.IncomingMessage): Asked => {
+  const url = request.url ?? "/"
+  const at = url.indexOf("?")
+  return {
+    method: request.method ?? "GET",
+    path: at < 0 ? url : url.slice(0, at),
+    query: new URLSearchParams(at < 0 ? "" : url.slice(at + 1)),
+    headers: request.headers
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * `Telemetry`: traces by OTLP, configured by OpenTelemetry's own environment variables.
+ *
+ * With `OTEL_EXPORTER_OTLP_ENDPOINT` (or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`) set, every processing of a key becomes a
+ * trace: how long it waited, the reconcile, its requests to the API server, linked to the watch events that asked for it
+ * and through them to the reconcile that caused those (see `docs/observability.md`). Without it there is no tracer, no
+ * span is made, and the exporter is not even loaded.
+ *
+ * A program that brings a tracer of its own keeps it.
+ */
+import * as Config from "effect/Config"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+
+export const defaults = {
+  /** Where neither `OTEL_SERVICE_NAME` nor `OTEL_RESOURCE_ATTRIBUTES` has a name. */
+  serviceName: "effect-operator"
+} as const
+
+const wanted = Config.map(
+  Config.all([
+    Config.option(Config.NonEmptyString("OTEL_EXPORTER_OTLP_ENDPOINT")),
+    Config.option(Config.NonEmptyString("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"))
+  ]),
+  (endpoints) => endpoints.some(Option.isSome)
+)
+
+const named = Config.map(
+  Config.all([
+    Config.option(Config.NonEmptyString("OTEL_SERVICE_NAME")),
+    Config.option(Config.NonEmptyString("OTEL_RESOURCE_ATTRIBUTES"))
+  ]),
+  ([name, attributes]) =>
+    Option.isSome(name) || (Option.isSome(attributes) && /\bservice\.name=/.test(attributes.value))
+)
+
+/** The tracer that the environment asks for; none where it asks for none. */
+export const layerConfig: Layer.Layer<never, Config.ConfigError> = Layer.unwrap(Effect.gen(function*() {
+  if (!(yield* wanted)) return Layer.empty
+  const [{ layerFromConfig }, { layerJson }, { layer: http }] = yield* Effect.promise(() =>
+    Promise.all([
+      import("effect/observability/OtlpTracer"),
+      import("effect/observability/OtlpSerialization"),
+      import("effect/http/FetchHttpClient")
+    ])
+  )
+  // OpenTelemetry's default, which Effect leaves to be said.
+  const exporter = ConfigProvider.fromEnvRecord({ OTEL_TRACES_EXPORTER: "otlp" })
+  const provider = ConfigProvider.orElse(yield* ConfigProvider.ConfigProvider, exporter)
+  const resource = (yield* named) ? undefined : { serviceName: defaults.serviceName }
+  return Layer.effectDiscard(Effect.void).pipe(
+    Layer.provideMerge(layerFromConfig({ resource })),
+    Layer.provide([layerJson, http, Layer.succeed(ConfigProvider.ConfigProvider, provider)])
+  )
+}))

@@ -1,0 +1,48 @@
+/**
+ * `KubeConfigWriter`: new tokens of a user, written back into the kubeconfig file they came from.
+ *
+ * Comments and everything else stay as they are. The file is replaced in one step, keeps its mode, and is locked as
+ * kubectl locks it (`FILE.lock`), so that neither writes over the other.
+ *
+ * Source: client-go, tools/clientcmd/config.go (persister) and loader.go (lockFile).
+ */
+import { Transport } from "@effect-operator/core/KubeError"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import * as Fs from "node:fs/promises"
+import { codeOf } from "./FileSource.ts"
+import type { Tokens } from "./Oidc.ts"
+
+export const saveTokens = (file: string, user: string, tokens: Tokens): Effect.Effect<void, Transport> =>
+  Effect.acquireUseRelease(
+    attempt(file, async () => {
+      const lock = `${file}.lock`
+      await (await Fs.open(lock, "wx", 0)).close()
+      return lock
+    }),
+    () => attempt(file, () => replace(file, user, tokens)),
+    (lock) => Effect.promise(() => Fs.rm(lock, { force: true }))
+  )
+
+const attempt = <A>(file: string, run: () => Promise<A>) =>
+  Effect.tryPromise({
+    try: run,
+    catch: (cause) => new Transport({ message: `cannot write new tokens to ${file}: ${codeOf(cause)}` })
+  })
+
+const replace = async (file: string, user: string, tokens: Tokens): Promise<void> => {
+  const { parseDocument } = await import("yaml")
+  // The file itself, where the name is a link to it.
+  const target = await Fs.realpath(file)
+  const document = parseDocument(await Fs.readFile(target, "utf8"))
+  const { users } = document.toJS() as { readonly users?: ReadonlyArray<{ readonly name?: string }> }
+  const at = users?.findIndex(({ name }) => name === user) ?? -1
+  if (at < 0) throw Object.assign(new Error(), { code: `it has no user ${user} any more` })
+  const config = ["users", at, "user", "auth-provider", "config"]
+  document.setIn([...config, "id-token"], Redacted.value(tokens.idToken))
+  document.setIn([...config, "refresh-token"], Redacted.value(tokens.refreshToken))
+  const next = `${target}.new`
+  const { mode } = await Fs.stat(target)
+  await Fs.writeFile(next, document.toString(), { mode })
+  await Fs.rename(next, target)
+}

@@ -1,0 +1,134 @@
+/**
+ * `Oidc`: credentials from an OpenID Connect provider, as kubeconfigs name them under `user.auth-provider` (`oidc`).
+ *
+ * The id token is the bearer token. One that has not expired is used as it is; otherwise the provider is asked for a new
+ * one with the refresh token. What it gives goes back into the kubeconfig by way of `save`, because many providers let
+ * a refresh token be used only once: without that the next start would have to log in again. That it cannot be saved
+ * is a warning, no failure.
+ *
+ * No failure quotes what the provider answered: that may hold a token.
+ *
+ * Source: client-go, plugin/pkg/client/auth/oidc/oidc.go; RFC 6749, section 6.
+ */
+import { Transport } from "@effect-operator/core/KubeError"
+import Undici from "@effect/platform-node/Undici"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import type * as Credentials from "../Credentials.ts"
+
+/** Figures of this module. */
+export const defaults = {
+  /** An id token that holds for less than this, in milliseconds, counts as expired. Source: client-go, as above. */
+  expiryDelta: 10_000
+} as const
+
+/** What a kubeconfig says, checked. */
+export interface Spec {
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret?: Redacted.Redacted | undefined
+  readonly idToken?: Redacted.Redacted | undefined
+  readonly refreshToken?: Redacted.Redacted | undefined
+  /** PEM; the public CAs if absent. */
+  readonly ca?: string | undefined
+}
+
+export interface Tokens {
+  readonly idToken: Redacted.Redacted
+  readonly refreshToken: Redacted.Redacted
+}
+
+/** The source: each run gives an id token that has not expired. */
+export const make = (
+  spec: Spec,
+  save: (tokens: Tokens) => Effect.Effect<void, Transport>
+): Effect.Effect<Credentials.Issued, Transport> => {
+  let { idToken, refreshToken } = spec
+  let used = false
+  return Effect.gen(function*() {
+    const now = yield* Clock.currentTimeMillis
+    const known = idToken === undefined ? undefined : expiryOf(Redacted.value(idToken))
+    // Asked a second time, the first answer was no good, or is about to expire.
+    if (!used && idToken !== undefined && known !== undefined && known - defaults.expiryDelta > now) {
+      used = true
+      return { token: idToken, expiresAt: known }
+    }
+    if (refreshToken === undefined) {
+      return yield* refused(spec, "the id token has expired, and there is no refresh token; log in again")
+    }
+    const tokens = yield* refresh(spec, refreshToken)
+    used = true
+    idToken = tokens.idToken
+    refreshToken = tokens.refreshToken
+    yield* Effect.catch(save(tokens), (error) => Effect.logWarning(`${error.message}; the next start will miss them`))
+    return { token: idToken, expiresAt: expiryOf(Redacted.value(idToken)) }
+  })
+}
+
+const refused = (spec: Spec, problem: string) =>
+  Effect.fail(new Transport({ message: `the identity provider ${spec.issuer}: ${problem}` }))
+
+/** When a JSON web token expires, in milliseconds since the epoch. */
+export const expiryOf = (token: string): number | undefined => {
+  const claims = json(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"))
+  const seconds = claims?.["exp"]
+  return typeof seconds === "number" ? seconds * 1000 : undefined
+}
+
+const refresh = (spec: Spec, refreshToken: Redacted.Redacted): Effect.Effect<Tokens, Transport> =>
+  Effect.scoped(Effect.gen(function*() {
+    const dispatcher = yield* Effect.acquireRelease(
+      Effect.sync(() => new Undici.Agent({ allowH2: false, connect: spec.ca === undefined ? {} : { ca: spec.ca } })),
+      (agent) => Effect.promise(() => agent.destroy())
+    )
+    const ask = (what: string, url: string, options: Partial<Undici.Dispatcher.RequestOptions>) =>
+      Effect.tryPromise({
+        try: async (signal) => {
+          const answer = await Undici.request(url, { ...options, dispatcher, signal })
+          return { status: answer.statusCode, body: json(await answer.body.text()) }
+        },
+        catch: (cause) =>
+          new Transport({
+            message: `the identity provider ${spec.issuer}: ${what}: ${
+              (cause as NodeJS.ErrnoException).code ?? "no answer"
+            }`
+          })
+      })
+    const discovery = yield* ask("discovery", `${spec.issuer.replace(/\/$/, "")}/.well-known/openid-configuration`, {})
+    const endpoint = discovery.body?.["token_endpoint"]
+    if (discovery.status !== 200 || typeof endpoint !== "string") {
+      return yield* refused(spec, `discovery answered ${discovery.status} without a token_endpoint`)
+    }
+    const secret = spec.clientSecret === undefined ? undefined : Redacted.value(spec.clientSecret)
+    const form = {
+      grant_type: "refresh_token",
+      refresh_token: Redacted.value(refreshToken),
+      client_id: spec.clientId,
+      ...(secret === undefined ? {} : { client_secret: secret })
+    }
+    const answer = yield* ask("refresh", endpoint, {
+      method: "POST",
+      headers: { "content-type": "application/x-www-form-urlencoded", "accept": "application/json" },
+      body: new URLSearchParams(form).toString()
+    })
+    const idToken = answer.body?.["id_token"]
+    if (answer.status !== 200) return yield* refused(spec, `the refresh token was refused (${answer.status})`)
+    if (typeof idToken !== "string") {
+      return yield* refused(spec, "the answer to the refresh token holds no id_token; was the scope openid asked for?")
+    }
+    const next = answer.body?.["refresh_token"]
+    return {
+      idToken: Redacted.make(idToken),
+      refreshToken: typeof next === "string" && next !== "" ? Redacted.make(next) : refreshToken
+    }
+  }))
+
+const json = (text: string): Readonly<Record<string, unknown>> | undefined => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === "object" && value !== null ? value as Readonly<Record<string, unknown>> : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * `RequestMetrics`: what a client tells of its requests, under client-go's names, so that existing dashboards work.
+ *
+ * Every try counts, as in client-go; `host` is the server's, `code` is `<error>` where there was no answer. The time of
+ * a watch is that until it was accepted. Series are bound to their labels once: an update is one call.
+ *
+ * Source: component-base, metrics/prometheus/restclient/metrics.go.
+ */
+import type { Method } from "@effect-operator/core/Transport"
+import * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
+
+const seconds = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60]
+const bytes = [64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216]
+
+const requests = Metric.counter("rest_client_requests_total", {
+  description: "Number of HTTP requests, partitioned by status code, method, and host",
+  incremental: true
+})
+const retries = Metric.counter("rest_client_request_retries_total", {
+  description: "Number of request retries, partitioned by status code, verb, and host",
+  incremental: true
+})
+const duration = Metric.histogram("rest_client_request_duration_seconds", {
+  description: "Request latency in seconds, broken down by verb and host",
+  boundaries: seconds
+})
+const waited = Metric.histogram("rest_client_rate_limiter_duration_seconds", {
+  description: "Client side rate limiter latency in seconds, broken down by verb and host",
+  boundaries: seconds
+})
+const requestSize = Metric.histogram("rest_client_request_size_bytes", {
+  description: "Request size in bytes, broken down by verb and host",
+  boundaries: bytes
+})
+const responseSize = Metric.histogram("rest_client_response_size_bytes", {
+  description: "Response size in bytes, broken down by verb and host",
+  boundaries: bytes
+})
+
+/** One try. Times in milliseconds. */
+export interface Try {
+  readonly method: Method
+  /** Absent where there was no answer. */
+  readonly status: number | undefined
+  /** Whether another went before it. */
+  readonly isRetry: boolean
+  readonly millis: number
+  readonly sent: number
+  /** Absent for a watch. */
+  readonly received?: number | undefined
+}
+
+export interface RequestMetrics {
+  readonly tried: (one: Try) => void
+  /** How long a request waited for its turn. */
+  readonly waited: (method: Method, millis: number) => void
+}
+
+type Update = (value: number) => void
+
+export const make = (host: string): Effect.Effect<RequestMetrics> =>
+  Effect.map(Effect.context<never>(), (context) => {
+    const made = new Map<string, Update>()
+    const bound = (key: string, metric: Metric.Metric<number, unknown>, labels: Record<string, string>): Update => {
+      const known = made.get(key)
+      if (known !== undefined) return known
+      const series = Metric.withAttributes(metric, { ...labels, host })
+      const update: Update = (value) => series.updateUnsafe(value, context)
+      made.set(key, update)
+      return update
+    }
+    const byVerb = (name: string, metric: Metric.Metric<number, unknown>, verb: Method) =>
+      bound(`${name} ${verb}`, metric, { verb })
+    return {
+      tried: ({ isRetry, method, millis, received, sent, status }) => {
+        const code = status === undefined ? "<error>" : String(status)
+        bound(`requests ${method} ${code}`, requests, { code, method })(1)
+        if (isRetry) bound(`retries ${method} ${code}`, retries, { code, verb: method })(1)
+        byVerb("duration", duration, method)(millis / 1000)
+        byVerb("sent", requestSize, method)(sent)
+        if (received !== undefined) byVerb("received", responseSize, method)(received)
+      },
+      waited: (method, millis) => byVerb("waited", waited, method)(millis / 1000)
+    }
+  })

@@ -1,0 +1,103 @@
+/**
+ * `Chance`: notices when a program uses what is not the same twice: the real time, real chance, real input and output.
+ *
+ * While a run goes on, and only then, the globals that tell of the real world are replaced by ones that say who asked
+ * and answer from the simulated world, so that the run goes on and stays the same. What can only be answered by the real
+ * world (a socket, a timer of the host, a promise) never answers. Everything is put back at the end of the run,
+ * whatever became of it.
+ */
+import * as net from "node:net"
+
+export interface World {
+  /** Milliseconds. */
+  readonly now: () => number
+  /** In [0, 1). */
+  readonly random: () => number
+  readonly found: (what: string, where: string) => void
+}
+
+/** Frames of the machinery: the first that is none of these is the culprit. */
+const machinery = /node_modules\/effect\/|node:internal|simulation\/Chance\.[jt]s|\(?native\b|<anonymous>/
+
+const place = (line: string): string => line.trim().replace(/^at /, "").replace(/file:\/\//, "")
+
+/** Where in the program the global was used. */
+const culprit = (): string => {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 40
+  const frames = (new Error().stack ?? "").split("\n").slice(1)
+  Error.stackTraceLimit = stackTraceLimit
+  return place(frames.find((frame) => !machinery.test(frame)) ?? frames.at(-1) ?? "somewhere")
+}
+
+const never = (): Promise<never> => new Promise(() => {})
+
+type Holder = Record<string, any>
+
+/** Puts the simulated world in the place of the real one; the result puts it back. */
+export const guard = ({ found, now, random }: World): () => void => {
+  const undo: Array<() => void> = []
+  const put = (holder: object, name: string, value: unknown): void => {
+    const before = Object.getOwnPropertyDescriptor(holder, name)
+    if (before !== undefined && before.configurable !== true && before.writable !== true) return
+    if (before?.configurable === false) {
+      ;(holder as Holder)[name] = value
+      undo.push(() => void ((holder as Holder)[name] = before.value))
+      return
+    }
+    Object.defineProperty(holder, name, { value, configurable: true, writable: true, enumerable: false })
+    undo.push(() => {
+      if (before === undefined) delete (holder as Holder)[name]
+      else Object.defineProperty(holder, name, before)
+    })
+  }
+  const noted = <A>(what: string, answer: (...args: Array<any>) => A) => (...args: Array<any>): A => {
+    found(what, culprit())
+    return answer(...args)
+  }
+
+  const RealDate = Date
+  const SimulatedDate = function(this: unknown, ...args: Array<any>) {
+    if (new.target === undefined) {
+      found("Date()", culprit())
+      return new RealDate(now()).toString()
+    }
+    if (args.length > 0) return new (RealDate as any)(...args)
+    found("new Date()", culprit())
+    return new RealDate(now())
+  }
+  SimulatedDate.prototype = RealDate.prototype
+  SimulatedDate.now = noted("Date.now()", () => Math.floor(now()))
+  SimulatedDate.parse = RealDate.parse
+  SimulatedDate.UTC = RealDate.UTC
+  put(globalThis, "Date", SimulatedDate)
+  put(globalThis.performance, "now", noted("performance.now()", now))
+  put(Math, "random", noted("Math.random()", random))
+  const hex = (digits: number) => Math.floor(random() * 16 ** digits).toString(16).padStart(digits, "0")
+  put(
+    crypto,
+    "randomUUID",
+    noted("crypto.randomUUID()", () => `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(6)}${hex(6)}`)
+  )
+  put(
+    crypto,
+    "getRandomValues",
+    noted("crypto.getRandomValues()", (into: Uint8Array) => into.fill(Math.floor(random() * 256)))
+  )
+  for (const timer of ["setTimeout", "setInterval", "setImmediate", "queueMicrotask"] as const) {
+    put(globalThis, timer, noted(`${timer}()`, () => ({ ref() {}, unref() {}, [Symbol.toPrimitive]: () => 0 })))
+  }
+  put(globalThis, "fetch", noted("fetch()", never))
+  put(
+    net.Socket.prototype,
+    "connect",
+    noted("a socket", function(this: unknown) {
+      return this
+    })
+  )
+  // What is awaited goes on outside of the run, that is, never.
+  put(Promise.prototype, "then", noted("a Promise", never))
+  return () => {
+    for (const restore of undo.toReversed()) restore()
+  }
+}

@@ -1,0 +1,328 @@
+/**
+ * `Stage`: one cluster, the processes of an operator in it, and the people who use it, in a `World` of their own.
+ *
+ * A process may die and start again; the server, the Pods and the garbage collector live on. What all runs of a
+ * scenario have in common, a server with the scenario's kinds installed, is made once, and shared.
+ */
+import { KubeClient, make as makeClient, Patch } from "@effect-operator/core/KubeClient"
+import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
+import { Drain, Manager } from "@effect-operator/core/Manager"
+import * as Resource from "@effect-operator/core/Resource"
+import { Transport } from "@effect-operator/core/Transport"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as References from "effect/References"
+import * as Scope from "effect/Scope"
+import * as Crd from "../../Crd.ts"
+import { Pod } from "../../kinds/core.v1.ts"
+import { ApiServer, type Image } from "../ApiServer.ts"
+import * as Kubelet from "../Kubelet.ts"
+import * as SimControllers from "../SimControllers.ts"
+import * as TestClient from "../TestClient.ts"
+import { External } from "./External.ts"
+import { isLease, type Plan } from "./Fault.ts"
+import type { Entry } from "./Recording.ts"
+import type { Scenario } from "./Scenario.ts"
+import { type Life, Wire } from "./Wire.ts"
+import { World } from "./World.ts"
+
+/** Milliseconds. */
+export const defaults = {
+  /** How long a process is away after a crash. */
+  restart: 1_000,
+  /** How long it is away after it ended by itself. */
+  backOff: 10_000,
+  /** The cluster has come to rest when nothing has happened for so long. */
+  rest: 60_000,
+  /** It is given so long to come to rest. */
+  patience: 15 * 60_000,
+  /** Requests without coming to rest after which nobody waits any longer. */
+  requests: 500,
+  /** Requests at one moment that make a hot loop. */
+  hot: 250,
+  /** How far the clock of a replica may be off. */
+  skew: 5_000,
+  /** Pods that run, and a garbage collector. */
+  cluster: {
+    without: [
+      "namespaces",
+      "replicaSets",
+      "deployments",
+      "statefulSets",
+      "daemonSets",
+      "jobs",
+      "cronJobs",
+      "disruption",
+      "endpoints",
+      "nodes",
+      "policyStatus",
+      "volumeProtection"
+    ]
+  } as SimControllers.Options
+} as const
+
+/** Runs a program to its end, however long it takes. */
+const complete = <A, E>(world: World, program: Effect.Effect<A, E>): A => {
+  const fiber = world.fork(program)
+  world.settle()
+  for (let waited = 0; fiber.pollUnsafe() === undefined && waited < 600; waited++) world.advance(100)
+  const exit = fiber.pollUnsafe()
+  if (exit === undefined) throw new Error("the program waits for something real")
+  if (Exit.isFailure(exit)) throw Cause.squash(exit.cause)
+  return exit.value
+}
+
+/** Servers with these kinds, as new ones begin. */
+const images = new WeakMap<Scenario["resources"], Image>()
+
+const imageOf = (resources: Scenario["resources"]): Image => {
+  let image = images.get(resources)
+  if (image === undefined) {
+    const world = new World({ seed: 0, interleaving: 0 })
+    const install = Effect.forEach(resources, (resource) => Crd.install(resource), { discard: true })
+    image = complete(
+      world,
+      Effect.andThen(install, ApiServer.use((server) => server.image)).pipe(
+        Effect.provide(Layer.fresh(Layer.provideMerge(TestClient.layer, ApiServer.layer))),
+        Effect.scoped
+      )
+    )
+    images.set(resources, image)
+  }
+  return image
+}
+
+/** What a server has by itself, and no story is about. */
+const furniture = new WeakMap<Image, ReadonlySet<KubeObject>>()
+
+const furnitureOf = (image: Image): ReadonlySet<KubeObject> => {
+  let objects = furniture.get(image)
+  if (objects === undefined) {
+    const all = [...image.collections.values()].flatMap((collection) => [...collection.values()])
+    objects = new Set(all.filter(({ kind }) => kind !== "Namespace"))
+    furniture.set(image, objects)
+  }
+  return objects
+}
+
+/** Kinds whose changes are no sign of life: they come by themselves. */
+const idle: ReadonlySet<string> = new Set(["Lease", "Event"])
+
+export class Stage {
+  readonly world: World
+  readonly scenario: Scenario
+  readonly entries: Array<Entry> = []
+  readonly wire: Wire
+  readonly server: ApiServer["Service"]
+  readonly people: Context.Context<ApiServer | KubeClient | Kubelet.Kubelet>
+  readonly #processes = new Map<Life, Scope.Closeable>()
+  readonly #plan: Plan
+  readonly #furniture: ReadonlySet<KubeObject>
+  #lives = 0
+  #revision: number
+  /** When something happened last. */
+  #active = 0
+  /** The last moment of a request, and how many there were. */
+  #moment = { at: 0, requests: 0 }
+  #over = false
+
+  constructor(scenario: Scenario, plan: Plan, seed: number) {
+    this.scenario = scenario
+    this.#plan = plan
+    const image = imageOf(scenario.resources)
+    this.#revision = image.revision
+    this.#furniture = furnitureOf(image)
+    this.world = new World({ seed, interleaving: plan.interleaving })
+    const cluster = SimControllers.layer(scenario.cluster ?? defaults.cluster).pipe(
+      Layer.provideMerge(TestClient.layer),
+      Layer.provideMerge(ApiServer.layerOptions({
+        image,
+        onChange: (change) => {
+          this.#revision = change.revision
+          this.note({ _tag: "Change", at: this.world.now, change })
+        }
+      })),
+      Layer.fresh
+    )
+    this.people = complete(this.world, Layer.buildWithScope(cluster, Scope.makeUnsafe()))
+    this.server = Context.get(this.people, ApiServer)
+    this.wire = new Wire({
+      server: this.server,
+      revision: () => this.#revision,
+      plan,
+      now: () => this.world.now,
+      note: (entry) => this.note(entry),
+      crash: (life, stale) => this.crash(life, stale),
+      mischief: (fault, object) => this.mischief(fault, object)
+    })
+  }
+
+  note(entry: Entry): void {
+    if (this.#over) return
+    this.entries.push(entry)
+    if (entry._tag === "Call") this.#counted()
+    const counts = entry._tag === "Change"
+      ? !idle.has(entry.change.object.kind)
+      : entry._tag === "Call"
+      ? entry.request.method !== "GET" && !isLease(entry.request.path)
+      : entry._tag === "Event"
+      ? !idle.has(entry.object.kind)
+      : entry._tag !== "Log"
+    if (counts) this.#active = this.world.now
+  }
+
+  #counted(): void {
+    const { now } = this.world
+    const requests = this.#moment.at === now ? this.#moment.requests + 1 : 1
+    this.#moment = { at: now, requests }
+    if (requests > defaults.hot) this.world.stop(`${defaults.hot} requests, and the clock has not moved`)
+  }
+
+  /** Everything stored, but for what the server had from its start. */
+  objects(): ReadonlyArray<KubeObject> {
+    return Effect.runSync(this.server.snapshot).filter((object) => !this.#furniture.has(object))
+  }
+
+  /** The clock of a replica. */
+  #clock(replica: number): Clock.Clock {
+    const { clock } = this.world
+    const point = this.#plan.points.find(({ _tag, at }) => _tag === "Clock" && at === replica)
+    if (point === undefined) return clock
+    this.wire.happens(point)
+    const skew = point.fault === "clockAhead" ? defaults.skew : -defaults.skew
+    const millis = () => clock.currentTimeMillisUnsafe() + skew
+    const nanos = () => clock.currentTimeNanosUnsafe() + BigInt(skew) * 1_000_000n
+    return {
+      ...clock,
+      currentTimeMillisUnsafe: millis,
+      currentTimeMillis: Effect.sync(millis),
+      currentTimeNanosUnsafe: nanos,
+      currentTimeNanos: Effect.sync(nanos)
+    }
+  }
+
+  /** Starts a process of the operator. */
+  start(replica: number, stale?: number): void {
+    const { scenario, wire, world } = this
+    const life: Life = {
+      replica,
+      number: ++this.#lives,
+      dead: false,
+      stale: stale === undefined ? undefined : { revision: stale, until: world.now + 30_000 },
+      cutUntil: 0
+    }
+    this.note({ _tag: "Start", at: world.now, replica, life: life.number })
+    const scope = Scope.makeUnsafe()
+    this.#processes.set(life, scope)
+    const program = typeof scenario.operator === "function"
+      ? scenario.operator({ index: replica, identity: `replica-${replica}` })
+      : scenario.operator
+    const transport = wire.transport(life)
+    const operator = Layer.fresh(program as Layer.Layer<unknown, unknown, KubeClient>).pipe(
+      Layer.provide(Layer.sync(KubeClient, () => makeClient(transport))),
+      Layer.provide(Layer.succeed(Transport, transport)),
+      Layer.provide(this.#logs(life))
+    )
+    const main = Layer.buildWithScope(operator, scope).pipe(
+      Effect.flatMap((context) => {
+        const manager = Context.getOption(context as Context.Context<Manager>, Manager)
+        return manager._tag === "Some" ? manager.value.failure : Effect.never
+      }),
+      Effect.catchCause((cause) =>
+        Effect.sync(() => {
+          if (life.dead) return
+          const why = String(Cause.squash(cause))
+          this.note({ _tag: "Exit", at: world.now, replica, life: life.number, why })
+          this.crash(life, undefined, defaults.backOff)
+        })
+      ),
+      Effect.provideService(Drain, 0),
+      Effect.provideService(External, wire.external(life)),
+      Effect.provideService(Clock.Clock, this.#clock(replica)),
+      Effect.provideService(References.MinimumLogLevel, "Warn")
+    )
+    world.fork(main as Effect.Effect<unknown>)
+  }
+
+  readonly #logs = (life: Life) =>
+    Logger.layer([
+      Logger.make(({ cause, logLevel, message }) => {
+        if (life.dead) return
+        const text = (Array.isArray(message) ? message : [message]).map(String).join(" ")
+        const why = cause.reasons.length === 0 ? "" : `: ${String(Cause.squash(cause))}`
+        const { number, replica } = life
+        this.note({ _tag: "Log", at: this.world.now, replica, life: number, level: logLevel, text: `${text}${why}` })
+      })
+    ])
+
+  /** The process is gone from one moment to the next; another starts a little later. */
+  crash(life: Life, stale?: number, away: number = defaults.restart): void {
+    if (life.dead) return
+    life.dead = true
+    this.note({ _tag: "Crash", at: this.world.now, replica: life.replica, life: life.number })
+    const scope = this.#processes.get(life)!
+    this.#processes.delete(life)
+    this.world.fork(
+      Effect.andThen(
+        Effect.andThen(Effect.yieldNow, Effect.forkDetach(Scope.close(scope, Exit.void))),
+        Effect.andThen(Effect.sleep(away), Effect.sync(() => this.start(life.replica, stale)))
+      )
+    )
+  }
+
+  mischief(fault: "podFailed" | "podRemoved" | "orphaned", object: KubeObject | undefined): Effect.Effect<void> {
+    const act = fault === "orphaned" ? this.#orphan(object) : this.#harm(fault)
+    return Effect.ignore(Effect.provideContext(act, this.people))
+  }
+
+  #harm(fault: "podFailed" | "podRemoved"): Effect.Effect<unknown, unknown, KubeClient | Kubelet.Kubelet> {
+    return Effect.gen(function*() {
+      const client = yield* KubeClient
+      const { items } = yield* client.listPage(Pod, { limit: 0 })
+      const victim = items.find((pod) => !isTerminating(pod))
+      if (victim === undefined) return
+      yield* fault === "podFailed" ? Kubelet.fail(victim) : client.delete(Pod, victim, { gracePeriodSeconds: 0 })
+    })
+  }
+
+  #orphan(object: KubeObject | undefined): Effect.Effect<unknown, unknown, KubeClient> {
+    if (object === undefined || object.kind === "Event") return Effect.void
+    const [group, version] = object.apiVersion.includes("/") ? object.apiVersion.split("/") : ["", object.apiVersion]
+    const known = this.scenario.resources.find(({ kind }) => kind === object.kind)
+    const resource = Resource.make<KubeObject>()({
+      group: group!,
+      version: version!,
+      kind: object.kind,
+      plural: known?.plural ?? `${object.kind.toLowerCase()}s`,
+      scope: object.metadata.namespace === undefined ? "Cluster" : "Namespaced"
+    })
+    const patch = Patch.merge({ metadata: { labels: null, ownerReferences: null } })
+    return KubeClient.use((client) => client.patch(resource, object.metadata, patch))
+  }
+
+  /** Lets time pass until nothing has happened for a while; false if that never comes. */
+  rest(): boolean {
+    const { world } = this
+    const deadline = world.now + defaults.patience
+    const limit = this.wire.calls + defaults.requests
+    this.#active = world.now
+    while (world.now < deadline && this.wire.calls < limit) {
+      const quiet = this.#active + defaults.rest
+      const next = Math.min(world.nextAt ?? quiet, quiet)
+      world.advance(Math.max(0, next - world.now))
+      if (world.now >= this.#active + defaults.rest) return true
+    }
+    return false
+  }
+
+  /** Nothing is written down any more. */
+  end(): void {
+    this.#over = true
+    for (const life of this.#processes.keys()) life.dead = true
+  }
+}

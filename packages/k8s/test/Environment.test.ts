@@ -1,0 +1,43 @@
+import { Settings } from "@effect-operator/core"
+import { Endpoints, Environment, Logging } from "@effect-operator/k8s"
+import { assert, describe, it } from "@effect/vitest"
+import { ConfigProvider, Effect, References } from "effect"
+import * as Fs from "node:fs"
+
+const env = (values: Record<string, string>) =>
+  Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnvRecord(values))
+
+describe("Environment", () => {
+  it("every name is documented, and nothing else is", () => {
+    const text = Fs.readFileSync(new URL("../../../docs/observability.md", import.meta.url), "utf8")
+    const documented = new Set([...text.matchAll(/EFFECT_OPERATOR_[A-Z_]+/g)].map(([name]) => name))
+    assert.sameMembers([...documented], Environment.variables.map(({ name }) => name))
+  })
+
+  it("no name is read twice", () => {
+    const names = [...Settings.variables, ...Endpoints.variables, ...Logging.variables].map(({ name }) => name)
+    assert.strictEqual(new Set(names).size, names.length)
+  })
+
+  it.effect("surrounds a program: its settings, its log level", () =>
+    Effect.gen(function*() {
+      const seen = Effect.all([Settings.Settings, References.MinimumLogLevel])
+      const [settings, level] = yield* Environment.around(seen).pipe(
+        env({ EFFECT_OPERATOR_IDENTITY: "a", EFFECT_OPERATOR_LOG_LEVEL: "Error" })
+      )
+      assert.deepStrictEqual([settings.identity, level], ["a", "Error"])
+      const wrong = yield* Effect.flip(Environment.around(seen).pipe(env({ EFFECT_OPERATOR_PROBES_ADDRESS: "no" })))
+      assert.include(wrong.message, "EFFECT_OPERATOR_PROBES_ADDRESS")
+    }))
+
+  it.effect("flags beat it", () =>
+    Effect.gen(function*() {
+      const [settings, level] = yield* Effect.all([Settings.Settings, References.MinimumLogLevel]).pipe(
+        Environment.withFlags(["--identity=b", "--log-level", "warn", "--metrics-address=0"]),
+        env({ EFFECT_OPERATOR_IDENTITY: "a", EFFECT_OPERATOR_LOG_LEVEL: "Error" })
+      )
+      assert.deepStrictEqual([settings.identity, level], ["b", "Warn"])
+      const wrong = yield* Effect.flip(Effect.void.pipe(Environment.withFlags(["--nope"]), env({})))
+      assert.include(wrong.message, "unknown flag --nope")
+    }))
+})

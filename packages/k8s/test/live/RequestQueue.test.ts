@@ -1,0 +1,152 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Schema } from "effect"
+import { TestClock } from "effect/testing"
+import * as RequestQueue from "../../src/live/RequestQueue.ts"
+
+const ask = (lane: string, more: Partial<RequestQueue.Ask> = {}): RequestQueue.Ask => ({
+  lane,
+  class: "others",
+  isWatch: false,
+  ...more
+})
+
+/** Requests that note when they go out, and last until they are told to end. */
+const office = (options: RequestQueue.Options) =>
+  Effect.gen(function*() {
+    const queue = yield* RequestQueue.make(options)
+    const out: Array<string> = []
+    const ends = new Map<string, Deferred.Deferred<void>>()
+    const send = (name: string, one: RequestQueue.Ask) => {
+      const end = Deferred.makeUnsafe<void>()
+      ends.set(name, end)
+      return Effect.forkChild(
+        queue.within(one, () => {
+          out.push(name)
+          return Deferred.await(end)
+        }),
+        { startImmediately: true }
+      )
+    }
+    const end = (name: string) =>
+      Effect.andThen(Deferred.succeed(ends.get(name)!, undefined), Effect.repeat(Effect.yieldNow, { times: 20 }))
+    return { queue, out, send, end }
+  })
+
+describe("RequestQueue", () => {
+  it.effect("lets lanes take turns, and keeps the order within each", () =>
+    Effect.gen(function*() {
+      const { end, out, send } = yield* office({ concurrency: 1 })
+      yield* send("first", ask("a"))
+      for (const name of ["a1", "a2", "a3"]) yield* send(name, ask("a"))
+      for (const name of ["b1", "b2"]) yield* send(name, ask("b"))
+      yield* send("c1", ask("c"))
+      assert.deepStrictEqual(out, ["first"])
+      for (const name of ["first", "a1", "b1", "c1", "a2", "b2", "a3"]) yield* end(name)
+      assert.deepStrictEqual(out, ["first", "a1", "b1", "c1", "a2", "b2", "a3"])
+    }))
+
+  it.effect("does not count watches as under way", () =>
+    Effect.gen(function*() {
+      const { out, queue, send } = yield* office({ concurrency: 1 })
+      for (const name of ["w1", "w2", "w3"]) yield* send(name, ask("a", { isWatch: true }))
+      yield* send("r1", ask("a"))
+      assert.deepStrictEqual(out, ["w1", "w2", "w3", "r1"])
+      yield* send("r2", ask("a"))
+      yield* send("w4", ask("a", { isWatch: true }))
+      assert.deepStrictEqual(out, ["w1", "w2", "w3", "r1", "w4"])
+      assert.deepStrictEqual(queue.stats(), { running: 1, waiting: 1 })
+    }))
+
+  it.effect("keeps to the rate, after a burst", () =>
+    Effect.gen(function*() {
+      const { out, send } = yield* office({ concurrency: 100, qps: 10, burst: 5 })
+      for (let at = 0; at < 20; at++) yield* send(`r${at}`, ask(at % 2 === 0 ? "a" : "b"))
+      assert.strictEqual(out.length, 5)
+      yield* TestClock.adjust("500 millis")
+      assert.strictEqual(out.length, 10)
+      yield* TestClock.adjust("1 seconds")
+      assert.strictEqual(out.length, 20)
+    }))
+
+  it.effect("pauses everybody but leader election, and tells how long somebody waited", () =>
+    Effect.gen(function*() {
+      const { out, queue, send } = yield* office({ concurrency: 10 })
+      yield* queue.pause("others", 5000)
+      const waited = yield* Effect.forkChild(queue.within(ask("b"), Effect.succeed), { startImmediately: true })
+      yield* send("r", ask("a"))
+      yield* send("lease", ask("a", { class: "leases" }))
+      assert.deepStrictEqual(out, ["lease"])
+      yield* TestClock.adjust("4 seconds")
+      yield* queue.pause("others", 500)
+      assert.deepStrictEqual(out, ["lease"])
+      yield* TestClock.adjust("1 seconds")
+      assert.deepStrictEqual(out, ["lease", "r"])
+      assert.strictEqual(yield* Fiber.join(waited), 5000)
+    }))
+
+  it.effect("bounds what a server may ask for", () =>
+    Effect.gen(function*() {
+      const { out, queue, send } = yield* office({ concurrency: 10 })
+      yield* queue.pause("others", 86_400_000)
+      yield* send("r", ask("a"))
+      yield* TestClock.adjust(RequestQueue.defaults.maxPause)
+      assert.deepStrictEqual(out, ["r"])
+    }))
+
+  it.effect("takes a place back from somebody who is interrupted at the moment they are let in", () =>
+    Effect.gen(function*() {
+      const { queue } = yield* office({ concurrency: 2 })
+      yield* queue.pause("others", 1000)
+      const others: Array<Fiber.Fiber<never>> = []
+      const first = yield* Effect.forkChild(
+        queue.within(ask("a"), () => Effect.sync(() => others.forEach((fiber) => fiber.interruptUnsafe()))),
+        { startImmediately: true }
+      )
+      others.push(yield* Effect.forkChild(queue.within(ask("b"), () => Effect.never), { startImmediately: true }))
+      yield* TestClock.adjust("1 seconds")
+      yield* Fiber.join(first)
+      yield* Effect.forEach(others, Fiber.await)
+      assert.deepStrictEqual(queue.stats(), { running: 0, waiting: 0 })
+    }))
+
+  const Step = Schema.Union([
+    Schema.TaggedStruct("Send", { lane: Schema.Literals(["a", "b", "c"]), isWatch: Schema.Boolean }),
+    Schema.TaggedStruct("End", { which: Schema.Natural }),
+    Schema.TaggedStruct("Interrupt", { which: Schema.Natural }),
+    Schema.TaggedStruct("Pause", {}),
+    Schema.TaggedStruct("Wait", {})
+  ])
+
+  it.effect.prop(
+    "loses no place and forgets nobody, whoever is interrupted when",
+    { steps: Schema.Array(Step) },
+    ({ steps }) =>
+      Effect.scoped(Effect.gen(function*() {
+        const queue = yield* RequestQueue.make({ concurrency: 2, qps: 5, burst: 3 })
+        const all: Array<{ readonly end: Deferred.Deferred<void>; readonly fiber: Fiber.Fiber<void> }> = []
+        let most = 0
+        for (const step of steps) {
+          if (step._tag === "Send") {
+            const end = Deferred.makeUnsafe<void>()
+            const fiber = yield* Effect.forkChild(
+              queue.within(ask(step.lane, step), () => Deferred.await(end))
+            )
+            all.push({ end, fiber })
+          }
+          if (step._tag === "End" && all.length > 0) {
+            yield* Deferred.succeed(all[step.which % all.length]!.end, undefined)
+          }
+          if (step._tag === "Interrupt" && all.length > 0) yield* Fiber.interrupt(all[step.which % all.length]!.fiber)
+          if (step._tag === "Pause") yield* queue.pause("others", 300)
+          if (step._tag === "Wait") yield* TestClock.adjust("150 millis")
+          most = Math.max(most, queue.stats().running)
+        }
+        for (const { end } of all) yield* Deferred.succeed(end, undefined)
+        yield* TestClock.adjust("1 hour")
+        for (const { fiber } of all) yield* Fiber.await(fiber)
+        assert.isAtMost(most, 2)
+        assert.deepStrictEqual(queue.stats(), { running: 0, waiting: 0 })
+      })),
+    { arbitrary: { runs: 200 } }
+  )
+})

@@ -1,0 +1,8 @@
+import { check } from "./planted/check.ts"
+import { planted as course } from "./planted/Course.ts"
+import { planted as lifecycle } from "./planted/Lifecycle.ts"
+import { planted as loops } from "./planted/Loops.ts"
+
+check("planted bugs: how things end", lifecycle)
+check("planted bugs: loops", loops)
+check("planted bugs: on the way", course)

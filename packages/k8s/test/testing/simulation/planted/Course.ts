@@ -1,0 +1,98 @@
+/** What must hold on the way, in the user's own words. */
+import { Action, Cache } from "@effect-operator/core"
+import { Pod } from "@effect-operator/k8s/kinds"
+import { Temporal } from "@effect-operator/k8s/testing"
+import { Effect } from "effect"
+import * as B from "./Box.ts"
+
+const isNamed = (name: string) => (object: { readonly metadata: { readonly name: string } }) =>
+  object.metadata.name === name
+
+const ordered = Temporal.until(
+  "settings before Pods",
+  ({ of }) => of("Pod").length === 0,
+  ({ of }) => of("ConfigMap").some(isNamed("settings"))
+)
+
+const never = Temporal.never(
+  "never without a Pod once there were two",
+  ({ change, of }) =>
+    change.object.kind === "Pod" && of("ConfigMap").some(isNamed("released")) && of("Pod").length === 0
+)
+
+const atMost = Temporal.always("at most three Pods", ({ of }) => of("Pod").length <= 3)
+
+const release = (gentle: boolean): B.Reconcile => (box) =>
+  Effect.gen(function*() {
+    const it = yield* B.client
+    const wanted = `v${box.spec.size}`
+    const pods = yield* Cache.list(Pod, { owner: box })
+    const old = pods.filter(({ metadata }) => metadata.name !== wanted)
+    const current = pods.find(({ metadata }) => metadata.name === wanted)
+    if (!gentle) { for (const pod of old) yield* B.unlessGone(it.delete(Pod, pod, { gracePeriodSeconds: 0 })) }
+    if (current !== undefined && B.isFailed(current)) yield* B.unlessGone(it.delete(Pod, current))
+    if (current === undefined) yield* B.unlessThere(it.create(Pod, B.podOf(box, { name: wanted })))
+    if (current?.status?.phase === "Running") {
+      yield* B.keep(box, "released", {})
+      if (gentle) { for (const pod of old) yield* B.unlessGone(it.delete(Pod, pod, { gracePeriodSeconds: 0 })) }
+    }
+    return Action.done
+  })
+
+const surge = (all: boolean): B.Reconcile => (box) =>
+  Effect.gen(function*() {
+    const it = yield* B.client
+    const pods = yield* Cache.list(Pod, { owner: box })
+    const current = pods.filter(({ metadata }) => metadata.name.startsWith(`v${box.spec.size}-`))
+    const old = pods.filter((pod) => !current.includes(pod))
+    const good = current.filter((pod) => !B.isFailed(pod))
+    for (const pod of [...old, ...current.filter(B.isFailed)]) yield* B.unlessGone(it.delete(Pod, pod))
+    if (!all && old.length > 0) return Action.done
+    for (let i = 0; i < 2; i++) {
+      const name = `v${box.spec.size}-${i}`
+      if (!good.some(isNamed(name))) yield* B.unlessThere(it.create(Pod, B.podOf(box, { name })))
+    }
+    return Action.done
+  })
+
+export const planted: ReadonlyArray<B.Planted> = [
+  B.bug(
+    "course: Pods before the settings they read",
+    "settings before Pods",
+    B.sized(1),
+    B.boxes((box) => Effect.tap(B.pods(box), () => B.keep(box, "settings", {}))),
+    B.boxes((box) => Effect.andThen(B.keep(box, "settings", {}), B.pods(box))),
+    { oracles: [ordered] }
+  ),
+  B.bug(
+    "course: the old goes before the new is there",
+    "never without a Pod once there were two",
+    B.sized(1, 2),
+    B.boxes(release(false)),
+    B.boxes(release(true)),
+    { oracles: [never] }
+  ),
+  B.bug(
+    "course: more at once than there is room for",
+    "at most three Pods",
+    B.sized(1, 2),
+    B.boxes(surge(true)),
+    B.boxes(surge(false)),
+    { oracles: [atMost] }
+  ),
+  B.bug(
+    "course: what is promised never comes",
+    "says that it is done",
+    B.sized(1),
+    B.boxes((box) => B.done(B.keep(box, "settings", {}))),
+    B.boxes((box) => B.done(Effect.andThen(B.keep(box, "settings", {}), B.status(box, { phase: "done" })))),
+    {
+      oracles: [
+        Temporal.eventually(
+          "says that it is done",
+          ({ of }) => of("Box").some((box) => (box as unknown as B.Box).status?.phase === "done")
+        )
+      ]
+    }
+  )
+]

@@ -1,0 +1,93 @@
+/** Operators that never come to rest. */
+import { Action, Controller, Manager } from "@effect-operator/core"
+import { ConfigMap } from "@effect-operator/k8s/kinds"
+import { Effect, Random } from "effect"
+import * as B from "./Box.ts"
+
+const steady = B.boxes((box) => B.done(B.keep(box, "settings", { size: String(box.spec.size) })))
+
+const seconds = Effect.clockWith((clock) => Effect.map(clock.currentTimeMillis, (now) => Math.floor(now / 1000)))
+
+const owners = (...wanted: ReadonlyArray<string>) =>
+  Manager.layer(
+    wanted.map((by, index) =>
+      Controller.make(`boxes-${index}`, {
+        for: B.Box,
+        owns: [ConfigMap],
+        reconcile: (box) => B.done(B.keep(box as B.Box, "settings", { by }))
+      }) as Controller.Controller
+    )
+  )
+
+export const planted: ReadonlyArray<B.Planted> = [
+  B.bug(
+    "hot loop: a status that says the time",
+    "quiet once stable",
+    B.sized(1),
+    B.boxes((box) =>
+      Effect.gen(function*() {
+        yield* B.status(box, { count: (yield* seconds) - (yield* seconds) % 600 })
+        return Action.requeueAfter("10 minutes")
+      })
+    ),
+    B.boxes((box) => Effect.as(B.status(box, { count: box.spec.size }), Action.requeueAfter("10 minutes")))
+  ),
+  B.bug(
+    "hot loop: counts how often it has looked",
+    "comes to rest",
+    B.sized(1),
+    B.boxes((box) =>
+      Effect.as(B.status(box, { count: (box.status?.count ?? 0) + 1 }), Action.requeueAfter("1 second"))
+    ),
+    steady
+  ),
+  B.bug(
+    "hot loop: two controllers that want different things",
+    "comes to rest",
+    B.sized(1),
+    owners("me", "him"),
+    owners("me")
+  ),
+  B.bug(
+    "hot loop: an order that is drawn anew",
+    "no ping-pong",
+    B.sized(3),
+    B.boxes((box) =>
+      Effect.gen(function*() {
+        const names = yield* Random.shuffle(["a", "b", "c", "d", "e"])
+        return yield* B.done(B.keep(box, "settings", { names: names.join() }))
+      })
+    ),
+    steady
+  ),
+  B.bug(
+    "busy: writes the same again and again",
+    "quiet once stable",
+    B.sized(1),
+    B.boxes((box) =>
+      Effect.gen(function*() {
+        const it = yield* B.client
+        if ((yield* B.cached("settings")) === undefined) {
+          yield* B.unlessThere(it.create(ConfigMap, B.map("settings", {}, box)))
+        }
+        yield* it.patch(ConfigMap, B.named("settings"), B.merge({ data: { size: String(box.spec.size) } }))
+        return Action.requeueAfter("5 minutes")
+      })
+    ),
+    steady
+  ),
+  B.bug(
+    "busy: deletes and creates instead of changing",
+    "comes to rest",
+    B.sized(1),
+    B.boxes((box) =>
+      Effect.gen(function*() {
+        const it = yield* B.client
+        yield* B.unlessGone(it.delete(ConfigMap, B.named("settings")))
+        yield* B.unlessThere(it.create(ConfigMap, B.map("settings", { size: String(box.spec.size) }, box)))
+        return Action.done
+      })
+    ),
+    steady
+  )
+]

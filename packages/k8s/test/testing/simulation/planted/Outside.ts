@@ -1,0 +1,130 @@
+/** What is outside of the cluster: other people's APIs, and what is not the same twice. */
+import { Action } from "@effect-operator/core"
+import { External } from "@effect-operator/k8s/testing"
+import { Effect } from "effect"
+import * as B from "./Box.ts"
+
+const refused = () => new Error("the cloud does not answer")
+
+/** A cloud with machines. */
+const machines = External.state("machines", () => new Map<string, string>())
+
+const buy = (id: string) => External.call("buy", refused, Effect.map(machines, (all) => void all.set(id, "bought")))
+
+const buyAnother = External.call(
+  "buy",
+  refused,
+  Effect.map(machines, (all) => {
+    const id = `machine-${all.size}`
+    all.set(id, "bought")
+    return id
+  })
+)
+
+const sell = (id: string) => External.call("sell", refused, Effect.map(machines, (all) => void all.delete(id)))
+
+const idOf = (box: B.Box) => `${box.metadata.namespace}/${box.metadata.name}`
+
+const bought: B.Reconcile = (box) =>
+  box.status?.phase === "bought"
+    ? Effect.succeed(Action.done)
+    : B.done(Effect.andThen(buy(idOf(box)), B.status(box, { phase: "bought" })))
+
+const life: B.Steps = [...B.sized(1), ...B.deleted]
+
+const careful = B.boxes(bought, { finalize: (box) => B.done(sell(idOf(box))) })
+
+const stamped = (now: () => unknown): B.Reconcile => (box) =>
+  box.status?.phase !== undefined
+    ? Effect.succeed(Action.done)
+    : B.done(Effect.suspend(() => B.status(box, { phase: String(now()) })))
+
+const steady = B.boxes((box) => B.done(B.status(box, { phase: "ready" })))
+
+let made = 0
+
+export const planted: ReadonlyArray<B.Planted> = [
+  B.bug(
+    "outside: bought twice, as nobody wrote down that it was bought",
+    "same end state",
+    B.sized(1),
+    B.boxes((box) =>
+      box.status?.phase !== undefined
+        ? Effect.succeed(Action.done)
+        : B.done(Effect.flatMap(buyAnother, (phase) => B.status(box, { phase })))
+    ),
+    B.boxes(bought)
+  ),
+  B.bug(
+    "outside: ready whatever the cloud said",
+    "same end state",
+    B.sized(1),
+    B.boxes((box) =>
+      box.status?.phase === "bought"
+        ? Effect.succeed(Action.done)
+        : B.done(Effect.andThen(Effect.ignore(buy(idOf(box))), B.status(box, { phase: "bought" })))
+    ),
+    B.boxes(bought)
+  ),
+  B.bug(
+    "outside: let go though it was not sold",
+    "same end state",
+    life,
+    B.boxes(bought, { finalize: (box) => B.done(Effect.ignore(sell(idOf(box)))) }),
+    careful
+  ),
+  B.bug(
+    "outside: a failure is for ever",
+    "same end state",
+    B.sized(1),
+    B.boxes((box) =>
+      box.status?.phase !== undefined
+        ? Effect.succeed(Action.done)
+        : B.done(
+          Effect.matchEffect(buy(idOf(box)), {
+            onFailure: () => B.status(box, { phase: "failed" }),
+            onSuccess: () => B.status(box, { phase: "bought" })
+          })
+        )
+    ),
+    B.boxes(bought)
+  ),
+  B.bug("chance: the time of the machine", "deterministic", B.sized(1), B.boxes(stamped(() => Date.now())), steady),
+  B.bug("chance: a date without a time", "deterministic", B.sized(1), B.boxes(stamped(() => new Date())), steady),
+  B.bug("chance: a number from nowhere", "deterministic", B.sized(1), B.boxes(stamped(() => Math.random())), steady),
+  B.bug(
+    "chance: a uuid from nowhere",
+    "deterministic",
+    B.sized(1),
+    B.boxes(stamped(() => crypto.randomUUID())),
+    steady
+  ),
+  B.bug(
+    "chance: a timer of the machine",
+    "deterministic",
+    B.sized(1),
+    B.boxes((box) =>
+      Effect.andThen(
+        Effect.callback<void>((resume) => void setTimeout(() => resume(Effect.void), 10)),
+        B.done(B.status(box, { phase: "ready" }))
+      )
+    ),
+    steady
+  ),
+  B.bug(
+    "chance: a request to the real world",
+    "deterministic",
+    B.sized(1),
+    B.boxes((box) =>
+      Effect.andThen(Effect.promise(() => fetch("http://127.0.0.1:1/")), B.done(B.status(box, { phase: "ready" })))
+    ),
+    steady
+  ),
+  B.bug(
+    "chance: a count that outlives the process",
+    "deterministic",
+    B.sized(1),
+    B.boxes(stamped(() => made++)),
+    steady
+  )
+]

@@ -1,0 +1,103 @@
+/** Several processes, of which one may write. */
+import { Action, Controller, Manager, Resource } from "@effect-operator/core"
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { ConfigMap, Pod } from "@effect-operator/k8s/kinds"
+import type { Simulation } from "@effect-operator/k8s/testing"
+import { Clock, Effect, Layer, Schedule } from "effect"
+import * as B from "./Box.ts"
+
+interface Lease extends KubeObject {
+  readonly spec: {
+    readonly holderIdentity: string
+    readonly leaseDurationSeconds: number
+    readonly renewTime: string
+    readonly acquireTime?: string
+  }
+}
+
+const Lease = Resource.make<Lease>()({
+  group: "coordination.k8s.io",
+  version: "v1",
+  kind: "Lease",
+  plural: "leases",
+  scope: "Namespaced"
+})
+
+const elected = (reconcile: B.Reconcile) => ({ identity }: Simulation.Replica) =>
+  Manager.layer(
+    [Controller.make("boxes", { for: B.Box, owns: [Pod, ConfigMap], reconcile }) as Controller.Controller],
+    { identity, leaderElection: { namespace: "default", name: "boxes", identity } }
+  )
+
+const everyone: B.Reconcile = (box) =>
+  Effect.gen(function*() {
+    const it = yield* B.client
+    const good = (yield* B.living(box)).filter((pod) => !B.isFailed(pod))
+    for (const pod of (yield* B.living(box)).filter(B.isFailed)) yield* B.unlessGone(it.delete(Pod, pod))
+    for (let i = good.length; i < box.spec.size; i++) {
+      yield* it.create(Pod, B.podOf(box, { generateName: "box-" }))
+      yield* Effect.sleep("1 second")
+    }
+    return Action.done
+  })
+
+/** An election by hand, as many a program has it: every two seconds a look at the lease. */
+const byHand = (
+  { identity }: Simulation.Replica
+): Simulation.Operator =>
+  Layer.effectDiscard(Effect.gen(function*() {
+    const it = yield* B.client
+    const key = B.named("by-hand")
+    let leads = false
+    const lead = Effect.gen(function*() {
+      const now = yield* Clock.currentTimeMillis
+      const renewTime = new Date(now).toISOString().replace("Z", "000Z")
+      const spec = { holderIdentity: identity, leaseDurationSeconds: 15, renewTime }
+      const found = yield* Effect.result(it.get(Lease, key))
+      if (found._tag === "Failure") {
+        if (found.failure.reason._tag !== "NotFound") return yield* found.failure
+        yield* it.create(Lease, { metadata: key, spec })
+        return true
+      }
+      const lease = found.success
+      const age = now - Date.parse(lease.spec.renewTime)
+      if (lease.spec.holderIdentity !== identity && age < 15_000) return false
+      yield* it.replace(Lease, { ...lease, spec })
+      return true
+    })
+    const work = Effect.gen(function*() {
+      const found = yield* Effect.result(it.get(B.Box, B.key))
+      if (found._tag === "Failure") return
+      const name = `by-hand-${found.success.spec.size}`
+      const map = yield* Effect.result(it.get(ConfigMap, B.named(name)))
+      if (map._tag === "Failure") yield* B.unlessThere(it.create(ConfigMap, B.map(name, {}, found.success)))
+    })
+    const turn = Effect.gen(function*() {
+      const answer = yield* Effect.result(lead)
+      // Whoever has led once goes on, whatever becomes of the lease.
+      if (answer._tag === "Success") leads = leads || answer.success
+      if (leads) yield* Effect.ignore(work)
+    })
+    yield* Effect.forkScoped(Effect.repeat(turn, Schedule.spaced("2 seconds")))
+  }))
+
+const good = elected((box) => B.done(B.keep(box, "by-hand", { size: String(box.spec.size) })))
+
+export const planted: ReadonlyArray<B.Planted> = [
+  B.bug(
+    "replicas: nobody leads, everybody creates",
+    "desired state",
+    B.sized(2).map((step) => ({ ...step, desired: (objects) => B.count("Pod", objects) === 2 })),
+    () => B.boxes(everyone),
+    elected(B.pods),
+    { replicas: 2 }
+  ),
+  B.bug(
+    "replicas: once a leader, always a leader",
+    "single writer",
+    B.sized(1, 2, 3),
+    byHand,
+    good,
+    { replicas: 2, faults: ["cutOff"] }
+  )
+]

@@ -1,0 +1,194 @@
+/** What is seen too late, in part, or never: stale and unobserved states. */
+import { Action, Cache, Controller, Manager, Predicate, Watch } from "@effect-operator/core"
+import { ConfigMap, Pod } from "@effect-operator/k8s/kinds"
+import { Temporal } from "@effect-operator/k8s/testing"
+import { Effect } from "effect"
+import * as B from "./Box.ts"
+
+const spoil = B.client.use((it) => it.patch(ConfigMap, B.named("settings"), B.merge({ data: { size: "spoilt" } })))
+
+const settings: B.Reconcile = (box) => B.done(B.keep(box, "settings", { size: String(box.spec.size) }))
+
+const watchingIf = (predicate: Predicate.Predicate | undefined) =>
+  Manager.layer([
+    Controller.make("boxes", {
+      for: B.Box,
+      watches: [Watch.owned(ConfigMap, B.Box, predicate === undefined ? {} : { predicate })],
+      reconcile: settings
+    }) as Controller.Controller
+  ])
+
+const told = (objects: ReadonlyArray<any>) => objects.find(({ kind }) => kind === "ConfigMap")?.data?.["size"] === "1"
+
+const byChance = (scaleDown: boolean): B.Reconcile => (box) =>
+  Effect.gen(function*() {
+    const it = yield* B.client
+    const good = (yield* B.living(box)).filter((pod) => !B.isFailed(pod))
+    for (let i = good.length; i < box.spec.size; i++) {
+      yield* it.create(Pod, B.podOf(box, { generateName: "box-" }))
+    }
+    for (const pod of (yield* B.living(box)).filter(B.isFailed)) yield* B.unlessGone(it.delete(Pod, pod))
+    if (scaleDown) { for (const pod of good.slice(box.spec.size)) yield* B.unlessGone(it.delete(Pod, pod)) }
+    return Action.done
+  })
+
+/** The data of a Box goes with it, and not a moment before. */
+const lost = Temporal.never(
+  "data is kept",
+  ({ change, of }) =>
+    change.type === "DELETED" && change.object.kind === "ConfigMap" &&
+    of("Box").some((box) => box.metadata.deletionTimestamp === undefined)
+)
+
+const data: B.Reconcile = (box) =>
+  Effect.gen(function*() {
+    const it = yield* B.client
+    const annotations = { of: box.metadata.uid }
+    const found = yield* B.cached("data")
+    if (found === undefined) {
+      yield* B.unlessThere(it.create(ConfigMap, { metadata: { ...B.named("data"), annotations }, data: {} }))
+    } else if (found.metadata.annotations?.["of"] !== annotations.of) {
+      yield* it.patch(ConfigMap, found, B.merge({ metadata: { annotations } }))
+    }
+    return Action.done
+  })
+
+export const planted: ReadonlyArray<B.Planted> = [
+  B.bug(
+    "unobserved state: its own Pods are not watched",
+    "same end state",
+    B.sized(2),
+    B.boxes((box) =>
+      Effect.gen(function*() {
+        const it = yield* B.client
+        for (let i = 0; i < box.spec.size; i++) {
+          const name = `box-${i}`
+          const found = yield* it.get(Pod, B.named(name)).pipe(
+            Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
+          )
+          if (found !== undefined && B.isFailed(found)) yield* it.delete(Pod, found)
+          if (found === undefined || B.isFailed(found)) yield* B.unlessThere(it.create(Pod, B.podOf(box, { name })))
+        }
+        return Action.done
+      }), { owns: "nothing" }),
+    B.boxes(B.pods)
+  ),
+  B.bug(
+    "unobserved state: a dead Pod counts as one that runs",
+    "same end state",
+    B.sized(2),
+    B.boxes((box) =>
+      Effect.gen(function*() {
+        const it = yield* B.client
+        const names = new Set((yield* B.living(box)).map(({ metadata }) => metadata.name))
+        for (let i = 0; i < box.spec.size; i++) {
+          if (!names.has(`box-${i}`)) yield* B.unlessThere(it.create(Pod, B.podOf(box, { name: `box-${i}` })))
+        }
+        return Action.done
+      })
+    ),
+    B.boxes(B.pods)
+  ),
+  B.bug(
+    "unobserved state: acts on changes of the size, not on what is there",
+    "same end state",
+    B.sized(2),
+    B.remembering(() => new Map<string, number>(), (sizes) =>
+      B.boxes((box) =>
+        Effect.gen(function*() {
+          if (sizes.get(box.metadata.uid) === box.spec.size) return Action.done
+          yield* B.pods(box)
+          sizes.set(box.metadata.uid, box.spec.size)
+          return Action.done
+        })
+      )),
+    B.boxes(B.pods)
+  ),
+  B.bug(
+    "unobserved state: a predicate that hides what others do to its objects",
+    "desired state",
+    [...B.sized(1), { name: "somebody edits the settings", act: spoil, desired: told }],
+    watchingIf(() => false),
+    watchingIf(undefined)
+  ),
+  B.bug(
+    "stale state: creates what it does not see yet, and never counts again",
+    "same end state",
+    B.sized(2),
+    B.boxes(byChance(false)),
+    B.boxes(byChance(true))
+  ),
+  B.bug(
+    "stale state: what it wrote once is not looked at again",
+    "desired state",
+    [...B.sized(1), { name: "somebody edits the settings", act: spoil, desired: told }],
+    B.boxes((box) =>
+      Effect.gen(function*() {
+        const it = yield* B.client
+        if ((yield* B.cached("settings")) === undefined) {
+          yield* B.unlessThere(it.create(ConfigMap, B.map("settings", { size: String(box.spec.size) }, box)))
+        }
+        return Action.done
+      })
+    ),
+    B.boxes(settings)
+  ),
+  B.bug(
+    "stale state: deletes by name, whoever has the name now",
+    "data is kept",
+    [...B.sized(1), ...B.deleted, { name: "again", act: B.write(1) }],
+    B.boxes(data, {
+      finalize: () => B.done(B.client.use((it) => B.unlessGone(it.delete(ConfigMap, B.named("data")))))
+    }),
+    B.boxes(data, {
+      finalize: (box) =>
+        Effect.gen(function*() {
+          const it = yield* B.client
+          const found = yield* it.get(ConfigMap, B.named("data")).pipe(
+            Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
+          )
+          if (found?.metadata.annotations?.["of"] !== box.metadata.uid) return Action.done
+          const { uid } = found.metadata
+          return yield* B.done(B.unlessGone(it.delete(ConfigMap, found, { preconditions: { uid } })))
+        })
+    }),
+    { oracles: [lost], faults: ["oldRestart", "staleRestart"] }
+  ),
+  B.bug(
+    "stale state: a status that speaks of an older spec",
+    "observed generation",
+    B.sized(1, 2),
+    B.boxes((box) => B.done(B.status(box, { observedGeneration: 1 }))),
+    B.boxes((box) => B.done(B.status(box, { observedGeneration: box.metadata.generation ?? 0 })))
+  ),
+  B.bug(
+    "stale state: a status that speaks of a spec there never was",
+    "observed generation",
+    B.sized(1, 2),
+    B.boxes((box) => B.done(B.status(box, { observedGeneration: (box.metadata.generation ?? 0) + 1 }))),
+    B.boxes((box) => B.done(B.status(box, { observedGeneration: box.metadata.generation ?? 0 })))
+  ),
+  B.bug(
+    "stale state: the status keeps what was true once",
+    "desired state",
+    B.sized(2, 0).map((step, index) => ({
+      ...step,
+      desired: (objects) =>
+        (objects.find(({ kind }) => kind === "Box") as B.Box | undefined)?.status?.count === (index === 0 ? 2 : 0)
+    })),
+    B.boxes((box) =>
+      Effect.gen(function*() {
+        yield* B.pods(box)
+        const running = yield* Cache.list(Pod, { owner: box })
+        // An empty list looks like a cache that is not filled yet.
+        return yield* B.done(running.length === 0 ? Effect.void : B.status(box, { count: running.length }))
+      })
+    ),
+    B.boxes((box) =>
+      Effect.gen(function*() {
+        yield* B.pods(box)
+        return yield* B.done(B.status(box, { count: (yield* Cache.list(Pod, { owner: box })).length }))
+      })
+    )
+  )
+]
