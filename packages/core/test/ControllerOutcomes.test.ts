@@ -1,6 +1,17 @@
-import { Action, Controller, KubeClient, KubeError, Reconciler, Source, Trigger, Watch } from "@effect-operator/core"
+import {
+  Action,
+  Conditions,
+  Controller,
+  CustomResource,
+  KubeClient,
+  KubeError,
+  Reconciler,
+  Source,
+  Trigger,
+  Watch
+} from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Queue, Schedule, Stream } from "effect"
+import { Effect, Fiber, Queue, Schedule, Schema, Stream } from "effect"
 import { Part, Widget } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
 import { Event, Server } from "./support/Server.ts"
@@ -418,6 +429,51 @@ describe("Controller: limits", () => {
       assert.deepInclude(server.objects(Event).find(({ reason }) => reason === "Stalled"), {
         note: "gave up after 3 failures, until something changes: no quota"
       })
+    }))
+
+  it.effect("what is given up says so in its conditions, until it is reconciled again", () =>
+    Effect.gen(function*() {
+      const Task = CustomResource.make({
+        group: "example.com",
+        version: "v1",
+        kind: "Task",
+        spec: Schema.Struct({ size: Schema.Int }),
+        status: Schema.Struct({ size: Schema.optionalKey(Schema.Int), conditions: Schema.Array(Conditions.Condition) })
+      })
+      const server = new Server(Task)
+      const ready = {
+        type: "Ready",
+        status: "False" as const,
+        reason: "New",
+        message: "",
+        lastTransitionTime: "2020-01-01T00:00:00Z"
+      }
+      server.put(Task, "a", { ...small, status: { conditions: [ready] } })
+      const journal = new Journal()
+      yield* operate(server, [Controller.make("tasks", {
+        for: Task,
+        reconcile: ({ spec }) =>
+          Effect.andThen(
+            journal.note(String(spec.size)),
+            spec.size === 1
+              ? Effect.fail(new Reconciler.Terminal({ message: "no such size" }))
+              : Effect.succeed(Action.done)
+          )
+      })])
+      yield* pass("1 minute")
+      const conditions = () => server.objects(Task)[0]?.status?.conditions ?? []
+      assert.deepStrictEqual(conditions()[0], ready, "what others say stays")
+      assert.deepInclude(conditions()[1], {
+        type: "Stalled",
+        status: "True",
+        reason: "Terminal",
+        message: "no such size"
+      })
+      assert.deepStrictEqual(journal.words, ["1"], "its own word wakes nobody")
+      server.patch(Task, "a", { spec: { size: 2 } })
+      yield* pass("1 minute")
+      assert.deepStrictEqual(conditions(), [ready])
+      assert.deepStrictEqual(journal.words, ["1", "2"])
     }))
 
   it.effect("what was there from the start waits behind what changes", () =>

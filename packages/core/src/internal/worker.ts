@@ -15,6 +15,7 @@ import type { NotObserved } from "../Cache.ts"
 import type { Controller } from "../Controller.ts"
 import type { EventSink } from "../EventRecorder.ts"
 import * as Finalizer from "../Finalizer.ts"
+import type { KubeClient } from "../KubeClient.ts"
 import { KubeError } from "../KubeError.ts"
 import { isTerminating, keyString, type KubeObject } from "../KubeObject.ts"
 import type { Leadership } from "../Leadership.ts"
@@ -24,6 +25,7 @@ import { type Context, ReconcileTimeout, Terminal } from "../Reconciler.ts"
 import type { WorkQueue } from "../WorkQueue.ts"
 import { digest, HotLoop } from "./HotLoop.ts"
 import type { ControllerTracing } from "./tracing.ts"
+import * as Stalled from "./stalled.ts"
 import type { OwnWrites } from "./triggers.ts"
 
 export interface Options<R> {
@@ -112,8 +114,21 @@ export const make = <R>(options: Options<R>) => {
           (writes[0] ?? "").slice(0, 200)
       )
     }
-    return yield* Exit.isSuccess(exit) ? succeeded(item, exit.value) : failed(item, object, exit.cause)
+    if (Exit.isFailure(exit)) return yield* failed(item, object, exit.cause)
+    if (exit.value._tag === "Done" && Stalled.says(object)) {
+      yield* quietly(item, Stalled.takeBack(resource, find(item.key)))
+    }
+    return yield* succeeded(item, exit.value)
   })
+
+  /** A word about the object, of which it is no failure of the object that it could not be written. */
+  const quietly = <E>(item: Item, word: Effect.Effect<void, E, KubeClient>) =>
+    Stalled.canSay(resource)
+      ? word.pipe(
+        Effect.provideService(Writing, watched(item, [])),
+        Effect.catchCause((cause) => Effect.logDebug("the Stalled condition could not be written", cause))
+      )
+      : Effect.void
 
   const succeeded = (item: Item, action: Action.Action) => {
     switch (action._tag) {
@@ -137,26 +152,31 @@ export const make = <R>(options: Options<R>) => {
     if (error instanceof Terminal) {
       metrics.terminal()
       yield* queue.done(item.key, { _tag: "Rest" })
-      return yield* gaveUp(item, object, error.message, cause)
+      return yield* gaveUp(item, object, "Terminal", error.message, cause)
     }
     const kube = error instanceof KubeError ? error : undefined
     const delay = yield* queue.done(item.key, { _tag: "Failed", error, atLeast: kube?.retryAfter })
-    if (delay === undefined) return yield* gaveUp(item, object, messageOf(error, cause), cause)
+    if (delay === undefined) return yield* gaveUp(item, object, "RetriesExhausted", messageOf(error, cause), cause)
     // Losing a race is everyday life of a controller, anything else is worth a line in production logs.
     return yield* kube?.reason._tag === "Conflict"
       ? Effect.logDebug(`conflict, again in ${delay} ms: ${kube.message}`)
       : Effect.logWarning(`reconcile failed (${item.failures + 1} in a row), again in ${delay} ms`, cause)
   })
 
-  /** Nothing is given up silently: a line in the log, an event on the object, a metric. */
-  const gaveUp = (item: Item, object: KubeObject, why: string, cause: Cause.Cause<unknown>) => {
+  /** Nothing is given up silently: a line in the log, an event on the object, its condition, a metric. */
+  const gaveUp = Effect.fnUntraced(function*(
+    item: Item,
+    object: KubeObject,
+    reason: Stalled.Reason,
+    why: string,
+    cause: Cause.Cause<unknown>
+  ) {
     const note = `gave up after ${item.failures + 1} failures, until something changes: ${why}`
     metrics.stalled()
-    return Effect.andThen(
-      Effect.logError(note, cause),
-      events.recorder(controller.name, object).warning({ reason: "Stalled", action: "Reconcile", note })
-    )
-  }
+    yield* Effect.logError(note, cause)
+    yield* events.recorder(controller.name, object).warning({ reason: "Stalled", action: "Reconcile", note })
+    yield* quietly(item, Stalled.say(resource, find(item.key), reason, why))
+  })
 
   /** A key whose worker is interrupted, because the lease is lost, say, is as unprocessed as before. */
   const giveBack = (item: Item) => Effect.onInterrupt(process(item), () => queue.done(item.key, again))

@@ -1,0 +1,76 @@
+/**
+ * The condition `Stalled`: an object that was given up says so itself, until it is reconciled again.
+ *
+ * Only where the object can say it: in a custom resource whose status Schema has `conditions`. Nothing is lost to it:
+ * the conditions are written under the resourceVersion they were read at, and a race with another writer is run again.
+ *
+ * Source: sigs.k8s.io/cli-utils, pkg/kstatus, "The conditions".
+ */
+import * as Effect from "effect/Effect"
+import * as Conditions from "../Conditions.ts"
+import type { CustomResource } from "../CustomResource.ts"
+import { KubeClient, Patch } from "../KubeClient.ts"
+import type { KubeError } from "../KubeError.ts"
+import type { KubeObject } from "../KubeObject.ts"
+import type * as Resource from "../Resource.ts"
+
+const type = "Stalled"
+
+/** Longest message of a condition, in characters; the API's own limit is 32,768. */
+const longest = 1024
+
+/** Why an object was given up, in one word. */
+export type Reason = "RetriesExhausted" | "Terminal"
+
+/** How often a write that lost a race is tried anew. */
+const races = 5
+
+type Said = ReadonlyArray<Conditions.Condition> | undefined
+
+const conditionsOf = (object: KubeObject): Said =>
+  (object as { readonly status?: { readonly conditions?: Said } }).status?.conditions
+
+/** Whether objects of the resource have conditions to say it in. */
+export const canSay = (resource: Resource.Any): boolean => {
+  const status: unknown = (resource as Partial<CustomResource>).schemas?.status
+  return typeof status === "object" || typeof status === "function"
+    ? "conditions" in ((status as { readonly fields?: object }).fields ?? {})
+    : false
+}
+
+/** Whether the object says that it was given up. */
+export const says = (object: KubeObject): boolean => Conditions.isTrue(conditionsOf(object), type)
+
+/** The object as it is now, no older than the own writes; undefined if it is gone. */
+type Find<E> = Effect.Effect<KubeObject | undefined, E>
+
+const write = <E>(
+  resource: Resource.Any,
+  find: Find<E>,
+  change: (object: KubeObject, said: Said) => Effect.Effect<Said>
+): Effect.Effect<void, E | KubeError, KubeClient> =>
+  Effect.gen(function*() {
+    const object = yield* find
+    if (object === undefined) return
+    const said = conditionsOf(object)
+    const conditions = yield* change(object, said)
+    if (conditions === said) return
+    const { resourceVersion } = object.metadata
+    const patch = Patch.merge({ metadata: { resourceVersion }, status: { conditions } })
+    yield* KubeClient.use((client) => client.patch(resource, object, patch, { subresource: "status" }))
+  }).pipe(Effect.retry({ times: races, while: isRace }))
+
+const isRace = (error: unknown): boolean =>
+  (error as { readonly reason?: { readonly _tag?: string } }).reason?._tag === "Conflict"
+
+/** Says that the object was given up, and why. */
+export const say = <E>(resource: Resource.Any, find: Find<E>, reason: Reason, message: string) =>
+  write(
+    resource,
+    find,
+    (object, said) => Conditions.state(object, said, { type, status: true, reason, message: message.slice(0, longest) })
+  )
+
+/** Takes back what was said. */
+export const takeBack = <E>(resource: Resource.Any, find: Find<E>) =>
+  write(resource, find, (_, said) => Effect.succeed(said === undefined ? said : Conditions.remove(said, type)))
