@@ -113,6 +113,8 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
   const gauge = Metric.withAttributes(masterStatus, { name })
   const sights = yield* Queue.unbounded<State.Lease | null>()
   let state = State.initial
+  /** The other replica that the log has named last. */
+  let named: string | undefined
 
   const now = (): number => clock.currentTimeMillisUnsafe()
 
@@ -129,7 +131,12 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
       )
       if (leads) yield* SubscriptionRef.set(status, leadingSince(now()))
     }
-    if (!leads) yield* SubscriptionRef.set(status, standbyFor(after.sight?.lease?.spec?.holderIdentity))
+    if (leads) return void (named = undefined)
+    const holder = after.sight?.lease?.spec?.holderIdentity
+    yield* SubscriptionRef.set(status, standbyFor(holder))
+    if (holder === named || holder === undefined || holder === "") return
+    named = holder
+    yield* Effect.logInfo(`stands by: ${holder} holds ${namespace}/${name}`)
   })
 
   const write = Effect.fnUntraced(function*(lease: State.Lease | null, spec: NonNullable<State.Lease["spec"]>) {

@@ -22,7 +22,11 @@ const prefix = "kx1:"
 
 /** What the numbers of a token depend on: the kinds, the steps, the replicas. FNV-1a, 32 bits. */
 export const fingerprint = ({ replicas = 1, resources, steps }: Scenario): string => {
-  const text = JSON.stringify([resources.map(Crd.make), steps.map(({ name }) => name), replicas])
+  const text = JSON.stringify([
+    resources.map((resource) => Crd.make(resource)),
+    steps.map(({ name }) => name),
+    replicas
+  ])
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
   return (hash >>> 0).toString(36)

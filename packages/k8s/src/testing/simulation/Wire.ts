@@ -256,21 +256,27 @@ export class Wire {
   #watched(life: Life, events: Stream.Stream<WireEvent>): Stream.Stream<unknown, KubeError.Transport> {
     const { now } = this.#run
     const wait = life.stale === undefined ? 0 : life.stale.until - now()
+    // Once the watch has ended nothing more comes of it: what is missing is seen by the next one.
+    let over = false
+    const end = () => {
+      over = true
+    }
     const held = wait <= 0 ? events : Stream.concat(Stream.drain(Stream.fromEffect(Effect.sleep(wait))), events)
     return Stream.transformPull(
       held,
       (pull) =>
         Effect.succeed(Effect.flatMap(pull, (chunk) => {
           if (life.dead) return Effect.never
+          if (over) return this.#broken
           const cut = life.cutUntil - now()
-          return cut <= 0 ? this.#hand(life, chunk) : Effect.andThen(Effect.sleep(cut), this.#broken)
+          return cut <= 0 ? this.#hand(life, chunk, end) : Effect.andThen(Effect.sleep(cut), this.#broken)
         }))
     )
   }
 
   readonly #broken = Effect.suspend(() => Effect.fail(noAnswer("the connection broke")))
 
-  #hand(life: Life, chunk: ReadonlyArray<WireEvent>): Effect.Effect<any, any> {
+  #hand(life: Life, chunk: ReadonlyArray<WireEvent>, end: () => void): Effect.Effect<any, any> {
     const { note, now, revision } = this.#run
     const out: Array<unknown> = []
     for (const [index, event] of chunk.entries()) {
@@ -298,6 +304,7 @@ export class Wire {
           out.push(event, event)
           continue
         case "watchSkipped":
+          end()
           return Effect.as(Effect.sleep(defaults.delay), [...out, expired])
         case "watchStale":
           life.stale = {
@@ -305,12 +312,15 @@ export class Wire {
             until: now() + defaults.delay
           }
           if (life.stale.revision > revision()) life.stale = undefined
+          end()
           return Effect.succeed([...out, expired])
         case "watchExpired":
+          end()
           return Effect.succeed([...out, expired])
         case "watchClosed":
         case "watchBroken":
-          // What came before it is still handed over; the rest is seen by the next watch.
+          end()
+          // What came before it is still handed over where the watch ends in good order.
           return out.length > 0 && fault === "watchClosed" ? Effect.succeed(out) : this.#broken
       }
     }

@@ -1,0 +1,90 @@
+/**
+ * Leader election between operating system processes, by a Lease of a real kube-apiserver: one is killed, and one stops.
+ */
+import { KubeClient } from "@effect-operator/core"
+import { isTerminating } from "@effect-operator/core/KubeObject"
+import { Crd } from "@effect-operator/k8s"
+import { Lease, Pod } from "@effect-operator/k8s/kinds"
+import * as Envtest from "@effect-operator/k8s/testing/Envtest"
+import { assert, it } from "@effect/vitest"
+import { Clock, Effect, Layer, Option } from "effect"
+import { Autoscaler } from "../src/autoscaler/resource.ts"
+import { all } from "./support/Operator.ts"
+import * as Processes from "./support/Processes.ts"
+
+const cluster = Envtest.clientLayer.pipe(Layer.provideMerge(Envtest.layer))
+
+const key = { namespace: "default", name: "web" }
+const lease = { namespace: "default", name: "autoscaler" }
+const spec = { targetNamespace: "default", desiredReplicas: 3, image: "nginx:1.27" }
+
+const holder = KubeClient.KubeClient.use((client) => client.get(Lease, lease)).pipe(
+  Effect.map((found) => found.spec?.holderIdentity),
+  Effect.option,
+  Effect.map(Option.getOrUndefined)
+)
+
+const leads = (identity: string) => Processes.until(Effect.map(holder, (found) => found === identity))
+
+/** How many milliseconds it takes. */
+const measured = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(
+    Clock.currentTimeMillis,
+    (began) => Effect.andThen(effect, Effect.map(Clock.currentTimeMillis, (now) => now - began))
+  )
+
+it.live(
+  "of two processes one is killed: the other takes over within 17 s; a stop hands over at once",
+  () =>
+    Effect.gen(function*() {
+      yield* Crd.install(Autoscaler)
+      const client = yield* KubeClient.KubeClient
+      const { kubeconfigPath } = yield* Envtest.Envtest
+      const replica = (identity: string) =>
+        Processes.start("examples/src/autoscaler/main.ts", {
+          env: {
+            KUBECONFIG: kubeconfigPath,
+            EFFECT_OPERATOR_IDENTITY: identity,
+            EFFECT_OPERATOR_LEADER_ELECTION: "true",
+            EFFECT_OPERATOR_LEASE_NAMESPACE: lease.namespace,
+            EFFECT_OPERATOR_LEASE_NAME: lease.name
+          }
+        })
+      const scale = (desiredReplicas: number) =>
+        client.patch(Autoscaler, key, KubeClient.Patch.merge({ spec: { desiredReplicas } }))
+      const pods = Effect.map(all(Pod), (found) => found.filter((pod) => !isTerminating(pod)).length)
+      const reaches = (count: number) => Processes.until(Effect.map(pods, (found) => found === count))
+
+      const standsBy = ({ output }: { readonly output: () => string }) =>
+        Processes.until(Effect.sync(() => output().includes("stands by: ")))
+
+      const first = yield* replica("first")
+      yield* leads("first")
+      const second = yield* replica("second")
+      yield* client.create(Autoscaler, { metadata: key, spec })
+      yield* reaches(3)
+      // It counts from what it has seen itself: a replica that has seen no renewal has longer to wait.
+      yield* standsBy(second)
+
+      yield* first.signal("SIGKILL")
+      assert.deepStrictEqual(yield* first.exited, { code: null, signal: "SIGKILL" })
+      yield* scale(5)
+      const takeover = yield* measured(leads("second"))
+      assert.isAtMost(takeover, 17_000)
+      yield* reaches(5)
+
+      const third = yield* replica("third")
+      yield* standsBy(third)
+      yield* second.signal("SIGTERM")
+      const handover = yield* measured(leads("third"))
+      // A second by the clock of a test; a busy machine may take one more for the process to hear of the signal.
+      assert.isAtMost(handover, 2_000)
+      assert.deepStrictEqual(yield* second.exited, { code: 0, signal: null })
+      yield* scale(2)
+      yield* reaches(2)
+      yield* third.signal("SIGTERM")
+      assert.deepStrictEqual(yield* third.exited, { code: 0, signal: null })
+      assert.include(["", undefined], yield* holder)
+    }).pipe(Effect.provide(cluster)),
+  120_000
+)
