@@ -89,6 +89,15 @@ const sortItems = (document: unknown): unknown => {
   return { ...document, metadata, [part]: items.toSorted((a, b) => (name(a) < name(b) ? -1 : 1)) }
 }
 
+/** Columns come with whatever table is the first. */
+const withColumnsFirst = (events: ReadonlyArray<unknown>): ReadonlyArray<unknown> => {
+  const columns = events.map((event) => at(event, ["object", "columnDefinitions"])).find(Array.isArray)
+  return columns === undefined ? events : events.map((event, index) => {
+    const { object, ...rest } = event as { readonly object: Json }
+    return { ...rest, object: { ...object, columnDefinitions: index === 0 ? columns : null } }
+  })
+}
+
 /**
  * What is there when a watch starts from no version comes in no order;
  * changes come after it.
@@ -102,7 +111,7 @@ const sortEvents = (events: Answer["events"]): Pick<Answer, "events"> => {
       at(event, ["object", "metadata", "name"]) ?? at(event, ["object", "rows", "0", "object", "metadata", "name"])
     )
   const sorted = events.slice(0, count).toSorted((a, b) => (name(a) < name(b) ? -1 : 1))
-  return { events: [...sorted, ...events.slice(count)] }
+  return { events: [...withColumnsFirst(sorted), ...events.slice(count)] }
 }
 
 /** Masks the answers of one server to one sequence. */

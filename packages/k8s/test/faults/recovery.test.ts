@@ -129,7 +129,7 @@ describe("recovery", () => {
       })))
   }
 
-  it.live("client-node #364, #596, #958, #2127: a half-open connection is found out by the idle deadline, and nothing is lost", () =>
+  it.live("client-node #364, #596, #958, #2127: a half-open connection is found by the idle deadline", () =>
     within(
       Effect.gen(function*() {
         const { follower, inflict, lists, put, waitFor } = yield* scene(3)

@@ -55,6 +55,10 @@ const bytes = (text: string): string | Fault => {
   return Result.isSuccess(decoded) ? text : new Fault(decoded.failure)
 }
 
+/** To Go a list of small numbers is as good. */
+const isByteList = (value: unknown): value is ReadonlyArray<number> =>
+  Array.isArray(value) && value.every((item) => Number.isInteger(item) && item >= 0 && item <= 255)
+
 const isInt32 = (value: unknown): boolean => typeof value === "number" && value === (value | 0)
 
 /** A scalar as the type has it; a `Fault` for another type. */
@@ -70,6 +74,7 @@ const scalar = (value: unknown, schema: Schema, path: string, owner: string): un
       return typeof value === "number" ? value : wrong(value, schema, path, owner)
     default:
       if (typeof value === "string") return schema.format === "byte" ? bytes(value) : value
+      if (schema.format === "byte" && isByteList(value)) return Buffer.from(value).toString("base64")
       if (schema.format === "int-or-string") return isInt32(value) ? value : wrongSelf(value, "int32")
       return wrong(value, schema, path, owner)
   }

@@ -104,6 +104,24 @@ let latest = { second: Number.NaN, text: "" }
 /** The key of an object in its collection. */
 export const storageKey = (namespace: string, name: string): string => namespace === "" ? name : `${namespace}/${name}`
 
+/** A precondition that the store, not the registry, finds failed. */
+export const storageConflict = (
+  { resource }: Pick<Exchange, "resource">,
+  { name, namespace }: { readonly name: string; readonly namespace: string },
+  dryRun: boolean,
+  why: string
+): StatusError.StatusError => {
+  // A dry run does not get as far as the store with its prefix.
+  const root = dryRun ? "" : "/registry"
+  const group = resource.custom === undefined ? "" : `${resource.group}/`
+  const key = `${root}/${group}${resource.plural}/${storageKey(namespace, name)}`
+  return StatusError.conflict(
+    resource,
+    name,
+    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${why}`
+  )
+}
+
 /** A UUID of version 4. */
 export const uuid = (random: () => number): string => {
   const hex = (digits: number) => Math.floor(random() * 16 ** digits).toString(16).padStart(digits, "0")

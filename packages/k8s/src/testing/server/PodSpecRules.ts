@@ -13,6 +13,7 @@ import type * as JsonValue from "../schema/JsonValue.ts"
 import * as MetadataRules from "./MetadataRules.ts"
 import * as Names from "./Names.ts"
 import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import * as PodSecurityRules from "./PodSecurityRules.ts"
 import * as Quantity from "./Quantity.ts"
 
 type Faults = ReadonlyArray<FieldError.FieldError>
@@ -245,7 +246,8 @@ const common = (container: unknown, path: string): Faults => {
     ...ports(container, path),
     ...environment(container, path),
     ...oneOf(container, "imagePullPolicy", path, ["Always", "IfNotPresent", "Never"]),
-    ...resources(container, path)
+    ...resources(container, path),
+    ...PodSecurityRules.ofContainer(container, path)
   ]
 }
 
@@ -392,6 +394,7 @@ export const podSpec = (spec: JsonValue.JsonObject, path: string): Faults => {
       objectAt(spec, "nodeSelector") as Readonly<Record<string, string>>,
       `${path}.nodeSelector`
     ),
+    ...PodSecurityRules.ofPod(spec, path),
     ...(account === "" ? [] : invalids(`${path}.serviceAccountName`, account, Names.dnsSubdomain(account))),
     ...(typeof deadline === "number" && (deadline < 1 || deadline > 2147483647)
       ? [FieldError.invalid(`${path}.activeDeadlineSeconds`, deadline, "must be between 1 and 2147483647, inclusive")]

@@ -13,6 +13,7 @@ import * as Exchange from "./Exchange.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import { freeze } from "./Plain.ts"
 import { parameter } from "./Routing.ts"
+import type { Served } from "./Registry.ts"
 import * as Selecting from "./Selecting.ts"
 import * as StatusError from "../StatusError.ts"
 import * as Versions from "./Versions.ts"
@@ -43,6 +44,10 @@ const decisions: Readonly<Record<string, typeof Deletion.decide>> = {
   namespaces: Deletion.decideNamespace,
   "customresourcedefinitions.apiextensions.k8s.io": Deletion.decideDefinition
 }
+
+/** An object without finalizers; where it is kept as it is, not as a type has it, an empty list of them is left. */
+const released = ({ custom }: Served, object: KubeObject): KubeObject =>
+  custom === undefined ? object : { ...object, metadata: { ...object.metadata, finalizers: [] } }
 
 /** How admission is asked about a deletion: by name, nameless as about each of a collection, or not at all. */
 export type Asking = "named" | "nameless" | "none"
@@ -90,6 +95,14 @@ export const deleteObject = Effect.fnUntraced(function*(
       ? marked
       : yield* Versions.store(resource, marked)
     if (core.storage.get(resource.collection, key) !== stored) continue
+    if (
+      outcome._tag === "Remove" && outcome.released !== undefined && options.resourceVersion !== undefined && !dryRun
+    ) {
+      // The server means to renew the precondition after it has taken the finalizers away, and loses it instead.
+      const why =
+        `ResourceVersion in precondition: , ResourceVersion in object meta: ${stored.metadata.resourceVersion}`
+      return yield* Effect.fail(Exchange.storageConflict(exchange, { name, namespace }, dryRun, why))
+    }
     if (outcome._tag === "Keep") return { gone: false, object: shown }
     const last = encoded === undefined
       ? stored
@@ -100,7 +113,9 @@ export const deleteObject = Effect.fnUntraced(function*(
     // Marked and removed are two steps, and admission is asked before each.
     if (encoded !== undefined) yield* review(yield* Versions.show(resource, last))
     // A dry run does not come to the removal where finalizers are taken away before.
-    if (dryRun && outcome.released !== undefined) return { gone: false, object: freeze(outcome.released) }
+    if (dryRun && outcome.released !== undefined) {
+      return { gone: false, object: freeze(released(resource, outcome.released)) }
+    }
     const removed = dryRun ? undefined : core.storage.remove(resource.collection, key, namespace)
     return { gone: true, object: yield* Versions.show(resource, removed?.object ?? last) }
   }

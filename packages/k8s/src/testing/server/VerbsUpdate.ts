@@ -85,19 +85,13 @@ const uidConflict = (
   options: Exchange.WriteOptions,
   wanted: string,
   found: string
-): Refused => {
-  const { resource, route } = exchange
-  // A dry run does not get as far as the store with its prefix.
-  const root = options.dryRun ? "" : "/registry"
-  const group = resource.custom === undefined ? "" : `${resource.group}/`
-  const key = `${root}/${group}${resource.plural}/${Exchange.storageKey(route.namespace, route.name)}`
-  return StatusError.conflict(
-    resource,
-    route.name,
-    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ` +
-      `UID in precondition: ${wanted}, UID in object meta: ${found}`
+): Refused =>
+  Exchange.storageConflict(
+    exchange,
+    exchange.route,
+    options.dryRun,
+    `UID in precondition: ${wanted}, UID in object meta: ${found}`
   )
-}
 
 const statusOf = (object: KubeObject): unknown => (object as { readonly status?: unknown }).status
 
