@@ -1,4 +1,5 @@
-import { Action, Cache, Controller, type EventRecorder, KubeClient, OwnerLabel, Watch } from "@effect-operator/core"
+import { Action, Cache, Controller, KubeClient, ObjectStatus, OwnerLabel, Watch } from "@effect-operator/core"
+import type { EventRecorder } from "@effect-operator/core/EventRecorder"
 import { isTerminating } from "@effect-operator/core/KubeObject"
 import { Pod } from "@effect-operator/k8s/kinds"
 import { Effect } from "effect"
@@ -53,7 +54,7 @@ function* freeNames(autoscaler: Autoscaler, owned: ReadonlyArray<Pod>): Generato
 const createPod = Effect.fnUntraced(function*(
   autoscaler: Autoscaler,
   name: string,
-  events: EventRecorder.EventRecorder
+  events: EventRecorder
 ) {
   const client = yield* KubeClient.KubeClient
   const { image, targetNamespace } = autoscaler.spec
@@ -69,7 +70,7 @@ const createPod = Effect.fnUntraced(function*(
   )
 })
 
-const deletePod = Effect.fnUntraced(function*(pod: Pod, events: EventRecorder.EventRecorder) {
+const deletePod = Effect.fnUntraced(function*(pod: Pod, events: EventRecorder) {
   const client = yield* KubeClient.KubeClient
   const { name, namespace } = pod.metadata
   yield* client.delete(Pod, pod).pipe(
@@ -83,7 +84,6 @@ export const controller = Controller.make("autoscaler", {
   watches: [Watch.labelled(Pod, owner)],
 
   reconcile: Effect.fn("Autoscaler.reconcile")(function*(autoscaler, { events }) {
-    const client = yield* KubeClient.KubeClient
     const { missing, owned, surplus } = yield* survey(autoscaler)
     const names = freeNames(autoscaler, owned)
     for (let made = 0; made < missing;) if (yield* createPod(autoscaler, names.next().value, events)) made += 1
@@ -91,10 +91,7 @@ export const controller = Controller.make("autoscaler", {
 
     // The cache already shows what was just written.
     const { available, ready } = yield* survey(autoscaler)
-    const status = { availableReplicas: available.length, ready }
-    if (autoscaler.status?.availableReplicas !== status.availableReplicas || autoscaler.status.ready !== ready) {
-      yield* client.patch(Autoscaler, autoscaler, KubeClient.Patch.merge({ status }), { subresource: "status" })
-    }
+    yield* ObjectStatus.write(Autoscaler, autoscaler, { availableReplicas: available.length, ready })
     return Action.done
   }),
 

@@ -1,4 +1,4 @@
-import { Action, Cache, Controller, KubeClient } from "@effect-operator/core"
+import { Action, Cache, Controller, KubeClient, ObjectStatus } from "@effect-operator/core"
 import { controllerReference, isTerminating } from "@effect-operator/core/KubeObject"
 import { Pod } from "@effect-operator/k8s/kinds"
 import { Effect } from "effect"
@@ -54,13 +54,7 @@ export const controller = Controller.make("podset", {
     // The cache already shows what was just written.
     const podNames = (yield* ownedPods(podset)).filter((pod) => !isDead(pod)).map(({ metadata }) => metadata.name)
       .sort()
-    const status = { readyReplicas: podNames.length, podNames }
-    if (
-      podset.status?.readyReplicas !== podNames.length ||
-      JSON.stringify(podset.status.podNames) !== JSON.stringify(podNames)
-    ) {
-      yield* client.patch(PodSet, podset, KubeClient.Patch.merge({ status }), { subresource: "status" })
-    }
+    yield* ObjectStatus.write(PodSet, podset, { readyReplicas: podNames.length, podNames })
     return Action.done
   })
 })

@@ -1,18 +1,27 @@
 /**
  * `EventRecorder`: Kubernetes Events (events.k8s.io/v1) about objects, for `kubectl events` and `kubectl describe`.
  *
- * Recording never blocks and never fails a reconcile: events wait in a bounded queue for one background writer, and an
- * event that cannot be written is logged. The same event about the same object within six minutes becomes a series
- * (count and last time) instead of another Event; if the server has expired the Event meanwhile, a new one is created.
+ * Recording never blocks and never fails a reconcile: events wait in a bounded queue for one background writer. The
+ * same event about the same object within six minutes becomes a series (count and last time) instead of another Event;
+ * if the server has expired the Event meanwhile, a new one is created.
+ *
+ * A controller may write 25 times at once about an object, and then once in five minutes (figures of client-go's spam
+ * filter): a reconciler that reports each of its failures cannot flood the API. What is held back is counted all the
+ * same, and the next write that is let through, or the end of the program, tells the count.
+ *
+ * A request without an answer, or one the server wants to see later, is tried again; an event the server refuses is
+ * logged and gone. On stop what was recorded is written out.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
+import * as Semaphore from "effect/Semaphore"
+import * as EventObject from "./internal/eventObject.ts"
+import { TokenBucket } from "./internal/TokenBucket.ts"
 import { KubeClient, Patch } from "./KubeClient.ts"
 import type * as KubeError from "./KubeError.ts"
-import type { KubeObject, NamespacedObjectMeta } from "./KubeObject.ts"
-import * as Resource from "./Resource.ts"
+import type { KubeObject } from "./KubeObject.ts"
 import type { Supervisor } from "./Supervisor.ts"
 
 /** Figures of the recorder. */
@@ -23,9 +32,18 @@ export const defaults = {
   seriesWindow: 360_000,
   /** Series remembered at most. */
   seriesKept: 4096,
+  /** Writes a controller may make about one object at once. */
+  burst: 25,
+  /** Milliseconds until it may make one more. */
+  refill: 300_000,
+  /** Objects whose limit is remembered at most. */
+  limitsKept: 4096,
+  /** Attempts at a request that gets no answer, and the milliseconds between them. */
+  tries: 12,
+  pause: 10_000,
   /** Limits of the API, in bytes of UTF-8 (which the server calls characters). */
-  maxNote: 1024,
-  maxReason: 128
+  maxNote: EventObject.limits.note,
+  maxReason: EventObject.limits.reason
 } as const
 
 export interface Note {
@@ -35,6 +53,7 @@ export interface Note {
   readonly note: string
   /** What the controller did; the reason if absent. */
   readonly action?: string | undefined
+  /** Another object that has to do with it. */
   readonly related?: KubeObject | undefined
 }
 
@@ -48,98 +67,118 @@ export interface EventRecorder {
 export class EventSink extends Context.Service<EventSink, {
   /** A recorder for an object, in the name of a controller. */
   readonly recorder: (controller: string, regarding: KubeObject) => EventRecorder
-  /** Completes when everything recorded so far was written or given up. */
+  /** Completes when everything recorded so far, counts included, was written or given up. */
   readonly flush: Effect.Effect<void>
 }>()("@effect-operator/core/EventRecorder/EventSink") {}
 
-interface Event extends KubeObject {
-  readonly apiVersion: "events.k8s.io/v1"
-  readonly kind: "Event"
-  readonly metadata: NamespacedObjectMeta
-  readonly [field: string]: unknown
-}
-
-const Event = Resource.make<Event>()({
-  group: "events.k8s.io",
-  version: "v1",
-  kind: "Event",
-  plural: "events",
-  scope: "Namespaced",
-  shortNames: ["ev"]
-})
-
-interface Pending extends Note {
-  readonly type: "Normal" | "Warning"
-  readonly controller: string
-  readonly regarding: KubeObject
-  readonly at: number
-}
-
+/** One event, however often it happened. */
 interface Series {
-  readonly name: string
+  readonly latest: EventObject.Happening
   readonly count: number
-  readonly last: number
+  /** Its Event, if one was written, and the count that is in it. */
+  readonly name: string | undefined
+  readonly told: number
 }
 
 /** The sink, its writer run by the supervisor. `instance` names this process among its replicas. */
 export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, instance: string) {
   const client = yield* KubeClient
-  const queue = yield* Queue.dropping<Pending>(defaults.capacity)
-  const series = new Map<string, Series>()
+  const queue = yield* Queue.dropping<EventObject.Happening>(defaults.capacity)
+  const all = new Map<string, Series>()
+  const buckets = new Map<string, TokenBucket>()
+  /** The writer and a flush take turns. */
+  const turn = Semaphore.makeUnsafe(1)
   let open = 0
   let sequence = 0
   const waiting = new Set<() => void>()
 
-  const create: (event: Pending, id: string) => Effect.Effect<void, KubeError.KubeError> = Effect.fnUntraced(function*(
-    event,
-    id
-  ) {
-    const name = `${prefixOf(event.regarding)}.${(BigInt(event.at) * 1_000_000n + BigInt(sequence++)).toString(16)}`
-    const created = yield* client.create(Event, {
-      metadata: { name, namespace: namespaceOf(event.regarding) },
-      eventTime: microTime(event.at),
-      type: event.type,
-      reason: cut(event.reason, defaults.maxReason),
-      action: cut(event.action ?? event.reason, defaults.maxReason),
-      note: cut(event.note, defaults.maxNote),
-      regarding: reference(event.regarding),
-      ...(event.related === undefined ? {} : { related: reference(event.related) }),
-      reportingController: event.controller,
-      reportingInstance: cut(instance, defaults.maxReason)
-    }).pipe(
-      Effect.as(true),
-      // Another replica wrote about the same object in the same millisecond.
-      Effect.catchReason("KubeError", "AlreadyExists", () => Effect.succeed(false))
-    )
-    if (!created) return yield* create(event, id)
-    series.delete(id)
-    series.set(id, { name, count: 1, last: event.at })
-    if (series.size > defaults.seriesKept) { for (const oldest of series.keys()) return void series.delete(oldest) }
+  /** A request, as often as it takes to be answered. `unanswered` hears of each time it was not. */
+  const patiently = <A>(request: Effect.Effect<A, KubeError.KubeError>, unanswered: () => void = () => {}) => {
+    const attempt = (tries: number): Effect.Effect<A, KubeError.KubeError> =>
+      Effect.catch(request, (error) => {
+        const lost = error.reason._tag === "Transport"
+        if (lost) unanswered()
+        return tries < defaults.tries && (lost || error.retryAfter !== undefined)
+          ? Effect.andThen(Effect.sleep(error.retryAfter ?? defaults.pause), attempt(tries + 1))
+          : Effect.fail(error)
+      })
+    return attempt(1)
+  }
+
+  /** Answers the name of the Event. */
+  const create = Effect.fnUntraced(function*(event: EventObject.Happening, count: number) {
+    for (;;) {
+      const name = EventObject.nameOf(event, sequence++)
+      let lost = false
+      const request = client.create(EventObject.Event, EventObject.body(event, name, instance, count))
+      const created = yield* patiently(request, () => {
+        lost = true
+      }).pipe(
+        Effect.as(true),
+        // After a lost answer that is the own one. Else another replica wrote about the object in the same millisecond.
+        Effect.catchReason("KubeError", "AlreadyExists", () => Effect.succeed(lost))
+      )
+      if (created) return name
+    }
   })
 
-  const write = Effect.fnUntraced(function*(event: Pending) {
-    const id = identity(event)
-    const known = series.get(id)
-    if (known === undefined || event.at - known.last > defaults.seriesWindow) return yield* create(event, id)
-    const count = known.count + 1
-    series.set(id, { ...known, count, last: event.at })
-    yield* client.patch(
-      Event,
-      { namespace: namespaceOf(event.regarding), name: known.name },
-      Patch.merge({ series: { count, lastObservedTime: microTime(event.at) } })
-    ).pipe(Effect.catchReason("KubeError", "NotFound", () => create(event, id)))
+  /** Writes what the server does not know of a series yet. */
+  const tell = Effect.fnUntraced(function*(id: string, { count, latest, name, told }: Series) {
+    if (name === undefined) {
+      return remember(id, { latest, count, name: yield* create(latest, count), told: count })
+    }
+    const ref = { namespace: EventObject.namespaceOf(latest.regarding), name }
+    const known = yield* patiently(
+      client.patch(EventObject.Event, ref, Patch.merge(EventObject.series(count, latest.at)))
+    ).pipe(
+      Effect.as(true),
+      Effect.catchReason("KubeError", "NotFound", () => Effect.succeed(false))
+    )
+    if (known) return remember(id, { latest, count, name, told: count })
+    // The server has expired it: what it does not know is all there is to tell.
+    const left = count - told
+    return remember(id, { latest, count: left, name: yield* create(latest, left), told: left })
   })
+
+  const remember = (id: string, series: Series): void => {
+    all.delete(id)
+    all.set(id, series)
+    forgetOldest(all, defaults.seriesKept)
+  }
+
+  const mayWrite = (event: EventObject.Happening): boolean => {
+    const subject = EventObject.subjectOf(event)
+    const bucket = buckets.get(subject) ?? new TokenBucket(defaults.burst, defaults.burst * defaults.refill)
+    buckets.delete(subject)
+    buckets.set(subject, bucket)
+    forgetOldest(buckets, defaults.limitsKept)
+    if (bucket.nextAt > event.at) return false
+    bucket.take(event.at)
+    return true
+  }
+
+  const write = Effect.fnUntraced(function*(event: EventObject.Happening) {
+    const id = EventObject.identityOf(event)
+    const before = all.get(id)
+    const anew = before === undefined || event.at - before.latest.at > defaults.seriesWindow
+    if (anew && before !== undefined && isUntold(before)) yield* tell(id, before)
+    const series: Series = anew
+      ? { latest: event, count: 1, name: undefined, told: 0 }
+      : { ...before, latest: event, count: before.count + 1 }
+    remember(id, series)
+    if (mayWrite(event)) return yield* tell(id, series)
+    yield* Effect.logDebug(`the event ${event.reason} about ${event.regarding.metadata.name} is counted, not written`)
+  })
+
+  const lost = ({ reason, regarding }: EventObject.Happening) => (error: KubeError.KubeError) =>
+    Effect.logWarning(`the event ${reason} about ${regarding.metadata.name} was lost: ${error.message}`)
 
   yield* supervisor.run(
     "event recorder",
     Queue.take(queue).pipe(
       Effect.flatMap((event) =>
-        write(event).pipe(
-          Effect.catch((error: KubeError.KubeError) =>
-            Effect.logWarning(
-              `the event ${event.reason} about ${event.regarding.metadata.name} was lost: ${error.message}`
-            )
-          ),
+        turn.withPermit(write(event)).pipe(
+          Effect.catch(lost(event)),
           Effect.ensuring(Effect.sync(() => {
             open -= 1
             if (open > 0) return
@@ -155,7 +194,7 @@ export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, inst
     )
   )
 
-  const record = (type: Pending["type"], controller: string, regarding: KubeObject) => (note: Note) =>
+  const record = (type: "Normal" | "Warning", controller: string, regarding: KubeObject) => (note: Note) =>
     Effect.flatMap(Clock.currentTimeMillis, (at) => {
       if (!Queue.offerUnsafe(queue, { ...note, type, controller, regarding, at })) {
         return Effect.logWarning(`more than ${defaults.capacity} events wait to be written: ${note.reason} was dropped`)
@@ -164,56 +203,35 @@ export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, inst
       return Effect.void
     })
 
+  const written = Effect.callback<void>((resume) => {
+    if (open === 0) return resume(Effect.void)
+    const done = () => resume(Effect.void)
+    waiting.add(done)
+    return Effect.sync(() => waiting.delete(done))
+  })
+
+  /** The counts of Events that are there. What was too much to become an Event does not become one now. */
+  const counts = Effect.suspend(() =>
+    Effect.forEach(
+      [...all].filter(([, series]) => isUntold(series)),
+      ([id, series]) => Effect.catch(tell(id, series), lost(series.latest)),
+      { discard: true }
+    )
+  )
+
   return EventSink.of({
     recorder: (controller, regarding) => ({
       normal: record("Normal", controller, regarding),
       warning: record("Warning", controller, regarding)
     }),
-    flush: Effect.callback<void>((resume) => {
-      if (open === 0) return resume(Effect.void)
-      const done = () => resume(Effect.void)
-      waiting.add(done)
-      return Effect.sync(() => waiting.delete(done))
-    })
+    flush: Effect.andThen(written, turn.withPermit(counts))
   })
 })
 
-/** Events about cluster-scoped objects live in `default`. */
-const namespaceOf = ({ metadata }: KubeObject): string => metadata.namespace ?? "default"
+/** Whether there is an Event with too low a count in it. */
+const isUntold = ({ count, name, told }: Series): boolean => name !== undefined && count > told
 
-/** The first part of an event's name: the object's, where that may stand in the name of an Event. */
-const prefixOf = ({ metadata: { name } }: KubeObject): string => {
-  const legal = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(name)
-  const text = legal ? name : name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-/, "")
-  return text.slice(0, 200).replace(/[-.]+$/, "") || "event"
+/** Maps keep the order of insertion: the first is what nobody touched for longest. */
+const forgetOldest = <A>(entries: Map<string, A>, most: number): void => {
+  if (entries.size > most) { for (const oldest of entries.keys()) return void entries.delete(oldest) }
 }
-
-/** The text, shortened to so many bytes of UTF-8 at the end of a character. */
-const cut = (text: string, max: number): string => {
-  if (new TextEncoder().encode(text).length <= max) return text
-  const room = new Uint8Array(max - 3)
-  return `${text.slice(0, new TextEncoder().encodeInto(text, room).read)}…`
-}
-
-const reference = ({ apiVersion, kind, metadata }: KubeObject) => ({
-  apiVersion,
-  kind,
-  name: metadata.name,
-  uid: metadata.uid,
-  resourceVersion: metadata.resourceVersion,
-  ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace })
-})
-
-const identity = (event: Pending): string =>
-  [
-    event.regarding.metadata.uid,
-    event.type,
-    event.reason,
-    event.action ?? "",
-    event.controller,
-    event.related?.metadata.uid ?? "",
-    event.note
-  ].join("\u0000")
-
-/** RFC 3339 with exactly six digits of a second, as the API demands of a MicroTime. */
-const microTime = (at: number): string => new Date(at).toISOString().replace("Z", "000Z")

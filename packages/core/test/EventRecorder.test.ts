@@ -220,26 +220,120 @@ describe("EventRecorder", () => {
       assert.strictEqual(events().length, 4)
     }))
 
-  it.effect("never fails: what cannot be written is logged, and the next event is written", () =>
+  it.effect("never fails: what the server refuses is logged, and the next event is written", () =>
     Effect.gen(function*() {
       const lines: Array<string> = []
       const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
-      const answers: ReadonlyArray<Answer> = [{ status: 403, body: "no" }, { down: "reset" }, {
-        status: 500,
-        body: "x"
-      }]
+      const answers: ReadonlyArray<Answer> = [{ status: 403, body: "no" }, { status: 500, body: "x" }]
       yield* Effect.gen(function*() {
         const { events, sink } = yield* recorded((_, index) => answers[index])
         const { normal } = sink.recorder("webs", web)
-        for (let i = 0; i < 5; i++) yield* normal({ reason: `R${i}`, note: "n" })
+        for (let i = 0; i < 4; i++) yield* normal({ reason: `R${i}`, note: "n" })
         yield* sink.flush
-        assert.deepStrictEqual(events().map(({ reason }) => reason), ["R3", "R4"])
+        assert.deepStrictEqual(events().map(({ reason }) => reason), ["R2", "R3"])
       }).pipe(Effect.provide(Logger.layer([logger])))
       assert.deepStrictEqual(lines.map((line) => line.replace(/web\.[0-9a-f]+:/, "web.…:")), [
         "the event R0 about web was lost: create events.events.k8s.io d/web.…: Forbidden: no",
-        "the event R1 about web was lost: create events.events.k8s.io d/web.…: Transport: reset",
-        "the event R2 about web was lost: create events.events.k8s.io d/web.…: ServerError: x"
+        "the event R1 about web was lost: create events.events.k8s.io d/web.…: ServerError: x"
       ])
+    }))
+
+  it.effect("tries again what was not answered, and what the server wants to see later; not for ever", () =>
+    Effect.gen(function*() {
+      let down = true
+      const later: Answer = { status: 429, body: "slow down", headers: { "retry-after": "3" } }
+      const { events, requests, sink } = yield* recorded((_, index) =>
+        index === 0 ? later : down ? { down: "reset" } : undefined
+      )
+      const { normal } = sink.recorder("webs", web)
+      yield* normal({ reason: "Up", note: "n" })
+      yield* TestClock.adjust("3 seconds")
+      assert.strictEqual(requests.length, 2)
+      yield* TestClock.adjust("20 seconds")
+      down = false
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(requests.length, 5)
+      assert.strictEqual(new Set(requests.map(({ body }) => (body as Body).metadata.name)).size, 1)
+      assert.deepStrictEqual(events().map(({ reason }) => reason), ["Up"])
+      down = true
+      yield* normal({ reason: "Down", note: "n" })
+      yield* TestClock.adjust("10 minutes")
+      assert.strictEqual(requests.length, 5 + EventRecorder.defaults.tries)
+      yield* sink.flush
+    }))
+
+  it.effect("an event that was written, though its answer was lost, is not written twice", () =>
+    Effect.gen(function*() {
+      let lose = true
+      const { events, requests, sink, stored } = yield* recorded((request, index) => {
+        if (index !== 0 || !lose) return undefined
+        lose = false
+        stored.set(`${request.path}/${(request.body as Body).metadata.name}`, request.body as Body)
+        return { down: "reset" }
+      })
+      const { normal } = sink.recorder("webs", web)
+      for (let i = 0; i < 2; i++) yield* normal({ reason: "Up", note: "n" })
+      yield* TestClock.adjust("1 minute")
+      yield* sink.flush
+      assert.deepStrictEqual(requests.map(({ method }) => method), ["POST", "POST", "PATCH"])
+      assert.deepStrictEqual(events().map(({ series }) => series), [{
+        count: 2,
+        lastObservedTime: "1970-01-01T00:00:00.000000Z"
+      }])
+    }))
+
+  it.effect("a controller may write 25 times about an object, then once in five minutes; what it holds back counts", () =>
+    Effect.gen(function*() {
+      const { events, requests, sink } = yield* recorded()
+      const { burst, refill } = EventRecorder.defaults
+      const { warning } = sink.recorder("webs", web)
+      const fail = warning({ reason: "Failed", note: "again" })
+      for (let i = 0; i < 100; i++) yield* fail
+      yield* TestClock.adjust(1)
+      assert.strictEqual(requests.length, burst)
+      // Another object, and another controller, have limits of their own.
+      yield* sink.recorder("webs", object("other")).normal({ reason: "Up", note: "n" })
+      yield* sink.recorder("others", web).normal({ reason: "Up", note: "n" })
+      yield* TestClock.adjust(1)
+      assert.strictEqual(requests.length, burst + 2)
+      // An hour of a failure every ten seconds.
+      for (let i = 0; i < 360; i++) {
+        yield* fail
+        yield* TestClock.adjust("10 seconds")
+      }
+      assert.approximately(requests.length, burst + 2 + 3_600_000 / refill, 1)
+      assert.strictEqual(events().length, 3)
+      yield* sink.flush
+      const [failed] = events()
+      assert.strictEqual((failed!["series"] as { readonly count: number }).count, 460)
+      const flushed = requests.length
+      yield* sink.flush
+      assert.strictEqual(requests.length, flushed)
+    }))
+
+  it.effect("a reconciler whose every message differs floods nobody either", () =>
+    Effect.gen(function*() {
+      const { events, requests, sink } = yield* recorded()
+      const { warning } = sink.recorder("webs", web)
+      for (let i = 0; i < 500; i++) yield* warning({ reason: "Failed", note: `attempt ${i}` })
+      yield* sink.flush
+      assert.strictEqual(requests.length, EventRecorder.defaults.burst)
+      yield* TestClock.adjust("1 hour")
+      for (let i = 0; i < 500; i++) yield* warning({ reason: "Failed", note: `later ${i}` })
+      yield* sink.flush
+      assert.strictEqual(events().length, EventRecorder.defaults.burst + 12)
+    }))
+
+  it.effect("a repetition that was held back is told when the next series begins", () =>
+    Effect.gen(function*() {
+      const { events, sink } = yield* recorded()
+      const { normal } = sink.recorder("webs", web)
+      for (let i = 0; i < 30; i++) yield* normal({ reason: "Up", note: "n" })
+      yield* TestClock.adjust("1 hour")
+      yield* normal({ reason: "Up", note: "n" })
+      yield* TestClock.adjust(1)
+      const counts = events().map(({ series }) => (series as { readonly count: number } | undefined)?.count)
+      assert.deepStrictEqual(counts, [30, undefined])
     }))
 
   it.effect("counts a repetition whose patch failed once it can be written", () =>
@@ -273,7 +367,9 @@ describe("EventRecorder", () => {
         yield* normal({ reason: "First", note: "n" })
         yield* TestClock.adjust(1)
         // The first is being written, so that there is room for as many as the capacity says.
-        for (let i = 0; i < EventRecorder.defaults.capacity + 2; i++) yield* normal({ reason: `R${i}`, note: "n" })
+        for (let i = 0; i < EventRecorder.defaults.capacity + 2; i++) {
+          yield* sink.recorder("webs", object(`web-${i}`)).normal({ reason: `R${i}`, note: "n" })
+        }
         assert.deepStrictEqual(lines, [
           "more than 1000 events wait to be written: R1000 was dropped",
           "more than 1000 events wait to be written: R1001 was dropped"

@@ -122,13 +122,13 @@ describe("skuber-operator's defects: queue and loop", () => {
           return Action.done
         })
       })
-      const { stop } = yield* operate(yield* line, [controller])
+      // Tests end without a drain, unless they ask for one.
+      const { stop } = yield* operate(yield* line, [controller], { drain: "25 seconds" })
       yield* createWidget("a")
       yield* TestClock.adjust("1 second")
       const stopping = yield* Effect.forkChild(stop)
       yield* TestClock.adjust("1 second")
       yield* createWidget("b")
-      console.log(stopping.pollUnsafe(), journal.entries)
       assert.isUndefined(stopping.pollUnsafe())
       yield* TestClock.adjust("10 seconds")
       yield* Fiber.join(stopping)

@@ -3,7 +3,9 @@ import { type Controller, CustomResource, KubeClient, KubeError, Manager, type T
 import { ConfigMap } from "@effect-operator/k8s/kinds"
 import { type ApiServer, TestClient, TestCluster } from "@effect-operator/k8s/testing"
 import { Transport as TransportService } from "@effect-operator/core/Transport"
-import { Clock, Context, Effect, Exit, Latch, Layer, Schema, Scope, Stream } from "effect"
+import { Endpoints } from "@effect-operator/k8s"
+import { Clock, Context, Effect, Exit, Layer, Schema, Scope, Stream } from "effect"
+import { asking } from "../observability/support.ts"
 
 export const Widget = CustomResource.make({
   group: "parity.example.com",
@@ -59,8 +61,6 @@ export class Line {
     events: Stream.Stream<unknown, KubeError.Transport>,
     request: Transport.Request
   ) => Stream.Stream<unknown, KubeError.Transport> = (events) => events
-  /** Watches deliver while it is open. */
-  readonly gate = Latch.makeUnsafe(true)
   readonly transport: Transport.Transport["Service"]
 
   constructor(server: Transport.Transport["Service"]) {
@@ -79,7 +79,7 @@ export class Line {
       stream: (request) =>
         Effect.map(send(request, server.stream(request)), ({ values, ...response }) => ({
           ...response,
-          values: Stream.tap(this.watched(values, request), () => this.gate.await)
+          values: this.watched(values, request)
         }))
     }
   }
@@ -123,12 +123,16 @@ export const operate = Effect.fnUntraced(function*(
   controllers: ReadonlyArray<Controller.Controller>,
   options?: Manager.Options
 ) {
-  const scope = yield* Scope.make()
+  const scope = yield* Scope.fork(yield* Effect.scope)
+  const endpoints = yield* Endpoints.make({ metrics: "0", probes: "0" })
   const context = yield* Layer.buildWithScope(
-    Manager.layer(controllers, options).pipe(Layer.provide(Layer.sync(KubeClient.KubeClient, () => on.client))),
+    Manager.layer(controllers, options).pipe(
+      Layer.provide(Layer.sync(KubeClient.KubeClient, () => on.client)),
+      Layer.provide(Layer.succeed(Manager.Board, endpoints.board))
+    ),
     scope
   )
-  return { manager: Context.get(context, Manager.Manager), stop: Scope.close(scope, Exit.void) }
+  return { manager: Context.get(context, Manager.Manager), stop: Scope.close(scope, Exit.void), ...asking(endpoints) }
 })
 
 /** What happened when, in virtual milliseconds. */

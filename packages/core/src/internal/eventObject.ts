@@ -1,0 +1,107 @@
+/**
+ * What an Event of events.k8s.io/v1 looks like, and its limits.
+ *
+ * The API counts bytes of UTF-8 (in messages it calls them characters), wants exactly six digits of a second, and puts
+ * events about cluster-scoped objects into `default`. Source: kube-apiserver's ValidateEventCreate.
+ */
+import type { KubeObject, NamespacedObjectMeta } from "../KubeObject.ts"
+import * as Resource from "../Resource.ts"
+
+/** Limits of the API in bytes. */
+export const limits = { note: 1024, reason: 128 } as const
+
+export interface Event extends KubeObject {
+  readonly apiVersion: "events.k8s.io/v1"
+  readonly kind: "Event"
+  readonly metadata: NamespacedObjectMeta
+  readonly [field: string]: unknown
+}
+
+export const Event = Resource.make<Event>()({
+  group: "events.k8s.io",
+  version: "v1",
+  kind: "Event",
+  plural: "events",
+  scope: "Namespaced",
+  shortNames: ["ev"]
+})
+
+/** What happened, to whom, when, and who says so. */
+export interface Happening {
+  readonly type: "Normal" | "Warning"
+  readonly reason: string
+  readonly note: string
+  readonly action?: string | undefined
+  readonly related?: KubeObject | undefined
+  readonly controller: string
+  readonly regarding: KubeObject
+  readonly at: number
+}
+
+/** How often something happened, and when last. The API has no series of one. */
+export const series = (count: number, at: number) =>
+  count < 2 ? {} : { series: { count, lastObservedTime: microTime(at) } }
+
+/** The Event to create. */
+export const body = (event: Happening, name: string, instance: string, count: number) => ({
+  metadata: { name, namespace: namespaceOf(event.regarding) },
+  eventTime: microTime(event.at),
+  type: event.type,
+  reason: cut(event.reason, limits.reason),
+  action: cut(event.action ?? event.reason, limits.reason),
+  note: cut(event.note, limits.note),
+  regarding: reference(event.regarding),
+  ...(event.related === undefined ? {} : { related: reference(event.related) }),
+  reportingController: event.controller,
+  reportingInstance: cut(instance, limits.reason),
+  ...series(count, event.at)
+})
+
+/** Events about cluster-scoped objects live in `default`. */
+export const namespaceOf = ({ metadata }: KubeObject): string => metadata.namespace ?? "default"
+
+/** The name of an Event: unlike any other of this process, and of other processes unless they are unlucky. */
+export const nameOf = ({ at, regarding }: Happening, sequence: number): string =>
+  `${prefixOf(regarding)}.${(BigInt(at) * 1_000_000n + BigInt(sequence)).toString(16)}`
+
+/** Whose events share one limit: those of a controller about an object. */
+export const subjectOf = ({ controller, regarding }: Happening): string =>
+  `${controller}\u0000${regarding.metadata.uid}`
+
+/** Two events of one identity are one event that happened twice: a reader would see no difference. */
+export const identityOf = (event: Happening): string =>
+  [
+    event.regarding.metadata.uid,
+    event.type,
+    event.reason,
+    event.action ?? "",
+    event.controller,
+    event.related?.metadata.uid ?? "",
+    event.note
+  ].join("\u0000")
+
+/** The first part of an event's name: the object's, where that may stand in the name of an Event. */
+const prefixOf = ({ metadata: { name } }: KubeObject): string => {
+  const legal = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(name)
+  const text = legal ? name : name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-/, "")
+  return text.slice(0, 200).replace(/[-.]+$/, "") || "event"
+}
+
+/** The text, shortened to so many bytes of UTF-8 at the end of a character. */
+const cut = (text: string, max: number): string => {
+  if (new TextEncoder().encode(text).length <= max) return text
+  const room = new Uint8Array(max - 3)
+  return `${text.slice(0, new TextEncoder().encodeInto(text, room).read)}…`
+}
+
+const reference = ({ apiVersion, kind, metadata }: KubeObject) => ({
+  apiVersion,
+  kind,
+  name: metadata.name,
+  uid: metadata.uid,
+  resourceVersion: metadata.resourceVersion,
+  ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace })
+})
+
+/** RFC 3339 with exactly six digits of a second, as the API demands of a MicroTime. */
+const microTime = (at: number): string => new Date(at).toISOString().replace("Z", "000Z")
