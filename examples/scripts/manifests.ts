@@ -18,10 +18,14 @@ const argument = process.argv[2] ?? fail(`an example is missing: one of ${exampl
 
 if (argument === "--write" || argument === "--check") {
   for (const example of examples) {
-    const files = { ...Manifests.files(manifests(example)), "sample.yaml": [example.sample] }
-    for (const [file, objects] of Object.entries(files)) {
+    const folder = { ...Manifests.files(manifests(example)), "sample.yaml": [example.sample] }
+    const files: Readonly<Record<string, string>> = {
+      ...Object.fromEntries(Object.entries(folder).map(([file, objects]) => [file, Manifests.format(objects)])),
+      // Built at the top of this repository: podman build -f examples/deploy/NAME/Containerfile .
+      "Containerfile": Manifests.containerfile({ main: `examples/dist/${example.name}/main.js` })
+    }
+    for (const [file, text] of Object.entries(files)) {
       const url = new URL(`${example.name}/${file}`, deploy)
-      const text = Manifests.format(objects)
       if (argument === "--write") {
         Fs.mkdirSync(new URL(".", url), { recursive: true })
         Fs.writeFileSync(url, text)
@@ -33,5 +37,5 @@ if (argument === "--write" || argument === "--check") {
 } else {
   const example = examples.find(({ name }) => name === argument) ??
     fail(`${JSON.stringify(argument)} is no example: one of ${examples.map(({ name }) => name).join(", ")}`)
-  process.stdout.write(Manifests.format(Object.values(Manifests.files(manifests(example))).flat()))
+  process.stdout.write(Manifests.format(Manifests.stream(manifests(example))))
 }

@@ -10,6 +10,7 @@ import {
   type Resource
 } from "@effect-operator/core"
 import type { Manifests } from "@effect-operator/k8s"
+import type { Kubelet } from "@effect-operator/k8s/testing"
 import { Effect } from "effect"
 
 /** One thing a person does, and what the operator is expected to make of it. */
@@ -37,6 +38,8 @@ export interface Example {
   readonly follows: ReadonlyArray<Resource.Any>
   /** Whether an object belongs to the story, and not to somebody else in the same cluster. */
   readonly concerns: (object: KubeObject.KubeObject) => boolean
+  /** How its Pods behave where they are simulated: they run, and do not end, unless this says otherwise. */
+  readonly kubelet?: Kubelet.Options
   /** What to type in another terminal while it runs. */
   readonly tryIt: ReadonlyArray<string>
   readonly story: ReadonlyArray<Step>

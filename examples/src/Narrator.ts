@@ -43,7 +43,8 @@ const differences = (before: unknown, after: unknown, path: string): ReadonlyArr
 /** Who wrote last, as far as the object tells: its status is the kubelet's or the operator's, its spec yours. */
 const cause = (object: KubeObject.KubeObject, changed: ReadonlyArray<string>): string => {
   if (object.kind === "Pod") return "kubelet"
-  return changed.some((change) => change.startsWith("spec.")) ? "you" : "operator"
+  const isChild = KubeObject.controllerOf(object) !== undefined
+  return !isChild && changed.some((change) => change.startsWith("spec.")) ? "you" : "operator"
 }
 
 const isEvent = (object: KubeObject.KubeObject): object is Event => object.kind === "Event"

@@ -41,10 +41,11 @@ const tell = (example: Example, once: boolean, kubectl: string) => {
 }
 
 /** The in-memory server, served over HTTPS, and a client that reaches it there. */
-const memory = HttpFacade.layer().pipe(
-  Layer.provideMerge(SimControllers.layer().pipe(Layer.provide(TestClient.layer))),
-  Layer.provide(ApiServer.ApiServer.layer)
-)
+const memory = ({ kubelet }: Example) =>
+  HttpFacade.layer().pipe(
+    Layer.provideMerge(SimControllers.layer({ kubelet }).pipe(Layer.provide(TestClient.layer))),
+    Layer.provide(ApiServer.ApiServer.layer)
+  )
 
 const onMemory = Effect.fnUntraced(
   function*(example: Example, once: boolean) {
@@ -58,7 +59,7 @@ const onMemory = Effect.fnUntraced(
       Effect.provide(LiveClient.layerOptions({ kubeconfig: facade.kubeconfig }))
     )
   },
-  Effect.provide(memory),
+  (told, example) => Effect.provide(told, memory(example)),
   Effect.scoped
 )
 

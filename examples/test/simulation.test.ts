@@ -7,7 +7,7 @@ const named = (name: string) => scenarios.find((scenario) => scenario.name === n
 
 /** A sample of every kind of fault; `npm run simulate` runs all of them, and deeper. */
 describe("simulated examples", () => {
-  for (const name of ["podset", "autoscaler"]) {
+  for (const name of ["podset", "autoscaler", "basicdeployment", "contracts"]) {
     it.live(`${name} converges whatever goes wrong`, () =>
       Effect.gen(function*() {
         const report = yield* Simulation.checkConvergence(named(name), { depth: 1, runs: 40, interleavings: 2 })

@@ -8,7 +8,8 @@ import { TestClock } from "effect/testing"
 import type { Example } from "../../src/Example.ts"
 
 /** A cluster in virtual time with the example's kinds installed. */
-export const cluster = (example: Example) => TestCluster.layer({ resources: example.resources })
+export const cluster = (example: Example) =>
+  TestCluster.layer({ resources: example.resources, kubelet: example.kubelet })
 
 /** The same with the operator on it. */
 export const operated = (example: Example) =>

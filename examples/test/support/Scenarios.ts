@@ -6,9 +6,10 @@ import { examples } from "@effect-operator/examples/examples"
 import type { Simulation } from "@effect-operator/k8s/testing"
 import { controller as naive } from "./NaiveAutoscaler.ts"
 
-export const scenarioOf = ({ controllers, name, resources, story }: Example): Simulation.Scenario => ({
+export const scenarioOf = ({ controllers, kubelet, name, resources, story }: Example): Simulation.Scenario => ({
   name,
   resources,
+  cluster: { kubelet },
   operator: Manager.layer(controllers),
   steps: story.map(({ act, done, title }) => ({ name: title, act, desired: done }))
 })

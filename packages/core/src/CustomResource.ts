@@ -14,6 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
+import type { Rule } from "./CelRule.ts"
 import type { KubeObject } from "./KubeObject.ts"
 import * as Resource from "./Resource.ts"
 
@@ -57,12 +58,19 @@ export interface Options<
   readonly singular?: string
   readonly shortNames?: ReadonlyArray<string>
   readonly categories?: ReadonlyArray<string>
+  /** `Schema.UndefinedOr(…)` where objects may have none. */
   readonly spec: Spec
   /** With a status comes the status subresource. */
   readonly status?: Status
   readonly printerColumns?: ReadonlyArray<PrinterColumn>
   readonly scale?: Scale
   readonly description?: string
+  /** Rules in CEL about the whole object: its spec and status together, or its name. */
+  readonly rules?: ReadonlyArray<Rule<"apiVersion" | "kind" | "metadata" | "spec" | "status">>
+  /** Fields of the object that `fieldSelector` may ask for: `.spec.color`. Servers since 1.30. */
+  readonly selectableFields?: ReadonlyArray<string>
+  /** Whoever uses this version is warned, in the server's words or in these. */
+  readonly deprecated?: boolean | string
 }
 
 /** An object of a custom kind. */
@@ -89,6 +97,9 @@ export interface CustomResource<out A extends KubeObject = KubeObject, out Id ex
   readonly printerColumns: ReadonlyArray<PrinterColumn>
   readonly scale: Scale | undefined
   readonly description: string | undefined
+  readonly rules: ReadonlyArray<Rule<string>>
+  readonly selectableFields: ReadonlyArray<string>
+  readonly deprecated: boolean | string
 }
 
 /** Declares a custom kind. Throws on a name the API server would refuse: that is a mistake in the program. */
@@ -106,6 +117,7 @@ export const make = <
   const spec = codec(options.spec, "spec")
   const status = options.status === undefined ? undefined : codec(options.status, "status")
   const { kind } = options
+  const withoutSpec = Schema.is(options.spec)(undefined)
   const subresources = [
     ...(options.status === undefined ? [] : ["status"]),
     ...(options.scale === undefined ? [] : ["scale"])
@@ -124,7 +136,7 @@ export const make = <
       if (!isRecord(json) || !isRecord(json.metadata)) {
         return Result.fail({ issues: [`metadata: missing: the value is no ${kind}`] })
       }
-      const decoded = spec.decode(json.spec)
+      const decoded = json.spec === undefined && withoutSpec ? Result.succeed(undefined) : spec.decode(json.spec)
       if (Result.isFailure(decoded)) return Result.fail(decoded.failure)
       if (status === undefined || json.status === undefined) return Result.succeed({ ...json, spec: decoded.success })
       const { status: rawStatus, ...rest } = json
@@ -137,7 +149,7 @@ export const make = <
     },
     encode: (object) => {
       const json = object as { readonly spec?: unknown; readonly status?: unknown }
-      const encoded = spec.encode(json.spec)
+      const encoded = json.spec === undefined && withoutSpec ? Result.succeed(undefined) : spec.encode(json.spec)
       const known = status === undefined || json.status === undefined ? undefined : status.encode(json.status)
       const issues = [encoded, known].flatMap((part) =>
         part !== undefined && Result.isFailure(part) ? part.failure.issues : []
@@ -155,7 +167,10 @@ export const make = <
     schemas: { spec: options.spec, status: options.status },
     printerColumns: options.printerColumns ?? [],
     scale: options.scale,
-    description: options.description
+    description: options.description,
+    rules: options.rules ?? [],
+    selectableFields: options.selectableFields ?? [],
+    deprecated: options.deprecated ?? false
   }
 }
 

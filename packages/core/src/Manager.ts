@@ -149,6 +149,15 @@ export class Manager extends Context.Service<Manager, {
 /** Where managers make themselves known, from their first moment to their last: see `Health`. */
 export interface Board {
   readonly register: (manager: Manager["Service"]) => Effect.Effect<void, never, Scope.Scope>
+  /** Adds a check of something that belongs to no manager, until the scope closes. */
+  readonly check?: ((part: CheckedPart) => Effect.Effect<void, never, Scope.Scope>) | undefined
+}
+
+/** A part of a process beside its managers, for health checks: what is wrong with it, or nothing. */
+export interface CheckedPart {
+  readonly name: string
+  readonly ready: Effect.Effect<string | undefined>
+  readonly alive: Effect.Effect<string | undefined>
 }
 
 /** The board in context; none by default. */

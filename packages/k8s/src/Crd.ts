@@ -5,13 +5,15 @@
  * program and throws, naming every field and what to do.
  */
 import type { CustomResource } from "@effect-operator/core/CustomResource"
+import type { CustomResourceVersions } from "@effect-operator/core/CustomResourceVersions"
 import * as KubeClient from "@effect-operator/core/KubeClient"
 import * as KubeError from "@effect-operator/core/KubeError"
 import * as Resource from "@effect-operator/core/Resource"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import * as Schedule from "effect/Schedule"
-import { CustomResourceDefinition } from "./kinds/apiextensions.v1.ts"
+import { CustomResourceDefinition, type JSONSchemaProps } from "./kinds/apiextensions.v1.ts"
 import { type Fault, fromSchema } from "./OpenApiSchema.ts"
 
 /** Figures that hold unless options say otherwise. */
@@ -26,7 +28,76 @@ export type Manifest = Resource.Input<CustomResourceDefinition> & {
   readonly kind: "CustomResourceDefinition"
 }
 
-export const make = (resource: CustomResource): Manifest => {
+/** How the server gets from one version to another: it asks a webhook, or it only changes `apiVersion`. */
+export type Conversion =
+  | "None"
+  | {
+    readonly clientConfig: {
+      readonly url?: string
+      readonly service?: {
+        readonly name: string
+        readonly namespace: string
+        readonly path?: string
+        readonly port?: number
+      }
+      readonly caBundle?: string
+    }
+  }
+
+export interface Options {
+  /** Needed where there are several versions. */
+  readonly conversion?: Conversion
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+const isVersions = (declared: CustomResource | CustomResourceVersions): declared is CustomResourceVersions =>
+  "versions" in declared
+
+/** The definition of a kind, or of all versions of a kind. */
+export const make = (declared: CustomResource | CustomResourceVersions, options: Options = {}): Manifest => {
+  const newest = isVersions(declared) ? declared.storage : declared
+  const versions = isVersions(declared)
+    // The newest first, which is the one people look for.
+    ? declared.versions.toReversed().map((resource) =>
+      version(resource, declared.served.has(resource.version), resource === declared.storage)
+    )
+    : [version(declared, true, true)]
+  const { annotations, conversion, labels } = options
+  if (versions.length > 1 && conversion === undefined) {
+    throw new Error(
+      `Crd.make: ${newest.id}: several versions need \`conversion\`: a webhook's clientConfig, or "None" if all are alike`
+    )
+  }
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: {
+      name: `${newest.plural}.${newest.group}`,
+      ...(labels === undefined ? {} : { labels }),
+      ...(annotations === undefined ? {} : { annotations })
+    },
+    spec: {
+      group: newest.group,
+      scope: newest.scope,
+      names: {
+        kind: newest.kind,
+        listKind: newest.listKind,
+        plural: newest.plural,
+        singular: newest.singular,
+        ...(newest.shortNames.length === 0 ? {} : { shortNames: newest.shortNames }),
+        ...(newest.categories.length === 0 ? {} : { categories: newest.categories })
+      },
+      ...(conversion === undefined || conversion === "None" ? {} : {
+        conversion: { strategy: "Webhook", webhook: { ...conversion, conversionReviewVersions: ["v1"] } }
+      }),
+      versions
+    }
+  }
+}
+
+/** The schema of whole objects of a version. Throws, with all faults, where a Schema has no structural form. */
+export const schemaOf = (resource: CustomResource): JSONSchemaProps => {
   const spec = fromSchema(resource.schemas.spec, "spec")
   const status = resource.schemas.status === undefined ? undefined : fromSchema(resource.schemas.status, "status")
   const faults: ReadonlyArray<Fault> = [...spec.faults, ...(status?.faults ?? [])]
@@ -35,55 +106,45 @@ export const make = (resource: CustomResource): Manifest => {
     throw new Error(`Crd.make: the Schema of ${resource.id} has no structural form:\n${lines.join("\n")}`)
   }
   return {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name: `${resource.plural}.${resource.group}` },
-    spec: {
-      group: resource.group,
-      scope: resource.scope,
-      names: {
-        kind: resource.kind,
-        listKind: resource.listKind,
-        plural: resource.plural,
-        singular: resource.singular,
-        ...(resource.shortNames.length === 0 ? {} : { shortNames: resource.shortNames }),
-        ...(resource.categories.length === 0 ? {} : { categories: resource.categories })
-      },
-      versions: [{
-        name: resource.version,
-        served: true,
-        storage: true,
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            ...(resource.description === undefined ? {} : { description: resource.description }),
-            properties: {
-              apiVersion: { type: "string" },
-              kind: { type: "string" },
-              metadata: { type: "object" },
-              spec: spec.schema,
-              ...(status === undefined ? {} : { status: status.schema })
-            },
-            required: ["spec"]
+    ...(resource.description === undefined ? {} : { description: resource.description }),
+    type: "object",
+    ...(Schema.is(resource.schemas.spec)(undefined) ? {} : { required: ["spec"] }),
+    properties: {
+      apiVersion: { type: "string" },
+      kind: { type: "string" },
+      metadata: { type: "object" },
+      spec: spec.schema,
+      ...(status === undefined ? {} : { status: status.schema })
+    },
+    ...(resource.rules.length === 0 ? {} : { "x-kubernetes-validations": resource.rules })
+  }
+}
+
+type Version = CustomResourceDefinition["spec"]["versions"][number]
+
+const version = (resource: CustomResource, served: boolean, storage: boolean): Version => {
+  const { deprecated, printerColumns, scale, selectableFields, subresources } = resource
+  return {
+    name: resource.version,
+    served,
+    storage,
+    ...(deprecated === false ? {} : { deprecated: true }),
+    ...(typeof deprecated === "string" ? { deprecationWarning: deprecated } : {}),
+    schema: { openAPIV3Schema: schemaOf(resource) },
+    ...(subresources.length === 0 ? {} : {
+      subresources: {
+        ...(subresources.includes("status") ? { status: {} } : {}),
+        ...(scale === undefined ? {} : {
+          scale: {
+            specReplicasPath: scale.specReplicasPath,
+            statusReplicasPath: scale.statusReplicasPath,
+            ...(scale.labelSelectorPath === undefined ? {} : { labelSelectorPath: scale.labelSelectorPath })
           }
-        },
-        ...(resource.subresources.length === 0 ? {} : {
-          subresources: {
-            ...(resource.subresources.includes("status") ? { status: {} } : {}),
-            ...(resource.scale === undefined ? {} : {
-              scale: {
-                specReplicasPath: resource.scale.specReplicasPath,
-                statusReplicasPath: resource.scale.statusReplicasPath,
-                ...(resource.scale.labelSelectorPath === undefined
-                  ? {}
-                  : { labelSelectorPath: resource.scale.labelSelectorPath })
-              }
-            })
-          }
-        }),
-        ...(resource.printerColumns.length === 0 ? {} : { additionalPrinterColumns: resource.printerColumns })
-      }]
-    }
+        })
+      }
+    }),
+    ...(selectableFields.length === 0 ? {} : { selectableFields: selectableFields.map((jsonPath) => ({ jsonPath })) }),
+    ...(printerColumns.length === 0 ? {} : { additionalPrinterColumns: printerColumns })
   }
 }
 
@@ -92,11 +153,13 @@ export const make = (resource: CustomResource): Manifest => {
  * A definition that is already there keeps what this one does not mention.
  */
 export const install = Effect.fn("Crd.install")(function*(
-  resource: CustomResource,
-  options: { readonly timeout?: Duration.Input } = {}
+  declared: CustomResource | CustomResourceVersions,
+  options: Options & { readonly timeout?: Duration.Input } = {}
 ) {
   const client = yield* KubeClient.KubeClient
-  const manifest = make(resource)
+  const resource = isVersions(declared) ? declared.storage : declared
+  const { timeout = defaults.establishTimeout, ...making } = options
+  const manifest = make(declared, making)
   const name = manifest.metadata.name!
   yield* client.create(CustomResourceDefinition, manifest).pipe(
     Effect.catchReason(
@@ -127,7 +190,7 @@ export const install = Effect.fn("Crd.install")(function*(
   yield* served.pipe(
     Effect.retry({
       schedule: Schedule.spaced("100 millis").pipe(
-        Schedule.upTo({ duration: options.timeout ?? defaults.establishTimeout })
+        Schedule.upTo({ duration: timeout })
       ),
       while: (error) => error.reason._tag === "NotFound" || error.isRetryable
     })

@@ -130,6 +130,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
   const scope = yield* Effect.scope
   const process = yield* Metric.MetricRegistry
   const managers = new Set<Manager.Manager["Service"]>()
+  const parts = new Set<Manager.CheckedPart>()
   const guards = new WeakMap<object, Authentication.Guard>()
   const found: { metrics?: Address; probes?: Address } = {}
 
@@ -144,7 +145,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     return Effect.succeed(text(503, "no manager is running\n"))
   }
 
-  const probes = (asked: Asked) => Probes.answer([...managers], asked)
+  const probes = (asked: Asked) => Probes.answer([...managers], asked, [...parts])
   const open = (asked: Asked): Effect.Effect<Answer> | undefined =>
     asked.path === "/metrics"
       ? Metrics.answer(process, [...managers])
@@ -213,7 +214,12 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
           () => Effect.sync(() => managers.delete(manager))
         ),
         served
-      )
+      ),
+    check: (part) =>
+      Effect.asVoid(Effect.acquireRelease(
+        Effect.sync(() => parts.add(part)),
+        () => Effect.sync(() => parts.delete(part))
+      ))
   }
   return { board, answer: answering(probes, metrics), addresses: () => found } satisfies Endpoints
 })

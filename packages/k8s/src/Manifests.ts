@@ -1,24 +1,32 @@
 /**
- * The manifests that deploy an operator: definitions, identity, permissions and the Deployment.
+ * The manifests that deploy an operator: definitions, identity, permissions, the Deployment and what it needs around it.
  *
- * Permissions are least privilege: reading follows from what the controllers declare (`for`, `owns`, `watches`), with
- * writing of status, finalizers and events where the framework does it; the reconcilers' own writes are declared here.
+ * Everything follows from what the program declares: permissions from its controllers (`Permissions`), ports, Service
+ * and configurations from its webhooks, the grace period from its drain. Deterministic: the same declaration gives the
+ * same text, so that a check in CI is a comparison.
+ *
+ * `files` is a folder for `kubectl apply -k`, `stream` the same for `kubectl apply -f`, in an order in which it can be
+ * applied.
  */
 import type * as Controller from "@effect-operator/core/Controller"
 import type { CustomResource } from "@effect-operator/core/CustomResource"
-import type * as Resource from "@effect-operator/core/Resource"
+import type { CustomResourceVersions } from "@effect-operator/core/CustomResourceVersions"
+import type * as Duration from "effect/Duration"
 import * as Yaml from "yaml"
 import * as Crd from "./Crd.ts"
-import * as Endpoints from "./Endpoints.ts"
+import type { Manifest } from "./manifests/Manifest.ts"
+import * as Permissions from "./manifests/Permissions.ts"
+import * as Workload from "./manifests/Workload.ts"
+import * as Configurations from "./webhook/Configurations.ts"
+import type { Any as AnyHook } from "./webhook/Hook.ts"
+import { secretName } from "./webhook/WebhookServer.ts"
+
+export { containerfile } from "./manifests/Containerfile.ts"
+export type { Manifest } from "./manifests/Manifest.ts"
+export type { Permission, Rule, Verb, Write } from "./manifests/Permissions.ts"
 
 /** Figures that hold unless options say otherwise. */
-export const defaults = {
-  /** Longer than the manager's drain time of 25 s. */
-  terminationGracePeriodSeconds: 30,
-  resources: { requests: { cpu: "10m", memory: "128Mi" }, limits: { memory: "256Mi" } }
-} as const
-
-export type Verb = "create" | "update" | "patch" | "delete" | "deletecollection"
+export const defaults = Workload.defaults
 
 export interface Options {
   /** Name of everything that is made. */
@@ -26,150 +34,161 @@ export interface Options {
   /** Where the operator runs. */
   readonly namespace: string
   readonly image: string
-  readonly resources: ReadonlyArray<CustomResource>
+  readonly resources: ReadonlyArray<CustomResource | CustomResourceVersions>
   readonly controllers: ReadonlyArray<Controller.Controller<any>>
-  /** What the reconcilers write, beyond the status of their own kind. */
-  readonly writes: ReadonlyArray<{ readonly resource: Resource.Any; readonly verbs: ReadonlyArray<Verb> }>
+  /** What the reconcilers write, beyond the status of their own kind, and what they read besides what they watch. */
+  readonly writes: ReadonlyArray<Permissions.Write>
+  readonly webhooks?: ReadonlyArray<AnyHook> | undefined
+  /** Whether replicas elect a leader; true by default. */
+  readonly leaderElection?: boolean | undefined
+  /** Of the Deployment; 1 by default. */
+  readonly replicas?: number | undefined
+  /** How long reconciles under way may take on stop; the manager's 25 s by default. */
+  readonly drain?: Duration.Input | undefined
+  /** Whether the API server is asked who may read the metrics; false by default. */
+  readonly authentication?: boolean | undefined
+  /** Requests and limits of the container. */
+  readonly quantities?: Workload.Options["resources"]
+  /** Further environment variables. */
+  readonly env?: Readonly<Record<string, string>> | undefined
 }
 
-/** A manifest, as plain data in the order in which people read it. */
-export interface Manifest {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly metadata: {
-    readonly name: string
-    readonly namespace?: string
-    readonly labels?: Readonly<Record<string, string>>
-  }
-  readonly [field: string]: unknown
-}
+const leaseOf = ({ leaderElection, name }: Pick<Options, "leaderElection" | "name">): string | undefined =>
+  leaderElection === false ? undefined : name
 
-export interface Rule {
-  readonly apiGroups: ReadonlyArray<string>
-  readonly resources: ReadonlyArray<string>
-  readonly verbs: ReadonlyArray<string>
-}
+/** The Service that the API server reaches the webhooks by: `service` of `Webhook.layer`. */
+export const webhookService = ({ name, namespace }: Pick<Options, "name" | "namespace">) => ({
+  namespace,
+  name: Workload.webhookService(name)
+})
 
 /** The definitions of the custom kinds. */
-export const definitions = (options: Pick<Options, "resources">): ReadonlyArray<Manifest> =>
-  options.resources.map((resource) => Crd.make(resource) as Manifest)
+export const definitions = (
+  { name, namespace, resources, webhooks = [] }: Pick<Options, "name" | "namespace" | "resources" | "webhooks">
+): ReadonlyArray<Manifest> =>
+  resources.map((declared) => {
+    const { group, kind } = "versions" in declared ? declared.storage : declared
+    const reachable = { service: webhookService({ name, namespace }) }
+    const conversion = Configurations.conversion(webhooks, { group, kind }, reachable)
+    return Crd.make(
+      declared,
+      conversion === undefined ? {} : { conversion: conversion.webhook as Crd.Conversion }
+    ) as Manifest
+  })
 
-/** One rule per resource, in alphabetical order. */
-export const rules = (options: Pick<Options, "controllers" | "writes">): ReadonlyArray<Rule> => {
-  const verbs = new Map<string, Set<string>>()
-  const allow = (group: string, resource: string, ...granted: ReadonlyArray<string>) => {
-    const id = `${group}/${resource}`
-    const existing = verbs.get(id) ?? new Set()
-    for (const verb of granted) existing.add(verb)
-    verbs.set(id, existing)
-  }
-  for (const { finalize, resource, watches } of options.controllers) {
-    // What is in another cluster is for its administrators to allow.
-    for (const watch of watches) {
-      if (watch.resource.cluster === undefined) {
-        allow(watch.resource.group, watch.resource.plural, "get", "list", "watch")
-      }
-    }
-    if (resource.cluster !== undefined) continue
-    if (resource.subresources.includes("status")) allow(resource.group, `${resource.plural}#status`, "patch", "update")
-    if (finalize !== undefined) allow(resource.group, resource.plural, "patch")
-    // Owner references that block deletion need this where OwnerReferencesPermissionEnforcement is on.
-    allow(resource.group, `${resource.plural}#finalizers`, "update")
-  }
-  for (const { resource, verbs } of options.writes) allow(resource.group, resource.plural, ...verbs)
-  allow("events.k8s.io", "events", "create", "patch")
-  return [...verbs].sort(([a], [b]) => a < b ? -1 : 1).map(([id, granted]) => {
-    const slash = id.indexOf("/")
-    return {
-      apiGroups: [id.slice(0, slash)],
-      resources: [id.slice(slash + 1).replace("#", "/")],
-      verbs: [...granted].sort()
-    }
+/** Every permission, and what it is for. */
+export const permissions = (options: Omit<Options, "image" | "resources">): ReadonlyArray<Permissions.Permission> => {
+  const { authentication, controllers, name, namespace, webhooks = [], writes } = options
+  return Permissions.of({
+    name,
+    namespace,
+    controllers,
+    writes,
+    authentication,
+    lease: leaseOf(options),
+    webhooks: webhooks.length === 0 ? undefined : { hooks: webhooks, secret: secretName({ name }) }
   })
 }
 
-/** ServiceAccount, ClusterRole and binding. */
-export const rbac = (options: Options): ReadonlyArray<Manifest> => {
+/** The rules of the ClusterRole (under `""`) and of the Roles by namespace. */
+export const rules = (
+  options: Omit<Options, "image" | "resources">
+): Readonly<Record<string, ReadonlyArray<Permissions.Rule>>> => Permissions.rules(permissions(options))
+
+/** ServiceAccount, roles and bindings. */
+export const rbac = (options: Omit<Options, "image" | "resources">): ReadonlyArray<Manifest> => {
   const { name, namespace } = options
-  const labels = { "app.kubernetes.io/name": name }
+  const labels = Workload.labelsOf(name)
+  const group = "rbac.authorization.k8s.io"
+  const apiVersion = `${group}/v1`
+  const subjects = [{ kind: "ServiceAccount", name, namespace }]
   return [
     { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace, labels } },
-    {
-      apiVersion: "rbac.authorization.k8s.io/v1",
-      kind: "ClusterRole",
-      metadata: { name, labels },
-      rules: rules(options)
-    },
-    {
-      apiVersion: "rbac.authorization.k8s.io/v1",
-      kind: "ClusterRoleBinding",
-      metadata: { name, labels },
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name },
-      subjects: [{ kind: "ServiceAccount", name, namespace }]
-    }
+    ...Object.entries(rules(options)).flatMap(([place, rules]): ReadonlyArray<Manifest> => {
+      const [prefix, metadata] = place === "" ? ["Cluster", { name, labels }] : ["", { name, namespace: place, labels }]
+      const roleRef = { apiGroup: group, kind: `${prefix}Role`, name }
+      return [
+        { apiVersion, kind: `${prefix}Role`, metadata, rules },
+        { apiVersion, kind: `${prefix}RoleBinding`, metadata, roleRef, subjects }
+      ]
+    }),
+    ...(options.authentication === true
+      ? [{
+        apiVersion,
+        kind: "ClusterRole",
+        // For whom reads the metrics: bind it to the account of what scrapes.
+        metadata: { name: `${name}-metrics-reader`, labels },
+        rules: [{ nonResourceURLs: ["/metrics"], verbs: ["get"] }]
+      }]
+      : [])
   ]
 }
 
-/** The Deployment: one replica, no privileges, time to drain. */
-export const deployment = (options: Options): ReadonlyArray<Manifest> => {
-  const { image, name, namespace } = options
-  const labels = { "app.kubernetes.io/name": name }
-  return [{
-    apiVersion: "apps/v1",
-    kind: "Deployment",
-    metadata: { name, namespace, labels },
-    spec: {
-      replicas: 1,
-      // Two operators at once would work against each other: the old one stops first.
-      strategy: { type: "Recreate" },
-      selector: { matchLabels: labels },
-      template: {
-        metadata: { labels },
-        spec: {
-          serviceAccountName: name,
-          terminationGracePeriodSeconds: defaults.terminationGracePeriodSeconds,
-          securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
-          containers: [{
-            name: "operator",
-            image,
-            ports: [
-              { name: "metrics", containerPort: portOf(Endpoints.defaults.metrics) },
-              { name: "probes", containerPort: portOf(Endpoints.defaults.probes) }
-            ],
-            readinessProbe: { httpGet: { path: "/readyz", port: "probes" }, periodSeconds: 10 },
-            livenessProbe: {
-              httpGet: { path: "/livez", port: "probes" },
-              initialDelaySeconds: 15,
-              periodSeconds: 20
-            },
-            resources: defaults.resources,
-            securityContext: {
-              allowPrivilegeEscalation: false,
-              readOnlyRootFilesystem: true,
-              capabilities: { drop: ["ALL"] }
-            }
-          }]
+const workloadOf = (options: Options): Workload.Options => ({
+  ...options,
+  lease: leaseOf(options),
+  webhooks: (options.webhooks ?? []).length > 0,
+  authentication: options.authentication === true,
+  resources: options.quantities
+})
+
+/** The Deployment: no privileges, time to drain. */
+export const deployment = (options: Options): ReadonlyArray<Manifest> => [Workload.deployment(workloadOf(options))]
+
+/** The webhook configurations, without caBundle: the operator fills it in. */
+export const webhooks = (options: Pick<Options, "name" | "namespace" | "webhooks">): ReadonlyArray<Manifest> =>
+  Configurations.make(options.webhooks ?? [], {
+    name: options.name,
+    reachable: { service: webhookService(options) },
+    labels: Workload.labelsOf(options.name)
+  }) as ReadonlyArray<Configurations.Configuration & Manifest>
+
+/** The folder without its `kustomization.yaml`, in an order in which it can be applied. */
+const applied = (options: Options): Readonly<Record<string, ReadonlyArray<Manifest>>> => {
+  const workload = workloadOf(options)
+  const configurations = webhooks(options)
+  return {
+    "crd.yaml": definitions(options),
+    "rbac.yaml": [
+      {
+        apiVersion: "v1",
+        kind: "Namespace",
+        metadata: {
+          name: options.namespace,
+          labels: { ...Workload.labelsOf(options.name), "pod-security.kubernetes.io/enforce": "restricted" }
         }
-      }
-    }
-  }]
+      },
+      ...rbac(options)
+    ],
+    "service.yaml": Workload.services(workload),
+    "network-policy.yaml": [Workload.networkPolicy(workload)],
+    "deployment.yaml": [...deployment(options), ...Workload.disruptionBudget(workload)],
+    ...(configurations.length === 0 ? {} : { "webhooks.yaml": configurations })
+  }
 }
 
-const portOf = (address: string): number => Number(address.slice(address.lastIndexOf(":") + 1))
+/** The folder's files by name: everything that is applied, and the `kustomization.yaml` that names them. */
+export const files = (options: Options): Readonly<Record<string, ReadonlyArray<unknown>>> => {
+  const all = applied(options)
+  const colon = options.image.lastIndexOf(":")
+  const tagged = colon > options.image.lastIndexOf("/")
+  return {
+    ...all,
+    "kustomization.yaml": [{
+      apiVersion: "kustomize.config.k8s.io/v1beta1",
+      kind: "Kustomization",
+      resources: Object.keys(all),
+      images: [
+        tagged
+          ? { name: options.image.slice(0, colon), newTag: options.image.slice(colon + 1) }
+          : { name: options.image }
+      ]
+    }]
+  }
+}
 
-/** The folder's files: `crd.yaml`, `rbac.yaml`, `deployment.yaml`. */
-export const files = (options: Options): Readonly<Record<string, ReadonlyArray<Manifest>>> => ({
-  "crd.yaml": definitions(options),
-  "rbac.yaml": [
-    {
-      apiVersion: "v1",
-      kind: "Namespace",
-      metadata: { name: options.namespace, labels: { "app.kubernetes.io/name": options.name } }
-    },
-    ...rbac(options)
-  ],
-  "deployment.yaml": deployment(options)
-})
+/** Everything that is applied, in order. */
+export const stream = (options: Options): ReadonlyArray<Manifest> => Object.values(applied(options)).flat()
 
 /** Manifests as one YAML stream. */
 export const format = (manifests: ReadonlyArray<unknown>): string =>

@@ -1,11 +1,19 @@
 /**
  * From an Effect Schema to the structural OpenAPI v3 schema a CustomResourceDefinition needs.
  *
- * The encoded side of the Schema counts: that is what is stored. What has no structural form is refused with its path
- * and a remedy, all faults at once. Rules: "Specifying a structural schema" in the Kubernetes documentation of
- * CustomResourceDefinitions.
+ * The encoded side of the Schema counts: that is what is stored. Objects, lists and unions are taken apart here and put
+ * together again as the server wants them; strings, numbers and their checks are translated by Effect. Descriptions, formats
+ * and `x-kubernetes-…` annotations count wherever they stand, on the type or on what it is encoded as; a default is what
+ * decoding fills in, or an annotation of the encoded side. Checks without a keyword are the decoder's alone.
+ *
+ * What has no structural form is refused with its path and a remedy, all faults at once. Rules: "Specifying a structural
+ * schema" in the Kubernetes documentation of CustomResourceDefinitions.
  */
 import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
+import * as Defaults from "./crd/Defaults.ts"
+import * as Leaves from "./crd/Leaves.ts"
+import * as Unions from "./crd/Unions.ts"
 import type { JSONSchemaProps } from "./kinds/apiextensions.v1.ts"
 
 /** One place that has no structural form. */
@@ -15,151 +23,250 @@ export interface Fault {
   readonly message: string
 }
 
-type Json = Readonly<Record<string, unknown>>
-
 /** The structural form of a Schema found at `path`, and whatever of it has none. */
 export const fromSchema = (
   schema: Schema.Codec<any, any, never, never>,
   path: string
 ): { readonly schema: JSONSchemaProps; readonly faults: ReadonlyArray<Fault> } => {
-  const document = Schema.toJsonSchemaDocument(schema, {
-    referencePolicy: () => undefined,
-    includeAnnotationKey: (key) => key.startsWith("x-kubernetes-")
-  })
   const faults: Array<Fault> = []
-  const structural = convert(document.schema as Json, path, (path, message) => faults.push({ path, message }))
+  const report: Leaves.Report = (path, message) => void faults.push({ path, message })
+  const structural = convert(Schema.toCodecJson(schema).ast, path, report)
   return { schema: structural, faults }
 }
 
-type Report = (path: string, message: string) => void
+const convert = (ast: SchemaAST.AST, path: string, report: Leaves.Report): JSONSchemaProps => {
+  const notes = notesOf(ast)
+  return finished(shape(SchemaAST.toEncoded(ast), stored(ast), path, report), notes, path, report)
+}
 
-/** Keywords that mean the same in JSON Schema 2020-12 and in a CustomResourceDefinition. */
-const kept = [
-  "type",
-  "description",
-  "format",
-  "pattern",
-  "enum",
-  "default",
-  "minLength",
-  "maxLength",
-  "minItems",
-  "maxItems",
-  "minProperties",
-  "maxProperties",
-  "multipleOf",
-  "required"
-] as const
+/**
+ * What a type is encoded as in the end, with what its own parts are encoded as still to be seen. A decoding default
+ * puts the bare encoded form last: where an earlier form of the same shape knows more of its parts, it is taken instead.
+ */
+const stored = (ast: SchemaAST.AST): SchemaAST.AST => {
+  if (ast.encoding === undefined) return ast
+  const last = stored(ast.encoding[ast.encoding.length - 1]!.to)
+  if (last._tag !== "Objects" && last._tag !== "Arrays") return last
+  const wanted = JSON.stringify(Leaves.document(SchemaAST.toEncoded(last)))
+  for (const form of [ast, ...ast.encoding.slice(0, -1).map(({ to }) => to)]) {
+    const own = withoutEncoding(form)
+    if (own !== undefined && JSON.stringify(Leaves.document(SchemaAST.toEncoded(own))) === wanted) return own
+  }
+  return last
+}
 
-const convert = (input: Json, path: string, report: Report): JSONSchemaProps => {
-  const schema = flattened(input, path, report)
-  if ("$ref" in schema) {
-    report(path, "a recursive type has no structural form: end the recursion with Schema.Unknown")
+const withoutEncoding = (ast: SchemaAST.AST): SchemaAST.AST | undefined => {
+  switch (ast._tag) {
+    case "Objects":
+      return new SchemaAST.Objects(ast.propertySignatures, ast.indexSignatures, ast.annotations, ast.checks)
+    case "Arrays":
+      return new SchemaAST.Arrays(ast.isMutable, ast.elements, ast.rest, ast.annotations, ast.checks)
+    default:
+      return undefined
+  }
+}
+
+/** Where the form comes from: `encoded` has the checks, `source` the parts. */
+const shape = (
+  encoded: SchemaAST.AST,
+  source: SchemaAST.AST,
+  path: string,
+  report: Leaves.Report
+): JSONSchemaProps => {
+  switch (source._tag) {
+    case "Null":
+    case "Undefined":
+    case "Void":
+      report(path, "null alone has no structural form: leave the field out")
+      return {}
+    case "Never":
+      report(path, "a field without values has no structural form: leave it out")
+      return {}
+    case "Suspend":
+      if (JSON.stringify(Leaves.document(encoded)).includes("\"$ref\"")) {
+        report(path, "a recursive type has no structural form: end the recursion with Schema.Unknown")
+        return {}
+      }
+      return convert(source.thunk(), path, report)
+    case "Union":
+      return Unions.convert(members(source), path, report, (member) => convert(member, path, report))
+    case "Arrays":
+      return list(encoded, source, path, report)
+    case "Objects":
+      return object(encoded, source, path, report)
+    default:
+      return Leaves.convert(encoded, path, report)
+  }
+}
+
+/** The members of a union, those of unions in it included. */
+const members = (union: SchemaAST.Union): ReadonlyArray<SchemaAST.AST> =>
+  union.types.flatMap((member) => {
+    const inner = stored(member)
+    return inner._tag === "Union" && notesOf(member).size === 0 ? members(inner) : [member]
+  })
+
+const list = (
+  encoded: SchemaAST.AST,
+  source: SchemaAST.Arrays,
+  path: string,
+  report: Leaves.Report
+): JSONSchemaProps => {
+  const [item] = source.rest
+  const same = item !== undefined && source.rest.length === 1 &&
+    source.elements.every((element) => SchemaAST.toEncoded(element) === SchemaAST.toEncoded(item))
+  if (!same) {
+    report(path, "a tuple has no structural form: use a struct or an array")
     return {}
   }
-  const alternatives = schema["anyOf"] ?? schema["oneOf"]
-  if (Array.isArray(alternatives)) return union(schema, alternatives as ReadonlyArray<Json>, path, report)
-  const result = bounds(schema)
-  for (const key of kept) if (schema[key] !== undefined) result[key] = schema[key]
-  for (const key of Object.keys(schema)) if (key.startsWith("x-kubernetes-")) result[key] = schema[key]
-  if ("const" in schema) result["enum"] = [schema["const"]]
-  if (schema["uniqueItems"] === true) result["x-kubernetes-list-type"] ??= "set"
-  if ("prefixItems" in schema) report(path, "a tuple has no structural form: use a struct or an array")
-  if (schema["type"] === "null") report(path, "null alone has no structural form: leave the field out")
-  if (Array.isArray(schema["type"])) report(path, "several types have no structural form: use one")
-  if (schema["type"] === "array" && typeof schema["items"] === "object" && schema["items"] !== null) {
-    result["items"] = convert(schema["items"] as Json, `${path}[]`, report)
+  const { uniqueItems, ...keywords } = Leaves.keywords(
+    new SchemaAST.Arrays(false, [], [SchemaAST.unknown], undefined, encoded.checks),
+    path,
+    report
+  )
+  const items = convert(item, `${path}[]`, report)
+  const least = source.elements.length === 0 ? {} : {
+    minItems: Math.max(source.elements.length, keywords.minItems ?? 0)
   }
-  const properties = schema["properties"] as Readonly<Record<string, Json>> | undefined
-  if (properties !== undefined) {
-    result["properties"] = Object.fromEntries(
-      Object.entries(properties).map(([name, property]) => [name, convert(property, `${path}.${name}`, report)])
+  const result = { ...keywords, type: "array", ...least }
+  return uniqueItems === true
+    ? { ...result, items: asSetItem(items, path, report), "x-kubernetes-list-type": "set" }
+    : { ...result, items }
+}
+
+/** The items of a set are compared whole: objects and lists must say that they are changed whole, too. */
+const asSetItem = (items: JSONSchemaProps, path: string, report: Leaves.Report): JSONSchemaProps => {
+  if (items.nullable === true) report(`${path}[]`, "null has no place in a set: take it out of the items")
+  switch (items.type) {
+    case "object":
+      return { ...items, "x-kubernetes-map-type": "atomic" }
+    case "array":
+      return { ...items, "x-kubernetes-list-type": "atomic" }
+    default:
+      return items
+  }
+}
+
+const object = (
+  encoded: SchemaAST.AST,
+  source: SchemaAST.Objects,
+  path: string,
+  report: Leaves.Report
+): JSONSchemaProps => {
+  const keywords = Leaves.keywords(
+    new SchemaAST.Objects(
+      [],
+      [new SchemaAST.IndexSignature(SchemaAST.string, SchemaAST.unknown)],
+      undefined,
+      encoded.checks
+    ),
+    path,
+    report
+  )
+  const base = { ...keywords, type: "object" }
+  const values = source.indexSignatures.map(({ type }) => type)
+  const open = values.some((type) => isAnything(SchemaAST.toEncoded(type)))
+  if (source.propertySignatures.length === 0) {
+    if (open || values.length === 0) return { ...base, "x-kubernetes-preserve-unknown-fields": true }
+    if (values.length > 1) report(path, "a record with several kinds of keys has no structural form: use one kind")
+    return { ...base, additionalProperties: convert(values[0]!, `${path}.*`, report) }
+  }
+  if (values.length > 0 && !open) {
+    report(
+      path,
+      "named properties and a record together have no structural form: put the record in a field of its own"
     )
   }
-  const additional = schema["additionalProperties"]
-  if (typeof additional === "object" && additional !== null && Object.keys(additional).length > 0) {
-    if (properties === undefined) result["additionalProperties"] = convert(additional as Json, `${path}.*`, report)
-    else {report(
-        path,
-        "named properties and a record together have no structural form: put the record in a field of its own"
-      )}
-  } else if (schema["type"] === "object" && properties === undefined) {
-    result["x-kubernetes-preserve-unknown-fields"] ??= true
+  const required: Array<string> = []
+  const properties: Record<string, JSONSchemaProps> = {}
+  for (const signature of source.propertySignatures) {
+    const name = String(signature.name)
+    const optional = SchemaAST.isOptional(SchemaAST.toEncoded(signature.type))
+    if (!optional) required.push(name)
+    const property = convert(signature.type, `${path}.${name}`, report)
+    const filled = optional && property.default === undefined
+      ? Defaults.of(signature, `${path}.${name}`, report)
+      : undefined
+    define(properties, name, filled === undefined ? property : { ...property, default: filled })
   }
-  // Schema.Unknown: anything goes, and is kept.
-  if (schema["type"] === undefined && !("enum" in result) && !("x-kubernetes-int-or-string" in result)) {
-    result["x-kubernetes-preserve-unknown-fields"] = true
+  return {
+    ...base,
+    ...(required.length === 0 ? {} : { required }),
+    properties,
+    ...(open ? { "x-kubernetes-preserve-unknown-fields": true } : {})
   }
-  if ("enum" in result && result["type"] === undefined) {
-    result["type"] = typeof (result["enum"] as ReadonlyArray<unknown>)[0]
-  }
-  return result as JSONSchemaProps
 }
 
-/** Stacked checks end up in `allOf`, which a structural schema may not use for them: they move to where they belong. */
-const flattened = (schema: Json, path: string, report: Report): Json => {
-  const parts = schema["allOf"]
-  if (!Array.isArray(parts)) return schema
-  const { allOf: _, ...rest } = schema
-  const result: Record<string, unknown> = { ...rest }
-  for (const part of parts as ReadonlyArray<Json>) {
-    for (const [key, value] of Object.entries(flattened(part, path, report))) {
-      const present = result[key]
-      if (present === undefined || JSON.stringify(present) === JSON.stringify(value)) result[key] = value
-      else if (typeof present === "number" && typeof value === "number") {
-        result[key] = key.startsWith("max") || key === "exclusiveMaximum"
-          ? Math.min(present, value)
-          : Math.max(present, value)
-      } else if (key !== "description") {
-        report(path, `two checks disagree on ${key}: write them as one`)
-      }
+/** Assignment would take a field named __proto__ for the prototype. */
+const define = (into: Record<string, JSONSchemaProps>, name: string, value: JSONSchemaProps): void =>
+  void Object.defineProperty(into, name, { value, writable: true, enumerable: true, configurable: true })
+
+const isAnything = (encoded: SchemaAST.AST): boolean =>
+  encoded._tag === "Unknown" || encoded._tag === "Any" ||
+  (encoded._tag === "Declaration" && Object.keys(Leaves.document(encoded)).length === 0)
+
+type Notes = ReadonlyMap<string, unknown>
+
+const rules = "x-kubernetes-validations"
+
+/** Descriptions and Kubernetes' own keywords of a type and of everything it is encoded as; the inner ones win. */
+const notesOf = (ast: SchemaAST.AST): Notes => {
+  const notes = new Map<string, unknown>()
+  const take = (annotations: Readonly<Record<string, unknown>> | undefined, last: boolean): void => {
+    for (const [key, value] of Object.entries(annotations ?? {})) {
+      if (value === undefined || (key === "format" && typeof value !== "string")) continue
+      if (key === rules) notes.set(key, joined(notes.get(key), value))
+      else if (key.startsWith("x-kubernetes-") || key === "description" || key === "format") notes.set(key, value)
+      else if (last && key === "default") notes.set(key, value)
     }
   }
-  return result
+  for (let part: SchemaAST.AST | undefined = ast; part !== undefined;) {
+    const last: boolean = part.encoding === undefined
+    take(part.annotations, last)
+    for (const check of part.checks ?? []) take(check.annotations, last)
+    take(part.context?.annotations, last)
+    part = last ? undefined : part.encoding![part.encoding!.length - 1]!.to
+  }
+  return notes
 }
 
-/** `exclusiveMinimum: 0` of JSON Schema 2020-12 is `minimum: 0, exclusiveMinimum: true` of OpenAPI v3.0. */
-const bounds = (schema: Json): Record<string, unknown> => {
-  const result: Record<string, unknown> = {}
-  for (const [bound, exclusive] of [["minimum", "exclusiveMinimum"], ["maximum", "exclusiveMaximum"]] as const) {
-    const value = schema[bound]
-    // Every integer of JavaScript lies within these: they say nothing.
-    if (typeof value === "number" && Math.abs(value) !== Number.MAX_SAFE_INTEGER) result[bound] = value
-    if (typeof schema[exclusive] === "number") {
-      result[bound] = schema[exclusive]
-      result[exclusive] = true
+const joined = (before: unknown, more: unknown): ReadonlyArray<unknown> => {
+  const [known, added] = [before, more].map((part) => Array.isArray(part) ? part as ReadonlyArray<unknown> : [])
+  const seen = new Set(known!.map((rule) => JSON.stringify(rule)))
+  return [...known!, ...added!.filter((rule) => !seen.has(JSON.stringify(rule)))]
+}
+
+/** The form with the notes, in the order in which people read it. */
+const finished = (
+  schema: JSONSchemaProps,
+  notes: Notes,
+  path: string,
+  report: Leaves.Report
+): JSONSchemaProps => {
+  const result: Record<string, unknown> = { ...schema, ...Object.fromEntries(notes) }
+  // What says itself what it is needs no further word that anything goes.
+  if (result["x-kubernetes-int-or-string"] === true) {
+    delete result["x-kubernetes-preserve-unknown-fields"]
+    delete result["type"]
+  }
+  if (result["x-kubernetes-embedded-resource"] === true) result["type"] = "object"
+  if (result["x-kubernetes-list-type"] === "map") mapKeys(result, path, report)
+  const { description, type, ...rest } = result
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(type === undefined ? {} : { type }),
+    ...rest
+  } as JSONSchemaProps
+}
+
+/** Items of a map are found by their keys, so each must have them. */
+const mapKeys = (schema: JSONSchemaProps, path: string, report: Leaves.Report): void => {
+  const { properties = {}, required = [] } = (schema.items ?? {}) as JSONSchemaProps
+  for (const key of schema["x-kubernetes-list-map-keys"] ?? []) {
+    const property = properties[key]
+    if (property === undefined) report(`${path}[].${key}`, "is a key of the list: the items must have the field")
+    else if (!required.includes(key) && property.default === undefined) {
+      report(`${path}[].${key}`, "is a key of the list: make it required, or give it a default")
     }
   }
-  return result
-}
-
-/** The two unions that have a structural form: with null, and of integer and string. */
-const union = (schema: Json, alternatives: ReadonlyArray<Json>, path: string, report: Report): JSONSchemaProps => {
-  const { anyOf: _, oneOf: __, ...annotations } = schema
-  const present = alternatives.filter(({ type }) => type !== "null")
-  const nullable = present.length < alternatives.length
-  const types = present.map(({ type }) => type).sort().join()
-  if (types === "integer,string") {
-    const described = typeof annotations["description"] === "string" ? { description: annotations["description"] } : {}
-    return { ...described, "x-kubernetes-int-or-string": true, ...(nullable ? { nullable } : {}) }
-  }
-  const values = present.flatMap((alternative) =>
-    alternative["enum"] ?? ("const" in alternative ? [alternative["const"]] : [])
-  )
-  const allLiterals = present.every((alternative) => "enum" in alternative || "const" in alternative)
-  if (present.length === 1 || allLiterals) {
-    const only = present.length === 1 ? present[0]! : { type: present[0]!["type"], enum: values }
-    return {
-      ...convert({ ...only, ...annotations }, path, report),
-      ...(nullable ? { nullable } : {})
-    } as JSONSchemaProps
-  }
-  const numeric = present.some(({ type }) => type === "number") &&
-    present.some((alternative) => JSON.stringify(alternative).includes("NaN"))
-  if (numeric) {
-    report(path, "Schema.Number has no structural form, for it allows NaN: use Schema.Finite or Schema.Int")
-    return {}
-  }
-  report(path, "a union has no structural form: use one struct with optional fields, or Schema.Unknown")
-  return {}
 }

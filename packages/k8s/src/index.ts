@@ -4,6 +4,9 @@
  * The built-in kinds are `@effect-operator/k8s/kinds`, the in-memory API server `@effect-operator/k8s/testing`.
  */
 export * as Crd from "./Crd.ts"
+export * as CrdDiff from "./CrdDiff.ts"
+export { crdToSchema } from "./CrdToSchema.ts"
+export * as CrdValidation from "./CrdValidation.ts"
 export * as Endpoints from "./Endpoints.ts"
 export * as Environment from "./Environment.ts"
 export * as KubeConfig from "./KubeConfig.ts"
@@ -12,4 +15,6 @@ export * as Logging from "./Logging.ts"
 export * as Main from "./Main.ts"
 export { runMain } from "./Main.ts"
 export * as Manifests from "./Manifests.ts"
+export * as StoredVersions from "./StoredVersions.ts"
 export * as Telemetry from "./Telemetry.ts"
+export * as Webhook from "./Webhook.ts"

@@ -1,8 +1,9 @@
-import { CustomResource, KubeClient } from "@effect-operator/core"
+import { CelRule, CustomResource, CustomResourceVersions, KubeClient } from "@effect-operator/core"
 import { assert, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Cause, Effect, Schema } from "effect"
 import * as Crd from "../src/Crd.ts"
 import { CustomResourceDefinition } from "../src/kinds/apiextensions.v1.ts"
+import * as StoredVersions from "../src/StoredVersions.ts"
 import * as TestCluster from "../src/testing/TestCluster.ts"
 
 const make = (kind: string, spec: CustomResource.AnySchema = Schema.Struct({ size: Schema.Int })) =>
@@ -76,4 +77,79 @@ it.effect("install fails at once where the names are taken, and says by what", (
     const error = yield* Effect.flip(Crd.install(clash))
     assert.strictEqual(error.reason._tag, "Invalid")
     assert.match(error.message, /others\.example\.com: ShortNamesConflict: .*"widget" is already in use/)
+  }).pipe(Effect.provide(TestCluster.layer())))
+
+it("everything else that can be declared", () => {
+  const Widget = CustomResource.make({
+    group: "example.com",
+    version: "v1",
+    kind: "Widget",
+    spec: Schema.UndefinedOr(Schema.Struct({ colour: Schema.String })),
+    rules: [CelRule.make<"spec">("!has(self.spec) || self.spec.colour != ''", "needs a colour")],
+    selectableFields: [".spec.colour"],
+    deprecated: "use Gadget"
+  })
+  const { metadata, spec } = Crd.make(Widget, { labels: { a: "b" }, annotations: { c: "d" } })
+  assert.deepStrictEqual(metadata, {
+    name: "widgets.example.com",
+    labels: { a: "b" },
+    annotations: { c: "d" }
+  })
+  const [version] = spec.versions
+  assert.deepInclude(version, {
+    deprecated: true,
+    deprecationWarning: "use Gadget",
+    selectableFields: [{ jsonPath: ".spec.colour" }]
+  })
+  const root = version!.schema!.openAPIV3Schema!
+  assert.isUndefined(root.required)
+  assert.deepStrictEqual(root["x-kubernetes-validations"], [
+    { rule: "!has(self.spec) || self.spec.colour != ''", message: "needs a colour" }
+  ])
+})
+
+const gadget = (version: string) =>
+  CustomResource.make({ group: "example.com", version, kind: "Gadget", spec: Schema.Struct({ size: Schema.Int }) })
+
+const [V1, V2] = [gadget("v1"), gadget("v2")]
+const same = { up: ({ spec }: typeof V1.Type) => ({ spec }), down: ({ spec }: typeof V2.Type) => ({ spec }) }
+const steps = [CustomResourceVersions.between(V1, V2, same)] as const
+
+it("several versions: the newest first, one of them stored, a webhook between them", () => {
+  const versions = CustomResourceVersions.make({ steps, storage: V1, unserved: [V2] })
+  assert.throws(() => Crd.make(versions), /several versions need `conversion`/)
+  const clientConfig = { service: { name: "hook", namespace: "operators", path: "/convert" } }
+  const { spec } = Crd.make(versions, { conversion: { clientConfig } })
+  assert.deepStrictEqual(spec.versions.map(({ name, served, storage }) => [name, served, storage]), [
+    ["v2", false, false],
+    ["v1", true, true]
+  ])
+  assert.deepStrictEqual(spec.conversion, {
+    strategy: "Webhook",
+    webhook: { clientConfig, conversionReviewVersions: ["v1"] }
+  })
+})
+
+it.effect("objects of an old version are stored anew, so that it can go", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    const name = { name: "gadgets.example.com" }
+    yield* Crd.install(V1)
+    for (const name of ["a", "b"]) {
+      yield* client.create(V1, { metadata: { namespace: "default", name }, spec: { size: 1 } })
+    }
+    const wrong = yield* Effect.flip(Effect.sandbox(StoredVersions.migrate(V2)))
+    assert.include(String(Cause.squash(wrong)), "stores v1, not v2")
+    yield* Crd.install(CustomResourceVersions.make({ steps }), { conversion: "None" })
+    const before = yield* client.get(CustomResourceDefinition, name)
+    assert.deepStrictEqual(before.status?.storedVersions, ["v1", "v2"])
+    const refused = yield* Effect.flip(Crd.install(V2))
+    assert.include(refused.message, "status.storedVersions[0]")
+
+    assert.deepStrictEqual(yield* StoredVersions.migrate(V2), { written: 2, before: ["v1", "v2"] })
+    assert.deepStrictEqual(yield* StoredVersions.migrate(V2), { written: 0, before: ["v2"] })
+    const after = yield* client.get(CustomResourceDefinition, name)
+    assert.deepStrictEqual(after.status?.storedVersions, ["v2"])
+    yield* Crd.install(V2)
+    assert.strictEqual((yield* client.get(V2, { namespace: "default", name: "a" })).spec.size, 1)
   }).pipe(Effect.provide(TestCluster.layer())))

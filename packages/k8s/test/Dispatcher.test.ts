@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import * as Net from "node:net"
 import type { ClusterConfig } from "../src/KubeConfig.ts"
-import * as Certificates from "../src/testing/Certificates.ts"
+import * as Certificates from "../src/Certificates.ts"
 import { cluster, ConfigMap, connect, json, key, object, serve } from "./support/liveServer.ts"
 
 describe("Dispatcher", () => {

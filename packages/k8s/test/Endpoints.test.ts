@@ -10,7 +10,7 @@ import * as Https from "node:https"
 import * as Net from "node:net"
 import * as Os from "node:os"
 import * as Path from "node:path"
-import * as Certificates from "../src/testing/Certificates.ts"
+import * as Certificates from "../src/Certificates.ts"
 import { allow, asking, cluster, everything, Gadget, operate } from "./observability/support.ts"
 
 const idle = (name: string) =>

@@ -3,7 +3,10 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import * as Yaml from "yaml"
 import { ConfigMap, Deployment, Secret } from "../src/kinds/index.ts"
+import * as Environment from "../src/Environment.ts"
 import * as Manifests from "../src/Manifests.ts"
+import { ApiServer } from "../src/testing/index.ts"
+import * as Webhook from "../src/Webhook.ts"
 
 const Widget = CustomResource.make({
   group: "example.com",
@@ -30,41 +33,199 @@ const options = (finalize: boolean): Manifests.Options => ({
   writes: [{ resource: Deployment, verbs: ["create", "patch"] }, { resource: ConfigMap, verbs: ["create"] }]
 })
 
-const granted = (finalize: boolean) =>
+const granted = (rules: ReadonlyArray<Manifests.Rule> = []) =>
   Object.fromEntries(
-    Manifests.rules(options(finalize)).map(({ apiGroups, resources, verbs }) => [
-      `${resources[0]}.${apiGroups[0]}`,
+    rules.map(({ apiGroups, resourceNames, resources, verbs }) => [
+      `${resources[0]}.${apiGroups[0]}${resourceNames === undefined ? "" : ` ${resourceNames.join()}`}`,
       verbs.join()
     ])
   )
 
 it("permissions are what is watched, what is written, and what the framework writes: no more", () => {
-  assert.deepStrictEqual(granted(false), {
+  const { "": cluster, ...namespaces } = Manifests.rules(options(false))
+  assert.deepStrictEqual(granted(cluster), {
     "configmaps.": "create",
     "secrets.": "get,list,watch",
     "deployments.apps": "create,get,list,patch,watch",
     "events.events.k8s.io": "create,patch",
     "widgets.example.com": "get,list,watch",
     "widgets/finalizers.example.com": "update",
-    "widgets/status.example.com": "patch,update"
+    "widgets/status.example.com": "patch"
   })
+  assert.deepStrictEqual(Object.keys(namespaces), ["widgets-system"])
+  assert.deepStrictEqual(granted(namespaces["widgets-system"]), {
+    "leases.coordination.k8s.io": "create",
+    "leases.coordination.k8s.io widgets": "get,list,update,watch"
+  })
+  assert.deepStrictEqual(Object.keys(Manifests.rules({ ...options(false), leaderElection: false })), [""])
 })
 
 it("a controller that finalizes may patch its kind, for the finalizer", () => {
-  assert.strictEqual(granted(true)["widgets.example.com"], "get,list,patch,watch")
+  assert.strictEqual(granted(Manifests.rules(options(true))[""])["widgets.example.com"], "get,list,patch,watch")
+})
+
+it("what is watched in certain namespaces is a Role in each, and a wider rule is not repeated there", () => {
+  const controller = Controller.make("widgets", {
+    for: Widget,
+    namespaces: ["a", "b"],
+    watches: [Watch.cached(Secret, { namespaces: ["a"] })],
+    reconcile: () => Effect.succeed(Action.done)
+  })
+  const rules = Manifests.rules({
+    ...options(false),
+    controllers: [controller],
+    writes: [
+      { resource: Secret, verbs: ["get"] },
+      { resource: Deployment, subresource: "scale", verbs: ["patch"], namespaces: ["b"], names: ["web"] }
+    ]
+  })
+  assert.deepStrictEqual(Object.keys(rules), ["", "a", "b", "widgets-system"])
+  assert.deepStrictEqual(granted(rules[""]), { "secrets.": "get" })
+  assert.strictEqual(granted(rules["a"])["secrets."], "list,watch")
+  assert.deepStrictEqual(granted(rules["b"]), {
+    "deployments/scale.apps web": "patch",
+    "events.events.k8s.io": "create,patch",
+    "widgets.example.com": "get,list,watch",
+    "widgets/finalizers.example.com": "update",
+    "widgets/status.example.com": "patch"
+  })
+})
+
+const hooks = [
+  Webhook.validating(Widget, { validate: () => Effect.void, status: true, failurePolicy: "Ignore" }),
+  Webhook.mutating(Widget, { mutate: ({ object }) => Effect.succeed(object) }),
+  Webhook.conversion(Widget, { convert: (object) => Effect.succeed(object) })
+]
+
+it("webhooks bring their configurations, the Service, and permissions on exactly these objects", () => {
+  const all = { ...options(false), webhooks: hooks }
+  const rules = Manifests.rules(all)
+  assert.deepInclude(granted(rules[""]), {
+    "customresourcedefinitions.apiextensions.k8s.io widgets.example.com": "list,patch,watch",
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io widgets": "list,patch,watch",
+    "validatingwebhookconfigurations.admissionregistration.k8s.io widgets": "list,patch,watch"
+  })
+  assert.deepInclude(granted(rules["widgets-system"]), {
+    "secrets.": "create",
+    // Reading is allowed by the watch of all Secrets.
+    "secrets. widgets-webhook-tls": "update"
+  })
+  const files = Manifests.files(all)
+  const [mutating, validating] = files["webhooks.yaml"] as ReadonlyArray<any>
+  assert.strictEqual(mutating.kind, "MutatingWebhookConfiguration")
+  assert.deepStrictEqual(validating.webhooks, [{
+    name: "validate.widget.example.com",
+    clientConfig: {
+      service: { namespace: "widgets-system", name: "widgets-webhook", path: "/validate-example-com-v1-widget" }
+    },
+    rules: [{
+      apiGroups: ["example.com"],
+      apiVersions: ["v1"],
+      operations: ["CREATE", "UPDATE"],
+      resources: ["widgets", "widgets/status"],
+      scope: "Namespaced"
+    }],
+    admissionReviewVersions: ["v1"],
+    sideEffects: "None",
+    failurePolicy: "Ignore",
+    matchPolicy: "Equivalent",
+    timeoutSeconds: 10
+  }])
+  const [definition] = files["crd.yaml"] as ReadonlyArray<any>
+  assert.deepStrictEqual(definition.spec.conversion.webhook.clientConfig.service, {
+    namespace: "widgets-system",
+    name: "widgets-webhook",
+    path: "/convert-example-com-widget"
+  })
+  assert.deepStrictEqual(
+    files["service.yaml"]!.map((service: any) => [service.metadata.name, service.spec.ports[0].port]),
+    [
+      ["widgets-metrics", 8080],
+      ["widgets-webhook", 443]
+    ]
+  )
+})
+
+it("a pod has longer to end than its operator to drain, and elects a leader unless told otherwise", () => {
+  const pod = (more: Partial<Manifests.Options>) => {
+    const [{ spec }] = Manifests.deployment({ ...options(false), ...more }) as unknown as [{ spec: any }]
+    return { strategy: spec.strategy.type, ...spec.template.spec, env: spec.template.spec.containers[0].env }
+  }
+  assert.strictEqual(pod({}).terminationGracePeriodSeconds, 35)
+  assert.strictEqual(pod({ drain: "2 minutes" }).terminationGracePeriodSeconds, 130)
+  assert.deepInclude(pod({ drain: "2 minutes" }).env, { name: "EFFECT_OPERATOR_DRAIN", value: "120000 millis" })
+  assert.strictEqual(pod({}).strategy, "RollingUpdate")
+  assert.deepInclude(pod({}).env, { name: "EFFECT_OPERATOR_LEASE_NAME", value: "widgets" })
+  const alone = pod({ leaderElection: false })
+  assert.strictEqual(alone.strategy, "Recreate")
+  assert.notInclude(JSON.stringify(alone.env), "LEASE")
+})
+
+it("every environment variable that is set is one that the operator reads", () => {
+  const [{ spec }] = Manifests.deployment({
+    ...options(false),
+    drain: "1 minute",
+    authentication: true
+  }) as unknown as [
+    { spec: any }
+  ]
+  const known = new Set(Environment.variables.map(({ name }) => name))
+  for (const { name } of spec.template.spec.containers[0].env) {
+    if (name !== "POD_NAMESPACE") assert.isTrue(known.has(name), name)
+  }
 })
 
 it("the files hold everything a cluster needs, in an order in which it can be applied", () => {
-  const files = Manifests.files(options(true))
-  assert.deepStrictEqual(Object.keys(files), ["crd.yaml", "rbac.yaml", "deployment.yaml"])
-  assert.deepStrictEqual(Object.values(files).flat().map(({ kind }) => kind), [
+  const all = { ...options(true), webhooks: hooks, replicas: 2, authentication: true }
+  const files = Manifests.files(all)
+  const kinds = [
     "CustomResourceDefinition",
     "Namespace",
     "ServiceAccount",
     "ClusterRole",
     "ClusterRoleBinding",
-    "Deployment"
-  ])
+    "Role",
+    "RoleBinding",
+    "ClusterRole",
+    "Service",
+    "Service",
+    "NetworkPolicy",
+    "Deployment",
+    "PodDisruptionBudget",
+    "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration"
+  ]
+  assert.deepStrictEqual(Manifests.stream(all).map(({ kind }) => kind), kinds)
+  const [kustomization] = files["kustomization.yaml"] as ReadonlyArray<any>
+  assert.deepStrictEqual(kustomization.resources, Object.keys(files).filter((file) => file !== "kustomization.yaml"))
+  assert.deepStrictEqual(kustomization.images, [{ name: "example.com/widgets", newTag: "1" }])
   const documents = Yaml.parseAllDocuments(Manifests.format(files["rbac.yaml"]!)).map((document) => document.toJS())
   assert.deepStrictEqual(documents, JSON.parse(JSON.stringify(files["rbac.yaml"])))
+  assert.strictEqual(Manifests.format(Manifests.stream(all)), Manifests.format(Manifests.stream(all)))
+})
+
+it.effect("the in-memory server takes all of it, without a warning", () =>
+  Effect.gen(function*() {
+    const server = yield* ApiServer.ApiServer
+    for (const manifest of Manifests.stream({ ...options(true), webhooks: hooks, replicas: 2 })) {
+      const { apiVersion, kind, metadata: { name, namespace } } = manifest
+      const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`
+      const plural = kind === "NetworkPolicy" ? "networkpolicies" : `${kind.toLowerCase()}s`
+      const answer = yield* server.handle({
+        method: "PATCH",
+        path: `${group}${namespace === undefined ? "" : `/namespaces/${namespace}`}/${plural}/${name}`,
+        query: [["fieldManager", "test"], ["fieldValidation", "Strict"]],
+        headers: { "content-type": "application/apply-patch+yaml" },
+        body: manifest
+      })
+      assert.strictEqual(answer.status, 201, JSON.stringify(answer.body))
+      assert.isUndefined(answer.headers["warning"], `${kind}: ${answer.headers["warning"]}`)
+    }
+  }).pipe(Effect.provide(ApiServer.ApiServer.layer)))
+
+it("the image is built in two stages, and runs without privileges", () => {
+  const text = Manifests.containerfile({ main: "dist/main.js" })
+  assert.match(text, /^FROM .* AS build\n/)
+  assert.match(text, /\nUSER 65532:65532\n/)
+  assert.match(text, /\nCMD \["dist\/main.js"\]\n$/)
 })

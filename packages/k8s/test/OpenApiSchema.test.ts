@@ -1,10 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
+import { CelRule, KubeSchema } from "@effect-operator/core"
 import { Effect, Schema } from "effect"
 import { fromSchema } from "../src/OpenApiSchema.ts"
+import { checkStructural } from "../src/testing/schema/StructuralSchema.ts"
 
 const structural = (schema: Schema.Codec<any, any, never, never>) => {
   const { faults, schema: result } = fromSchema(schema, "spec")
   assert.deepStrictEqual(faults, [])
+  const root = { type: "object", properties: { spec: result } }
+  assert.deepStrictEqual(checkStructural(root as never), [], JSON.stringify(result))
   return result
 }
 
@@ -41,7 +45,7 @@ describe("what has a structural form", () => {
       type: "object",
       additionalProperties: { type: "boolean" }
     }],
-    ["anything", Schema.Unknown, { "x-kubernetes-preserve-unknown-fields": true }],
+    ["anything", Schema.Unknown, { nullable: true, "x-kubernetes-preserve-unknown-fields": true }],
     ["dates, as their JSON", Schema.Struct({ at: Schema.Date }), {
       type: "object",
       required: ["at"],
@@ -69,7 +73,117 @@ describe("what has a structural form", () => {
           policy: { type: "string", enum: ["Always", "Never"], default: "Always" }
         }
       }
-    ]
+    ],
+    [
+      "defaults as decoding gives them, those inside of defaults included",
+      Schema.Struct({
+        a: Schema.Struct({ b: Schema.Int.pipe(Schema.withDecodingDefaultKey(Effect.succeed(2))) }).pipe(
+          Schema.withDecodingDefaultKey(Effect.succeed({}))
+        ),
+        c: Schema.NumberFromString.pipe(Schema.withDecodingDefaultKey(Effect.succeed("3")))
+      }),
+      {
+        type: "object",
+        properties: {
+          a: { type: "object", properties: { b: { type: "integer", default: 2 } }, default: { b: 2 } },
+          c: { type: "string", default: "3" }
+        }
+      }
+    ],
+    ["literals of two kinds", Schema.Literals([1, "a"]), { "x-kubernetes-int-or-string": true, enum: [1, "a"] }],
+    ["null among literals", Schema.NullOr(Schema.Literals(["a"])), {
+      type: "string",
+      nullable: true,
+      allOf: [{ enum: ["a"] }]
+    }],
+    [
+      "structs with a tag",
+      Schema.Union([
+        Schema.Struct({ type: Schema.Literal("Git"), url: Schema.String }),
+        Schema.Struct({ type: Schema.Literal("Image"), image: Schema.NonEmptyString })
+      ]),
+      {
+        type: "object",
+        required: ["type"],
+        properties: {
+          type: { type: "string", enum: ["Git", "Image"] },
+          url: { type: "string" },
+          image: { type: "string", minLength: 1 }
+        },
+        oneOf: [
+          { required: ["url"], properties: { type: { enum: ["Git"] } } },
+          { required: ["image"], properties: { type: { enum: ["Image"] } } }
+        ]
+      }
+    ],
+    [
+      "structs without a tag",
+      Schema.Union([Schema.Struct({ a: Schema.Int }), Schema.Struct({ b: Schema.Int })]),
+      {
+        type: "object",
+        properties: { a: { type: "integer" }, b: { type: "integer" } },
+        anyOf: [{ required: ["a"] }, { required: ["b"] }]
+      }
+    ],
+    [
+      "strings of several forms",
+      Schema.Union([Schema.Literal("auto"), Schema.String.check(Schema.isPattern(/^[0-9]+$/u))]),
+      {
+        type: "string",
+        anyOf: [{ enum: ["auto"] }, { pattern: "^[0-9]+$" }]
+      }
+    ],
+    ["flags of patterns, and characters by number", Schema.String.check(Schema.isPattern(/^\u0061\/$/i)), {
+      type: "string",
+      pattern: "(?i)^\\x{0061}/$"
+    }],
+    ["several patterns", Schema.String.check(Schema.isPattern(/a/u), Schema.isPattern(/b/u)), {
+      type: "string",
+      pattern: "a",
+      allOf: [{ pattern: "b" }]
+    }],
+    ["32 bits", Schema.Int.check(Schema.isInt32()), {
+      type: "integer",
+      minimum: -2147483648,
+      maximum: 2147483647,
+      format: "int32"
+    }],
+    ["lists that are never empty", Schema.NonEmptyArray(Schema.String), {
+      type: "array",
+      minItems: 1,
+      items: { type: "string" }
+    }],
+    ["lists without repeats", Schema.Array(Schema.Struct({ a: Schema.Int })).check(Schema.isUnique()), {
+      type: "array",
+      "x-kubernetes-list-type": "set",
+      items: {
+        type: "object",
+        required: ["a"],
+        properties: { a: { type: "integer" } },
+        "x-kubernetes-map-type": "atomic"
+      }
+    }],
+    ["lists with keys", KubeSchema.listMap("name")(Schema.Array(Schema.Struct({ name: Schema.String }))), {
+      type: "array",
+      "x-kubernetes-list-type": "map",
+      "x-kubernetes-list-map-keys": ["name"],
+      items: { type: "object", required: ["name"], properties: { name: { type: "string" } } }
+    }],
+    ["open structs", KubeSchema.preserveUnknown(Schema.Struct({ a: Schema.optionalKey(Schema.Boolean) })), {
+      type: "object",
+      properties: { a: { type: "boolean" } },
+      "x-kubernetes-preserve-unknown-fields": true
+    }],
+    ["times", KubeSchema.DateTime.annotate({ description: "When." }), {
+      description: "When.",
+      type: "string",
+      pattern: (structural(KubeSchema.DateTime) as { readonly pattern: string }).pattern,
+      format: "date-time"
+    }],
+    ["rules and brands", Schema.Int.pipe(Schema.brand("Size"), CelRule.rules(CelRule.immutable())), {
+      type: "integer",
+      "x-kubernetes-validations": [{ rule: "self == oldSelf", message: "Value is immutable" }]
+    }]
   ]
   for (const [what, schema, expected] of cases) {
     it(what, () => {
@@ -83,14 +197,27 @@ describe("what has a structural form", () => {
 describe("what has none is refused with its path and a remedy, all at once", () => {
   it("unions, tuples, NaN", () => {
     const faults = faultsOf(Schema.Struct({
-      either: Schema.Union([Schema.Struct({ a: Schema.Int }), Schema.Struct({ b: Schema.Int })]),
+      either: Schema.Union([Schema.Struct({ a: Schema.Int }), Schema.Array(Schema.Int)]),
       pair: Schema.Array(Schema.Struct({ two: Schema.Tuple([Schema.Int, Schema.Int]) })),
-      ratio: Schema.Number
+      ratio: Schema.Number,
+      clash: Schema.Union([Schema.Struct({ a: Schema.Int }), Schema.Struct({ a: Schema.String })]),
+      ahead: Schema.String.check(Schema.isPattern(/^(?!a)/u)),
+      items: KubeSchema.listMap("name")(Schema.Array(Schema.Struct({ name: Schema.optionalKey(Schema.String) }))),
+      both: Schema.StructWithRest(Schema.Struct({ a: Schema.Int }), [Schema.Record(Schema.String, Schema.Int)]),
+      nothing: Schema.Null
     }))
-    assert.strictEqual(faults.length, 3)
-    assert.match(faults[0]!, /^spec\.either: a union has no structural form: use one struct/)
-    assert.match(faults[1]!, /^spec\.pair\[\]\.two: a tuple has no structural form/)
-    assert.match(faults[2]!, /^spec\.ratio: Schema\.Number has no structural form.*Schema\.Finite/)
+    const expected = [
+      /^spec\.either: a union has no structural form: use one struct/,
+      /^spec\.pair\[\]\.two: a tuple has no structural form/,
+      /^spec\.ratio: Schema\.Number has no structural form.*Schema\.Finite/,
+      /^spec\.clash\.a: the alternatives of the union disagree/,
+      /^spec\.ahead: the pattern .* look-around: .*CEL/,
+      /^spec\.items\[\]\.name: is a key of the list: make it required/,
+      /^spec\.both: named properties and a record together/,
+      /^spec\.nothing: null alone/
+    ]
+    assert.strictEqual(faults.length, expected.length, faults.join("\n"))
+    for (const [i, pattern] of expected.entries()) assert.match(faults[i]!, pattern)
   })
 
   it("recursion", () => {
@@ -98,6 +225,17 @@ describe("what has none is refused with its path and a remedy, all at once", () 
       readonly children: ReadonlyArray<Tree>
     }
     const Tree: Schema.Codec<Tree> = Schema.Struct({ children: Schema.Array(Schema.suspend(() => Tree)) })
-    assert.isTrue(faultsOf(Tree).some((fault) => fault.includes("recursive")), faultsOf(Tree).join())
+    const faults = faultsOf(Schema.Struct({ tree: Tree, flat: Schema.suspend(() => Schema.String) }))
+    assert.deepStrictEqual(faults, [
+      "spec.tree.children[]: a recursive type has no structural form: end the recursion with Schema.Unknown"
+    ])
+  })
+
+  it("defaults that change", () => {
+    let count = 0
+    const faults = faultsOf(Schema.Struct({
+      n: Schema.Int.pipe(Schema.withDecodingDefaultKey(Effect.sync(() => count++)))
+    }))
+    assert.match(faults[0]!, /^spec\.n: a default that changes/)
   })
 })

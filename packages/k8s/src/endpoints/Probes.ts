@@ -37,14 +37,20 @@ const checks = Effect.fnUntraced(function*(
 })
 
 /** The answer of a probe; nothing if the path is none of theirs. */
-export const answer = (managers: Managers, asked: Asked): Effect.Effect<Answer> | undefined => {
+export const answer = (
+  managers: Managers,
+  asked: Asked,
+  parts: ReadonlyArray<Manager.CheckedPart> = []
+): Effect.Effect<Answer> | undefined => {
   const [, endpoint, rest] = /^\/(readyz|livez|healthz)(?:\/(.*))?$/.exec(asked.path) ?? []
   if (endpoint === undefined) return undefined
   const only = decoded(rest ?? "")
   if (only === undefined) return Effect.succeed(notFound)
   const ready = endpoint === "readyz"
-  return Effect.map(checks(managers, ready ? Health.readiness : Health.liveness, ready), (checks) => {
-    const { body, status } = Health.answer(checks, {
+  return Effect.gen(function*() {
+    const all: Array<Health.Check> = [...yield* checks(managers, ready ? Health.readiness : Health.liveness, ready)]
+    for (const part of parts) all.push({ name: part.name, failure: yield* ready ? part.ready : part.alive })
+    const { body, status } = Health.answer(all, {
       endpoint,
       only,
       verbose: asked.query.has("verbose"),

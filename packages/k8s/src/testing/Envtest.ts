@@ -29,7 +29,7 @@ import * as Path from "node:path"
 import * as Credentials from "../Credentials.ts"
 import type { ClusterConfig } from "../KubeConfig.ts"
 import * as LiveClient from "../LiveClient.ts"
-import * as Certificates from "./Certificates.ts"
+import * as Certificates from "../Certificates.ts"
 import * as Process from "./internal/process.ts"
 
 /** Figures that hold unless `Options` say otherwise. */

@@ -12,7 +12,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { TLSSocket } from "node:tls"
 import type * as Backends from "../../src/testing/Backends.ts"
-import * as Certificates from "../../src/testing/Certificates.ts"
+import * as Certificates from "../../src/Certificates.ts"
 
 /** A request as the backend got it. */
 export interface Received extends Request {

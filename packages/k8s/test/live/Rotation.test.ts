@@ -5,7 +5,7 @@ import type * as Http from "node:http"
 import * as Path from "node:path"
 import type * as Tls from "node:tls"
 import * as Credentials from "../../src/Credentials.ts"
-import * as Certificates from "../../src/testing/Certificates.ts"
+import * as Certificates from "../../src/Certificates.ts"
 import { folder } from "../support/folder.ts"
 import { cluster, connect, json, object, serve, status } from "../support/liveServer.ts"
 

@@ -8,7 +8,7 @@ import type * as Net from "node:net"
 import * as Credentials from "../../src/Credentials.ts"
 import type { ClusterConfig } from "../../src/KubeConfig.ts"
 import * as LiveClient from "../../src/LiveClient.ts"
-import type * as Certificates from "../../src/testing/Certificates.ts"
+import type * as Certificates from "../../src/Certificates.ts"
 
 export interface ConfigMap extends KubeObject.KubeObject {
   readonly data?: Readonly<Record<string, string>>

@@ -10,7 +10,7 @@ import * as Net from "node:net"
 import { gunzipSync } from "node:zlib"
 import * as Yaml from "yaml"
 import { ApiServer } from "../../src/testing/ApiServer.ts"
-import * as Certificates from "../../src/testing/Certificates.ts"
+import * as Certificates from "../../src/Certificates.ts"
 import * as HttpFacade from "../../src/testing/HttpFacade.ts"
 
 type Handle = (request: Request, user?: UserInfo | undefined) => Effect.Effect<ApiResponse>

@@ -8,7 +8,7 @@
  * Source: k8s.io/kubernetes/pkg/controlplane/controller/clusterauthenticationtrust.
  */
 import * as Effect from "effect/Effect"
-import * as Certificates from "../Certificates.ts"
+import * as Certificates from "../../Certificates.ts"
 import { storageKey, timestamp, uuid } from "../server/Exchange.ts"
 import { asObject } from "../server/Plain.ts"
 import type { Storage } from "../server/Storage.ts"

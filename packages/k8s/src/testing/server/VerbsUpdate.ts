@@ -11,6 +11,7 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Admission from "../Admission.ts"
+import * as Attributes from "../auth/Attributes.ts"
 import * as Escalation from "../auth/Escalation.ts"
 import * as ApplyPatch from "./ApplyPatch.ts"
 import * as Body from "./Body.ts"
@@ -331,6 +332,7 @@ export const replace = (part: Part): Exchange.Verb =>
         return yield* Effect.fail(Exchange.notFound(exchange))
       }
       const { resourceVersion: _, ...metadata } = placed.metadata
+      yield* mayCreate(exchange)
       // The server fills in a resourceVersion before the object is stored.
       const created = yield* createObject(exchange, options, { ...placed, metadata } as KubeObject)
       return answer(created, 201)
@@ -342,6 +344,15 @@ export const replace = (part: Part): Exchange.Verb =>
     }
     return answer(yield* change(update, next))
   })
+
+/** Who replaces or applies what is not there creates it, and must be allowed that, too. */
+const mayCreate = (exchange: Exchange.Exchange): Effect.Effect<void, StatusError.StatusError> => {
+  const { core, request, resource, route, user } = exchange
+  const attributes = { ...Attributes.fromRequest(request, route), verb: "create" }
+  const { allowed, reason } = core.authorizer.authorize(user, attributes)
+  // The server says no more than the authorizer does, which as a rule says nothing.
+  return allowed ? Effect.void : Effect.fail(StatusError.forbidden(resource, route.name, reason))
+}
 
 /** PATCH of type apply: of an object that is not there, it creates it. */
 const apply = Effect.fnUntraced(function*(exchange: Exchange.Exchange, part: Part) {
@@ -360,6 +371,7 @@ const apply = Effect.fnUntraced(function*(exchange: Exchange.Exchange, part: Par
     return yield* Effect.fail(StatusError.conflict(resource, route.name, why))
   }
   if (part !== "object") return yield* Effect.fail(Exchange.notFound(exchange))
+  yield* mayCreate(exchange)
   return answer(yield* createOwned(exchange, options, asObject({ ...next, metadata })), 201)
 })
 

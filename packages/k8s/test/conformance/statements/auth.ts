@@ -58,6 +58,39 @@ export const auth = [
     assert.strictEqual(allowed.status, 200)
   }),
 
+  statement("121c", "who applies or replaces what is not there must be allowed to create it", {}, function*() {
+    const { namespace, request, unique } = yield* Target
+    const ns = yield* namespace
+    const path = `/api/v1/namespaces/${ns}/configmaps`
+    const roles = `/apis/rbac.authorization.k8s.io/v1/namespaces/${ns}/roles`
+    const name = unique("user")
+    yield* grant([
+      { apiGroups: [""], resources: ["configmaps"], verbs: ["patch", "get"] },
+      { apiGroups: ["rbac.authorization.k8s.io"], resources: ["roles"], verbs: ["update"] }
+    ], [user(name)])
+    yield* untilAllowed(request("GET", `${path}/none`, { headers: as(name) }))
+    const apply = (query = {}) =>
+      request("PATCH", `${path}/a`, {
+        body: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" }, data: { k: "v" } },
+        query: { fieldManager: "m", ...query },
+        headers: as(name),
+        contentType: "application/apply-patch+yaml"
+      })
+    const refused = "configmaps \"a\" is forbidden: "
+    isForbidden(yield* apply(), refused, { name: "a", kind: "configmaps" })
+    isForbidden(yield* apply({ dryRun: "All" }), refused, { name: "a", kind: "configmaps" })
+    assert.strictEqual((yield* request("GET", `${path}/a`, {})).status, 404, "nothing was stored")
+    isForbidden(
+      yield* request("PUT", `${roles}/a`, { body: { metadata: { name: "a" }, rules: [] }, headers: as(name) }),
+      "roles.rbac.authorization.k8s.io \"a\" is forbidden: ",
+      { name: "a", group: "rbac.authorization.k8s.io", kind: "roles" }
+    )
+    yield* request("POST", path, { body: { metadata: { name: "a" } } })
+    const applied = yield* apply()
+    assert.strictEqual(applied.status, 200)
+    assert.deepStrictEqual(applied.object["data"], { k: "v" })
+  }),
+
   statement("129a", "a refusal names user, verb, resource, API group and scope", {}, function*() {
     const { request, namespace } = yield* Target
     const ns = yield* namespace

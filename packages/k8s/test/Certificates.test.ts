@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { createPrivateKey, X509Certificate } from "node:crypto"
 import * as Tls from "node:tls"
-import * as Certificates from "../../src/testing/Certificates.ts"
+import * as Certificates from "../src/Certificates.ts"
 
 const now = Date.UTC(2026, 0, 1)
 const day = 24 * 3_600_000

@@ -1,0 +1,36 @@
+import { CustomResource } from "@effect-operator/core"
+import { Schema } from "effect"
+
+const count = (description: string) =>
+  Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1000 })).annotate({ description }))
+
+/** Says how many of some Pods run, and how many should. */
+export const Autoscaler = CustomResource.make({
+  group: "scaling.example.com",
+  version: "v1",
+  kind: "Autoscaler",
+  description: "Observes Pods, and says how many there should be.",
+  spec: Schema.Struct({
+    selector: Schema.Record(Schema.String, Schema.String).annotate({
+      description: "Labels that the Pods have, all of them."
+    }),
+    minReplicas: count("1 by default."),
+    maxReplicas: count("10 by default."),
+    targetCPUUtilization: Schema.optionalKey(
+      Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })).annotate({
+        description: "Percent; 80 by default."
+      })
+    )
+  }),
+  status: Schema.Struct({
+    currentReplicas: Schema.Int.annotate({ description: "Pods that run and are ready." }),
+    desiredReplicas: Schema.Int.annotate({ description: "Pods there should be." }),
+    message: Schema.String
+  }),
+  printerColumns: [
+    { name: "Current", type: "integer", jsonPath: ".status.currentReplicas" },
+    { name: "Desired", type: "integer", jsonPath: ".status.desiredReplicas" },
+    { name: "Message", type: "string", jsonPath: ".status.message" }
+  ]
+})
+export type Autoscaler = typeof Autoscaler.Type

@@ -1,0 +1,222 @@
+import {
+  Action,
+  Cache,
+  Conditions,
+  Controller,
+  type EventRecorder,
+  ObjectStatus,
+  OwnerLabel,
+  Sync,
+  Watch
+} from "@effect-operator/core"
+import { isTerminating } from "@effect-operator/core/KubeObject"
+import { ConfigMap, Job, PersistentVolumeClaim, Pod, Secret, Service, StatefulSet } from "@effect-operator/k8s/kinds"
+import { Clock, Effect, Random, Result } from "effect"
+import { parse } from "../kronjob/schedule.ts"
+import * as Children from "./children.ts"
+import { Database } from "./resource.ts"
+import * as Tasks from "./tasks.ts"
+
+type Status = ObjectStatus.StatusOf<Database>
+
+/** The password is drawn once; afterwards it is what the Secret says. */
+const password = Effect.fnUntraced(function*({ metadata: { name, namespace } }: Database) {
+  const secret = yield* Cache.get(Secret, { namespace, name: `${name}-credentials` })
+  const known = secret?.data?.["DATABASE_PASSWORD"]
+  if (known !== undefined) return known
+  const letters = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789"
+  const drawn = yield* Effect.all(Array.from({ length: 24 }, () => Random.nextIntBetween(0, letters.length)))
+  return btoa(drawn.map((i) => letters[i]!).join(""))
+})
+
+/** An upgrade: a backup, the upgrade itself, and where that fails the backup is put back. */
+const upgrade = Effect.fnUntraced(function*(
+  database: Database,
+  { upgradingTo: image = database.spec.image, ...status }: Status,
+  events: EventRecorder.EventRecorder
+) {
+  const revision = status.revision + 1
+  const upgrading: Status = { ...status, phase: "Upgrading", upgradingTo: image }
+  // Said before it begins: whoever changes the spec meanwhile waits for the end of this one.
+  yield* ObjectStatus.write(Database, database, upgrading)
+  const backup = yield* Tasks.backup(database, `before-${revision}`)
+  if (backup.outcome === "Running") return upgrading
+  const tried = backup.outcome === "Failed"
+    ? "Failed"
+    : yield* Tasks.run(database, `upgrade-${revision}`, ["upgrade"], { image })
+  if (tried === "Running") return upgrading
+  if (tried === "Succeeded") {
+    yield* events.normal({ reason: "Upgraded", note: `upgraded from ${status.image} to ${image}` })
+    const { rejectedImage: _, ...rest } = status
+    return { ...rest, image, revision } satisfies Status
+  }
+  // Without a backup nothing has been touched yet.
+  if (backup.outcome === "Succeeded") {
+    const restored = yield* Tasks.run(database, `restore-${revision}`, ["restore", "--from", "/backup"], {
+      claim: backup.name
+    })
+    if (restored !== "Succeeded") return upgrading
+  }
+  yield* events.warning({
+    reason: "UpgradeRolledBack",
+    note: `could not upgrade to ${image}, goes on with ${status.image}`
+  })
+  return { ...status, rejectedImage: image, revision } satisfies Status
+})
+
+/** The backup that is due, if any; answers when the next is. */
+const scheduledBackup = Effect.fnUntraced(function*(database: Database, events: EventRecorder.EventRecorder) {
+  const { backup } = database.spec
+  const schedule = backup === undefined ? undefined : Result.getOrUndefined(parse(backup.schedule))
+  if (schedule === undefined) return undefined
+  const now = yield* Clock.currentTimeMillis
+  const due = schedule.last(now)
+  if (due !== undefined && due > Date.parse(database.metadata.creationTimestamp)) {
+    const { name, outcome } = yield* Tasks.backup(database, `at-${due / 1000}`)
+    if (outcome === "Failed") yield* events.warning({ reason: "BackupFailed", note: `${name} could not be made` })
+  }
+  const next = schedule.next(now)
+  return next === undefined ? undefined : next - now
+})
+
+/** Forgets backups that are too many, and those that came to nothing; and Jobs whose task is over. */
+const tidy = Effect.fnUntraced(function*(database: Database, status: Status) {
+  const jobs = yield* Cache.list(Job, { namespace: database.metadata.namespace, owner: database })
+  const { complete, incomplete } = yield* Tasks.backups(database)
+  const jobOf = (claim: PersistentVolumeClaim) => jobs.find(({ metadata }) => metadata.name === claim.metadata.name)
+  const isScheduled = (claim: PersistentVolumeClaim) => claim.metadata.annotations?.[Tasks.purpose]?.startsWith("at-")
+  const beyond = (claims: ReadonlyArray<PersistentVolumeClaim>, keep: number) =>
+    claims.slice(0, Math.max(0, claims.length - keep))
+  const surplus = [
+    ...beyond(complete.filter(isScheduled), database.spec.backup?.keep ?? 3),
+    ...beyond(complete.filter((claim) => !isScheduled(claim)), 1)
+  ]
+  const failed = incomplete.filter((claim) => {
+    const job = jobOf(claim)
+    return job !== undefined && Tasks.outcome(job) === "Failed"
+  })
+  // The last one that failed stays for whoever wants to know why; it is not tried again, as its Job is there.
+  const newest = failed.toSorted((a, b) => a.metadata.creationTimestamp.localeCompare(b.metadata.creationTimestamp)).at(
+    -1
+  )
+  const gone = [...surplus, ...failed.filter((claim) => claim !== newest)]
+  for (const claim of gone) yield* Tasks.remove(claim)
+  const unfinished = new Set(incomplete.filter((claim) => !gone.includes(claim)).map(({ metadata }) => metadata.name))
+  for (const job of jobs) {
+    const [, kind, of] = /-(backup|upgrade|restore|init)(?:-(.*))?$/.exec(job.metadata.name) ?? []
+    const over = kind === "backup"
+      ? !unfinished.has(job.metadata.name)
+      : kind === "init"
+      ? false
+      : Number(of) <= status.revision
+    if (over && Tasks.outcome(job) !== "Running") yield* Tasks.remove(job)
+  }
+  return complete.filter((claim) => !gone.includes(claim)).map(({ metadata }) => metadata.name)
+})
+
+export const controller = Controller.make("database", {
+  for: Database,
+  owns: [ConfigMap, Secret, Service, StatefulSet, Job],
+  watches: [Watch.labelled(PersistentVolumeClaim, Tasks.owner), Watch.labelled(Pod, Tasks.owner)],
+
+  reconcile: Effect.fn("Database.reconcile")(function*(database, { events }) {
+    const { metadata: { generation, name, namespace }, spec } = database
+    const before: Status = database.status ?? {
+      phase: "Creating",
+      image: spec.image,
+      revision: 0,
+      initialized: false,
+      readyReplicas: 0,
+      backups: [],
+      observedGeneration: 0,
+      conditions: []
+    }
+    // Said before it is acted on: a spec that changes half way through must not be taken for what runs.
+    if (database.status === undefined) yield* ObjectStatus.write(Database, database, before)
+    const wanted = Children.wanted(database, before.image, yield* password(database))
+    const { ready, waitingFor } = yield* Sync.children(database, Children.kinds, wanted)
+    const set = yield* Cache.get(StatefulSet, { namespace, name })
+
+    let status: Status = { ...before, phase: "Ready", readyReplicas: set?.status?.readyReplicas ?? 0 }
+    let why = ""
+    if (!ready) {
+      status = { ...status, phase: "Creating" }
+      why = `waits for ${waitingFor.join(", ")}`
+    } else if (!status.initialized) {
+      const outcome = spec.restoreFrom === undefined
+        ? yield* Tasks.run(database, "init", ["configure"])
+        : yield* Tasks.run(database, "init", ["restore", "--from", "/backup"], { claim: spec.restoreFrom })
+      if (outcome === "Succeeded") {
+        yield* events.normal({ reason: "Initialized", note: `database ${spec.name} is set up` })
+      }
+      status = outcome === "Succeeded" ? { ...status, initialized: true } : { ...status, phase: "Initializing" }
+      why = outcome === "Failed" ? "the first configuration failed: see its Job" : "waits for the first configuration"
+    }
+    let next: number | undefined
+    if (status.initialized) {
+      const isNew = spec.image !== status.image && spec.image !== status.rejectedImage
+      if (isNew || status.upgradingTo !== undefined) {
+        status = yield* upgrade(database, status, events)
+        why = `upgrades to ${status.upgradingTo ?? spec.image}`
+      } else next = yield* scheduledBackup(database, events)
+    }
+
+    const refused = spec.image === status.rejectedImage
+    const conditions = yield* Conditions.state(
+      database,
+      before.conditions,
+      {
+        type: "Ready",
+        status: ready && status.initialized,
+        reason: status.phase,
+        message: status.phase === "Ready" ? "the database is set up and runs" : why
+      },
+      {
+        type: "UpToDate",
+        status: spec.image === status.image,
+        reason: refused ? "UpgradeRolledBack" : status.phase === "Upgrading" ? "Upgrading" : "Image",
+        message: refused ? `could not upgrade to ${spec.image}` : `runs ${status.image}`
+      }
+    )
+    // What is said of a task that is over comes before what tells of it goes.
+    const said = yield* ObjectStatus.write(Database, database, {
+      ...status,
+      observedGeneration: generation ?? 0,
+      conditions
+    })
+    const backups = yield* tidy(database, status)
+    yield* ObjectStatus.write(Database, said, { ...said.status!, backups })
+    if (status.revision !== before.revision) return Action.requeue
+    return next === undefined ? Action.done : Action.requeueAfter(next)
+  }),
+
+  /** A last backup, then the servers, then their volumes. The backups stay. */
+  finalize: Effect.fn("Database.finalize")(function*(database, { events }) {
+    const { name, namespace } = database.metadata
+    const set = yield* Cache.get(StatefulSet, { namespace, name })
+    if (database.status?.initialized === true && set !== undefined && !isTerminating(set)) {
+      const final = yield* Tasks.backup(database, "final")
+      if (final.outcome === "Failed") {
+        // Nothing is taken away while there is no backup of it.
+        yield* events.warning({ reason: "FinalBackupFailed", note: `${final.name} could not be made, tries again` })
+        const job = yield* Cache.get(Job, { namespace, name: final.name })
+        const wait = job === undefined ? 0 : yield* Tasks.untilRetry(job)
+        if (wait > 0) return Action.requeueAfter(wait)
+        if (job !== undefined) yield* Tasks.remove(job)
+        return Action.requeue
+      }
+      if (final.outcome === "Running") return Action.requeueAfter("1 minute")
+    }
+    if (!(yield* Sync.remove(database, Children.kinds))) return Action.requeueAfter("1 minute")
+    const pods = yield* Cache.list(Pod, { namespace, labels: OwnerLabel.selector(Tasks.owner, database) })
+    if (pods.length > 0) return Action.requeueAfter("1 minute")
+    for (const job of yield* Cache.list(Job, { namespace, owner: database })) yield* Tasks.remove(job)
+    const claims = yield* Cache.list(PersistentVolumeClaim, {
+      namespace,
+      labels: OwnerLabel.selector(Tasks.owner, database)
+    })
+    const leaving = claims.filter((claim) => claim.metadata.annotations?.[Tasks.completed] === undefined)
+    for (const claim of leaving) yield* Tasks.remove(claim)
+    return leaving.length === 0 ? Action.done : Action.requeueAfter("1 minute")
+  })
+})

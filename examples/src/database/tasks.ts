@@ -1,0 +1,121 @@
+/**
+ * What a Database has done once: a Job whose name says what for, so that a crash neither does it twice nor forgets it.
+ */
+import { Cache, KubeClient, type KubeError, OwnerLabel } from "@effect-operator/core"
+import { controllerReference, isTerminating } from "@effect-operator/core/KubeObject"
+import { Job, PersistentVolumeClaim } from "@effect-operator/k8s/kinds"
+import { Clock, Effect } from "effect"
+import type { Database } from "./resource.ts"
+
+/** Marks Pods and claims: the claims are nobody's children, as backups outlive their Database. */
+export const owner = OwnerLabel.make("stable.imaginedata.com/database")
+/** On the claim of a backup: when it was complete. */
+export const completed = "stable.imaginedata.com/completed"
+/** On the claim of a backup: what it was made for. */
+export const purpose = "stable.imaginedata.com/backup"
+
+const nameOf = ({ metadata }: Database, what: string) =>
+  `${metadata.name.slice(0, 28).replace(/[^a-z0-9]+$/, "")}-${metadata.uid.slice(0, 8)}-${what}`
+
+export const outcome = ({ status }: Job): "Running" | "Succeeded" | "Failed" => {
+  const ended = (type: string) => status?.conditions?.some((c) => c.type === type && c.status === "True") === true
+  return ended("Complete") ? "Succeeded" : ended("Failed") ? "Failed" : "Running"
+}
+
+/** How long a Job that failed stays before another attempt, in milliseconds. */
+export const untilRetry = ({ status }: Job) =>
+  Effect.map(Clock.currentTimeMillis, (now) => {
+    const failed = status?.conditions?.find(({ type }) => type === "Failed")?.lastTransitionTime
+    return Math.max(0, Date.parse(failed ?? "1970-01-01T00:00:00Z") + 60_000 - now)
+  })
+
+/** An object that is there already is as good as made: its name has the owner's uid in it. */
+const unlessThere = <A>(create: Effect.Effect<A, KubeError.KubeError>): Effect.Effect<unknown, KubeError.KubeError> =>
+  Effect.catchReason(create, "KubeError", "AlreadyExists", () => Effect.void)
+
+/** Removes an object and what it owns. */
+export const remove = Effect.fnUntraced(function*(object: Job | PersistentVolumeClaim) {
+  const client = yield* KubeClient.KubeClient
+  const options = { propagationPolicy: "Background" } as const
+  if (isTerminating(object)) return
+  const deleted: Effect.Effect<unknown, KubeError.KubeError> = object.kind === "Job"
+    ? client.delete(Job, object, options)
+    : client.delete(PersistentVolumeClaim, object, options)
+  yield* Effect.catchReason(deleted, "KubeError", "NotFound", () => Effect.void)
+})
+
+/** How a task goes; it begins when it is asked for first. `claim` is mounted as `/backup`. */
+export const run = Effect.fnUntraced(function*(
+  database: Database,
+  what: string,
+  command: ReadonlyArray<string>,
+  { claim, image = database.status?.image ?? database.spec.image }: {
+    readonly claim?: string
+    readonly image?: string
+  } = {}
+) {
+  const client = yield* KubeClient.KubeClient
+  const { namespace, name: databaseName } = database.metadata
+  const name = nameOf(database, what)
+  const job = yield* Cache.get(Job, { namespace, name })
+  if (job !== undefined) return outcome(job)
+  const volumes = claim === undefined ? [] : [{ name: "backup", persistentVolumeClaim: { claimName: claim } }]
+  const container = {
+    name: what.replace(/-.*/, ""),
+    image,
+    command: [...command],
+    envFrom: [{ configMapRef: { name: `${databaseName}-connection` } }, {
+      secretRef: { name: `${databaseName}-credentials` }
+    }],
+    volumeMounts: volumes.map(({ name }) => ({ name, mountPath: `/${name}` }))
+  }
+  yield* unlessThere(client.create(Job, {
+    metadata: { namespace, name, ownerReferences: [controllerReference(database)] },
+    spec: { backoffLimit: 0, template: { spec: { restartPolicy: "Never", containers: [container], volumes } } }
+  }))
+  return "Running" as const
+})
+
+/**
+ * A backup: a claim that is nobody's child, so that it outlives the Database, and a Job that fills it. It counts once
+ * the claim says that it is complete, whatever becomes of the Job.
+ */
+export const backup = Effect.fnUntraced(function*(database: Database, what: string) {
+  const client = yield* KubeClient.KubeClient
+  const { namespace } = database.metadata
+  const name = nameOf(database, `backup-${what}`)
+  const claim = yield* Cache.get(PersistentVolumeClaim, { namespace, name })
+  if (claim?.metadata.annotations?.[completed] !== undefined) return { name, outcome: "Succeeded" } as const
+  if (claim === undefined) {
+    const { annotations, labels } = OwnerLabel.metadata(owner, database)
+    yield* unlessThere(client.create(PersistentVolumeClaim, {
+      metadata: { namespace, name, labels, annotations: { ...annotations, [purpose]: what } },
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: database.spec["storage-size"] } } }
+    }))
+  }
+  const outcome = yield* run(database, `backup-${what}`, ["dump", "--to", "/backup"], { claim: name })
+  if (outcome === "Succeeded") {
+    const job = yield* Cache.get(Job, { namespace, name })
+    const annotations = { [completed]: job?.status?.completionTime ?? "" }
+    yield* client.patch(
+      PersistentVolumeClaim,
+      { namespace, name },
+      KubeClient.Patch.merge({ metadata: { annotations } })
+    )
+  }
+  return { name, outcome }
+})
+
+/** The claims of a Database's backups, by what they were made for; complete ones and others. */
+export const backups = Effect.fnUntraced(function*(database: Database) {
+  const { namespace } = database.metadata
+  const claims = yield* Cache.list(PersistentVolumeClaim, { namespace, labels: OwnerLabel.selector(owner, database) })
+  const found = claims.filter((claim) => purpose in (claim.metadata.annotations ?? {}) && !isTerminating(claim))
+  const when = (claim: PersistentVolumeClaim) => claim.metadata.annotations?.[completed] ?? ""
+  return {
+    complete: found.filter((claim) => when(claim) !== "").sort((a, b) =>
+      when(a).localeCompare(when(b)) || a.metadata.name.localeCompare(b.metadata.name)
+    ),
+    incomplete: found.filter((claim) => when(claim) === "")
+  }
+})

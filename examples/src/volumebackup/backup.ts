@@ -1,0 +1,76 @@
+/**
+ * The second controller: before a Machine goes, its volume is backed up. All that it touches of the Machine is a
+ * finalizer of its own; the framework puts it there before anything else happens, and takes it away when the backup is
+ * there. The Machine's own controller does not know that this one exists.
+ */
+import { Action, Cache, Controller, KubeClient, Watch } from "@effect-operator/core"
+import { parseKey } from "@effect-operator/core/KubeObject"
+import { Job, Pod } from "@effect-operator/k8s/kinds"
+import { Clock, Effect } from "effect"
+import { Machine } from "./resource.ts"
+
+/** On a backup's Job: the Machine. The Job is not the Machine's child: it must outlive it. */
+export const annotation = "machines.example.com/machine"
+
+/** How long a backup that failed stays before another attempt, in milliseconds. */
+const retryAfter = 60_000
+
+export const backups = Controller.make("volumebackup", {
+  for: Machine,
+  finalizer: "machines.example.com/volume-backup",
+  watches: [
+    Watch.make(Job, {
+      map: ({ metadata: { annotations } }) =>
+        annotations?.[annotation] === undefined ? [] : [parseKey(annotations[annotation])]
+    })
+  ],
+
+  reconcile: () => Effect.succeed(Action.done),
+
+  finalize: Effect.fn("VolumeBackup.finalize")(function*(machine, { events }) {
+    const client = yield* KubeClient.KubeClient
+    const { namespace, name, uid } = machine.metadata
+    const key = { namespace, name: `backup-${uid}` }
+    const job = yield* Cache.get(Job, key)
+    const ended = (type: string) =>
+      job?.status?.conditions?.some((c) => c.type === type && c.status === "True") === true
+    if (ended("Complete")) {
+      // The Job stays and tells of the backup; its Pod would hold the volume.
+      yield* client.deleteCollection(Pod, { namespace, labels: { "job-name": key.name } })
+      yield* events.normal({ reason: "BackedUp", note: `the volume of ${name} is backed up` })
+      return Action.done
+    }
+    if (ended("Failed")) {
+      const at = job?.status?.conditions?.find(({ type }) => type === "Failed")?.lastTransitionTime
+      const age = (yield* Clock.currentTimeMillis) - Date.parse(at ?? "1970-01-01T00:00:00Z")
+      if (age < retryAfter) return Action.requeueAfter(retryAfter - age)
+      yield* events.warning({
+        reason: "BackupFailed",
+        note: `the volume of ${name} could not be backed up, tries again`
+      })
+      yield* client.delete(Job, job!, { propagationPolicy: "Background" }).pipe(
+        Effect.catchReason("KubeError", "NotFound", () => Effect.void)
+      )
+    } else if (job === undefined) {
+      yield* client.create(Job, {
+        metadata: { ...key, annotations: { [annotation]: `${namespace}/${name}` } },
+        spec: {
+          backoffLimit: 0,
+          template: {
+            spec: {
+              restartPolicy: "Never",
+              containers: [{
+                name: "backup",
+                image: "busybox",
+                command: ["tar", "-cf", "/backup/disk.tar", "/disk"],
+                volumeMounts: [{ name: "disk", mountPath: "/disk" }]
+              }],
+              volumes: [{ name: "disk", persistentVolumeClaim: { claimName: name } }]
+            }
+          }
+        }
+      }).pipe(Effect.catchReason("KubeError", "AlreadyExists", () => Effect.void))
+    }
+    return Action.requeueAfter("1 minute")
+  })
+})

@@ -1,0 +1,20 @@
+import { CustomResource } from "@effect-operator/core"
+import { Schema } from "effect"
+
+/** A machine with a volume. Two controllers look after it: see the reconcilers. */
+export const Machine = CustomResource.make({
+  group: "machines.example.com",
+  version: "v1",
+  kind: "Machine",
+  description: "A machine that runs as a Pod and has a volume.",
+  spec: Schema.Struct({
+    image: Schema.NonEmptyString.annotate({ description: "What it runs." }),
+    volumeSize: Schema.String.check(Schema.isPattern(/^[1-9][0-9]*([KMGT]i?)?$/u))
+  }),
+  status: Schema.Struct({ ready: Schema.Boolean }),
+  printerColumns: [
+    { name: "Ready", type: "boolean", jsonPath: ".status.ready" },
+    { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" }
+  ]
+})
+export type Machine = typeof Machine.Type

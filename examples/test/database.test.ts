@@ -1,0 +1,235 @@
+import { KubeClient, Manager } from "@effect-operator/core"
+import { ConfigMap, Job, PersistentVolumeClaim, Pod, Secret, StatefulSet } from "@effect-operator/k8s/kinds"
+import { Event } from "@effect-operator/k8s/kinds/events.v1"
+import { TestCluster } from "@effect-operator/k8s/testing"
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { example } from "../src/database/example.ts"
+import { controller } from "../src/database/reconciler.ts"
+import { Database } from "../src/database/resource.ts"
+import { completed, owner, purpose } from "../src/database/tasks.ts"
+import { all, assertQuiet, crashAtWrite } from "./support/Operator.ts"
+
+const key = { namespace: "default", name: "orders" }
+const spec = example.sample["spec"] as Database["spec"]
+
+const create = (change: Partial<Database["spec"]> = {}, name = key.name) =>
+  KubeClient.KubeClient.use((client) =>
+    client.create(Database, { metadata: { ...key, name }, spec: { ...spec, ...change } })
+  )
+
+const change = (spec: Partial<Database["spec"]>) =>
+  KubeClient.KubeClient.use((client) => client.patch(Database, key, KubeClient.Patch.merge({ spec })))
+
+const status = KubeClient.KubeClient.use((client) => Effect.map(client.get(Database, key), ({ status }) => status!))
+
+/** The claims of volumes of servers, and those of backups by what they are for; an incomplete one is marked. */
+const claims = Effect.map(all(PersistentVolumeClaim), (claims) =>
+  claims.map(({ metadata: { annotations, name } }) => {
+    const what = annotations?.[purpose]
+    return what === undefined ? name : `${what}${annotations?.[completed] === undefined ? " incomplete" : ""}`
+  }).sort())
+
+const data = ["data-orders-0", "data-orders-1"]
+
+const images = Effect.map(
+  all(Pod),
+  (pods) =>
+    pods.filter(({ metadata }) => owner.key in (metadata.labels ?? {})).map(({ spec }) => spec.containers[0]!.image)
+)
+
+const cluster = TestCluster.layer({
+  resources: [Database],
+  kubelet: example.kubelet,
+  without: ["deployments", "replicaSets", "daemonSets", "cronJobs", "disruption", "endpoints", "nodes", "policyStatus"]
+})
+const operator = Manager.layer([controller])
+const operated = operator.pipe(Layer.provideMerge(cluster))
+
+it.effect("sets up servers, volumes, connection and credentials, then the database in it, once", () =>
+  Effect.gen(function*() {
+    yield* create()
+    yield* TestClock.adjust("1 minute")
+    assert.deepInclude(yield* status, { phase: "Ready", image: "postgres:17", initialized: true, readyReplicas: 2 })
+    assert.deepStrictEqual(yield* claims, data)
+    assert.deepStrictEqual(yield* images, ["postgres:17", "postgres:17"])
+    const [connection] = yield* all(ConfigMap)
+    assert.deepInclude(connection!.data, {
+      DATABASE_HOST: "orders-0.orders",
+      DATABASE_PORT: "5432",
+      DATABASE_NAME: "orders"
+    })
+    const [before] = yield* all(Secret)
+    const [job] = yield* all(Job)
+    assert.deepStrictEqual(job!.spec!.template.spec!.containers[0]!.command, ["configure"])
+
+    yield* change({ replicas: 3 })
+    yield* TestClock.adjust("1 minute")
+    assert.strictEqual((yield* status).readyReplicas, 3)
+    const [after] = yield* all(Secret)
+    assert.deepStrictEqual(after!.data, before!.data, "the password is drawn once")
+    assert.strictEqual((yield* all(Job)).length, 1, "what is configured is not configured again")
+    yield* assertQuiet
+  }).pipe(Effect.provide(operated)))
+
+it.effect("upgrades after a backup; an upgrade that fails is rolled back, and not tried again", () =>
+  Effect.gen(function*() {
+    yield* create()
+    yield* TestClock.adjust("1 minute")
+    yield* change({ image: "postgres:18" })
+    yield* TestClock.adjust("3500 millis")
+    assert.strictEqual((yield* status).phase, "Upgrading")
+    assert.deepStrictEqual(yield* images, ["postgres:17", "postgres:17"], "the servers wait for the Job")
+    yield* TestClock.adjust("1 minute")
+    assert.deepInclude(yield* status, { phase: "Ready", image: "postgres:18", revision: 1 })
+    assert.deepStrictEqual(yield* images, ["postgres:18", "postgres:18"])
+    assert.deepStrictEqual(yield* claims, ["before-1", ...data])
+
+    yield* change({ image: "postgres:19-broken" })
+    yield* TestClock.adjust("1 minute")
+    assert.deepInclude(yield* status, {
+      phase: "Ready",
+      image: "postgres:18",
+      rejectedImage: "postgres:19-broken",
+      revision: 2
+    })
+    assert.deepStrictEqual(yield* images, ["postgres:18", "postgres:18"])
+    const { conditions } = yield* status
+    assert.deepInclude(conditions[1], { type: "UpToDate", status: "False", reason: "UpgradeRolledBack" })
+    const notes = (yield* all(Event)).map(({ note }) => note)
+    assert.include(notes, "could not upgrade to postgres:19-broken, goes on with postgres:18")
+    yield* assertQuiet
+
+    yield* change({ image: "postgres:20" })
+    yield* TestClock.adjust("1 minute")
+    assert.deepInclude(yield* status, { phase: "Ready", image: "postgres:20", revision: 3 })
+    assert.isUndefined((yield* status).rejectedImage)
+    assert.deepStrictEqual(yield* claims, ["before-3", ...data])
+    yield* assertQuiet
+  }).pipe(Effect.provide(operated)))
+
+it.effect("a spec that changes during an upgrade waits for its end", () =>
+  Effect.gen(function*() {
+    yield* create()
+    yield* TestClock.adjust("1 minute")
+    yield* change({ image: "postgres:18" })
+    yield* TestClock.adjust("4500 millis")
+    yield* change({ image: "postgres:19-broken" })
+    yield* TestClock.adjust("2 minutes")
+    assert.deepInclude(yield* status, { image: "postgres:18", rejectedImage: "postgres:19-broken", revision: 2 })
+    yield* assertQuiet
+  }).pipe(Effect.provide(operated)))
+
+it.effect("backs up by the clock, keeps as many as it is told to, and restores one into a new Database", () =>
+  Effect.gen(function*() {
+    yield* create({ backup: { schedule: "0 * * * *", keep: 2 } })
+    yield* TestClock.adjust("4 hours")
+    yield* TestClock.adjust("1 minute")
+    const at = (hour: number) => `at-${hour * 3600}`
+    assert.deepStrictEqual(yield* claims, [at(3), at(4), ...data])
+    const [, newest] = (yield* status).backups
+    assert.match(newest!, new RegExp(`^orders-[0-9a-f]{8}-backup-${at(4)}$`))
+
+    yield* create({ restoreFrom: newest!, replicas: 1 }, "copy")
+    yield* TestClock.adjust("1 minute")
+    const restore = (yield* all(Job)).find(({ metadata }) => metadata.name.startsWith("copy-"))
+    const { containers: [container], volumes } = restore!.spec!.template.spec!
+    assert.deepStrictEqual(container!.command, ["restore", "--from", "/backup"])
+    assert.deepStrictEqual(volumes![0]!.persistentVolumeClaim, { claimName: newest! })
+    const client = yield* KubeClient.KubeClient
+    assert.strictEqual((yield* client.get(Database, { ...key, name: "copy" })).status?.phase, "Ready")
+  }).pipe(Effect.provide(operated)))
+
+it.effect("goes after a last backup, with its volumes; the backups stay", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    yield* create()
+    yield* TestClock.adjust("1 minute")
+    yield* client.delete(Database, key)
+    yield* TestClock.adjust("1500 millis")
+    assert.strictEqual((yield* all(StatefulSet)).length, 1, "nothing goes before it is backed up")
+    yield* TestClock.adjust("5 minutes")
+    assert.deepStrictEqual(yield* claims, ["final"])
+    for (const kind of [Database, StatefulSet, Job, Pod, ConfigMap, Secret]) {
+      assert.deepStrictEqual(yield* all(kind), [])
+    }
+    yield* assertQuiet
+  }).pipe(Effect.provide(operated)))
+
+it.effect("is not let go while its last backup fails", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    yield* create()
+    yield* TestClock.adjust("1 minute")
+    broken = true
+    yield* client.delete(Database, key)
+    yield* TestClock.adjust("30 minutes")
+    assert.strictEqual((yield* all(StatefulSet)).length, 1)
+    broken = false
+    yield* TestClock.adjust("5 minutes")
+    assert.deepStrictEqual(yield* claims, ["final"])
+    assert.deepStrictEqual(yield* all(Database), [])
+  }).pipe(Effect.provide(operator.pipe(Layer.provideMerge(TestCluster.layer({
+    resources: [Database],
+    kubelet: {
+      ending: (pod) =>
+        broken && pod.spec.containers[0]!.name === "backup"
+          ? { after: "1 second", exitCode: 1 }
+          : example.kubelet!.ending!(pod)
+    }
+  }))))))
+let broken = false
+
+const lives: ReadonlyArray<{
+  readonly what: string
+  readonly act: Effect.Effect<unknown, unknown, KubeClient.KubeClient>
+  readonly claims: ReadonlyArray<string>
+  readonly image: string
+}> = [
+  { what: "creation", act: Effect.void, claims: data, image: "postgres:17" },
+  { what: "an upgrade", act: change({ image: "postgres:18" }), claims: ["before-1", ...data], image: "postgres:18" },
+  {
+    what: "an upgrade that fails",
+    act: change({ image: "x-broken" }),
+    claims: ["before-1", ...data],
+    image: "postgres:17"
+  },
+  {
+    what: "a backup",
+    act: change({ backup: { schedule: "2 0 1 1 *", keep: 1 } }),
+    claims: ["at-120", ...data],
+    image: "postgres:17"
+  },
+  {
+    what: "deletion",
+    act: KubeClient.KubeClient.use((client) => client.delete(Database, key)),
+    claims: ["final"],
+    image: "postgres:17"
+  }
+]
+
+for (const { act, claims: expected, image, what } of lives) {
+  it.effect(`a crash at any write of ${what} loses no volume and no backup, and leaks none`, () =>
+    Effect.gen(function*() {
+      let n = 0
+      let writes = 0
+      do {
+        n += 1
+        yield* TestClock.setTime(0)
+        yield* Effect.gen(function*() {
+          yield* create()
+          if (what !== "creation") {
+            yield* Effect.scoped(Effect.andThen(Layer.build(Layer.fresh(operator)), TestClock.adjust("1 minute")))
+            yield* act
+          }
+          writes = yield* crashAtWrite(example, n, TestClock.adjust("90 seconds"))
+          yield* Effect.scoped(Effect.andThen(Layer.build(Layer.fresh(operator)), TestClock.adjust("2 minutes")))
+          assert.deepStrictEqual(yield* claims, [...expected], `write ${n}`)
+          if (what === "deletion") assert.deepStrictEqual([...yield* all(Database), ...yield* all(Job)], [])
+          else assert.deepInclude(yield* status, { phase: "Ready", image }, `write ${n}`)
+        }).pipe(Effect.provide(cluster))
+      } while (writes === n)
+      assert.isAbove(n, 6)
+    }))
+}

@@ -1,0 +1,87 @@
+/**
+ * Every example on a real kube-apiserver, from its manifests alone: applied with kubectl, then run as its own service
+ * account with the rules that it was given there.
+ */
+import { KubeClient, type KubeObject, Manager } from "@effect-operator/core"
+import { LiveClient, Manifests } from "@effect-operator/k8s"
+import * as Credentials from "@effect-operator/k8s/Credentials"
+import * as Envtest from "@effect-operator/k8s/testing/Envtest"
+import { assert, layer } from "@effect/vitest"
+import { Context, Effect, Layer, Redacted, Stream } from "effect"
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import { type Example, manifests } from "../src/Example.ts"
+import { examples } from "../src/examples.ts"
+import * as Processes from "./support/Processes.ts"
+
+const cluster = Envtest.clientLayer.pipe(Layer.provideMerge(Envtest.layer))
+
+const kubectl = Effect.fnUntraced(function*(...args: ReadonlyArray<string>) {
+  const { kubeconfigPath } = yield* Envtest.Envtest
+  const program = Path.join(process.env["KUBEBUILDER_ASSETS"] ?? "", "kubectl")
+  // Warnings go to standard error.
+  return yield* Processes.run("sh", ["-c", "exec \"$0\" \"$@\" 2>&1", program, ...args], { KUBECONFIG: kubeconfigPath })
+})
+
+/** Whose story needs no more than a control plane: Pods of others would have to run, or there is more to talk to. */
+const told: ReadonlyArray<string> = ["autoscaler", "podset"]
+
+const tell = Effect.fnUntraced(function*({ follows, name, story }: Example) {
+  const client = yield* KubeClient.KubeClient
+  const look = Effect.map(
+    Effect.forEach(follows, (resource) => Stream.runCollect(client.list(resource))),
+    (lists): ReadonlyArray<KubeObject.KubeObject> => lists.flat()
+  )
+  for (const { act, done, title } of story) {
+    const before = yield* look
+    yield* act
+    let converged = false
+    for (let tenths = 0; tenths < 300 && !converged; tenths++) {
+      yield* Effect.sleep("100 millis")
+      converged = done(yield* look, before)
+    }
+    assert.isTrue(converged, `${name}: ${title}`)
+  }
+})
+
+layer(cluster, { excludeTestServices: true, timeout: "120 seconds" })("from its manifests", (it) => {
+  for (const example of examples) {
+    it.effect(
+      `${example.name} is applied without a warning${told.includes(example.name) ? ", and converges" : ""}`,
+      () =>
+        Effect.gen(function*() {
+          const { clusterConfig } = yield* Envtest.Envtest
+          const options = manifests(example)
+          const file = Path.join(yield* Processes.folder, "all.yaml")
+          Fs.writeFileSync(file, Manifests.format(Manifests.stream(options)))
+          // What lies in a namespace can be tried only once it is there.
+          yield* kubectl("create", "namespace", options.namespace, "--save-config")
+          for (const dry of [["--dry-run=server"], []]) {
+            assert.notMatch(yield* kubectl("apply", ...dry, "-f", file), /warn|deprecat/i)
+          }
+          if (!told.includes(example.name)) return
+
+          const request = Path.join(yield* Processes.folder, "token.json")
+          const spec = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { audiences: [] } }
+          Fs.writeFileSync(request, JSON.stringify(spec))
+          const path = `/api/v1/namespaces/${options.namespace}/serviceaccounts/${options.name}/token`
+          const { status } = JSON.parse(yield* kubectl("create", "--raw", path, "-f", request)) as {
+            readonly status: { readonly token: string }
+          }
+          const account = LiveClient.layerCluster({
+            ...clusterConfig,
+            credentials: Credentials.token(Redacted.make(status.token))
+          })
+          const leaderElection = { namespace: options.namespace, name: options.name }
+          const operator = Manager.layer(example.controllers, { leaderElection }).pipe(
+            Layer.provide(account),
+            Layer.fresh
+          )
+          const manager = Context.get(yield* Layer.build(operator), Manager.Manager)
+          yield* Effect.timeout(manager.ready, "30 seconds")
+          yield* tell(example)
+        }),
+      120_000
+    )
+  }
+})

@@ -1,0 +1,178 @@
+/**
+ * Rules in CEL (`x-kubernetes-validations`), declared beside the field they speak of.
+ *
+ * `schema.pipe(CelRule.rules(CelRule.exactlyOneOf("image", "build"), …))` puts rules on a Schema: the definition
+ * carries them, the server runs them, and `CrdValidation` of `@effect-operator/k8s` runs the same ones on the client.
+ * `self` is the value of the Schema the rules stand on, `oldSelf` what it was before an update; a rule that uses
+ * `oldSelf` is not asked of new objects. The builders know the fields of a struct: a name it does not have is a compile
+ * error. Optional fields are asked for with `has` first, so a rule about two fields holds while one is absent.
+ *
+ * Servers run rules since 1.25, `quantity` since 1.29. The cost of a rule counts: give lists and strings that a rule
+ * walks through a largest length, or the server refuses the definition.
+ *
+ * Source: "Validation rules" in the Kubernetes documentation of CustomResourceDefinitions.
+ */
+import type * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
+
+/** A rule as the definition has it. `Field` are the fields of `self` it needs. */
+export interface Rule<out Field extends string = never> {
+  readonly rule: string
+  readonly message?: string
+  /** CEL that gives the message; `message` is what is told if it fails. */
+  readonly messageExpression?: string
+  readonly reason?: "FieldValueInvalid" | "FieldValueForbidden" | "FieldValueRequired" | "FieldValueDuplicate"
+  /** Where a violation is told, from the value on: `.spec.size`. */
+  readonly fieldPath?: string
+  /** Asks a rule with `oldSelf` of new objects, too; `oldSelf` is then an optional. */
+  readonly optionalOldSelf?: boolean
+  /** Type only: there is no value. */
+  readonly Field?: Field
+}
+
+type Options = Omit<Rule, "rule" | "Field">
+
+/** A rule in your own words. */
+export const make = <const Field extends string = never>(
+  rule: string,
+  options: Options | string = {}
+): Rule<Field> => ({
+  rule,
+  ...(typeof options === "string" ? { message: options } : options)
+})
+
+/** The key under which a Schema carries its rules. */
+export const key = "x-kubernetes-validations"
+
+/** Puts rules on a Schema, after those it has. */
+export const rules = <Field extends string>(...added: ReadonlyArray<Rule<Field>>) =>
+<S extends Schema.Top>(
+  schema: S & ([Field] extends [keyof S["Encoded"]] ? unknown : { readonly noSuchField: Field })
+): S => {
+  const known = SchemaAST.resolveAt<ReadonlyArray<Rule>>(key)(schema.ast) ?? []
+  return (schema as S).annotate({ [key]: [...known, ...added] } as Schema.Annotations.Annotations) as unknown as S
+}
+
+/** Words that CEL keeps for itself; a field with such a name is written `__name__`. */
+const reserved = new Set([
+  "true",
+  "false",
+  "null",
+  "in",
+  "as",
+  "break",
+  "const",
+  "continue",
+  "else",
+  "for",
+  "function",
+  "if",
+  "import",
+  "let",
+  "loop",
+  "package",
+  "namespace",
+  "return"
+])
+
+const escapes: Readonly<Record<string, string>> = {
+  __: "__underscores__",
+  ".": "__dot__",
+  "-": "__dash__",
+  "/": "__slash__"
+}
+
+/** How a field is written in CEL: `storage-size` is `storage__dash__size`. */
+export const escape = (field: string): string =>
+  reserved.has(field) ? `__${field}__` : field.replaceAll(/__|[.\-/]/g, (part) => escapes[part]!)
+
+const at = (field: string, self = "self"): string => `${self}.${escape(field)}`
+
+const has = (field: string, self = "self"): string => `has(${at(field, self)})`
+
+/** JSON text is CEL text for what a rule compares with. */
+const literal = (value: string | number | boolean): string => JSON.stringify(value)
+
+const listed = (fields: ReadonlyArray<string>): string => fields.join(", ")
+
+const counted = (fields: ReadonlyArray<string>): string =>
+  `[${fields.map((field) => has(field)).join(", ")}].filter(x, x).size()`
+
+/** The value never changes once the object is there. On an optional field: once it is set; see `immutableOnceSet`. */
+export const immutable = (message = "Value is immutable"): Rule => make("self == oldSelf", message)
+
+/** An optional field can be set once, and then neither changed nor taken away. */
+export const immutableOnceSet = <const F extends string>(field: F): Rule<F> =>
+  make(
+    `!${has(field, "oldSelf")} || (${has(field)} && ${at(field)} == ${at(field, "oldSelf")})`,
+    `${field} is immutable once set`
+  )
+
+/** A number may grow and never shrink. */
+export const neverDecreases = (message = "may not decrease"): Rule => make("self >= oldSelf", message)
+
+/** One of the fields is there, and only one. */
+export const exactlyOneOf = <const F extends string>(...fields: ReadonlyArray<F>): Rule<F> =>
+  make(`${counted(fields)} == 1`, `exactly one of ${listed(fields)} must be set`)
+
+/** At most one of the fields is there. */
+export const atMostOneOf = <const F extends string>(...fields: ReadonlyArray<F>): Rule<F> =>
+  make(`${counted(fields)} <= 1`, `at most one of ${listed(fields)} may be set`)
+
+/** One of the fields is there, or several. */
+export const atLeastOneOf = <const F extends string>(...fields: ReadonlyArray<F>): Rule<F> =>
+  make(fields.map((field) => has(field)).join(" || "), `at least one of ${listed(fields)} must be set`)
+
+/** `when` has the value `is`. */
+export interface Condition<out W extends string> {
+  readonly field: W
+  readonly is: string | number | boolean
+}
+
+const unless = <W extends string>({ field, is }: Condition<W>): string =>
+  `!${has(field)} || ${at(field)} != ${literal(is)}`
+
+/** `field` must be there while another has a value: `requiredWhen("schedule", { field: "mode", is: "Timed" })`. */
+export const requiredWhen = <const F extends string, const W extends string>(
+  field: F,
+  when: Condition<W>
+): Rule<F | W> =>
+  make(`${unless(when)} || ${has(field)}`, {
+    message: `${field} is required when ${when.field} is ${when.is}`,
+    reason: "FieldValueRequired"
+  })
+
+/** `field` must not be there while another has a value. */
+export const forbiddenWhen = <const F extends string, const W extends string>(
+  field: F,
+  when: Condition<W>
+): Rule<F | W> =>
+  make(`${unless(when)} || !${has(field)}`, {
+    message: `${field} may not be set when ${when.field} is ${when.is}`,
+    reason: "FieldValueForbidden"
+  })
+
+const bothOrNone = (a: string, b: string, rule: string): string => `!${has(a)} || !${has(b)} || ${rule}`
+
+/** The number in one field is at most that in another: `atMost("minReplicas", "maxReplicas")`. */
+export const atMost = <const A extends string, const B extends string>(less: A, more: B): Rule<A | B> =>
+  make(bothOrNone(less, more, `${at(less)} <= ${at(more)}`), `${less} must be at most ${more}`)
+
+/** The quantity in one field is at most that in another: `quantityAtMost("request", "limit")`. */
+export const quantityAtMost = <const A extends string, const B extends string>(less: A, more: B): Rule<A | B> =>
+  make(
+    bothOrNone(less, more, `quantity(${at(less)}).compareTo(quantity(${at(more)})) <= 0`),
+    `${less} must be at most ${more}`
+  )
+
+/** A quantity, on its own Schema, within limits that are quantities: `quantityBetween("1Gi", "1Ti")`. */
+export const quantityBetween = (minimum: string, maximum: string): Rule =>
+  make(
+    `quantity(self).compareTo(quantity(${literal(minimum)})) >= 0 && ` +
+      `quantity(self).compareTo(quantity(${literal(maximum)})) <= 0`,
+    `must be between ${minimum} and ${maximum}`
+  )
+
+/** A quantity, on its own Schema, that may grow and never shrink: volumes are like that. */
+export const quantityNeverDecreases = (message = "may not decrease"): Rule =>
+  make("quantity(self).compareTo(quantity(oldSelf)) >= 0", message)

@@ -1,0 +1,133 @@
+/**
+ * Schemas of what Kubernetes has and JSON has not, and how lists and maps are merged.
+ *
+ * Every Schema here accepts only what the API server accepts under the definition made of it: a quantity, a time of
+ * RFC 3339, an integer or a string, an object of any kind inside of another. `list…` and `map…` say how server-side apply
+ * treats a list or an object (`x-kubernetes-list-type`, `x-kubernetes-map-type`), with the uniqueness that follows.
+ *
+ * Source: "Merge strategy" in the Kubernetes documentation of server-side apply; "Specifying a structural schema" in
+ * that of CustomResourceDefinitions.
+ */
+import * as Schema from "effect/Schema"
+import * as LabelSyntax from "./internal/LabelSyntax.ts"
+
+const annotated = <S extends Schema.Top>(schema: S, annotations: Readonly<Record<string, unknown>>): S =>
+  schema.annotate(annotations as Schema.Annotations.Annotations) as unknown as S
+
+const suffix = "([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?"
+
+/** An amount with a unit, as text: `500m`, `2Gi`, `1e3`. */
+export const Quantity = Schema.String.check(
+  Schema.isPattern(new RegExp(`^[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)${suffix}$`, "u"), {
+    expected: "a quantity, such as 500m or 2Gi"
+  }),
+  Schema.isMaxLength(64)
+)
+
+/** A port or a share: `8080`, `http`, `25%`. */
+export const IntOrString = Schema.Union([Schema.Int, Schema.String])
+
+const timePattern =
+  /^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?([zZ]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$/u
+
+/** February has no thirtieth day. */
+const dayExists = (text: string): boolean => {
+  const [year, month, day] = text.slice(0, 10).split("-").map(Number)
+  const date = new Date(Date.UTC(year!, month! - 1, day!))
+  // The years before 100 would be read as those of the last century.
+  date.setUTCFullYear(year!, month! - 1, day!)
+  return date.getUTCDate() === day
+}
+
+/** A point in time, as text of RFC 3339. */
+export const DateTime = annotated(
+  Schema.String.check(
+    Schema.isPattern(timePattern, { expected: "a time of RFC 3339, such as 2026-01-31T12:00:00Z" }),
+    Schema.makeFilter((text: string) => dayExists(text) || "there is no such day")
+  ),
+  { format: "date-time" }
+)
+
+/** Any JSON object; every field of it is kept. */
+export const AnyObject = Schema.Record(Schema.String, Schema.Unknown)
+
+/** Any JSON; all of it is kept. */
+export const Anything = Schema.Unknown
+
+const Name = Schema.String.check(
+  Schema.isPattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/u),
+  Schema.isMaxLength(253)
+)
+
+const map = (fault: (key: string, value: string) => string | undefined) =>
+  Schema.Record(Schema.String, Schema.String).check(Schema.makeFilter((entries: Readonly<Record<string, string>>) => {
+    const faults = Object.entries(entries).flatMap(([key, value]) => {
+      const found = fault(key, value)
+      return found === undefined ? [] : [`${JSON.stringify(key)}: ${found}`]
+    })
+    return faults.length === 0 || faults.join("; ")
+  }))
+
+const Labels = map((key, value) => LabelSyntax.keyFault(key) ?? LabelSyntax.valueFault(value))
+
+/** Annotations may be written in capitals, and say anything. */
+const Annotations = map((key) => LabelSyntax.keyFault(key.toLowerCase()))
+
+/** An object of another kind, whole. The server checks its metadata and keeps all the rest. */
+export const EmbeddedResource = annotated(
+  Schema.StructWithRest(
+    Schema.Struct({
+      apiVersion: Schema.String.check(Schema.isPattern(/^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?v[0-9]+[a-z0-9]*$/u)),
+      kind: Schema.String.check(Schema.isPattern(/^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$/u), Schema.isMaxLength(63)),
+      metadata: Schema.optionalKey(Schema.Struct({
+        name: Schema.optionalKey(Name),
+        namespace: Schema.optionalKey(
+          Schema.String.check(Schema.isPattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/u), Schema.isMaxLength(63))
+        ),
+        labels: Schema.optionalKey(Labels),
+        annotations: Schema.optionalKey(Annotations)
+      }))
+    }),
+    [AnyObject]
+  ),
+  { "x-kubernetes-embedded-resource": true }
+)
+
+/** Keeps fields the Schema does not know, on the server, too. */
+export const preserveUnknown = <S extends Schema.Top>(schema: S): S =>
+  annotated(schema, { "x-kubernetes-preserve-unknown-fields": true })
+
+type ListOf = Schema.Top & { readonly Type: ReadonlyArray<unknown>; readonly Encoded: ReadonlyArray<unknown> }
+
+type Keys<S extends ListOf> = keyof S["Encoded"][number] & string
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null
+
+/** A list whose items are told apart by keys: two managers may each own some of them. Keys are strings or numbers. */
+export const listMap = <const K extends string>(...keys: readonly [K, ...ReadonlyArray<K>]) =>
+<S extends ListOf>(
+  schema: S & ([K] extends [Keys<S>] ? unknown : { readonly noSuchKey: K })
+): S => {
+  const keyOf = (item: unknown): string => JSON.stringify(keys.map((key) => isObject(item) ? item[key] : undefined))
+  const unique = Schema.makeFilter((items: ReadonlyArray<unknown>) =>
+    new Set(items.map(keyOf)).size === items.length || `two items have the same ${keys.join(" and ")}`
+  )
+  const checked = (schema as S).check(unique as never) as unknown as S
+  return annotated(checked, { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": keys })
+}
+
+/** A list that is a set: no item twice, each owned by itself. Items are strings, numbers or booleans. */
+export const listSet = <S extends ListOf>(schema: S): S => {
+  const unique = Schema.makeFilter((items: ReadonlyArray<unknown>) =>
+    new Set(items.map((item) => JSON.stringify(item))).size === items.length || "an item is there twice"
+  )
+  return annotated((schema as S).check(unique as never) as unknown as S, { "x-kubernetes-list-type": "set" })
+}
+
+/** A list that is changed whole; what a list is by default. */
+export const listAtomic = <S extends ListOf>(schema: S): S => annotated(schema, { "x-kubernetes-list-type": "atomic" })
+
+/** An object or a record that is changed whole, such as a selector. */
+export const mapAtomic = <S extends Schema.Top>(schema: S): S =>
+  annotated(schema, { "x-kubernetes-map-type": "atomic" })

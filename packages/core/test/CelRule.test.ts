@@ -1,0 +1,37 @@
+import { assert, it } from "@effect/vitest"
+import { Schema, SchemaAST } from "effect"
+import { CelRule } from "../src/index.ts"
+
+const rulesOf = (schema: Schema.Top) => SchemaAST.resolveAt(CelRule.key)(schema.ast)
+
+it("names are written as CEL wants them", () => {
+  const names = ["plain", "storage-size", "a.b", "a/b", "x__y", "namespace", "in", "inside"]
+  assert.deepStrictEqual(names.map(CelRule.escape), [
+    "plain",
+    "storage__dash__size",
+    "a__dot__b",
+    "a__slash__b",
+    "x__underscores__y",
+    "__namespace__",
+    "__in__",
+    "inside"
+  ])
+})
+
+it("rules add to those a Schema has, and leave the Schema as it is", () => {
+  const plain = Schema.Struct({ a: Schema.optionalKey(Schema.Int), b: Schema.optionalKey(Schema.Int) })
+  const one = plain.pipe(CelRule.rules(CelRule.exactlyOneOf("a", "b")))
+  const two = one.pipe(CelRule.rules(CelRule.atMost("a", "b"), CelRule.immutable()))
+  assert.isUndefined(rulesOf(plain))
+  assert.deepStrictEqual(rulesOf(two), [
+    { rule: "[has(self.a), has(self.b)].filter(x, x).size() == 1", message: "exactly one of a, b must be set" },
+    { rule: "!has(self.a) || !has(self.b) || self.a <= self.b", message: "a must be at most b" },
+    { rule: "self == oldSelf", message: "Value is immutable" }
+  ])
+  assert.deepStrictEqual(Schema.decodeUnknownSync(two)({ a: 1 }), { a: 1 })
+})
+
+it("values in conditions are quoted", () => {
+  const { rule } = CelRule.requiredWhen("b", { field: "a", is: "say \"x\"" })
+  assert.strictEqual(rule, "!has(self.a) || self.a != \"say \\\"x\\\"\" || has(self.b)")
+})

@@ -1,0 +1,73 @@
+/**
+ * `crdToSchema`: the TypeScript source that declares the kind of an existing CustomResourceDefinition, so that foreign
+ * kinds are read, watched and written with types.
+ *
+ * Every served version becomes a `CustomResource`, named after the kind, with the version behind it where there are
+ * several (`CertificateV1`). The source compiles under `strict`, and an object the definition's server has stored
+ * decodes. It is meant to be read, changed and kept: it is made once, from then on it is yours.
+ */
+import type { Manifest } from "./Crd.ts"
+import { expression, indent } from "./crd/SchemaSource.ts"
+import type { JSONSchemaProps } from "./kinds/apiextensions.v1.ts"
+
+type Spec = Manifest["spec"]
+type Version = Spec["versions"][number]
+
+/** The module's text. */
+export const crdToSchema = (crd: { readonly spec: Spec }): string => {
+  const served = crd.spec.versions.filter(({ served }) => served)
+  const body = served.map((version) => declaration(crd.spec, version, nameOf(crd.spec, version, served.length)))
+    .join("\n\n")
+  const core = ["CelRule", "CustomResource", "KubeSchema"].filter((name) => body.includes(`${name}.`))
+  return [
+    `/** ${crd.spec.names.plural}.${crd.spec.group}, made from its definition. */`,
+    `import { ${core.join(", ")} } from "@effect-operator/core"`,
+    ...(body.includes("Effect.succeed") ? ["import * as Effect from \"effect/Effect\""] : []),
+    "import * as Schema from \"effect/Schema\"",
+    "",
+    body,
+    ""
+  ].join("\n")
+}
+
+const nameOf = ({ names }: Spec, { name }: Version, count: number): string =>
+  count === 1 ? names.kind : `${names.kind}${name.charAt(0).toUpperCase()}${name.slice(1)}`
+
+const declaration = (spec: Spec, version: Version, name: string): string => {
+  const { names } = spec
+  const schema: JSONSchemaProps = version.schema?.openAPIV3Schema ?? {}
+  const content = schema.properties?.["spec"]
+  const status = schema.properties?.["status"]
+  const scale = version.subresources?.scale
+  const options: ReadonlyArray<readonly [string, string | undefined]> = [
+    ["group", text(spec.group)],
+    ["version", text(version.name)],
+    ["kind", text(names.kind)],
+    ["scope", spec.scope === "Cluster" ? text("Cluster") : undefined],
+    ["plural", text(names.plural)],
+    ["singular", names.singular === undefined || names.singular === "" ? undefined : text(names.singular)],
+    ["shortNames", list(names.shortNames)],
+    ["categories", list(names.categories)],
+    ["description", schema.description === undefined ? undefined : text(schema.description)],
+    ["spec", content === undefined ? "Schema.Unknown" : given(content, schema)],
+    ["status", status === undefined ? undefined : expression(status)],
+    ["scale", scale === undefined ? undefined : text(scale)],
+    ["printerColumns", list(version.additionalPrinterColumns)],
+    ["rules", list(schema["x-kubernetes-validations"])],
+    ["selectableFields", list(version.selectableFields?.map(({ jsonPath }) => jsonPath))],
+    ["deprecated", version.deprecated === true ? text(version.deprecationWarning ?? true) : undefined]
+  ]
+  const lines = options.flatMap(([key, value]) => value === undefined ? [] : [`${key}: ${value}`])
+  return [
+    `export const ${name} = CustomResource.make({\n${indent(lines.join(",\n"))}\n})`,
+    `export type ${name} = typeof ${name}.Type`
+  ].join("\n")
+}
+
+const given = (spec: JSONSchemaProps, { required = [] }: JSONSchemaProps): string =>
+  required.includes("spec") ? expression(spec) : `Schema.UndefinedOr(${expression(spec)})`
+
+const text = (value: unknown): string => JSON.stringify(value)
+
+const list = (values: ReadonlyArray<unknown> | undefined): string | undefined =>
+  values === undefined || values.length === 0 ? undefined : text(values)

@@ -1,0 +1,68 @@
+/**
+ * What the API server would say of an object, said before it is sent.
+ *
+ * The schema of the definition is asked with the server's own checks: pruning and defaults, keywords, repeats in lists,
+ * then the rules in CEL with `self` and `oldSelf`. Faults come all at once, each with its path and in the server's words.
+ * What only the server can know is not asked: admission, quotas, whether a name is taken.
+ *
+ * `checked` puts the same checks into a resource's decoder. A Schema says much that a definition cannot, and a
+ * definition much that a Schema cannot; objects of a checked resource satisfy both, also those that were stored before
+ * a rule existed. One that does not is `Invalid`: the controller reports it by an event on the object, a metric and a
+ * log line, and goes on with the others.
+ */
+import type { CustomResource } from "@effect-operator/core/CustomResource"
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import type * as Resource from "@effect-operator/core/Resource"
+import * as Result from "effect/Result"
+import * as Crd from "./Crd.ts"
+import * as FieldError from "./testing/schema/FieldError.ts"
+import * as Schemas from "./testing/schema/Schema.ts"
+import * as StructuralSchema from "./testing/schema/StructuralSchema.ts"
+
+const schemas = new WeakMap<object, StructuralSchema.Schema>()
+
+/** The schema of a kind, made once. */
+const schemaOf = (resource: CustomResource): StructuralSchema.Schema => {
+  const known = schemas.get(resource.schemas)
+  if (known !== undefined) return known
+  const made = Schemas.asRoot(Crd.schemaOf(resource) as StructuralSchema.Schema)
+  schemas.set(resource.schemas, made)
+  return made
+}
+
+/** Faults of JSON as it would be sent; `previous` is the object an update replaces. */
+export const faults = (resource: CustomResource, json: unknown, previous?: unknown): ReadonlyArray<string> => {
+  const schema = schemaOf(resource)
+  const filled = (value: unknown): unknown =>
+    StructuralSchema.applyDefaults(schema, StructuralSchema.prune(schema, value as never))
+  const object = filled(json)
+  const before = previous === undefined ? undefined : filled(previous)
+  const { errors } = StructuralSchema.judge(schema, object, before, "object", [])
+  return errors.map(FieldError.format)
+}
+
+/** The JSON of a typed object, or everything that is wrong with it: what its Schema says, then what the server would. */
+export const validate = <A extends KubeObject>(
+  resource: CustomResource<A>,
+  object: Resource.Input<A>,
+  options: { readonly previous?: A } = {}
+): Result.Result<unknown, Resource.Invalid> => {
+  const whole = { ...object, apiVersion: resource.apiVersion, kind: resource.kind }
+  return Result.flatMap(resource.encode(whole), (json) => {
+    const before = options.previous === undefined ? undefined : Result.getOrUndefined(resource.encode(options.previous))
+    const issues = faults(resource, json, before)
+    return issues.length === 0 ? Result.succeed(json) : Result.fail({ issues })
+  })
+}
+
+/** The resource with a decoder that also refuses what the server would refuse today. */
+export const checked = <A extends KubeObject, Id extends string>(
+  resource: CustomResource<A, Id>
+): CustomResource<A, Id> => ({
+  ...resource,
+  decode: (json) =>
+    Result.flatMap(resource.decode(json), (object) => {
+      const issues = faults(resource, json)
+      return issues.length === 0 ? Result.succeed(object) : Result.fail({ issues })
+    })
+})

@@ -1,0 +1,34 @@
+/**
+ * `Webhook`: admission and conversion as Effects on a kind's Schema, served by the operator itself.
+ *
+ * ```ts
+ * const hooks = [
+ *   Webhook.validating(Database, {
+ *     validate: Effect.fnUntraced(function*({ object, old }) {
+ *       if (old !== undefined && object.spec.size < old.spec.size) yield* Webhook.deny("a database may not shrink")
+ *     })
+ *   }),
+ *   Webhook.mutating(Database, { mutate: ({ object }) => Effect.succeed(withLabels(object)) })
+ * ]
+ * const server = Webhook.layer(hooks, { name: "databases", service: { namespace: "databases", name: "webhook" } })
+ * ```
+ *
+ * `Hook` has the declarations, `WebhookServer` what serves them, `Configurations` what tells the API server of them;
+ * `Manifests` deploys all of it.
+ */
+export { install, make as configurations } from "./webhook/Configurations.ts"
+export {
+  conversion,
+  defaults,
+  Denied,
+  deny,
+  type Hook,
+  mutating,
+  type Operation,
+  type Options,
+  type Request,
+  type RequirementsOf,
+  validating
+} from "./webhook/Hook.ts"
+export type { Cause, User } from "./webhook/Review.ts"
+export { layer, Listener, type Options as ServerOptions, type Status, WebhookServer } from "./webhook/WebhookServer.ts"

@@ -1,0 +1,80 @@
+/** `Change`: one difference between two definitions, and whom it breaks. */
+
+/** What kind of change it is. */
+export type Rule =
+  // Of the definition.
+  | "group-changed"
+  | "kind-changed"
+  | "plural-changed"
+  | "scope-changed"
+  | "name-removed"
+  | "version-added"
+  | "version-removed"
+  | "version-served"
+  | "version-unserved"
+  | "version-deprecated"
+  | "storage-changed"
+  | "conversion-changed"
+  | "subresource-added"
+  | "subresource-removed"
+  | "scale-changed"
+  | "selectable-field-added"
+  | "selectable-field-removed"
+  | "columns-changed"
+  // Of a schema.
+  | "field-added"
+  | "field-removed"
+  | "field-required"
+  | "field-optional"
+  | "type-changed"
+  | "null-allowed"
+  | "null-refused"
+  | "enum-added"
+  | "enum-removed"
+  | "enum-value-added"
+  | "enum-value-removed"
+  | "limit-loosened"
+  | "limit-tightened"
+  | "pattern-changed"
+  | "pattern-removed"
+  | "format-changed"
+  | "format-removed"
+  | "alternatives-changed"
+  | "alternatives-removed"
+  | "default-added"
+  | "default-changed"
+  | "default-removed"
+  | "unknown-fields-kept"
+  | "unknown-fields-pruned"
+  | "values-changed"
+  | "merge-changed"
+  | "rule-added"
+  | "rule-removed"
+
+/** Who is broken: objects that are stored, or clients that write or read. */
+export type Broken = "stored" | "clients"
+
+export interface Change {
+  readonly rule: Rule
+  /** `v1 spec.ports[].port`, or `spec.names` of the definition. */
+  readonly path: string
+  readonly breaks: ReadonlyArray<Broken>
+  readonly message: string
+}
+
+export const both: ReadonlyArray<Broken> = ["stored", "clients"]
+export const clients: ReadonlyArray<Broken> = ["clients"]
+export const stored: ReadonlyArray<Broken> = ["stored"]
+export const nobody: ReadonlyArray<Broken> = []
+
+export const change = (rule: Rule, path: string, breaks: ReadonlyArray<Broken>, message: string): Change => ({
+  rule,
+  path,
+  breaks,
+  message
+})
+
+/** A value as a person reads it. */
+export const shown = (value: unknown): string => value === undefined ? "nothing" : JSON.stringify(value)
+
+export const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)

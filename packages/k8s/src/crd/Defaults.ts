@@ -1,0 +1,53 @@
+/**
+ * `Defaults`: what decoding fills in for a field that is not there.
+ *
+ * A Schema says it with `withDecodingDefaultKey` and its kin, as an Effect. The definition needs the value, so an object
+ * without the field is decoded and what appears is encoded again: server and decoder then fill in the same, nested
+ * defaults included. A default that differs from one time to the next is nothing a definition can say.
+ */
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
+import type { JSONSchemaProps } from "../kinds/apiextensions.v1.ts"
+import type { Report } from "./Leaves.ts"
+
+type Json = NonNullable<JSONSchemaProps["default"]>
+
+type Codec = Schema.Codec<unknown, unknown, never, never>
+
+const codec = (ast: SchemaAST.AST): Codec => Schema.make<Codec>(ast)
+
+/** The default of a field; undefined if it has none. */
+export const of = (signature: SchemaAST.PropertySignature, path: string, report: Report): Json | undefined => {
+  if (signature.type.encoding === undefined) return undefined
+  try {
+    const first = filled(signature)
+    if (first === undefined) return undefined
+    if (JSON.stringify(first) === JSON.stringify(filled(signature))) return first
+    report(path, "a default that changes has no structural form: let the reconciler or a webhook choose the value")
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    report(path, `the default cannot be known beforehand (${why}): use Effect.succeed or Effect.sync`)
+  }
+  return undefined
+}
+
+const filled = (signature: SchemaAST.PropertySignature): Json | undefined => {
+  const alone = codec(new SchemaAST.Objects([signature], []))
+  const decoded = Schema.decodeResult(alone)({})
+  if (Result.isFailure(decoded)) return undefined
+  const value = decoded.success as Readonly<Record<PropertyKey, unknown>>
+  if (!Object.hasOwn(value, signature.name) || value[signature.name] === undefined) return undefined
+  const encoded = Schema.encodeUnknownResult(alone)(value)
+  if (Result.isSuccess(encoded)) {
+    const json = encoded.success as Readonly<Record<PropertyKey, unknown>>
+    if (Object.hasOwn(json, signature.name)) return json[signature.name] as Json
+  }
+  // `encodingStrategy: "omit"` takes the field out again: its inner type still knows how the value is written.
+  const inner = signature.type.encoding!.at(-1)!.to
+  const written = Schema.encodeUnknownResult(codec(inner))(value[signature.name])
+  return Result.isSuccess(written) && isJson(written.success) ? written.success : undefined
+}
+
+const isJson = (value: unknown): value is Json =>
+  value !== undefined && JSON.stringify(JSON.parse(JSON.stringify(value) ?? "null")) === JSON.stringify(value)

@@ -1,0 +1,165 @@
+/**
+ * `Permissions`: what an operator may do, no more, and why.
+ *
+ * Reading follows from what the controllers declare (`for`, `owns`, `watches`); the framework's own writes follow from
+ * what they use (status, finalizers, events, a lease, certificates); what the reconcilers write or read besides is
+ * declared. A watch of certain namespaces needs a Role in each of them, everything else a ClusterRole. Objects that the
+ * operator knows by name are granted by name, where the verb has one: a list or watch of one object has, too.
+ *
+ * Every permission says what it is for, so that a test can tell one that nobody used (see `RbacProof`).
+ */
+import type * as Controller from "@effect-operator/core/Controller"
+import * as Resource from "@effect-operator/core/Resource"
+import * as CaBundle from "../webhook/CaBundle.ts"
+import type { Any as AnyHook } from "../webhook/Hook.ts"
+
+export type Verb = "create" | "update" | "patch" | "delete" | "deletecollection" | "get" | "list" | "watch"
+
+/** What the reconcilers do besides what follows from their declaration. */
+export interface Write {
+  readonly resource: Resource.Any
+  readonly verbs: ReadonlyArray<Verb>
+  /** `status`, `scale`, `eviction`; the object itself if absent. */
+  readonly subresource?: string | undefined
+  /** Only in these; everywhere by default. */
+  readonly namespaces?: ReadonlyArray<string> | undefined
+  /** Only objects of these names. Not for `create`: an object has none before. */
+  readonly names?: ReadonlyArray<string> | undefined
+}
+
+export interface Options {
+  readonly name: string
+  readonly namespace: string
+  readonly controllers: ReadonlyArray<Controller.Controller<any>>
+  readonly writes: ReadonlyArray<Write>
+  /** The name of its lease; none where there is no election. */
+  readonly lease?: string | undefined
+  /** Hooks, where the operator keeps their certificates itself. */
+  readonly webhooks?: { readonly hooks: ReadonlyArray<AnyHook>; readonly secret: string } | undefined
+  /** Whether it asks the API server who may read its metrics. */
+  readonly authentication?: boolean | undefined
+}
+
+/** A permission. */
+export interface Permission {
+  /** `""` for everywhere, or outside of any namespace. */
+  readonly namespace: string
+  readonly group: string
+  /** With its subresource: `pods/status`. */
+  readonly resource: string
+  readonly verb: string
+  readonly names: ReadonlyArray<string> | undefined
+  /** Whom it comes from: a watch, a declared write, or the framework itself. */
+  readonly origin: "watch" | "declared" | "framework"
+}
+
+export interface Rule {
+  readonly apiGroups: ReadonlyArray<string>
+  readonly resources: ReadonlyArray<string>
+  readonly resourceNames?: ReadonlyArray<string>
+  readonly verbs: ReadonlyArray<string>
+}
+
+const everywhere = [""] as const
+
+/** All permissions of an operator. */
+export const of = (options: Options): ReadonlyArray<Permission> => {
+  const permissions: Array<Permission> = []
+  const allow = (
+    origin: Permission["origin"],
+    { group, scope }: Pick<Resource.Any, "group" | "scope">,
+    resource: string,
+    verbs: ReadonlyArray<string>,
+    where: {
+      readonly namespaces?: ReadonlyArray<string> | undefined
+      readonly names?: ReadonlyArray<string> | undefined
+    } = {}
+  ) => {
+    for (const namespace of scope === "Cluster" ? everywhere : where.namespaces ?? everywhere) {
+      for (const verb of verbs) permissions.push({ namespace, group, resource, verb, names: where.names, origin })
+    }
+  }
+  let confined: ReadonlyArray<string> | undefined = []
+  for (const { finalize, resource, watches } of options.controllers) {
+    const { namespaces } = watches[0]!
+    confined = confined === undefined || namespaces === undefined || resource.scope === "Cluster"
+      ? undefined
+      : [...confined, ...namespaces]
+    // What is in another cluster is for its administrators to allow.
+    for (const watch of watches) {
+      if (watch.resource.cluster !== undefined) continue
+      allow("watch", watch.resource, watch.resource.plural, ["get", "list", "watch"], watch)
+    }
+    if (resource.cluster !== undefined) continue
+    if (resource.subresources.includes("status")) {
+      allow("framework", resource, `${resource.plural}/status`, ["patch"], { namespaces })
+    }
+    if (finalize !== undefined) allow("framework", resource, resource.plural, ["patch"], { namespaces })
+    // Owner references that block deletion need this where OwnerReferencesPermissionEnforcement is on.
+    allow("framework", resource, `${resource.plural}/finalizers`, ["update"], { namespaces })
+  }
+  for (const { names, namespaces, resource, subresource, verbs } of options.writes) {
+    const what = subresource === undefined ? resource.plural : `${resource.plural}/${subresource}`
+    for (const verb of verbs) {
+      allow("declared", resource, what, [verb], { namespaces, names: verb === "create" ? undefined : names })
+    }
+  }
+  allow("framework", { group: "events.k8s.io", scope: "Namespaced" }, "events", ["create", "patch"], {
+    namespaces: options.controllers.length === 0 ? undefined : confined
+  })
+  const own = { namespaces: [options.namespace] }
+  if (options.lease !== undefined) {
+    const lease = { group: "coordination.k8s.io", scope: "Namespaced" } as const
+    allow("framework", lease, "leases", ["create"], own)
+    allow("framework", lease, "leases", ["get", "list", "watch", "update"], { ...own, names: [options.lease] })
+  }
+  if (options.webhooks !== undefined) {
+    const { hooks, secret } = options.webhooks
+    allow("framework", { group: "", scope: "Namespaced" }, "secrets", ["create"], own)
+    allow("framework", { group: "", scope: "Namespaced" }, "secrets", ["list", "watch", "update"], {
+      ...own,
+      names: [secret]
+    })
+    for (const { name, resource } of CaBundle.targets(hooks, options.name)) {
+      allow("framework", resource, resource.plural, ["list", "watch", "patch"], { names: [name] })
+    }
+  }
+  if (options.authentication === true) {
+    allow("framework", { group: "authentication.k8s.io", scope: "Cluster" }, "tokenreviews", ["create"])
+    allow("framework", { group: "authorization.k8s.io", scope: "Cluster" }, "subjectaccessreviews", ["create"])
+  }
+  return permissions
+}
+
+/** Whether one permission allows what another does. */
+const covers = (by: Permission, permission: Permission): boolean =>
+  by !== permission && by.group === permission.group && by.resource === permission.resource &&
+  by.verb === permission.verb && (by.namespace === "" || by.namespace === permission.namespace) &&
+  (by.names === undefined || (permission.names?.every((name) => by.names!.includes(name)) ?? false)) &&
+  // Of two that are alike one stays.
+  !(by.namespace === permission.namespace && JSON.stringify(by.names) === JSON.stringify(permission.names))
+
+/** The rules of each namespace, `""` for the ClusterRole: one per resource and names, in alphabetical order. */
+export const rules = (permissions: ReadonlyArray<Permission>): Readonly<Record<string, ReadonlyArray<Rule>>> => {
+  const places = new Map<string, Map<string, { readonly rule: Omit<Rule, "verbs">; readonly verbs: Set<string> }>>()
+  for (const permission of permissions) {
+    if (permissions.some((other) => covers(other, permission))) continue
+    const { group, names, namespace, resource, verb } = permission
+    const id = JSON.stringify([group, resource, names ?? []])
+    const place = places.get(namespace) ?? new Map()
+    places.set(namespace, place)
+    const known = place.get(id) ?? {
+      rule: { apiGroups: [group], resources: [resource], ...(names === undefined ? {} : { resourceNames: names }) },
+      verbs: new Set()
+    }
+    place.set(id, known)
+    known.verbs.add(verb)
+  }
+  const sorted = <A>(map: Map<string, A>) => [...map].sort(([a], [b]) => a < b ? -1 : 1)
+  return Object.fromEntries(
+    sorted(places).map(([namespace, place]) => [
+      namespace,
+      sorted(place).map(([, { rule, verbs }]) => ({ ...rule, verbs: [...verbs].sort() }))
+    ])
+  )
+}

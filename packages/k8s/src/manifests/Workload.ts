@@ -1,0 +1,160 @@
+/**
+ * `Workload`: the Deployment of an operator and what stands around it: Services, network policy, disruption budget.
+ *
+ * The pod passes the `restricted` security standard, has time to drain, and is probed by what the operator shows of
+ * itself. Replicas elect a leader, so that a new version starts before the old one has gone; without election the old
+ * one stops first. Only the metrics and webhook ports can be reached from outside the pod, besides the kubelet's probes.
+ */
+import * as Manager from "@effect-operator/core/Manager"
+import * as Duration from "effect/Duration"
+import * as Endpoints from "../Endpoints.ts"
+import * as HttpsServer from "../webhook/HttpsServer.ts"
+import type { Manifest } from "./Manifest.ts"
+
+export const defaults = {
+  replicas: 1,
+  /** How much longer than draining takes a pod has to end, in seconds: events, the lease, the process itself. */
+  graceAboveDrain: 10,
+  resources: { requests: { cpu: "10m", memory: "128Mi" }, limits: { memory: "256Mi" } }
+} as const
+
+export interface Options {
+  readonly name: string
+  readonly namespace: string
+  readonly image: string
+  readonly replicas?: number | undefined
+  /** How long reconciles under way may take on stop; the manager's 25 s by default. */
+  readonly drain?: Duration.Input | undefined
+  /** The name of the lease; none where there is no election. */
+  readonly lease: string | undefined
+  readonly webhooks: boolean
+  readonly authentication: boolean
+  readonly resources?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined
+  /** Further environment variables. */
+  readonly env?: Readonly<Record<string, string>> | undefined
+}
+
+export const labelsOf = (name: string) => ({ "app.kubernetes.io/name": name })
+
+export const webhookService = (name: string): string => `${name}-webhook`
+
+const portOf = (address: string): number => Number(address.slice(address.lastIndexOf(":") + 1))
+
+const ports = ({ webhooks }: Pick<Options, "webhooks">) => [
+  { name: "metrics", containerPort: portOf(Endpoints.defaults.metrics) },
+  { name: "probes", containerPort: portOf(Endpoints.defaults.probes) },
+  ...(webhooks ? [{ name: "webhooks", containerPort: portOf(HttpsServer.defaults.address) }] : [])
+]
+
+const fromField = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } })
+
+const environment = ({ authentication, drain, env = {}, lease }: Options) => [
+  fromField("POD_NAMESPACE", "metadata.namespace"),
+  fromField("EFFECT_OPERATOR_IDENTITY", "metadata.name"),
+  ...(lease === undefined ? [] : [
+    { name: "EFFECT_OPERATOR_LEADER_ELECTION", value: "true" },
+    fromField("EFFECT_OPERATOR_LEASE_NAMESPACE", "metadata.namespace"),
+    { name: "EFFECT_OPERATOR_LEASE_NAME", value: lease }
+  ]),
+  ...(drain === undefined ? [] : [{
+    name: "EFFECT_OPERATOR_DRAIN",
+    value: `${Duration.toMillis(Duration.fromInputUnsafe(drain))} millis`
+  }]),
+  ...(authentication ? [{ name: "EFFECT_OPERATOR_METRICS_AUTHENTICATION", value: "true" }] : []),
+  ...Object.entries(env).map(([name, value]) => ({ name, value }))
+]
+
+export const deployment = (options: Options): Manifest => {
+  const { drain = Manager.defaults.drain, image, lease, name, namespace, resources = defaults.resources } = options
+  const labels = labelsOf(name)
+  const drained = Math.ceil(Duration.toSeconds(Duration.fromInputUnsafe(drain)))
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name, namespace, labels },
+    spec: {
+      replicas: options.replicas ?? defaults.replicas,
+      // Two operators without a leader would work against each other: the old one stops first.
+      strategy: lease === undefined
+        ? { type: "Recreate" }
+        : { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          serviceAccountName: name,
+          terminationGracePeriodSeconds: drained + defaults.graceAboveDrain,
+          securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
+          containers: [{
+            name: "operator",
+            image,
+            env: environment(options),
+            ports: ports(options),
+            readinessProbe: { httpGet: { path: "/readyz", port: "probes" }, periodSeconds: 10 },
+            livenessProbe: {
+              httpGet: { path: "/livez", port: "probes" },
+              initialDelaySeconds: 15,
+              periodSeconds: 20
+            },
+            resources,
+            securityContext: {
+              allowPrivilegeEscalation: false,
+              readOnlyRootFilesystem: true,
+              capabilities: { drop: ["ALL"] }
+            }
+          }]
+        }
+      }
+    }
+  }
+}
+
+const service = (
+  { name, namespace }: Options,
+  suffix: string,
+  port: { readonly name: string; readonly port: number; readonly targetPort: string }
+): Manifest => ({
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: { name: `${name}-${suffix}`, namespace, labels: labelsOf(name) },
+  spec: { selector: labelsOf(name), ports: [{ ...port, protocol: "TCP" }] }
+})
+
+/** For whoever scrapes metrics, and, where there are webhooks, for the API server. */
+export const services = (options: Options): ReadonlyArray<Manifest> => [
+  service(options, "metrics", { name: "metrics", port: portOf(Endpoints.defaults.metrics), targetPort: "metrics" }),
+  ...(options.webhooks ? [service(options, "webhook", { name: "webhooks", port: 443, targetPort: "webhooks" })] : [])
+]
+
+export const networkPolicy = (options: Options): Manifest => {
+  const { name, namespace } = options
+  return {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "NetworkPolicy",
+    metadata: { name, namespace, labels: labelsOf(name) },
+    spec: {
+      podSelector: { matchLabels: labelsOf(name) },
+      policyTypes: ["Ingress"],
+      ingress: [
+        {
+          // Label the namespace of what scrapes: `kubectl label namespace monitoring metrics=enabled`.
+          from: [{ namespaceSelector: { matchLabels: { metrics: "enabled" } } }],
+          ports: [{ protocol: "TCP", port: "metrics" }]
+        },
+        // The API server is no pod that a selector could name.
+        ...(options.webhooks ? [{ ports: [{ protocol: "TCP", port: "webhooks" }] }] : [])
+      ]
+    }
+  }
+}
+
+/** Keeps one replica while nodes are drained; nothing where there is only one. */
+export const disruptionBudget = (options: Options): ReadonlyArray<Manifest> => {
+  const { name, namespace, replicas = defaults.replicas } = options
+  return replicas < 2 ? [] : [{
+    apiVersion: "policy/v1",
+    kind: "PodDisruptionBudget",
+    metadata: { name, namespace, labels: labelsOf(name) },
+    spec: { maxUnavailable: 1, selector: { matchLabels: labelsOf(name) } }
+  }]
+}

@@ -1,0 +1,227 @@
+/**
+ * `RbacProof`: the permissions in an operator's manifests are enough, and none is too much.
+ *
+ * The operator runs as its own service account, under the roles of its manifests and no others. What it is refused ends
+ * the test at once, with the verb and the resource, and what to add where; what it never used is reported at the end.
+ *
+ * ```ts
+ * it.effect("has the permissions that it needs", () =>
+ *   RbacProof.prove({ manifests, operator: Manager.layer([controller]) }, Effect.gen(function*() {
+ *     const client = yield* KubeClient.KubeClient // an administrator's
+ *     yield* client.create(Database, …)
+ *     yield* TestClock.adjust("1 minute")
+ *   })).pipe(Effect.provide(TestCluster.layer({ resources: [Database] }))))
+ * ```
+ *
+ * A proof is as good as its scenario: a permission counts as used if a request needed it while the scenario ran. What
+ * the framework may need one day (series of events, finalizers under an admission plugin) does not count as unused.
+ */
+import { KubeClient } from "@effect-operator/core/KubeClient"
+import type { KubeError } from "@effect-operator/core/KubeError"
+import type { Manager } from "@effect-operator/core/Manager"
+import * as Resource from "@effect-operator/core/Resource"
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { Namespace, ServiceAccount } from "../kinds/core.v1.ts"
+import { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from "../kinds/rbac.v1.ts"
+import * as Manifests from "../Manifests.ts"
+import { ApiServer } from "./ApiServer.ts"
+import * as Audit from "./auth/Audit.ts"
+import * as TestClient from "./TestClient.ts"
+import { serviceAccount } from "./server/UserInfo.ts"
+
+/** The part of the manifests that permissions follow from. */
+export type Options = Omit<Manifests.Options, "image" | "resources">
+
+/** What the operator asked for and may not do. */
+export interface Missing {
+  readonly verb: string
+  readonly group: string
+  /** With its subresource: `pods/status`. */
+  readonly resource: string
+  /** `""` for everywhere. */
+  readonly namespace: string
+  readonly name: string
+}
+
+export interface Report {
+  readonly used: ReadonlyArray<Manifests.Permission>
+  /** From watches and declared writes, without what the framework may need. */
+  readonly unused: ReadonlyArray<Manifests.Permission>
+  readonly missing: ReadonlyArray<Missing>
+}
+
+/** The roles of the manifests do not let the operator do its work. */
+export class RuleMissing extends Data.TaggedError("RuleMissing")<{
+  readonly account: string
+  readonly missing: ReadonlyArray<Missing>
+  readonly remedies: ReadonlyArray<string>
+}> {
+  override get message(): string {
+    const lines = this.missing.map((missing, i) => `  ${textOf(missing)}\n    ${this.remedies[i]}`)
+    return `${this.account} lacks permissions:\n${lines.join("\n")}`
+  }
+}
+
+export class RbacProof extends Context.Service<RbacProof, {
+  readonly report: Effect.Effect<Report>
+  /** Fails with everything that was refused until now. */
+  readonly check: Effect.Effect<void, RuleMissing>
+  /** Fails with the first request that is refused. */
+  readonly failure: Effect.Effect<never, RuleMissing>
+  /** The client that the operator uses. */
+  readonly client: KubeClient["Service"]
+}>()("@effect-operator/k8s/testing/RbacProof") {}
+
+const textOf = ({ group, name, namespace, resource, verb }: Missing): string =>
+  `${verb} ${resource}${group === "" ? "" : `.${group}`}${name === "" ? "" : ` ${JSON.stringify(name)}`}` +
+  (namespace === "" ? " in all namespaces" : ` in namespace ${JSON.stringify(namespace)}`)
+
+const askedBy = ({ objectRef = {}, verb }: Audit.Event): Missing => ({
+  verb,
+  group: objectRef.apiGroup ?? "",
+  resource: objectRef.subresource === undefined
+    ? objectRef.resource ?? ""
+    : `${objectRef.resource}/${objectRef.subresource}`,
+  namespace: objectRef.namespace ?? "",
+  name: objectRef.name ?? ""
+})
+
+/** An authorizer that says nothing, or what role it misses. */
+const refusal = / is forbidden: (RBAC: .*)?$/
+
+/** A server-side apply that made its object, or was not allowed to, has asked for `create` as well. */
+const askedBesides = (event: Audit.Event, asked: Missing): Missing | undefined => {
+  const { code, message = "" } = event.responseStatus
+  return asked.verb === "patch" && (code === 201 || (code === 403 && refusal.test(message)))
+    ? { ...asked, verb: "create" }
+    : undefined
+}
+
+const allows = (permission: Manifests.Permission, asked: Missing): boolean =>
+  permission.group === asked.group && permission.resource === asked.resource && permission.verb === asked.verb &&
+  (permission.namespace === "" || permission.namespace === asked.namespace) &&
+  (permission.names?.includes(asked.name) ?? true)
+
+/** What to add, and where. */
+const remedy = ({ controllers, writes }: Options, { group, namespace, resource, verb }: Missing): string => {
+  const [plural, subresource] = resource.split("/")
+  const known = [
+    ...controllers.flatMap(({ resource, watches }) => [resource, ...watches.map(({ resource }) => resource)]),
+    ...writes.map(({ resource }) => resource)
+  ].find((one) => one.group === group && one.plural === plural)
+  const kind = known?.kind ?? `/* the kind of ${Resource.qualifiedName({ group, plural: plural! })} */`
+  const write =
+    `{ resource: ${kind}${subresource === undefined ? "" : `, subresource: ${JSON.stringify(subresource)}`}, ` +
+    `verbs: [${JSON.stringify(verb)}]${namespace === "" ? "" : " }"}${namespace === "" ? " }" : ""}`
+  return verb === "list" || verb === "watch"
+    ? `declare the kind in \`owns\` or \`watches\` of the controller, or add ${write} to \`writes\``
+    : `add ${write} to \`writes\``
+}
+
+/** Installs account, roles and bindings, as the manifests have them, by the administrator's client in context. */
+export const install = (options: Options): Effect.Effect<void, KubeError, KubeClient> =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient
+    const kinds: ReadonlyArray<Resource.Any> = [ServiceAccount, ClusterRole, ClusterRoleBinding, Role, RoleBinding]
+    const ensure = <E extends KubeError>(create: Effect.Effect<unknown, E>) =>
+      Effect.catch(create, (error) => error.reason._tag === "AlreadyExists" ? Effect.void : Effect.fail(error))
+    const manifests = Manifests.rbac(options)
+    const namespaces = new Set(manifests.flatMap(({ metadata: { namespace } }) => namespace ?? []))
+    for (const name of namespaces) yield* ensure(client.create(Namespace, { metadata: { name } }))
+    for (const manifest of manifests) {
+      const resource = kinds.find(({ kind }) => kind === manifest.kind)!
+      yield* ensure(client.create(resource, manifest as never))
+    }
+  })
+
+/** Follows what the operator asks for. Its client is that of its service account. */
+export const make = (
+  options: Options
+): Effect.Effect<RbacProof["Service"], KubeError, ApiServer | KubeClient | Scope.Scope> =>
+  Effect.gen(function*() {
+    const server = yield* ApiServer
+    yield* install(options)
+    const account = serviceAccount(options.namespace, options.name)
+    const permissions = Manifests.permissions(options)
+    const used = new Set<Manifests.Permission>()
+    const missing = new Map<string, Missing>()
+    const refused = yield* Deferred.make<never, RuleMissing>()
+    const failure = () => {
+      const all = [...missing.values()]
+      const remedies = all.map((one) => remedy(options, one))
+      return new RuleMissing({ account: account.username, missing: all, remedies })
+    }
+    yield* Effect.forkScoped(
+      Stream.runForEach(server.audit, (event) =>
+        Effect.sync(() => {
+          if (event.user.username !== account.username || event.objectRef === undefined) return
+          const asked = askedBy(event)
+          const lacks = (one: Missing) => {
+            missing.set(textOf({ ...one, name: "" }), one)
+            Deferred.doneUnsafe(refused, Effect.fail(failure()))
+          }
+          const uses = (one: Missing) => {
+            for (const permission of permissions) if (allows(permission, one)) used.add(permission)
+          }
+          if (event.annotations?.[Audit.decisionAnnotation] === "forbid") return lacks(asked)
+          uses(asked)
+          const besides = askedBesides(event, asked)
+          if (besides !== undefined) (event.responseStatus.code === 403 ? lacks : uses)(besides)
+        })),
+      { startImmediately: true }
+    )
+    const client = Context.get(
+      // Not one that somebody else has made in the same scope: that may be an administrator's.
+      yield* Layer.build(Layer.fresh(Layer.provide(TestClient.layerAs(account), Layer.succeed(ApiServer, server)))),
+      KubeClient
+    )
+    const isUsed = (permission: Manifests.Permission): boolean =>
+      used.has(permission) || permission.origin === "framework" ||
+      // Reading is one permission in three verbs: a cache lists and watches, and gets where it is not sure.
+      (permission.origin === "watch" && [...used].some(({ group, namespace, origin, resource }) =>
+        origin === "watch" && group === permission.group && resource === permission.resource &&
+        namespace === permission.namespace
+      ))
+    return RbacProof.of({
+      client,
+      report: Effect.sync(() => ({
+        used: [...used],
+        unused: permissions.filter((permission) => !isUsed(permission)),
+        missing: [...missing.values()]
+      })),
+      check: Effect.suspend(() => missing.size === 0 ? Effect.void : Effect.fail(failure())),
+      failure: Deferred.await(refused)
+    })
+  })
+
+/**
+ * Runs a scenario, as an administrator, while the operator runs as itself. Fails with `RuleMissing` as soon as it is
+ * refused something; otherwise answers which permissions it used, and logs those that it did not.
+ */
+export const prove = <A, E, R, OE, OR>(
+  subject: {
+    readonly manifests: Options
+    readonly operator: Layer.Layer<Manager, OE, OR>
+  },
+  scenario: Effect.Effect<A, E, R>
+): Effect.Effect<Report, E | OE | KubeError | RuleMissing, ApiServer | KubeClient | Exclude<R | OR, Scope.Scope>> =>
+  Effect.scoped(Effect.gen(function*() {
+    const proof = yield* make(subject.manifests)
+    yield* Layer.build(Layer.provide(subject.operator, Layer.succeed(KubeClient, proof.client)))
+    yield* Effect.raceFirst(scenario, proof.failure)
+    yield* proof.check
+    const report = yield* proof.report
+    for (const { group, namespace, resource, verb } of report.unused) {
+      yield* Effect.logWarning(
+        `${verb} ${resource}${group === "" ? "" : `.${group}`}${namespace === "" ? "" : ` in ${namespace}`}: ` +
+          "this permission was not used"
+      )
+    }
+    return report
+  })) as Effect.Effect<Report, E | OE | KubeError | RuleMissing, ApiServer | KubeClient | Exclude<R | OR, Scope.Scope>>

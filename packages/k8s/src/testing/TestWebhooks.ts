@@ -1,0 +1,47 @@
+/**
+ * `TestWebhooks`: an operator's webhooks without sockets and certificates, called by the in-memory server itself.
+ *
+ * Under this layer a `WebhookServer` stands behind its Service at once, in virtual time; the Service need not exist. The
+ * configurations are ordinary objects: apply the operator's manifests, or use `Webhook.install`.
+ *
+ * ```ts
+ * Manager.layer([controller]).pipe(Layer.provide(Webhook.layer(hooks, options)), Layer.provide(TestWebhooks.layer))
+ * ```
+ *
+ * For an `ApiServer` that was not built with backends of its own. One that is served by TCP too calls nobody but these.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { type Handler, rejected } from "../webhook/Handler.ts"
+import { Listener, type Options } from "../webhook/WebhookServer.ts"
+import { ApiServer } from "./ApiServer.ts"
+import * as Backends from "./Backends.ts"
+
+/** A webhook server as a backend, for a map of your own. */
+export const backend = (handler: Handler): Backends.Handler => (request) =>
+  handler({
+    ...request,
+    body: request.body === undefined
+      ? Effect.fail(rejected(400, "the body ended too soon"))
+      : Effect.succeed(request.body)
+  })
+
+const key = ({ service: { name, namespace, port }, url }: Options): string =>
+  url ?? (port === undefined ? `${namespace}/${name}` : `${namespace}/${name}:${port}`)
+
+/** Webhook servers are called by the `ApiServer` in context. */
+export const layer: Layer.Layer<never, never, ApiServer> = Layer.effect(
+  Listener,
+  Effect.gen(function*() {
+    const server = yield* ApiServer
+    const known = new Map<string, Backends.Handler>()
+    yield* server.reach(Backends.handlers(known))
+    return {
+      listen: (handler, options) =>
+        Effect.asVoid(Effect.acquireRelease(
+          Effect.sync(() => known.set(key(options), backend(handler))),
+          () => Effect.sync(() => known.delete(key(options)))
+        ))
+    }
+  })
+)

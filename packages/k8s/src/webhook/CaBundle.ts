@@ -1,0 +1,133 @@
+/**
+ * `CaBundle`: keeps the caBundle of an operator's own webhook configurations and definitions what it should be.
+ *
+ * They are watched by name, so that a bundle that somebody removes, or a configuration that is applied again, is put
+ * right at once. Only entries that lead to the operator's Service (or URL) are touched, one patch for all of an object,
+ * guarded by its resourceVersion: what has changed meanwhile is looked at again. What is not there is waited for.
+ */
+import type * as Informers from "@effect-operator/core/Informers"
+import * as KubeClient from "@effect-operator/core/KubeClient"
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Resource from "@effect-operator/core/Resource"
+import * as Effect from "effect/Effect"
+import { MutatingWebhookConfiguration, ValidatingWebhookConfiguration } from "../kinds/admissionregistration.v1.ts"
+import { CustomResourceDefinition } from "../kinds/apiextensions.v1.ts"
+import type { Any, Hook } from "./Hook.ts"
+import { isObject, type JsonObject } from "./Review.ts"
+
+/** Where the API server finds the hooks. */
+export type Reachable =
+  | { readonly service: { readonly namespace: string; readonly name: string; readonly port?: number | undefined } }
+  | { readonly url: string }
+
+/** An object that holds a bundle. */
+export interface Target {
+  readonly resource: Resource.Any
+  readonly name: string
+}
+
+/** What the API server has to be told of, for hooks whose configurations have one name. */
+export const targets = (hooks: ReadonlyArray<Any>, configuration: string): ReadonlyArray<Target> => {
+  const some = (tag: Hook["_tag"]) => hooks.filter(({ _tag }) => _tag === tag)
+  return [
+    ...(some("Mutating").length === 0 ? [] : [{ resource: MutatingWebhookConfiguration, name: configuration }]),
+    ...(some("Validating").length === 0 ? [] : [{ resource: ValidatingWebhookConfiguration, name: configuration }]),
+    ...some("Conversion").map(({ resource }) => ({
+      resource: CustomResourceDefinition,
+      name: Resource.qualifiedName(resource)
+    }))
+  ]
+}
+
+/** The `clientConfig`s of an object, and where they are. */
+const clientConfigs = (object: KubeObject): ReadonlyArray<readonly [path: string, config: JsonObject]> => {
+  const { spec, webhooks } = object as KubeObject & { readonly webhooks?: unknown; readonly spec?: unknown }
+  const found: Array<readonly [string, unknown]> = Array.isArray(webhooks)
+    ? webhooks.map((webhook, i) => [`/webhooks/${i}/clientConfig`, isObject(webhook) ? webhook["clientConfig"] : null])
+    : []
+  const conversion = isObject(spec) ? spec["conversion"] : undefined
+  const webhook = isObject(conversion) && conversion["strategy"] === "Webhook" ? conversion["webhook"] : undefined
+  if (isObject(webhook)) found.push(["/spec/conversion/webhook/clientConfig", webhook["clientConfig"]])
+  return found.flatMap(([path, config]) => isObject(config) ? [[path, config] as const] : [])
+}
+
+const leadsTo = (config: JsonObject, reachable: Reachable): boolean => {
+  if ("url" in reachable) {
+    return typeof config["url"] === "string" && config["url"].startsWith(`${reachable.url.replace(/\/+$/, "")}/`)
+  }
+  const { service } = config
+  return isObject(service) && service["name"] === reachable.service.name &&
+    service["namespace"] === reachable.service.namespace
+}
+
+/** What to change of an object so that it trusts the bundle (PEM); nothing where it does. */
+export const patch = (
+  object: KubeObject,
+  bundlePem: string,
+  reachable: Reachable
+): ReadonlyArray<KubeClient.JsonPatchOperation> => {
+  const caBundle = Buffer.from(bundlePem, "utf8").toString("base64")
+  const stale = clientConfigs(object).filter(([, config]) =>
+    leadsTo(config, reachable) && config["caBundle"] !== caBundle
+  )
+  return stale.length === 0 ? [] : [
+    { op: "test", path: "/metadata/resourceVersion", value: object.metadata.resourceVersion },
+    ...stale.map(([path]) => ({ op: "add", path: `${path}/caBundle`, value: caBundle }) as const)
+  ]
+}
+
+/** Targets that are watched. */
+export interface Injector {
+  /** Puts every target right that is there. Whether all of them are: false where one could not be patched. */
+  readonly inject: (bundlePem: string) => Effect.Effect<boolean>
+}
+
+/** Watches the targets; `changed` is told of every change of one. */
+export const make = Effect.fnUntraced(function*(
+  informers: Informers.Informers["Service"],
+  client: KubeClient.Client,
+  all: ReadonlyArray<Target>,
+  reachable: Reachable,
+  changed: () => void
+) {
+  const watched = yield* Effect.forEach(all, ({ name, resource }) =>
+    Effect.gen(function*() {
+      // What somebody else wrote there is none of a Schema's business.
+      const plain = Resource.unstructured(resource)
+      const informer = yield* informers.get({ resource: plain, fields: `metadata.name=${name}` })
+      yield* informer.subscribe(changed)
+      return { resource: plain, name, informer }
+    }))
+
+  const injectInto = Effect.fnUntraced(function*(
+    { informer, name, resource }: (typeof watched)[number],
+    bundlePem: string
+  ) {
+    yield* informer.synced
+    const object = informer.store.get(name)
+    if (object === undefined) return true
+    const operations = patch(object, bundlePem, reachable)
+    if (operations.length === 0) return true
+    return yield* client.patch(resource, { name }, KubeClient.Patch.json(operations)).pipe(
+      Effect.tap(() => Effect.logInfo(`caBundle of ${resource.kind} ${name} is up to date`)),
+      Effect.as(true),
+      Effect.catch((error) =>
+        Effect.as(
+          // A test that fails is somebody else's change, of which the watch is going to tell.
+          error.reason._tag === "Invalid" || error.reason._tag === "Conflict" || error.reason._tag === "NotFound"
+            ? Effect.logDebug(`caBundle of ${resource.kind} ${name}: ${error.message}`)
+            : Effect.logWarning(`caBundle of ${resource.kind} ${name} is not up to date: ${error.message}`),
+          false
+        )
+      )
+    )
+  })
+
+  return {
+    inject: (bundlePem) =>
+      Effect.map(
+        Effect.forEach(watched, (one) => injectInto(one, bundlePem), { concurrency: "unbounded" }),
+        (results) => results.every((done) => done)
+      )
+  } satisfies Injector
+})

@@ -1,0 +1,71 @@
+/**
+ * `CertificateFiles`: certificates that somebody else keeps, in files of a mounted volume.
+ *
+ * They are looked at every ten seconds, as in controller-runtime's certwatcher, and taken into use when both are there
+ * and belong together: while a volume is being written the old ones stay.
+ */
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as NodeCrypto from "node:crypto"
+import * as Fs from "node:fs/promises"
+import type * as HttpsServer from "./HttpsServer.ts"
+import * as Metrics from "./WebhookMetrics.ts"
+
+export const defaults = {
+  interval: "10 seconds"
+} as const
+
+export interface Options {
+  /** Files in PEM. */
+  readonly cert: string
+  readonly key: string
+  /** Between two looks. */
+  readonly interval?: Duration.Input | undefined
+}
+
+export interface Files {
+  /** The certificates from the first that can be used on. Endless. */
+  readonly changes: Stream.Stream<HttpsServer.Shown>
+  readonly trouble: () => string | undefined
+}
+
+export const make = ({ cert, interval = defaults.interval, key }: Options): Files => {
+  let trouble: string | undefined
+  const read = Effect.tryPromise({
+    try: async () => {
+      const [certPem, keyPem] = await Promise.all([Fs.readFile(cert, "utf8"), Fs.readFile(key, "utf8")])
+      const certificate = new NodeCrypto.X509Certificate(certPem)
+      if (!certificate.checkPrivateKey(NodeCrypto.createPrivateKey(keyPem))) {
+        throw new Error(`${cert} and ${key} do not belong together`)
+      }
+      return { certPem, keyPem, until: certificate.validToDate.getTime() }
+    },
+    catch: (error) => error instanceof Error ? error.message : String(error)
+  }).pipe(
+    Effect.tap(({ until }) =>
+      Effect.andThen(
+        Metrics.certificateRead(until),
+        Effect.sync(() => {
+          trouble = undefined
+        })
+      )
+    ),
+    Effect.catch((message) =>
+      Effect.gen(function*() {
+        if (trouble !== message) yield* Effect.logError(`certificates cannot be read: ${message}`)
+        trouble = message
+        yield* Metrics.certificateRead(undefined)
+        return undefined
+      })
+    )
+  )
+  const wait = Effect.as(Effect.sleep(interval), undefined)
+  return {
+    changes: Stream.concat(Stream.fromEffect(read), Stream.fromEffectRepeat(Effect.andThen(wait, read))).pipe(
+      Stream.flatMap((shown) => shown === undefined ? Stream.empty : Stream.succeed(shown)),
+      Stream.changesWith((a, b) => a.certPem === b.certPem && a.keyPem === b.keyPem)
+    ),
+    trouble: () => trouble
+  }
+}

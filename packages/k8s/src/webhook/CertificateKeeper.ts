@@ -1,0 +1,124 @@
+/**
+ * `CertificateKeeper`: the certificates of all replicas of a webhook server, kept in one Secret by any of them.
+ *
+ * Every replica does the same: it shows what the Secret holds, and takes the next step of the `Keyring` when it is due.
+ * Two that take it at once write the same resourceVersion, or create the same Secret: one is refused, reads what the
+ * other wrote, and shows that. A step that builds on everybody's trust is taken only after the bundle stands in every
+ * webhook configuration that is there.
+ *
+ * It never ends and never gives up: what fails is logged, counted and tried again. Until there is a certificate nothing
+ * is served; one that is there is shown while the API server cannot be reached.
+ */
+import type * as Informers from "@effect-operator/core/Informers"
+import type * as KubeClient from "@effect-operator/core/KubeClient"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import * as SubscriptionRef from "effect/SubscriptionRef"
+import { Secret } from "../kinds/core.v1.ts"
+import * as CaBundle from "./CaBundle.ts"
+import * as Keyring from "./Keyring.ts"
+import * as Metrics from "./WebhookMetrics.ts"
+
+export const defaults = {
+  /** After something failed. */
+  retry: "2 seconds",
+  /** The longest time until everything is looked at again, whatever happens. */
+  recheck: "1 hour"
+} as const
+
+export interface Options {
+  readonly secret: { readonly namespace: string; readonly name: string }
+  readonly policy: Keyring.Policy
+  readonly targets: ReadonlyArray<CaBundle.Target>
+  readonly reachable: CaBundle.Reachable
+}
+
+export interface Keeper {
+  /** What is shown now; nothing until there is something. */
+  readonly current: SubscriptionRef.SubscriptionRef<Keyring.Keyring | undefined>
+  /** Endless. */
+  readonly run: Effect.Effect<never>
+  /** What the last look failed with; nothing where it went well. */
+  readonly trouble: () => string | undefined
+}
+
+export const make = Effect.fnUntraced(function*(
+  informers: Informers.Informers["Service"],
+  client: KubeClient.Client,
+  { policy, reachable, secret, targets }: Options
+) {
+  const current = yield* SubscriptionRef.make<Keyring.Keyring | undefined>(undefined)
+  const stirred = yield* Latch.make(true)
+  const stir = (): void => void stirred.openUnsafe()
+  const informer = yield* informers.get({
+    resource: Secret,
+    namespace: secret.namespace,
+    fields: `metadata.name=${secret.name}`
+  })
+  yield* informer.subscribe(stir)
+  const injector = yield* CaBundle.make(informers, client, targets, reachable, stir)
+  const key = `${secret.namespace}/${secret.name}`
+  let trouble: string | undefined
+
+  /** What the Secret holds, shown from now on. */
+  const load = Effect.gen(function*() {
+    yield* informer.synced
+    const stored = informer.store.get(key) as Secret | undefined
+    const keyring = stored === undefined ? undefined : Keyring.fromSecret(stored)
+    if (stored !== undefined && keyring === undefined) {
+      yield* Metrics.certificateRead(undefined)
+      yield* Effect.logWarning(`Secret ${key} holds no certificates that fit together: they are made anew`)
+    }
+    const shown = yield* SubscriptionRef.get(current)
+    if (keyring !== undefined && shown?.serving.certPem !== keyring.serving.certPem) {
+      yield* Metrics.certificateRead(Keyring.expiry(keyring))
+      yield* Effect.logInfo(`shows a certificate until ${new Date(Keyring.expiry(keyring)).toISOString()}`)
+    }
+    if (keyring !== undefined) yield* SubscriptionRef.set(current, keyring)
+    return { stored, keyring }
+  })
+
+  const store = Effect.fnUntraced(function*(stored: Secret | undefined, keyring: Keyring.Keyring) {
+    const { annotations, data, type } = Keyring.toSecret(keyring)
+    yield* stored === undefined
+      ? client.create(Secret, { metadata: { ...secret, annotations }, type, data })
+      : client.replace(Secret, {
+        ...stored,
+        metadata: { ...stored.metadata, annotations: { ...stored.metadata.annotations, ...annotations } },
+        data: { ...stored.data, ...data }
+      })
+  })
+
+  /** One look at everything; how long to wait for the next, in milliseconds. */
+  const look = Effect.gen(function*() {
+    const { keyring, stored } = yield* load
+    const trusted = keyring === undefined || (yield* injector.inject(Keyring.bundle(keyring)))
+    const now = yield* Clock.currentTimeMillis
+    const step = Keyring.plan(keyring, now, policy)
+    trouble = undefined
+    if (step._tag === "Keep") return trusted ? Math.max(0, step.until - now) : Duration.toMillis(defaults.retry)
+    if ("settled" in step && !trusted) return Duration.toMillis(defaults.retry)
+    yield* Effect.logInfo(`certificates of ${key}: ${step._tag}: ${step.why}`)
+    yield* store(stored, yield* Keyring.perform(step, keyring, now, policy))
+    return 0
+  }).pipe(Effect.catch((error) =>
+    Effect.gen(function*() {
+      const lost = error.reason._tag === "Conflict" || error.reason._tag === "AlreadyExists"
+      if (!lost) trouble = error.message
+      yield* lost
+        ? Effect.logDebug(`certificates of ${key}: another replica was first`)
+        : Effect.logError(`certificates of ${key}: ${error.message}`)
+      return Duration.toMillis(defaults.retry)
+    })
+  ))
+
+  const run = Effect.forever(Effect.gen(function*() {
+    stirred.closeUnsafe()
+    const wait = Math.min(yield* look, Duration.toMillis(defaults.recheck))
+    if (wait > 0) yield* Effect.timeoutOption(stirred.await, wait)
+  }))
+
+  return { current, run, trouble: () => trouble } satisfies Keeper
+})

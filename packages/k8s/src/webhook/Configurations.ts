@@ -1,0 +1,120 @@
+/**
+ * `Configurations`: how the API server is told of hooks: webhook configurations, and the `conversion` of definitions.
+ *
+ * All mutating hooks of an operator are one MutatingWebhookConfiguration and all validating ones one
+ * ValidatingWebhookConfiguration, in order of declaration. There is no caBundle in them: the operator fills it in, and
+ * an apply that does not mention it leaves it alone. Until then, and whenever no operator runs, what a hook with the
+ * failure policy `Fail` is about cannot be written.
+ */
+import type * as Resource from "@effect-operator/core/Resource"
+import * as Effect from "effect/Effect"
+import * as KubeClient from "@effect-operator/core/KubeClient"
+import {
+  MutatingWebhookConfiguration,
+  ValidatingWebhookConfiguration,
+  type WebhookClientConfig
+} from "../kinds/admissionregistration.v1.ts"
+import { CustomResourceDefinition } from "../kinds/apiextensions.v1.ts"
+import type { Reachable } from "./CaBundle.ts"
+import type { Any } from "./Hook.ts"
+
+export interface Options {
+  /** Of both configurations. */
+  readonly name: string
+  readonly reachable: Reachable
+  readonly labels?: Readonly<Record<string, string>> | undefined
+}
+
+/** A configuration as it is applied. */
+export type Configuration =
+  & Resource.Input<MutatingWebhookConfiguration | ValidatingWebhookConfiguration>
+  & { readonly apiVersion: string; readonly kind: string; readonly metadata: { readonly name: string } }
+
+const clientConfig = (reachable: Reachable, path: string): WebhookClientConfig => {
+  if ("url" in reachable) return { url: `${reachable.url.replace(/\/+$/, "")}${path}` }
+  const { name, namespace, port } = reachable.service
+  return { service: { namespace, name, path, ...(port === undefined ? {} : { port }) } }
+}
+
+const entry = (hook: Any, reachable: Reachable) => {
+  const { group, scope, version } = hook.resource
+  const {
+    failurePolicy,
+    matchConditions,
+    matchPolicy,
+    namespaceSelector,
+    objectSelector,
+    operations,
+    reinvocationPolicy,
+    resources,
+    sideEffects,
+    timeoutSeconds
+  } = hook.registration!
+  return {
+    name: hook.name,
+    clientConfig: clientConfig(reachable, hook.path),
+    rules: [{
+      apiGroups: [group],
+      apiVersions: [version],
+      operations: [...operations],
+      resources: [...resources],
+      scope: scope === "Cluster" ? "Cluster" : "Namespaced"
+    }],
+    admissionReviewVersions: ["v1"],
+    sideEffects,
+    failurePolicy,
+    matchPolicy,
+    timeoutSeconds,
+    ...(namespaceSelector === undefined ? {} : { namespaceSelector }),
+    ...(objectSelector === undefined ? {} : { objectSelector }),
+    ...(matchConditions === undefined ? {} : { matchConditions }),
+    ...(reinvocationPolicy === undefined ? {} : { reinvocationPolicy })
+  }
+}
+
+/** The configurations of the hooks, without those that would be empty. */
+export const make = (hooks: ReadonlyArray<Any>, options: Options): ReadonlyArray<Configuration> =>
+  (["Mutating", "Validating"] as const).flatMap((tag) => {
+    const own = hooks.filter(({ _tag }) => _tag === tag)
+    const { labels, name, reachable } = options
+    return own.length === 0 ? [] : [{
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: `${tag}WebhookConfiguration`,
+      metadata: { name, ...(labels === undefined ? {} : { labels }) },
+      webhooks: own.map((hook) => entry(hook, reachable))
+    }]
+  }) as ReadonlyArray<Configuration>
+
+/** `spec.conversion` of the definition of a kind; nothing where no hook converts it. */
+export const conversion = (
+  hooks: ReadonlyArray<Any>,
+  resource: Pick<Resource.Any, "group" | "kind">,
+  reachable: Reachable
+) => {
+  const hook = hooks.find(({ _tag, resource: { group, kind } }) =>
+    _tag === "Conversion" && group === resource.group && kind === resource.kind
+  )
+  return hook === undefined ? undefined : {
+    strategy: "Webhook",
+    webhook: { clientConfig: clientConfig(reachable, hook.path), conversionReviewVersions: ["v1"] }
+  } as const
+}
+
+/** Creates or updates the configurations, and the conversion of definitions that are there, for development and tests. */
+export const install = Effect.fn("Webhook.install")(function*(hooks: ReadonlyArray<Any>, options: Options) {
+  const client = yield* KubeClient.KubeClient
+  for (const configuration of make(hooks, options)) {
+    const resource = configuration.kind === "MutatingWebhookConfiguration"
+      ? MutatingWebhookConfiguration
+      : ValidatingWebhookConfiguration
+    yield* client.apply(resource as Resource.Any, configuration as never, { force: true })
+  }
+  for (const { _tag, resource } of hooks) {
+    if (_tag !== "Conversion") continue
+    yield* client.patch(
+      CustomResourceDefinition,
+      { name: `${resource.plural}.${resource.group}` },
+      KubeClient.Patch.merge({ spec: { conversion: conversion(hooks, resource, options.reachable) } })
+    )
+  }
+})

@@ -1,0 +1,138 @@
+/**
+ * `Handler`: hooks as a function from request to answer, whether it came through a socket or not.
+ *
+ * | what comes | answer |
+ * |---|---|
+ * | a review for a hook | 200 with the review of its answer, also for a denial |
+ * | a path without a hook, another method than POST | 404, 405 |
+ * | a body that is no JSON by its type; too long; not there in time; no review | 415, 413, 408, 400 |
+ * | a hook that failed or died; one that took too long | 500, 504 |
+ *
+ * Everything but 200 is no verdict: the API server does what the hook's `failurePolicy` says. A hook has as long as its
+ * registration says, or as the server says in `?timeout=` if that is shorter; then it is interrupted.
+ */
+import type { Request } from "@effect-operator/core/Transport"
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Settings from "@effect-operator/core/Settings"
+import * as Option from "effect/Option"
+import { type Any, BadReview, type Hook } from "./Hook.ts"
+import * as Metrics from "./WebhookMetrics.ts"
+
+export const defaults = {
+  /** How long a server waits for a conversion, in seconds: it cannot be told otherwise. */
+  conversionTimeout: 30
+} as const
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** A JSON value, or text. */
+  readonly body: unknown
+}
+
+/** Why there is no body to look at. */
+export interface Rejected {
+  readonly _tag: "Rejected"
+  readonly status: 400 | 408 | 413
+  readonly message: string
+}
+
+export const rejected = (status: Rejected["status"], message: string): Rejected => ({
+  _tag: "Rejected",
+  status,
+  message
+})
+
+/** A request whose body is read only if somebody wants it. */
+export interface Arrived extends Pick<Request, "path" | "query" | "headers"> {
+  readonly method: string
+  readonly body: Effect.Effect<unknown, Rejected>
+}
+
+export type Handler = (arrived: Arrived) => Effect.Effect<Answer>
+
+const text = (status: number, message: string): Answer => ({
+  status,
+  headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" },
+  body: `${message}\n`
+})
+
+/** Throws if two hooks have one name or one path: that is a mistake in the program. */
+export const checkDistinct = (hooks: ReadonlyArray<Any>): void => {
+  for (const field of ["path", "name"] as const) {
+    const values = hooks.map((hook) => hook[field])
+    const twice = values.find((value, i) => values.indexOf(value) !== i)
+    if (twice !== undefined) {
+      throw new Error(`Webhook: ${field}: ${JSON.stringify(twice)}: two hooks have it: give one a ${field} of its own`)
+    }
+  }
+}
+
+/** The hooks with what they need from the context. */
+export const make = <R>(hooks: ReadonlyArray<Hook<R>>): Effect.Effect<Handler, never, R> =>
+  Effect.gen(function*() {
+    checkDistinct(hooks)
+    const context = yield* Effect.context<R>()
+    const byPath = new Map(hooks.map((hook) => [hook.path, hook]))
+    yield* Metrics.announce([...byPath.keys()])
+    return (arrived) => {
+      const hook = byPath.get(arrived.path)
+      if (hook === undefined) return Effect.succeed(text(404, "404 page not found"))
+      return Metrics.measured(hook.path, answer(hook, arrived)).pipe(
+        Effect.withSpan("Webhook.answer", { attributes: { webhook: hook.path } }),
+        Effect.annotateLogs({ webhook: hook.path }),
+        Effect.provideContext(context)
+      )
+    }
+  })
+
+const answer = <R>(hook: Hook<R>, { body, headers, method, query }: Arrived): Effect.Effect<Answer, never, R> => {
+  if (method !== "POST") return Effect.succeed(text(405, "Method Not Allowed"))
+  const type = headers["content-type"] ?? ""
+  if (!/^application\/json\s*(;|$)/i.test(type)) {
+    return Effect.succeed(text(415, `content-type: ${JSON.stringify(type)}: must be application/json`))
+  }
+  const limit = timeoutOf(hook, query)
+  return body.pipe(
+    Effect.flatMap((review) => hook.answer(review)),
+    Effect.map((review): Answer => ({ status: 200, headers: { "content-type": "application/json" }, body: review })),
+    Effect.timeoutOrElse({
+      duration: limit,
+      orElse: () =>
+        Effect.as(
+          Effect.logError(`gave no answer in ${Duration.format(limit)}, and was interrupted`),
+          text(504, `${hook.name}: no answer in ${Duration.format(limit)}`)
+        )
+    }),
+    Effect.catchCause((cause) => failed(hook, cause))
+  )
+}
+
+const isRejected = (error: unknown): error is Rejected =>
+  typeof error === "object" && error !== null && "_tag" in error && error._tag === "Rejected"
+
+const failed = <R>(hook: Hook<R>, cause: Cause.Cause<unknown>): Effect.Effect<Answer> => {
+  // Somebody has stopped it: there is nobody to answer.
+  if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause as Cause.Cause<never>)
+  const error = Cause.squash(cause)
+  if (isRejected(error)) return Effect.succeed(text(error.status, error.message))
+  if (error instanceof BadReview) return Effect.succeed(text(400, error.message))
+  const message = error instanceof Error ? error.message : String(error)
+  return Effect.gen(function*() {
+    if (Cause.hasDies(cause)) yield* Metrics.panicked(hook._tag === "Conversion" ? "conversion" : "admission")
+    yield* Effect.logError("failed, and so gave no verdict", cause)
+    return text(500, `${hook.name}: ${message}`)
+  })
+}
+
+const timeoutOf = <R>({ registration }: Hook<R>, query: Request["query"]): Duration.Duration => {
+  const own = Duration.seconds(registration?.timeoutSeconds ?? defaults.conversionTimeout)
+  const said = query.find(([name]) => name === "timeout")?.[1]
+  const asked = said === undefined ? Option.none<Duration.Duration>() : Settings.parseDuration(said)
+  return Option.match(asked, {
+    onNone: () => own,
+    onSome: (duration) => Duration.toMillis(duration) > 0 ? Duration.min(own, duration) : own
+  })
+}

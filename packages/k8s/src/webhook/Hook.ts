@@ -1,0 +1,352 @@
+/**
+ * `Hook`: a webhook as a program declares it: an Effect on objects of a kind, decoded by the kind's Schema.
+ *
+ * - `validating` looks at a write and fails with `deny(…)` to refuse it;
+ * - `mutating` answers with the object as it should be; what goes to the server is the JSON patch between what came and
+ *   that. The object that came, given back as it is, changes nothing; one that was rebuilt carries the Schema's defaults.
+ *   Fields that the Schema does not know stay;
+ * - `conversion` brings an object of a kind from one version to another.
+ *
+ * A hook is data: `Configurations` registers it, `Manifests` deploys it, `WebhookServer` serves it over HTTPS, the test
+ * layer calls it without a socket.
+ *
+ * Only `deny` denies. A hook that fails otherwise, dies or takes too long has given no verdict, and is answered as an
+ * HTTP error: then the server does what `failurePolicy` says. An object that does not decode is denied, with every fault
+ * and its path; an old one that does not decode is absent, so that it can be corrected.
+ *
+ * A hook may be asked about what it never did before, twice, or for a dry run: it must change nothing outside the
+ * object unless its `sideEffects` say so.
+ */
+import type { JsonPatchOperation } from "@effect-operator/core/KubeClient"
+import * as CustomResourceVersions from "@effect-operator/core/CustomResourceVersions"
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import type * as Resource from "@effect-operator/core/Resource"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as JsonPatch from "effect/JsonPatch"
+import * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
+import * as Conversion from "./Conversion.ts"
+import * as Review from "./Review.ts"
+
+/** Figures that hold unless options say otherwise. */
+export const defaults = {
+  operations: ["CREATE", "UPDATE"],
+  /** How long the server waits for a hook: seconds, 1 to 30. */
+  timeoutSeconds: 10,
+  failurePolicy: "Fail"
+} as const
+
+export type Operation = Review.Operation
+
+interface Common {
+  readonly uid: string
+  /** Empty while the server has not yet made one of `generateName`. */
+  readonly name: string
+  readonly namespace: string | undefined
+  /** `status`, where the hook asked for writes of it. */
+  readonly subresource: string | undefined
+  readonly user: Review.User
+  /** Nothing of this is going to be stored. */
+  readonly dryRun: boolean
+  /** The objects as they came. */
+  readonly raw: { readonly object: Review.JsonObject | undefined; readonly old: Review.JsonObject | undefined }
+  readonly options: Review.JsonObject | undefined
+  /** Shows the user a warning, whatever comes of the request; kubectl prints it. Best below 120 characters. */
+  readonly warn: (message: string) => Effect.Effect<void>
+  /** Adds to the audit event of the request, under the hook's name. */
+  readonly audit: (key: string, value: string) => Effect.Effect<void>
+}
+
+/** What a hook is asked, told apart by `operation`. An `old` object that does not decode is absent. */
+export type Request<A, Op extends Operation = Operation> = Op extends "CREATE"
+  ? Common & { readonly operation: "CREATE"; readonly object: A; readonly old: undefined }
+  : Op extends "UPDATE" ? Common & { readonly operation: "UPDATE"; readonly object: A; readonly old: A | undefined }
+  : Common & { readonly operation: "DELETE"; readonly object: undefined; readonly old: A | undefined }
+
+/** How the server is told about a hook: see ValidatingWebhook in the API. */
+export interface Registration {
+  readonly operations: ReadonlyArray<Operation>
+  readonly resources: ReadonlyArray<string>
+  readonly timeoutSeconds: number
+  readonly failurePolicy: "Fail" | "Ignore"
+  readonly matchPolicy: "Equivalent" | "Exact"
+  readonly sideEffects: "None" | "NoneOnDryRun"
+  readonly namespaceSelector?: Review.JsonObject | undefined
+  readonly objectSelector?: Review.JsonObject | undefined
+  readonly matchConditions?: ReadonlyArray<{ readonly name: string; readonly expression: string }> | undefined
+  /** Of a mutating hook: whether it is asked again when a later one has changed the object. */
+  readonly reinvocationPolicy?: "Never" | "IfNeeded" | undefined
+}
+
+export interface Options<Ops extends ReadonlyArray<Operation>>
+  extends Partial<Omit<Registration, "operations" | "resources" | "reinvocationPolicy">>
+{
+  /** Unlike that of any other hook, with two dots at least; `validate.<kind>.<group>` by default. */
+  readonly name?: string | undefined
+  /** Where it is served; made of the group, version and kind by default, as kubebuilder does. */
+  readonly path?: string | undefined
+  readonly operations?: Ops | undefined
+  /** Also writes of the status subresource. */
+  readonly status?: boolean | undefined
+}
+
+export interface Hook<out R = never> {
+  readonly _tag: "Validating" | "Mutating" | "Conversion"
+  readonly name: string
+  readonly path: string
+  readonly resource: Resource.Any
+  /** Absent for a conversion, which the definition of the kind registers. */
+  readonly registration: Registration | undefined
+  /** From review to review; what is no review fails with `BadReview`. */
+  readonly answer: (review: unknown) => Effect.Effect<Review.JsonObject, unknown, R>
+}
+
+/** A hook, whatever it needs. */
+export type Any = Hook<any>
+
+/** What hooks need. */
+export type RequirementsOf<H> = H extends Hook<infer R> ? R : never
+
+/** The body is no question that this hook can answer. */
+export class BadReview extends Data.TaggedError("BadReview")<{ readonly message: string }> {}
+
+/** The verdict No. */
+export class Denied extends Data.TaggedError("Denied")<Review.Denial> {}
+
+const codes: Readonly<Record<string, number>> = {
+  BadRequest: 400,
+  Forbidden: 403,
+  NotFound: 404,
+  AlreadyExists: 409,
+  Conflict: 409,
+  Gone: 410,
+  Invalid: 422,
+  TooManyRequests: 429,
+  InternalError: 500
+}
+
+/**
+ * Refuses the request: `yield* deny("a database may not shrink")`. Reason and code are Forbidden's by default, and with
+ * causes Invalid's: then kubectl shows the causes, as of any invalid object, and not the message.
+ */
+export const deny = (
+  message: string,
+  options: {
+    readonly reason?: string | undefined
+    readonly code?: number | undefined
+    readonly causes?: ReadonlyArray<Review.Cause> | undefined
+  } = {}
+): Effect.Effect<never, Denied> => {
+  const { causes = [], reason = causes.length === 0 ? "Forbidden" : "Invalid" } = options
+  return Effect.fail(new Denied({ message, reason, causes, code: options.code ?? codes[reason] ?? 403 }))
+}
+
+/** Judges writes of a kind. Success allows; `deny` refuses; any other failure is no verdict. */
+export const validating = <
+  A extends KubeObject,
+  E,
+  R,
+  const Ops extends ReadonlyArray<Operation> = ["CREATE", "UPDATE"]
+>(
+  resource: Resource.Resource<A>,
+  options: Options<Ops> & {
+    readonly validate: (request: Request<A, Ops[number]>) => Effect.Effect<void, E, R>
+  }
+): Hook<R> =>
+  admission("Validating", resource, options, (asked) => Effect.as(options.validate(asked as never), undefined))
+
+/** Changes what is written of a kind. Answers with the object as it should be, or nothing to leave it as it is. */
+export const mutating = <
+  A extends KubeObject,
+  E,
+  R,
+  const Ops extends ReadonlyArray<"CREATE" | "UPDATE"> = ["CREATE", "UPDATE"]
+>(
+  resource: Resource.Resource<A>,
+  options: Options<Ops> & Pick<Registration, "reinvocationPolicy"> & {
+    readonly mutate: (request: Request<A, Ops[number]>) => Effect.Effect<A | void, E, R>
+  }
+): Hook<R> =>
+  admission("Mutating", resource, options, (asked) =>
+    Effect.flatMap(options.mutate(asked as never), (object) => {
+      if (object === undefined || object === asked.object) return Effect.undefined
+      const encoded = resource.encode(object)
+      return Result.isSuccess(encoded)
+        ? Effect.succeed(difference(asked.raw.object ?? {}, encoded.success))
+        : Effect.die(new Error(`the mutated object is no ${resource.kind}: ${encoded.failure.issues.join("; ")}`))
+    }))
+
+export interface ConversionOptions<E, R> {
+  readonly path?: string | undefined
+  readonly convert: (object: KubeObject, desiredApiVersion: string) => Effect.Effect<KubeObject, E, R>
+}
+
+/**
+ * Brings objects of a kind from one of its versions to another: by the steps that were declared with the versions, or
+ * by a function of your own, which is given one object at a time and fails with why it cannot be converted.
+ */
+export function conversion(
+  versions: CustomResourceVersions.CustomResourceVersions,
+  options?: { readonly path?: string | undefined }
+): Hook
+export function conversion<E, R>(resource: Resource.Any, options: ConversionOptions<E, R>): Hook<R>
+export function conversion<E, R>(
+  declared: Resource.Any | CustomResourceVersions.CustomResourceVersions,
+  options: Partial<ConversionOptions<E, R>> = {}
+): Hook<R> {
+  const resource = "versions" in declared ? declared.storage : declared
+  const convert = "versions" in declared
+    ? (object: KubeObject, desired: string): Effect.Effect<KubeObject, unknown, R> =>
+      Effect.fromResult(CustomResourceVersions.convert(declared, object, desired))
+    : options.convert!
+  return {
+    _tag: "Conversion",
+    name: `convert.${nameSuffix(resource)}`,
+    path: options.path ?? `/convert-${slug(resource.group)}-${resource.kind.toLowerCase()}`,
+    resource,
+    registration: undefined,
+    answer: (review) =>
+      Result.match(Conversion.parse(review), {
+        onFailure: (message) => Effect.fail(new BadReview({ message })),
+        onSuccess: (asked) => Conversion.answer(asked, convert)
+      })
+  }
+}
+
+/** The JSON patch from one value to another. */
+export const difference = (before: unknown, after: unknown): ReadonlyArray<JsonPatchOperation> =>
+  // What is undefined is not in JSON.
+  JsonPatch.get(plain(before), plain(after)) as ReadonlyArray<JsonPatchOperation>
+
+const plain = (value: unknown): Schema.Json => JSON.parse(JSON.stringify(value)) as Schema.Json
+
+const nameSuffix = ({ group, kind }: Resource.Any): string =>
+  `${kind.toLowerCase()}.${group === "" ? "core" : group.includes(".") ? group : `${group}.k8s`}`
+
+const slug = (text: string): string => text.replaceAll(".", "-")
+
+interface Answering {
+  readonly object: unknown
+  readonly raw: Common["raw"]
+}
+
+const admission = <R>(
+  tag: "Validating" | "Mutating",
+  resource: Resource.Any,
+  options: Options<ReadonlyArray<Operation>> & Pick<Registration, "reinvocationPolicy">,
+  run: (asked: Answering) => Effect.Effect<ReadonlyArray<JsonPatchOperation> | undefined, unknown, R>
+): Hook<R> => {
+  const verb = tag === "Validating" ? "validate" : "mutate"
+  const {
+    failurePolicy = defaults.failurePolicy,
+    matchConditions,
+    matchPolicy = "Equivalent",
+    name = `${verb}.${nameSuffix(resource)}`,
+    namespaceSelector,
+    objectSelector,
+    operations = defaults.operations,
+    path = `/${verb}-${slug(resource.group)}-${resource.version}-${resource.kind.toLowerCase()}`,
+    reinvocationPolicy,
+    sideEffects = "None",
+    status = false,
+    timeoutSeconds = defaults.timeoutSeconds
+  } = options
+  const refuse = (field: string, value: unknown, must: string) =>
+    new Error(
+      `Webhook.${verb === "validate" ? "validating" : "mutating"}: ${resource.id}: ${field}: ${
+        JSON.stringify(value)
+      }: must ${must}`
+    )
+  if (!/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?){2,}$/.test(name)) {
+    throw refuse("name", name, "be a DNS name of three parts at least, such as checks.widgets.example.com")
+  }
+  if (!/^\/[^?#\s]+$/.test(path)) throw refuse("path", path, "begin with a slash")
+  if (!(Number.isInteger(timeoutSeconds) && timeoutSeconds >= 1 && timeoutSeconds <= 30)) {
+    throw refuse("timeoutSeconds", timeoutSeconds, "be a whole number from 1 to 30")
+  }
+  if (operations.length === 0) throw refuse("operations", operations, "name one at least")
+  return {
+    _tag: tag,
+    name,
+    path,
+    resource,
+    registration: {
+      operations,
+      resources: [resource.plural, ...(status ? [`${resource.plural}/status`] : [])],
+      timeoutSeconds,
+      failurePolicy,
+      matchPolicy,
+      sideEffects,
+      namespaceSelector,
+      objectSelector,
+      matchConditions,
+      reinvocationPolicy
+    },
+    answer: (review) =>
+      Result.match(Review.parse(review), {
+        onFailure: (message) => Effect.fail(new BadReview({ message })),
+        onSuccess: (asked) =>
+          Effect.map(verdict(resource, asked, run), (verdict) => Review.answer(asked, resource, verdict))
+      })
+  }
+}
+
+const verdict = Effect.fnUntraced(function*<R>(
+  resource: Resource.Any,
+  asked: Review.Asked,
+  run: (asked: Answering) => Effect.Effect<ReadonlyArray<JsonPatchOperation> | undefined, unknown, R>
+) {
+  const { object: rawObject, oldObject: rawOld, operation, ...rest } = asked
+  if (operation === "CONNECT") {
+    return yield* new BadReview({ message: `request.operation: CONNECT: ${resource.kind} has no such hook` })
+  }
+  const decode = (json: Review.JsonObject | undefined) => json === undefined ? undefined : resource.decode(json)
+  const decoded = operation === "DELETE" ? undefined : decode(rawObject)
+  if (decoded === undefined && operation !== "DELETE") {
+    return yield* new BadReview({ message: "request.object: missing" })
+  }
+  if (decoded !== undefined && Result.isFailure(decoded)) {
+    const { issues } = decoded.failure
+    return {
+      denied: {
+        message: `${resource.kind} ${asked.name === "" ? "" : `${JSON.stringify(asked.name)} `}is invalid: ${
+          issues.join("; ")
+        }`,
+        reason: "Invalid",
+        code: 422,
+        causes: issues.map(causeOf)
+      }
+    } satisfies Review.Verdict
+  }
+  const old = decode(rawOld)
+  const warnings: Array<string> = []
+  const annotations: Record<string, string> = {}
+  const request = {
+    ...rest,
+    operation,
+    object: decoded === undefined ? undefined : decoded.success,
+    old: old === undefined || Result.isFailure(old) ? undefined : old.success,
+    raw: { object: rawObject, old: rawOld },
+    warn: (message: string) =>
+      Effect.sync(() => {
+        // A line of its own in a header: the server drops a warning with others in it.
+        warnings.push(message.replaceAll(/\s+/g, " ").trim())
+      }),
+    audit: (key: string, value: string) =>
+      Effect.sync(() => {
+        annotations[key] = value
+      })
+  } satisfies Answering & Common & { readonly operation: Operation; readonly old: unknown }
+  const outcome = yield* Effect.matchEffect(run(request), {
+    onSuccess: (patch): Effect.Effect<Review.Verdict, unknown> => Effect.succeed({ patch }),
+    onFailure: (error) => error instanceof Denied ? Effect.succeed({ denied: error }) : Effect.fail(error)
+  })
+  return { ...outcome, warnings, auditAnnotations: annotations } satisfies Review.Verdict
+})
+
+/** `spec.size: Expected …` as a field and what is wrong with it. */
+const causeOf = (issue: string): Review.Cause => {
+  const [, field = "", message = issue] = /^([^\s:]+): (.*)$/s.exec(issue) ?? []
+  return { field, message }
+}

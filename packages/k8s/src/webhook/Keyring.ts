@@ -1,0 +1,210 @@
+/**
+ * `Keyring`: the certificates of a webhook server, and what is to be done with them next.
+ *
+ * Whoever calls must trust the certificate that is shown, at every moment, though callers, replicas and the Secret in
+ * which all of this is kept learn of a change one after the other. So a new authority is first trusted beside the old
+ * (`AddAuthority`), then, once everybody has had time to learn of it, signs (`Issue`), and the old one is dropped only
+ * when nobody shows its certificates any more (`DropAuthorities`). Between two steps lies the `overlap`.
+ *
+ * `plan` decides and knows no time but its argument; `perform` does it. What a Secret holds is `toData` of a keyring;
+ * what cannot be read is no keyring, and is replaced as a whole.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as NodeCrypto from "node:crypto"
+import * as Net from "node:net"
+import * as Certificates from "../Certificates.ts"
+
+export const defaults = {
+  /** How long an authority holds. It is replaced when a third of that is left. */
+  authorityValidity: "730 days",
+  /** How long a server's certificate holds. It is replaced when a third of that is left. */
+  validity: "90 days",
+  /** How long everybody has to learn of a change before the next one builds on it. */
+  overlap: "5 minutes"
+} as const
+
+export interface Policy {
+  /** Names that the server is reached by. */
+  readonly hosts: ReadonlyArray<string>
+  readonly authorityValidity?: Duration.Input | undefined
+  readonly validity?: Duration.Input | undefined
+  readonly overlap?: Duration.Input | undefined
+}
+
+export interface Keyring {
+  /** All that is trusted, PEM, the newest last. */
+  readonly authorities: ReadonlyArray<string>
+  /** The key of the newest authority, PEM. */
+  readonly signingKey: string
+  readonly serving: Certificates.Certificate
+  /** When authorities or who signs last changed, in milliseconds. */
+  readonly changedAt: number
+}
+
+export type Step =
+  /** Nothing until then. */
+  | { readonly _tag: "Keep"; readonly until: number }
+  /** Everything anew: there is nothing to build on. */
+  | { readonly _tag: "Make"; readonly why: string }
+  | { readonly _tag: "AddAuthority"; readonly why: string }
+  /** `settled`: only if the bundle is trusted everywhere. */
+  | { readonly _tag: "Issue"; readonly why: string; readonly settled?: true }
+  | { readonly _tag: "DropAuthorities"; readonly why: string; readonly settled: true }
+
+export const secretType = "kubernetes.io/tls"
+export const annotation = "webhook.effect-operator.dev/changed-at"
+
+const millis = (duration: Duration.Input): number => Duration.toMillis(Duration.fromInputUnsafe(duration))
+
+/** The bundle that callers are to trust. */
+export const bundle = ({ authorities }: Pick<Keyring, "authorities">): string => authorities.join("")
+
+/** When the certificate that is shown expires, in milliseconds. */
+export const expiry = ({ serving }: Pick<Keyring, "serving">): number =>
+  new NodeCrypto.X509Certificate(serving.certPem).validToDate.getTime()
+
+/** When a certificate is to be replaced: when a third of the time since it was made is left. */
+const renewal = (certificate: NodeCrypto.X509Certificate): number => {
+  const made = certificate.validFromDate.getTime() + Certificates.defaults.backdate
+  const end = certificate.validToDate.getTime()
+  return end - (end - made) / 3
+}
+
+const has = (certificate: NodeCrypto.X509Certificate, host: string): boolean =>
+  (Net.isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined
+
+const signs = (authority: NodeCrypto.X509Certificate, certificate: NodeCrypto.X509Certificate): boolean =>
+  certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
+
+/** What to do with a keyring now. */
+export const plan = (keyring: Keyring | undefined, now: number, policy: Policy): Step => {
+  if (keyring === undefined) return { _tag: "Make", why: "there are no certificates" }
+  const authorities = keyring.authorities.map((pem) => new NodeCrypto.X509Certificate(pem))
+  const serving = new NodeCrypto.X509Certificate(keyring.serving.certPem)
+  const newest = authorities.at(-1)!
+  if (newest.validToDate.getTime() <= now) return { _tag: "Make", why: "the authority has expired" }
+  if (serving.validToDate.getTime() <= now) return { _tag: "Issue", why: "the certificate has expired" }
+  const signer = authorities.find((authority) => signs(authority, serving))
+  if (signer === undefined) return { _tag: "Issue", why: "the certificate is of an authority that nobody trusts" }
+  const missing = policy.hosts.find((host) => !has(serving, host))
+  if (missing !== undefined) return { _tag: "Issue", why: `the certificate does not name ${missing}` }
+
+  const settled = keyring.changedAt + millis(policy.overlap ?? defaults.overlap)
+  if (signer !== newest) {
+    return now >= settled
+      ? { _tag: "Issue", why: "everybody trusts the new authority", settled: true }
+      : { _tag: "Keep", until: settled }
+  }
+  if (now >= renewal(newest)) return { _tag: "AddAuthority", why: "the authority is about to expire" }
+  if (now >= renewal(serving)) return { _tag: "Issue", why: "the certificate is about to expire" }
+  if (authorities.length > 1 && now >= settled) {
+    return { _tag: "DropAuthorities", why: "nobody shows certificates of the old authority", settled: true }
+  }
+  return {
+    _tag: "Keep",
+    until: Math.min(renewal(newest), renewal(serving), authorities.length > 1 ? settled : Infinity)
+  }
+}
+
+/** The keyring after a step. */
+export const perform = (
+  step: Exclude<Step, { readonly _tag: "Keep" }>,
+  keyring: Keyring | undefined,
+  now: number,
+  policy: Policy
+): Effect.Effect<Keyring> =>
+  Effect.gen(function*() {
+    if (step._tag === "Make" || keyring === undefined) {
+      const authority = yield* newAuthority(now, policy)
+      return {
+        authorities: [authority.certPem],
+        signingKey: authority.keyPem,
+        serving: yield* issue(authority, now, policy),
+        changedAt: now
+      }
+    }
+    const newest = { commonName: "", certPem: keyring.authorities.at(-1)!, keyPem: keyring.signingKey }
+    switch (step._tag) {
+      case "AddAuthority": {
+        const authority = yield* newAuthority(now, policy)
+        return {
+          ...keyring,
+          authorities: [...keyring.authorities, authority.certPem],
+          signingKey: authority.keyPem,
+          changedAt: now
+        }
+      }
+      case "Issue":
+        return { ...keyring, serving: yield* issue(newest, now, policy), changedAt: now }
+      case "DropAuthorities":
+        return { ...keyring, authorities: [newest.certPem], changedAt: now }
+    }
+  })
+
+const newAuthority = (now: number, { authorityValidity = defaults.authorityValidity, hosts }: Policy) =>
+  Certificates.authority({
+    now,
+    // Authorities are told apart by name: a verifier looks for the issuer by it.
+    commonName: `${hosts[0] ?? "webhook"}-ca-${now.toString(36)}`.slice(-64),
+    validity: millis(authorityValidity)
+  })
+
+const issue = (by: Certificates.Authority, now: number, { hosts, validity = defaults.validity }: Policy) =>
+  Certificates.issue(by, {
+    now,
+    // At most 64 characters go there; verifiers look at the alternative names.
+    commonName: (hosts[0] ?? "webhook").slice(0, 64),
+    hosts,
+    // Not beyond its authority.
+    validity: Math.min(
+      millis(validity),
+      new NodeCrypto.X509Certificate(by.certPem).validToDate.getTime() - now
+    )
+  })
+
+// --- as a Secret ----------------------------------------------------------------------------------------------------
+
+export interface Stored {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> }
+  readonly data?: Readonly<Record<string, string>>
+}
+
+const encode = (text: string): string => Buffer.from(text, "utf8").toString("base64")
+const decode = (text: string | undefined): string => Buffer.from(text ?? "", "base64").toString("utf8")
+
+/** Data and annotations of the Secret. */
+export const toSecret = (keyring: Keyring) => ({
+  type: secretType,
+  annotations: { [annotation]: new Date(keyring.changedAt).toISOString() },
+  data: {
+    "ca.crt": encode(bundle(keyring)),
+    "ca.key": encode(keyring.signingKey),
+    "tls.crt": encode(keyring.serving.certPem),
+    "tls.key": encode(keyring.serving.keyPem)
+  }
+})
+
+const pemBlocks = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/g
+
+/** The keyring of a Secret; nothing where it holds none that fits together. */
+export const fromSecret = ({ data = {}, metadata }: Stored): Keyring | undefined => {
+  try {
+    const authorities = decode(data["ca.crt"]).match(pemBlocks) ?? []
+    const keyring: Keyring = {
+      authorities,
+      signingKey: decode(data["ca.key"]),
+      serving: { certPem: decode(data["tls.crt"]), keyPem: decode(data["tls.key"]) },
+      changedAt: Date.parse(metadata.annotations?.[annotation] ?? "") || 0
+    }
+    const fits = (certPem: string, keyPem: string) =>
+      new NodeCrypto.X509Certificate(certPem).checkPrivateKey(NodeCrypto.createPrivateKey(keyPem))
+    for (const pem of authorities) void new NodeCrypto.X509Certificate(pem)
+    return authorities.length > 0 && fits(authorities.at(-1)!, keyring.signingKey) &&
+        fits(keyring.serving.certPem, keyring.serving.keyPem)
+      ? keyring
+      : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * Metrics of webhooks, under controller-runtime's names, so that existing dashboards work. `webhook` is the path.
+ *
+ * Series are there from the start, with 0, for the codes 200 and 500.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Metric from "effect/Metric"
+
+const counter = (name: string, description: string): Metric.Counter<number> =>
+  Metric.counter(name, { description, incremental: true })
+
+const requests = counter(
+  "controller_runtime_webhook_requests_total",
+  "Total number of admission requests by HTTP status code."
+)
+const latency = Metric.histogram("controller_runtime_webhook_latency_seconds", {
+  description: "Histogram of the latency of processing admission requests",
+  boundaries: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+})
+const inFlight = Metric.gauge("controller_runtime_webhook_requests_in_flight", {
+  description: "Current number of admission requests being served."
+})
+const panics = counter("controller_runtime_webhook_panics_total", "Total number of webhook panics")
+const conversionPanics = counter(
+  "controller_runtime_conversion_webhook_panics_total",
+  "Total number of conversion webhook panics"
+)
+const readCertificate = counter("certwatcher_read_certificate_total", "Total number of certificate reads")
+const readErrors = counter("certwatcher_read_certificate_errors_total", "Total number of certificate read errors")
+const expiry = Metric.gauge("effect_operator_webhook_certificate_expiry_seconds", {
+  description: "When the certificate that webhooks show expires, in seconds since 1970"
+})
+
+/** Makes the series of the hooks. */
+export const announce = (paths: ReadonlyArray<string>): Effect.Effect<void> =>
+  Effect.gen(function*() {
+    for (const webhook of paths) {
+      for (const code of ["200", "500"]) yield* Metric.update(Metric.withAttributes(requests, { webhook, code }), 0)
+      yield* Metric.update(Metric.withAttributes(inFlight, { webhook }), 0)
+    }
+    yield* Metric.update(panics, 0)
+    yield* Metric.update(conversionPanics, 0)
+  })
+
+/** Counts and times the answering of one request; one that was interrupted counts as 499, as in proxies' logs. */
+export const measured = <A extends { readonly status: number }, R>(
+  webhook: string,
+  answer: Effect.Effect<A, never, R>
+): Effect.Effect<A, never, R> =>
+  Effect.gen(function*() {
+    const started = yield* Clock.currentTimeMillis
+    yield* Metric.modify(Metric.withAttributes(inFlight, { webhook }), 1)
+    return yield* Effect.onExit(answer, (exit) =>
+      Effect.gen(function*() {
+        const code = String(Exit.isSuccess(exit) ? exit.value.status : 499)
+        yield* Metric.modify(Metric.withAttributes(inFlight, { webhook }), -1)
+        yield* Metric.update(
+          Metric.withAttributes(latency, { webhook }),
+          ((yield* Clock.currentTimeMillis) - started) / 1000
+        )
+        yield* Metric.update(Metric.withAttributes(requests, { webhook, code }), 1)
+      }))
+  })
+
+export const panicked = (kind: "admission" | "conversion"): Effect.Effect<void> =>
+  Metric.update(kind === "admission" ? panics : conversionPanics, 1)
+
+/** A certificate was taken into use, until when it holds in milliseconds, or could not be read. */
+export const certificateRead = (until: number | undefined): Effect.Effect<void> =>
+  Effect.gen(function*() {
+    yield* Metric.update(readCertificate, 1)
+    yield* until === undefined ? Metric.update(readErrors, 1) : Metric.update(expiry, Math.floor(until / 1000))
+  })

@@ -1,0 +1,163 @@
+import { Action, Controller, CustomResource, KubeClient, Manager, Watch } from "@effect-operator/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Schema } from "effect"
+import { TestClock } from "effect/testing"
+import { ConfigMap, Secret } from "../../src/kinds/index.ts"
+import type * as Manifests from "../../src/Manifests.ts"
+import * as RbacProof from "../../src/testing/RbacProof.ts"
+import * as TestCluster from "../../src/testing/TestCluster.ts"
+import * as TestWebhooks from "../../src/testing/TestWebhooks.ts"
+import * as Webhook from "../../src/Webhook.ts"
+
+const Widget = CustomResource.make({
+  group: "example.com",
+  version: "v1",
+  kind: "Widget",
+  spec: Schema.Struct({ size: Schema.Int }),
+  status: Schema.Struct({ ready: Schema.Boolean })
+})
+
+const controller = (namespaces?: ReadonlyArray<string>) =>
+  Controller.make("widgets", {
+    for: Widget,
+    namespaces,
+    owns: [ConfigMap],
+    reconcile: Effect.fnUntraced(function*(widget, { events }) {
+      const client = yield* KubeClient.KubeClient
+      const { name, namespace } = widget.metadata
+      yield* client.apply(ConfigMap, { metadata: { namespace, name }, data: { size: String(widget.spec.size) } })
+      yield* events.normal({ reason: "Applied", note: "the ConfigMap is there" })
+      yield* client.patch(Widget, widget, KubeClient.Patch.merge({ status: { ready: true } }), {
+        subresource: "status"
+      })
+      return Action.done
+    }),
+    finalize: () => Effect.succeed(Action.done)
+  })
+
+const manifests = (more: Partial<RbacProof.Options> = {}): RbacProof.Options => ({
+  name: "widgets",
+  namespace: "widgets-system",
+  controllers: [controller()],
+  writes: [{ resource: ConfigMap, verbs: ["create", "patch"] }],
+  ...more
+})
+
+const key = { namespace: "default", name: "a" }
+
+/** A widget comes and goes. */
+const scenario = Effect.gen(function*() {
+  const client = yield* KubeClient.KubeClient
+  yield* client.create(Widget, { metadata: key, spec: { size: 1 } })
+  yield* TestClock.adjust("1 minute")
+  assert.isTrue((yield* client.get(Widget, key)).status?.ready)
+  yield* client.delete(Widget, key)
+  yield* TestClock.adjust("1 minute")
+})
+
+const cluster = TestCluster.layer({ resources: [Widget] })
+
+const election = { leaderElection: { namespace: "widgets-system", name: "widgets", identity: "a" } }
+
+const prove = (
+  options: RbacProof.Options,
+  operator = Manager.layer(options.controllers as ReadonlyArray<Controller.Controller>, election)
+) => RbacProof.prove({ manifests: options, operator }, scenario).pipe(Effect.provide(cluster))
+
+const named = (permissions: ReadonlyArray<Manifests.Permission>) =>
+  permissions.map(({ resource, verb }) => `${verb} ${resource}`)
+
+describe("RbacProof", () => {
+  it.effect("an operator converges with the permissions of its manifests alone, and uses all of them", () =>
+    Effect.gen(function*() {
+      const { missing, unused, used } = yield* prove(manifests())
+      assert.deepStrictEqual([missing, unused], [[], []])
+      assert.includeMembers(named(used), [
+        "list widgets",
+        "watch widgets",
+        "patch widgets",
+        "patch widgets/status",
+        "patch configmaps",
+        "create events",
+        "create leases",
+        "update leases"
+      ])
+    }))
+
+  it.effect("a permission that is missing fails the test, and says which, and what to add", () =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(prove(manifests({ writes: [{ resource: ConfigMap, verbs: ["create"] }] })))
+      assert.strictEqual(error._tag, "RuleMissing")
+      assert.strictEqual(
+        error.message,
+        "system:serviceaccount:widgets-system:widgets lacks permissions:\n" +
+          "  patch configmaps \"a\" in namespace \"default\"\n" +
+          "    add { resource: ConfigMap, verbs: [\"patch\"] } to `writes`"
+      )
+    }))
+
+  it.effect("an apply that makes its object needs to create it", () =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(prove(manifests({ writes: [{ resource: ConfigMap, verbs: ["patch"] }] })))
+      assert.include(error.message, "create configmaps \"a\" in namespace \"default\"")
+    }))
+
+  it.effect("one that the framework needs is told as well: here the lease, which the manifests do not know of", () =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(prove(manifests({ leaderElection: false })))
+      assert.include(error.message, "leases.coordination.k8s.io \"widgets\" in namespace \"widgets-system\"")
+    }))
+
+  it.effect("what nobody used is reported", () =>
+    Effect.gen(function*() {
+      const more = manifests({
+        controllers: [{ ...controller(), watches: [...controller().watches, Watch.cached(Secret)] }],
+        writes: [
+          { resource: ConfigMap, verbs: ["create", "patch", "delete"] },
+          { resource: Secret, verbs: ["get"], names: ["a"] }
+        ]
+      })
+      const operator = Manager.layer([controller()], election)
+      const { unused } = yield* prove(more, operator)
+      assert.deepStrictEqual(named(unused), [
+        "get secrets",
+        "list secrets",
+        "watch secrets",
+        "delete configmaps",
+        "get secrets"
+      ])
+    }))
+
+  it.effect("an operator of certain namespaces needs roles in those, and nothing of the others", () =>
+    Effect.gen(function*() {
+      const confined = manifests({
+        controllers: [controller(["default"])],
+        writes: [{ resource: ConfigMap, verbs: ["create", "patch"], namespaces: ["default"] }]
+      })
+      const { missing, unused, used } = yield* prove(confined)
+      assert.deepStrictEqual([missing, unused], [[], []])
+      assert.sameMembers([...new Set(used.map(({ namespace }) => namespace))], ["default", "widgets-system"])
+    }))
+
+  it.effect("with webhooks, in virtual time", () =>
+    Effect.gen(function*() {
+      const service = { namespace: "widgets-system", name: "widgets-webhook" }
+      const hooks = [Webhook.validating(Widget, {
+        validate: ({ object }) => object.spec.size > 9 ? Webhook.deny("too large") : Effect.void
+      })]
+      const refused = Effect.gen(function*() {
+        const client = yield* KubeClient.KubeClient
+        yield* Webhook.install(hooks, { name: "widgets", reachable: { service } })
+        yield* scenario
+        const error = yield* Effect.flip(client.create(Widget, { metadata: key, spec: { size: 10 } }))
+        assert.include(error.message, "denied the request: too large")
+      })
+      const operator = Manager.layer([controller()], election).pipe(
+        Layer.provide(Webhook.layer(hooks, { name: "widgets", service })),
+        Layer.provide(TestWebhooks.layer)
+      )
+      const subject = { manifests: manifests({ webhooks: hooks }), operator }
+      const { missing } = yield* RbacProof.prove(subject, refused).pipe(Effect.provide(cluster))
+      assert.deepStrictEqual(missing, [])
+    }))
+})

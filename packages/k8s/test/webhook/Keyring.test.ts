@@ -1,0 +1,127 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { X509Certificate } from "node:crypto"
+import * as Keyring from "../../src/webhook/Keyring.ts"
+
+const hour = 3_600_000
+const day = 24 * hour
+const start = Date.UTC(2026, 0, 1)
+const policy: Keyring.Policy = { hosts: ["webhooks.shop.svc", "127.0.0.1"] }
+
+const step = (keyring: Keyring.Keyring | undefined, now: number, by = policy) =>
+  Effect.gen(function*() {
+    const plan = Keyring.plan(keyring, now, by)
+    return plan._tag === "Keep"
+      ? undefined
+      : { tag: plan._tag, keyring: yield* Keyring.perform(plan, keyring, now, by) }
+  })
+
+const made = Effect.map(step(undefined, start), (made) => made!.keyring)
+
+/** Whether whoever trusts the bundle of one keyring takes the certificate that another shows. */
+const trusts = (bundle: Keyring.Keyring, shown: Keyring.Keyring, now: number) => {
+  const certificate = new X509Certificate(shown.serving.certPem)
+  return certificate.validFromDate.getTime() <= now && certificate.validToDate.getTime() > now &&
+    bundle.authorities.some((pem) => {
+      const authority = new X509Certificate(pem)
+      return certificate.checkIssued(authority) && certificate.verify(authority.publicKey) &&
+        authority.validToDate.getTime() > now
+    })
+}
+
+describe("Keyring", () => {
+  it.effect("a new one names every host, and is left alone for two thirds of its certificate's life", () =>
+    Effect.gen(function*() {
+      const keyring = yield* made
+      const certificate = new X509Certificate(keyring.serving.certPem)
+      assert.strictEqual(certificate.subjectAltName, "DNS:webhooks.shop.svc, IP Address:127.0.0.1")
+      assert.isTrue(trusts(keyring, keyring, start))
+      assert.deepStrictEqual(Keyring.plan(keyring, start, policy), { _tag: "Keep", until: start + 60 * day })
+      assert.strictEqual(Keyring.plan(keyring, start + 60 * day, policy)._tag, "Issue")
+    }))
+
+  it.effect(
+    "in ten years, nobody who is a step behind or ahead ever meets a certificate that he does not trust",
+    () =>
+      Effect.gen(function*() {
+        let now = start
+        let keyring = yield* made
+        const seen = new Set<string>()
+        let steps = 0
+        while (now < start + 3650 * day) {
+          const plan = Keyring.plan(keyring, now, policy)
+          if (plan._tag === "Keep") {
+            assert.isAbove(plan.until, now)
+            now = plan.until
+            continue
+          }
+          const next = yield* Keyring.perform(plan, keyring, now, policy)
+          // The API server knows the old bundle and a replica shows the new certificate, and the other way round.
+          assert.isTrue(trusts(keyring, next, now), `${plan._tag}: the new certificate under the old bundle`)
+          assert.isTrue(trusts(next, keyring, now), `${plan._tag}: the old certificate under the new bundle`)
+          seen.add(plan._tag)
+          keyring = next
+          steps += 1
+          assert.isAtMost(keyring.authorities.length, 2)
+        }
+        assert.deepStrictEqual([...seen].sort(), ["AddAuthority", "DropAuthorities", "Issue"])
+        assert.isBelow(steps, 120)
+      }),
+    60_000
+  )
+
+  it.effect("a new authority signs only after the overlap, and the old one goes after another", () =>
+    Effect.gen(function*() {
+      const short: Keyring.Policy = { ...policy, authorityValidity: "90 minutes", validity: "30 minutes" }
+      const at = start + hour
+      const first = (yield* step(undefined, start, short))!.keyring
+      const fresh = (yield* step(first, start + hour / 3 + 1000, short))!.keyring
+      const added = yield* step({ ...fresh, serving: first.serving }, at, short)
+      assert.strictEqual(added?.tag, "Issue", "it has expired: there is nothing to wait for")
+      const renewed = (yield* step(first, start + hour / 3 + 1000, short))!.keyring
+      const two = (yield* step(renewed, at + 1000, short))!
+      assert.strictEqual(two.tag, "Issue")
+      const authority = (yield* step(two.keyring, at + 2000, short))!
+      assert.strictEqual(authority.tag, "AddAuthority")
+      const settled = at + 2000 + 300_000
+      assert.deepStrictEqual(Keyring.plan(authority.keyring, at + 3000, short), { _tag: "Keep", until: settled })
+      const issued = (yield* step(authority.keyring, settled, short))!
+      assert.strictEqual(issued.tag, "Issue")
+      assert.strictEqual(Keyring.plan(issued.keyring, settled + 1000, short)._tag, "Keep")
+      const dropped = (yield* step(issued.keyring, settled + 300_000, short))!
+      assert.strictEqual(dropped.tag, "DropAuthorities")
+      assert.lengthOf(dropped.keyring.authorities, 1)
+    }))
+
+  it.effect("another host, an expired certificate and a foreign one are mended at once", () =>
+    Effect.gen(function*() {
+      const keyring = yield* made
+      const other = yield* made
+      const moved = { ...policy, hosts: [...policy.hosts, "hooks.example.org"] }
+      assert.deepStrictEqual(Keyring.plan(keyring, start, moved), {
+        _tag: "Issue",
+        why: "the certificate does not name hooks.example.org"
+      })
+      assert.strictEqual(Keyring.plan(keyring, start + 91 * day, policy)._tag, "Issue")
+      assert.strictEqual(Keyring.plan(keyring, start + 731 * day, policy)._tag, "Make")
+      assert.strictEqual(Keyring.plan({ ...keyring, serving: other.serving }, start, policy)._tag, "Issue")
+    }))
+
+  it.effect("a Secret gives back what went in, and nothing where it does not fit together", () =>
+    Effect.gen(function*() {
+      const keyring = yield* made
+      const other = yield* made
+      const { annotations, data, type } = Keyring.toSecret(keyring)
+      assert.strictEqual(type, "kubernetes.io/tls")
+      assert.deepStrictEqual(Keyring.fromSecret({ metadata: { annotations }, data }), keyring)
+      const strange = Keyring.toSecret(other).data
+      const broken: ReadonlyArray<Record<string, string>> = [
+        {},
+        { ...data, "tls.key": strange["tls.key"] },
+        { ...data, "ca.key": strange["ca.key"] },
+        { ...data, "ca.crt": "" },
+        { ...data, "tls.crt": Buffer.from("nonsense").toString("base64") }
+      ]
+      for (const data of broken) assert.isUndefined(Keyring.fromSecret({ metadata: {}, data }))
+    }))
+})
