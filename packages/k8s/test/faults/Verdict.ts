@@ -108,13 +108,16 @@ const invisible = (
     if (kind === "stall" && target === "watch" && ended < at + Reflector.defaults.idleTimeout + delay) return []
     const trace = Fault.trace(kind, target)
     const end = (hits[index + 2]?.at ?? Infinity) + delay
+    // These the client tries again by itself: the status has the end of that, which may have another reason.
+    const retried = (kind === "answer429" || kind === "answer503") &&
+      statuses.some((entry) => entry.at >= at - slack && entry.at <= end && entry.status._tag === "Degraded")
     // An idle connection is found out after its deadline, whatever else happens meanwhile.
     const shown = statuses.some((entry) =>
       entry.at >= at - slack && (entry.at <= end || kind === "stall") && Fault.shows(trace, entry.status, at)
     )
     // A new list is no news of a reflector that is degraded already.
     const before = statuses.findLast((entry) => entry.at < at)?.status._tag
-    if (trace === "nothing" || shown || (trace === "relist" && before === "Degraded")) return []
+    if (trace === "nothing" || shown || retried || (trace === "relist" && before === "Degraded")) return []
     const seen = statuses.filter((entry) => entry.at >= at - slack && entry.at <= end)
     return [`${kind} of a ${target} at ${at} was not visible: ${JSON.stringify(seen)}`]
   })
