@@ -34,7 +34,7 @@ layer(cluster, { excludeTestServices: true, timeout: "120 seconds" })("on a real
             assert.match(event.eventTime, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
           }
         }).pipe(Effect.scoped),
-      120_000
+      300_000
     )
   }
 })
