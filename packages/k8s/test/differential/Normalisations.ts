@@ -514,7 +514,7 @@ export const normalisations: ReadonlyArray<Normalisation> = [
   {
     name: "paths in a status",
     reason: "since 1.30 a status is judged alone, and messages name its parts from there",
-    apply: messages(/(?<=: )status\.(?=[\w.]+ in body )/g, "")
+    apply: messages(/(?<=: )status(?:\.(?=[\w.]+ in body )|(?= in body ))/g, "")
   },
   {
     name: "decoding errors",

@@ -252,8 +252,9 @@ export const list: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchang
   if (Result.isFailure(planned)) return yield* Effect.fail(planned.failure)
   const { after, listing, revision } = planned.success
   const asked = Number(parameter(request, "limit") ?? 0)
-  // The cache ignores limits: only a real server without cache would page from version 0.
-  const pages = asked > 0 && !single && parameter(request, "resourceVersion") !== "0"
+  // The cache ignores limits from version 0. Events have none.
+  const pages = asked > 0 && !single &&
+    (parameter(request, "resourceVersion") !== "0" || resource.collection === "events")
   const limit = pages ? asked : Number.POSITIVE_INFINITY
   const { keys } = listing
   const start = indexAfter(keys, after)

@@ -103,6 +103,20 @@ describe("list", () => {
       assert.strictEqual(second.body.metadata.resourceVersion, first.body.metadata.resourceVersion)
     }).pipe(Effect.provide(layer)))
 
+  it.effect("from version 0 a limit is ignored, but for Events, which no cache has", () =>
+    Effect.gen(function*() {
+      const events = "/api/v1/namespaces/default/events"
+      for (const name of ["a", "b"]) {
+        yield* post(configMaps, configMap(name))
+        const metadata = { name, namespace: "default" }
+        yield* post(events, { apiVersion: "v1", kind: "Event", metadata, involvedObject: { namespace: "default" } })
+      }
+      assert.lengthOf((yield* get(`${configMaps}?resourceVersion=0&limit=1`)).body.items, 2)
+      const page = yield* get(`${events}?resourceVersion=0&limit=1`)
+      assert.lengthOf(page.body.items, 1)
+      assert.isString(page.body.metadata.continue)
+    }).pipe(Effect.provide(layer)))
+
   it.effect("a compacted continue token is 410, and offers to go on inconsistently", () =>
     Effect.gen(function*() {
       yield* many
