@@ -25,8 +25,8 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { storageKey } from "./server/Exchange.ts"
-import { at, stringAt } from "./server/Plain.ts"
-import type { Storage } from "./server/Storage.ts"
+import { at, stringAt } from "../api/Plain.ts"
+import type { Storage } from "../api/Storage.ts"
 
 /** A Service by reference, as webhook configurations have it. */
 export interface ServiceReference {

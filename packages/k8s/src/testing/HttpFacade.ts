@@ -33,14 +33,14 @@ import { ApiServer, type Arrival, type UserInfo } from "./ApiServer.ts"
 import * as FrontProxy from "./aggregation/FrontProxy.ts"
 import * as Certificates from "../Certificates.ts"
 import * as Arrivals from "./http/Arrival.ts"
-import * as Negotiation from "./http/Negotiation.ts"
+import * as Negotiation from "../api/Negotiation.ts"
 import * as OpenApiEndpoint from "./http/OpenApiEndpoint.ts"
 import * as Reply from "./http/Reply.ts"
 import * as WatchSocket from "./http/WatchSocket.ts"
 import * as LiveBackends from "./LiveBackends.ts"
 import * as Respond from "./server/Respond.ts"
 import { administrator } from "./server/UserInfo.ts"
-import * as StatusError from "./StatusError.ts"
+import * as StatusError from "../api/StatusError.ts"
 
 export const defaults = {
   /** The largest request body in bytes, as in a real server. */

@@ -20,7 +20,7 @@ import * as Stream from "effect/Stream"
 import * as Net from "node:net"
 import type { PeerCertificate } from "node:tls"
 import * as Backends from "./Backends.ts"
-import { arrayAt, at, stringAt } from "./server/Plain.ts"
+import { arrayAt, at, stringAt } from "../api/Plain.ts"
 
 export interface Options {
   /** Where Services lead, by `namespace/name` or `namespace/name:port`: `https://127.0.0.1:9443`. */

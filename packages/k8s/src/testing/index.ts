@@ -1,4 +1,5 @@
 /** The in-memory API server, its simulated controllers, and the layers that put a program on it. */
+export * as StatusError from "../api/StatusError.ts"
 export * as Admission from "./Admission.ts"
 export * as ApiServer from "./ApiServer.ts"
 export * as Audit from "./auth/Audit.ts"
@@ -19,7 +20,6 @@ export * as External from "./simulation/External.ts"
 export * as Simulation from "./simulation/Simulation.ts"
 export * as Temporal from "./simulation/Temporal.ts"
 export * as StatefulSetController from "./StatefulSetController.ts"
-export * as StatusError from "./StatusError.ts"
 export * as TestClient from "./TestClient.ts"
 export * as TestCluster from "./TestCluster.ts"
 export * as TestWebhooks from "./TestWebhooks.ts"

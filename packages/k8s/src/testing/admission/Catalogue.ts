@@ -9,7 +9,7 @@
  */
 import { definitionFor, definitions, resources, type Schema as Definition } from "../../kinds/Schema.ts"
 import type * as Schema from "../schema/Schema.ts"
-import { arrayAt, at, objectAt, stringAt } from "../server/Plain.ts"
+import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import type { Catalogue, Gvk } from "./TypeChecking.ts"
 
 const empty: Schema.Schema = { type: "object" }

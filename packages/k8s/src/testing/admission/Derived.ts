@@ -4,7 +4,7 @@
  * An object that stays is compiled once. An empty collection costs a request one comparison.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import type { Storage } from "../server/Storage.ts"
+import type { Storage } from "../../api/Storage.ts"
 
 /** The compiled objects of a collection, by name; the same array until the collection changes. */
 export const collection = <A>(

@@ -11,9 +11,9 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Selector from "@effect-operator/core/Selector"
 import * as Result from "effect/Result"
 import type { Attributes, Kind, Server } from "../Admission.ts"
-import { arrayAt, at, stringAt } from "../server/Plain.ts"
+import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 import { type Served, subresource as subresourceOf } from "../server/Registry.ts"
-import * as StatusError from "../StatusError.ts"
+import * as StatusError from "../../api/StatusError.ts"
 
 /** A rule, compiled. */
 export interface Rule {

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Admission from "../Admission.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
-import { arrayAt, asObject, at, objectAt, stringAt } from "../server/Plain.ts"
+import { arrayAt, asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as Derived from "./Derived.ts"
 
 const writes =

@@ -14,7 +14,7 @@ import * as Environment from "../cel/Environment.ts"
 import * as Types from "../cel/Types.ts"
 import { fault, MapValue, type Value } from "../cel/Values.ts"
 import { quote } from "../schema/FieldError.ts"
-import { arrayAt, at, stringAt } from "../server/Plain.ts"
+import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 
 /** What an expression may use besides what all may. */
 export interface Use {

@@ -12,11 +12,11 @@ import * as Effect from "effect/Effect"
 import * as Admission from "../Admission.ts"
 import { storageKey } from "../server/Exchange.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
-import { asObject, objectAt } from "../server/Plain.ts"
+import { asObject, objectAt } from "../../api/Plain.ts"
 import * as PodResources from "../server/PodResources.ts"
 import * as Quantity from "../server/Quantity.ts"
 import * as QuotaUsage from "../server/QuotaUsage.ts"
-import type { StatusError } from "../StatusError.ts"
+import type { StatusError } from "../../api/StatusError.ts"
 
 type Amounts = QuotaUsage.Amounts
 

@@ -6,7 +6,7 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
 import * as Admission from "../Admission.ts"
-import { asObject, at, objectAt, stringAt } from "../server/Plain.ts"
+import { asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as Quantity from "../server/Quantity.ts"
 import * as Derived from "./Derived.ts"
 

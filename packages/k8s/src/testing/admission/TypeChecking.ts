@@ -12,7 +12,7 @@ import type { TypeProvider } from "../cel/Checker.ts"
 import * as DeclaredTypes from "../cel/DeclaredTypes.ts"
 import * as Environment from "../cel/Environment.ts"
 import type * as Schema from "../schema/Schema.ts"
-import { arrayAt, at, stringAt } from "../server/Plain.ts"
+import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 import * as PolicyExpressions from "./PolicyExpressions.ts"
 
 export interface Gvk {

@@ -25,11 +25,11 @@ import * as Proxy from "./Proxy.ts"
 import * as RemoteDiscovery from "./RemoteDiscovery.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import { timestamp, uuid } from "../server/Exchange.ts"
-import { asObject, at } from "../server/Plain.ts"
+import { asObject, at } from "../../api/Plain.ts"
 import type { Group, Registry } from "../server/Registry.ts"
 import type { ApiResponse } from "../server/Respond.ts"
-import type { Route } from "../server/Routing.ts"
-import type { Change, Storage } from "../server/Storage.ts"
+import type { Route } from "../../api/Routing.ts"
+import type { Change, Storage } from "../../api/Storage.ts"
 
 export const defaults = {
   /** Between two looks at a backend that answers. */

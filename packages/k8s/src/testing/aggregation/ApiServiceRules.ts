@@ -10,8 +10,8 @@ import * as ApiServices from "./ApiServices.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import * as GoBase64 from "../schema/GoBase64.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
-import * as Names from "../server/Names.ts"
-import { at, objectAt, stringAt } from "../server/Plain.ts"
+import * as Names from "../../api/Names.ts"
+import { at, objectAt, stringAt } from "../../api/Plain.ts"
 import type { Strategy } from "../server/Strategy.ts"
 
 type Faults = ReadonlyArray<FieldError.FieldError>

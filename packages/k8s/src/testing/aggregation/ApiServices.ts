@@ -10,7 +10,7 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Tables from "../../kinds/tables.ts"
-import { arrayAt, asObject, at, objectAt, stringAt } from "../server/Plain.ts"
+import { arrayAt, asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
 import { compareVersions, type Group } from "../server/Registry.ts"
 
 export const collection = "apiservices.apiregistration.k8s.io"

@@ -9,8 +9,8 @@ import * as Effect from "effect/Effect"
 import * as ApiServices from "./ApiServices.ts"
 import * as Backends from "../Backends.ts"
 import { storageKey } from "../server/Exchange.ts"
-import { arrayAt, at, stringAt } from "../server/Plain.ts"
-import type { Storage } from "../server/Storage.ts"
+import { arrayAt, at, stringAt } from "../../api/Plain.ts"
+import type { Storage } from "../../api/Storage.ts"
 
 const unavailable = (reason: string, message: string): ApiServices.Condition => ({ status: "False", reason, message })
 

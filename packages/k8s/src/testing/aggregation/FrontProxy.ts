@@ -10,8 +10,8 @@
 import * as Effect from "effect/Effect"
 import * as Certificates from "../../Certificates.ts"
 import { storageKey, timestamp, uuid } from "../server/Exchange.ts"
-import { asObject } from "../server/Plain.ts"
-import type { Storage } from "../server/Storage.ts"
+import { asObject } from "../../api/Plain.ts"
+import type { Storage } from "../../api/Storage.ts"
 
 export interface FrontProxy {
   readonly certificate: Certificates.Certificate

@@ -20,10 +20,10 @@ import * as ApiServices from "./ApiServices.ts"
 import { hostOf } from "./Availability.ts"
 import * as Backends from "../Backends.ts"
 import { storageKey } from "../server/Exchange.ts"
-import { stringAt } from "../server/Plain.ts"
+import { stringAt } from "../../api/Plain.ts"
 import type { ApiResponse } from "../server/Respond.ts"
-import { flag } from "../server/Routing.ts"
-import type { Storage } from "../server/Storage.ts"
+import { flag } from "../../api/Routing.ts"
+import type { Storage } from "../../api/Storage.ts"
 import type { UserInfo } from "../server/UserInfo.ts"
 
 /** What is passed on. */

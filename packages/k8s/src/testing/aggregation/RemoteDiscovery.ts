@@ -13,7 +13,7 @@ import * as ApiServices from "./ApiServices.ts"
 import { aggregator } from "./Availability.ts"
 import * as Backends from "../Backends.ts"
 import type { JsonObject } from "../schema/JsonValue.ts"
-import { arrayAt, at, objectAt, stringAt } from "../server/Plain.ts"
+import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 
 /** The resources of a group version; `Stale` where the last attempt to read them failed. */
 export interface Entry {

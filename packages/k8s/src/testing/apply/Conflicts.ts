@@ -7,7 +7,7 @@ import * as FieldError from "../schema/FieldError.ts"
 import * as FieldSet from "./FieldSet.ts"
 import { type Owner, rank } from "./Managers.ts"
 import * as PathElement from "./PathElement.ts"
-import * as StatusError from "../StatusError.ts"
+import * as StatusError from "../../api/StatusError.ts"
 
 /** By identity of the manager: who it is, and which of its fields are in question. */
 export type Conflicts = ReadonlyMap<string, Owner>

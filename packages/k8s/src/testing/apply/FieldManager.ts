@@ -19,7 +19,7 @@ import * as JsonValue from "../schema/JsonValue.ts"
 import * as LastApplied from "./LastApplied.ts"
 import * as Managers from "./Managers.ts"
 import * as SchemaChanges from "./SchemaChanges.ts"
-import * as StatusError from "../StatusError.ts"
+import * as StatusError from "../../api/StatusError.ts"
 import * as Updater from "./Updater.ts"
 
 export type Entries = ReadonlyArray<ManagedFieldsEntry> | undefined

@@ -19,7 +19,7 @@ import * as FieldSet from "./FieldSet.ts"
 import type { Managers, Owner } from "./Managers.ts"
 import * as Merging from "./Merging.ts"
 import * as SchemaChanges from "./SchemaChanges.ts"
-import * as StatusError from "../StatusError.ts"
+import * as StatusError from "../../api/StatusError.ts"
 import type { Type } from "./Types.ts"
 
 /** An object, or no object yet. */

@@ -10,8 +10,8 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Selector from "@effect-operator/core/Selector"
 import * as JsonValue from "../schema/JsonValue.ts"
-import { arrayAt, asObject, at } from "../server/Plain.ts"
-import type { Storage } from "../server/Storage.ts"
+import { arrayAt, asObject, at } from "../../api/Plain.ts"
+import type { Storage } from "../../api/Storage.ts"
 import * as PolicyRule from "./PolicyRule.ts"
 import { collections } from "./Rbac.ts"
 

@@ -10,10 +10,10 @@
  */
 import type { Request } from "@effect-operator/core/Transport"
 import * as FieldError from "../schema/FieldError.ts"
-import * as Names from "../server/Names.ts"
-import { parameter, type Route } from "../server/Routing.ts"
+import * as Names from "../../api/Names.ts"
+import { parameter, type Route } from "../../api/Routing.ts"
 import type { UserInfo } from "../server/UserInfo.ts"
-import * as StatusError from "../StatusError.ts"
+import * as StatusError from "../../api/StatusError.ts"
 
 export interface ResourceAttributes {
   readonly _tag: "Resource"

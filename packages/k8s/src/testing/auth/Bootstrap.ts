@@ -5,8 +5,8 @@
  * time, and its resourceVersion. A new server spends a few hundred microseconds here.
  */
 import * as ApiServices from "../aggregation/ApiServices.ts"
-import { asObject, objectAt } from "../server/Plain.ts"
-import type { Storage } from "../server/Storage.ts"
+import { asObject, objectAt } from "../../api/Plain.ts"
+import type { Storage } from "../../api/Storage.ts"
 import { storageKey, timestamp } from "../server/Exchange.ts"
 import * as BootstrapFlows from "./BootstrapFlows.ts"
 import * as BootstrapPolicy from "./BootstrapPolicy.ts"

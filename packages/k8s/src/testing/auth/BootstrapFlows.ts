@@ -3,7 +3,7 @@
  *
  * Facts of Kubernetes 1.35; compare `kubectl get flowschemas,prioritylevelconfigurations` on a new cluster.
  */
-import { asObject, freeze } from "../server/Plain.ts"
+import { asObject, freeze } from "../../api/Plain.ts"
 import type { Entry } from "./BootstrapPolicy.ts"
 
 const group = "flowcontrol.apiserver.k8s.io"

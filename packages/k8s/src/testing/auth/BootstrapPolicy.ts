@@ -6,7 +6,7 @@
  * the roles they are made of.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import { asObject, freeze } from "../server/Plain.ts"
+import { asObject, freeze } from "../../api/Plain.ts"
 import * as Aggregation from "./Aggregation.ts"
 import * as Accounts from "./BootstrapControllerRoles.ts"
 import * as People from "./BootstrapClusterRoles.ts"

@@ -8,9 +8,9 @@
  * Source: k8s.io/apiserver/pkg/util/flowcontrol/rule.go and pkg/server/filters/priority-and-fairness.go.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import { arrayAt, at, stringAt } from "../server/Plain.ts"
+import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 import type { ApiResponse } from "../server/Respond.ts"
-import type { Storage } from "../server/Storage.ts"
+import type { Storage } from "../../api/Storage.ts"
 import { serviceAccountName, type UserInfo } from "../server/UserInfo.ts"
 import { type Attributes, combined } from "./Attributes.ts"
 import * as BootstrapFlows from "./BootstrapFlows.ts"

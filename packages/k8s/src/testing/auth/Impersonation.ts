@@ -19,7 +19,7 @@ import {
   unauthenticated,
   type UserInfo
 } from "../server/UserInfo.ts"
-import * as StatusError from "../StatusError.ts"
+import * as StatusError from "../../api/StatusError.ts"
 import * as Attributes from "./Attributes.ts"
 import type { Authorizer } from "./Rbac.ts"
 

@@ -6,9 +6,9 @@
  * Source: k8s.io/kubernetes/pkg/serviceaccount/openidmetadata.go and pkg/routes/openidmetadata.go.
  */
 import type { Request } from "@effect-operator/core/Transport"
-import * as Negotiation from "../http/Negotiation.ts"
+import * as Negotiation from "../../api/Negotiation.ts"
 import { type ApiResponse, refused } from "../server/Respond.ts"
-import * as StatusError from "../StatusError.ts"
+import * as StatusError from "../../api/StatusError.ts"
 import { issuer, type Tokens } from "./Tokens.ts"
 
 /** Where a request finds a document, and what it is in. */

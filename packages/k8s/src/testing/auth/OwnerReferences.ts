@@ -19,7 +19,7 @@ import * as FieldError from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import type { Registry, Served } from "../server/Registry.ts"
 import { isMaster } from "../server/UserInfo.ts"
-import * as StatusError from "../StatusError.ts"
+import * as StatusError from "../../api/StatusError.ts"
 import * as Attributes from "./Attributes.ts"
 
 const ownersOf = (object: KubeObject | undefined): ReadonlyArray<OwnerReference> =>

@@ -15,8 +15,8 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as FieldError from "../schema/FieldError.ts"
-import { arrayAt, stringAt } from "../server/Plain.ts"
-import type { Storage } from "../server/Storage.ts"
+import { arrayAt, stringAt } from "../../api/Plain.ts"
+import type { Storage } from "../../api/Storage.ts"
 import { isMaster, serviceAccountName, type UserInfo } from "../server/UserInfo.ts"
 import { type Attributes, combined } from "./Attributes.ts"
 import * as PolicyRule from "./PolicyRule.ts"

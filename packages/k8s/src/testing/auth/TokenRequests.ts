@@ -13,9 +13,9 @@ import * as Exchange from "../server/Exchange.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import * as Ownership from "../server/Ownership.ts"
-import { arrayAt, asObject, at, objectAt, stringAt } from "../server/Plain.ts"
+import { arrayAt, asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
 import type { Served } from "../server/Registry.ts"
-import * as StatusError from "../StatusError.ts"
+import * as StatusError from "../../api/StatusError.ts"
 import { audience, type Bound } from "./Tokens.ts"
 
 const kind = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" } as const

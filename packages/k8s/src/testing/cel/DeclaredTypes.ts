@@ -8,7 +8,7 @@
  * Source: k8s.io/apiserver/pkg/cel/{types,escaping,limits}.go and pkg/cel/common/schemas.go.
  */
 import * as Schema from "../schema/Schema.ts"
-import { byteLength } from "../server/Names.ts"
+import { byteLength } from "../../api/Names.ts"
 import type { TypeProvider } from "./Checker.ts"
 import * as Types from "./Types.ts"
 

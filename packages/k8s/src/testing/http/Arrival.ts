@@ -19,7 +19,7 @@ import * as Tls from "node:tls"
 import type { Arrival, UserInfo } from "../ApiServer.ts"
 import * as RequestBody from "./RequestBody.ts"
 import { known } from "../server/UserInfo.ts"
-import * as StatusError from "../StatusError.ts"
+import * as StatusError from "../../api/StatusError.ts"
 
 /** The largest body in bytes, as in a real server. */
 export const maxBodyBytes = 3 * 1024 * 1024

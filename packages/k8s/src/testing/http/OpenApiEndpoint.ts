@@ -13,11 +13,11 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as NodeCrypto from "node:crypto"
 import type { ApiServer, UserInfo } from "../ApiServer.ts"
-import * as Negotiation from "./Negotiation.ts"
-import * as OpenApiDocument from "./OpenApiDocument.ts"
+import * as Negotiation from "../../api/Negotiation.ts"
+import * as OpenApiDocument from "../../api/OpenApiDocument.ts"
 import * as OpenApiProtobuf from "./OpenApiProtobuf.ts"
-import { arrayAt, stringAt } from "../server/Plain.ts"
-import { parameter } from "../server/Routing.ts"
+import { arrayAt, stringAt } from "../../api/Plain.ts"
+import { parameter } from "../../api/Routing.ts"
 
 /** A document as it is sent. */
 export interface Served {

@@ -8,7 +8,7 @@
  */
 import * as Yaml from "yaml"
 import { isObject, type JsonObject } from "../schema/JsonValue.ts"
-import { arrayAt, at, objectAt, stringAt } from "../server/Plain.ts"
+import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 
 /** The media type a client asks for; real servers know both spellings. */
 export const mediaTypes: ReadonlySet<string> = new Set([

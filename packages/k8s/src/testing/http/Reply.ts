@@ -12,7 +12,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 import * as Zlib from "node:zlib"
 import type { ApiResponse } from "../ApiServer.ts"
-import * as Negotiation from "./Negotiation.ts"
+import * as Negotiation from "../../api/Negotiation.ts"
 
 /** Answers longer than this many bytes are compressed for clients that accept gzip, as in a real server. */
 export const gzipAboveBytes = 128 * 1024

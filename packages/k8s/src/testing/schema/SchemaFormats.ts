@@ -7,7 +7,7 @@
  * Source: k8s.io/apiextensions-apiserver/pkg/apiserver/validation/formats.go and k8s.io/kube-openapi/pkg/validation/
  * strfmt. Two formats are approximations of a Go parser: `email` (net/mail.ParseAddress) and `uri` (net/url).
  */
-import * as Names from "../server/Names.ts"
+import * as Names from "../../api/Names.ts"
 
 /** The rule of a format; undefined if the server does not know it. */
 export const rule = (format: string | undefined): ((text: string) => boolean) | undefined => {

@@ -5,7 +5,7 @@
  * (`ValidatePositiveIntOrPercent`, `IsNotMoreThan100Percent`).
  */
 import * as FieldError from "../schema/FieldError.ts"
-import { at } from "./Plain.ts"
+import { at } from "../../api/Plain.ts"
 
 type Faults = ReadonlyArray<FieldError.FieldError>
 

@@ -7,15 +7,15 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
 import { definitionOf } from "./BuiltinSchema.ts"
-import * as DuplicateFields from "../http/DuplicateFields.ts"
+import * as DuplicateFields from "../../api/DuplicateFields.ts"
 import * as Exchange from "./Exchange.ts"
-import { jsonType, summarize } from "../http/Negotiation.ts"
+import { jsonType, summarize } from "../../api/Negotiation.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import type * as JsonValue from "../schema/JsonValue.ts"
 import * as Managers from "../apply/Managers.ts"
-import { asObject, at, objectAt, stringAt } from "./Plain.ts"
+import { asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
 import { apiVersionOf, type Served } from "./Registry.ts"
-import * as StatusError from "../StatusError.ts"
+import * as StatusError from "../../api/StatusError.ts"
 
 type Refused = StatusError.StatusError
 

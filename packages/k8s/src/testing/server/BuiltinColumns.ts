@@ -6,11 +6,11 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Selector from "@effect-operator/core/Selector"
 import * as PodColumns from "./PodColumns.ts"
-import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as ClusterColumns from "./ClusterColumns.ts"
 import { ageColumn, created, field, integer, named, number, plain, text, type Value } from "./ColumnParts.ts"
-import { age, nameColumn, orNone } from "./PrinterColumns.ts"
-import type { Column, Served } from "./Registry.ts"
+import { age, type Column, nameColumn, orNone } from "../../api/PrinterColumns.ts"
+import type { Served } from "./Registry.ts"
 
 const joined = (values: ReadonlyArray<unknown>, key: string): string =>
   values.map((value) => stringAt(value, key)).join(",")

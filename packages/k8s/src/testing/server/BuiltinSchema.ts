@@ -13,7 +13,7 @@ import * as GoBase64 from "../schema/GoBase64.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import { Fault, nameOf, wrong, wrongSelf } from "./GoFault.ts"
 import * as GoZero from "./GoZero.ts"
-import type { Draft } from "./Plain.ts"
+import type { Draft } from "../../api/Plain.ts"
 import * as Quantity from "./Quantity.ts"
 
 /** A body that was read. */

@@ -13,9 +13,9 @@ import * as Defaults from "./Defaults.ts"
 import * as GoZero from "./GoZero.ts"
 import * as DefinitionRules from "./DefinitionRules.ts"
 import type * as JsonValue from "../schema/JsonValue.ts"
-import * as MetadataRules from "./MetadataRules.ts"
+import * as MetadataRules from "../../api/MetadataRules.ts"
 import { apiVersionOf, type Conversion as Converted, type Decoded, type Served } from "./Registry.ts"
-import * as StatusError from "../StatusError.ts"
+import * as StatusError from "../../api/StatusError.ts"
 
 /** Two resources with one store. */
 const aliases: Readonly<Record<string, string>> = { "events.events.k8s.io": "events" }

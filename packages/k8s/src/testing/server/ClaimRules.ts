@@ -4,8 +4,8 @@
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go, `ValidatePersistentVolumeClaimSpec`.
  */
 import * as FieldError from "../schema/FieldError.ts"
-import * as Names from "./Names.ts"
-import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import * as Names from "../../api/Names.ts"
+import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as Quantity from "./Quantity.ts"
 import type { Strategy } from "./Strategy.ts"
 import * as WorkloadRules from "./WorkloadRules.ts"

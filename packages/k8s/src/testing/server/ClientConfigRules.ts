@@ -8,8 +8,8 @@ import * as Result from "effect/Result"
 import * as FieldError from "../schema/FieldError.ts"
 import * as GoBase64 from "../schema/GoBase64.ts"
 import * as GoUrl from "../schema/GoUrl.ts"
-import * as Names from "./Names.ts"
-import { at, stringAt } from "./Plain.ts"
+import * as Names from "../../api/Names.ts"
+import { at, stringAt } from "../../api/Plain.ts"
 
 type Faults = ReadonlyArray<FieldError.FieldError>
 

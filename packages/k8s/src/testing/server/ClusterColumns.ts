@@ -4,10 +4,9 @@
  * Source: k8s.io/kubernetes/pkg/printers/internalversion/printers.go and, for APIServices,
  * k8s.io/kube-aggregator/pkg/registry/apiservice/etcd; compared with a kube-apiserver.
  */
-import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import { ageColumn, field, integer, named, number, plain, text, type Value } from "./ColumnParts.ts"
-import { age, column } from "./PrinterColumns.ts"
-import type { Column } from "./Registry.ts"
+import { age, type Column, column } from "../../api/PrinterColumns.ts"
 
 const boolean = (name: string, value: Value): Column => column(name, "boolean", "", value)
 

@@ -4,7 +4,7 @@
  * Source: k8s.io/kubernetes/pkg/apis/GROUP/VERSION/defaults.go; compared with a kube-apiserver.
  */
 import { edit, fill, type Filled, map } from "./Filling.ts"
-import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as VolumeDefaults from "./VolumeDefaults.ts"
 
 type Default = (object: Filled) => Filled

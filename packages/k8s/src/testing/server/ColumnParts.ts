@@ -1,9 +1,8 @@
 /**
  * `ColumnParts`: what the tables of built-in kinds are put together from.
  */
-import { at, stringAt } from "./Plain.ts"
-import { age, column, nameColumn, orNone } from "./PrinterColumns.ts"
-import type { Column } from "./Registry.ts"
+import { at, stringAt } from "../../api/Plain.ts"
+import { age, type Column, column, nameColumn, orNone } from "../../api/PrinterColumns.ts"
 
 export type Value = Column["value"]
 

@@ -7,9 +7,9 @@
  */
 import * as Effect from "effect/Effect"
 import * as Admission from "../Admission.ts"
-import type * as StatusError from "../StatusError.ts"
+import type * as StatusError from "../../api/StatusError.ts"
 import type * as Exchange from "./Exchange.ts"
-import { asObject } from "./Plain.ts"
+import { asObject } from "../../api/Plain.ts"
 
 type Reader = (values: ReadonlyArray<string>) => unknown
 

@@ -5,8 +5,8 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as FieldError from "../schema/FieldError.ts"
-import { byteLength } from "./Names.ts"
-import { objectAt } from "./Plain.ts"
+import { byteLength } from "../../api/Names.ts"
+import { objectAt } from "../../api/Plain.ts"
 import type { Strategy } from "./Strategy.ts"
 
 /** Bytes of all values together; keys are not counted. */

@@ -8,7 +8,7 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as JsonValue from "../schema/JsonValue.ts"
-import { arrayAt, asObject, at, objectAt, stringAt } from "./Plain.ts"
+import { arrayAt, asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
 
 /** The object with another apiVersion; the same object where it has that already. */
 export const withApiVersion = (object: KubeObject, apiVersion: string): KubeObject =>

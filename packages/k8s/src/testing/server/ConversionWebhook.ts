@@ -15,12 +15,12 @@ import * as Backends from "../Backends.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import * as GoValue from "../schema/GoValue.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
-import * as Negotiation from "../http/Negotiation.ts"
+import * as Negotiation from "../../api/Negotiation.ts"
 import * as RestReply from "../http/RestReply.ts"
-import * as StatusError from "../StatusError.ts"
+import * as StatusError from "../../api/StatusError.ts"
 import { uuid } from "./Exchange.ts"
-import { validateAnnotations, validateLabels } from "./MetadataRules.ts"
-import { arrayAt, asObject, at, copy, objectAt, stringAt } from "./Plain.ts"
+import { validateAnnotations, validateLabels } from "../../api/MetadataRules.ts"
+import { arrayAt, asObject, at, copy, objectAt, stringAt } from "../../api/Plain.ts"
 
 /** From an object to the same in another apiVersion. */
 export type Convert = (object: KubeObject, desired: string) => Effect.Effect<KubeObject, StatusError.StatusError>

@@ -7,7 +7,7 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Result from "effect/Result"
 import * as FieldError from "../schema/FieldError.ts"
 import * as CronSchedule from "../sim/CronSchedule.ts"
-import { stringAt } from "./Plain.ts"
+import { stringAt } from "../../api/Plain.ts"
 
 export const validate = (object: KubeObject): ReadonlyArray<FieldError.FieldError> => {
   const schedule = stringAt(object, "spec", "schedule")

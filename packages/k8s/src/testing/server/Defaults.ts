@@ -9,7 +9,7 @@
 import type { JsonObject } from "../schema/JsonValue.ts"
 import * as ClusterDefaults from "./ClusterDefaults.ts"
 import { edit, fill, type Filled, map } from "./Filling.ts"
-import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as PolicyRules from "./PolicyRules.ts"
 import * as VolumeDefaults from "./VolumeDefaults.ts"
 import * as WebhookRules from "./WebhookRules.ts"

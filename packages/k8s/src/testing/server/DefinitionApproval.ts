@@ -7,7 +7,7 @@
  * Source: k8s.io/apiextensions-apiserver/pkg/apihelpers/helpers.go and pkg/controller/apiapproval.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import { stringAt } from "./Plain.ts"
+import { stringAt } from "../../api/Plain.ts"
 
 export const annotation = "api-approved.kubernetes.io"
 

@@ -15,7 +15,7 @@ import * as Deletion from "./Deletion.ts"
 import { type Core, timestamp } from "./Exchange.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import * as Ownership from "./Ownership.ts"
-import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as Strategy from "./Strategy.ts"
 
 const collection = CustomResources.definitions

@@ -11,7 +11,7 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { timestamp } from "./Exchange.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import { isObject, type JsonObject } from "../schema/JsonValue.ts"
-import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import type { Strategy } from "./Strategy.ts"
 
 /** What a DeleteOptions asks for. */

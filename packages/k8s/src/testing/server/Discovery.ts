@@ -10,12 +10,12 @@ import type { Request } from "@effect-operator/core/Transport"
 import { createHash } from "node:crypto"
 import type { ServedSubresource } from "../../kinds/tables.ts"
 import { unserved } from "./Dispatch.ts"
-import * as Negotiation from "../http/Negotiation.ts"
+import * as Negotiation from "../../api/Negotiation.ts"
 import * as Health from "./Health.ts"
-import { freeze } from "./Plain.ts"
+import { freeze } from "../../api/Plain.ts"
 import { apiVersionOf, type Group, type Registry, type Served } from "./Registry.ts"
 import * as Respond from "./Respond.ts"
-import * as StatusError from "../StatusError.ts"
+import * as StatusError from "../../api/StatusError.ts"
 
 /** What `/version` answers. */
 export const version = {

@@ -4,8 +4,8 @@
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/events.go `legacyValidateEvent`.
  */
 import * as FieldError from "../schema/FieldError.ts"
-import * as Names from "./Names.ts"
-import { at, stringAt } from "./Plain.ts"
+import * as Names from "../../api/Names.ts"
+import { at, stringAt } from "../../api/Plain.ts"
 import type { Strategy } from "./Strategy.ts"
 
 /** A text that must be there, of at most 128 characters. */

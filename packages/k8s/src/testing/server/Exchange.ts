@@ -12,19 +12,22 @@ import type * as Admission from "../Admission.ts"
 import type { Authorizer } from "../auth/Rbac.ts"
 import type { Tokens } from "../auth/Tokens.ts"
 import type * as Backends from "../Backends.ts"
+import { storageKey } from "../../api/Identity.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import * as Managers from "../apply/Managers.ts"
-import * as MetadataRules from "./MetadataRules.ts"
-import { byteLength } from "./Names.ts"
-import * as Negotiation from "../http/Negotiation.ts"
-import { copy } from "./Plain.ts"
+import * as MetadataRules from "../../api/MetadataRules.ts"
+import { byteLength } from "../../api/Names.ts"
+import * as Negotiation from "../../api/Negotiation.ts"
+import { copy } from "../../api/Plain.ts"
 import type { Registry, Served } from "./Registry.ts"
-import { parameter, type ResourceRoute } from "./Routing.ts"
-import * as StatusError from "../StatusError.ts"
-import type { Storage } from "./Storage.ts"
+import { parameter, type ResourceRoute } from "../../api/Routing.ts"
+import * as StatusError from "../../api/StatusError.ts"
+import type { Storage } from "../../api/Storage.ts"
 import type { UserInfo } from "./UserInfo.ts"
-import type { WatchHub } from "./WatchHub.ts"
+import type { WatchHub } from "../../api/WatchHub.ts"
+
+export { generatedName, storageKey, timestamp, uuid } from "../../api/Identity.ts"
 
 /** The parts of a server that verbs work with. */
 export interface Core {
@@ -91,19 +94,6 @@ export const make = (
       warnings: []
     })))
 
-/** A time as metadata carries it: RFC 3339, whole seconds, UTC. */
-export const timestamp = (millis: number): string => {
-  const second = Math.floor(millis / 1000)
-  if (second !== latest.second) latest = { second, text: `${new Date(millis).toISOString().slice(0, 19)}Z` }
-  return latest.text
-}
-
-/** Most requests come in the second of the one before. */
-let latest = { second: Number.NaN, text: "" }
-
-/** The key of an object in its collection. */
-export const storageKey = (namespace: string, name: string): string => namespace === "" ? name : `${namespace}/${name}`
-
 /** A precondition that the store, not the registry, finds failed. */
 export const storageConflict = (
   { resource }: Pick<Exchange, "resource">,
@@ -120,21 +110,6 @@ export const storageConflict = (
     name,
     `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${why}`
   )
-}
-
-/** A UUID of version 4. */
-export const uuid = (random: () => number): string => {
-  const hex = (digits: number) => Math.floor(random() * 16 ** digits).toString(16).padStart(digits, "0")
-  return `${hex(8)}-${hex(4)}-4${hex(3)}-${"89ab"[Math.floor(random() * 4)]!}${hex(3)}-${hex(6)}${hex(6)}`
-}
-
-const suffixCharacters = "bcdfghjklmnpqrstvwxz2456789"
-
-/** `generateName` completed: at most 58 characters of it and 5 of an alphabet that spells nothing rude. */
-export const generatedName = (base: string, random: () => number): string => {
-  let suffix = ""
-  for (let at = 0; at < 5; at++) suffix += suffixCharacters[Math.floor(random() * suffixCharacters.length)]!
-  return base.slice(0, 58) + suffix
 }
 
 /** A copy of a body; but for the entries of an object of ours, which cannot change. */

@@ -9,7 +9,7 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
-import type { Storage } from "./Storage.ts"
+import type { Storage } from "../../api/Storage.ts"
 
 interface Written {
   readonly key: string

@@ -1,7 +1,7 @@
 /**
  * `Filling`: the three moves that defaults are made of.
  */
-import { objectAt } from "./Plain.ts"
+import { objectAt } from "../../api/Plain.ts"
 
 export type Filled = Readonly<Record<string, unknown>>
 

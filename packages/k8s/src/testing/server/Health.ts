@@ -9,7 +9,7 @@
 import type { Request } from "@effect-operator/core/Transport"
 import * as FieldError from "../schema/FieldError.ts"
 import type { ApiResponse } from "./Respond.ts"
-import { flag } from "./Routing.ts"
+import { flag } from "../../api/Routing.ts"
 
 type Endpoint = "healthz" | "livez" | "readyz"
 

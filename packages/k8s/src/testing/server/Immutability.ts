@@ -3,7 +3,7 @@
  */
 import * as FieldError from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
-import { at, objectAt } from "./Plain.ts"
+import { at, objectAt } from "../../api/Plain.ts"
 import type { Strategy } from "./Strategy.ts"
 
 /** A field that may not change; `path` is also what the message names. */

@@ -17,10 +17,10 @@ import { definitionOf } from "./BuiltinSchema.ts"
 import * as Exchange from "./Exchange.ts"
 import * as GoZero from "./GoZero.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
-import { asObject } from "./Plain.ts"
+import { asObject } from "../../api/Plain.ts"
 import { apiVersionOf, type Served } from "./Registry.ts"
 import type { Schema } from "../schema/Schema.ts"
-import type { StatusError } from "../StatusError.ts"
+import type { StatusError } from "../../api/StatusError.ts"
 import * as Versions from "./Versions.ts"
 
 const customTypes = new WeakMap<Schema, Type>()

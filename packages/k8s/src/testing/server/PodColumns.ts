@@ -4,9 +4,8 @@
  * Source: k8s.io/kubernetes/pkg/printers/internalversion/printers.go `printPod`.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import { arrayAt, at, stringAt } from "./Plain.ts"
-import { age, column, nameColumn, orNone } from "./PrinterColumns.ts"
-import type { Column } from "./Registry.ts"
+import { arrayAt, at, stringAt } from "../../api/Plain.ts"
+import { age, type Column, column, nameColumn, orNone } from "../../api/PrinterColumns.ts"
 
 export interface Summary {
   readonly ready: number

@@ -7,7 +7,7 @@
  *
  * Source: k8s.io/component-helpers/resource/helpers.go (`PodRequests`, `PodLimits`).
  */
-import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as Quantity from "./Quantity.ts"
 
 /** Amounts by resource. */

@@ -6,7 +6,7 @@
 import * as FieldError from "../schema/FieldError.ts"
 import { omit } from "./Immutability.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
-import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as PodSpecRules from "./PodSpecRules.ts"
 import type { Strategy } from "./Strategy.ts"
 

@@ -7,7 +7,7 @@
  * `validatePodSpecSecurityContext`.
  */
 import * as FieldError from "../schema/FieldError.ts"
-import { arrayAt, at, stringAt } from "./Plain.ts"
+import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 
 type Faults = ReadonlyArray<FieldError.FieldError>
 

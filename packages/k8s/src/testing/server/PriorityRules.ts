@@ -5,7 +5,7 @@
  */
 import * as FieldError from "../schema/FieldError.ts"
 import { immutable } from "./Immutability.ts"
-import { at, stringAt } from "./Plain.ts"
+import { at, stringAt } from "../../api/Plain.ts"
 import type { Strategy } from "./Strategy.ts"
 
 /** The highest priority that users may give. */

@@ -7,7 +7,7 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Selector from "@effect-operator/core/Selector"
-import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as PodResources from "./PodResources.ts"
 import * as Quantity from "./Quantity.ts"
 

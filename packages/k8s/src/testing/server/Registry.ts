@@ -8,11 +8,13 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type * as Effect from "effect/Effect"
 import type * as Result from "effect/Result"
 import * as Tables from "../../kinds/tables.ts"
-import type { FieldError } from "../schema/FieldError.ts"
+import { type FieldError, quote } from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
-import type { NameRule } from "./MetadataRules.ts"
+import type { NameRule } from "../../api/MetadataRules.ts"
 import type { Schema } from "../schema/Schema.ts"
-import type { StatusError } from "../StatusError.ts"
+import type { Column } from "../../api/PrinterColumns.ts"
+import { type Selectable, unsupportedField } from "../../api/Selecting.ts"
+import * as StatusError from "../../api/StatusError.ts"
 import type { Strategy } from "./Strategy.ts"
 
 /** A body as the resource's type reads it. */
@@ -20,17 +22,6 @@ export interface Decoded {
   readonly object: JsonValue.JsonObject
   /** Paths of unknown fields that were left out. */
   readonly unknown: ReadonlyArray<string>
-}
-
-/** A column of a table. */
-export interface Column {
-  readonly name: string
-  readonly type: string
-  readonly format: string
-  readonly description: string
-  /** 0 for what is always shown. */
-  readonly priority: number
-  readonly value: (object: KubeObject, now: number) => unknown
 }
 
 /** Where a custom resource keeps its replicas. */
@@ -71,8 +62,8 @@ export type Conversion =
     readonly fromStorage: (
       stored: ReadonlyArray<KubeObject>,
       fresh: boolean
-    ) => Effect.Effect<ReadonlyArray<KubeObject>, StatusError>
-    readonly toStorage: (object: KubeObject) => Effect.Effect<KubeObject, StatusError>
+    ) => Effect.Effect<ReadonlyArray<KubeObject>, StatusError.StatusError>
+    readonly toStorage: (object: KubeObject) => Effect.Effect<KubeObject, StatusError.StatusError>
   }
 
 /** A resource in one version. */
@@ -84,7 +75,7 @@ export interface Served extends Tables.ServedResource {
   readonly nameRule: NameRule
   readonly strategy: Strategy
   /** Reads, prunes and defaults a body of this version. */
-  readonly decode: (body: JsonValue.JsonObject) => Result.Result<Decoded, StatusError>
+  readonly decode: (body: JsonValue.JsonObject) => Result.Result<Decoded, StatusError.StatusError>
   /** Faults against the schema; of an update, what was there before may be tolerated, at times with a warning. */
   readonly schemaFaults: (
     next: KubeObject,
@@ -104,6 +95,19 @@ export const apiVersionOf = (resource: { readonly group: string; readonly versio
 /** The subresource of that name, if it is served. */
 export const subresource = (resource: Served, name: string): Tables.ServedSubresource | undefined =>
   resource.subresources.find((entry) => entry.name === name)
+
+/** What field selectors may name of a resource. */
+export const selectable = ({ collection, strategy: { fields, listsFields } }: Served): Selectable => ({
+  fields,
+  unsupported: (field) =>
+    collection === "jobs.batch"
+      ? StatusError.badRequest(`field label ${quote(field)} not supported for Job`)
+      : listsFields
+      ? StatusError.badRequest(
+        `${quote(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`
+      )
+      : unsupportedField(field)
+})
 
 /** A group in the order of `/apis`. */
 export interface Group {

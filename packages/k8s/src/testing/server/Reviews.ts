@@ -17,9 +17,9 @@ import * as Body from "./Body.ts"
 import * as Exchange from "./Exchange.ts"
 import type * as JsonValue from "../schema/JsonValue.ts"
 import * as Ownership from "./Ownership.ts"
-import { arrayAt, asObject, objectAt, stringAt } from "./Plain.ts"
+import { arrayAt, asObject, objectAt, stringAt } from "../../api/Plain.ts"
 import { apiVersionOf } from "./Registry.ts"
-import * as StatusError from "../StatusError.ts"
+import * as StatusError from "../../api/StatusError.ts"
 import { toApi, type UserInfo } from "./UserInfo.ts"
 
 /** A question read from a request; the answer is the fields of the object besides apiVersion and kind. */

@@ -15,10 +15,10 @@ import * as GoZero from "./GoZero.ts"
 import type * as JsonValue from "../schema/JsonValue.ts"
 import * as Managers from "../apply/Managers.ts"
 import * as Ownership from "./Ownership.ts"
-import { asObject } from "./Plain.ts"
+import { asObject } from "../../api/Plain.ts"
 import { apiVersionOf } from "./Registry.ts"
 import * as ScaleEntries from "../apply/ScaleEntries.ts"
-import type { StatusError } from "../StatusError.ts"
+import type { StatusError } from "../../api/StatusError.ts"
 
 const definition = "io.k8s.api.autoscaling.v1.Scale"
 

@@ -5,9 +5,9 @@
  */
 import * as FieldError from "../schema/FieldError.ts"
 import type * as JsonValue from "../schema/JsonValue.ts"
-import * as MetadataRules from "./MetadataRules.ts"
-import * as Names from "./Names.ts"
-import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import * as MetadataRules from "../../api/MetadataRules.ts"
+import * as Names from "../../api/Names.ts"
+import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as PodSpecRules from "./PodSpecRules.ts"
 import type { Strategy } from "./Strategy.ts"
 

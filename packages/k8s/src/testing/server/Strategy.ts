@@ -9,7 +9,7 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type * as FieldError from "../schema/FieldError.ts"
 import type * as JsonValue from "../schema/JsonValue.ts"
-import { at } from "./Plain.ts"
+import type { FieldReader } from "../../api/Selecting.ts"
 
 /** What happens to dependents where a deletion does not say. `Unsupported` ignores what it says, too. */
 export type GarbageCollection = "Background" | "Orphan" | "Unsupported"
@@ -38,7 +38,7 @@ export interface Strategy {
   /** Seconds between the request to delete and the deletion; absent where there is no such time. */
   readonly gracePeriod?: (object: KubeObject, requested: number | undefined) => number
   /** Fields a field selector may name, with their values. */
-  readonly fields: Readonly<Record<string, (object: KubeObject) => string>>
+  readonly fields: Readonly<Record<string, FieldReader>>
   /** True where an unknown field label is refused with the list of the known ones. */
   readonly listsFields: boolean
   /** The last touches before an object is first stored: what the server sets, whatever the client wrote. */
@@ -55,23 +55,7 @@ export interface Strategy {
   readonly validateStatus: (object: KubeObject) => ReadonlyArray<FieldError.FieldError>
 }
 
-type FieldReader = (object: KubeObject) => string
-
-const field = (path: string): readonly [string, FieldReader] => {
-  const keys = path.split(".")
-  return [path, (object) => text(at(object, ...keys))]
-}
-
-/** A field's value as a selector compares it; absent is the empty string. */
-const text = (value: unknown): string => value === undefined || value === null ? "" : String(value)
-
-/** Readers for dotted paths. */
-export const fieldsAt = (...paths: ReadonlyArray<string>): Record<string, FieldReader> =>
-  Object.fromEntries(paths.map(field))
-
-/** The fields every kind has. */
-export const commonFields = (namespaced: boolean): Record<string, FieldReader> =>
-  namespaced ? fieldsAt("metadata.name", "metadata.namespace") : fieldsAt("metadata.name")
+export { commonFields, fieldsAt } from "../../api/Selecting.ts"
 
 const same = (object: JsonValue.JsonObject): JsonValue.JsonObject => object
 const none = (): ReadonlyArray<FieldError.FieldError> => []

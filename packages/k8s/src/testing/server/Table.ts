@@ -7,7 +7,8 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as BuiltinColumns from "./BuiltinColumns.ts"
 import type * as JsonValue from "../schema/JsonValue.ts"
 import * as PodColumns from "./PodColumns.ts"
-import type { Column, Served } from "./Registry.ts"
+import type { Column } from "../../api/PrinterColumns.ts"
+import type { Served } from "./Registry.ts"
 
 /** What a row holds of its object. */
 export type Include = "None" | "Metadata" | "Object"

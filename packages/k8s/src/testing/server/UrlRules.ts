@@ -4,8 +4,8 @@
  * Source: k8s.io/apiserver/pkg/util/webhook/validation.go.
  */
 import * as FieldError from "../schema/FieldError.ts"
-import * as Names from "./Names.ts"
-import { at, stringAt } from "./Plain.ts"
+import * as Names from "../../api/Names.ts"
+import { at, stringAt } from "../../api/Plain.ts"
 
 type Faults = ReadonlyArray<FieldError.FieldError>
 

@@ -9,10 +9,10 @@ import * as Admission from "../Admission.ts"
 import * as Escalation from "../auth/Escalation.ts"
 import * as Body from "./Body.ts"
 import * as Exchange from "./Exchange.ts"
-import * as MetadataRules from "./MetadataRules.ts"
+import * as MetadataRules from "../../api/MetadataRules.ts"
 import * as Ownership from "./Ownership.ts"
-import { asObject, freeze } from "./Plain.ts"
-import * as StatusError from "../StatusError.ts"
+import { asObject, freeze } from "../../api/Plain.ts"
+import * as StatusError from "../../api/StatusError.ts"
 import * as Versions from "./Versions.ts"
 
 type Refused = StatusError.StatusError

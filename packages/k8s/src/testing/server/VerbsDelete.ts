@@ -11,11 +11,11 @@ import * as Admission from "../Admission.ts"
 import * as Deletion from "./Deletion.ts"
 import * as Exchange from "./Exchange.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
-import { freeze } from "./Plain.ts"
-import { parameter } from "./Routing.ts"
-import type { Served } from "./Registry.ts"
-import * as Selecting from "./Selecting.ts"
-import * as StatusError from "../StatusError.ts"
+import { freeze } from "../../api/Plain.ts"
+import { parameter } from "../../api/Routing.ts"
+import { selectable, type Served } from "./Registry.ts"
+import * as Selecting from "../../api/Selecting.ts"
+import * as StatusError from "../../api/StatusError.ts"
 import * as Versions from "./Versions.ts"
 
 const options = (exchange: Exchange.Exchange): Effect.Effect<Deletion.DeleteOptions, StatusError.StatusError> => {
@@ -137,7 +137,7 @@ export const remove: Exchange.Verb = Effect.fnUntraced(function*(exchange: Excha
 export const removeCollection: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { core, request, resource, route } = exchange
   const parsed = yield* Effect.fromResult(Selecting.parse(request))
-  const { matches } = yield* Effect.fromResult(Selecting.read(resource, parsed))
+  const { matches } = yield* Effect.fromResult(Selecting.read(selectable(resource), parsed))
   const asked = yield* options(exchange)
   const listing = core.storage.list(resource.collection, route.namespace)
   const revision = String(core.storage.revision)

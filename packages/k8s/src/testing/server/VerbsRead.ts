@@ -15,11 +15,11 @@ import * as Result from "effect/Result"
 import type * as Exchange from "./Exchange.ts"
 import { notFound, storageKey } from "./Exchange.ts"
 import * as FieldError from "../schema/FieldError.ts"
-import { apiVersionOf } from "./Registry.ts"
-import { flag, parameter } from "./Routing.ts"
-import * as Selecting from "./Selecting.ts"
-import * as StatusError from "../StatusError.ts"
-import type { Listing, Storage } from "./Storage.ts"
+import { apiVersionOf, selectable } from "./Registry.ts"
+import { flag, parameter } from "../../api/Routing.ts"
+import * as Selecting from "../../api/Selecting.ts"
+import * as StatusError from "../../api/StatusError.ts"
+import type { Listing, Storage } from "../../api/Storage.ts"
 import * as Versions from "./Versions.ts"
 
 type Refused = StatusError.StatusError
@@ -242,7 +242,7 @@ export const list: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchang
   const parsed = yield* Effect.fromResult(Selecting.parse(request))
   const faults = optionFaults(exchange)
   if (faults.length > 0) return yield* Effect.fail(StatusError.invalidOptions("ListOptions", faults))
-  const { fields, matches } = yield* Effect.fromResult(Selecting.read(resource, parsed))
+  const { fields, matches } = yield* Effect.fromResult(Selecting.read(selectable(resource), parsed))
   const wanted = yield* Effect.fromResult(version(exchange))
   if (wanted !== undefined && parameter(request, "continue") === undefined) {
     yield* reached(exchange.core.storage, wanted)
@@ -283,7 +283,7 @@ export const watch: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchan
   const parsed = yield* Effect.fromResult(Selecting.parse(request))
   const faults = optionFaults(exchange)
   if (faults.length > 0) return yield* Effect.fail(StatusError.invalidOptions("ListOptions", faults))
-  const selecting = yield* Effect.fromResult(Selecting.read(resource, parsed))
+  const selecting = yield* Effect.fromResult(Selecting.read(selectable(resource), parsed))
   const since = yield* Effect.fromResult(version(exchange))
   const { fields, matches } = selecting
   const named = fields.find(({ field, operator }) => field === "metadata.name" && operator === "=")?.value

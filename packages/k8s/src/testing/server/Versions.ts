@@ -15,9 +15,9 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import type { Conversion, Served } from "./Registry.ts"
-import * as StatusError from "../StatusError.ts"
-import type { Listing } from "./Storage.ts"
-import { type Selection, visible } from "./WatchHub.ts"
+import * as StatusError from "../../api/StatusError.ts"
+import type { Listing } from "../../api/Storage.ts"
+import { type Selection, visible } from "../../api/WatchHub.ts"
 
 type Refused = StatusError.StatusError
 

@@ -4,7 +4,7 @@
  * Source: k8s.io/kubernetes/pkg/apis/core/v1/defaults.go.
  */
 import { edit, fill, type Filled, map } from "./Filling.ts"
-import { at, objectAt } from "./Plain.ts"
+import { at, objectAt } from "../../api/Plain.ts"
 
 const fieldRef = (item: unknown): Filled => edit(objectAt(item), "fieldRef", (ref) => fill(ref, { apiVersion: "v1" }))
 

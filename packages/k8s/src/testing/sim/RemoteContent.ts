@@ -9,7 +9,7 @@
  */
 import * as Effect from "effect/Effect"
 import { ApiServer } from "../ApiServer.ts"
-import { arrayAt, at, stringAt } from "../server/Plain.ts"
+import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 
 /** What is left. */
 export interface RemoteContent {

@@ -9,7 +9,7 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { ControllerRevision } from "../../kinds/apps.v1.ts"
 import type { PodTemplateSpec } from "../../kinds/core.v1.ts"
-import { at, dropNulls, objectAt } from "../server/Plain.ts"
+import { at, dropNulls, objectAt } from "../../api/Plain.ts"
 import { fnv1, safe, utf8 } from "./Hash.ts"
 
 /** JSON as Go's encoder writes maps: keys sorted, and nothing in it that HTML would read. */

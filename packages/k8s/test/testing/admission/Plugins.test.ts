@@ -6,7 +6,7 @@ import * as LimitRanger from "../../../src/testing/admission/LimitRanger.ts"
 import * as PodPlugins from "../../../src/testing/admission/PodPlugins.ts"
 import * as ResourceQuota from "../../../src/testing/admission/ResourceQuota.ts"
 import * as StoragePlugins from "../../../src/testing/admission/StoragePlugins.ts"
-import { Storage } from "../../../src/testing/server/Storage.ts"
+import { Storage } from "../../../src/api/Storage.ts"
 
 type Json = Readonly<Record<string, any>>
 

@@ -2,7 +2,7 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { assert, describe, it } from "@effect/vitest"
 import * as Aggregation from "../../../src/testing/auth/Aggregation.ts"
 import { collections } from "../../../src/testing/auth/Rbac.ts"
-import { Storage } from "../../../src/testing/server/Storage.ts"
+import { Storage } from "../../../src/api/Storage.ts"
 
 const rule = (resource: string) => ({ apiGroups: [""], resources: [resource], verbs: ["get"] })
 

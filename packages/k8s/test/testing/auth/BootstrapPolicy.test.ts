@@ -4,7 +4,7 @@ import * as BootstrapFlows from "../../../src/testing/auth/BootstrapFlows.ts"
 import * as BootstrapPolicy from "../../../src/testing/auth/BootstrapPolicy.ts"
 import * as PolicyRule from "../../../src/testing/auth/PolicyRule.ts"
 import { collections } from "../../../src/testing/auth/Rbac.ts"
-import { Storage } from "../../../src/testing/server/Storage.ts"
+import { Storage } from "../../../src/api/Storage.ts"
 
 const entries = BootstrapPolicy.objects()
 const named = (name: string) => entries.find(({ object }) => object.metadata.name === name)!.object

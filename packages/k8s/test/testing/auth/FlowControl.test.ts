@@ -4,7 +4,7 @@ import { type Attributes, resource } from "../../../src/testing/auth/Attributes.
 import * as Bootstrap from "../../../src/testing/auth/Bootstrap.ts"
 import * as BootstrapFlows from "../../../src/testing/auth/BootstrapFlows.ts"
 import * as FlowControl from "../../../src/testing/auth/FlowControl.ts"
-import { Storage } from "../../../src/testing/server/Storage.ts"
+import { Storage } from "../../../src/api/Storage.ts"
 import { administrator, anonymous, serviceAccount, type UserInfo } from "../../../src/testing/server/UserInfo.ts"
 
 const setup = () => {

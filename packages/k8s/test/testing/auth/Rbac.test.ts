@@ -4,7 +4,7 @@ import { Effect, Random } from "effect"
 import { type Attributes, resource } from "../../../src/testing/auth/Attributes.ts"
 import * as PolicyRule from "../../../src/testing/auth/PolicyRule.ts"
 import { collections, Rbac } from "../../../src/testing/auth/Rbac.ts"
-import { Storage } from "../../../src/testing/server/Storage.ts"
+import { Storage } from "../../../src/api/Storage.ts"
 import { administrator, serviceAccount, type UserInfo } from "../../../src/testing/server/UserInfo.ts"
 
 const group = "rbac.authorization.k8s.io"

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import * as Jwt from "../../../src/testing/auth/Jwt.ts"
 import { audience, Tokens } from "../../../src/testing/auth/Tokens.ts"
-import { Storage } from "../../../src/testing/server/Storage.ts"
+import { Storage } from "../../../src/api/Storage.ts"
 
 /** The same numbers every time. */
 const numbers = (seed: number) => () => {

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FieldError from "../../../src/testing/schema/FieldError.ts"
-import { asObject } from "../../../src/testing/server/Plain.ts"
+import { asObject } from "../../../src/api/Plain.ts"
 import * as PodRules from "../../../src/testing/server/PodRules.ts"
 
 const pod = (spec: Record<string, unknown>) =>

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import * as PodColumns from "../../../src/testing/server/PodColumns.ts"
-import * as PrinterColumns from "../../../src/testing/server/PrinterColumns.ts"
+import * as PrinterColumns from "../../../src/api/PrinterColumns.ts"
 import {
   type Answer,
   configMap,

@@ -4,7 +4,7 @@ import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import type * as Admission from "../../../src/testing/Admission.ts"
 import { ApiServer } from "../../../src/testing/ApiServer.ts"
-import * as StatusError from "../../../src/testing/StatusError.ts"
+import * as StatusError from "../../../src/api/StatusError.ts"
 import * as TestClient from "../../../src/testing/TestClient.ts"
 import {
   type Answer,

@@ -6,7 +6,7 @@
  * Source: k8s.io/apiserver/pkg/cel/library/format.go.
  */
 import * as SchemaFormats from "../../schema/SchemaFormats.ts"
-import * as Names from "../../server/Names.ts"
+import * as Names from "../../../api/Names.ts"
 import { define, type FunctionDeclaration, named, overload } from "../Functions.ts"
 import * as Types from "../Types.ts"
 import { list, none, Opaque, Optional, type Value } from "../Values.ts"

@@ -1,7 +1,7 @@
 import type { PartialObjectMeta } from "@effect-operator/core/KubeObject"
 import { assert, describe, it } from "@effect/vitest"
-import * as FieldError from "../../../src/testing/schema/FieldError.ts"
-import * as MetadataRules from "../../../src/testing/server/MetadataRules.ts"
+import * as FieldError from "../../src/testing/schema/FieldError.ts"
+import * as MetadataRules from "../../src/api/MetadataRules.ts"
 
 const create = (meta: PartialObjectMeta, options: Partial<MetadataRules.Options> = {}) =>
   MetadataRules.validateObjectMeta({ name: "a", namespace: "n", ...meta }, {

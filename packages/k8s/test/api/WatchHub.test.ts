@@ -2,8 +2,8 @@ import { initialEventsEnd, type WireEvent } from "@effect-operator/core/WatchEve
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Ref, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { ApiServer } from "../../../src/testing/ApiServer.ts"
-import * as TestClient from "../../../src/testing/TestClient.ts"
+import { ApiServer } from "../../src/testing/ApiServer.ts"
+import * as TestClient from "../../src/testing/TestClient.ts"
 import {
   configMap,
   configMaps,
@@ -17,7 +17,7 @@ import {
   widget,
   widgetDefinition,
   widgets
-} from "../support/server.ts"
+} from "../testing/support/server.ts"
 
 const show = (event: WireEvent) =>
   `${event.type} ${

@@ -9,11 +9,11 @@
  *
  * Source: k8s.io/kube-aggregator/pkg/controllers/openapi/aggregator, k8s.io/kube-openapi.
  */
-import { definitions, resources, type Schema } from "../../kinds/Schema.ts"
+import { definitions, resources, type Schema } from "../kinds/Schema.ts"
 import * as OpenApiCustom from "./OpenApiCustom.ts"
 import * as OpenApiPaths from "./OpenApiPaths.ts"
-import type { JsonObject } from "../schema/JsonValue.ts"
-import { objectAt } from "../server/Plain.ts"
+import type { JsonObject } from "../testing/schema/JsonValue.ts"
+import { objectAt } from "./Plain.ts"
 
 /** What a document is made of. */
 export interface Source {

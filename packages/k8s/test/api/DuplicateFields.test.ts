@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { ApiServer } from "../../../src/testing/ApiServer.ts"
-import * as DuplicateFields from "../../../src/testing/http/DuplicateFields.ts"
-import * as RequestBody from "../../../src/testing/http/RequestBody.ts"
-import { forAll } from "../support/RandomJson.ts"
+import { ApiServer } from "../../src/testing/ApiServer.ts"
+import * as DuplicateFields from "../../src/api/DuplicateFields.ts"
+import * as RequestBody from "../../src/testing/http/RequestBody.ts"
+import { forAll } from "../testing/support/RandomJson.ts"
 
 describe("DuplicateFields", () => {
   it("finds repeated keys at every depth, and tells each once", () => {

@@ -7,10 +7,10 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Request } from "@effect-operator/core/Transport"
 import * as Selector from "@effect-operator/core/Selector"
 import * as Result from "effect/Result"
-import * as FieldError from "../schema/FieldError.ts"
-import type { Served } from "./Registry.ts"
+import * as FieldError from "../testing/schema/FieldError.ts"
+import { at } from "./Plain.ts"
 import { parameter } from "./Routing.ts"
-import * as StatusError from "../StatusError.ts"
+import * as StatusError from "./StatusError.ts"
 
 export interface Selecting {
   /** `undefined` if everything matches. */
@@ -18,14 +18,33 @@ export interface Selecting {
   readonly fields: Selector.FieldSelector
 }
 
-const unsupported = (resource: Served, field: string): StatusError.StatusError =>
-  StatusError.badRequest(
-    resource.collection === "jobs.batch"
-      ? `field label ${FieldError.quote(field)} not supported for Job`
-      : resource.strategy.listsFields
-      ? `${FieldError.quote(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`
-      : `field label not supported: ${field}`
-  )
+/** A field's value as a selector compares it. */
+export type FieldReader = (object: KubeObject) => string
+
+/** What a kind offers to field selectors. */
+export interface Selectable {
+  readonly fields: Readonly<Record<string, FieldReader>>
+  /** The refusal of another field. */
+  readonly unsupported: (field: string) => StatusError.StatusError
+}
+
+/** Absent is the empty string. */
+const text = (value: unknown): string => value === undefined || value === null ? "" : String(value)
+
+/** Readers for dotted paths. */
+export const fieldsAt = (...paths: ReadonlyArray<string>): Record<string, FieldReader> =>
+  Object.fromEntries(paths.map((path) => {
+    const keys = path.split(".")
+    return [path, (object: KubeObject) => text(at(object, ...keys))]
+  }))
+
+/** The fields every kind has. */
+export const commonFields = (namespaced: boolean): Record<string, FieldReader> =>
+  namespaced ? fieldsAt("metadata.name", "metadata.namespace") : fieldsAt("metadata.name")
+
+/** 400 of a field that a custom kind does not offer. */
+export const unsupportedField = (field: string): StatusError.StatusError =>
+  StatusError.badRequest(`field label not supported: ${field}`)
 
 /** Selectors that can be understood, whether or not the kind has the fields. */
 export interface Parsed {
@@ -54,15 +73,15 @@ export const parse = (request: Request): Result.Result<Parsed, StatusError.Statu
 
 /** What the selectors select of a kind. */
 export const read = (
-  resource: Served,
+  selectable: Selectable,
   { fields, labels }: Parsed
 ): Result.Result<Selecting, StatusError.StatusError> => {
   const readers = fields.map((requirement) => ({
     ...requirement,
-    read: resource.strategy.fields[requirement.field]
+    read: selectable.fields[requirement.field]
   }))
   const unknown = readers.find(({ read }) => read === undefined)
-  if (unknown !== undefined) return Result.fail(unsupported(resource, unknown.field))
+  if (unknown !== undefined) return Result.fail(selectable.unsupported(unknown.field))
   const byLabels = labels.length === 0
     ? undefined
     : (object: KubeObject) => Selector.matchesLabels(labels, object.metadata.labels)

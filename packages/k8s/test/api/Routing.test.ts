@@ -1,6 +1,6 @@
 import type { Request } from "@effect-operator/core/Transport"
 import { assert, describe, it } from "@effect/vitest"
-import { type ResourceRoute, route } from "../../../src/testing/server/Routing.ts"
+import { type ResourceRoute, route } from "../../src/api/Routing.ts"
 
 const read = (method: Request["method"], path: string, query: Request["query"] = []) => {
   const found = route({ method, path, query, headers: {} })

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as YamlBody from "../../../src/testing/http/YamlBody.ts"
+import * as YamlBody from "../../src/api/YamlBody.ts"
 
 describe("YamlBody", () => {
   it("reads YAML and JSON, and says which keys occur twice and where", () => {

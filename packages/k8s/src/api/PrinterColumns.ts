@@ -8,10 +8,20 @@
  * Source: k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor/tableconvertor.go.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import * as FieldError from "../schema/FieldError.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as FieldError from "../testing/schema/FieldError.ts"
+import * as JsonValue from "../testing/schema/JsonValue.ts"
 import { at, stringAt } from "./Plain.ts"
-import type { Column } from "./Registry.ts"
+
+/** A column of a table. */
+export interface Column {
+  readonly name: string
+  readonly type: string
+  readonly format: string
+  readonly description: string
+  /** 0 for what is always shown. */
+  readonly priority: number
+  readonly value: (object: KubeObject, now: number) => unknown
+}
 
 type Step =
   | { readonly _tag: "Key"; readonly key: string }

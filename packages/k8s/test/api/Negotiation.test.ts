@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import * as Negotiation from "../../../src/testing/http/Negotiation.ts"
+import * as Negotiation from "../../src/api/Negotiation.ts"
 
 const json = (text: string) => Negotiation.decode("json", text)
 const yaml = (text: string) => Result.getOrThrow(Negotiation.decode("yaml", text))

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FieldError from "../../src/testing/schema/FieldError.ts"
-import * as StatusError from "../../src/testing/StatusError.ts"
+import * as StatusError from "../../src/api/StatusError.ts"
 
 const pods = { group: "", plural: "pods" }
 const deployments = { group: "apps", plural: "deployments" }

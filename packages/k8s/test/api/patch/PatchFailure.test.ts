@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import * as PatchFailure from "../../../src/testing/patch/PatchFailure.ts"
+import * as PatchFailure from "../../../src/api/patch/PatchFailure.ts"
 
 it("each failure has its answer; what did not fit the object is not told", () => {
   const answers = [

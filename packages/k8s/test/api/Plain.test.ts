@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { arrayAt, at, copy, dropNulls, freeze, objectAt, stringAt } from "../../../src/testing/server/Plain.ts"
+import { arrayAt, at, copy, dropNulls, freeze, objectAt, stringAt } from "../../src/api/Plain.ts"
 
 describe("Plain", () => {
   it("copies as JSON text would", () => {

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Names from "../../../src/testing/server/Names.ts"
+import * as Names from "../../src/api/Names.ts"
 
 const label =
   "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"

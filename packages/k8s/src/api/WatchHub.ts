@@ -17,7 +17,7 @@ import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import { freeze } from "./Plain.ts"
-import * as StatusError from "../StatusError.ts"
+import * as StatusError from "./StatusError.ts"
 import type { Change, Storage } from "./Storage.ts"
 
 export const defaults = {

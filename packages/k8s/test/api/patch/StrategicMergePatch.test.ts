@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import * as StrategicMergePatch from "../../../src/testing/patch/StrategicMergePatch.ts"
-import { frozen } from "../support/RandomJson.ts"
+import * as StrategicMergePatch from "../../../src/api/patch/StrategicMergePatch.ts"
+import { frozen } from "../../testing/support/RandomJson.ts"
 
 const podSpec = "io.k8s.api.core.v1.PodSpec"
 const deploymentSpec = "io.k8s.api.apps.v1.DeploymentSpec"

@@ -1,6 +1,6 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { assert, describe, it } from "@effect/vitest"
-import { type Change, Storage } from "../../../src/testing/server/Storage.ts"
+import { type Change, Storage } from "../../src/api/Storage.ts"
 
 const object = (
   name: string,

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Warnings from "../../../src/testing/server/Warnings.ts"
-import { random } from "../support/random.ts"
+import * as Warnings from "../../src/api/Warnings.ts"
+import { random } from "../testing/support/random.ts"
 
 const length = (texts: ReadonlyArray<string>): number => texts.reduce((sum, text) => sum + [...text].length, 0)
 

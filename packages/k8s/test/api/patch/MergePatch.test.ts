@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as JsonValue from "../../../src/testing/schema/JsonValue.ts"
-import * as MergePatch from "../../../src/testing/patch/MergePatch.ts"
-import { forAll, frozen } from "../support/RandomJson.ts"
+import * as MergePatch from "../../../src/api/patch/MergePatch.ts"
+import { forAll, frozen } from "../../testing/support/RandomJson.ts"
 
 describe("apply", () => {
   // RFC 7386, appendix A, except for the two cases in which a patch that is no object meets a null.
