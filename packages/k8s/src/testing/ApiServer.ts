@@ -48,6 +48,7 @@ import * as Exchange from "./server/Exchange.ts"
 import * as Expiry from "./server/Expiry.ts"
 import { Feed } from "./server/Feed.ts"
 import { Registry } from "./server/Registry.ts"
+import * as Representation from "../api/Representation.ts"
 import * as Respond from "./server/Respond.ts"
 import { type ResourceRoute, route } from "../api/Routing.ts"
 import type { StatusError } from "../api/StatusError.ts"
@@ -55,8 +56,8 @@ import { type Change, type Image, Storage } from "../api/Storage.ts"
 import { administrator, anonymous, type UserInfo } from "./server/UserInfo.ts"
 import { defaults as watchDefaults, WatchHub } from "../api/WatchHub.ts"
 
+export type { ApiResponse } from "../api/Representation.ts"
 export type { Change, Image } from "../api/Storage.ts"
-export type { ApiResponse } from "./server/Respond.ts"
 export type { UserInfo } from "./server/UserInfo.ts"
 
 export const defaults = {
@@ -99,7 +100,7 @@ export interface Arrival {
   /** The body as it came, for backends that read it themselves. */
   readonly bytes?: Effect.Effect<Uint8Array> | undefined
   /** Answers requests for paths that the server itself knows nothing of; undefined leaves them to the server. */
-  readonly document?: (request: Request) => Effect.Effect<Respond.ApiResponse | undefined>
+  readonly document?: (request: Request) => Effect.Effect<Representation.ApiResponse | undefined>
 }
 
 interface Service {
@@ -107,9 +108,9 @@ interface Service {
    * Answers one request, whatever the answer. A watch has started only once its `events` are run. Who asks is the user
    * given, or else whom the bearer token in the headers stands for, or else an administrator.
    */
-  readonly handle: (request: Request, user?: UserInfo) => Effect.Effect<Respond.ApiResponse>
+  readonly handle: (request: Request, user?: UserInfo) => Effect.Effect<Representation.ApiResponse>
   /** As `handle`, of a request that came over a network: without credentials it is anonymous. */
-  readonly receive: (request: Request, arrival: Arrival) => Effect.Effect<Respond.ApiResponse>
+  readonly receive: (request: Request, arrival: Arrival) => Effect.Effect<Representation.ApiResponse>
   /** Takes a bearer token for a user, until the scope closes. */
   readonly trust: (token: string, user: UserInfo) => Effect.Effect<void, never, Scope.Scope>
   /** Answers requests 429, as an overloaded server does, where the function says after how many seconds to come again. */

@@ -38,7 +38,7 @@ import * as OpenApiEndpoint from "./http/OpenApiEndpoint.ts"
 import * as Reply from "./http/Reply.ts"
 import * as WatchSocket from "./http/WatchSocket.ts"
 import * as LiveBackends from "./LiveBackends.ts"
-import * as Respond from "./server/Respond.ts"
+import * as Representation from "../api/Representation.ts"
 import { administrator } from "./server/UserInfo.ts"
 import * as StatusError from "../api/StatusError.ts"
 
@@ -237,12 +237,12 @@ const respond = (
 
 const nothing: Request = { method: "GET", path: "/", query: [], headers: {} }
 /** A defect of the server ends the request, as a panic of the real one does, not the connection. */
-const panicked: Respond.ApiResponse = {
+const panicked: Representation.ApiResponse = {
   status: 500,
   headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" },
   body: "This request caused apiserver to panic. Look in the logs for details.\n"
 }
-const unknownMethod = Respond.refused(StatusError.methodNotAllowed)
+const unknownMethod = Representation.refused(StatusError.methodNotAllowed)
 
 /** The documents that the facade adds to the server's, and the refusal of what it cannot send them as. */
 const documents = (server: ApiServer["Service"]): Parts["document"] => {
@@ -250,7 +250,7 @@ const documents = (server: ApiServer["Service"]): Parts["document"] => {
   return (request) => {
     const { headers, path } = request
     if (/^\/apis?\//.test(path) && Negotiation.acceptable(headers["accept"], false) === undefined) {
-      return Effect.succeed(Respond.refused(notAcceptable(path)))
+      return Effect.succeed(Representation.refused(notAcceptable(path)))
     }
     return OpenApiEndpoint.isOpenApi(path) ? openApi(request) : Effect.undefined
   }

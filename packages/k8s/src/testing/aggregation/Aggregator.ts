@@ -27,7 +27,7 @@ import * as JsonValue from "../schema/JsonValue.ts"
 import { timestamp, uuid } from "../server/Exchange.ts"
 import { asObject, at } from "../../api/Plain.ts"
 import type { Group, Registry } from "../server/Registry.ts"
-import type { ApiResponse } from "../server/Respond.ts"
+import type { ApiResponse } from "../../api/Representation.ts"
 import type { Route } from "../../api/Routing.ts"
 import type { Change, Storage } from "../../api/Storage.ts"
 

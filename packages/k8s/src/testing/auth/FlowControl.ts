@@ -9,7 +9,7 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
-import type { ApiResponse } from "../server/Respond.ts"
+import type { ApiResponse } from "../../api/Representation.ts"
 import type { Storage } from "../../api/Storage.ts"
 import { serviceAccountName, type UserInfo } from "../server/UserInfo.ts"
 import { type Attributes, combined } from "./Attributes.ts"

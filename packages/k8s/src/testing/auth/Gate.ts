@@ -7,7 +7,7 @@
  */
 import type { Request } from "@effect-operator/core/Transport"
 import * as Result from "effect/Result"
-import { type ApiResponse, refused } from "../server/Respond.ts"
+import { type ApiResponse, refused } from "../../api/Representation.ts"
 import type { Route } from "../../api/Routing.ts"
 import type { Storage } from "../../api/Storage.ts"
 import type { UserInfo } from "../server/UserInfo.ts"

@@ -7,7 +7,7 @@
  */
 import type { Request } from "@effect-operator/core/Transport"
 import * as Negotiation from "../../api/Negotiation.ts"
-import { type ApiResponse, refused } from "../server/Respond.ts"
+import { type ApiResponse, refused } from "../../api/Representation.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import { issuer, type Tokens } from "./Tokens.ts"
 

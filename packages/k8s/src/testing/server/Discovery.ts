@@ -14,7 +14,7 @@ import * as Negotiation from "../../api/Negotiation.ts"
 import * as Health from "./Health.ts"
 import { freeze } from "../../api/Plain.ts"
 import { apiVersionOf, type Group, type Registry, type Served } from "./Registry.ts"
-import * as Respond from "./Respond.ts"
+import * as Representation from "../../api/Representation.ts"
 import * as StatusError from "../../api/StatusError.ts"
 
 /** What `/version` answers. */
@@ -175,7 +175,7 @@ const aggregated = (
   request: Request,
   groups: ReadonlyArray<Group>,
   form: string
-): Respond.ApiResponse => {
+): Representation.ApiResponse => {
   const body = {
     kind: "APIGroupDiscoveryList",
     apiVersion: `apidiscovery.k8s.io/${form}`,
@@ -191,35 +191,39 @@ const aggregated = (
   return request.headers["if-none-match"] === etag ? { status: 304, headers } : { status: 200, headers, body }
 }
 
-const apis = (tells: Tells, request: Request, path: ReadonlyArray<string>): Respond.ApiResponse => {
+const apis = (tells: Tells, request: Request, path: ReadonlyArray<string>): Representation.ApiResponse => {
   const groups = tells.aggregator.groups()
   const [name, entry] = path
   if (name === undefined) {
     const form = aggregatedForm(request)
     return form === undefined
-      ? Respond.plain(200, { kind: "APIGroupList", apiVersion: "v1", groups: groups.map(groupOf) })
+      ? Representation.plain(200, { kind: "APIGroupList", apiVersion: "v1", groups: groups.map(groupOf) })
       : aggregated(tells, request, groups, form)
   }
   // A group that lost its APIService is no longer told of, but still served.
   const group = [...groups, ...tells.registry.groups()].find((candidate) => candidate.name === name)
   if (group === undefined) return unserved
-  if (entry === undefined) return Respond.plain(200, { kind: "APIGroup", apiVersion: "v1", ...groupOf(group) })
+  if (entry === undefined) return Representation.plain(200, { kind: "APIGroup", apiVersion: "v1", ...groupOf(group) })
   const served = group.versions.includes(entry) && tells.registry.inVersion(name, entry).length > 0
-  if (served) return Respond.plain(200, resourceList(tells, name, entry))
-  return tells.registry.isBuiltin(name) ? Respond.refused(StatusError.genericNotFound) : unserved
+  if (served) return Representation.plain(200, resourceList(tells, name, entry))
+  return tells.registry.isBuiltin(name) ? Representation.refused(StatusError.genericNotFound) : unserved
 }
 
-const api = (tells: Tells, request: Request, path: ReadonlyArray<string>): Respond.ApiResponse => {
+const api = (tells: Tells, request: Request, path: ReadonlyArray<string>): Representation.ApiResponse => {
   const [entry] = path
   if (entry === undefined) {
     const form = aggregatedForm(request)
     return form === undefined
-      ? Respond.plain(200, { kind: "APIVersions", versions: core.versions, serverAddressByClientCIDRs: addresses })
+      ? Representation.plain(200, {
+        kind: "APIVersions",
+        versions: core.versions,
+        serverAddressByClientCIDRs: addresses
+      })
       : aggregated(tells, request, [core], form)
   }
   return core.versions.includes(entry)
-    ? Respond.plain(200, resourceList(tells, "", entry))
-    : Respond.refused(StatusError.genericNotFound)
+    ? Representation.plain(200, resourceList(tells, "", entry))
+    : Representation.refused(StatusError.genericNotFound)
 }
 
 /** The paths that `/` tells of. */
@@ -258,20 +262,22 @@ const innermost: ReadonlyArray<string> = [
 ].sort()
 
 /** Answers a request for a path that names no resource. */
-export const answer = (tells: Tells, request: Request, segments: ReadonlyArray<string>): Respond.ApiResponse => {
+export const answer = (tells: Tells, request: Request, segments: ReadonlyArray<string>): Representation.ApiResponse => {
   const [root, ...rest] = segments
   // Groups are told of whatever the method.
   if (root === "apis" && (request.method === "GET" || rest.length < 2)) return apis(tells, request, rest)
   if (root === "api" || root === "apis") {
-    return request.method === "GET" ? api(tells, request, rest) : Respond.refused(StatusError.methodNotAllowed)
+    return request.method === "GET" ? api(tells, request, rest) : Representation.refused(StatusError.methodNotAllowed)
   }
   if (root === "version" && rest.length === 0) {
-    return request.method === "GET" ? Respond.plain(200, version) : Respond.refused(StatusError.methodNotAllowed)
+    return request.method === "GET"
+      ? Representation.plain(200, version)
+      : Representation.refused(StatusError.methodNotAllowed)
   }
   if (root === "metrics" && rest.length === 0) return Health.metrics(version)
   const health = Health.answer(request)
   if (health !== undefined) return health
   return root === undefined
-    ? Respond.plain(200, { paths: paths(tells) })
-    : Respond.plain(404, { paths: innermost })
+    ? Representation.plain(200, { paths: paths(tells) })
+    : Representation.plain(404, { paths: innermost })
 }

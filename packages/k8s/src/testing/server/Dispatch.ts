@@ -9,6 +9,7 @@ import * as Connect from "./Connect.ts"
 import * as Exchange from "./Exchange.ts"
 import { type Registry, type Served, subresource } from "./Registry.ts"
 import * as Patching from "./Patching.ts"
+import * as Representation from "../../api/Representation.ts"
 import * as Respond from "./Respond.ts"
 import * as Reviews from "./Reviews.ts"
 import type { ResourceRoute } from "../../api/Routing.ts"
@@ -20,7 +21,7 @@ import * as Read from "./VerbsRead.ts"
 import { patch, replace } from "./VerbsUpdate.ts"
 
 /** 404 of a path nobody serves. */
-export const unserved: Respond.ApiResponse = {
+export const unserved: Representation.ApiResponse = {
   status: 404,
   headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" },
   body: "404 page not found\n"
@@ -28,13 +29,13 @@ export const unserved: Respond.ApiResponse = {
 
 export type Found =
   | { readonly _tag: "Found"; readonly resource: Served }
-  | { readonly _tag: "Missing"; readonly response: Respond.ApiResponse }
+  | { readonly _tag: "Missing"; readonly response: Representation.ApiResponse }
 
-const missing = (response: Respond.ApiResponse): Found => ({ _tag: "Missing", response })
+const missing = (response: Representation.ApiResponse): Found => ({ _tag: "Missing", response })
 
 /** The resource of a route. */
 export const find = (registry: Registry, route: ResourceRoute): Found => {
-  const generic = missing(Respond.refused(StatusError.genericNotFound))
+  const generic = missing(Representation.refused(StatusError.genericNotFound))
   const resource = registry.lookup(route.group, route.version, route.plural)
   if (resource === undefined) return registry.isBuiltin(route.group) ? generic : missing(unserved)
   const custom = resource.custom !== undefined
@@ -47,7 +48,7 @@ export const find = (registry: Registry, route: ResourceRoute): Found => {
     return { _tag: "Found", resource }
   }
   return custom
-    ? missing(Respond.deprecated(resource, Respond.refused(StatusError.notFound(resource, route.name))))
+    ? missing(Respond.deprecated(resource, Representation.refused(StatusError.notFound(resource, route.name))))
     : generic
 }
 

@@ -1,18 +1,16 @@
 /**
  * `Exchange`: one request for a resource while it is being answered, and what every verb needs for it.
  */
-import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Request } from "@effect-operator/core/Transport"
-import type { WireEvent } from "@effect-operator/core/WatchEvent"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
-import type * as Stream from "effect/Stream"
 import type * as Admission from "../Admission.ts"
 import type { Authorizer } from "../auth/Rbac.ts"
 import type { Tokens } from "../auth/Tokens.ts"
 import type * as Backends from "../Backends.ts"
 import { storageKey } from "../../api/Identity.ts"
+import type { Answer } from "../../api/Representation.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import * as Managers from "../apply/Managers.ts"
@@ -68,17 +66,7 @@ export interface Exchange {
   readonly incoming?: ((kind: string) => Effect.Effect<unknown, StatusError.StatusError>) | undefined
 }
 
-/** What a verb answers, before it is put into the form the client accepts. */
-export type Answer =
-  | { readonly _tag: "Object"; readonly status: number; readonly object: KubeObject }
-  | {
-    readonly _tag: "List"
-    readonly items: ReadonlyArray<KubeObject>
-    readonly metadata: JsonValue.JsonObject
-  }
-  | { readonly _tag: "Watch"; readonly events: Stream.Stream<WireEvent> }
-  /** A body that is never converted: a `Status`, a Scale. */
-  | { readonly _tag: "Plain"; readonly status: number; readonly body: unknown }
+export type { Answer } from "../../api/Representation.ts"
 
 export type Verb = (exchange: Exchange) => Effect.Effect<Answer, StatusError.StatusError>
 

@@ -8,7 +8,7 @@
  */
 import type { Request } from "@effect-operator/core/Transport"
 import * as FieldError from "../schema/FieldError.ts"
-import type { ApiResponse } from "./Respond.ts"
+import type { ApiResponse } from "../../api/Representation.ts"
 import { flag } from "../../api/Routing.ts"
 
 type Endpoint = "healthz" | "livez" | "readyz"

@@ -1,69 +1,20 @@
 /**
- * `Table`: objects as the rows kubectl prints.
- *
- * Source: k8s.io/apimachinery/pkg/apis/meta/v1 Table.
+ * `Table`: the tables of all kinds: custom ones by their columns, built-in ones by `BuiltinColumns`; Pods with conditions.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as ApiTable from "../../api/Table.ts"
 import * as BuiltinColumns from "./BuiltinColumns.ts"
-import type * as JsonValue from "../schema/JsonValue.ts"
 import * as PodColumns from "./PodColumns.ts"
-import type { Column } from "../../api/PrinterColumns.ts"
 import type { Served } from "./Registry.ts"
 
-/** What a row holds of its object. */
-export type Include = "None" | "Metadata" | "Object"
-
-export interface Options {
-  readonly include: Include
-  readonly now: number
-  /** False in a watch after its first event: `columnDefinitions` is null then. */
-  readonly columns: boolean
-  readonly metadata: JsonValue.JsonObject
-  /** The version of meta.k8s.io the client asked for. */
-  readonly version: string
-}
-
-const templateGeneration = "deprecated.daemonset.template.generation"
-
-/** Metadata by itself. What a DaemonSet has in an annotation only when it is shown as a whole is not in it. */
-export const metadataOf = (object: KubeObject): KubeObject["metadata"] => {
-  const { annotations, ...metadata } = object.metadata
-  if (annotations?.[templateGeneration] === undefined) return object.metadata
-  const { [templateGeneration]: _, ...others } = annotations
-  return Object.keys(others).length === 0 ? metadata : { ...metadata, annotations: others }
-}
-
-const embedded = (object: KubeObject, { include, version }: Options): unknown => {
-  switch (include) {
-    case "None":
-      return null
-    case "Object":
-      return object
-    case "Metadata":
-      return { kind: "PartialObjectMetadata", apiVersion: `meta.k8s.io/${version}`, metadata: metadataOf(object) }
-  }
-}
-
-const definition = ({ description, format, name, priority, type }: Column): unknown => ({
-  name,
-  type,
-  format,
-  description,
-  priority
-})
-
 /** The objects as a Table. */
-export const make = (resource: Served, objects: ReadonlyArray<KubeObject>, options: Options): unknown => {
+export const make = (resource: Served, objects: ReadonlyArray<KubeObject>, options: ApiTable.Options): unknown => {
   const columns = resource.columns ?? BuiltinColumns.columnsOf(resource)
-  return {
-    kind: "Table",
-    apiVersion: `meta.k8s.io/${options.version}`,
-    metadata: options.metadata,
-    columnDefinitions: options.columns ? columns.map(definition) : null,
-    rows: objects.length === 0 && columns === BuiltinColumns.unprinted ? null : objects.map((object) => ({
-      cells: columns.map((column) => column.value(object, options.now)),
-      ...(resource.collection === "pods" ? PodColumns.conditions(object) : {}),
-      object: embedded(object, options)
-    }))
-  }
+  const table = ApiTable.make(
+    columns,
+    objects,
+    options,
+    resource.collection === "pods" ? PodColumns.conditions : undefined
+  )
+  return objects.length === 0 && columns === BuiltinColumns.unprinted ? { ...table, rows: null } : table
 }

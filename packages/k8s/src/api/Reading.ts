@@ -1,0 +1,252 @@
+/**
+ * `Reading`: what `list` and `watch` are asked for: which version, which page, and which options exclude each other.
+ *
+ * Pages after the first show the state at the revision of the first, which their `continue` token carries together with
+ * the key to go on from.
+ *
+ * Source: k8s.io/apiserver/pkg/storage/continue.go, and for the rules on resourceVersionMatch and sendInitialEvents
+ * k8s.io/apimachinery/pkg/apis/meta/internalversion/validation.
+ */
+import type { Request } from "@effect-operator/core/Transport"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as FieldError from "../testing/schema/FieldError.ts"
+import { flag, parameter, type ResourceRoute } from "./Routing.ts"
+import type * as Selecting from "./Selecting.ts"
+import * as StatusError from "./StatusError.ts"
+import type { Listing, Storage } from "./Storage.ts"
+import type { WatchOptions } from "./WatchHub.ts"
+
+type Refused = StatusError.StatusError
+
+/** A request to read. */
+export interface Asked {
+  readonly core: { readonly storage: Storage }
+  readonly request: Request
+  readonly route: ResourceRoute
+  readonly resource: {
+    readonly collection: string
+    readonly plural: string
+    readonly scope: "Namespaced" | "Cluster"
+  }
+}
+
+export const defaults = {
+  /** How long a read waits for a resourceVersion that is not reached yet. */
+  futureVersion: "3 seconds",
+  /** A watch without timeoutSeconds ends after a random time between this and its double. */
+  watchMillis: 1_800_000
+} as const
+
+/** A resourceVersion parameter: none, or a number. */
+export const version = (exchange: Asked): Result.Result<number | undefined, Refused> => {
+  const text = parameter(exchange.request, "resourceVersion") ?? ""
+  if (text === "") return Result.succeed(undefined)
+  if (/^\d+$/.test(text)) return Result.succeed(Number(text))
+  const { resource, route } = exchange
+  const error = `strconv.ParseUint: parsing ${FieldError.quote(text)}: invalid syntax`
+  const fault = FieldError.invalid("resourceVersion", text, error)
+  // Pages and exact versions do not come from the cache, which has words of its own, nor do Events.
+  const paged = Number(parameter(exchange.request, "limit") ?? 0) > 0 ||
+    parameter(exchange.request, "resourceVersionMatch") === "Exact"
+  const uncached = resource.collection === "events" && route.verb !== "watch"
+  if (uncached || (route.verb === "list" && paged)) {
+    return Result.fail(StatusError.badRequest(`invalid resource version: ${FieldError.format(fault)}`))
+  }
+  return Result.fail(
+    route.verb === "watch" || route.verb === "get" || route.verb === "list"
+      ? StatusError.plain(FieldError.format(fault))
+      : StatusError.badRequest(`invalid resource version of ${resource.plural}`)
+  )
+}
+
+/** Waits until the store has reached a revision, and gives up with 504. */
+export const reached = (storage: Storage, revision: number): Effect.Effect<void, Refused> =>
+  storage.revision >= revision ? Effect.void : Effect.scoped(Effect.gen(function*() {
+    const done = yield* Deferred.make<void>()
+    yield* Effect.acquireRelease(
+      Effect.sync(() =>
+        storage.listen((change) => {
+          if (change.revision >= revision) Deferred.doneUnsafe(done, Effect.void)
+        })
+      ),
+      (end) => Effect.sync(end)
+    )
+    const result = yield* Effect.timeoutOption(Deferred.await(done), defaults.futureVersion)
+    if (Option.isNone(result)) {
+      return yield* Effect.fail(StatusError.tooLargeResourceVersion(String(revision), String(storage.revision)))
+    }
+  }))
+
+/** Where a page goes on: the revision of all pages, and the last key of the page before. */
+interface Position {
+  readonly revision: number
+  readonly after: string
+}
+
+export const encodeToken = (position: Position): string =>
+  btoa(JSON.stringify({ v: "meta.k8s.io/v1", rv: position.revision, start: `${position.after}\u0000` }))
+    .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
+
+const decodeToken = (token: string): Result.Result<Position, Refused> => {
+  const bad = (why: string) =>
+    Result.fail(StatusError.badRequest(`invalid continue token: continue key is not valid: ${why}`))
+  const decoded = Result.try(() =>
+    JSON.parse(atob(token.replaceAll("-", "+").replaceAll("_", "/"))) as Partial<Record<"v" | "rv" | "start", unknown>>
+  )
+  if (Result.isFailure(decoded)) return bad("illegal base64 data or malformed JSON")
+  const { rv, start, v } = decoded.success ?? {}
+  if (v !== "meta.k8s.io/v1") return bad(`server does not recognize this encoded version ${JSON.stringify(v ?? "")}`)
+  if (typeof rv !== "number" || rv === 0) return bad("incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
+  return typeof start === "string" && start !== ""
+    ? Result.succeed({ revision: rv, after: start.endsWith("\u0000") ? start.slice(0, -1) : start })
+    : bad("encoded start key empty (version meta.k8s.io/v1)")
+}
+
+/** Rules on options that exclude each other. */
+export const optionFaults = (exchange: Asked): ReadonlyArray<FieldError.FieldError> => {
+  const { request, route } = exchange
+  const match = parameter(request, "resourceVersionMatch") ?? ""
+  const watch = route.verb === "watch"
+  const initial = parameter(request, "sendInitialEvents") !== undefined
+  const faults: Array<FieldError.FieldError> = []
+  const forbid = (field: string, why: string) => faults.push(FieldError.forbidden(field, why))
+  if (watch && initial) {
+    if (match === "") {
+      forbid("resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
+    } else if (match !== "NotOlderThan") {
+      faults.push(FieldError.notSupported("resourceVersionMatch", match, ["NotOlderThan"]))
+    }
+    return faults
+  }
+  if (watch) {
+    if (match !== "") {
+      forbid(
+        "resourceVersionMatch",
+        "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+      )
+    }
+    return faults
+  }
+  if (match !== "") faults.push(...matchFaults(exchange, match))
+  if (initial) forbid("sendInitialEvents", "sendInitialEvents is forbidden for list")
+  return faults
+}
+
+/** Rules on what a list may match a resourceVersion by. */
+const matchFaults = ({ request }: Asked, match: string): ReadonlyArray<FieldError.FieldError> => {
+  const revision = parameter(request, "resourceVersion") ?? ""
+  const faults: Array<FieldError.FieldError> = []
+  const forbid = (field: string, why: string) => faults.push(FieldError.forbidden(field, why))
+  if (revision === "") {
+    forbid("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided")
+  }
+  if ((parameter(request, "continue") ?? "") !== "") {
+    forbid("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided")
+  }
+  if (match !== "Exact" && match !== "NotOlderThan") {
+    faults.push(FieldError.notSupported("resourceVersionMatch", match, ["Exact", "NotOlderThan", ""]))
+  } else if (match === "Exact" && revision === "0") {
+    forbid("resourceVersionMatch", "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"")
+  }
+  return faults
+}
+
+interface Plan {
+  readonly listing: Listing
+  readonly revision: number
+  readonly after: string | undefined
+}
+
+const inconsistent =
+  "The provided continue parameter is too old to display a consistent list result. You can start a new list without " +
+  "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. " +
+  "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or " +
+  "deleted between the time the first chunk was returned and now may show up in the list."
+
+/**
+ * Which snapshot a list shows. The listing must be used before anything else happens. Where the selector leaves but one
+ * object, the server reads that one: there are no pages to go on from, and no version but the latest.
+ */
+export const plan = (
+  exchange: Asked,
+  wanted: number | undefined,
+  single: boolean
+): Result.Result<Plan, Refused> => {
+  const { core: { storage }, request, resource, route } = exchange
+  const now = (after?: string): Plan => ({
+    listing: storage.list(resource.collection, route.namespace),
+    revision: storage.revision,
+    after
+  })
+  const past = (revision: number, after?: string): Plan => ({
+    listing: storage.listAt(resource.collection, revision, route.namespace),
+    revision,
+    after
+  })
+  const token = parameter(request, "continue") ?? ""
+  if (token !== "") {
+    if (wanted !== undefined && wanted !== 0) {
+      return Result.fail(StatusError.badRequest("specifying resource version is not allowed when using continue"))
+    }
+    return Result.flatMap(decodeToken(token), ({ after, revision }) =>
+      revision < 0
+        ? Result.succeed(now(after))
+        : revision < storage.compacted
+        ? Result.fail(StatusError.expired(inconsistent, encodeToken({ revision: -1, after })))
+        : Result.succeed(past(revision, after)))
+  }
+  const match = parameter(request, "resourceVersionMatch") ?? ""
+  // A resourceVersion with a limit has meant exactly that version since before there was a match to say so.
+  const exact = match === "Exact" || (match === "" && !single && Number(parameter(request, "limit") ?? 0) > 0)
+  if (!exact || wanted === undefined || wanted === 0) return Result.succeed(now())
+  return wanted < storage.compacted
+    ? Result.fail(StatusError.expired("The resourceVersion for the provided list is too old."))
+    : Result.succeed(past(wanted))
+}
+
+/** The index of the first key after one, in sorted keys. */
+export const indexAfter = (keys: ReadonlyArray<string>, after: string | undefined): number => {
+  if (after === undefined) return 0
+  let low = 0
+  let high = keys.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (keys[middle]! <= after) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Whether the selector leaves but one object, whose key is known. */
+export const isSingle = ({ request, resource, route }: Asked, fields: Selecting.Selecting["fields"]): boolean => {
+  const exactly = (name: string) =>
+    fields.find(({ field, operator }) => field === name && operator === "=")?.value ?? ""
+  return exactly("metadata.name") !== "" && (parameter(request, "continue") ?? "") === "" &&
+    (resource.scope === "Cluster" || route.namespace !== "" || exactly("metadata.namespace") !== "")
+}
+
+/** Where a watch begins, how long it lasts, and which bookmarks it gets. */
+export const watching = (
+  { core, request, route }: Asked,
+  since: number | undefined,
+  random: () => number
+): Pick<WatchOptions, "namespace" | "since" | "markInitialEnd" | "bookmarks" | "timeoutMillis"> => {
+  const initial = flag(request, "sendInitialEvents")
+  const bookmarks = flag(request, "allowWatchBookmarks")
+  const seconds = Number(parameter(request, "timeoutSeconds") ?? 0)
+  return {
+    namespace: route.namespace,
+    // `sendInitialEvents=false` from 0 or nothing means: from now.
+    since: initial
+      ? undefined
+      : since === undefined || since === 0
+      ? parameter(request, "sendInitialEvents") === undefined ? undefined : core.storage.revision
+      : since,
+    markInitialEnd: initial && bookmarks,
+    bookmarks,
+    timeoutMillis: seconds > 0 ? seconds * 1000 : defaults.watchMillis * (1 + random())
+  }
+}

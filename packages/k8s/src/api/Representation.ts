@@ -1,0 +1,264 @@
+/**
+ * `Representation`: an answer in the form the client accepts: as it is, as a Table, or metadata only.
+ *
+ * An `Accept` header may name several forms; the first that can be given is. Errors and other `Status` answers are never
+ * converted.
+ *
+ * Source: k8s.io/apiserver/pkg/endpoints/handlers/response.go and negotiation.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import type { Request, Response } from "@effect-operator/core/Transport"
+import type { WireEvent } from "@effect-operator/core/WatchEvent"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Stream from "effect/Stream"
+import type * as JsonValue from "../testing/schema/JsonValue.ts"
+import * as Negotiation from "./Negotiation.ts"
+import { freeze } from "./Plain.ts"
+import { parameter } from "./Routing.ts"
+import * as StatusError from "./StatusError.ts"
+import * as Table from "./Table.ts"
+
+/** The answer to any request; `events` is there if and only if it is a watch. */
+export interface ApiResponse extends Response {
+  readonly events?: Stream.Stream<WireEvent>
+}
+
+/** What a verb answers, before it is put into the form the client accepts. */
+export type Answer =
+  | { readonly _tag: "Object"; readonly status: number; readonly object: KubeObject }
+  | {
+    readonly _tag: "List"
+    readonly items: ReadonlyArray<KubeObject>
+    readonly metadata: JsonValue.JsonObject
+  }
+  | { readonly _tag: "Watch"; readonly events: Stream.Stream<WireEvent> }
+  /** A body that is never converted: a `Status`, a Scale. */
+  | { readonly _tag: "Plain"; readonly status: number; readonly body: unknown }
+
+/** The kind that an answer is of. */
+export interface Shown {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  readonly listKind: string
+  /** Absent of built-in kinds: items of their lists carry neither apiVersion nor kind. */
+  readonly custom?: object | undefined
+}
+
+/** What was asked, of which kind, when, and how objects of the kind become a Table. */
+export interface Asked<R extends Shown> {
+  readonly request: Request
+  readonly resource: R
+  readonly now: number
+  readonly table: (resource: R, objects: ReadonlyArray<KubeObject>, options: Table.Options) => unknown
+}
+
+const json = { "content-type": "application/json" }
+
+/** A refusal. */
+export const refused = (error: StatusError.StatusError): ApiResponse => ({
+  status: error.status,
+  headers: { ...json, ...error.headers },
+  body: error.body
+})
+
+/** A JSON body. */
+export const plain = (status: number, body: unknown): ApiResponse => ({ status, headers: json, body })
+
+/** The forms an object can be given in. */
+type As = "Object" | "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList"
+
+export interface Form {
+  readonly as: As
+  /** Of meta.k8s.io. */
+  readonly version: "v1" | "v1beta1"
+}
+
+const forms: ReadonlySet<string> = new Set(["Table", "PartialObjectMetadata", "PartialObjectMetadataList"])
+
+/** The first alternative of the Accept header that the server can give; undefined for none. */
+export const form = (header: string | undefined): Form | undefined => {
+  for (const { parameters, type } of Negotiation.parseAccept(header)) {
+    if (!["application/json", "application/yaml", "application/*", "*/*"].includes(type)) continue
+    const { as, g, v } = parameters
+    if (as === undefined) return { as: "Object", version: "v1" }
+    if (!forms.has(as) || g !== "meta.k8s.io" || (v !== "v1" && v !== "v1beta1")) continue
+    return { as: as as As, version: v }
+  }
+  return undefined
+}
+
+const partial = (object: KubeObject, version: Form["version"]): unknown => ({
+  kind: "PartialObjectMetadata",
+  apiVersion: `meta.k8s.io/${version}`,
+  metadata: Table.metadataOf(object)
+})
+
+const include = (asked: Pick<Asked<Shown>, "request">): Result.Result<Table.Include, StatusError.StatusError> => {
+  const text = parameter(asked.request, "includeObject") ?? ""
+  if (text === "" || text === "Metadata") return Result.succeed("Metadata")
+  if (text === "None" || text === "Object") return Result.succeed(text)
+  return Result.fail(StatusError.badRequest(
+    `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(text)}: ` +
+      "must be 'Metadata', 'Object', 'None', or empty"
+  ))
+}
+
+/** The Go type behind an answer, as its messages name it. */
+const goType = ({ resource }: { readonly resource: Shown }, list: boolean): string =>
+  resource.custom !== undefined
+    ? list ? "unstructured.UnstructuredList" : "unstructured.Unstructured"
+    : `${resource.group === "" ? "core" : resource.group.split(".")[0]!}.${list ? resource.listKind : resource.kind}`
+
+/** Only the classic form of a custom list has an empty `continue`. */
+const withoutEmpty = ({ continue: token, ...rest }: JsonValue.JsonObject): JsonValue.JsonObject =>
+  token === undefined || token === "" ? rest : { ...rest, continue: token }
+
+const items = <R extends Shown>(
+  asked: Asked<R>,
+  answer: Extract<Answer, { readonly _tag: "List" }>,
+  { as, version }: Form
+): Result.Result<unknown, StatusError.StatusError> => {
+  const { now, resource } = asked
+  switch (as) {
+    case "Table":
+      return Result.map(
+        include(asked),
+        (included) =>
+          asked.table(resource, answer.items, {
+            include: included,
+            now,
+            columns: true,
+            version,
+            metadata: withoutEmpty(answer.metadata)
+          })
+      )
+    case "PartialObjectMetadataList":
+      return Result.succeed({
+        kind: "PartialObjectMetadataList",
+        apiVersion: `meta.k8s.io/${version}`,
+        metadata: withoutEmpty(answer.metadata),
+        items: answer.items.length === 0 ? null : answer.items.map((item) => partial(item, version))
+      })
+    case "PartialObjectMetadata":
+      return Result.fail(StatusError.notAcceptableBecause(
+        `you requested PartialObjectMetadata, but the requested object is a list (*${goType(asked, true)})`
+      ))
+    case "Object":
+      return Result.succeed({
+        kind: resource.listKind,
+        apiVersion: resource.group === "" ? resource.version : `${resource.group}/${resource.version}`,
+        metadata: answer.metadata,
+        // Items of built-in lists carry neither apiVersion nor kind.
+        items: resource.custom === undefined ? answer.items.map(untyped) : answer.items
+      })
+  }
+}
+
+const untypedForms = new WeakMap<KubeObject, object>()
+
+/** An object without apiVersion and kind, made once and frozen like the object. */
+const untyped = (object: KubeObject): object => {
+  let form = untypedForms.get(object)
+  if (form === undefined) {
+    const { apiVersion: _, kind: __, ...rest } = object
+    form = Object.freeze(rest)
+    untypedForms.set(object, form)
+  }
+  return form
+}
+
+const single = <R extends Shown>(
+  asked: Asked<R>,
+  object: KubeObject,
+  { as, version }: Form
+): Result.Result<unknown, StatusError.StatusError> => {
+  const { now, resource } = asked
+  switch (as) {
+    case "Table":
+      return Result.map(include(asked), (included) =>
+        asked.table(resource, [object], {
+          include: included,
+          now,
+          columns: true,
+          version,
+          metadata: { resourceVersion: object.metadata.resourceVersion }
+        }))
+    case "PartialObjectMetadata":
+      return Result.succeed(partial(object, version))
+    case "PartialObjectMetadataList":
+      // To the server a custom object could be a list, until it looks.
+      return Result.fail(
+        asked.resource.custom !== undefined ?
+          StatusError.plain("content is not a list") :
+          StatusError.notAcceptableBecause(
+            "you requested PartialObjectMetadataList, but the requested object is not a list " +
+              `(*${goType(asked, false)})`
+          )
+      )
+    case "Object":
+      return Result.succeed(object)
+  }
+}
+
+/** Events whose objects are tables or metadata. Only the first table says what its columns are. */
+const events = <R extends Shown>(
+  asked: Asked<R>,
+  stream: Stream.Stream<WireEvent>,
+  { as, version }: Form
+): Result.Result<Stream.Stream<WireEvent>, StatusError.StatusError> => {
+  if (as === "Object") return Result.succeed(stream)
+  const convert = (event: WireEvent, f: (object: KubeObject) => unknown): WireEvent =>
+    event.type === "ERROR" || event.type === "BOOKMARK"
+      ? event
+      : { type: event.type, object: freeze(f(event.object)) as KubeObject }
+  if (as !== "Table") {
+    return Result.succeed(Stream.map(stream, (event) => convert(event, (object) => partial(object, version))))
+  }
+  return Result.map(include(asked), (included) => {
+    const table = (object: KubeObject, now: number, columns: boolean) =>
+      asked.table(asked.resource, [object], {
+        include: included,
+        now,
+        columns,
+        version,
+        metadata: { resourceVersion: object.metadata.resourceVersion }
+      })
+    return Stream.suspend(() => {
+      let first = true
+      return Stream.mapEffect(
+        stream,
+        (event) =>
+          Effect.map(Clock.currentTimeMillis, (now) =>
+            convert(event, (object) => {
+              const columns = first
+              first = false
+              return table(object, now, columns)
+            }))
+      )
+    })
+  })
+}
+
+/** The answer in the form that the client accepts, or the refusal of one that cannot be given. */
+export const present = <R extends Shown>(
+  asked: Asked<R>,
+  answer: Answer
+): Result.Result<ApiResponse, StatusError.StatusError> => {
+  if (answer._tag === "Plain") return Result.succeed(plain(answer.status, answer.body))
+  const as = form(asked.request.headers["accept"]) ?? { as: "Object", version: "v1" }
+  switch (answer._tag) {
+    case "Object":
+      return Result.map(single(asked, answer.object, as), (body) => plain(answer.status, body))
+    case "List":
+      return Result.map(items(asked, answer, as), (body) => plain(200, body))
+    case "Watch":
+      return Result.map(events(asked, answer.events, as), (stream) => ({
+        status: 200,
+        headers: json,
+        events: stream
+      }))
+  }
+}

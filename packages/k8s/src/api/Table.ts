@@ -1,0 +1,68 @@
+/**
+ * `Table`: objects as the rows kubectl prints.
+ *
+ * Source: k8s.io/apimachinery/pkg/apis/meta/v1 Table.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import type * as JsonValue from "../testing/schema/JsonValue.ts"
+import type { Column } from "./PrinterColumns.ts"
+
+/** What a row holds of its object. */
+export type Include = "None" | "Metadata" | "Object"
+
+export interface Options {
+  readonly include: Include
+  readonly now: number
+  /** False in a watch after its first event: `columnDefinitions` is null then. */
+  readonly columns: boolean
+  readonly metadata: JsonValue.JsonObject
+  /** The version of meta.k8s.io the client asked for. */
+  readonly version: string
+}
+
+const templateGeneration = "deprecated.daemonset.template.generation"
+
+/** Metadata by itself. What a DaemonSet has in an annotation only when it is shown as a whole is not in it. */
+export const metadataOf = (object: KubeObject): KubeObject["metadata"] => {
+  const { annotations, ...metadata } = object.metadata
+  if (annotations?.[templateGeneration] === undefined) return object.metadata
+  const { [templateGeneration]: _, ...others } = annotations
+  return Object.keys(others).length === 0 ? metadata : { ...metadata, annotations: others }
+}
+
+const embedded = (object: KubeObject, { include, version }: Options): unknown => {
+  switch (include) {
+    case "None":
+      return null
+    case "Object":
+      return object
+    case "Metadata":
+      return { kind: "PartialObjectMetadata", apiVersion: `meta.k8s.io/${version}`, metadata: metadataOf(object) }
+  }
+}
+
+const definition = ({ description, format, name, priority, type }: Column): unknown => ({
+  name,
+  type,
+  format,
+  description,
+  priority
+})
+
+/** The objects as a Table; `more` is what a row has besides. */
+export const make = (
+  columns: ReadonlyArray<Column>,
+  objects: ReadonlyArray<KubeObject>,
+  options: Options,
+  more: (object: KubeObject) => object = () => ({})
+) => ({
+  kind: "Table",
+  apiVersion: `meta.k8s.io/${options.version}`,
+  metadata: options.metadata,
+  columnDefinitions: options.columns ? columns.map(definition) : null,
+  rows: objects.map((object) => ({
+    cells: columns.map((column) => column.value(object, options.now)),
+    ...more(object),
+    object: embedded(object, options)
+  }))
+})
