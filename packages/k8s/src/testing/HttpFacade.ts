@@ -33,9 +33,10 @@ import { ApiServer, type Arrival, type UserInfo } from "./ApiServer.ts"
 import * as FrontProxy from "./aggregation/FrontProxy.ts"
 import * as Certificates from "../Certificates.ts"
 import * as Arrivals from "./http/Arrival.ts"
+import * as HttpRequest from "../api/HttpRequest.ts"
 import * as Negotiation from "../api/Negotiation.ts"
 import * as OpenApiEndpoint from "./http/OpenApiEndpoint.ts"
-import * as Reply from "./http/Reply.ts"
+import * as Reply from "../api/Reply.ts"
 import * as WatchSocket from "./http/WatchSocket.ts"
 import * as LiveBackends from "./LiveBackends.ts"
 import * as Representation from "../api/Representation.ts"
@@ -44,7 +45,7 @@ import * as StatusError from "../api/StatusError.ts"
 
 export const defaults = {
   /** The largest request body in bytes, as in a real server. */
-  maxBodyBytes: Arrivals.maxBodyBytes,
+  maxBodyBytes: HttpRequest.maxBodyBytes,
   /** Answers longer than this many bytes are compressed for clients that accept gzip, as in a real server. */
   gzipAboveBytes: Reply.gzipAboveBytes,
   /** The name of the cluster, the user and the context in the kubeconfig. */
@@ -223,7 +224,7 @@ const respond = (
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, never, HttpServerRequest.HttpServerRequest> =>
   Effect.gen(function*() {
     const http = yield* HttpServerRequest.HttpServerRequest
-    const request = Arrivals.requestOf(http)
+    const request = HttpRequest.requestOf(http)
     if (request === undefined) return yield* Reply.make(unknownMethod, { ...nothing, headers: http.headers }, closing)
     const answer = yield* Effect.catchDefect(
       server.receive(request, Arrivals.make(http, request, document)),

@@ -1,5 +1,6 @@
 /**
- * `CaBundle`: keeps the caBundle of an operator's own webhook configurations and definitions what it should be.
+ * `CaBundle`: keeps the caBundle of an operator's own webhook configurations, definitions and APIServices what it should
+ * be.
  *
  * They are watched by name, so that a bundle that somebody removes, or a configuration that is applied again, is put
  * right at once. Only entries that lead to the operator's Service (or URL) are touched, one patch for all of an object,
@@ -12,10 +13,11 @@ import * as Resource from "@effect-operator/core/Resource"
 import * as Effect from "effect/Effect"
 import { MutatingWebhookConfiguration, ValidatingWebhookConfiguration } from "../kinds/admissionregistration.v1.ts"
 import { CustomResourceDefinition } from "../kinds/apiextensions.v1.ts"
+import { APIService } from "../kinds/apiregistration.v1.ts"
 import type { Any, Hook } from "./Hook.ts"
 import { isObject, type JsonObject } from "./Review.ts"
 
-/** Where the API server finds the hooks. */
+/** Where the API server finds the hooks, or the API. */
 export type Reachable =
   | { readonly service: { readonly namespace: string; readonly name: string; readonly port?: number | undefined } }
   | { readonly url: string }
@@ -39,7 +41,7 @@ export const targets = (hooks: ReadonlyArray<Any>, configuration: string): Reado
   ]
 }
 
-/** The `clientConfig`s of an object, and where they are. */
+/** The `clientConfig`s of an object, and where they are; the spec of an APIService is one. */
 const clientConfigs = (object: KubeObject): ReadonlyArray<readonly [path: string, config: JsonObject]> => {
   const { spec, webhooks } = object as KubeObject & { readonly webhooks?: unknown; readonly spec?: unknown }
   const found: Array<readonly [string, unknown]> = Array.isArray(webhooks)
@@ -48,6 +50,7 @@ const clientConfigs = (object: KubeObject): ReadonlyArray<readonly [path: string
   const conversion = isObject(spec) ? spec["conversion"] : undefined
   const webhook = isObject(conversion) && conversion["strategy"] === "Webhook" ? conversion["webhook"] : undefined
   if (isObject(webhook)) found.push(["/spec/conversion/webhook/clientConfig", webhook["clientConfig"]])
+  if (object.kind === APIService.kind) found.push(["/spec", spec])
   return found.flatMap(([path, config]) => isObject(config) ? [[path, config] as const] : [])
 }
 
@@ -72,7 +75,13 @@ export const patch = (
   )
   return stale.length === 0 ? [] : [
     { op: "test", path: "/metadata/resourceVersion", value: object.metadata.resourceVersion },
-    ...stale.map(([path]) => ({ op: "add", path: `${path}/caBundle`, value: caBundle }) as const)
+    ...stale.flatMap(([path, config]): ReadonlyArray<KubeClient.JsonPatchOperation> => [
+      // Of an APIService: what is trusted blindly may have no bundle.
+      ...(config["insecureSkipTLSVerify"] === true
+        ? [{ op: "remove", path: `${path}/insecureSkipTLSVerify` } as const]
+        : []),
+      { op: "add", path: `${path}/caBundle`, value: caBundle }
+    ])
   ]
 }
 

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as NodeCrypto from "node:crypto"
 import * as Fs from "node:fs/promises"
-import type * as HttpsServer from "./HttpsServer.ts"
+import type * as TlsServer from "../TlsServer.ts"
 import * as Metrics from "./WebhookMetrics.ts"
 
 export const defaults = {
@@ -26,7 +26,7 @@ export interface Options {
 
 export interface Files {
   /** The certificates from the first that can be used on. Endless. */
-  readonly changes: Stream.Stream<HttpsServer.Shown>
+  readonly changes: Stream.Stream<TlsServer.Shown>
   readonly trouble: () => string | undefined
 }
 

@@ -31,6 +31,7 @@ import * as Handler from "./Handler.ts"
 import type { Any, Hook } from "./Hook.ts"
 import * as HttpsServer from "./HttpsServer.ts"
 import type * as Keyring from "./Keyring.ts"
+import type * as TlsServer from "../TlsServer.ts"
 
 export interface Options {
   /** Of the webhook configurations, and, with `-webhook-tls`, of the Secret. */
@@ -119,13 +120,13 @@ const make = Effect.fnUntraced(function*<R>(hooks: ReadonlyArray<Hook<R>>, optio
     })
 
   /** Listens with the first certificate, and shows those that follow. */
-  const serve = (certificates: Stream.Stream<HttpsServer.Shown>) => {
+  const serve = (certificates: Stream.Stream<TlsServer.Shown>) => {
     const text = options.address ?? HttpsServer.defaults.address
     const parsed = Endpoints.parseAddress(text)
     if (parsed === undefined || parsed === "off") {
       return Effect.die(new Error(`WebhookServer: address: ${JSON.stringify(text)}: must be host:port or :port`))
     }
-    let server: HttpsServer.Server | undefined
+    let server: TlsServer.Server | undefined
     return Stream.runForEach(certificates, (certificate) =>
       Effect.gen(function*() {
         if (server !== undefined) return yield* server.renew(certificate)

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { ApiServer } from "../../src/testing/ApiServer.ts"
 import * as DuplicateFields from "../../src/api/DuplicateFields.ts"
-import * as RequestBody from "../../src/testing/http/RequestBody.ts"
+import * as RequestBody from "../../src/api/RequestBody.ts"
 import { forAll } from "../testing/support/RandomJson.ts"
 
 describe("DuplicateFields", () => {

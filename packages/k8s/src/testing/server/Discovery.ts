@@ -7,10 +7,8 @@
  * Source: k8s.io/apiserver/pkg/endpoints/discovery; the ready and live checks are names of the real server's.
  */
 import type { Request } from "@effect-operator/core/Transport"
-import { createHash } from "node:crypto"
-import type { ServedSubresource } from "../../kinds/tables.ts"
+import * as DiscoveryDocuments from "../../api/DiscoveryDocuments.ts"
 import { unserved } from "./Dispatch.ts"
-import * as Negotiation from "../../api/Negotiation.ts"
 import * as Health from "./Health.ts"
 import { freeze } from "../../api/Plain.ts"
 import { apiVersionOf, type Group, type Registry, type Served } from "./Registry.ts"
@@ -34,20 +32,7 @@ export const version = {
   platform: ""
 } as const
 
-const hash = (text: string): Buffer => createHash("sha256").update(text).digest()
-
 const addresses = [{ clientCIDR: "0.0.0.0/0", serverAddress: "127.0.0.1:443" }]
-
-const groupVersion = (group: string, name: string) => ({
-  groupVersion: apiVersionOf({ group, version: name }),
-  version: name
-})
-
-const groupOf = ({ name, versions }: Group) => ({
-  name,
-  versions: versions.map((entry) => groupVersion(name, entry)),
-  preferredVersion: groupVersion(name, versions[0]!)
-})
 
 /** What discovery is made of. */
 export interface Tells {
@@ -64,53 +49,13 @@ interface RemoteEntry {
   readonly freshness: "Current" | "Stale"
 }
 
-const nonEmpty = (key: string, values: ReadonlyArray<string>) => (values.length === 0 ? {} : { [key]: values })
-
-/** Of the form that is stored: both kinds of Event are stored as that of the core group. */
-const storageHash = ({ collection, group, kind, storageVersion, verbs }: Served) =>
-  verbs.includes("watch")
-    ? {
-      storageVersionHash: hash(`${collection === "events" ? "/v1" : `${group}/${storageVersion}`}/${kind}`)
-        .subarray(0, 8).toString("base64")
-    }
-    : {}
-
-const foreign = (resource: Served, entry: ServedSubresource) =>
-  entry.group === resource.group && entry.version === resource.version
-    ? {}
-    : { group: entry.group, version: entry.version }
-
 /** What a list says of a resource, made once. */
 const entries = new WeakMap<Served, ReadonlyArray<unknown>>()
 
 const resourceEntries = (resource: Served): ReadonlyArray<unknown> => {
   let made = entries.get(resource)
-  if (made === undefined) entries.set(resource, made = freeze(makeEntries(resource)))
+  if (made === undefined) entries.set(resource, made = freeze(DiscoveryDocuments.entriesOf(resource)))
   return made
-}
-
-const makeEntries = (resource: Served): ReadonlyArray<unknown> => {
-  const namespaced = resource.scope === "Namespaced"
-  return [
-    {
-      name: resource.plural,
-      singularName: resource.singular,
-      namespaced,
-      kind: resource.kind,
-      verbs: resource.verbs,
-      ...nonEmpty("shortNames", resource.shortNames),
-      ...nonEmpty("categories", resource.categories),
-      ...storageHash(resource)
-    },
-    ...resource.subresources.map((entry) => ({
-      name: `${resource.plural}/${entry.name}`,
-      singularName: "",
-      namespaced,
-      ...foreign(resource, entry),
-      kind: entry.kind,
-      verbs: entry.verbs
-    }))
-  ]
 }
 
 const resourceList = (tells: Tells, group: string, name: string) => ({
@@ -119,26 +64,6 @@ const resourceList = (tells: Tells, group: string, name: string) => ({
   groupVersion: apiVersionOf({ group, version: name }),
   resources: tells.registry.inVersion(group, name).flatMap(resourceEntries)
 })
-
-const aggregatedResource = (resource: Served) => {
-  const { categories, group, kind, plural, scope, shortNames, singular, subresources, verbs, version } = resource
-  return {
-    resource: plural,
-    responseKind: { group, version, kind },
-    scope: scope === "Namespaced" ? "Namespaced" : "Cluster",
-    singularResource: singular,
-    verbs,
-    ...nonEmpty("shortNames", shortNames),
-    ...nonEmpty("categories", categories),
-    ...(subresources.length === 0 ? {} : {
-      subresources: subresources.map((entry) => ({
-        subresource: entry.name,
-        responseKind: { group: entry.group, version: entry.version, kind: entry.kind },
-        verbs: entry.verbs
-      }))
-    })
-  }
-}
 
 /** A group version; undefined for one that only an APIService speaks of. */
 const aggregatedVersion = (tells: Tells, group: string, version: string) => {
@@ -150,7 +75,7 @@ const aggregatedVersion = (tells: Tells, group: string, version: string) => {
   const resources = tells.registry.inVersion(group, version)
   return resources.length === 0
     ? undefined
-    : { version, resources: resources.map(aggregatedResource), freshness: "Current" }
+    : { version, resources: resources.map(DiscoveryDocuments.aggregatedResource), freshness: "Current" }
 }
 
 const aggregatedGroup = (tells: Tells, { name, versions }: Group) => {
@@ -160,50 +85,33 @@ const aggregatedGroup = (tells: Tells, { name, versions }: Group) => {
 
 const core: Group = { name: "", versions: ["v1"] }
 
-/** The version of the aggregated form that a client prefers to the classic one. */
-const aggregatedForm = (request: Request): string | undefined => {
-  for (const { parameters } of Negotiation.parseAccept(request.headers["accept"])) {
-    if (parameters["as"] === undefined) return undefined
-    const { as, g, v } = parameters
-    if (as === "APIGroupDiscoveryList" && g === "apidiscovery.k8s.io" && (v === "v2" || v === "v2beta1")) return v
-  }
-  return undefined
-}
-
 const aggregated = (
   tells: Tells,
   request: Request,
   groups: ReadonlyArray<Group>,
   form: string
-): Representation.ApiResponse => {
-  const body = {
-    kind: "APIGroupDiscoveryList",
-    apiVersion: `apidiscovery.k8s.io/${form}`,
-    metadata: {},
-    items: groups.flatMap((group) => aggregatedGroup(tells, group))
-  }
-  const etag = `"${hash(JSON.stringify(body)).toString("hex").toUpperCase()}"`
-  const headers = {
-    "content-type": `application/json;g=apidiscovery.k8s.io;v=${form};as=APIGroupDiscoveryList`,
-    etag,
-    vary: "Accept"
-  }
-  return request.headers["if-none-match"] === etag ? { status: 304, headers } : { status: 200, headers, body }
-}
+): Representation.ApiResponse =>
+  DiscoveryDocuments.aggregated(request, groups.flatMap((group) => aggregatedGroup(tells, group)), form)
 
 const apis = (tells: Tells, request: Request, path: ReadonlyArray<string>): Representation.ApiResponse => {
   const groups = tells.aggregator.groups()
   const [name, entry] = path
   if (name === undefined) {
-    const form = aggregatedForm(request)
+    const form = DiscoveryDocuments.aggregatedForm(request)
     return form === undefined
-      ? Representation.plain(200, { kind: "APIGroupList", apiVersion: "v1", groups: groups.map(groupOf) })
+      ? Representation.plain(200, {
+        kind: "APIGroupList",
+        apiVersion: "v1",
+        groups: groups.map(DiscoveryDocuments.groupOf)
+      })
       : aggregated(tells, request, groups, form)
   }
   // A group that lost its APIService is no longer told of, but still served.
   const group = [...groups, ...tells.registry.groups()].find((candidate) => candidate.name === name)
   if (group === undefined) return unserved
-  if (entry === undefined) return Representation.plain(200, { kind: "APIGroup", apiVersion: "v1", ...groupOf(group) })
+  if (entry === undefined) {
+    return Representation.plain(200, { kind: "APIGroup", apiVersion: "v1", ...DiscoveryDocuments.groupOf(group) })
+  }
   const served = group.versions.includes(entry) && tells.registry.inVersion(name, entry).length > 0
   if (served) return Representation.plain(200, resourceList(tells, name, entry))
   return tells.registry.isBuiltin(name) ? Representation.refused(StatusError.genericNotFound) : unserved
@@ -212,7 +120,7 @@ const apis = (tells: Tells, request: Request, path: ReadonlyArray<string>): Repr
 const api = (tells: Tells, request: Request, path: ReadonlyArray<string>): Representation.ApiResponse => {
   const [entry] = path
   if (entry === undefined) {
-    const form = aggregatedForm(request)
+    const form = DiscoveryDocuments.aggregatedForm(request)
     return form === undefined
       ? Representation.plain(200, {
         kind: "APIVersions",

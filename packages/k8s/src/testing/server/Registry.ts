@@ -12,10 +12,13 @@ import { type FieldError, quote } from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import type { NameRule } from "../../api/MetadataRules.ts"
 import type { Schema } from "../schema/Schema.ts"
+import type { Group } from "../../api/DiscoveryDocuments.ts"
 import type { Column } from "../../api/PrinterColumns.ts"
 import { type Selectable, unsupportedField } from "../../api/Selecting.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import type { Strategy } from "./Strategy.ts"
+
+export type { Group } from "../../api/DiscoveryDocuments.ts"
 
 /** A body as the resource's type reads it. */
 export interface Decoded {
@@ -108,13 +111,6 @@ export const selectable = ({ collection, strategy: { fields, listsFields } }: Se
       )
       : unsupportedField(field)
 })
-
-/** A group in the order of `/apis`. */
-export interface Group {
-  readonly name: string
-  /** The preferred one first. */
-  readonly versions: ReadonlyArray<string>
-}
 
 const versionRank = (version: string): readonly [stage: number, major: number, minor: number] => {
   const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version)

@@ -9,13 +9,11 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type * as FieldError from "../schema/FieldError.ts"
 import type * as JsonValue from "../schema/JsonValue.ts"
+import type { Strategy as Deletion } from "../../api/Deletion.ts"
 import type { FieldReader } from "../../api/Selecting.ts"
 
-/** What happens to dependents where a deletion does not say. `Unsupported` ignores what it says, too. */
-export type GarbageCollection = "Background" | "Orphan" | "Unsupported"
-
 /** How a kind behaves. Functions never change their arguments. */
-export interface Strategy {
+export interface Strategy extends Deletion {
   /** Objects have `metadata.generation`: 1 at first, one more with every change of what `generationOf` sees. */
   readonly generation: boolean
   /** The kind's own validation judges metadata, too: finalizers without a domain are refused. */
@@ -34,9 +32,6 @@ export interface Strategy {
   readonly unconditionalUpdate: boolean
   /** A deletion answers the object rather than a `Status`. */
   readonly answersDeleted: boolean
-  readonly garbageCollection: GarbageCollection
-  /** Seconds between the request to delete and the deletion; absent where there is no such time. */
-  readonly gracePeriod?: (object: KubeObject, requested: number | undefined) => number
   /** Fields a field selector may name, with their values. */
   readonly fields: Readonly<Record<string, FieldReader>>
   /** True where an unknown field label is refused with the list of the known ones. */

@@ -8,8 +8,8 @@
  * Source: k8s.io/apimachinery pkg/runtime/serializer/protobuf (the envelope), protobuf.dev/programming-guides/encoding.
  */
 import * as Result from "effect/Result"
-import { definitions, type Schema } from "../../kinds/Schema.ts"
-import { table } from "../../kinds/protobuf.ts"
+import { definitions, type Schema } from "../kinds/Schema.ts"
+import { table } from "../kinds/protobuf.ts"
 
 export const mediaType = "application/vnd.kubernetes.protobuf"
 

@@ -11,8 +11,8 @@ import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 import * as Zlib from "node:zlib"
-import type { ApiResponse } from "../ApiServer.ts"
-import * as Negotiation from "../../api/Negotiation.ts"
+import type { ApiResponse } from "./Representation.ts"
+import * as Negotiation from "./Negotiation.ts"
 
 /** Answers longer than this many bytes are compressed for clients that accept gzip, as in a real server. */
 export const gzipAboveBytes = 128 * 1024

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
-import * as Reply from "../../../src/testing/http/Reply.ts"
+import * as Reply from "../../src/api/Reply.ts"
 
 const request = { method: "GET", path: "/", query: [], headers: {} } as const
 

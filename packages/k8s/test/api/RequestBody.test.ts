@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import * as Protobuf from "../../../src/testing/http/Protobuf.ts"
-import * as RequestBody from "../../../src/testing/http/RequestBody.ts"
+import * as Protobuf from "../../src/api/Protobuf.ts"
+import * as RequestBody from "../../src/api/RequestBody.ts"
 
 const decode = (text: string, more: Partial<RequestBody.Body> = {}) =>
   RequestBody.decode({

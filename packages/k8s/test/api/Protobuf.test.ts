@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import * as Protobuf from "../../../src/testing/http/Protobuf.ts"
+import * as Protobuf from "../../src/api/Protobuf.ts"
 
 type Field = readonly [number: number, value: number | string | ReadonlyArray<Field>]
 

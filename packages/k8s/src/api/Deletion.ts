@@ -8,11 +8,20 @@
  * (`updateForGracefulDeletionAndFinalizers`, `deletionFinalizersForGarbageCollection`).
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import { timestamp } from "./Exchange.ts"
-import * as FieldError from "../schema/FieldError.ts"
-import { isObject, type JsonObject } from "../schema/JsonValue.ts"
-import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
-import type { Strategy } from "./Strategy.ts"
+import { timestamp } from "./Identity.ts"
+import * as FieldError from "../testing/schema/FieldError.ts"
+import { isObject, type JsonObject } from "../testing/schema/JsonValue.ts"
+import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+
+/** What happens to dependents where a deletion does not say. `Unsupported` ignores what it says, too. */
+export type GarbageCollection = "Background" | "Orphan" | "Unsupported"
+
+/** How objects of a kind are deleted. */
+export interface Strategy {
+  readonly garbageCollection: GarbageCollection
+  /** Seconds between the request to delete and the deletion; absent where there is no such time. */
+  readonly gracePeriod?: (object: KubeObject, requested: number | undefined) => number
+}
 
 /** What a DeleteOptions asks for. */
 export interface DeleteOptions {

@@ -9,11 +9,11 @@
 import type { Method } from "@effect-operator/core/Transport"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import { isObject } from "../schema/JsonValue.ts"
-import * as DuplicateFields from "../../api/DuplicateFields.ts"
-import * as Negotiation from "../../api/Negotiation.ts"
+import { isObject } from "../testing/schema/JsonValue.ts"
+import * as DuplicateFields from "./DuplicateFields.ts"
+import * as Negotiation from "./Negotiation.ts"
 import * as Protobuf from "./Protobuf.ts"
-import * as StatusError from "../../api/StatusError.ts"
+import * as StatusError from "./StatusError.ts"
 
 export interface Body {
   readonly method: Method

@@ -1,0 +1,130 @@
+/**
+ * `TlsServer`: an app on a TCP port over TLS, by `effect/http` over node's https.
+ *
+ * TLS 1.2 at least. The certificate can be changed while it serves: handshakes from then on show the new one, and
+ * connections that are open go on. A request must be there in time, headers and body. A client that goes away interrupts
+ * the effect that answers it. On close nobody new is let in, answers under way go out, and then whoever is still
+ * connected is cut off, in real time.
+ *
+ * Where clients show certificates, the server says of each connection whether an authority has signed them that was
+ * trusted when it was made (`peerOf`); nobody is turned away for that. A change of the authorities ends idle connections.
+ */
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as HttpServerRequest from "effect/http/HttpServerRequest"
+import type * as HttpServerResponse from "effect/http/HttpServerResponse"
+import type * as Http from "node:http"
+import * as Https from "node:https"
+import * as Tls from "node:tls"
+import * as Endpoints from "./Endpoints.ts"
+
+export const defaults = {
+  /** How long a whole request may take to arrive. */
+  requestTimeout: "10 seconds",
+  /** How long answers under way may take on close. */
+  closeGrace: "10 seconds"
+} as const
+
+/** A certificate that is shown, and its key, in PEM. */
+export interface Shown {
+  readonly certPem: string
+  readonly keyPem: string
+}
+
+export interface Options extends Shown {
+  /** For messages: `webhooks`. */
+  readonly what: string
+  readonly address: Endpoints.Address
+  /** Who signs the certificates of clients, PEM; without it none are asked for. */
+  readonly clientAuthorityPem?: string | undefined
+  readonly requestTimeout?: Duration.Input | undefined
+  readonly closeGrace?: Duration.Input | undefined
+}
+
+export interface Server {
+  readonly address: Endpoints.Address
+  /** Shows another certificate from now on. */
+  readonly renew: (certificate: Shown) => Effect.Effect<void>
+  /** Trusts other authorities of clients from now on. */
+  readonly trust: (clientAuthorityPem: string) => Effect.Effect<void>
+}
+
+export type App = Effect.Effect<HttpServerResponse.HttpServerResponse, never, HttpServerRequest.HttpServerRequest>
+
+const realClock = Clock.Clock.defaultValue()
+
+/** The common name of a connection's client, if a trusted authority has signed its certificate; nothing otherwise. */
+export const peerOf = (request: HttpServerRequest.HttpServerRequest): string | undefined => {
+  const { socket } = NodeHttpServerRequest.toIncomingMessage(request)
+  if (!(socket instanceof Tls.TLSSocket) || !socket.authorized) return undefined
+  const name: unknown = socket.getPeerCertificate().subject?.CN
+  return typeof name === "string" ? name : undefined
+}
+
+/** Serves until the scope closes. */
+export const make = Effect.fnUntraced(function*(app: App, options: Options) {
+  const { address, what } = options
+  const requestTimeout = Duration.toMillis(Duration.fromInputUnsafe(options.requestTimeout ?? defaults.requestTimeout))
+  const { headersTimeout, idleTimeout, maxHeaderSize } = Endpoints.defaults
+  let shown: Shown = options
+  let { clientAuthorityPem } = options
+  const tls = (): Tls.SecureContextOptions => ({
+    minVersion: "TLSv1.2",
+    cert: shown.certPem,
+    key: shown.keyPem,
+    ...(clientAuthorityPem === undefined ? {} : { ca: clientAuthorityPem })
+  })
+  const node = Https.createServer({
+    ...tls(),
+    ...(clientAuthorityPem === undefined ? {} : { requestCert: true, rejectUnauthorized: false }),
+    maxHeaderSize,
+    keepAliveTimeout: idleTimeout,
+    requestTimeout,
+    headersTimeout: Math.min(headersTimeout, requestTimeout),
+    connectionsCheckingInterval: Math.max(50, Math.min(1000, requestTimeout / 4))
+  })
+  // An error of one connection is that connection's; the server goes on.
+  node.on("tlsClientError", () => {})
+  const failed = (cause: unknown) =>
+    new Endpoints.ListenFailed({
+      address: `${address.host ?? ""}:${address.port}`,
+      message: `${what}: ${
+        (cause as { readonly code?: unknown } | undefined)?.code === "EADDRINUSE"
+          ? `port ${address.port} is in use`
+          : String(cause)
+      }`
+    })
+  const server = yield* NodeHttpServer.make(() => node, { ...address, disablePreemptiveShutdown: true }).pipe(
+    Effect.mapError((error) => failed(error.cause))
+  )
+  yield* server.serve(app)
+  yield* Effect.addFinalizer(() => hangUp(node, options.closeGrace ?? defaults.closeGrace))
+  return {
+    address: { host: address.host, port: "port" in server.address ? server.address.port : address.port },
+    renew: (certificate) =>
+      Effect.sync(() => {
+        shown = certificate
+        node.setSecureContext(tls())
+      }),
+    trust: (authorities) =>
+      Effect.sync(() => {
+        clientAuthorityPem = authorities
+        node.setSecureContext(tls())
+        node.closeIdleConnections()
+      })
+  } satisfies Server
+})
+
+const hangUp = (node: Http.Server, grace: Duration.Input): Effect.Effect<void> =>
+  Effect.gen(function*() {
+    const closed = yield* Deferred.make<void>()
+    node.close(() => Deferred.doneUnsafe(closed, Effect.void))
+    node.closeIdleConnections()
+    yield* Effect.timeoutOption(Deferred.await(closed), grace)
+    node.closeAllConnections()
+    yield* Deferred.await(closed)
+  }).pipe(Effect.provideService(Clock.Clock, realClock))

@@ -1,0 +1,119 @@
+/**
+ * `DiscoveryDocuments`: what an API server tells of its groups and resources, in the classic form of many small documents
+ * and in the aggregated one (`as=APIGroupDiscoveryList`), which carries an ETag.
+ *
+ * Source: k8s.io/apiserver/pkg/endpoints/discovery.
+ */
+import type { Request } from "@effect-operator/core/Transport"
+import { createHash } from "node:crypto"
+import type { ServedResource, ServedSubresource } from "../kinds/tables.ts"
+import * as Negotiation from "./Negotiation.ts"
+import type { ApiResponse } from "./Representation.ts"
+
+/** A resource in one version, and where and in which version it is stored. */
+export interface Told extends ServedResource {
+  readonly collection: string
+  readonly storageVersion: string
+}
+
+/** A group in the order of `/apis`. */
+export interface Group {
+  readonly name: string
+  /** The preferred one first. */
+  readonly versions: ReadonlyArray<string>
+}
+
+const hash = (text: string): Buffer => createHash("sha256").update(text).digest()
+
+const groupVersion = (group: string, name: string) => ({
+  groupVersion: group === "" ? name : `${group}/${name}`,
+  version: name
+})
+
+export const groupOf = ({ name, versions }: Group) => ({
+  name,
+  versions: versions.map((entry) => groupVersion(name, entry)),
+  preferredVersion: groupVersion(name, versions[0]!)
+})
+
+const nonEmpty = (key: string, values: ReadonlyArray<string>) => (values.length === 0 ? {} : { [key]: values })
+
+/** Of the form that is stored: both kinds of Event are stored as that of the core group. */
+const storageHash = ({ collection, group, kind, storageVersion, verbs }: Told) =>
+  verbs.includes("watch")
+    ? {
+      storageVersionHash: hash(`${collection === "events" ? "/v1" : `${group}/${storageVersion}`}/${kind}`)
+        .subarray(0, 8).toString("base64")
+    }
+    : {}
+
+const foreign = (resource: Told, entry: Pick<ServedSubresource, "group" | "version">) =>
+  entry.group === resource.group && entry.version === resource.version
+    ? {}
+    : { group: entry.group, version: entry.version }
+
+export const entriesOf = (resource: Told): ReadonlyArray<unknown> => {
+  const namespaced = resource.scope === "Namespaced"
+  return [
+    {
+      name: resource.plural,
+      singularName: resource.singular,
+      namespaced,
+      kind: resource.kind,
+      verbs: resource.verbs,
+      ...nonEmpty("shortNames", resource.shortNames),
+      ...nonEmpty("categories", resource.categories),
+      ...storageHash(resource)
+    },
+    ...resource.subresources.map((entry) => ({
+      name: `${resource.plural}/${entry.name}`,
+      singularName: "",
+      namespaced,
+      ...foreign(resource, entry),
+      kind: entry.kind,
+      verbs: entry.verbs
+    }))
+  ]
+}
+
+export const aggregatedResource = (resource: Told) => {
+  const { categories, group, kind, plural, scope, shortNames, singular, subresources, verbs, version } = resource
+  return {
+    resource: plural,
+    responseKind: { group, version, kind },
+    scope: scope === "Namespaced" ? "Namespaced" : "Cluster",
+    singularResource: singular,
+    verbs,
+    ...nonEmpty("shortNames", shortNames),
+    ...nonEmpty("categories", categories),
+    ...(subresources.length === 0 ? {} : {
+      subresources: subresources.map((entry) => ({
+        subresource: entry.name,
+        responseKind: { group: entry.group, version: entry.version, kind: entry.kind },
+        verbs: entry.verbs
+      }))
+    })
+  }
+}
+
+/** The version of the aggregated form that a client prefers to the classic one. */
+export const aggregatedForm = (request: Request): string | undefined => {
+  for (const { parameters } of Negotiation.parseAccept(request.headers["accept"])) {
+    if (parameters["as"] === undefined) return undefined
+    const { as, g, v } = parameters
+    if (as === "APIGroupDiscoveryList" && g === "apidiscovery.k8s.io" && (v === "v2" || v === "v2beta1")) return v
+  }
+  return undefined
+}
+
+/** The groups in the aggregated form that was asked for. */
+export const aggregated = (request: Request, items: ReadonlyArray<unknown>, form: string): ApiResponse => {
+  const body = { kind: "APIGroupDiscoveryList", apiVersion: `apidiscovery.k8s.io/${form}`, metadata: {}, items }
+  const etag = `"${hash(JSON.stringify(body)).toString("hex").toUpperCase()}"`
+  const headers = {
+    "content-type": `application/json;g=apidiscovery.k8s.io;v=${form};as=APIGroupDiscoveryList`,
+    etag,
+    vary: "Accept"
+  }
+  return request.headers["if-none-match"] === etag ? { status: 304, headers } : { status: 200, headers, body }
+}

@@ -1,0 +1,47 @@
+/**
+ * `HttpRequest`: what comes by HTTP, as a request and the bytes of its body.
+ *
+ * Bodies of more than 3 MiB are refused.
+ */
+import type { Method, Request } from "@effect-operator/core/Transport"
+import * as ByteSize from "effect/ByteSize"
+import * as Effect from "effect/Effect"
+import * as HttpIncomingMessage from "effect/http/HttpIncomingMessage"
+import type * as HttpServerRequest from "effect/http/HttpServerRequest"
+import * as StatusError from "./StatusError.ts"
+
+/** The largest body in bytes, as in a real server. */
+export const maxBodyBytes = 3 * 1024 * 1024
+
+const methods: ReadonlySet<string> = new Set<Method>(["GET", "POST", "PUT", "PATCH", "DELETE"])
+
+/** Paths whose router, unlike that of custom resources and of health checks, has no HEAD. */
+const withoutHead = /^\/(?:version$|api(?:\/|$)|apis\/(?:[^/.]+|[^/]*\.k8s\.io)(?:\/|$))/
+
+/** The request line and headers; undefined for a method not served. A HEAD is a GET whose body is not sent. */
+export const requestOf = (http: HttpServerRequest.HttpServerRequest): Request | undefined => {
+  const mark = http.url.indexOf("?")
+  const [path, query] = mark < 0 ? [http.url, ""] : [http.url.slice(0, mark), http.url.slice(mark + 1)]
+  const method = http.method === "HEAD" && !withoutHead.test(path) ? "GET" : http.method
+  if (!methods.has(method)) return undefined
+  return {
+    method: method as Method,
+    path,
+    query: query === "" ? [] : [...new URLSearchParams(query)],
+    headers: http.headers
+  }
+}
+
+/** The whole body. */
+export const readBytes = (
+  http: HttpServerRequest.HttpServerRequest
+): Effect.Effect<Uint8Array, StatusError.StatusError> =>
+  http.arrayBuffer.pipe(
+    Effect.map((buffer) => new Uint8Array(buffer)),
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(maxBodyBytes)),
+    Effect.mapError(({ reason }) =>
+      reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
+        ? StatusError.requestEntityTooLarge(`limit is ${maxBodyBytes}`)
+        : StatusError.badRequest("unexpected EOF")
+    )
+  )

@@ -1,0 +1,63 @@
+/**
+ * `Patches`: JSON patch and merge patch by content type, as functions from the stored object to the patched one.
+ *
+ * Source: k8s.io/apiserver/pkg/endpoints/handlers/patch.go.
+ */
+import type { Request } from "@effect-operator/core/Transport"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as JsonValue from "../../testing/schema/JsonValue.ts"
+import { jsonType } from "../Negotiation.ts"
+import { copy } from "../Plain.ts"
+import { Unreadable } from "../RequestBody.ts"
+import * as StatusError from "../StatusError.ts"
+import * as JsonPatch from "./JsonPatch.ts"
+import * as MergePatch from "./MergePatch.ts"
+import * as PatchFailure from "./PatchFailure.ts"
+
+type Refused = StatusError.StatusError
+
+/** From a document to the patched one. */
+export type Apply = (document: unknown) => Effect.Effect<JsonValue.JsonObject, Refused>
+
+export const json = "application/json-patch+json"
+export const merge = "application/merge-patch+json"
+
+/** What a patch made of an object, or why it could not. */
+export const objectOrFault = (patched: Result.Result<unknown, PatchFailure.PatchFailure>): ReturnType<Apply> => {
+  if (Result.isFailure(patched)) return Effect.fail(PatchFailure.toStatusError(patched.failure))
+  return JsonValue.isObject(patched.success)
+    ? Effect.succeed(patched.success)
+    : Effect.fail(StatusError.unprocessablePatch)
+}
+
+/** The content type, without parameters. */
+export const typeOf = (request: Pick<Request, "headers">): string =>
+  (request.headers["content-type"] ?? "").split(";")[0]!.trim().toLowerCase()
+
+/** A body that must be an object. */
+export const objectBody = (
+  body: unknown,
+  refused: (said: string) => Refused
+): Result.Result<JsonValue.JsonObject, Refused> => {
+  if (body instanceof Unreadable) return Result.fail(refused(body.said))
+  const value = copy(body)
+  return JsonValue.isObject(value) ? Result.succeed(value) : Result.fail(
+    refused(`json: cannot unmarshal ${jsonType(value)} into Go value of type map[string]interface {}`)
+  )
+}
+
+/** How to apply a patch of either type; a body that is no patch is refused when it is applied. */
+export const read = (type: string, body: unknown): Apply => {
+  // Which patch it is shows in the words of a refusal.
+  const refused = (said: string) => StatusError.badRequest(`error decoding patch: ${said}`)
+  if (type === json) {
+    if (body instanceof Unreadable) return () => Effect.fail(refused(body.said))
+    const operations = copy(body)
+    return (document) => objectOrFault(JsonPatch.apply(document, operations))
+  }
+  const patch = objectBody(body, refused)
+  return Result.isFailure(patch)
+    ? () => Effect.fail(patch.failure)
+    : (document) => objectOrFault(Result.succeed(MergePatch.apply(document, patch.success)))
+}
