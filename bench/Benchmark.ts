@@ -13,18 +13,28 @@ export interface Result {
   readonly unit: string
   readonly baseline: number
   readonly ratio: number
-  /** A bound on the ratio, such as `<= 1.3`. */
+  /** A bound on the ratio, such as `<= 1.3`, or on the value itself, with its unit: `<= 4 us`. */
   readonly goal: string
   readonly met: boolean
+  /** Beyond what noise explains. */
+  readonly alarming: boolean
+}
+
+/** How thorough a run is: `quick` is a tenth of the work, for a machine that checks every change. */
+export interface Effort {
+  readonly quick: boolean
 }
 
 export interface Benchmark {
   readonly name: string
-  readonly run: Effect.Effect<ReadonlyArray<Result>>
+  readonly run: (effort: Effort) => Effect.Effect<ReadonlyArray<Result>>
 }
 
-/** A bound on a ratio. */
-export type Goal = { readonly atMost: number } | { readonly atLeast: number }
+/** A bound on the ratio; or on the value, in its unit, where `of` says so. */
+export type Goal = ({ readonly atMost: number } | { readonly atLeast: number }) & { readonly of?: "value" }
+
+/** A figure so much worse than its goal, and than what is usual, is no noise. */
+const noise = 1.6
 
 export const result = (fields: {
   readonly name: string
@@ -32,17 +42,25 @@ export const result = (fields: {
   readonly value: number
   readonly baseline: number
   readonly goal: Goal
+  /** What is known to be reached, where the goal is missed. */
+  readonly usual?: number
 }): Result => {
-  const { baseline, goal, name, unit, value } = fields
+  const { baseline, goal, name, unit, usual, value } = fields
   const ratio = value / baseline
+  const judged = goal.of === "value" ? value : ratio
+  const upper = "atMost" in goal
+  const bound = upper ? goal.atMost : goal.atLeast
   return {
     name,
     value: round(value),
     unit,
     baseline: round(baseline),
     ratio: round(ratio),
-    goal: "atMost" in goal ? `<= ${goal.atMost}` : `>= ${goal.atLeast}`,
-    met: "atMost" in goal ? ratio <= goal.atMost : ratio >= goal.atLeast
+    goal: `${upper ? "<=" : ">="} ${bound}${goal.of === "value" ? ` ${unit}` : ""}`,
+    met: upper ? judged <= bound : judged >= bound,
+    alarming: upper
+      ? judged > Math.max(bound, usual ?? bound) * noise
+      : judged < Math.min(bound, usual ?? bound) / noise
   }
 }
 

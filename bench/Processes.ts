@@ -1,0 +1,48 @@
+/** Processes of a benchmark: contestants, each in its own, and servers that live as long as a scope. */
+import { Effect, type Scope } from "effect"
+import * as ChildProcess from "node:child_process"
+import * as Path from "node:path"
+
+const flags = ["--conditions=op-source", "--expose-gc"]
+
+const start = (script: string, args: ReadonlyArray<string | number>, nodeFlags: ReadonlyArray<string> = flags) =>
+  ChildProcess.spawn(
+    process.execPath,
+    [...nodeFlags, Path.join(import.meta.dirname, script), ...args.map(String)],
+    { stdio: ["pipe", "pipe", "inherit"] }
+  )
+
+/** What a script printed as JSON on its last line; a defect if it failed. */
+export const run = <A>(script: string, ...args: ReadonlyArray<string | number>): Effect.Effect<A> =>
+  Effect.callback((resume) => {
+    const child = start(script, args)
+    let text = ""
+    child.stdout.on("data", (bytes) => {
+      text += bytes
+    })
+    child.on("close", (code) => {
+      resume(
+        code === 0
+          ? Effect.sync(() => JSON.parse(text.trimEnd().split("\n").at(-1)!) as A)
+          : Effect.die(new Error(`${script} ${args.join(" ")} ended with ${code}`))
+      )
+    })
+    return Effect.sync(() => child.kill())
+  })
+
+/** Starts a server and answers the first line it prints. Its standard input ends with the scope. */
+export const serve = (
+  script: string,
+  ...args: ReadonlyArray<string | number>
+): Effect.Effect<string, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.sync(() => start(script, args, ["--conditions=op-source"])),
+    (child) => Effect.sync(() => child.kill())
+  ).pipe(
+    Effect.flatMap((child) =>
+      Effect.callback<string>((resume) => {
+        child.stdout.once("data", (bytes: Buffer) => resume(Effect.succeed(bytes.toString().trim())))
+        child.once("close", (code) => resume(Effect.die(new Error(`${script} ended with ${code} before it was ready`))))
+      })
+    )
+  )

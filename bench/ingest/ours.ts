@@ -1,0 +1,62 @@
+/** This framework: the live client, a reflector and its store, as a manager runs them. */
+import * as CustomResource from "@effect-operator/core/CustomResource"
+import * as Informers from "@effect-operator/core/Informers"
+import * as Resource from "@effect-operator/core/Resource"
+import * as Supervisor from "@effect-operator/core/Supervisor"
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as LiveClient from "@effect-operator/k8s/LiveClient"
+import * as KubeConfig from "@effect-operator/k8s/KubeConfig"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { type Kind, listVersion } from "../fixture/Objects.ts"
+import type { Contestant } from "./Contestant.ts"
+
+/** A custom resource as programs declare them: every object is checked against its Schema. */
+const Widget = CustomResource.make({
+  group: "bench.example.com",
+  version: "v1",
+  kind: "Widget",
+  spec: Schema.Struct({
+    colour: Schema.String,
+    mode: Schema.Literals(["Parallel", "Ordered"]),
+    replicas: Schema.Int,
+    size: Schema.Int
+  }),
+  status: Schema.Struct({ ready: Schema.Boolean })
+})
+
+const Pod = Resource.make<KubeObject>()({ group: "", version: "v1", kind: "Pod", plural: "pods", scope: "Namespaced" })
+
+const resources: Readonly<Record<Kind, Resource.Any>> = { widgets: Widget, pods: Pod }
+
+export const ours: Contestant = async ({ events, kind, url }) => {
+  const cluster = await Effect.runPromise(KubeConfig.load({ server: url }))
+  const layer = Effect.flatMap(
+    Supervisor.make,
+    (supervisor) => Layer.build(Layer.provide(Informers.layer(supervisor), LiveClient.layerCluster(cluster)))
+  )
+  let informer: Informers.Informer | undefined
+  return {
+    list: () =>
+      new Promise<number>((resolve) => {
+        Effect.runFork(Effect.scoped(Effect.gen(function*() {
+          const informers = Context.get(yield* layer, Informers.Informers)
+          informer = yield* informers.get({ resource: resources[kind] })
+          yield* informer.synced
+          resolve(informer.store.size)
+          return yield* Effect.never
+        })))
+      }),
+    watch: (start) =>
+      new Promise<void>((resolve, reject) => {
+        const { store } = informer!
+        const last = String(listVersion + events)
+        store.onChange(() => {
+          if (store.resourceVersion === last) resolve()
+        })
+        start().catch(reject)
+      })
+  }
+}

@@ -1,0 +1,48 @@
+/** Queue and workers: what a key costs that needs nothing, with all that surrounds a reconcile. */
+import { Effect } from "effect"
+import { type Benchmark, inTurns, result } from "./Benchmark.ts"
+import * as Processes from "./Processes.ts"
+
+const perKey = (mode: "ours" | "traced" | "loops", keys: number): Effect.Effect<number> =>
+  Processes.run<number>("queue/child.ts", mode, keys)
+
+const reconciles: Benchmark = {
+  name: "queue",
+  run: ({ quick }) =>
+    Effect.gen(function*() {
+      const many = quick ? 100_000 : 1_000_000
+      const [ours, traced, loops, few, lots] = yield* inTurns(quick ? 3 : 5, [
+        perKey("ours", 100_000),
+        perKey("traced", 100_000),
+        perKey("loops", 100_000),
+        perKey("ours", 1_000),
+        perKey("ours", many)
+      ])
+      return [
+        result({
+          name: "6 queue, merging, metrics, time-out, reconcile of nothing, against async loops",
+          unit: "us",
+          value: ours,
+          baseline: loops,
+          goal: { atMost: 4, of: "value" }
+        }),
+        result({
+          name: "6 the same with spans",
+          unit: "us",
+          value: traced,
+          baseline: loops,
+          goal: { atMost: 10, of: "value" }
+        }),
+        result({
+          name: `6 a key of ${many.toLocaleString("en")} against one of 1,000`,
+          unit: "us",
+          value: lots,
+          baseline: few,
+          // At most logarithmic.
+          goal: { atMost: Math.log2(many) / Math.log2(1_000) }
+        })
+      ]
+    })
+}
+
+export const queue: ReadonlyArray<Benchmark> = [reconciles]
