@@ -14,6 +14,7 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
 import * as Checking from "../apply/Checking.ts"
+import * as Bodies from "../../api/Bodies.ts"
 import * as Body from "./Body.ts"
 import * as Exchange from "./Exchange.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
@@ -131,7 +132,7 @@ export const next = Effect.fnUntraced(function*(
   const read = yield* Body.decode(exchange, silent(options), object ?? config, StatusError.plain).pipe(
     Effect.mapError((error) => error.status === 400 ? StatusError.plain(error.body.message ?? "") : error)
   )
-  const placed = yield* Body.placed(exchange, asObject({ ...read }), "create")
-  yield* Body.named(exchange, placed)
+  const placed = yield* Bodies.placed(exchange, asObject({ ...read }), "create")
+  yield* Bodies.named(exchange, placed)
   return Ownership.withEntries(placed, entries)
 })

@@ -14,7 +14,8 @@ import * as GoZero from "./GoZero.ts"
 import * as DefinitionRules from "./DefinitionRules.ts"
 import type * as JsonValue from "../schema/JsonValue.ts"
 import * as MetadataRules from "../../api/MetadataRules.ts"
-import { apiVersionOf, type Conversion as Converted, type Decoded, type Served } from "./Registry.ts"
+import type { Decoded } from "../../api/CustomBody.ts"
+import { apiVersionOf, type Conversion as Converted, type Served } from "./Registry.ts"
 import * as StatusError from "../../api/StatusError.ts"
 
 /** Two resources with one store. */

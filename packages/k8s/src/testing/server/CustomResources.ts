@@ -8,17 +8,16 @@
  * pkg/registry/customresource/{strategy,status_strategy}.go.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import * as Result from "effect/Result"
 import type { Calls } from "../Backends.ts"
 import * as ConversionWebhook from "./ConversionWebhook.ts"
 import * as CustomConversion from "./CustomConversion.ts"
+import * as CustomBody from "../../api/CustomBody.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import * as GoValue from "../schema/GoValue.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as PrinterColumns from "../../api/PrinterColumns.ts"
-import { apiVersionOf, compareVersions, type Custom, type Decoded, type ScalePaths, type Served } from "./Registry.ts"
-import * as StatusError from "../../api/StatusError.ts"
+import { apiVersionOf, compareVersions, type Custom, type ScalePaths, type Served } from "./Registry.ts"
 import * as Strategy from "./Strategy.ts"
 import type { Storage } from "../../api/Storage.ts"
 import * as StructuralSchema from "../schema/StructuralSchema.ts"
@@ -129,24 +128,6 @@ const strategyOf = (definition: KubeObject, version: unknown): Strategy.Strategy
   })
 }
 
-const decoder = (kind: string, version: string, schema: StructuralSchema.Schema): Served["decode"] => (body) => {
-  const coerced = StructuralSchema.coerceMetadata(schema, body)
-  if (Result.isFailure(coerced)) {
-    return Result.fail(StatusError.badRequest(
-      `${kind} in version "${version}" cannot be handled as a ${kind}: ${
-        StructuralSchema.decodeMessage(coerced.failure)
-      }`
-    ))
-  }
-  const pruned = StructuralSchema.pruneWithPaths(schema, coerced.success.object)
-  return Result.succeed(
-    {
-      object: StructuralSchema.applyDefaults(schema, pruned.object) as JsonValue.JsonObject,
-      unknown: [...coerced.success.unknown, ...pruned.unknown].sort()
-    } satisfies Decoded
-  )
-}
-
 /** What a client of a deprecated version is told: that it is, and which newer one to use, if there is any. */
 const deprecationOf = (definition: KubeObject, deprecated: string): string => {
   const group = stringAt(definition, "spec", "group")
@@ -205,7 +186,7 @@ const serveVersion = (definition: KubeObject, version: unknown, converter: Custo
     storageVersion: converter.storageVersion,
     nameRule: "subdomain",
     strategy: strategyOf(definition, version),
-    decode: decoder(kind, name, schema),
+    decode: CustomBody.decoder(kind, name, schema),
     schemaFaults: (next, previous, part, warn) => {
       const scale = scaleFaults(next, details.scale, part)
       const { errors, warnings } = StructuralSchema.judge(schema, next, previous, part, scale)

@@ -14,18 +14,17 @@ import type { Answer } from "../../api/Representation.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import * as Managers from "../apply/Managers.ts"
-import * as MetadataRules from "../../api/MetadataRules.ts"
-import { byteLength } from "../../api/Names.ts"
 import * as Negotiation from "../../api/Negotiation.ts"
 import { copy } from "../../api/Plain.ts"
 import type { Registry, Served } from "./Registry.ts"
-import { parameter, type ResourceRoute } from "../../api/Routing.ts"
+import type { ResourceRoute } from "../../api/Routing.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import type { Storage } from "../../api/Storage.ts"
 import type { UserInfo } from "./UserInfo.ts"
 import type { WatchHub } from "../../api/WatchHub.ts"
 
 export { generatedName, storageKey, timestamp, uuid } from "../../api/Identity.ts"
+export { dryRunFaults, read as writeOptions, type WriteOptions } from "../../api/WriteOptions.ts"
 
 /** The parts of a server that verbs work with. */
 export interface Core {
@@ -39,13 +38,6 @@ export interface Core {
   readonly authorizer: Authorizer
   /** Who comes with which token. */
   readonly tokens: Tokens
-}
-
-/** Options every write takes. */
-export interface WriteOptions {
-  readonly dryRun: boolean
-  readonly fieldManager: string
-  readonly fieldValidation: "Ignore" | "Warn" | "Strict"
 }
 
 export interface Exchange {
@@ -127,56 +119,6 @@ export const bodyObject = (exchange: Exchange): Effect.Effect<JsonValue.JsonObje
       `json parse error: ${text === "" ? "unexpected end of JSON input" : Negotiation.noObject(body)} ` +
       `(${Negotiation.summarize(new TextEncoder().encode(text))})`
   ))
-}
-
-/** An apply has the options of a patch, under rules of its own. */
-type OptionsKind = "CreateOptions" | "UpdateOptions" | "PatchOptions" | "ApplyOptions" | "DeleteOptions"
-
-/** The faults of `dryRun`, as query and DeleteOptions have it. */
-export const dryRunFaults = (values: ReadonlyArray<string>): ReadonlyArray<FieldError.FieldError> =>
-  values.every((value) => value === "All") ? [] : [FieldError.notSupported("dryRun", values, ["All"])]
-
-/** Reads and judges the query parameters of a write. */
-export const writeOptions = (
-  exchange: Exchange,
-  kind: OptionsKind
-): Effect.Effect<WriteOptions, StatusError.StatusError> => {
-  const { request } = exchange
-  const dryRun = request.query.filter(([name]) => name === "dryRun").map(([, value]) => value)
-  const fieldManager = parameter(request, "fieldManager") ?? ""
-  const fieldValidation = parameter(request, "fieldValidation") ?? ""
-  const faults = [
-    ...(kind === "ApplyOptions" && fieldManager === ""
-      ? [FieldError.required("fieldManager", "is required for apply patch")]
-      : []),
-    ...(kind === "PatchOptions" && parameter(request, "force") !== undefined
-      ? [FieldError.forbidden("force", "may not be specified for non-apply patch")]
-      : []),
-    ...dryRunFaults(dryRun),
-    ...MetadataRules.validateFieldManager(fieldManager, "fieldManager"),
-    ...(["", "Ignore", "Warn", "Strict"].includes(fieldValidation)
-      ? []
-      : [FieldError.notSupported("fieldValidation", fieldValidation, ["", "Ignore", "Strict", "Warn"])])
-  ]
-  const named = kind === "ApplyOptions" ? "PatchOptions" : kind
-  return faults.length > 0 ? Effect.fail(StatusError.invalidOptions(named, faults)) : Effect.succeed({
-    dryRun: dryRun.length > 0,
-    fieldManager: fieldManager || defaultManager(request),
-    fieldValidation: fieldValidation === "Ignore" || fieldValidation === "Strict" ? fieldValidation : "Warn"
-  })
-}
-
-/** The user agent up to the first slash, as far as a manager may be named so. */
-const defaultManager = (request: Request): string => {
-  const [agent] = (request.headers["user-agent"] ?? "").split("/", 1) as [string]
-  if (/^[ -~]{1,128}$/.test(agent)) return agent
-  let name = ""
-  for (const char of agent) {
-    if (!FieldError.isPrintable(char)) continue
-    if (byteLength(name + char) > 128) break
-    name += char
-  }
-  return name || "unknown"
 }
 
 /** 404 of the object that the request names. */

@@ -12,6 +12,7 @@ import { type FieldError, quote } from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import type { NameRule } from "../../api/MetadataRules.ts"
 import type { Schema } from "../schema/Schema.ts"
+import type { Decoded } from "../../api/CustomBody.ts"
 import type { Group } from "../../api/DiscoveryDocuments.ts"
 import type { Column } from "../../api/PrinterColumns.ts"
 import { type Selectable, unsupportedField } from "../../api/Selecting.ts"
@@ -19,13 +20,6 @@ import * as StatusError from "../../api/StatusError.ts"
 import type { Strategy } from "./Strategy.ts"
 
 export type { Group } from "../../api/DiscoveryDocuments.ts"
-
-/** A body as the resource's type reads it. */
-export interface Decoded {
-  readonly object: JsonValue.JsonObject
-  /** Paths of unknown fields that were left out. */
-  readonly unknown: ReadonlyArray<string>
-}
 
 /** Where a custom resource keeps its replicas. */
 export interface ScalePaths {

@@ -7,8 +7,10 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
 import * as Admission from "../Admission.ts"
 import * as Escalation from "../auth/Escalation.ts"
+import * as Bodies from "../../api/Bodies.ts"
 import * as Body from "./Body.ts"
 import * as Exchange from "./Exchange.ts"
+import * as Metadata from "../../api/Metadata.ts"
 import * as MetadataRules from "../../api/MetadataRules.ts"
 import * as Ownership from "./Ownership.ts"
 import { asObject, freeze } from "../../api/Plain.ts"
@@ -27,48 +29,10 @@ const wiped = (object: KubeObject): KubeObject => {
   return asObject({ ...object, metadata })
 }
 
-/** What the server sets in new metadata, whatever the client wrote. */
-const systemMetadata = (exchange: Exchange.Exchange, object: KubeObject, name: string): KubeObject["metadata"] => {
-  const {
-    creationTimestamp: _,
-    deletionGracePeriodSeconds: __,
-    deletionTimestamp: ___,
-    name: ____,
-    uid: _____,
-    ...rest
-  } = object.metadata
-  return {
-    ...(name === "" ? {} : { name }),
-    ...rest,
-    uid: Exchange.uuid(exchange.random),
-    creationTimestamp: Exchange.timestamp(exchange.now),
-    ...(exchange.resource.strategy.generation ? { generation: 1 } : {})
-  } as KubeObject["metadata"]
-}
-
 const withoutStatus = (object: KubeObject): KubeObject => {
   const { status: _, ...rest } = object as KubeObject & { readonly status?: unknown }
   return rest
 }
-
-/** Repeated owner references are merged, with a warning. */
-export const mergeOwners = (exchange: Exchange.Exchange, object: KubeObject, when = ""): KubeObject => {
-  const given = object.metadata.ownerReferences ?? []
-  const { references, repeated } = MetadataRules.dedupeOwnerReferences(given)
-  if (!repeated) return object
-  const uids = [...new Set(given.map(({ uid }) => uid).filter((uid, index, all) => all.indexOf(uid) < index))]
-  exchange.warnings.push(
-    `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and ` +
-      `may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${
-        uids.join(", ")
-      }`
-  )
-  return { ...object, metadata: { ...object.metadata, ownerReferences: references } }
-}
-
-/** A resourceVersion other than "0" or nonsense means that the object was read before. */
-const setVersion = (version: string | undefined): boolean =>
-  version !== undefined && /^\d+$/.test(version) && BigInt(version) !== 0n
 
 const faults = (exchange: Exchange.Exchange, object: KubeObject) => {
   const { resource } = exchange
@@ -91,7 +55,7 @@ const attempt = Effect.fnUntraced(function*(
   name: string
 ) {
   const { core, resource, route } = exchange
-  const { resourceVersion, ...metadata } = systemMetadata(exchange, object, name)
+  const { resourceVersion, ...metadata } = Metadata.systemMetadata(exchange, object, name)
   const base = resource.strategy.statusSubresource && !resource.strategy.createsStatus ? withoutStatus(object) : object
   const { apiVersion, kind } = object
   const filled = resource.strategy.prepareCreate({ ...base, metadata })
@@ -103,7 +67,7 @@ const attempt = Effect.fnUntraced(function*(
     exchange.warnings.push(...MetadataRules.finalizerWarnings(admitted.metadata.finalizers, undefined))
   }
   // A dry run does not get as far as the store, which is what minds, and what would take the version away.
-  if (!options.dryRun && setVersion(resourceVersion)) {
+  if (!options.dryRun && Metadata.setVersion(resourceVersion)) {
     return yield* Effect.fail(StatusError.plain("resourceVersion should not be set on objects to be created"))
   }
   const encoded = yield* Versions.store(resource, admitted)
@@ -137,7 +101,7 @@ export const createObject = (
   object: KubeObject
 ): Effect.Effect<KubeObject, Refused> =>
   Effect.flatMap(
-    Ownership.created(exchange, options, mergeOwners(exchange, wiped(object))),
+    Ownership.created(exchange, options, Metadata.mergeOwners(exchange, wiped(object))),
     (owned) => createOwned(exchange, options, owned)
   )
 
@@ -156,16 +120,16 @@ export const createOwned = Effect.fnUntraced(function*(
       )
     )
   }
-  const sent = mergeOwners(exchange, wiped(object))
+  const sent = Metadata.mergeOwners(exchange, wiped(object))
   const attributes = Admission.attributes(exchange, "CREATE", {
     name: object.metadata.name ?? "",
     object: sent,
     dryRun: options.dryRun
   })
   const mutated = yield* Admission.admit(core, attributes, sent)
-  const admitted = mutated === sent ? sent : mergeOwners(
+  const admitted = mutated === sent ? sent : Metadata.mergeOwners(
     exchange,
-    yield* Body.placed(exchange, mutated, "create"),
+    yield* Bodies.placed(exchange, mutated, "create"),
     " after mutating admission happens"
   )
   const escalation = Escalation.fault(exchange, admitted)
@@ -187,7 +151,7 @@ export const createOwned = Effect.fnUntraced(function*(
 export const create: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const options = yield* Exchange.writeOptions(exchange, "CreateOptions")
   const body = yield* Body.read(exchange, options)
-  const placed = yield* Body.placed(exchange, body, "create")
+  const placed = yield* Bodies.placed(exchange, body, "create")
   // Where a URL with a name takes a POST, the name in it means nothing.
   const object = yield* createObject(exchange, options, placed)
   return { _tag: "Object", status: 201, object } as const satisfies Exchange.Answer

@@ -9,16 +9,17 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
-import * as Result from "effect/Result"
 import * as Admission from "../Admission.ts"
 import * as Attributes from "../auth/Attributes.ts"
 import * as Escalation from "../auth/Escalation.ts"
 import * as ApplyPatch from "./ApplyPatch.ts"
+import * as Bodies from "../../api/Bodies.ts"
 import * as Body from "./Body.ts"
 import * as Exchange from "./Exchange.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import * as GoValue from "../schema/GoValue.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
+import * as Metadata from "../../api/Metadata.ts"
 import * as MetadataRules from "../../api/MetadataRules.ts"
 import * as Ownership from "./Ownership.ts"
 import * as Patching from "./Patching.ts"
@@ -26,7 +27,7 @@ import { arrayAt, asObject, at, freeze, objectAt, stringAt } from "../../api/Pla
 import { apiVersionOf } from "./Registry.ts"
 import * as Restoring from "./Restoring.ts"
 import * as StatusError from "../../api/StatusError.ts"
-import { createObject, createOwned, mergeOwners } from "./VerbsCreate.ts"
+import { createObject, createOwned } from "./VerbsCreate.ts"
 import * as Versions from "./Versions.ts"
 
 type Refused = StatusError.StatusError
@@ -48,39 +49,6 @@ export interface Update {
   ) => Effect.Effect<Admission.Attributes, Refused>
 }
 
-/** The resourceVersion a write names; `undefined` for none. */
-const namedVersion = (object: KubeObject): Result.Result<bigint | undefined, Refused> => {
-  const text = object.metadata.resourceVersion ?? ""
-  if (text === "") return Result.succeed(undefined)
-  if (!/^\d+$/.test(text)) {
-    return Result.fail(StatusError.plain(`strconv.ParseUint: parsing ${FieldError.quote(text)}: invalid syntax`))
-  }
-  const version = BigInt(text)
-  return Result.succeed(version === 0n ? undefined : version)
-}
-
-/** Why a write may not replace the version that is stored. */
-const versionFault = (
-  { resource, route }: Exchange.Exchange,
-  next: KubeObject,
-  stored: KubeObject
-): Refused | undefined => {
-  const named = namedVersion(next)
-  if (Result.isFailure(named)) return named.failure
-  const version = named.success
-  if (version === undefined) {
-    // Named by the resource, not the kind, unlike every other refusal of this form.
-    return resource.strategy.unconditionalUpdate
-      ? undefined
-      : StatusError.invalid(resource.plural, resource.group, route.name, [
-        FieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update")
-      ])
-  }
-  return version === BigInt(stored.metadata.resourceVersion)
-    ? undefined
-    : StatusError.conflict(resource, route.name, StatusError.objectModified)
-}
-
 const uidConflict = (
   exchange: Exchange.Exchange,
   options: Exchange.WriteOptions,
@@ -93,13 +61,6 @@ const uidConflict = (
     options.dryRun,
     `UID in precondition: ${wanted}, UID in object meta: ${found}`
   )
-
-const statusOf = (object: KubeObject): unknown => (object as { readonly status?: unknown }).status
-
-const withStatus = (object: KubeObject, status: unknown): KubeObject => {
-  const { status: _, ...rest } = object as KubeObject & { readonly status?: unknown }
-  return status === undefined ? rest : { ...rest, status } as KubeObject
-}
 
 /** What a write to the status subresource makes of the stored object. */
 const statusWrite = (exchange: Exchange.Exchange, next: KubeObject, stored: KubeObject): KubeObject => {
@@ -116,11 +77,11 @@ const statusWrite = (exchange: Exchange.Exchange, next: KubeObject, stored: Kube
     : strategy.statusMetadata === "ownersKept"
     ? { ...next.metadata, ownerReferences: stored.metadata.ownerReferences }
     : next.metadata
-  return withStatus({ ...stored, metadata: withoutUndefined(metadata) as KubeObject["metadata"] }, statusOf(next))
+  return Metadata.withStatus(
+    { ...stored, metadata: Metadata.withoutUndefined(metadata) as KubeObject["metadata"] },
+    Metadata.statusOf(next)
+  )
 }
-
-const withoutUndefined = (object: object): object =>
-  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined))
 
 /** `finalize` of a Namespace writes the spec's finalizers and nothing else of the spec. */
 const finalizeWrite = (next: KubeObject, stored: KubeObject): KubeObject => {
@@ -133,12 +94,6 @@ const finalizeWrite = (next: KubeObject, stored: KubeObject): KubeObject => {
   } as KubeObject
 }
 
-/** What counts for the generation: all but metadata, and but the status where that has its own subresource. */
-const desired = (object: KubeObject, statusSubresource: boolean): JsonValue.JsonObject => {
-  const { metadata: _, status, ...rest } = object as KubeObject & { readonly status?: unknown }
-  return statusSubresource || status === undefined ? rest : { ...rest, status }
-}
-
 /** The new object with everything in it that no client can change. */
 const completed = ({ exchange, part }: Update, next: KubeObject, stored: KubeObject): KubeObject => {
   const { strategy } = exchange.resource
@@ -148,7 +103,7 @@ const completed = ({ exchange, part }: Update, next: KubeObject, stored: KubeObj
     : part === "finalize"
     ? finalizeWrite(next, stored)
     : strategy.statusSubresource
-    ? withStatus(next, statusOf(stored))
+    ? Metadata.withStatus(next, Metadata.statusOf(stored))
     : next
   const prepared = part === "object"
     ? asObject(strategy.prepareUpdate(written as never, stored))
@@ -157,19 +112,19 @@ const completed = ({ exchange, part }: Update, next: KubeObject, stored: KubeObj
     : written
   const bumps = part === "object" && strategy.generation && (
     !JsonValue.equals(
-      desired(prepared, strategy.statusSubresource),
-      desired(stored, strategy.statusSubresource)
+      Metadata.desired(prepared, strategy.statusSubresource),
+      Metadata.desired(stored, strategy.statusSubresource)
     ) || (strategy.annotationsCount && !JsonValue.equals(prepared.metadata.annotations ?? {}, own.annotations ?? {}))
   )
   const { generation: _, ...metadata } = prepared.metadata
   const generation = own.generation === undefined && !strategy.generation
     ? undefined
     : (own.generation ?? 0) + (bumps ? 1 : 0)
-  return mergeOwners(exchange, {
+  return Metadata.mergeOwners(exchange, {
     ...prepared,
     apiVersion: stored.apiVersion,
     kind: stored.kind,
-    metadata: withoutUndefined({
+    metadata: Metadata.withoutUndefined({
       ...metadata,
       uid: metadata.uid ?? own.uid,
       creationTimestamp: own.creationTimestamp,
@@ -238,7 +193,7 @@ const attempt = Effect.fnUntraced(function*(update: Update, written: KubeObject,
   const next = view === undefined ? yield* Admission.admit(core, attributes, written) : written
   const escalation = Escalation.fault(exchange, next, stored)
   if (escalation !== undefined) return yield* Effect.fail(escalation)
-  const outdated = versionFault(exchange, next, stored)
+  const outdated = Metadata.versionFault(exchange, next, stored)
   if (outdated !== undefined) return yield* Effect.fail(outdated)
   const versioned = { ...next, metadata: { ...next.metadata, resourceVersion: stored.metadata.resourceVersion } }
   const admitted = Ownership.settled(completed(update, versioned, stored), stored)
@@ -308,7 +263,7 @@ const typeFault = (
   const wrong = (["kind", "apiVersion"] as const).filter((key) => found[key] !== expected[key])
   if (wrong.length === 0) return undefined
   const group = found.apiVersion.includes("/") ? found.apiVersion.split("/")[0]! : ""
-  return versionFault(exchange, next, stored) ?? StatusError.invalid(found.kind, group, route.name, [
+  return Metadata.versionFault(exchange, next, stored) ?? StatusError.invalid(found.kind, group, route.name, [
     ...metadataFaults(exchange, completed(update, next, stored), stored),
     ...wrong.map((key) => FieldError.invalid(key, found[key], `must be ${expected[key]}`))
   ])
@@ -322,8 +277,8 @@ export const replace = (part: Part): Exchange.Verb =>
     const { core, resource, route } = exchange
     const options = yield* Exchange.writeOptions(exchange, "UpdateOptions")
     const body = yield* Body.read(exchange, options)
-    yield* Body.named(exchange, body)
-    const placed = yield* Body.placed(exchange, body, "update")
+    yield* Bodies.named(exchange, body)
+    const placed = yield* Bodies.placed(exchange, body, "update")
     const key = Exchange.storageKey(route.namespace, route.name)
     if (core.storage.get(resource.collection, key) === undefined) {
       const uid = placed.metadata.uid ?? ""
@@ -406,8 +361,8 @@ export const patch = (part: Part): Exchange.Verb =>
       const read = yield* Body.decode(exchange, options, patched, unreadable).pipe(
         Effect.mapError((error) => error.status === 400 ? unreadable(error.body.message ?? "") : error)
       )
-      yield* Body.named(exchange, read)
-      const placed = yield* Body.placed(exchange, read, "update")
+      yield* Bodies.named(exchange, read)
+      const placed = yield* Bodies.placed(exchange, read, "update")
       const other = typeFault(update, result, placed, stored)
       if (other !== undefined) return yield* Effect.fail(other)
       return yield* Ownership.updated(exchange, options, stored, placed)

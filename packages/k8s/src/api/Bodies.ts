@@ -1,0 +1,149 @@
+/**
+ * `Bodies`: what a body must be, by the request alone: its kind, apiVersion, name and namespace against the URL, and what
+ * `fieldValidation` makes of fields that are unknown or come twice.
+ *
+ * Source: k8s.io/apiserver/pkg/endpoints/handlers/{create,update,rest}.go and pkg/registry/rest/meta.go.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import type { Request } from "@effect-operator/core/Transport"
+import * as Effect from "effect/Effect"
+import * as FieldError from "../testing/schema/FieldError.ts"
+import type * as JsonValue from "../testing/schema/JsonValue.ts"
+import * as DuplicateFields from "./DuplicateFields.ts"
+import { jsonType, summarize } from "./Negotiation.ts"
+import { stringAt } from "./Plain.ts"
+import type { ResourceRoute } from "./Routing.ts"
+import * as StatusError from "./StatusError.ts"
+import type { WriteOptions } from "./WriteOptions.ts"
+
+type Refused = StatusError.StatusError
+
+/** A request with a body. */
+export interface Coming {
+  readonly request: Request
+  readonly route: ResourceRoute
+  readonly resource: {
+    readonly group: string
+    readonly version: string
+    readonly kind: string
+    readonly scope: "Namespaced" | "Cluster"
+    readonly collection: string
+  }
+  /** Texts of Warning headers; rules add to it. */
+  readonly warnings: Array<string>
+}
+
+/** Why a body whose type cannot be read is refused. */
+export const typeFault = (
+  { request, resource }: Pick<Coming, "request" | "resource">,
+  body: JsonValue.JsonObject
+): Refused | undefined => {
+  for (const key of ["apiVersion", "kind"]) {
+    const value = body[key]
+    if (value !== undefined && value !== null && typeof value !== "string") {
+      const unreadable = `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonType(value)} ` +
+        `into Go struct field .${key} of type string`
+      return StatusError.badRequest(
+        request.method === "PATCH"
+          ? unreadable
+          : `the object provided is unrecognized (must be of type ${resource.kind}): ${unreadable} ` +
+            `(${summarize(FieldError.goJson(body))})`
+      )
+    }
+  }
+  return undefined
+}
+
+/** Why a body of another kind or version than a custom one is refused. */
+export const kindFault = (
+  coming: Pick<Coming, "request" | "resource">,
+  body: JsonValue.JsonObject
+): Refused | undefined => {
+  const { request, resource } = coming
+  const unreadable = typeFault(coming, body)
+  if (unreadable !== undefined) return unreadable
+  const apiVersion = stringAt(body, "apiVersion")
+  const kind = stringAt(body, "kind")
+  const expected = `${resource.group}/${resource.version}`
+  if (kind === "") {
+    return StatusError.badRequest(
+      `${resource.kind} in version "${resource.version}" cannot be handled as a ${resource.kind}: ` +
+        `Object 'Kind' is missing in '${FieldError.goJson(body)}'`
+    )
+  }
+  if (apiVersion !== expected) {
+    return StatusError.badRequest(
+      `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`
+    )
+  }
+  // Of an update the verb says so, where it has judged the rest.
+  if (kind === resource.kind || request.method === "PUT") return undefined
+  const fault = FieldError.invalid("kind", kind, `must be ${resource.kind}`)
+  return StatusError.invalid(kind, resource.group, stringAt(body, "metadata", "name"), [fault])
+}
+
+/** Metadata as Go's ObjectMeta writes it back: empty parts are not there, nor what only a server may set. */
+export const tidy = (metadata: JsonValue.JsonObject): JsonValue.JsonObject => {
+  const out: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(metadata)) {
+    const empty = value === "" || value === null || (typeof value === "object" && Object.keys(value).length === 0)
+    if (!empty && key !== "selfLink") out[key] = value
+  }
+  return out
+}
+
+/** Repeated and unknown fields, as `fieldValidation` wants them treated. Fails only under `Strict`. */
+export const unknownFields = (
+  coming: Coming,
+  { fieldValidation }: Pick<WriteOptions, "fieldValidation">,
+  unknown: ReadonlyArray<string>
+): string | undefined => {
+  const texts = [
+    ...DuplicateFields.of(coming.request.body).map((path) => `duplicate field ${FieldError.quote(path)}`),
+    ...[...new Set(unknown)].map((path) => `unknown field ${FieldError.quote(path)}`)
+  ]
+  if (fieldValidation === "Warn") coming.warnings.push(...texts)
+  return fieldValidation === "Strict" && texts.length > 0
+    ? `strict decoding error: ${texts.join(", ")}`
+    : undefined
+}
+
+/** The object with the namespace of the URL; 400 if it names another. A cluster-scoped object has none. */
+export const placed = (
+  coming: Coming,
+  object: KubeObject,
+  verb: "create" | "update"
+): Effect.Effect<KubeObject, Refused> => {
+  const { namespace: _, ...metadata } = object.metadata
+  const namespace = object.metadata.namespace ?? ""
+  if (coming.resource.scope === "Cluster") {
+    // To a server a request about a Namespace is one in that Namespace.
+    const { name } = coming.route
+    return coming.resource.collection === "namespaces" && verb === "update" && namespace !== "" && namespace !== name
+      ? Effect.fail(StatusError.badRequest(
+        `the namespace of the object (${namespace}) does not match the namespace on the request (${name})`
+      ))
+      : Effect.succeed({ ...object, metadata })
+  }
+  const wanted = coming.route.namespace
+  if (namespace !== "" && namespace !== wanted) {
+    return Effect.fail(StatusError.badRequest(
+      verb === "create"
+        ? "the namespace of the provided object does not match the namespace sent on the request"
+        : `the namespace of the object (${namespace}) does not match the namespace on the request (${wanted})`
+    ))
+  }
+  return Effect.succeed({ ...object, metadata: { ...metadata, namespace: wanted } })
+}
+
+/** 400 unless the object has the name of the URL. */
+export const named = (coming: Coming, object: KubeObject): Effect.Effect<void, Refused> => {
+  const { name } = coming.route
+  const own = object.metadata.name ?? ""
+  if (own === name) return Effect.void
+  return Effect.fail(StatusError.badRequest(
+    own === ""
+      ? `the name of the object (${name} based on URL) was undeterminable: name must be provided`
+      : `the name of the object (${own}) does not match the name on the URL (${name})`
+  ))
+}

@@ -1,0 +1,122 @@
+/**
+ * `Metadata`: what an API server makes of the metadata of an object that is written: what only the server may say, owner
+ * references that are repeated, which version a write means, and what counts for the generation.
+ *
+ * Source: k8s.io/apiserver/pkg/registry/rest/{create,update,meta}.go.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Result from "effect/Result"
+import * as FieldError from "../testing/schema/FieldError.ts"
+import type * as JsonValue from "../testing/schema/JsonValue.ts"
+import { timestamp, uuid } from "./Identity.ts"
+import * as MetadataRules from "./MetadataRules.ts"
+import * as StatusError from "./StatusError.ts"
+
+type Refused = StatusError.StatusError
+
+/** A write while it is being judged. */
+export interface Writing {
+  readonly resource: StatusError.Target & {
+    readonly strategy: { readonly generation: boolean; readonly unconditionalUpdate: boolean }
+  }
+  readonly route: { readonly name: string }
+  /** Milliseconds since 1970. */
+  readonly now: number
+  readonly random: () => number
+  /** Texts of Warning headers; rules add to it. */
+  readonly warnings: Array<string>
+}
+
+/** What the server sets in new metadata, whatever the client wrote. */
+export const systemMetadata = (
+  writing: Pick<Writing, "now" | "random" | "resource">,
+  object: KubeObject,
+  name: string
+): KubeObject["metadata"] => {
+  const {
+    creationTimestamp: _,
+    deletionGracePeriodSeconds: __,
+    deletionTimestamp: ___,
+    name: ____,
+    uid: _____,
+    ...rest
+  } = object.metadata
+  return {
+    ...(name === "" ? {} : { name }),
+    ...rest,
+    uid: uuid(writing.random),
+    creationTimestamp: timestamp(writing.now),
+    ...(writing.resource.strategy.generation ? { generation: 1 } : {})
+  } as KubeObject["metadata"]
+}
+
+/** Repeated owner references are merged, with a warning. */
+export const mergeOwners = (writing: Pick<Writing, "warnings">, object: KubeObject, when = ""): KubeObject => {
+  const given = object.metadata.ownerReferences ?? []
+  const { references, repeated } = MetadataRules.dedupeOwnerReferences(given)
+  if (!repeated) return object
+  const uids = [...new Set(given.map(({ uid }) => uid).filter((uid, index, all) => all.indexOf(uid) < index))]
+  writing.warnings.push(
+    `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and ` +
+      `may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${
+        uids.join(", ")
+      }`
+  )
+  return { ...object, metadata: { ...object.metadata, ownerReferences: references } }
+}
+
+/** A resourceVersion other than "0" or nonsense means that the object was read before. */
+export const setVersion = (version: string | undefined): boolean =>
+  version !== undefined && /^\d+$/.test(version) && BigInt(version) !== 0n
+
+/** The resourceVersion a write names; `undefined` for none. */
+const namedVersion = (object: KubeObject): Result.Result<bigint | undefined, Refused> => {
+  const text = object.metadata.resourceVersion ?? ""
+  if (text === "") return Result.succeed(undefined)
+  if (!/^\d+$/.test(text)) {
+    return Result.fail(StatusError.plain(`strconv.ParseUint: parsing ${FieldError.quote(text)}: invalid syntax`))
+  }
+  const version = BigInt(text)
+  return Result.succeed(version === 0n ? undefined : version)
+}
+
+/** Why a write may not replace the version that is stored. */
+export const versionFault = (
+  { resource, route }: Pick<Writing, "resource" | "route">,
+  next: KubeObject,
+  stored: KubeObject
+): Refused | undefined => {
+  const named = namedVersion(next)
+  if (Result.isFailure(named)) return named.failure
+  const version = named.success
+  if (version === undefined) {
+    // Named by the resource, not the kind, unlike every other refusal of this form.
+    return resource.strategy.unconditionalUpdate
+      ? undefined
+      : StatusError.invalid(resource.plural, resource.group, route.name, [
+        FieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update")
+      ])
+  }
+  return version === BigInt(stored.metadata.resourceVersion)
+    ? undefined
+    : StatusError.conflict(resource, route.name, StatusError.objectModified)
+}
+
+/** The status of an object of whatever kind. */
+export const statusOf = (object: KubeObject): unknown => (object as { readonly status?: unknown }).status
+
+/** The object with another status, or none. */
+export const withStatus = (object: KubeObject, status: unknown): KubeObject => {
+  const { status: _, ...rest } = object as KubeObject & { readonly status?: unknown }
+  return status === undefined ? rest : { ...rest, status } as KubeObject
+}
+
+/** The entries that are there. */
+export const withoutUndefined = (object: object): object =>
+  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined))
+
+/** What counts for the generation: all but metadata, and but the status where that has its own subresource. */
+export const desired = (object: KubeObject, statusSubresource: boolean): JsonValue.JsonObject => {
+  const { metadata: _, status, ...rest } = object as KubeObject & { readonly status?: unknown }
+  return statusSubresource || status === undefined ? rest : { ...rest, status }
+}
