@@ -5,7 +5,7 @@ const project = (name: string, root: string, include: ReadonlyArray<string>) => 
   extends: true as const,
   root,
   // Property tests run thousands of cases: a busy machine takes its time, and no test waits for a limit on purpose.
-  test: { name, include: [...include], testTimeout: 120_000, hookTimeout: 120_000 }
+  test: { name, include: [...include], testTimeout: 120_000, hookTimeout: 120_000, isolate: false }
 })
 
 const tests = ["test/**/*.test.ts"]

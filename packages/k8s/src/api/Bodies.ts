@@ -62,6 +62,8 @@ export const kindFault = (
   const { request, resource } = coming
   const unreadable = typeFault(coming, body)
   if (unreadable !== undefined) return unreadable
+  // What a patch has made of an object is read first and judged after.
+  if (request.method === "PATCH") return undefined
   const apiVersion = stringAt(body, "apiVersion")
   const kind = stringAt(body, "kind")
   const expected = `${resource.group}/${resource.version}`

@@ -6,6 +6,7 @@
 import * as Result from "effect/Result"
 import type * as JsonValue from "../testing/schema/JsonValue.ts"
 import * as StructuralSchema from "../testing/schema/StructuralSchema.ts"
+import { stringAt } from "./Plain.ts"
 import * as StatusError from "./StatusError.ts"
 
 /** A body as the resource's type reads it. */
@@ -15,23 +16,32 @@ export interface Decoded {
   readonly unknown: ReadonlyArray<string>
 }
 
-/** Reads bodies of a kind in one version. */
-export const decoder =
-  (kind: string, version: string, schema: StructuralSchema.Schema) =>
-  (body: JsonValue.JsonObject): Result.Result<Decoded, StatusError.StatusError> => {
-    const coerced = StructuralSchema.coerceMetadata(schema, body)
-    if (Result.isFailure(coerced)) {
-      return Result.fail(StatusError.badRequest(
-        `${kind} in version "${version}" cannot be handled as a ${kind}: ${
-          StructuralSchema.decodeMessage(coerced.failure)
-        }`
-      ))
-    }
-    const pruned = StructuralSchema.pruneWithPaths(schema, coerced.success.object)
-    return Result.succeed(
-      {
-        object: StructuralSchema.applyDefaults(schema, pruned.object) as JsonValue.JsonObject,
-        unknown: [...coerced.success.unknown, ...pruned.unknown].sort()
-      } satisfies Decoded
-    )
+/**
+ * Reads bodies of a kind in one version. One of another kind or group is read as nothing but metadata and the rest as it
+ * is; one of a version that is not this one has no schema. What can be done with either is for the verbs to say.
+ */
+export const decoder = (
+  { group, kind, version }: { readonly group: string; readonly kind: string; readonly version: string },
+  schema: StructuralSchema.Schema
+) =>
+(body: JsonValue.JsonObject): Result.Result<Decoded, StatusError.StatusError> => {
+  const [ofGroup = "", ofVersion = ""] = stringAt(body, "apiVersion").split("/")
+  const own = ofGroup === group && stringAt(body, "kind") === kind
+  const used = own && ofVersion === version ? schema : {}
+  const coerced = StructuralSchema.coerceMetadata(used, body)
+  if (Result.isFailure(coerced)) {
+    return Result.fail(StatusError.badRequest(
+      `${kind} in version "${version}" cannot be handled as a ${kind}: ${
+        StructuralSchema.decodeMessage(coerced.failure)
+      }`
+    ))
   }
+  const { object, unknown } = coerced.success
+  const pruned = own ? StructuralSchema.pruneWithPaths(used, object) : { object, unknown: [] }
+  return Result.succeed(
+    {
+      object: (own ? StructuralSchema.applyDefaults(used, pruned.object) : object) as JsonValue.JsonObject,
+      unknown: [...unknown, ...pruned.unknown].sort()
+    } satisfies Decoded
+  )
+}

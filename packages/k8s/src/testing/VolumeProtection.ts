@@ -8,11 +8,13 @@
  * Source: k8s.io/kubernetes/pkg/controller/volume/{pvcprotection,pvprotection,vacprotection}.
  */
 import { KubeClient, Patch } from "@effect-operator/core/KubeClient"
+import type { KubeError } from "@effect-operator/core/KubeError"
 import { keyString, type KubeObject, parseKey } from "@effect-operator/core/KubeObject"
 import type * as Resource from "@effect-operator/core/Resource"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import { PersistentVolume, PersistentVolumeClaim, Pod } from "../kinds/core.v1.ts"
 import { VolumeAttributesClass } from "../kinds/storage.v1.ts"
 import * as Informers from "./sim/Informers.ts"
@@ -36,7 +38,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     resource: Resource.Resource<A>,
     objects: Informers.Informer<A>,
     finalizer: string,
-    isUsed: (object: A) => boolean
+    isUsed: (object: A) => Effect.Effect<boolean, KubeError>
   ) {
     const agenda = yield* Loop.make({
       reads: [objects, pods, claims, volumes],
@@ -46,7 +48,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
         const { deletionTimestamp, finalizers = [], resourceVersion } = object.metadata
         const has = finalizers.includes(finalizer)
         const going = deletionTimestamp !== undefined
-        if (has !== going || (going && isUsed(object))) return
+        if (has !== going || (going && (yield* isUsed(object)))) return
         const next = has ? finalizers.filter((name) => name !== finalizer) : [...finalizers, finalizer]
         yield* client.patch(resource, object, Patch.merge({ metadata: { resourceVersion, finalizers: next } }))
       })
@@ -73,22 +75,31 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     PersistentVolumeClaim,
     claims,
     "kubernetes.io/pvc-protection",
-    ({ metadata }) => [...pods.inNamespace(metadata.namespace)].some((pod) => usesClaim(pod, metadata.name))
+    ({ metadata: { name, namespace } }) =>
+      [...pods.inNamespace(namespace)].some((pod) => usesClaim(pod, name))
+        ? Effect.succeed(true)
+        // A Pod that the watch has not told of yet would lose what it is about to write to.
+        : client.list(Pod, { namespace }).pipe(
+          Stream.runCollect,
+          Effect.map((now) => now.some((pod) => usesClaim(pod, name)))
+        )
   )
   yield* protect(
     PersistentVolume,
     volumes,
     "kubernetes.io/pv-protection",
-    ({ status }) => status?.phase === "Bound"
+    ({ status }) => Effect.succeed(status?.phase === "Bound")
   )
   const ofClasses = yield* protect(
     VolumeAttributesClass,
     classes,
     "kubernetes.io/vac-protection",
     ({ metadata: { name } }) =>
-      [...claims.all()].some(({ spec, status }) =>
-        [spec?.volumeAttributesClassName, status?.currentVolumeAttributesClassName].includes(name)
-      ) || [...volumes.all()].some(({ spec }) => spec?.volumeAttributesClassName === name)
+      Effect.sync(() =>
+        [...claims.all()].some(({ spec, status }) =>
+          [spec?.volumeAttributesClassName, status?.currentVolumeAttributesClassName].includes(name)
+        ) || [...volumes.all()].some(({ spec }) => spec?.volumeAttributesClassName === name)
+      )
   )
 
   pods.listen((pod, before) => {

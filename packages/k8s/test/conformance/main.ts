@@ -5,9 +5,8 @@ import { NodeServices } from "@effect/platform-node"
 import { Console, Data, Effect, FileSystem, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as Main from "../../src/Main.ts"
-import { type Outcome, runOne } from "./run.ts"
+import { type Outcome, servers, start } from "./run.ts"
 import { byNumber, parts } from "./suite.ts"
-import * as Target from "./Target.ts"
 
 class NotConformant extends Data.TaggedError("NotConformant")<{ readonly message: string }> {}
 
@@ -22,8 +21,9 @@ const command = Command.make("conformance", {
     const statements: Array<Outcome> = []
     for (const part of parts) {
       yield* Effect.gen(function*() {
+        const outcomeOf = yield* start(server, part.statements, servers[server])
         for (const statement of part.statements) {
-          const outcome = yield* runOne(statement)
+          const outcome = yield* outcomeOf(statement)
           statements.push(outcome)
           yield* Console.log(
             `${outcome.status.padEnd(7)} ${outcome.id.padStart(4)} ${outcome.title}${
@@ -31,7 +31,7 @@ const command = Command.make("conformance", {
             }`
           )
         }
-      }).pipe(Effect.provide(Target.layer(server)))
+      }).pipe(Effect.scoped)
     }
     statements.sort(byNumber)
     const count = (status: Outcome["status"]) => statements.filter((outcome) => outcome.status === status).length

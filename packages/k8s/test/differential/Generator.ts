@@ -103,13 +103,17 @@ const change = (world: World, kind: Kind): Edit => {
   const found = anyChange(world, kind)
   const [root, key] = found.path
   // What becomes of the address of a Service without a spec, and how a Job tells that it has another uid, has changed.
-  // Nor do releases agree on who owns a deletionTimestamp.
+  // Nor do releases agree on who owns a deletionTimestamp. Content that is there and empty is not told from none.
   const moved = key === "deletionTimestamp" ||
+    (kind.plural === "configmaps" && key === undefined && isEmpty(found.value)) ||
     (kind.plural === "services" &&
       ((root === "spec" && key === undefined) || key === "uid" || key === "resourceVersion")) ||
     (kind.plural === "jobs" && key === "uid") || (kind.plural === "secrets" && Array.isArray(found.value))
   return moved ? change(world, kind) : found
 }
+
+const isEmpty = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && Object.keys(value).length === 0
 
 const anyChange = (world: World, kind: Kind): Edit => {
   const { chance } = world
@@ -284,8 +288,10 @@ const asMergePatch = (edits: ReadonlyArray<Edit>): unknown =>
 
 const patchWith = (world: World, { kind, name }: Known, path: string, edits: ReadonlyArray<Edit>): Draft => {
   const { chance } = world
+  // Two templates merged can be one that 1.20 does not judge in a StatefulSet.
+  const merges = kind.plural === "statefulsets" && edits.some(({ path }) => path.length < 2 || path[1] === "template")
   const type = chance.weighted<keyof typeof patchTypes>([[5, "merge"], [4, "json"], [
-    kind.custom === true ? 0.3 : kind.plural === "poddisruptionbudgets" ? 0 : 4,
+    kind.custom === true ? 0.3 : kind.plural === "poddisruptionbudgets" || merges ? 0 : 4,
     "strategic"
   ]])
   const holdsNull = ({ value }: Edit) => value === null || (Array.isArray(value) && value.includes(null))

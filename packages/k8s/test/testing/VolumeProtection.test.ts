@@ -54,6 +54,26 @@ describe("VolumeProtection", () => {
       assert.deepStrictEqual(yield* there, [])
     }).pipe(Effect.provide(layer)))
 
+  it.effect("a claim stays for a Pod that its watch has not told of yet", () =>
+    Effect.gen(function*() {
+      const client = yield* KubeClient
+      const server = yield* ApiServer.ApiServer
+      const key = { namespace: "default", name: "used" }
+      yield* client.create(PersistentVolumeClaim, claim("used"))
+      yield* TestClock.adjust("1 second")
+      // Behind the controllers' back, whose own writes they know at once.
+      yield* server.handle({
+        method: "POST",
+        path: "/api/v1/namespaces/default/pods",
+        query: [],
+        headers: { accept: "application/json", "content-type": "application/json" },
+        body: { apiVersion: "v1", kind: "Pod", ...pod("a", "used", "n") }
+      })
+      yield* client.delete(PersistentVolumeClaim, key)
+      yield* TestClock.adjust("1 second")
+      assert.isDefined((yield* client.get(PersistentVolumeClaim, key)).metadata.deletionTimestamp)
+    }).pipe(Effect.provide(layer)))
+
   it.effect("a volume goes when it is no longer bound", () =>
     Effect.gen(function*() {
       const client = yield* KubeClient

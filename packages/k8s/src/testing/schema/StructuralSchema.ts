@@ -31,6 +31,11 @@ export const validate = (
 ): ReadonlyArray<FieldError.FieldError> => [
   ...SchemaValidation.validateValue(schema, object, previous),
   ...scale,
+  ...besidesValues(schema, object, previous)
+]
+
+/** Faults of an object apart from those of its values: of the objects in it, and of lists. */
+const besidesValues = (schema: Schema, object: unknown, previous: unknown): ReadonlyArray<FieldError.FieldError> => [
   ...EmbeddedResources.validate(schema, object),
   ...repeats(schema, object, previous)
 ]
@@ -91,6 +96,27 @@ export const judge = (
   scale: ReadonlyArray<FieldError.FieldError>
 ): RuleValidation.Judged => {
   const errors = (part === "status" ? validateStatus : validate)(schema, object, previous, scale)
+  return withRules(schema, object, previous, errors)
+}
+
+/**
+ * As `judge`, of an object that is of another kind or version, as `typeFaults` say: its values are not judged, but the
+ * objects in it, its lists and the rules are.
+ */
+export const judgeOther = (
+  schema: Schema,
+  object: unknown,
+  previous: unknown,
+  typeFaults: ReadonlyArray<FieldError.FieldError>
+): RuleValidation.Judged =>
+  withRules(schema, object, previous, [...typeFaults, ...besidesValues(schema, object, previous)])
+
+const withRules = (
+  schema: Schema,
+  object: unknown,
+  previous: unknown,
+  errors: ReadonlyArray<FieldError.FieldError>
+): RuleValidation.Judged => {
   if (!RuleValidation.hasRules(schema)) return { errors, warnings: [] }
   if (blocksRules(errors)) return { errors: [...errors, rulesNotChecked], warnings: [] }
   const judged = RuleValidation.validate(schema, object, previous)

@@ -67,8 +67,10 @@ export const decode = (
   // What a client sends back as it got it need not be read field by field.
   const kept = Managers.isCanonical(entries) ? entries : undefined
   const read = kept === undefined ? body : withoutEntries(body)
-  const full = { ...read, apiVersion: apiVersionOf(resource), kind: resource.kind }
-  return Effect.flatMap(Effect.fromResult(resource.decode(full)), ({ object, unknown }) => {
+  const type = resource.custom === undefined
+    ? { apiVersion: apiVersionOf(resource), kind: resource.kind }
+    : { apiVersion: stringAt(body, "apiVersion"), kind: stringAt(body, "kind") }
+  return Effect.flatMap(Effect.fromResult(resource.decode({ ...read, ...type })), ({ object, unknown }) => {
     const text = Bodies.unknownFields(exchange, options, unknown)
     if (text !== undefined) return Effect.fail(strict(text))
     const { apiVersion: _, kind: __, metadata: ___, ...rest } = object
@@ -77,7 +79,7 @@ export const decode = (
       ...Bodies.tidy(objectAt(object, "metadata")),
       ...(kept === undefined ? cleared(resource, body) : { managedFields: kept })
     }
-    return Effect.succeed(asObject({ apiVersion: full.apiVersion, kind: full.kind, metadata, ...rest }))
+    return Effect.succeed(asObject({ ...type, metadata, ...rest }))
   })
 }
 

@@ -7,7 +7,7 @@ import * as ContentRules from "./ContentRules.ts"
 import * as CronJobRules from "./CronJobRules.ts"
 import * as EventRules from "./EventRules.ts"
 import * as FieldError from "../schema/FieldError.ts"
-import { immutable, immutableContent, omit, specExcept } from "./Immutability.ts"
+import { immutable, immutableContent } from "./Immutability.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as PodRules from "./PodRules.ts"
@@ -53,18 +53,6 @@ const namespaceStatus: Strategy["validateStatus"] = (namespace) => {
     `may only be '${only}' if \`deletionTimestamp\` is ${only === "Active" ? "" : "not "}empty`
   )]
 }
-
-const claimText =
-  "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
-const boundClaim = specExcept(
-  claimText,
-  (spec) => ({ ...omit(spec, "volumeAttributesClassName", "volumeName"), resources: undefined })
-)
-const unboundClaim = specExcept(claimText, (spec) => omit(spec, "volumeName"))
-
-/** Only a claim that is bound can grow. */
-const claimSpec: Strategy["validateUpdate"] = (next, previous) =>
-  (stringAt(previous, "status", "phase") === "Bound" ? boundClaim : unboundClaim)(next, previous)
 
 const roleRef: Strategy["validateUpdate"] = (next, previous) =>
   JsonValue.equals(at(next, "roleRef"), at(previous, "roleRef"))
@@ -125,7 +113,11 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     fields: fieldsAt("spec.clusterIP", "spec.type")
   },
   persistentvolumes: { answersDeleted: true },
-  persistentvolumeclaims: { answersDeleted: true, validate: ClaimRules.validate, validateUpdate: claimSpec },
+  persistentvolumeclaims: {
+    answersDeleted: true,
+    validate: ClaimRules.validate,
+    validateUpdate: ClaimRules.validateUpdate
+  },
   resourcequotas: { answersDeleted: true },
   endpoints: { createsOnUpdate: true },
   limitranges: { createsOnUpdate: true },

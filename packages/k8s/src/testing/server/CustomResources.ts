@@ -97,15 +97,22 @@ const selectorFault = (object: KubeObject, path: ReadonlyArray<string>): Readonl
   return "fault" in found ? [FieldError.invalid(`.${path.join(".")}`, "", found.fault)] : []
 }
 
-/** What the scale subresource demands of the object behind it: of the spec, or of the status. */
+/** What is wrong with the kind and version that an object says it is of. */
+const typeFaults = (kind: string, apiVersion: string, object: KubeObject): ReadonlyArray<FieldError.FieldError> =>
+  Object.entries({ kind, apiVersion }).flatMap(([key, expected]) => {
+    const found = stringAt(object, key)
+    return found === expected ? [] : [FieldError.invalid(key, found, `must be ${expected}`)]
+  })
+
+/** What the scale subresource demands of the object behind it; of a write to the status, of that alone. */
 const scaleFaults = (
   object: KubeObject,
   paths: ScalePaths | undefined,
   part: "object" | "status"
 ): ReadonlyArray<FieldError.FieldError> => {
   if (paths === undefined) return []
-  if (part === "object") return replicasFault(object, paths.specReplicas)
   return [
+    ...(part === "object" ? replicasFault(object, paths.specReplicas) : []),
     ...replicasFault(object, paths.statusReplicas),
     ...(paths.labelSelector === undefined ? [] : selectorFault(object, paths.labelSelector))
   ]
@@ -186,10 +193,13 @@ const serveVersion = (definition: KubeObject, version: unknown, converter: Custo
     storageVersion: converter.storageVersion,
     nameRule: "subdomain",
     strategy: strategyOf(definition, version),
-    decode: CustomBody.decoder(kind, name, schema),
+    decode: CustomBody.decoder({ group, kind, version: name }, schema),
     schemaFaults: (next, previous, part, warn) => {
-      const scale = scaleFaults(next, details.scale, part)
-      const { errors, warnings } = StructuralSchema.judge(schema, next, previous, part, scale)
+      const values = typeFaults(kind, `${group}/${name}`, next)
+      const judged = values.length > 0
+        ? StructuralSchema.judgeOther(schema, next, previous, values)
+        : StructuralSchema.judge(schema, next, previous, part, scaleFaults(next, details.scale, part))
+      const { errors, warnings } = judged
       warnings.forEach(warn)
       return errors
     },

@@ -23,7 +23,7 @@ import * as Metadata from "../../api/Metadata.ts"
 import * as MetadataRules from "../../api/MetadataRules.ts"
 import * as Ownership from "./Ownership.ts"
 import * as Patching from "./Patching.ts"
-import { arrayAt, asObject, at, freeze, objectAt, stringAt } from "../../api/Plain.ts"
+import { arrayAt, asObject, at, freeze } from "../../api/Plain.ts"
 import { apiVersionOf } from "./Registry.ts"
 import * as Restoring from "./Restoring.ts"
 import * as StatusError from "../../api/StatusError.ts"
@@ -245,28 +245,34 @@ export const change = Effect.fnUntraced(function*(
   return yield* Effect.fail(StatusError.conflict(resource, route.name, StatusError.objectModified))
 })
 
-/**
- * Why a document that says it is of another kind or version may not replace a custom object; what else it says is then
- * judged no further than its metadata. The status is taken out of a document of any kind.
- */
-const typeFault = (
-  update: Update,
-  document: JsonValue.JsonObject,
-  next: KubeObject,
-  stored: KubeObject
-): Refused | undefined => {
-  const { exchange, part } = update
+/** Whether a document is what the URL names. Of a built-in kind, reading it has told. */
+const isOwn = ({ resource }: Exchange.Exchange, { apiVersion, kind }: KubeObject): boolean =>
+  kind === resource.kind && apiVersion === apiVersionOf(resource)
+
+/** Why a custom object may not be replaced by one of another kind or version. */
+const typeFault = (update: Update, next: KubeObject, stored: KubeObject): Refused => {
+  const { exchange } = update
   const { resource, route } = exchange
-  if (resource.custom === undefined || part !== "object") return undefined
-  const expected = { kind: resource.kind, apiVersion: apiVersionOf(resource) }
-  const found = { kind: stringAt(document, "kind"), apiVersion: stringAt(document, "apiVersion") }
-  const wrong = (["kind", "apiVersion"] as const).filter((key) => found[key] !== expected[key])
-  if (wrong.length === 0) return undefined
-  const group = found.apiVersion.includes("/") ? found.apiVersion.split("/")[0]! : ""
-  return Metadata.versionFault(exchange, next, stored) ?? StatusError.invalid(found.kind, group, route.name, [
-    ...metadataFaults(exchange, completed(update, next, stored), stored),
-    ...wrong.map((key) => FieldError.invalid(key, found[key], `must be ${expected[key]}`))
+  const { apiVersion, kind } = next
+  const group = apiVersion.includes("/") ? apiVersion.split("/")[0]! : ""
+  const whole = { ...completed(update, next, stored), apiVersion, kind }
+  return Metadata.versionFault(exchange, next, stored) ?? StatusError.invalid(kind, group, route.name, [
+    ...metadataFaults(exchange, whole, stored),
+    ...resource.schemaFaults(whole, stored, "object", (text) => exchange.warnings.push(text))
   ])
+}
+
+/**
+ * What is to replace the stored object. The status is taken out of a document of any kind; but whose fields there are
+ * in one of another kind nobody can tell, and the object loses all its managers.
+ */
+const replacement = (update: Update, next: KubeObject, stored: KubeObject) => {
+  const { exchange, options, part } = update
+  return isOwn(exchange, next)
+    ? Ownership.updated(exchange, options, stored, next)
+    : part === "object"
+    ? Effect.fail(typeFault(update, next, stored))
+    : Effect.succeed(Ownership.bare(next))
 }
 
 const answer = (object: KubeObject, status = 200): Exchange.Answer => ({ _tag: "Object", status, object })
@@ -293,11 +299,7 @@ export const replace = (part: Part): Exchange.Verb =>
       return answer(created, 201)
     }
     const update = { exchange, options, part, patch: false }
-    const next = (stored: KubeObject) => {
-      const other = typeFault(update, objectAt(exchange.request, "body"), placed, stored)
-      return other === undefined ? Ownership.updated(exchange, options, stored, placed) : Effect.fail(other)
-    }
-    return answer(yield* change(update, next))
+    return answer(yield* change(update, (stored) => replacement(update, placed, stored)))
   })
 
 /** Who replaces or applies what is not there creates it, and must be allowed that, too. */
@@ -330,12 +332,9 @@ const apply = Effect.fnUntraced(function*(exchange: Exchange.Exchange, part: Par
   return answer(yield* createOwned(exchange, options, asObject({ ...next, metadata })), 201)
 })
 
-/**
- * A strategic merge patch works on a value of the type, which what it says of apiVersion and kind cannot change. What
- * other patches have made of a custom object is read first and judged after.
- */
+/** A strategic merge patch works on a value of the type, which what it says of apiVersion and kind cannot change. */
 const typed = ({ request, resource }: Exchange.Exchange, patched: JsonValue.JsonObject): JsonValue.JsonObject =>
-  (resource.custom !== undefined || Patching.isStrategic(request)) &&
+  Patching.isStrategic(request) &&
     [patched["apiVersion"], patched["kind"]].every((text) => text === undefined || typeof text === "string")
     ? { ...patched, apiVersion: apiVersionOf(resource), kind: resource.kind }
     : patched
@@ -350,8 +349,7 @@ export const patch = (part: Part): Exchange.Verb =>
     const update = { exchange, options, part, patch: true }
     const patching = yield* Patching.reader(exchange)
     const next = Effect.fnUntraced(function*(stored: KubeObject) {
-      const result = yield* patching(stored)
-      const patched = typed(exchange, result)
+      const patched = typed(exchange, yield* patching(stored))
       const unreadable = (text: string) =>
         StatusError.invalid("", "", "", [
           Patching.isStrategic(exchange.request)
@@ -363,9 +361,7 @@ export const patch = (part: Part): Exchange.Verb =>
       )
       yield* Bodies.named(exchange, read)
       const placed = yield* Bodies.placed(exchange, read, "update")
-      const other = typeFault(update, result, placed, stored)
-      if (other !== undefined) return yield* Effect.fail(other)
-      return yield* Ownership.updated(exchange, options, stored, placed)
+      return yield* replacement(update, placed, stored)
     })
     return answer(yield* change(update, next))
   })

@@ -101,6 +101,8 @@ const masks: ReadonlyArray<readonly [RegExp, string]> = [
   [/"creationTimestamp":null,?/g, ""],
   [/^ *creationTimestamp: null\n/gm, ""],
   [/\b10\.\d+\.\d+\.\d+\b/g, "IP"],
+  // The client's own log of a watch that its own time-out ended within a second.
+  [/W\d{4} \d\d:\d\d:.*very short watch.*\n/g, ""],
   [/Warning: version difference.*\n/g, ""],
   [/WARNING: version difference.*\n/g, ""]
 ]

@@ -290,3 +290,51 @@ describe("admission", () => {
       assert.strictEqual((yield* del(`${configMaps}/forbidden`)).status, 404)
     }).pipe(Effect.provide(admitting)))
 })
+
+describe("a document of another kind", () => {
+  /** A Widget whose definition knows no `bogus`, with somebody's fields in it. */
+  const stored = Effect.gen(function*() {
+    yield* post(crds, widgetDefinition())
+    const { body } = yield* post(widgets, widget("a", { spec: { replicas: 2 } }))
+    return body
+  })
+
+  it.effect("gives its status as it is: a new version, whose managers are gone", () =>
+    Effect.gen(function*() {
+      const before = yield* stored
+      assert.lengthOf(before.metadata.managedFields, 1)
+      const other = { ...before, kind: "Nope", status: { bogus: { a: 1 } } }
+      const { body, status } = yield* put(`${widgets}/a/status`, other)
+      assert.strictEqual(status, 200)
+      assert.notStrictEqual(body.metadata.resourceVersion, before.metadata.resourceVersion)
+      assert.strictEqual(body.kind, "Widget")
+      assert.isUndefined(body.status?.bogus)
+      assert.isUndefined(body.metadata.managedFields)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("is not judged by the schema, but by its lists and rules", () =>
+    Effect.gen(function*() {
+      const definition = widgetDefinition()
+      const version = definition["spec"].versions[0]
+      version.schema.openAPIV3Schema.properties.spec.properties.tags = {
+        type: "array",
+        items: { type: "string" },
+        "x-kubernetes-list-type": "set"
+      }
+      version.schema.openAPIV3Schema.properties.spec["x-kubernetes-validations"] = [
+        { rule: "self.replicas < 5", message: "too many" }
+      ]
+      yield* post(crds, definition)
+      const { body } = yield* post(widgets, widget("a", { spec: { replicas: 2 } }))
+      const refused = yield* put(`${widgets}/a`, {
+        ...body,
+        kind: "Nope",
+        spec: { replicas: 7, color: "green", tags: ["x", "x"] }
+      })
+      assert.deepStrictEqual(refused.body.details.causes, [
+        { reason: "FieldValueInvalid", message: "Invalid value: \"Nope\": must be Widget", field: "kind" },
+        { reason: "FieldValueDuplicate", message: "Duplicate value: \"x\"", field: "spec.tags[1]" },
+        { reason: "FieldValueInvalid", message: "Invalid value: too many", field: "spec" }
+      ])
+    }).pipe(Effect.provide(layer)))
+})

@@ -37,5 +37,8 @@ export const serverSide = script("server-side", {
   "apply --server-side -f dep2.yaml",
   "get deploy web -o 'jsonpath={.spec.replicas}{.spec.minReadySeconds}{.spec.template.spec.containers[0].image}'",
   "patch cm cm --type=merge -p '{\"data\":{\"p\":\"q\"}}'",
-  "get cm cm -o yaml --show-managed-fields"
+  // One by one: managers that wrote in the same second are listed by name, others by time.
+  ...["kubectl", "other", "kubectl-patch"].map((manager) =>
+    `get cm cm --show-managed-fields -o 'jsonpath={.metadata.managedFields[?(@.manager=="${manager}")]}'`
+  )
 ])
