@@ -36,25 +36,35 @@ export interface Options {
   readonly without?: ReadonlyArray<Name> | undefined
 }
 
-type Controller = (options: Options) => Layer.Layer<never, never, ApiServer | KubeClient>
+interface Controller {
+  readonly make: (options: Options) => Layer.Layer<never, never, ApiServer | KubeClient>
+  /** The collections it has nothing to do without; absent of one that looks after everything. */
+  readonly looksAfter?: ReadonlyArray<string>
+}
 
 /** One line each. */
 const controllers = {
-  garbageCollector: () => GarbageCollector.layer,
-  namespaces: (options) => NamespaceController.layer(options.namespaces),
-  replicaSets: () => ReplicaSetController.layer,
-  deployments: () => DeploymentController.layer,
-  statefulSets: () => StatefulSetController.layer,
-  daemonSets: () => DaemonSetController.layer,
-  jobs: () => JobController.layer,
-  cronJobs: () => CronJobController.layer,
-  disruption: () => DisruptionController.layer,
-  endpoints: () => EndpointsController.layer,
-  nodes: () => NodeLifecycle.layer,
-  policyStatus: () => PolicyStatusController.layer,
-  volumeProtection: () => VolumeProtection.layer,
-  persistentVolumes: (options) => PersistentVolumes.layer(options.persistentVolumes),
-  serviceAccounts: (options) => ServiceAccounts.layer(options.serviceAccounts)
+  garbageCollector: { make: () => GarbageCollector.layer },
+  namespaces: { make: (options) => NamespaceController.layer(options.namespaces), looksAfter: ["namespaces"] },
+  replicaSets: { make: () => ReplicaSetController.layer, looksAfter: ["replicasets.apps"] },
+  deployments: { make: () => DeploymentController.layer, looksAfter: ["deployments.apps"] },
+  statefulSets: { make: () => StatefulSetController.layer, looksAfter: ["statefulsets.apps"] },
+  daemonSets: { make: () => DaemonSetController.layer, looksAfter: ["daemonsets.apps"] },
+  jobs: { make: () => JobController.layer, looksAfter: ["jobs.batch"] },
+  cronJobs: { make: () => CronJobController.layer, looksAfter: ["cronjobs.batch"] },
+  disruption: { make: () => DisruptionController.layer, looksAfter: ["poddisruptionbudgets.policy"] },
+  endpoints: { make: () => EndpointsController.layer, looksAfter: ["services", "endpoints"] },
+  nodes: { make: () => NodeLifecycle.layer, looksAfter: ["nodes"] },
+  policyStatus: {
+    make: () => PolicyStatusController.layer,
+    looksAfter: ["validatingadmissionpolicies.admissionregistration.k8s.io"]
+  },
+  volumeProtection: {
+    make: () => VolumeProtection.layer,
+    looksAfter: ["persistentvolumeclaims", "persistentvolumes", "volumeattributesclasses.storage.k8s.io"]
+  },
+  persistentVolumes: { make: (options) => PersistentVolumes.layer(options.persistentVolumes) },
+  serviceAccounts: { make: (options) => ServiceAccounts.layer(options.serviceAccounts) }
 } satisfies Readonly<Record<string, Controller>>
 
 /** The name of a controller. */
@@ -63,19 +73,49 @@ export type Name = keyof typeof controllers
 /** The controllers that are left out unless `with` names them. */
 export const onRequest: ReadonlyArray<Name> = ["persistentVolumes", "serviceAccounts"]
 
-/** The controllers of a control plane without nodes: nobody binds Pods or runs them. */
-export const controlPlane = (options: Options = {}): Layer.Layer<never, never, ApiServer | KubeClient> => {
+/** The controllers that the options ask for. */
+const chosen = (options: Options): ReadonlyArray<Controller> => {
   const wanted = options.with ?? []
   const without: ReadonlyArray<string> = [
     ...options.without ?? [],
     ...onRequest.filter((name) => !wanted.includes(name))
   ]
-  return Object.entries<Controller>(controllers).reduce(
-    (all, [name, controller]) => without.includes(name) ? all : Layer.merge(all, controller(options)),
-    Layer.empty as Layer.Layer<never, never, ApiServer | KubeClient>
+  return Object.entries<Controller>(controllers).flatMap(([name, controller]) =>
+    without.includes(name) ? [] : [controller]
   )
 }
+
+type ControlPlane = Layer.Layer<never, never, ApiServer | KubeClient>
+
+const together = (options: Options, some: ReadonlyArray<Controller>): ControlPlane =>
+  some.reduce((all, { make }) => Layer.merge(all, make(options)), Layer.empty as ControlPlane)
+
+/** The controllers of a control plane without nodes: nobody binds Pods or runs them. */
+export const controlPlane = (options: Options = {}): ControlPlane => together(options, chosen(options))
 
 /** All of them, and Pods that run. */
 export const layer = (options: Options = {}): Layer.Layer<Kubelet.Kubelet, never, ApiServer | KubeClient> =>
   Layer.merge(Kubelet.layer(options.kubelet), controlPlane(options))
+
+/** A cluster whose controllers come as there is something for them to do. */
+export interface OnDemand {
+  /** What has to be there from the start. */
+  readonly layer: Layer.Layer<Kubelet.Kubelet, never, ApiServer | KubeClient>
+  /** What has to be there from the first change of a collection. Controllers are the same values in each. */
+  readonly waiting: ReadonlyMap<string, ReadonlyArray<ControlPlane>>
+}
+
+/**
+ * As `layer`, for whoever can watch the store and wants no watches of kinds that never come: most stories are about a
+ * few kinds. Build all parts with one memo map.
+ */
+export const onDemand = (options: Options = {}): OnDemand => {
+  const all = chosen(options)
+  const waiting = new Map<string, Array<ControlPlane>>()
+  for (const { looksAfter, make } of all) {
+    const layer = make(options)
+    for (const collection of looksAfter ?? []) waiting.set(collection, [...waiting.get(collection) ?? [], layer])
+  }
+  const always = all.filter(({ looksAfter }) => looksAfter === undefined)
+  return { layer: Layer.merge(Kubelet.layer(options.kubelet), together(options, always)), waiting }
+}

@@ -79,6 +79,9 @@ const live = (stage: Stage, quiet: number): Omit<Recording, "entries" | "calls" 
 
 /** Runs a scenario. Never throws: what goes wrong is in the recording. */
 export const run = (scenario: Scenario, plan: Plan, options: Options): Recording => {
+  // Nobody reads where in a program an effect was made, and finding out takes a tenth of a run.
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
   const stage = new Stage(scenario, plan, options.seed)
   const { entries, wire, world } = stage
   let uses = 0
@@ -97,5 +100,6 @@ export const run = (scenario: Scenario, plan: Plan, options: Options): Recording
   } finally {
     stage.end()
     release()
+    Error.stackTraceLimit = stackTraceLimit
   }
 }

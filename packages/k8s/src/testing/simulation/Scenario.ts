@@ -46,6 +46,6 @@ export interface Scenario {
   /** How many processes of it run at once; 1 by default. */
   readonly replicas?: number | undefined
   readonly steps: ReadonlyArray<Step>
-  /** What else the cluster has; Pods that run and a garbage collector by default. */
+  /** What else the cluster has; by default Pods that run, and every controller that there is something to do for. */
   readonly cluster?: SimControllers.Options | undefined
 }

@@ -46,24 +46,7 @@ export const defaults = {
   /** Requests at one moment that make a hot loop. */
   hot: 250,
   /** How far the clock of a replica may be off. */
-  skew: 5_000,
-  /** Pods that run, and a garbage collector. */
-  cluster: {
-    without: [
-      "namespaces",
-      "replicaSets",
-      "deployments",
-      "statefulSets",
-      "daemonSets",
-      "jobs",
-      "cronJobs",
-      "disruption",
-      "endpoints",
-      "nodes",
-      "policyStatus",
-      "volumeProtection"
-    ]
-  } as SimControllers.Options
+  skew: 5_000
 } as const
 
 /** Runs a program to its end, however long it takes. */
@@ -122,6 +105,9 @@ export class Stage {
   readonly people: Context.Context<ApiServer | KubeClient | Kubelet.Kubelet>
   readonly #processes = new Map<Life, Scope.Closeable>()
   readonly #plan: Plan
+  readonly #built = Layer.makeMemoMapUnsafe()
+  readonly #scope = Scope.makeUnsafe()
+  readonly #awake = new Set<unknown>()
   readonly #furniture: ReadonlySet<KubeObject>
   #lives = 0
   #revision: number
@@ -138,18 +124,19 @@ export class Stage {
     this.#revision = image.revision
     this.#furniture = furnitureOf(image)
     this.world = new World({ seed, interleaving: plan.interleaving })
-    const cluster = SimControllers.layer(scenario.cluster ?? defaults.cluster).pipe(
+    const { layer, waiting } = SimControllers.onDemand(scenario.cluster)
+    const cluster = layer.pipe(
       Layer.provideMerge(TestClient.layer),
       Layer.provideMerge(ApiServer.layerOptions({
         image,
         onChange: (change) => {
           this.#revision = change.revision
           this.note({ _tag: "Change", at: this.world.now, change })
+          for (const controller of waiting.get(change.collection) ?? []) this.#wake(controller)
         }
-      })),
-      Layer.fresh
+      }))
     )
-    this.people = complete(this.world, Layer.buildWithScope(cluster, Scope.makeUnsafe()))
+    this.people = complete(this.world, Layer.buildWithMemoMap(cluster, this.#built, this.#scope))
     this.server = Context.get(this.people, ApiServer)
     this.wire = new Wire({
       server: this.server,
@@ -160,6 +147,14 @@ export class Stage {
       crash: (life, stale) => this.crash(life, stale),
       mischief: (fault, object) => this.mischief(fault, object)
     })
+  }
+
+  /** Starts a controller of the cluster for which there is something to do now. */
+  #wake(controller: Layer.Layer<never, never, ApiServer | KubeClient>): void {
+    if (this.#awake.has(controller)) return
+    this.#awake.add(controller)
+    const start = Layer.buildWithMemoMap(controller, this.#built, this.#scope)
+    this.world.fork(Effect.provideContext(start, this.people))
   }
 
   note(entry: Entry): void {
