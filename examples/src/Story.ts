@@ -12,8 +12,7 @@ import { follow, paint, say } from "./Narrator.ts"
 /** Figures that hold unless options say otherwise. */
 export const defaults = {
   /** How long one step may take to converge. */
-  // A real garbage collector learns of new kinds every half minute.
-  stepTimeout: "90 seconds",
+  stepTimeout: "30 seconds",
   /** Between two looks at whether it has; the objects are cached, so a look is no request. */
   pollInterval: "20 millis"
 } as const

@@ -192,7 +192,9 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const scriptsOf = (pod: Pod): PodLife.Scripts => (container, restarts) => {
     const script = options.script?.(pod, container, restarts)
     if (script !== undefined) return script
-    const ending = pod.spec.containers.includes(container) ? options.ending?.(pod) : undefined
+    // By name: the Pod may have been read again since.
+    const isMain = pod.spec.containers.some(({ name }) => name === container.name)
+    const ending = isMain ? options.ending?.(pod) : undefined
     return ending === undefined ? {} : { exit: ending }
   }
 

@@ -5,8 +5,8 @@ import { NodeServices } from "@effect/platform-node"
 import { Console, Data, Effect, FileSystem, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as Main from "../../src/Main.ts"
-import { type Outcome, servers, start } from "./run.ts"
-import { byNumber, parts } from "./suite.ts"
+import { type Outcome, Outcomes } from "./run.ts"
+import { suite } from "./suite.ts"
 
 class NotConformant extends Data.TaggedError("NotConformant")<{ readonly message: string }> {}
 
@@ -18,22 +18,17 @@ const command = Command.make("conformance", {
   json: Flag.String("json").pipe(Flag.withDescription("File for the report"), Flag.withMetavar("FILE"), Flag.optional)
 }, ({ json, server }) =>
   Effect.gen(function*() {
+    const outcomes = yield* Outcomes
     const statements: Array<Outcome> = []
-    for (const part of parts) {
-      yield* Effect.gen(function*() {
-        const outcomeOf = yield* start(server, part.statements, servers[server])
-        for (const statement of part.statements) {
-          const outcome = yield* outcomeOf(statement)
-          statements.push(outcome)
-          yield* Console.log(
-            `${outcome.status.padEnd(7)} ${outcome.id.padStart(4)} ${outcome.title}${
-              outcome.note === "" ? "" : ` (${outcome.note})`
-            }`
-          )
-        }
-      }).pipe(Effect.scoped)
+    for (const statement of suite) {
+      const outcome = yield* outcomes.of(statement)
+      statements.push(outcome)
+      yield* Console.log(
+        `${outcome.status.padEnd(7)} ${outcome.id.padStart(4)} ${outcome.title}${
+          outcome.note === "" ? "" : ` (${outcome.note})`
+        }`
+      )
     }
-    statements.sort(byNumber)
     const count = (status: Outcome["status"]) => statements.filter((outcome) => outcome.status === status).length
     const [passed, failed, skipped] = [count("passed"), count("failed"), count("skipped")]
     yield* Console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`)
@@ -49,7 +44,7 @@ const command = Command.make("conformance", {
       yield* files.writeFileString(json.value, `${JSON.stringify(report, undefined, 2)}\n`)
     }
     if (failed > 0) return yield* new NotConformant({ message: `${failed} statements do not hold` })
-  })).pipe(
+  }).pipe(Effect.provide(Outcomes.layer(server)))).pipe(
     Command.withDescription("Asks a server whether it keeps the statements of the conformance checklist")
   )
 

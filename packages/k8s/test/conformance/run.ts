@@ -1,9 +1,12 @@
 /** Runs statements against a server and says how each went. */
 import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
 import type { Statement } from "./Statement.ts"
+import { parts, suite } from "./suite.ts"
 import { layer, type Server, Target } from "./Target.ts"
 
 export interface Outcome {
@@ -14,15 +17,15 @@ export interface Outcome {
   readonly note: string
 }
 
-/** Among how many servers the statements are dealt out: a real one is too much of a program to have several. */
-export const servers: Readonly<Record<Server, number>> = { memory: 4, http: 4, real: 1 }
+/** Among how many servers each part is dealt out: a real one is too much of a program to have several. */
+const servers: Readonly<Record<Server, number>> = { memory: 3, http: 3, real: 1 }
 
 /** Why a statement is not put to a server; undefined if it is. */
-export const skipReason = ({ since }: Statement, minor: number): string | undefined =>
+const skipReason = ({ since }: Statement, minor: number): string | undefined =>
   since !== undefined && since > minor ? `not in this version: since 1.${since}, the server is 1.${minor}` : undefined
 
 /** One statement. Whatever happens to it is its outcome. */
-export const runOne = Effect.fnUntraced(function*(statement: Statement) {
+const runOne = Effect.fnUntraced(function*(statement: Statement) {
   const { minor } = yield* Target
   const { id, title } = statement
   const skipped = skipReason(statement, minor)
@@ -34,16 +37,12 @@ export const runOne = Effect.fnUntraced(function*(statement: Statement) {
 })
 
 /**
- * Starts all statements, dealt out to so many servers of their own, each of which gets its share one after the other;
- * most of a statement is waiting. Gives how to await the outcome of one.
+ * Starts the whole suite, each part on servers of its own, which get their shares one statement after the other: most of
+ * a statement is waiting. Gives how to await the outcome of one.
  */
-export const start = Effect.fnUntraced(function*(
-  server: Server,
-  statements: ReadonlyArray<Statement>,
-  servers: number
-) {
+const start = Effect.fnUntraced(function*(server: Server) {
   const outcomes = new Map<Statement, Deferred.Deferred<Outcome>>()
-  for (const statement of statements) outcomes.set(statement, yield* Deferred.make<Outcome>())
+  for (const statement of suite) outcomes.set(statement, yield* Deferred.make<Outcome>())
   const outcomeOf = (statement: Statement) => outcomes.get(statement)!
   const ask = (share: ReadonlyArray<Statement>) =>
     Effect.forEach(share, (statement) => Deferred.complete(outcomeOf(statement), runOne(statement)), {
@@ -55,7 +54,19 @@ export const start = Effect.fnUntraced(function*(
         Effect.forEach(share, (statement) => Deferred.failCause(outcomeOf(statement), cause), { discard: true })
       )
     )
-  const shares = Array.from({ length: servers }, (_, nth) => statements.filter((_, index) => index % servers === nth))
+  const shares = parts.flatMap(({ statements }) =>
+    Array.from(
+      { length: servers[server] },
+      (_, nth) => statements.filter((_, index) => index % servers[server] === nth)
+    )
+  )
   yield* Effect.forkScoped(Effect.forEach(shares, ask, { concurrency: "unbounded", discard: true }))
   return (statement: Statement): Effect.Effect<Outcome> => Deferred.await(outcomeOf(statement))
 })
+
+/** The outcomes of the suite on one server. */
+export class Outcomes extends Context.Service<Outcomes, {
+  readonly of: (statement: Statement) => Effect.Effect<Outcome>
+}>()("@effect-operator/k8s/test/conformance/run/Outcomes") {
+  static readonly layer = (server: Server) => Layer.effect(Outcomes, Effect.map(start(server), (of) => ({ of })))
+}

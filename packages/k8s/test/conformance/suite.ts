@@ -45,7 +45,7 @@ import { workloadStatements } from "./statements/workloads.ts"
 const order = ({ id }: Pick<Statement, "id">): number => Number.parseInt(id, 10)
 
 /** The order of the checklist. */
-export const byNumber = (a: Pick<Statement, "id">, b: Pick<Statement, "id">): number =>
+const byNumber = (a: Pick<Statement, "id">, b: Pick<Statement, "id">): number =>
   order(a) - order(b) || a.id.localeCompare(b.id)
 
 export const suite: ReadonlyArray<Statement> = [

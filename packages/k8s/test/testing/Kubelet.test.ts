@@ -1,4 +1,5 @@
 import { KubeClient, Patch } from "@effect-operator/core/KubeClient"
+import { Transport } from "@effect-operator/core/Transport"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Stream } from "effect"
 import { TestClock } from "effect/testing"
@@ -178,6 +179,31 @@ describe("Kubelet", () => {
     }).pipe(Effect.provide(cluster({
       ending: (pod) => pod.spec.restartPolicy === "Never" ? { after: "30 seconds", exitCode: 0 } : undefined
     }))))
+
+  it.effect("an ending holds for a Pod that is read anew, as it is over HTTP", () => {
+    const anew = Layer.effect(
+      Transport,
+      Effect.map(Transport, (transport) => ({
+        request: (request) => Effect.map(transport.request(request), (response) => structuredClone(response)),
+        stream: (request) =>
+          Effect.map(transport.stream(request), (response) => ({
+            ...response,
+            values: Stream.map(response.values, (value) => structuredClone(value))
+          }))
+      }))
+    ).pipe(Layer.provide(TestClient.transportLayer))
+    const kubelet = Kubelet.layer({ ending: () => ({ after: "30 seconds", exitCode: 1 }) })
+    return Effect.gen(function*() {
+      yield* create("job", { restartPolicy: "Never" })
+      yield* TestClock.adjust("31 seconds")
+      assert.strictEqual(yield* phase("job"), "Failed")
+    }).pipe(
+      Effect.provide(kubelet.pipe(
+        Layer.provideMerge(Layer.provide(KubeClient.layer, anew)),
+        Layer.provideMerge(ApiServer.layer)
+      ))
+    )
+  })
 
   it.effect("a readiness gate holds readiness back until its condition is true", () =>
     Effect.gen(function*() {
