@@ -7,7 +7,8 @@
  * connected is cut off, in real time.
  *
  * Where clients show certificates, the server says of each connection whether an authority has signed them that was
- * trusted when it was made (`peerOf`); nobody is turned away for that. A change of the authorities ends idle connections.
+ * trusted when it was made (`peerOf`); nobody is turned away for that. A change of the authorities ends idle connections,
+ * and the peers of all others are nobody from then on.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
@@ -39,7 +40,7 @@ export interface Options extends Shown {
   /** For messages: `webhooks`. */
   readonly what: string
   readonly address: Endpoints.Address
-  /** Who signs the certificates of clients, PEM; without it none are asked for. */
+  /** Who signs the certificates of clients, PEM, `""` for nobody yet; without it none are asked for. */
   readonly clientAuthorityPem?: string | undefined
   readonly requestTimeout?: Duration.Input | undefined
   readonly closeGrace?: Duration.Input | undefined
@@ -57,10 +58,13 @@ export type App = Effect.Effect<HttpServerResponse.HttpServerResponse, never, Ht
 
 const realClock = Clock.Clock.defaultValue()
 
+/** Connections made under authorities that are not trusted any more. */
+const distrusted = new WeakSet<Tls.TLSSocket>()
+
 /** The common name of a connection's client, if a trusted authority has signed its certificate; nothing otherwise. */
 export const peerOf = (request: HttpServerRequest.HttpServerRequest): string | undefined => {
   const { socket } = NodeHttpServerRequest.toIncomingMessage(request)
-  if (!(socket instanceof Tls.TLSSocket) || !socket.authorized) return undefined
+  if (!(socket instanceof Tls.TLSSocket) || !socket.authorized || distrusted.has(socket)) return undefined
   const name: unknown = socket.getPeerCertificate().subject?.CN
   return typeof name === "string" ? name : undefined
 }
@@ -76,7 +80,7 @@ export const make = Effect.fnUntraced(function*(app: App, options: Options) {
     minVersion: "TLSv1.2",
     cert: shown.certPem,
     key: shown.keyPem,
-    ...(clientAuthorityPem === undefined ? {} : { ca: clientAuthorityPem })
+    ...(clientAuthorityPem === undefined ? {} : { ca: clientAuthorityPem === "" ? [] : clientAuthorityPem })
   })
   const node = Https.createServer({
     ...tls(),
@@ -89,6 +93,11 @@ export const make = Effect.fnUntraced(function*(app: App, options: Options) {
   })
   // An error of one connection is that connection's; the server goes on.
   node.on("tlsClientError", () => {})
+  const sockets = new Set<Tls.TLSSocket>()
+  node.on("secureConnection", (socket) => {
+    sockets.add(socket)
+    socket.once("close", () => sockets.delete(socket))
+  })
   const failed = (cause: unknown) =>
     new Endpoints.ListenFailed({
       address: `${address.host ?? ""}:${address.port}`,
@@ -112,7 +121,9 @@ export const make = Effect.fnUntraced(function*(app: App, options: Options) {
       }),
     trust: (authorities) =>
       Effect.sync(() => {
+        if (authorities === clientAuthorityPem) return
         clientAuthorityPem = authorities
+        for (const socket of sockets) distrusted.add(socket)
         node.setSecureContext(tls())
         node.closeIdleConnections()
       })

@@ -3,6 +3,7 @@
  *
  * The built-in kinds are `@effect-operator/k8s/kinds`, the in-memory API server `@effect-operator/k8s/testing`.
  */
+export * as ApiService from "./ApiService.ts"
 export * as Crd from "./Crd.ts"
 export * as CrdDiff from "./CrdDiff.ts"
 export { crdToSchema } from "./CrdToSchema.ts"

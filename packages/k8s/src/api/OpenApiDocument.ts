@@ -108,22 +108,48 @@ export const version3 = (source: Source, groupVersion: string): JsonObject | und
       return kind !== undefined && apiVersionOf(kind) === groupVersion
     }),
     ...builtin.flatMap(({ subresources }) => subresources.flatMap((entry) => schemaOf(entry) ?? [])),
-    ...customs.flatMap(({ subresources }) => subresources.some(({ name }) => name === "scale") ? [scale] : []),
-    ...["DeleteOptions", "ListMeta", "ObjectMeta", "Patch", "Status"].map((kind) => `${meta}${kind}`)
+    ...customRoots(customs)
   ]
   return {
     openapi: "3.0.0",
     info,
     paths: paths([...builtin, ...customs], "v3"),
     components: {
-      schemas: {
-        ...schemas(customs, "v3"),
-        ...Object.fromEntries([...reachable(roots)].map((name) => [name, builtinDefinition(definitions[name]!, "v3")]))
-      },
+      schemas: { ...schemas(customs, "v3"), ...reached(roots, "v3") },
       securitySchemes: security.securityDefinitions
     }
   }
 }
+
+/** The documents of custom kinds by themselves, with nothing of anybody else's: what an aggregated server publishes. */
+export const ofCustoms = (customs: ReadonlyArray<OpenApiCustom.Custom>): Record<Dialect, JsonObject> => ({
+  v2: {
+    swagger: "2.0",
+    info,
+    paths: paths(customs, "v2"),
+    definitions: { ...schemas(customs, "v2"), ...reached(customRoots(customs), "v2") },
+    ...security
+  },
+  v3: {
+    openapi: "3.0.0",
+    info,
+    paths: paths(customs, "v3"),
+    components: {
+      schemas: { ...schemas(customs, "v3"), ...reached(customRoots(customs), "v3") },
+      securitySchemes: security.securityDefinitions
+    }
+  }
+})
+
+/** What custom kinds refer to of the built-in schemas. */
+const customRoots = (customs: ReadonlyArray<OpenApiCustom.Custom>): ReadonlyArray<string> => [
+  ...customs.flatMap(({ subresources }) => subresources.some(({ name }) => name === "scale") ? [scale] : []),
+  ...["DeleteOptions", "ListMeta", "ObjectMeta", "Patch", "Status"].map((kind) => `${meta}${kind}`)
+]
+
+/** Built-in schemas with all that they refer to. */
+const reached = (roots: ReadonlyArray<string>, dialect: Dialect): JsonObject =>
+  Object.fromEntries([...reachable(roots)].map((name) => [name, builtinDefinition(definitions[name]!, dialect)]))
 
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1."
 const scale = "io.k8s.api.autoscaling.v1.Scale"

@@ -22,6 +22,8 @@ export interface Resource {
   readonly verbs: ReadonlyArray<string>
   readonly subresources: ReadonlyArray<Pick<ServedSubresource, "name" | "group" | "version" | "kind" | "verbs">>
   readonly custom: boolean
+  /** False where there is no server-side apply. */
+  readonly applies?: boolean
   /** Names of the schemas; undefined for what has none. */
   readonly schema: string
   readonly listSchema: string | undefined
@@ -46,11 +48,11 @@ const mediaTypes = (custom: boolean): ReadonlyArray<string> =>
     ? ["application/json", "application/yaml"]
     : ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"]
 
-const patchTypes = (custom: boolean): ReadonlyArray<string> => [
+const patchTypes = ({ applies, custom }: Pick<Resource, "applies" | "custom">): ReadonlyArray<string> => [
   "application/json-patch+json",
   "application/merge-patch+json",
   ...(custom ? [] : ["application/strategic-merge-patch+json"]),
-  "application/apply-patch+yaml"
+  ...(applies === false ? [] : ["application/apply-patch+yaml"])
 ]
 
 type Parameter = readonly [name: string, type: "string" | "boolean" | "integer"]
@@ -113,7 +115,7 @@ const render = (dialect: Dialect, resource: Resource, operation: Operation, kind
   const { custom, group, version } = resource
   const reference = (name: string) => ({ $ref: `${references[dialect]}${name}` })
   const produced = mediaTypes(custom)
-  const consumed = method === "patch" ? patchTypes(custom) : dialect === "v2" && !custom ? ["*/*"] : produced
+  const consumed = method === "patch" ? patchTypes(resource) : dialect === "v2" && !custom ? ["*/*"] : produced
   const content = (types: ReadonlyArray<string>, name: string) =>
     Object.fromEntries(types.map((type) => [type, { schema: reference(name) }]))
   const queries = parameters.map((parameter) => query(dialect, parameter))

@@ -15,7 +15,7 @@ import * as Exchange from "./server/Exchange.ts"
 import { stringAt } from "../api/Plain.ts"
 import type { Served } from "./server/Registry.ts"
 import { parameter } from "../api/Routing.ts"
-import type { UserInfo } from "./server/UserInfo.ts"
+import type { UserInfo } from "../api/UserInfo.ts"
 import { kindOf } from "./admission/Matching.ts"
 import * as StatusError from "../api/StatusError.ts"
 

@@ -53,12 +53,12 @@ import * as Respond from "./server/Respond.ts"
 import { type ResourceRoute, route } from "../api/Routing.ts"
 import type { StatusError } from "../api/StatusError.ts"
 import { type Change, type Image, Storage } from "../api/Storage.ts"
-import { administrator, anonymous, type UserInfo } from "./server/UserInfo.ts"
+import { administrator, anonymous, type UserInfo } from "../api/UserInfo.ts"
 import { defaults as watchDefaults, WatchHub } from "../api/WatchHub.ts"
 
 export type { ApiResponse } from "../api/Representation.ts"
 export type { Change, Image } from "../api/Storage.ts"
-export type { UserInfo } from "./server/UserInfo.ts"
+export type { UserInfo } from "../api/UserInfo.ts"
 
 export const defaults = {
   /** About how many changes are remembered before the oldest are compacted. */

@@ -40,7 +40,7 @@ import * as Reply from "../api/Reply.ts"
 import * as WatchSocket from "./http/WatchSocket.ts"
 import * as LiveBackends from "./LiveBackends.ts"
 import * as Representation from "../api/Representation.ts"
-import { administrator } from "./server/UserInfo.ts"
+import { administrator } from "../api/UserInfo.ts"
 import * as StatusError from "../api/StatusError.ts"
 
 export const defaults = {

@@ -33,7 +33,7 @@ import * as Manifests from "../Manifests.ts"
 import { ApiServer } from "./ApiServer.ts"
 import * as Audit from "./auth/Audit.ts"
 import * as TestClient from "./TestClient.ts"
-import { serviceAccount } from "./server/UserInfo.ts"
+import { serviceAccount } from "../api/UserInfo.ts"
 
 /** The part of the manifests that permissions follow from. */
 export type Options = Omit<Manifests.Options, "image" | "resources">

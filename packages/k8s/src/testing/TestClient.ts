@@ -21,7 +21,7 @@ import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { ApiServer, type UserInfo } from "./ApiServer.ts"
 
-export { serviceAccount } from "./server/UserInfo.ts"
+export { serviceAccount } from "../api/UserInfo.ts"
 
 const transport = (user?: UserInfo): Layer.Layer<Transport, never, ApiServer> =>
   Layer.effect(

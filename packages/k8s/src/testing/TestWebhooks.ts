@@ -13,9 +13,10 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { type Handler, rejected } from "../webhook/Handler.ts"
-import { Listener, type Options } from "../webhook/WebhookServer.ts"
+import { Listener } from "../webhook/WebhookServer.ts"
 import { ApiServer } from "./ApiServer.ts"
-import * as Backends from "./Backends.ts"
+import type * as Backends from "./Backends.ts"
+import * as InProcess from "./InProcess.ts"
 
 /** A webhook server as a backend, for a map of your own. */
 export const backend = (handler: Handler): Backends.Handler => (request) =>
@@ -26,22 +27,13 @@ export const backend = (handler: Handler): Backends.Handler => (request) =>
       : Effect.succeed(request.body)
   })
 
-const key = ({ service: { name, namespace, port }, url }: Options): string =>
-  url ?? (port === undefined ? `${namespace}/${name}` : `${namespace}/${name}:${port}`)
-
 /** Webhook servers are called by the `ApiServer` in context. */
 export const layer: Layer.Layer<never, never, ApiServer> = Layer.effect(
   Listener,
   Effect.gen(function*() {
-    const server = yield* ApiServer
-    const known = new Map<string, Backends.Handler>()
-    yield* server.reach(Backends.handlers(known))
+    const serve = yield* InProcess.make(yield* ApiServer)
     return {
-      listen: (handler, options) =>
-        Effect.asVoid(Effect.acquireRelease(
-          Effect.sync(() => known.set(key(options), backend(handler))),
-          () => Effect.sync(() => known.delete(key(options)))
-        ))
+      listen: (handler, { service, url }) => serve(url ?? InProcess.keyOf(service), backend(handler))
     }
   })
 )

@@ -11,27 +11,20 @@
  *
  * How it is reached is the `Listener` in context: HTTPS, or, in tests, a call of the in-memory API server.
  */
-import * as Informers from "@effect-operator/core/Informers"
-import { KubeClient } from "@effect-operator/core/KubeClient"
+import type { KubeClient } from "@effect-operator/core/KubeClient"
 import * as Manager from "@effect-operator/core/Manager"
 import * as Supervisor from "@effect-operator/core/Supervisor"
 import * as Context from "effect/Context"
-import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
-import * as SubscriptionRef from "effect/SubscriptionRef"
-import * as Endpoints from "../Endpoints.ts"
+import type * as Endpoints from "../Endpoints.ts"
 import * as CaBundle from "./CaBundle.ts"
-import * as CertificateFiles from "./CertificateFiles.ts"
-import * as CertificateKeeper from "./CertificateKeeper.ts"
 import * as Handler from "./Handler.ts"
 import type { Any, Hook } from "./Hook.ts"
 import * as HttpsServer from "./HttpsServer.ts"
-import type * as Keyring from "./Keyring.ts"
-import type * as TlsServer from "../TlsServer.ts"
+import * as Serving from "./Serving.ts"
 
 export interface Options {
   /** Of the webhook configurations, and, with `-webhook-tls`, of the Secret. */
@@ -44,7 +37,7 @@ export interface Options {
   readonly address?: string | undefined
   /** The Secret's name. */
   readonly secret?: string | undefined
-  readonly certificates?: Omit<Keyring.Policy, "hosts"> | CertificateFiles.Options | undefined
+  readonly certificates?: Serving.Certificates | undefined
   /** The largest body in bytes. */
   readonly maxBodyBytes?: number | undefined
   /** How long a request may take to arrive. */
@@ -86,16 +79,6 @@ export const secretName = ({ name, secret }: Pick<Options, "name" | "secret">): 
 export const reachable = ({ service, url }: Pick<Options, "service" | "url">): CaBundle.Reachable =>
   url === undefined ? { service } : { url }
 
-/** Every name a Service goes by, and the host of a URL. */
-export const hosts = (
-  { service: { name, namespace }, url }: Pick<Options, "service" | "url">
-): ReadonlyArray<string> => [
-  `${name}.${namespace}.svc`,
-  `${name}.${namespace}.svc.cluster.local`,
-  `${name}.${namespace}`,
-  ...(url === undefined ? [] : [new URL(url).hostname.replace(/^\[|\]$/g, "")])
-]
-
 /** Serves the hooks. Building it does not wait for certificates: see `ready`. */
 export const layer = <const Hs extends ReadonlyArray<Any>>(
   hooks: Hs,
@@ -103,74 +86,29 @@ export const layer = <const Hs extends ReadonlyArray<Any>>(
 ): Layer.Layer<WebhookServer, never, KubeClient | (Hs[number] extends Hook<infer R> ? R : never)> =>
   Layer.effect(WebhookServer, make(hooks, options))
 
+const limits = ({ closeGrace, maxBodyBytes, requestTimeout }: Options) => ({ closeGrace, maxBodyBytes, requestTimeout })
+
 const make = Effect.fnUntraced(function*<R>(hooks: ReadonlyArray<Hook<R>>, options: Options) {
   const handler = yield* Handler.make(hooks)
   const listener = yield* Listener
   const board = yield* Manager.Board
   const supervisor = yield* Supervisor.make
-  const ready = yield* Deferred.make<Endpoints.Address, Endpoints.ListenFailed>()
-  let address: Endpoints.Address | undefined
-  let trouble: () => string | undefined = () => undefined
-
-  const listening = (at: Endpoints.Address) =>
-    Effect.gen(function*() {
-      address = at
-      yield* Deferred.succeed(ready, at)
-      yield* Effect.logInfo(`webhooks: served on ${at.host ?? ""}:${at.port}`)
-    })
-
-  /** Listens with the first certificate, and shows those that follow. */
-  const serve = (certificates: Stream.Stream<TlsServer.Shown>) => {
-    const text = options.address ?? HttpsServer.defaults.address
-    const parsed = Endpoints.parseAddress(text)
-    if (parsed === undefined || parsed === "off") {
-      return Effect.die(new Error(`WebhookServer: address: ${JSON.stringify(text)}: must be host:port or :port`))
-    }
-    let server: TlsServer.Server | undefined
-    return Stream.runForEach(certificates, (certificate) =>
-      Effect.gen(function*() {
-        if (server !== undefined) return yield* server.renew(certificate)
-        const { closeGrace, maxBodyBytes, requestTimeout } = options
-        server = yield* HttpsServer.make(handler, {
-          ...certificate,
-          address: parsed,
-          closeGrace,
-          maxBodyBytes,
-          requestTimeout
-        })
-        yield* listening(server.address)
-      })).pipe(Effect.tapError((error) => Deferred.fail(ready, error)))
-  }
-
-  const { certificates = {} } = options
-  if (listener !== undefined) {
-    yield* listener.listen(handler, options)
-    yield* listening({ host: options.service.name, port: options.service.port ?? 443 })
-  } else if ("cert" in certificates) {
-    const files = CertificateFiles.make(certificates)
-    trouble = files.trouble
-    yield* supervisor.run("webhooks", serve(files.changes))
-  } else {
-    const client = yield* KubeClient
-    const informers = Context.get(yield* Layer.build(Informers.layer(supervisor)), Informers.Informers)
-    const keeper = yield* CertificateKeeper.make(informers, client, {
+  const serving: Serving.Serving = listener === undefined
+    ? yield* Serving.make(supervisor, {
+      what: "webhooks",
+      address: options.address ?? HttpsServer.defaults.address,
+      certificates: options.certificates ?? {},
       secret: { namespace: options.service.namespace, name: secretName(options) },
-      policy: { ...certificates, hosts: hosts(options) },
+      hosts: Serving.hostsOf(options),
       targets: CaBundle.targets(hooks, options.name),
-      reachable: reachable(options)
+      reachable: reachable(options),
+      listen: (certificate, address) => HttpsServer.make(handler, { ...certificate, ...limits(options), address })
     })
-    trouble = keeper.trouble
-    const shown = SubscriptionRef.changes(keeper.current).pipe(
-      Stream.flatMap((keyring) => keyring === undefined ? Stream.empty : Stream.succeed(keyring.serving)),
-      Stream.changesWith((a, b) => a.certPem === b.certPem)
-    )
-    yield* supervisor.run("webhook certificates", keeper.run)
-    yield* supervisor.run("webhooks", serve(shown))
-  }
+    : yield* Effect.as(listener.listen(handler, options), Serving.within(options.service))
 
   const status = Effect.sync((): Status => ({
-    address,
-    trouble: supervisor.failed()?.message ?? trouble()
+    address: serving.address(),
+    trouble: supervisor.failed()?.message ?? serving.trouble()
   }))
   if (board?.check !== undefined) {
     yield* board.check({
@@ -183,5 +121,5 @@ const make = Effect.fnUntraced(function*<R>(hooks: ReadonlyArray<Hook<R>>, optio
       alive: Effect.sync(() => supervisor.failed()?.message)
     })
   }
-  return WebhookServer.of({ ready: Deferred.await(ready), status, failure: supervisor.failure })
+  return WebhookServer.of({ ready: serving.ready, status, failure: supervisor.failure })
 })

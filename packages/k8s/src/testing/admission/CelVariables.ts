@@ -10,7 +10,7 @@ import type { Attributes, Kind, Server } from "../Admission.ts"
 import * as Cel from "../cel/Cel.ts"
 import * as Authorizer from "../cel/library/Authorizer.ts"
 import type { Served } from "../server/Registry.ts"
-import { serviceAccount, splitServiceAccount } from "../server/UserInfo.ts"
+import { serviceAccount, splitServiceAccount } from "../../api/UserInfo.ts"
 import type { Seen } from "./AdmissionReview.ts"
 
 export type Variables = Readonly<Record<string, Cel.Value>>

@@ -24,7 +24,7 @@ import { stringAt } from "../../api/Plain.ts"
 import type { ApiResponse } from "../../api/Representation.ts"
 import { flag } from "../../api/Routing.ts"
 import type { Storage } from "../../api/Storage.ts"
-import type { UserInfo } from "../server/UserInfo.ts"
+import type { UserInfo } from "../../api/UserInfo.ts"
 
 /** What is passed on. */
 export interface Proxied {

@@ -11,8 +11,8 @@ import * as Result from "effect/Result"
 import * as FieldError from "../schema/FieldError.ts"
 import type * as JsonValue from "../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
-import type { UserInfo } from "../server/UserInfo.ts"
-import * as Attributes from "./Attributes.ts"
+import type { UserInfo } from "../../api/UserInfo.ts"
+import * as Attributes from "../../api/Attributes.ts"
 import type { Authorizer } from "./Rbac.ts"
 
 type Faults = ReadonlyArray<FieldError.FieldError>

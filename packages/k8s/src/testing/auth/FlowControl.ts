@@ -11,8 +11,8 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 import type { ApiResponse } from "../../api/Representation.ts"
 import type { Storage } from "../../api/Storage.ts"
-import { serviceAccountName, type UserInfo } from "../server/UserInfo.ts"
-import { type Attributes, combined } from "./Attributes.ts"
+import { serviceAccountName, type UserInfo } from "../../api/UserInfo.ts"
+import { type Attributes, combined } from "../../api/Attributes.ts"
 import * as BootstrapFlows from "./BootstrapFlows.ts"
 
 /** Strings in a rule: one of them, or `*` alone for any. */

@@ -18,9 +18,9 @@ import {
   splitServiceAccount,
   unauthenticated,
   type UserInfo
-} from "../server/UserInfo.ts"
+} from "../../api/UserInfo.ts"
 import * as StatusError from "../../api/StatusError.ts"
-import * as Attributes from "./Attributes.ts"
+import * as Attributes from "../../api/Attributes.ts"
 import type { Authorizer } from "./Rbac.ts"
 
 type Headers = Readonly<Record<string, string>>

@@ -18,9 +18,9 @@ import type * as Admission from "../Admission.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import type { Registry, Served } from "../server/Registry.ts"
-import { isMaster } from "../server/UserInfo.ts"
+import { isMaster } from "../../api/UserInfo.ts"
 import * as StatusError from "../../api/StatusError.ts"
-import * as Attributes from "./Attributes.ts"
+import * as Attributes from "../../api/Attributes.ts"
 
 const ownersOf = (object: KubeObject | undefined): ReadonlyArray<OwnerReference> =>
   object?.metadata.ownerReferences ?? []

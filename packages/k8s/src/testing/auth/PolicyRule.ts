@@ -13,7 +13,7 @@ import type * as RbacV1 from "../../kinds/rbac.v1.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import { arrayAt } from "../../api/Plain.ts"
-import { type Attributes, combined } from "./Attributes.ts"
+import { type Attributes, combined } from "../../api/Attributes.ts"
 
 export type PolicyRule = RbacV1.PolicyRule
 

@@ -15,7 +15,7 @@ import * as Result from "effect/Result"
 import type * as JsonValue from "../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import type { Storage } from "../../api/Storage.ts"
-import { known, serviceAccount, serviceAccountName, type UserInfo } from "../server/UserInfo.ts"
+import { known, serviceAccount, serviceAccountName, type UserInfo } from "../../api/UserInfo.ts"
 import * as Jwt from "./Jwt.ts"
 import { goStrings } from "./PolicyRule.ts"
 

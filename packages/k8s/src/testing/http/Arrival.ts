@@ -16,7 +16,7 @@ import type * as Net from "node:net"
 import * as Tls from "node:tls"
 import type { Arrival, UserInfo } from "../ApiServer.ts"
 import * as RequestBody from "../../api/RequestBody.ts"
-import { known } from "../server/UserInfo.ts"
+import { known } from "../../api/UserInfo.ts"
 import { readBytes } from "../../api/HttpRequest.ts"
 
 /** What a certificate says of a connection's peer, read once per connection. */

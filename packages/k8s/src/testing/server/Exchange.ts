@@ -20,7 +20,7 @@ import type { Registry, Served } from "./Registry.ts"
 import type { ResourceRoute } from "../../api/Routing.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import type { Storage } from "../../api/Storage.ts"
-import type { UserInfo } from "./UserInfo.ts"
+import type { UserInfo } from "../../api/UserInfo.ts"
 import type { WatchHub } from "../../api/WatchHub.ts"
 
 export { generatedName, storageKey, timestamp, uuid } from "../../api/Identity.ts"

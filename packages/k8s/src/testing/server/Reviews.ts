@@ -20,7 +20,7 @@ import * as Ownership from "./Ownership.ts"
 import { arrayAt, asObject, objectAt, stringAt } from "../../api/Plain.ts"
 import { apiVersionOf } from "./Registry.ts"
 import * as StatusError from "../../api/StatusError.ts"
-import { toApi, type UserInfo } from "./UserInfo.ts"
+import { toApi, type UserInfo } from "../../api/UserInfo.ts"
 
 /** A question read from a request; the answer is the fields of the object besides apiVersion and kind. */
 type Answers = (

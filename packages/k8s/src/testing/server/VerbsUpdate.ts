@@ -10,7 +10,7 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
 import * as Admission from "../Admission.ts"
-import * as Attributes from "../auth/Attributes.ts"
+import * as Attributes from "../../api/Attributes.ts"
 import * as Escalation from "../auth/Escalation.ts"
 import * as ApplyPatch from "./ApplyPatch.ts"
 import * as Bodies from "../../api/Bodies.ts"

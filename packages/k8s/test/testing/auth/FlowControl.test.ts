@@ -1,11 +1,11 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { assert, describe, it } from "@effect/vitest"
-import { type Attributes, resource } from "../../../src/testing/auth/Attributes.ts"
+import { type Attributes, resource } from "../../../src/api/Attributes.ts"
 import * as Bootstrap from "../../../src/testing/auth/Bootstrap.ts"
 import * as BootstrapFlows from "../../../src/testing/auth/BootstrapFlows.ts"
 import * as FlowControl from "../../../src/testing/auth/FlowControl.ts"
 import { Storage } from "../../../src/api/Storage.ts"
-import { administrator, anonymous, serviceAccount, type UserInfo } from "../../../src/testing/server/UserInfo.ts"
+import { administrator, anonymous, serviceAccount, type UserInfo } from "../../../src/api/UserInfo.ts"
 
 const setup = () => {
   const storage = new Storage(1000)

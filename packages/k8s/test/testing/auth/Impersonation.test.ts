@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { combined, type ResourceAttributes } from "../../../src/testing/auth/Attributes.ts"
+import { combined, type ResourceAttributes } from "../../../src/api/Attributes.ts"
 import * as Impersonation from "../../../src/testing/auth/Impersonation.ts"
 import type { Authorizer } from "../../../src/testing/auth/Rbac.ts"
-import type { UserInfo } from "../../../src/testing/server/UserInfo.ts"
+import type { UserInfo } from "../../../src/api/UserInfo.ts"
 
 const jane: UserInfo = { username: "jane", groups: [] }
 

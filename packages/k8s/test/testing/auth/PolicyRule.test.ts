@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { type Attributes, resource } from "../../../src/testing/auth/Attributes.ts"
+import { type Attributes, resource } from "../../../src/api/Attributes.ts"
 import * as PolicyRule from "../../../src/testing/auth/PolicyRule.ts"
 
 const rule = (fields: Partial<PolicyRule.PolicyRule>): PolicyRule.PolicyRule => ({ verbs: ["get"], ...fields })

@@ -1,11 +1,11 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Random } from "effect"
-import { type Attributes, resource } from "../../../src/testing/auth/Attributes.ts"
+import { type Attributes, resource } from "../../../src/api/Attributes.ts"
 import * as PolicyRule from "../../../src/testing/auth/PolicyRule.ts"
 import { collections, Rbac } from "../../../src/testing/auth/Rbac.ts"
 import { Storage } from "../../../src/api/Storage.ts"
-import { administrator, serviceAccount, type UserInfo } from "../../../src/testing/server/UserInfo.ts"
+import { administrator, serviceAccount, type UserInfo } from "../../../src/api/UserInfo.ts"
 
 const group = "rbac.authorization.k8s.io"
 

@@ -1,7 +1,7 @@
 import type { Method, Request } from "@effect-operator/core/Transport"
 import { assert, describe, it } from "@effect/vitest"
-import * as Attributes from "../../../src/testing/auth/Attributes.ts"
-import { route } from "../../../src/api/Routing.ts"
+import * as Attributes from "../../src/api/Attributes.ts"
+import { route } from "../../src/api/Routing.ts"
 
 const of = (line: string) => {
   const [method, url = ""] = line.split(" ") as [Method, string]

@@ -3,7 +3,7 @@
  *
  * Source: k8s.io/apiserver/pkg/authentication/user and pkg/authentication/serviceaccount.
  */
-import * as Names from "../../api/Names.ts"
+import * as Names from "./Names.ts"
 
 export interface UserInfo {
   readonly username: string

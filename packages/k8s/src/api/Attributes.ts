@@ -9,11 +9,11 @@
  * pkg/endpoints/handlers/responsewriters/errors.go.
  */
 import type { Request } from "@effect-operator/core/Transport"
-import * as FieldError from "../schema/FieldError.ts"
-import * as Names from "../../api/Names.ts"
-import { parameter, type Route } from "../../api/Routing.ts"
-import type { UserInfo } from "../server/UserInfo.ts"
-import * as StatusError from "../../api/StatusError.ts"
+import * as FieldError from "../testing/schema/FieldError.ts"
+import * as Names from "./Names.ts"
+import { parameter, type Route } from "./Routing.ts"
+import type { UserInfo } from "./UserInfo.ts"
+import * as StatusError from "./StatusError.ts"
 
 export interface ResourceAttributes {
   readonly _tag: "Resource"

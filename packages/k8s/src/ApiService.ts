@@ -1,0 +1,44 @@
+/**
+ * `ApiService`: an API server of an operator's own behind the cluster's aggregator: for kinds that are computed when they
+ * are read, or that must not be in the cluster's store.
+ *
+ * ```ts
+ * const api = ApiService.make({
+ *   group: "farm.example.com",
+ *   version: "v1alpha",
+ *   kinds: [
+ *     ApiService.stored(Llama, { create: (llama) => Effect.succeed(llama) }),
+ *     ApiService.derived(FarmPod, {
+ *       from: Pod,
+ *       make: ({ metadata: { name, namespace }, spec }) => ({
+ *         metadata: { name: `farm-${name}`, namespace },
+ *         spec: { containers: spec.containers.length }
+ *       })
+ *     })
+ *   ]
+ * })
+ * const server = ApiService.layer(api, { name: "farm", service: { namespace: "farm", name: "api" } })
+ * ```
+ *
+ * kubectl and clients see no difference to a custom resource, but for server-side apply, which is refused.
+ */
+export { type Api, defaults, make, type Options } from "./apiservice/Api.ts"
+export {
+  ApiServiceServer,
+  layer,
+  Listener,
+  type Options as ServerOptions,
+  type Status
+} from "./apiservice/ApiServiceServer.ts"
+export {
+  type Computed,
+  computed,
+  derived,
+  type Handlers,
+  type Kind,
+  Refused,
+  stored,
+  type UserInfo,
+  type Write
+} from "./apiservice/Kind.ts"
+export { apiService as registration, install, type ServiceReference } from "./apiservice/Registration.ts"

@@ -1,0 +1,237 @@
+/**
+ * `ApiServiceServer`: serves an `Api` behind the cluster's aggregator, for as long as its layer lives.
+ *
+ * | what comes | answer |
+ * |---|---|
+ * | without the aggregator's certificate, or before the cluster has said which one that is | 401 |
+ * | from somebody whom the cluster does not allow it | 403 |
+ * | everything else | what a kube-apiserver would answer of a custom resource |
+ *
+ * Like the webhook server it keeps certificates in a Secret that all replicas share, replaces them in time, and keeps the
+ * caBundle of its APIService what it should be, or shows those that somebody keeps in files. On close every watch ends
+ * cleanly, and answers under way go out.
+ *
+ * How it is reached is the `Listener` in context: HTTPS, or, in tests, a call of the in-memory API server. On a `Board` it
+ * has a check, `api GROUP/VERSION`.
+ */
+import * as Informers from "@effect-operator/core/Informers"
+import { KubeClient } from "@effect-operator/core/KubeClient"
+import * as Manager from "@effect-operator/core/Manager"
+import * as Supervisor from "@effect-operator/core/Supervisor"
+import type { Request } from "@effect-operator/core/Transport"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as HttpRequest from "../api/HttpRequest.ts"
+import * as Reply from "../api/Reply.ts"
+import * as Representation from "../api/Representation.ts"
+import * as RequestBody from "../api/RequestBody.ts"
+import * as StatusError from "../api/StatusError.ts"
+import type * as Endpoints from "../Endpoints.ts"
+import { APIService } from "../kinds/apiregistration.v1.ts"
+import { ConfigMap } from "../kinds/core.v1.ts"
+import * as TlsServer from "../TlsServer.ts"
+import * as Serving from "../webhook/Serving.ts"
+import type { Api } from "./Api.ts"
+import * as Authorization from "./Authorization.ts"
+import * as Engine from "./Engine.ts"
+import * as FrontProxy from "./FrontProxy.ts"
+import * as Registration from "./Registration.ts"
+
+export const defaults = {
+  address: ":8443"
+} as const
+
+export interface Options {
+  /** Of the Secret, with `-api-tls`. */
+  readonly name: string
+  /** The Service through which the aggregator comes. */
+  readonly service: Registration.ServiceReference
+  /** `host:port` or `:port`; `:8443` by default. */
+  readonly address?: string | undefined
+  /** The Secret's name. */
+  readonly secret?: string | undefined
+  readonly certificates?: Serving.Certificates | undefined
+  /** How long a request may take to arrive. */
+  readonly requestTimeout?: Duration.Input | undefined
+  /** How long answers under way may take on close. */
+  readonly closeGrace?: Duration.Input | undefined
+}
+
+export interface Status {
+  /** Where it listens; nothing until it does. */
+  readonly address: Endpoints.Address | undefined
+  /** What is wrong; nothing if all is well. */
+  readonly trouble: string | undefined
+}
+
+export class ApiServiceServer extends Context.Service<ApiServiceServer, {
+  /** Completes when it listens. */
+  readonly ready: Effect.Effect<Endpoints.Address, Endpoints.ListenFailed>
+  readonly status: Effect.Effect<Status>
+  /** Fails when a part of it has ended, which none should. */
+  readonly failure: Effect.Effect<never, Supervisor.PartFailed>
+}>()("@effect-operator/k8s/apiservice/ApiServiceServer") {}
+
+/** What answers requests, without a socket. */
+export type Handler = (request: Request) => Effect.Effect<Representation.ApiResponse>
+
+/** A way to be reached without a socket, and so without certificates: who asks is what the headers say. */
+export interface Listener {
+  readonly listen: (handler: Handler, options: Options) => Effect.Effect<void, never, Scope.Scope>
+}
+
+/** HTTPS where there is none. */
+export const Listener: Context.Reference<Listener | undefined> = Context.Reference<Listener | undefined>(
+  "@effect-operator/k8s/apiservice/Listener",
+  { defaultValue: () => undefined }
+)
+
+export const secretName = ({ name, secret }: Pick<Options, "name" | "secret">): string => secret ?? `${name}-api-tls`
+
+/** Serves an API. Building it does not wait for certificates: see `ready`. */
+export const layer = <R>(api: Api<R>, options: Options): Layer.Layer<ApiServiceServer, never, KubeClient | R> =>
+  Layer.effect(ApiServiceServer, make(api, options))
+
+/** A caller in this process is who the aggregator's usual headers say. */
+const inProcess: FrontProxy.Trust = {
+  clientAuthorityPem: "",
+  allowedNames: [],
+  username: ["x-remote-user"],
+  uid: ["x-remote-uid"],
+  group: ["x-remote-group"],
+  extraPrefix: ["x-remote-extra-"]
+}
+
+const unauthorized: Representation.ApiResponse = (() => {
+  const { headers, ...answer } = Representation.refused(StatusError.unauthorized)
+  // The next request comes by a connection of its own, which may be trusted.
+  return { ...answer, headers: { ...headers, connection: "close" } }
+})()
+
+const decoded = (request: Request, bytes: Effect.Effect<Uint8Array, StatusError.StatusError>) => (kind: string) =>
+  Effect.flatMap(bytes, (bytes) =>
+    Effect.flatMap(
+      RequestBody.decode({
+        method: request.method,
+        contentType: request.headers["content-type"],
+        bytes,
+        kind: Effect.succeed(kind)
+      }),
+      Effect.fromResult
+    ))
+
+const local = (engine: Engine.Engine): Handler => (request) => {
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [name, value.split(", ")])
+  )
+  const user = FrontProxy.identify(inProcess, "", headers)
+  if (user === undefined) return Effect.succeed(unauthorized)
+  const { body } = request
+  return engine.handle({
+    request,
+    user,
+    ...(body instanceof Uint8Array ? { body: decoded(request, Effect.succeed(body)) } : {})
+  })
+}
+
+const remote = (
+  engine: Engine.Engine,
+  trust: () => FrontProxy.Trust | undefined,
+  closing: Deferred.Deferred<void>
+): TlsServer.App =>
+  Effect.gen(function*() {
+    const http = yield* HttpServerRequest.HttpServerRequest
+    const request = HttpRequest.requestOf(http)
+    const refused = (answer: Representation.ApiResponse) =>
+      Reply.make(answer, { method: "GET", path: "", query: [], headers: http.headers }, closing)
+    if (request === undefined) return yield* refused(Representation.refused(StatusError.methodNotAllowed))
+    const trusted = trust()
+    const { rawHeaders } = NodeHttpServerRequest.toIncomingMessage(http)
+    const user = trusted === undefined
+      ? undefined
+      : FrontProxy.identify(trusted, TlsServer.peerOf(http), FrontProxy.headersOf(rawHeaders))
+    if (user === undefined) return yield* refused(unauthorized)
+    const answer = yield* engine.handle({ request, user, body: decoded(request, HttpRequest.readBytes(http)) })
+    return yield* Reply.make(answer, request, closing)
+  }).pipe(Effect.interruptible)
+
+const make = Effect.fnUntraced(function*<R>(api: Api<R>, options: Options) {
+  const what = `api ${api.groupVersion}`
+  const listener = yield* Listener
+  const board = yield* Manager.Board
+  const client = yield* KubeClient
+  const supervisor = yield* Supervisor.make
+  const closing = yield* Deferred.make<void>()
+  const informers = Context.get(yield* Layer.build(Informers.layer(supervisor)), Informers.Informers)
+  const engine = yield* Engine.make(api, { informers, authorize: Authorization.make(client) })
+  const context = yield* Effect.context<R>()
+  for (const [plural, { run }] of engine.views) {
+    yield* supervisor.run(`${what}: ${plural}`, Effect.provideContext(run as Effect.Effect<never, never, R>, context))
+  }
+
+  const registered = yield* informers.get({ resource: APIService, fields: `metadata.name=${api.name}` })
+  let server: TlsServer.Server | undefined
+  let trust: FrontProxy.Trust | undefined
+  if (listener === undefined) {
+    const { name, namespace } = FrontProxy.configMap
+    const config = yield* informers.get({ resource: ConfigMap, namespace, fields: `metadata.name=${name}` })
+    const fork = Effect.runForkWith(yield* Effect.context<never>())
+    yield* config.subscribe(() => {
+      const stored = config.store.get(`${namespace}/${name}`) as ConfigMap | undefined
+      trust = stored === undefined ? undefined : FrontProxy.read(stored)
+      if (server !== undefined) fork(server.trust(trust?.clientAuthorityPem ?? ""))
+    })
+  }
+  const { closeGrace, requestTimeout } = options
+  const serving: Serving.Serving = listener === undefined
+    ? yield* Serving.make(supervisor, {
+      what,
+      address: options.address ?? defaults.address,
+      certificates: options.certificates ?? {},
+      secret: { namespace: options.service.namespace, name: secretName(options) },
+      hosts: Serving.hostsOf(options),
+      targets: [{ resource: APIService, name: api.name }],
+      reachable: { service: options.service },
+      listen: (certificate, address) =>
+        TlsServer.make(remote(engine, () => trust, closing), {
+          ...certificate,
+          what,
+          address,
+          clientAuthorityPem: trust?.clientAuthorityPem ?? "",
+          closeGrace,
+          requestTimeout
+        }).pipe(Effect.tap((made) => {
+          server = made
+          // What was learnt while it began to listen.
+          return made.trust(trust?.clientAuthorityPem ?? "")
+        }))
+    })
+    : yield* Effect.as(listener.listen(local(engine), options), Serving.within(options.service))
+  // Before the sockets are closed: a watch that ends leaves its connection free.
+  yield* Effect.addFinalizer(() => Effect.andThen(engine.endWatches, Deferred.succeed(closing, undefined)))
+
+  const trouble = () =>
+    supervisor.failed()?.message ?? serving.trouble() ??
+      (listener === undefined && trust === undefined
+        ? `ConfigMap ${FrontProxy.configMap.namespace}/${FrontProxy.configMap.name} has not said yet whom to trust: ` +
+          `is the service account bound to the role ${FrontProxy.readerRole}?`
+        : Registration.fault(registered.store.get(api.name) as APIService | undefined, api, options.service))
+  const status = Effect.sync((): Status => ({ address: serving.address(), trouble: trouble() }))
+  if (board?.check !== undefined) {
+    yield* board.check({
+      name: what,
+      ready: Effect.sync(() =>
+        supervisor.failed()?.message ??
+          (serving.address() === undefined ? trouble() ?? "there is no certificate yet" : undefined)
+      ),
+      alive: Effect.sync(() => supervisor.failed()?.message)
+    })
+  }
+  return ApiServiceServer.of({ ready: serving.ready, status, failure: supervisor.failure })
+})

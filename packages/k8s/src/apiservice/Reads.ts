@@ -1,0 +1,78 @@
+/**
+ * `get`, `list` and `watch`, of the objects as they are in the log; see `Reading` for pages and versions.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Effect from "effect/Effect"
+import { storageKey } from "../api/Identity.ts"
+import * as Reading from "../api/Reading.ts"
+import type * as Representation from "../api/Representation.ts"
+import { flag, parameter } from "../api/Routing.ts"
+import * as Selecting from "../api/Selecting.ts"
+import * as StatusError from "../api/StatusError.ts"
+import type { Exchange } from "./Exchange.ts"
+
+/** GET of an object. */
+export const get = Effect.fnUntraced(function*(exchange: Exchange) {
+  const { core, resource, route } = exchange
+  const wanted = yield* Effect.fromResult(Reading.version(exchange))
+  if (wanted !== undefined) yield* Reading.reached(core.storage, wanted)
+  const object = core.storage.get(resource.collection, storageKey(route.namespace, route.name))
+  if (object === undefined) return yield* Effect.fail(StatusError.notFound(resource, route.name))
+  return { _tag: "Object", status: 200, object } as const satisfies Representation.Answer
+})
+
+/** What the query selects, and from which version. */
+const asked = Effect.fnUntraced(function*(exchange: Exchange) {
+  const parsed = yield* Effect.fromResult(Selecting.parse(exchange.request))
+  const faults = Reading.optionFaults(exchange)
+  if (faults.length > 0) return yield* Effect.fail(StatusError.invalidOptions("ListOptions", faults))
+  const selecting = yield* Effect.fromResult(Selecting.read(exchange.resource.selectable, parsed))
+  return { ...selecting, wanted: yield* Effect.fromResult(Reading.version(exchange)) }
+})
+
+/** GET of a collection. */
+export const list = Effect.fnUntraced(function*(exchange: Exchange) {
+  const { core, request } = exchange
+  const { fields, matches, wanted } = yield* asked(exchange)
+  if (wanted !== undefined && parameter(request, "continue") === undefined) yield* Reading.reached(core.storage, wanted)
+  const single = Reading.isSingle(exchange, fields)
+  const { after, listing: { get, keys }, revision } = yield* Effect.fromResult(Reading.plan(exchange, wanted, single))
+  const whole = single || parameter(request, "resourceVersion") === "0"
+  const limit = (whole ? 0 : Number(parameter(request, "limit") ?? 0)) || Number.POSITIVE_INFINITY
+  const items: Array<KubeObject> = []
+  let next = Reading.indexAfter(keys, after)
+  for (; next < keys.length && items.length < limit; next++) {
+    const object = get(keys[next]!)
+    if (matches === undefined || matches(object)) items.push(object)
+  }
+  const left = keys.length - next
+  return {
+    _tag: "List",
+    items,
+    metadata: {
+      resourceVersion: String(revision),
+      ...(left === 0 ? { continue: "" } : {
+        continue: Reading.encodeToken({ revision, after: keys[next - 1]! }),
+        ...(matches === undefined ? { remainingItemCount: left } : {})
+      })
+    }
+  } as const satisfies Representation.Answer
+})
+
+/** `watch=true` of a collection, or the old path prefix. */
+export const watch = Effect.fnUntraced(function*(exchange: Exchange) {
+  const { core, random, request, resource, route } = exchange
+  const { matches, wanted } = yield* asked(exchange)
+  if (wanted !== undefined && flag(request, "sendInitialEvents")) yield* Reading.reached(core.storage, wanted)
+  const selected = route.name === ""
+    ? matches
+    : (object: KubeObject) => object.metadata.name === route.name && (matches === undefined || matches(object))
+  const events = core.hub.watch({
+    collection: resource.collection,
+    ...(selected === undefined ? {} : { matches: selected }),
+    ...Reading.watching(exchange, wanted, random),
+    apiVersion: `${resource.group}/${resource.version}`,
+    kind: resource.kind
+  })
+  return { _tag: "Watch", events } as const satisfies Representation.Answer
+})

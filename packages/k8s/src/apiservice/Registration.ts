@@ -1,0 +1,99 @@
+/**
+ * `Registration`: how the cluster is told of an API: its APIService, and the Service that this leads to.
+ *
+ * An APIService that the cluster made for itself (of its own groups, and of custom resources) is never touched: `install`
+ * refuses, and a server whose group version belongs to one says so in its status. There is no caBundle in what is
+ * applied: the operator fills it in.
+ */
+import * as KubeClient from "@effect-operator/core/KubeClient"
+import * as KubeError from "@effect-operator/core/KubeError"
+import * as Effect from "effect/Effect"
+import { APIService } from "../kinds/apiregistration.v1.ts"
+import { Service } from "../kinds/core.v1.ts"
+import type { Api } from "./Api.ts"
+
+/** Through which the aggregator comes; port 443 by default. */
+export interface ServiceReference {
+  readonly namespace: string
+  readonly name: string
+  readonly port?: number | undefined
+}
+
+/** What marks an APIService of the cluster's own. */
+const automanaged = "kube-aggregator.kubernetes.io/automanaged"
+
+/** The APIService, without its caBundle. */
+export const apiService = (
+  { group, groupPriorityMinimum, name, version, versionPriority }: Api<unknown>,
+  service: ServiceReference,
+  labels?: Readonly<Record<string, string>>
+) => ({
+  apiVersion: "apiregistration.k8s.io/v1",
+  kind: "APIService",
+  metadata: { name, ...(labels === undefined ? {} : { labels }) },
+  spec: {
+    group,
+    version,
+    groupPriorityMinimum,
+    versionPriority,
+    service: { namespace: service.namespace, name: service.name, port: service.port ?? 443 }
+  }
+} as const)
+
+const owned = ({ metadata: { labels }, spec }: APIService): boolean =>
+  labels?.[automanaged] !== undefined || spec.service === undefined
+
+/** What is wrong with the registration; nothing if all is well. */
+export const fault = (
+  stored: APIService | undefined,
+  { groupVersion, name }: Api<unknown>,
+  service: ServiceReference
+): string | undefined => {
+  if (stored === undefined) return `APIService ${name} is not there: apply the manifests, or use ApiService.install`
+  if (owned(stored)) {
+    return `APIService ${name} is the cluster's own: ${groupVersion} is served by a CustomResourceDefinition or by the ` +
+      "cluster itself: choose another group or version, or delete the definition"
+  }
+  const { name: leads, namespace } = stored.spec.service!
+  return leads === service.name && namespace === service.namespace
+    ? undefined
+    : `APIService ${name} leads to Service ${namespace}/${leads}, not to ${service.namespace}/${service.name}`
+}
+
+/**
+ * Creates or updates the APIService, for development and tests; `localhost`: with a Service that leads to this host, where
+ * the operator runs beside the cluster, on the port that it listens on.
+ */
+export const install = Effect.fn("ApiService.install")(function*(
+  api: Api<unknown>,
+  options: { readonly service: ServiceReference; readonly localhost?: boolean | undefined }
+) {
+  const client = yield* KubeClient.KubeClient
+  const { service } = options
+  const key = { name: api.name }
+  const stored = yield* client.get(APIService, key).pipe(
+    Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
+  )
+  if (stored !== undefined && owned(stored)) {
+    const message = fault(stored, api, service)!
+    return yield* KubeError.make(
+      { verb: "replace", resource: "apiservices.apiregistration.k8s.io" },
+      new KubeError.Conflict({ message, code: 409 })
+    )
+  }
+  if (options.localhost === true) {
+    const { name, namespace } = service
+    const spec = { type: "ExternalName", externalName: "localhost" } as const
+    yield* client.create(Service, { metadata: { namespace, name }, spec }).pipe(
+      Effect.catchReason(
+        "KubeError",
+        "AlreadyExists",
+        () => client.patch(Service, { namespace, name }, KubeClient.Patch.merge({ spec }))
+      )
+    )
+  }
+  const { spec } = apiService(api, service)
+  yield* stored === undefined
+    ? client.create(APIService, { metadata: key, spec })
+    : client.patch(APIService, key, KubeClient.Patch.merge({ spec }))
+})

@@ -1,0 +1,150 @@
+/**
+ * `Views`: kinds that nobody writes, brought into the log as what they are computed from changes.
+ *
+ * Only true changes are written: an object that is computed anew and is the same keeps its resourceVersion. It keeps its
+ * uid as long as it is there. What has no fit name is left out, and told of in the log.
+ */
+import type * as Informers from "@effect-operator/core/Informers"
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Random from "effect/Random"
+import * as Stream from "effect/Stream"
+import { storageKey, timestamp, uuid } from "../api/Identity.ts"
+import * as MetadataRules from "../api/MetadataRules.ts"
+import { asObject, copy } from "../api/Plain.ts"
+import type { Storage } from "../api/Storage.ts"
+import * as FieldError from "../testing/schema/FieldError.ts"
+import * as JsonValue from "../testing/schema/JsonValue.ts"
+import type { Computed } from "./Kind.ts"
+import type { Served } from "./Served.ts"
+
+/** Writes computed objects of one kind. */
+export const writer = Effect.fnUntraced(function*(served: Served, storage: Storage) {
+  const random = yield* Random.Random
+  const clock = yield* Clock.Clock
+  const { collection, group, kind, scope, version } = served
+
+  const completed = ({ metadata, ...rest }: Computed<KubeObject>, stored: KubeObject | undefined): KubeObject => {
+    const own = stored?.metadata
+    return asObject(copy({
+      apiVersion: `${group}/${version}`,
+      kind,
+      ...rest,
+      metadata: {
+        ...metadata,
+        uid: own?.uid ?? metadata.uid ?? uuid(() => random.nextDoubleUnsafe()),
+        creationTimestamp: metadata.creationTimestamp ?? own?.creationTimestamp ??
+          timestamp(clock.currentTimeMillisUnsafe()),
+        generation: own?.generation ?? 1,
+        ...(own === undefined ? {} : { resourceVersion: own.resourceVersion })
+      }
+    }))
+  }
+  const keyOf = ({ metadata: { name, namespace = "" } }: Computed<KubeObject>) =>
+    storageKey(scope === "Cluster" ? "" : namespace, name)
+
+  return {
+    keyOf,
+    /** Why an object cannot be served; nothing where it can. */
+    put: (object: Computed<KubeObject>): string | undefined => {
+      const key = keyOf(object)
+      const stored = storage.get(collection, key)
+      const next = completed(object, stored)
+      const faults = MetadataRules.validateObjectMeta(next.metadata, {
+        namespaced: scope === "Namespaced",
+        nameRule: "subdomain"
+      })
+      if (faults.length > 0) return `${kind} ${key} is left out: ${FieldError.aggregate(faults)}`
+      if (stored !== undefined && JsonValue.equals(next, stored)) return undefined
+      const bumped = stored !== undefined && !JsonValue.equals({ ...next, metadata: 0 }, { ...stored, metadata: 0 })
+      const generation = (stored?.metadata.generation ?? 0) + (bumped || stored === undefined ? 1 : 0)
+      storage.put(collection, key, next.metadata.namespace ?? "", {
+        ...next,
+        metadata: { ...next.metadata, generation }
+      })
+      return undefined
+    },
+    remove: (key: string): void => {
+      const stored = storage.get(collection, key)
+      if (stored !== undefined) storage.remove(collection, key, stored.metadata.namespace ?? "")
+    }
+  }
+})
+
+/** A view that is kept up to date. */
+export interface View {
+  /** Completes when it has shown all there was. */
+  readonly synced: Effect.Effect<void>
+  /** Endless; a failure is that of the stream. */
+  readonly run: Effect.Effect<unknown, unknown, unknown>
+}
+
+const warned = (faults: ReadonlyArray<string | undefined>) =>
+  Effect.forEach(faults.filter((fault) => fault !== undefined), (fault) => Effect.logWarning(fault), { discard: true })
+
+/** Follows one kind object by object. */
+export const derived = Effect.fnUntraced(function*(
+  served: Served,
+  storage: Storage,
+  source: Extract<Served["source"], { readonly _tag: "Derived" }>,
+  informers: Informers.Informers["Service"]
+) {
+  const { keyOf, put, remove } = yield* writer(served, storage)
+  const informer = yield* informers.get({ resource: source.from })
+  const context = yield* Effect.context<never>()
+  const fork = Effect.runForkWith(context)
+  /** What each object of the other kind was last shown as. */
+  const shown = new Map<string, string>()
+  const idOf = ({ metadata: { name, namespace = "" } }: KubeObject) => storageKey(namespace, name)
+  const show = (object: KubeObject): string | undefined => {
+    const made = source.make(object)
+    const key = made === undefined ? undefined : keyOf(made)
+    const before = shown.get(idOf(object))
+    if (before !== undefined && before !== key) remove(before)
+    if (made === undefined || key === undefined) {
+      shown.delete(idOf(object))
+      return undefined
+    }
+    const fault = put(made)
+    if (fault === undefined) shown.set(idOf(object), key)
+    return fault
+  }
+  const hide = (object: KubeObject): undefined => {
+    const key = shown.get(idOf(object))
+    shown.delete(idOf(object))
+    if (key !== undefined) remove(key)
+    return undefined
+  }
+  yield* informer.subscribe((deltas) => {
+    const faults = deltas.map((delta) =>
+      delta._tag === "Invalid" ? undefined : delta._tag === "Deleted" ? hide(delta.object) : show(delta.object)
+    )
+    if (faults.some((fault) => fault !== undefined)) fork(warned(faults))
+  })
+  return { synced: informer.synced, run: Effect.never } satisfies View as View
+})
+
+/** Follows a stream of all there is. */
+export const computed = Effect.fnUntraced(function*(
+  served: Served,
+  storage: Storage,
+  source: Extract<Served["source"], { readonly _tag: "Computed" }>
+) {
+  const { keyOf, put, remove } = yield* writer(served, storage)
+  const first = yield* Deferred.make<void>()
+  const show = (objects: ReadonlyArray<Computed<KubeObject>>) => {
+    const keep = new Set(objects.map(keyOf))
+    for (const key of storage.list(served.collection).keys) if (!keep.has(key)) remove(key)
+    return warned(objects.map(put))
+  }
+  const run = Stream.runForEach(
+    source.contents,
+    (objects) => Effect.andThen(Effect.suspend(() => show(objects)), Deferred.succeed(first, undefined))
+  )
+  return {
+    synced: Deferred.await(first),
+    run: Effect.andThen(run, Effect.die(new Error("the stream has ended")))
+  } as View
+})

@@ -1,0 +1,116 @@
+/**
+ * `Serving`: a TLS server with the certificates that go with it: its own, kept in a Secret by all replicas, with the
+ * caBundles that trust them (see `CertificateKeeper`), or those that somebody else keeps in files.
+ *
+ * It listens with the first certificate, and shows those that follow. Its parts run under the supervisor.
+ */
+import * as Informers from "@effect-operator/core/Informers"
+import { KubeClient } from "@effect-operator/core/KubeClient"
+import type * as Supervisor from "@effect-operator/core/Supervisor"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as SubscriptionRef from "effect/SubscriptionRef"
+import * as Endpoints from "../Endpoints.ts"
+import type * as TlsServer from "../TlsServer.ts"
+import type * as CaBundle from "./CaBundle.ts"
+import * as CertificateFiles from "./CertificateFiles.ts"
+import * as CertificateKeeper from "./CertificateKeeper.ts"
+import type * as Keyring from "./Keyring.ts"
+
+/** How certificates are made, or which files hold them. */
+export type Certificates = Omit<Keyring.Policy, "hosts"> | CertificateFiles.Options
+
+export interface Options {
+  /** `webhooks`: of messages and of its parts. */
+  readonly what: string
+  /** `host:port` or `:port`. */
+  readonly address: string
+  readonly certificates: Certificates
+  /** Where its own are kept. */
+  readonly secret: { readonly namespace: string; readonly name: string }
+  readonly hosts: ReadonlyArray<string>
+  readonly targets: ReadonlyArray<CaBundle.Target>
+  readonly reachable: CaBundle.Reachable
+  /** Begins to listen. */
+  readonly listen: (
+    certificate: TlsServer.Shown,
+    address: Endpoints.Address
+  ) => Effect.Effect<TlsServer.Server, Endpoints.ListenFailed, Scope.Scope>
+}
+
+export interface Serving {
+  /** Completes when it listens. */
+  readonly ready: Effect.Effect<Endpoints.Address, Endpoints.ListenFailed>
+  readonly address: () => Endpoints.Address | undefined
+  readonly trouble: () => string | undefined
+}
+
+/** Every name a Service goes by, and the host of a URL. */
+export const hostsOf = (
+  { service: { name, namespace }, url }: {
+    readonly service: { readonly namespace: string; readonly name: string }
+    readonly url?: string | undefined
+  }
+): ReadonlyArray<string> => [
+  `${name}.${namespace}.svc`,
+  `${name}.${namespace}.svc.cluster.local`,
+  `${name}.${namespace}`,
+  ...(url === undefined ? [] : [new URL(url).hostname.replace(/^\[|\]$/g, "")])
+]
+
+/** What is reached within this process, without a socket: always ready. */
+export const within = (
+  { name, port = 443 }: { readonly name: string; readonly port?: number | undefined }
+): Serving => ({
+  ready: Effect.succeed({ host: name, port }),
+  address: () => ({ host: name, port }),
+  trouble: () => undefined
+})
+
+/** A server that listens as soon as it has a certificate. */
+export const make = Effect.fnUntraced(function*(supervisor: Supervisor.Supervisor, options: Options) {
+  const { certificates, what } = options
+  const ready = yield* Deferred.make<Endpoints.Address, Endpoints.ListenFailed>()
+  const parsed = Endpoints.parseAddress(options.address)
+  if (parsed === undefined || parsed === "off") {
+    return yield* Effect.die(
+      new Error(`${what}: address: ${JSON.stringify(options.address)}: must be host:port or :port`)
+    )
+  }
+  let server: TlsServer.Server | undefined
+  const serve = (shown: Stream.Stream<TlsServer.Shown>) =>
+    Stream.runForEach(shown, (certificate) =>
+      Effect.gen(function*() {
+        if (server !== undefined) return yield* server.renew(certificate)
+        server = yield* options.listen(certificate, parsed)
+        yield* Deferred.succeed(ready, server.address)
+        yield* Effect.logInfo(`${what}: served on ${server.address.host ?? ""}:${server.address.port}`)
+      })).pipe(Effect.tapError((error) => Deferred.fail(ready, error)))
+  const serving = { ready: Deferred.await(ready), address: () => server?.address }
+
+  if ("cert" in certificates) {
+    const files = CertificateFiles.make(certificates)
+    yield* supervisor.run(what, serve(files.changes))
+    return { ...serving, trouble: files.trouble } satisfies Serving as Serving
+  }
+  const client = yield* KubeClient
+  const informers = Context.get(yield* Layer.build(Informers.layer(supervisor)), Informers.Informers)
+  const { hosts, reachable, secret, targets } = options
+  const keeper = yield* CertificateKeeper.make(informers, client, {
+    secret,
+    policy: { ...certificates, hosts },
+    targets,
+    reachable
+  })
+  const shown = SubscriptionRef.changes(keeper.current).pipe(
+    Stream.flatMap((keyring) => keyring === undefined ? Stream.empty : Stream.succeed(keyring.serving)),
+    Stream.changesWith((a, b) => a.certPem === b.certPem)
+  )
+  yield* supervisor.run(`${what}: certificates`, keeper.run)
+  yield* supervisor.run(what, serve(shown))
+  return { ...serving, trouble: keeper.trouble } satisfies Serving as Serving
+})
