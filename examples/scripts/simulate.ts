@@ -25,6 +25,10 @@ const command = Command.make("simulate", {
   ),
   runs: Flag.Int("runs").pipe(Flag.withDescription("Runs at most"), Flag.withDefault(2_000)),
   budget: Flag.Int("budget").pipe(Flag.withDescription("Seconds at most"), Flag.withDefault(60)),
+  stories: Flag.Int("stories").pipe(
+    Flag.withDescription("Stories to draw, where an example's are drawn"),
+    Flag.withDefault(8)
+  ),
   seed: Flag.Int("seed").pipe(Flag.withDescription("What is drawn by chance"), Flag.withDefault(1)),
   token: Flag.String("token").pipe(
     Flag.withDescription("Replays one run: kx1:…"),
@@ -37,7 +41,7 @@ const command = Command.make("simulate", {
     Flag.optional
   ),
   json: Flag.String("json").pipe(Flag.withDescription("File for the figures"), Flag.withMetavar("FILE"), Flag.optional)
-}, ({ budget, depth, example, html, json, runs, seed, token }) =>
+}, ({ budget, depth, example, html, json, runs, seed, stories, token }) =>
   Effect.gen(function*() {
     const files = yield* FileSystem.FileSystem
     const scenario = scenarios.find(({ name }) => name === example)!
@@ -47,6 +51,7 @@ const command = Command.make("simulate", {
       runs,
       budget: Duration.seconds(budget),
       seed,
+      stories,
       replay: Option.getOrUndefined(token)
     }))
     const seconds = Number(process.hrtime.bigint() - begin) / 1e9

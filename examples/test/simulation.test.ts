@@ -16,6 +16,14 @@ describe("simulated examples", () => {
       }))
   }
 
+  it.live("a PodSet converges whatever sizes it is given, one after the other", () =>
+    Effect.gen(function*() {
+      const options = { depth: 1, runs: 12, interleavings: 1, stories: 3 } as const
+      const report = yield* Simulation.checkConvergence(named("podset-drawn"), options)
+      assert.strictEqual(report.stories, 3)
+      assert.strictEqual(report.runs, 12)
+    }))
+
   it.live("the naive autoscaler does not: a Pod that nobody wrote down", () =>
     Effect.gen(function*() {
       const failure = yield* Effect.flip(Simulation.checkConvergence(named("naive-autoscaler")))

@@ -3,19 +3,39 @@ import { Manager } from "@effect-operator/core"
 import { example as autoscaler } from "@effect-operator/examples/autoscaler/example"
 import type { Example } from "@effect-operator/examples/Example"
 import { examples } from "@effect-operator/examples/examples"
-import type { Simulation } from "@effect-operator/k8s/testing"
+import { example as podset } from "@effect-operator/examples/podset/example"
+import { PodSet } from "@effect-operator/examples/podset/resource"
+import { Simulation } from "@effect-operator/k8s/testing"
+import { Schema } from "effect"
 import { controller as naive } from "./NaiveAutoscaler.ts"
+
+/** Faults that a story has no answer to. */
+const without: Readonly<Record<string, Simulation.Scenario["without"]>> = {
+  // The Pods are what the people of the story make: nobody puts others in their place.
+  "autoscaler-observing": ["podFailed", "podRemoved"]
+}
 
 export const scenarioOf = ({ controllers, kubelet, name, resources, story }: Example): Simulation.Scenario => ({
   name,
   resources,
   cluster: { kubelet },
+  without: without[name],
   operator: Manager.layer(controllers),
   steps: story.map(({ act, done, title }) => ({ name: title, act, desired: done }))
 })
 
+/** PodSets whose sizes are drawn from the Schema, a narrower one: a thousand Pods would take long. */
+const drawn: Simulation.Scenario = {
+  ...scenarioOf({ ...podset, name: "podset-drawn", story: [] }),
+  draws: Simulation.draws(PodSet, {
+    spec: Schema.Struct({ replicas: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 6 })) }),
+    desired: (set, objects) => objects.filter(({ kind }) => kind === "Pod").length === (set?.spec.replicas ?? 0)
+  })
+}
+
 export const scenarios: ReadonlyArray<Simulation.Scenario> = [
   ...examples.map(scenarioOf),
+  drawn,
   // Scaling up is all it can do.
   scenarioOf({ ...autoscaler, name: "naive-autoscaler", controllers: [naive], story: autoscaler.story.slice(0, 2) })
 ]

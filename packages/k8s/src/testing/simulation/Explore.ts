@@ -22,12 +22,14 @@ import * as Oracle from "./Oracle.ts"
 import type { Entry, Recording } from "./Recording.ts"
 import * as Run from "./Run.ts"
 import type { Scenario } from "./Scenario.ts"
+import { draw } from "./Seed.ts"
+import { type Story, tell, whole } from "./Story.ts"
 
 /** A run that an oracle complains about. */
 export interface Divergence {
   readonly plan: Plan
   readonly seed: number
-  readonly steps: ReadonlyArray<number>
+  readonly story: Story
   readonly oracle: string
   readonly complaint: string
   readonly recording: Recording
@@ -118,14 +120,6 @@ export const points = (run: Recording, replicas: number, after: Reach = start): 
     : []).flat()
 ]
 
-/** A number in [0, n) that depends on the seed and the turn alone. */
-export const draw = (seed: number, turn: number, n: number): number => {
-  let z = (Math.imul(seed, 0x9e3779b1) ^ Math.imul(turn + 1, 0x85ebca6b)) | 0
-  z = Math.imul(z ^ (z >>> 16), 0x7feb352d)
-  z = Math.imul(z ^ (z >>> 15), 0x846ca68b)
-  return ((z ^ (z >>> 16)) >>> 0) % Math.max(1, n)
-}
-
 /** How much a fault at a point tells: most at a write, least where nothing is at stake. */
 const weight = (point: Point, entry: Entry | undefined): number => {
   if (point._tag === "Clock" || point._tag === "External") return 0
@@ -189,13 +183,14 @@ export interface Outcome {
 }
 
 /** Explores until the first divergence, the budget's end, or the end of what there is. */
-export const explore = (scenario: Scenario, options: Options): Outcome => {
+export const explore = (all: Scenario, options: Options, story: Story = whole(all)): Outcome => {
+  const scenario = tell(all, story)
   const { depth, faults, interleavings, more, oracles, runs: budget, seed } = options
   const replicas = scenario.replicas ?? 1
   const base = reference(scenario, seed)
-  const steps = scenario.steps.map((_, index) => index)
   const histories = new Set<number>()
-  const wanted = (point: Point) => faults === undefined || faults.includes(point.fault)
+  const wanted = ({ fault }: Point) =>
+    (faults === undefined || faults.includes(fault)) && scenario.without?.includes(fault) !== true
   let runs = 0
   let reordered = 0
   let deeper = 0
@@ -215,14 +210,14 @@ export const explore = (scenario: Scenario, options: Options): Outcome => {
     const found = Oracle.judge(oracles, recording, base)
     return {
       recording,
-      divergence: found === undefined ? undefined : { plan, seed, steps, recording, reference: base, ...found }
+      divergence: found === undefined ? undefined : { plan, seed, story, recording, reference: base, ...found }
     }
   }
 
   const goesOn = (): boolean => runs < budget && more()
 
-  const all = points(base.recording, replicas).filter(wanted)
-  for (const point of all) kind(point).found += 1
+  const single = points(base.recording, replicas).filter(wanted)
+  for (const point of single) kind(point).found += 1
   const outcome = (divergence: Divergence | undefined): Outcome => {
     const run = [...byFault.values()].reduce((sum, entry) => sum + entry.run, 0)
     return {
@@ -230,9 +225,9 @@ export const explore = (scenario: Scenario, options: Options): Outcome => {
       runs,
       divergence,
       coverage: {
-        points: all.length,
+        points: single.length,
         run,
-        exhaustive: run === all.length,
+        exhaustive: run === single.length,
         byFault: Object.fromEntries(byFault),
         interleavings: reordered,
         deeper,
@@ -245,10 +240,10 @@ export const explore = (scenario: Scenario, options: Options): Outcome => {
   // Without faults, as the reference may be wrong itself.
   const healthy = Oracle.judge(oracles, base.recording, base)
   if (healthy !== undefined) {
-    return outcome({ plan: none, seed, steps, recording: base.recording, reference: base, ...healthy })
+    return outcome({ plan: none, seed, story, recording: base.recording, reference: base, ...healthy })
   }
   const recordings: Array<{ readonly point: Point; readonly recording: Recording }> = []
-  for (const point of stratified(all, base.recording)) {
+  for (const point of stratified(single, base.recording)) {
     if (!goesOn()) return outcome(undefined)
     const { divergence, recording } = attempt({ points: [point], interleaving: 0 })
     kind(point).run += 1
@@ -276,6 +271,28 @@ export const explore = (scenario: Scenario, options: Options): Outcome => {
     if (divergence !== undefined) return outcome(divergence)
   }
   return outcome(undefined)
+}
+
+/** What several stories came to. */
+export const joined = (parts: ReadonlyArray<Coverage>): Coverage => {
+  const byFault: Record<string, { readonly found: number; readonly run: number }> = {}
+  for (const part of parts) {
+    for (const [kind, { found, run }] of Object.entries(part.byFault)) {
+      const before = byFault[kind] ?? { found: 0, run: 0 }
+      byFault[kind] = { found: before.found + found, run: before.run + run }
+    }
+  }
+  const sum = (of: (part: Coverage) => number) => parts.reduce((total, part) => total + of(part), 0)
+  return {
+    points: sum(({ points }) => points),
+    run: sum(({ run }) => run),
+    exhaustive: parts.every(({ exhaustive }) => exhaustive),
+    byFault,
+    interleavings: sum(({ interleavings }) => interleavings),
+    deeper: sum(({ deeper }) => deeper),
+    unmet: sum(({ unmet }) => unmet),
+    histories: sum(({ histories }) => histories)
+  }
 }
 
 const hash = (text: string): number => {

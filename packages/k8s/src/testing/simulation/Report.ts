@@ -167,8 +167,8 @@ const abridged = (lines: ReadonlyArray<string>, limit: number): ReadonlyArray<st
   return out
 }
 
-export const token = (scenario: Scenario, { plan, seed, steps }: Divergence): string =>
-  Token.format({ scenario: scenario.name, seed, plan, steps, fingerprint: Token.fingerprint(scenario) })
+export const token = (scenario: Scenario, { plan, seed, story }: Divergence): string =>
+  Token.format({ scenario: scenario.name, seed, plan, story, fingerprint: Token.fingerprint(scenario) })
 
 /** What it takes for the run to go wrong. */
 export const takes = ({ plan }: Divergence): string => {

@@ -7,7 +7,9 @@ import type { KubeError } from "@effect-operator/core/KubeError"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
+import type { JsonObject } from "../schema/JsonValue.ts"
 import type * as SimControllers from "../SimControllers.ts"
+import type { Kind } from "./Fault.ts"
 
 /** The cluster at a moment, and what there is outside of it. */
 export type Desired = (
@@ -37,6 +39,19 @@ export interface Replica {
 /** A program that runs controllers: what it provides is of no concern, unless it is a `Manager`, whose failure ends it. */
 export type Operator = Layer.Layer<any, unknown, KubeClient> | Layer.Layer<never, unknown, KubeClient>
 
+/** A drawn change: the object's next spec; `null` deletes it. */
+export type Change = JsonObject | null
+
+/** How stories about one object are drawn: made by `Simulation.draws`. */
+export interface Draws {
+  readonly resource: CustomResource
+  /** So many specs; the same ones for the same seed. */
+  readonly specs: (seed: number, count: number) => ReadonlyArray<JsonObject>
+  /** Whether it is a spec of the Schema they are drawn from. */
+  readonly fits: (spec: JsonObject) => boolean
+  readonly desired: Desired | undefined
+}
+
 export interface Scenario {
   readonly name: string
   /** Kinds to install. */
@@ -46,6 +61,10 @@ export interface Scenario {
   /** How many processes of it run at once; 1 by default. */
   readonly replicas?: number | undefined
   readonly steps: ReadonlyArray<Step>
+  /** Changes of an object that are drawn from a Schema, and follow the steps. Every exploration draws several. */
+  readonly draws?: Draws | undefined
+  /** Faults that the steps do not allow for: Pods that fail where Pods are what the people of the story make. */
+  readonly without?: ReadonlyArray<Kind> | undefined
   /** What else the cluster has; by default Pods that run, and every controller that there is something to do for. */
   readonly cluster?: SimControllers.Options | undefined
 }

@@ -1,21 +1,18 @@
 /**
- * The smallest story that still goes wrong: fewer faults, then the plain order of tasks, then fewer steps.
+ * The smallest story that still goes wrong: fewer faults, then the plain order of tasks, then fewer steps, then simpler
+ * drawn changes.
  *
- * A smaller run counts only if the same oracle complains, judged against the reference of the smaller story. With fewer
- * steps requests have other numbers: a fault is then looked for again, at requests and events like the one it was at.
+ * A smaller run counts only if the same oracle complains, judged against the reference of the smaller story. In a
+ * smaller story requests have other numbers: a fault is then looked for again, at requests and events like the one it was at.
  */
 import * as Explore from "./Explore.ts"
 import { none, type Plan, type Point } from "./Fault.ts"
 import * as Oracle from "./Oracle.ts"
 import { line, type Recording } from "./Recording.ts"
 import * as Run from "./Run.ts"
+import * as Draw from "./Draw.ts"
 import type { Scenario } from "./Scenario.ts"
-
-/** The scenario with some of its steps. */
-export const withSteps = (scenario: Scenario, steps: ReadonlyArray<number>): Scenario =>
-  steps.length === scenario.steps.length
-    ? scenario
-    : { ...scenario, steps: steps.flatMap((index) => scenario.steps[index] ?? []) }
+import { key, type Story, tell } from "./Story.ts"
 
 /** So many places are tried for a fault in a story of fewer steps. */
 const places = 12
@@ -37,39 +34,39 @@ export const shrink = (
   more: () => boolean
 ): Explore.Divergence => {
   let smallest = divergence
-  const references = new Map<string, Oracle.Reference | undefined>([[divergence.steps.join(), divergence.reference]])
+  const references = new Map<string, Oracle.Reference | undefined>([[key(divergence.story), divergence.reference]])
 
-  const referenceOf = (steps: ReadonlyArray<number>): Oracle.Reference | undefined => {
-    const key = steps.join()
-    if (!references.has(key)) {
-      const smaller = Explore.reference(withSteps(scenario, steps), divergence.seed)
+  const referenceOf = (story: Story): Oracle.Reference | undefined => {
+    const name = key(story)
+    if (!references.has(name)) {
+      const smaller = Explore.reference(tell(scenario, story), divergence.seed)
       // A story that goes wrong without faults is another story.
       const healthy = Oracle.judge(oracles, smaller.recording, smaller) === undefined
-      references.set(key, healthy || divergence.plan.points.length === 0 ? smaller : undefined)
+      references.set(name, healthy || divergence.plan.points.length === 0 ? smaller : undefined)
     }
-    return references.get(key)
+    return references.get(name)
   }
 
   /** Takes the smaller one if it goes wrong in the same way. */
-  const attempt = (plan: Plan, steps: ReadonlyArray<number>): boolean => {
+  const attempt = (plan: Plan, story: Story): boolean => {
     if (!more()) return false
-    const reference = referenceOf(steps)
+    const reference = referenceOf(story)
     if (reference === undefined) return false
     const recording = plan.points.length === 0 && plan.interleaving === 0
       ? reference.recording
-      : Run.run(withSteps(scenario, steps), plan, { seed: divergence.seed })
+      : Run.run(tell(scenario, story), plan, { seed: divergence.seed })
     const found = Oracle.judge(oracles, recording, reference)
     if (found?.oracle !== divergence.oracle) return false
-    smallest = { ...divergence, ...found, plan, steps, recording, reference }
+    smallest = { ...divergence, ...found, plan, story, recording, reference }
     return true
   }
 
   /** The plan of a single fault where the same happens in a story of fewer steps. */
-  const moved = (plan: Plan, steps: ReadonlyArray<number>): ReadonlyArray<Plan> => {
+  const moved = (plan: Plan, story: Story): ReadonlyArray<Plan> => {
     const [point] = plan.points
     if (point === undefined || plan.points.length > 1) return [plan]
     const what = sight(point, smallest.recording)
-    const reference = referenceOf(steps)
+    const reference = referenceOf(story)
     if (what === undefined || reference === undefined) return [plan]
     const alike = Explore.points(reference.recording, scenario.replicas ?? 1).filter((other) =>
       other.fault === point.fault && other.at !== point.at && sight(other, reference.recording) === what
@@ -77,21 +74,29 @@ export const shrink = (
     return [plan, ...alike.slice(0, places).map((other) => ({ ...plan, points: [other] }))]
   }
 
+  /** A smaller story, with the fault where the same happens in it. */
+  const attempts = (story: Story): boolean => moved(smallest.plan, story).some((plan) => attempt(plan, story))
+
   const once = (): boolean => {
-    const { plan, steps } = smallest
+    const { plan, story } = smallest
     for (const point of plan.points) {
-      if (attempt({ ...plan, points: plan.points.filter((other) => other !== point) }, steps)) return true
+      if (attempt({ ...plan, points: plan.points.filter((other) => other !== point) }, story)) return true
     }
-    if (plan.interleaving !== 0 && attempt({ ...plan, interleaving: 0 }, steps)) return true
-    for (const step of steps.length > 1 ? steps.toReversed() : []) {
-      const fewer = steps.filter((other) => other !== step)
-      for (const candidate of moved(plan, fewer)) if (attempt(candidate, fewer)) return true
+    if (plan.interleaving !== 0 && attempt({ ...plan, interleaving: 0 }, story)) return true
+    const { changes, steps } = story
+    for (const step of steps.length + changes.length > 1 ? steps.toReversed() : []) {
+      if (attempts({ changes, steps: steps.filter((other) => other !== step) })) return true
+    }
+    if (scenario.draws === undefined) return false
+    for (const simpler of Draw.smaller(scenario, scenario.draws, changes)) {
+      if (!more()) return false
+      if (simpler.length + steps.length > 0 && attempts({ changes: simpler, steps })) return true
     }
     return false
   }
 
   // Once in full, as a replay will run it; what shows only in a short run stays as it was found.
-  const lasts = divergence.plan === none || attempt(divergence.plan, divergence.steps)
+  const lasts = divergence.plan === none || attempt(divergence.plan, divergence.story)
   for (let smaller = lasts; smaller; smaller = once());
   return smallest
 }

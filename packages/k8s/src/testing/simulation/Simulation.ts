@@ -25,15 +25,18 @@ import type { Recording } from "./Recording.ts"
 import * as Report from "./Report.ts"
 import * as Run from "./Run.ts"
 import type { Scenario } from "./Scenario.ts"
-import { shrink, withSteps } from "./Shrink.ts"
+import { shrink } from "./Shrink.ts"
+import * as Draw from "./Draw.ts"
+import { key, type Story, tell, whole } from "./Story.ts"
 import * as Token from "./Token.ts"
 
+export { draws } from "./Draw.ts"
 export type { Coverage } from "./Explore.ts"
 export type { Kind as FaultKind } from "./Fault.ts"
 export type { Oracle, Reference } from "./Oracle.ts"
 export { all as oracles } from "./Oracle.ts"
 export type { Entry, Recording } from "./Recording.ts"
-export type { Operator, Replica, Scenario, Step } from "./Scenario.ts"
+export type { Change, Draws, Operator, Replica, Scenario, Step } from "./Scenario.ts"
 
 export const defaults = {
   seed: 1,
@@ -44,6 +47,8 @@ export const defaults = {
   depth: 2,
   /** Runs in another order of tasks, without faults. */
   interleavings: 10,
+  /** Stories drawn, of a scenario that draws them. */
+  stories: 8,
   /** Real time that making a failure smaller may take. */
   shrinking: "5 seconds"
 } as const
@@ -54,7 +59,10 @@ export interface Options {
   readonly budget?: Duration.Input | undefined
   /** Faults in one run at most. */
   readonly depth?: 1 | 2 | 3 | undefined
+  /** Runs in another order of tasks, without faults, of each story. */
   readonly interleavings?: number | undefined
+  /** Stories to draw, of a scenario that draws them; runs and time are shared out among them. */
+  readonly stories?: number | undefined
   /** Kinds of faults; all by default. */
   readonly faults?: ReadonlyArray<Kind> | undefined
   /** Further oracles, beside the ones that are always asked. */
@@ -66,6 +74,8 @@ export interface Options {
 /** What was explored, and found to converge. */
 export interface ConvergenceReport extends Explore.Coverage {
   readonly runs: number
+  /** Different stories: one, unless the scenario draws them. */
+  readonly stories: number
 }
 
 /** A run that did not converge. The message tells its story, and ends with the token that replays it. */
@@ -106,12 +116,24 @@ const failure = (
 
 /** The run of a token. */
 const replayed = (scenario: Scenario, oracles: ReadonlyArray<Oracle.Oracle>, text: string) => {
-  const { plan, seed, steps } = Token.parseFor(scenario, text)
-  const chosen = withSteps(scenario, steps)
+  const { plan, seed, story } = Token.parseFor(scenario, text)
+  const chosen = tell(scenario, story)
   const reference = Explore.reference(chosen, seed)
   const recording = Run.run(chosen, plan, { seed })
   const found = Oracle.judge(oracles, recording, reference)
-  return found === undefined ? undefined : { plan, seed, steps, recording, reference, ...found }
+  return found === undefined ? undefined : { plan, seed, story, recording, reference, ...found }
+}
+
+/** The stories to explore: the scenario's own, or so many different drawn ones, as far as there are. */
+const storiesOf = (scenario: Scenario, seed: number, wanted: number): ReadonlyArray<Story> => {
+  const { draws } = scenario
+  if (draws === undefined) return [whole(scenario)]
+  const found = new Map<string, Story>()
+  for (let turn = 0; turn < 4 * wanted && found.size < wanted; turn++) {
+    const story = whole(scenario, Draw.changes(scenario, draws, seed, turn))
+    found.set(key(story), story)
+  }
+  return [...found.values()]
 }
 
 const nothing: ConvergenceReport = {
@@ -123,7 +145,8 @@ const nothing: ConvergenceReport = {
   deeper: 0,
   unmet: 0,
   histories: 0,
-  runs: 1
+  runs: 1,
+  stories: 1
 }
 
 /** Explores a scenario; fails with the smallest story that goes wrong. A token that is none of the scenario's dies. */
@@ -141,26 +164,37 @@ export const checkConvergence = (
     }
     const after = (input: Duration.Input) => realNow() + Duration.toMillis(Duration.fromInputUnsafe(input))
     const until = after(options.budget ?? defaults.budget)
-    const { coverage, divergence, runs } = Explore.explore(scenario, {
-      seed: options.seed ?? defaults.seed,
-      runs: options.runs ?? defaults.runs,
-      depth: options.depth ?? defaults.depth,
-      interleavings: options.interleavings ?? defaults.interleavings,
-      faults: options.faults,
-      oracles,
-      more: () => realNow() < until
-    })
-    if (divergence === undefined) return Effect.succeed({ ...coverage, runs })
-    const patience = after(defaults.shrinking)
-    const smallest = shrink(scenario, oracles, divergence, () => realNow() < patience)
-    return Effect.fail(failure(scenario, smallest, runs, coverage))
+    const seed = options.seed ?? defaults.seed
+    const stories = storiesOf(scenario, seed, options.stories ?? defaults.stories)
+    const parts: Array<Explore.Coverage> = []
+    let runs = 0
+    for (const [index, story] of stories.entries()) {
+      const left = stories.length - index
+      const share = realNow() + (until - realNow()) / left
+      const outcome = Explore.explore(scenario, {
+        seed,
+        runs: Math.ceil(((options.runs ?? defaults.runs) - runs) / left),
+        depth: options.depth ?? defaults.depth,
+        interleavings: options.interleavings ?? defaults.interleavings,
+        faults: options.faults,
+        oracles,
+        more: () => realNow() < share
+      }, story)
+      runs += outcome.runs
+      parts.push(outcome.coverage)
+      if (outcome.divergence === undefined) continue
+      const patience = after(defaults.shrinking)
+      const smallest = shrink(scenario, oracles, outcome.divergence, () => realNow() < patience)
+      return Effect.fail(failure(scenario, smallest, runs, Explore.joined(parts)))
+    }
+    return Effect.succeed({ ...Explore.joined(parts), runs, stories: stories.length })
   })
 
-/** The recording of one run: without faults, or of a token. */
+/** The recording of one run: without faults and drawn changes, or of a token. */
 export const record = (scenario: Scenario, replay?: string): Recording => {
   if (replay === undefined) return Run.run(scenario, none, { seed: defaults.seed })
-  const { plan, seed, steps } = Token.parseFor(scenario, replay)
-  return Run.run(withSteps(scenario, steps), plan, { seed })
+  const { plan, seed, story } = Token.parseFor(scenario, replay)
+  return Run.run(tell(scenario, story), plan, { seed })
 }
 
 /** The story of one run, line by line: without faults, or of a token. */
@@ -169,10 +203,11 @@ export const story = (scenario: Scenario, replay?: string): ReadonlyArray<string
 
 /** What was explored, in words: never more than was. */
 export const summary = (
-  { byFault, deeper, exhaustive, histories, interleavings, points, run, runs, unmet }: ConvergenceReport
+  { byFault, deeper, exhaustive, histories, interleavings, points, run, runs, stories, unmet }: ConvergenceReport
 ) =>
   [
     `${runs} runs, ${histories} different histories, no divergence`,
+    ...(stories > 1 ? [`${stories} drawn stories`] : []),
     exhaustive ? `all ${points} single faults` : `${run} of ${points} single faults: NOT exhaustive`,
     ...Object.entries(byFault).sort(([a], [b]) => (a < b ? -1 : 1)).map(([kind, { found, run }]) =>
       `  ${kind.padEnd(18)} ${String(run).padStart(5)} of ${found}`

@@ -1,8 +1,8 @@
 /**
  * `Stage`: one cluster, the processes of an operator in it, and the people who use it, in a `World` of their own.
  *
- * A process may die and start again; the server, the Pods and the garbage collector live on. What all runs of a
- * scenario have in common, a server with the scenario's kinds installed, is made once, and shared.
+ * A process may die and start again; the server, the Pods and the garbage collector live on. The server begins as an
+ * image that all runs of a scenario share; controllers start when there is something for them to do.
  */
 import { KubeClient, make as makeClient, Patch } from "@effect-operator/core/KubeClient"
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
@@ -18,9 +18,8 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as References from "effect/References"
 import * as Scope from "effect/Scope"
-import * as Crd from "../../Crd.ts"
 import { Pod } from "../../kinds/core.v1.ts"
-import { ApiServer, type Image } from "../ApiServer.ts"
+import { ApiServer } from "../ApiServer.ts"
 import * as Kubelet from "../Kubelet.ts"
 import * as SimControllers from "../SimControllers.ts"
 import * as TestClient from "../TestClient.ts"
@@ -28,6 +27,7 @@ import { External } from "./External.ts"
 import { isLease, type Plan } from "./Fault.ts"
 import type { Entry } from "./Recording.ts"
 import type { Scenario } from "./Scenario.ts"
+import { complete, furnitureOf, imageOf } from "./Server.ts"
 import { type Life, Wire } from "./Wire.ts"
 import { World } from "./World.ts"
 
@@ -48,50 +48,6 @@ export const defaults = {
   /** How far the clock of a replica may be off. */
   skew: 5_000
 } as const
-
-/** Runs a program to its end, however long it takes. */
-const complete = <A, E>(world: World, program: Effect.Effect<A, E>): A => {
-  const fiber = world.fork(program)
-  world.settle()
-  for (let waited = 0; fiber.pollUnsafe() === undefined && waited < 600; waited++) world.advance(100)
-  const exit = fiber.pollUnsafe()
-  if (exit === undefined) throw new Error("the program waits for something real")
-  if (Exit.isFailure(exit)) throw Cause.squash(exit.cause)
-  return exit.value
-}
-
-/** Servers with these kinds, as new ones begin. */
-const images = new WeakMap<Scenario["resources"], Image>()
-
-const imageOf = (resources: Scenario["resources"]): Image => {
-  let image = images.get(resources)
-  if (image === undefined) {
-    const world = new World({ seed: 0, interleaving: 0 })
-    const install = Effect.forEach(resources, (resource) => Crd.install(resource), { discard: true })
-    image = complete(
-      world,
-      Effect.andThen(install, ApiServer.use((server) => server.image)).pipe(
-        Effect.provide(Layer.fresh(Layer.provideMerge(TestClient.layer, ApiServer.layer))),
-        Effect.scoped
-      )
-    )
-    images.set(resources, image)
-  }
-  return image
-}
-
-/** What a server has by itself, and no story is about. */
-const furniture = new WeakMap<Image, ReadonlySet<KubeObject>>()
-
-const furnitureOf = (image: Image): ReadonlySet<KubeObject> => {
-  let objects = furniture.get(image)
-  if (objects === undefined) {
-    const all = [...image.collections.values()].flatMap((collection) => [...collection.values()])
-    objects = new Set(all.filter(({ kind }) => kind !== "Namespace"))
-    furniture.set(image, objects)
-  }
-  return objects
-}
 
 /** Kinds whose changes are no sign of life: they come by themselves. */
 const idle: ReadonlySet<string> = new Set(["Lease", "Event"])

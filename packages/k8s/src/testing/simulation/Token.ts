@@ -6,12 +6,14 @@
  */
 import * as Crd from "../../Crd.ts"
 import { callFaults, clockFaults, eventFaults, externalFaults, type Plan, type Point } from "./Fault.ts"
+import { isObject } from "../schema/JsonValue.ts"
 import type { Scenario } from "./Scenario.ts"
+import type { Story } from "./Story.ts"
 
 export interface Token {
   readonly scenario: string
-  /** Steps of the scenario that are lived through. */
-  readonly steps: ReadonlyArray<number>
+  /** The part of the scenario that is lived through. */
+  readonly story: Story
   readonly seed: number
   readonly plan: Plan
   /** `fingerprint` of the scenario it was made for. */
@@ -20,12 +22,13 @@ export interface Token {
 
 const prefix = "kx1:"
 
-/** What the numbers of a token depend on: the kinds, the steps, the replicas. FNV-1a, 32 bits. */
-export const fingerprint = ({ replicas = 1, resources, steps }: Scenario): string => {
+/** What the numbers of a token depend on: the kinds, the steps, the replicas, what is drawn. FNV-1a, 32 bits. */
+export const fingerprint = ({ draws, replicas = 1, resources, steps }: Scenario): string => {
   const text = JSON.stringify([
     resources.map((resource) => Crd.make(resource)),
     steps.map(({ name }) => name),
-    replicas
+    replicas,
+    ...(draws === undefined ? [] : [draws.resource.id])
   ])
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
@@ -41,14 +44,15 @@ const kinds = {
 
 const letters = { Call: "c", Event: "e", External: "x", Clock: "k" } as const
 
-export const format = ({ fingerprint, plan, scenario, seed, steps }: Token): string =>
+export const format = ({ fingerprint, plan, scenario, seed, story }: Token): string =>
   prefix + Buffer.from(JSON.stringify([
     scenario,
-    steps,
+    story.steps,
     seed,
     plan.interleaving,
     plan.points.map(({ _tag, at, fault }) => [letters[_tag], at, fault]),
-    fingerprint
+    fingerprint,
+    ...(story.changes.length === 0 ? [] : [story.changes])
   ])).toString("base64url")
 
 const pointOf = (value: unknown): Point | undefined => {
@@ -56,6 +60,9 @@ const pointOf = (value: unknown): Point | undefined => {
   const [_tag, faults] = kinds[value[0] as keyof typeof kinds]
   return Object.hasOwn(faults, String(value[2])) ? { _tag, at: value[1], fault: value[2] } as Point : undefined
 }
+
+const isChanges = (value: unknown): value is Story["changes"] =>
+  Array.isArray(value) && value.every((change) => change === null || isObject(change))
 
 /** Reads a token. Throws, and says why, if it is none. */
 export const parse = (text: string): Token => {
@@ -67,16 +74,16 @@ export const parse = (text: string): Token => {
   } catch {
     throw refuse("cut, or changed: give the whole token")
   }
-  const [scenario, steps, seed, interleaving, points, fingerprint] = Array.isArray(value) ? value : []
+  const [scenario, steps, seed, interleaving, points, fingerprint, changes = []] = Array.isArray(value) ? value : []
   const read = Array.isArray(points) ? points.map(pointOf) : [undefined]
   if (
     typeof scenario !== "string" || !Array.isArray(steps) || typeof seed !== "number" ||
-    typeof fingerprint !== "string" || read.includes(undefined)
+    typeof fingerprint !== "string" || read.includes(undefined) || !isChanges(changes)
   ) {
     throw refuse("of another version, or changed")
   }
   const plan = { interleaving: Number(interleaving), points: read as ReadonlyArray<Point> }
-  return { scenario, steps, seed, plan, fingerprint }
+  return { scenario, story: { steps, changes }, seed, plan, fingerprint }
 }
 
 /** Reads a token of a scenario. Throws if it is of another, or of what this one was before. */

@@ -1,0 +1,9 @@
+/** Chance that depends on a seed and a turn alone: what is drawn for one turn does not move when another asks for more. */
+
+/** A number in [0, n). */
+export const draw = (seed: number, turn: number, n: number): number => {
+  let z = (Math.imul(seed, 0x9e3779b1) ^ Math.imul(turn + 1, 0x85ebca6b)) | 0
+  z = Math.imul(z ^ (z >>> 16), 0x7feb352d)
+  z = Math.imul(z ^ (z >>> 15), 0x846ca68b)
+  return ((z ^ (z >>> 16)) >>> 0) % Math.max(1, n)
+}
