@@ -2,16 +2,17 @@
  * Plays an example's story on whatever cluster the client in context reaches: installs the kinds, runs the operator,
  * does step after step, and waits after each until the cluster is as it should be.
  */
-import { type KubeObject, Manager } from "@effect-operator/core"
+import { Manager } from "@effect-operator/core"
 import { Crd } from "@effect-operator/k8s"
 import { Event } from "@effect-operator/k8s/kinds/events.v1"
-import { Context, Data, Duration, Effect, Layer } from "effect"
-import type { Example, Step } from "./Example.ts"
+import { Context, Effect, Layer } from "effect"
+import type { Example } from "./Example.ts"
 import { follow, paint, say } from "./Narrator.ts"
+import * as Steps from "./Steps.ts"
 
 /** Figures that hold unless options say otherwise. */
 export const defaults = {
-  /** How long one step may take to converge. */
+  /** How long a step may take to converge, at least. */
   stepTimeout: "30 seconds",
   /** Between two looks at whether it has; the objects are cached, so a look is no request. */
   pollInterval: "20 millis"
@@ -23,16 +24,6 @@ export interface Options {
   /** What to do when the story is told, while the operator still runs. */
   readonly afterwards: Effect.Effect<void>
 }
-
-/** The cluster did not become what a step of the story says; the message has what it is instead. */
-export class NotConverged extends Data.TaggedError("NotConverged")<{ readonly message: string }> {}
-
-const notConverged = (step: Step, objects: ReadonlyArray<KubeObject.KubeObject>) =>
-  new NotConverged({
-    message: `"${step.title}" did not converge within ${defaults.stepTimeout}; there are: ${
-      objects.map((object) => `${object.kind} ${object.metadata.name}`).join(", ") || "no objects"
-    }`
-  })
 
 /** Installs the example's kinds, runs its operator and tells its story. */
 export const play = Effect.fnUntraced(function*(example: Example, options: Options) {
@@ -49,19 +40,13 @@ export const play = Effect.fnUntraced(function*(example: Example, options: Optio
   const story = Effect.gen(function*() {
     yield* manager.ready
     yield* say(`the ${example.name} operator runs, its caches are in sync`)
-    for (const step of example.story.filter(({ cleanup }) => options.cleanup || cleanup !== true)) {
-      yield* say(paint("cyan", `> ${step.title}`))
-      const before = objects()
-      yield* step.act
-      yield* Effect.sleep(defaults.pollInterval).pipe(
-        Effect.repeat({ until: () => step.done(objects(), before) }),
-        Effect.timeoutOrElse({
-          duration: Duration.fromInputUnsafe(defaults.stepTimeout),
-          orElse: () => Effect.fail(notConverged(step, objects()))
-        })
-      )
-      yield* say(paint("bold", `✓ ${step.title}`))
-    }
+    yield* Steps.perform(example.story.filter(({ cleanup }) => options.cleanup || cleanup !== true), {
+      look: Effect.sync(objects),
+      every: defaults.pollInterval,
+      within: defaults.stepTimeout,
+      begun: ({ title }) => say(paint("cyan", `> ${title}`)),
+      done: ({ title }) => say(paint("bold", `✓ ${title}`))
+    })
     yield* options.afterwards
   })
   yield* Effect.raceFirst(story, manager.failure)

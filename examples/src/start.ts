@@ -10,6 +10,7 @@ import { Command, Flag } from "effect/cli"
 import type { Example } from "./Example.ts"
 import { examples } from "./examples.ts"
 import { paint, print, say } from "./Narrator.ts"
+import { NotConverged } from "./Steps.ts"
 import * as Story from "./Story.ts"
 
 /** How long the whole of it may take with `--once`. */
@@ -33,7 +34,7 @@ const tell = (example: Example, once: boolean, kubectl: string) => {
     ? told.pipe(
       Effect.timeoutOrElse({
         duration: onceTimeout,
-        orElse: () => Effect.fail(new Story.NotConverged({ message: `the story was not over within ${onceTimeout}` }))
+        orElse: () => Effect.fail(new NotConverged({ message: `the story was not over within ${onceTimeout}` }))
       }),
       Effect.andThen(say(paint("green", `converged: the ${example.name} operator did what it should`)))
     )

@@ -2,16 +2,17 @@
  * Every example on a real kube-apiserver, from its manifests alone: applied with kubectl, then run as its own service
  * account with the rules that it was given there.
  */
-import { KubeClient, type KubeObject, Manager } from "@effect-operator/core"
+import { Manager } from "@effect-operator/core"
 import { LiveClient, Manifests } from "@effect-operator/k8s"
 import * as Credentials from "@effect-operator/k8s/Credentials"
 import * as Envtest from "@effect-operator/k8s/testing/Envtest"
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Layer, Redacted, Stream } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
-import { type Example, manifests } from "../src/Example.ts"
+import { manifests } from "../src/Example.ts"
 import { examples } from "../src/examples.ts"
+import * as Steps from "../src/Steps.ts"
 import * as Processes from "./support/Processes.ts"
 
 const cluster = Envtest.clientLayer.pipe(Layer.provideMerge(Envtest.layer))
@@ -25,24 +26,6 @@ const kubectl = Effect.fnUntraced(function*(...args: ReadonlyArray<string>) {
 
 /** Whose story needs no more than a control plane: Pods of others would have to run, or there is more to talk to. */
 const told: ReadonlyArray<string> = ["autoscaler", "podset"]
-
-const tell = Effect.fnUntraced(function*({ follows, name, story }: Example) {
-  const client = yield* KubeClient.KubeClient
-  const look = Effect.map(
-    Effect.forEach(follows, (resource) => Stream.runCollect(client.list(resource))),
-    (lists): ReadonlyArray<KubeObject.KubeObject> => lists.flat()
-  )
-  for (const { act, done, title } of story) {
-    const before = yield* look
-    yield* act
-    let converged = false
-    for (let tenths = 0; tenths < 300 && !converged; tenths++) {
-      yield* Effect.sleep("100 millis")
-      converged = done(yield* look, before)
-    }
-    assert.isTrue(converged, `${name}: ${title}`)
-  }
-})
 
 layer(cluster, { excludeTestServices: true, timeout: "120 seconds" })("from its manifests", (it) => {
   for (const example of examples) {
@@ -79,7 +62,11 @@ layer(cluster, { excludeTestServices: true, timeout: "120 seconds" })("from its 
           )
           const manager = Context.get(yield* Layer.build(operator), Manager.Manager)
           yield* Effect.timeout(manager.ready, "30 seconds")
-          yield* tell(example)
+          yield* Steps.perform(example.story, {
+            look: Steps.listed(example.follows),
+            every: "100 millis",
+            within: "30 seconds"
+          })
         }),
       120_000
     )

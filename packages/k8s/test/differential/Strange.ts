@@ -3,10 +3,14 @@ import { broken, garbage } from "./Mutation.ts"
 import type { Edit } from "./Step.ts"
 import { collection, type Draft, itemPath, json, patchTypes, pickKnown, type World } from "./World.ts"
 
-/** Operations of a JSON patch. */
-export const operations: ReadonlyArray<unknown> = [
+/** Operations that carry metadata from one field to another. */
+const carrying: ReadonlyArray<unknown> = [
   { op: "copy", from: "/metadata/labels", path: "/metadata/annotations" },
-  { op: "move", from: "/metadata/labels", path: "/metadata/annotations" },
+  { op: "move", from: "/metadata/labels", path: "/metadata/annotations" }
+]
+
+/** The others; those that a custom object's status may meet: carried metadata write a version of their own, for its owners. */
+export const operationsOnStatus: ReadonlyArray<unknown> = [
   { op: "move", from: "/metadata/nope", path: "/metadata/labels" },
   { op: "remove", path: "/metadata/nope" },
   { op: "replace", path: "/metadata/nope", value: 1 },
@@ -25,8 +29,8 @@ export const operations: ReadonlyArray<unknown> = [
   5
 ]
 
-/** Without those that take metadata away: of a custom object's status that writes a version of its own, for its owners. */
-export const operationsOnStatus: ReadonlyArray<unknown> = operations.slice(2)
+/** Operations of a JSON patch. */
+export const operations: ReadonlyArray<unknown> = [...carrying, ...operationsOnStatus]
 
 /** Directives of a strategic merge patch. */
 export const directives: ReadonlyArray<Edit> = [

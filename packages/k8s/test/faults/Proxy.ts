@@ -44,6 +44,8 @@ export interface Proxy {
   readonly caPem: string
   /** The last ones, as many as `keep` says. */
   readonly exchanges: ReadonlyArray<Exchange>
+  /** When a connection was turned away, before any request. The last ones, as many as `keep` says. */
+  readonly refusals: ReadonlyArray<number>
   /** How many there were of each kind, and how many were struck. */
   readonly totals: Readonly<Record<Fault.Target | "struck", number>>
   /** Connections open to clients, and to the server. */
@@ -114,6 +116,7 @@ const start = async (
   now: () => number
 ): Promise<{ readonly proxy: Proxy; readonly close: () => Promise<void> }> => {
   const exchanges: Array<Exchange> = []
+  const refusals: Array<number> = []
   const totals = { list: 0, watch: 0, write: 0, struck: 0 }
   let inflictions: Array<Infliction> = []
   const clients = new Set<Net.Socket>()
@@ -275,6 +278,8 @@ const start = async (
         chosen.left -= 1
         chosen.struck += 1
       }
+      refusals.push(now())
+      if (refusals.length > (options.keep ?? Infinity)) refusals.shift()
       raw.resetAndDestroy()
       return
     }
@@ -356,6 +361,7 @@ const start = async (
       url: `https://127.0.0.1:${port}`,
       caPem,
       exchanges,
+      refusals,
       totals,
       open: () => ({
         clients: clients.size,

@@ -71,25 +71,37 @@ export const judge = (follower: Follower.Follower, log: Subject.Log): ReadonlyAr
   return named(follower, wrong)
 }
 
+/** What of a reflector is held against the clock. */
+type Timed = Pick<Follower.Follower, "resource" | "statuses">
+
 /** Everything wrong with what it showed, and when it asked. */
 export const judgeTimes = (
-  follower: Follower.Follower,
-  proxy: Proxy.Proxy,
+  follower: Timed,
+  proxy: Pick<Proxy.Proxy, "exchanges" | "refusals">,
   calls: ReadonlyArray<Call>,
   ended: number
 ): ReadonlyArray<string> => {
   const { plural } = follower.resource
   const own = proxy.exchanges.filter(({ path, target }) => target !== "write" && path.includes(`/${plural}?`))
-  return named(follower, [...invisible(follower, own, calls, ended), tooSoon(follower, calls)])
+  const { refusals } = proxy
+  return named(follower, [...invisible(follower, { exchanges: own, refusals }, calls, ended), tooSoon(follower, calls)])
 }
 
-const named = ({ resource }: Follower.Follower, wrong: ReadonlyArray<string | undefined>): ReadonlyArray<string> =>
-  wrong.flatMap((problem) => problem === undefined ? [] : [`${resource.plural}: ${problem}`])
+const named = (
+  { resource }: Pick<Timed, "resource">,
+  wrong: ReadonlyArray<string | undefined>
+): ReadonlyArray<string> => wrong.flatMap((problem) => problem === undefined ? [] : [`${resource.plural}: ${problem}`])
+
+/** Answers after which the transport asks again by itself, if they say when. */
+const mayRepeat: ReadonlySet<Fault.Kind> = new Set(["answer429", "answer503"])
+
+/** What a connection that is refused has to show. */
+const noWayIn: Fault.Trace = ["Transport"]
 
 /** Faults that the status did not show. */
 const invisible = (
-  { statuses }: Follower.Follower,
-  exchanges: ReadonlyArray<Proxy.Exchange>,
+  { statuses }: Timed,
+  { exchanges, refusals }: Pick<Proxy.Proxy, "exchanges" | "refusals">,
   calls: ReadonlyArray<Call>,
   ended: number
 ): ReadonlyArray<string> => {
@@ -103,28 +115,32 @@ const invisible = (
       // The client had given up already, or asked again by itself: then it shows what that came to.
       if (asking === undefined || asking.ok || asking.end < at - slack) return []
       if (exchanges.some((later) => later.at > at && later.path === path && later.at < asking.end)) return []
+      // The same where it did not get that far: a list that is told to come again and finds no way in has failed of that.
+      if (target === "list" && mayRepeat.has(kind) && refusals.some((later) => later > at && later <= asking.end)) {
+        const failed = statuses.find((entry) => entry.at >= asking.end && entry.status._tag !== "Listing")
+        if (failed !== undefined && failed.at <= asking.end + delay && Fault.shows(noWayIn, failed.status, at)) {
+          return []
+        }
+      }
     }
     // Silence is found out after its deadline, and the plan may be over sooner if there was nothing to tell.
     if (kind === "stall" && target === "watch" && ended < at + Reflector.defaults.idleTimeout + delay) return []
     const trace = Fault.trace(kind, target)
     const end = (hits[index + 2]?.at ?? Infinity) + delay
-    // These the client tries again by itself: the status has the end of that, which may have another reason.
-    const retried = (kind === "answer429" || kind === "answer503") &&
-      statuses.some((entry) => entry.at >= at - slack && entry.at <= end && entry.status._tag === "Degraded")
     // An idle connection is found out after its deadline, whatever else happens meanwhile.
     const shown = statuses.some((entry) =>
       entry.at >= at - slack && (entry.at <= end || kind === "stall") && Fault.shows(trace, entry.status, at)
     )
     // A new list is no news of a reflector that is degraded already.
     const before = statuses.findLast((entry) => entry.at < at)?.status._tag
-    if (trace === "nothing" || shown || retried || (trace === "relist" && before === "Degraded")) return []
+    if (trace === "nothing" || shown || (trace === "relist" && before === "Degraded")) return []
     const seen = statuses.filter((entry) => entry.at >= at - slack && entry.at <= end)
     return [`${kind} of a ${target} at ${at} was not visible: ${JSON.stringify(seen)}`]
   })
 }
 
 /** A request before the delay after a failure was over. */
-const tooSoon = ({ resource, statuses }: Follower.Follower, calls: ReadonlyArray<Call>): string | undefined => {
+const tooSoon = ({ resource, statuses }: Timed, calls: ReadonlyArray<Call>): string | undefined => {
   const { initial, max } = Reflector.defaults.backoff
   const own = calls.filter(({ path, target }) => target !== "write" && path.endsWith(`/${resource.plural}`))
   for (const { at, status } of statuses) {

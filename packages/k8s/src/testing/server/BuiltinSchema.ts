@@ -55,9 +55,15 @@ const bytes = (text: string): string | Fault => {
   return Result.isSuccess(decoded) ? text : new Fault(decoded.failure)
 }
 
-/** To Go a list of small numbers is as good. */
-const isByteList = (value: unknown): value is ReadonlyArray<number> =>
-  Array.isArray(value) && value.every((item) => Number.isInteger(item) && item >= 0 && item <= 255)
+/** To Go a list of small numbers is as good, in which null leaves a 0 as it is. */
+const byteList = (value: unknown): ReadonlyArray<number> | undefined => {
+  if (!Array.isArray(value)) return undefined
+  const numbers = value.map((item: unknown) => item === null ? 0 : item)
+  return numbers.every(isByte) ? numbers : undefined
+}
+
+const isByte = (value: unknown): value is number =>
+  typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= 255
 
 const isInt32 = (value: unknown): boolean => typeof value === "number" && value === (value | 0)
 
@@ -74,7 +80,10 @@ const scalar = (value: unknown, schema: Schema, path: string, owner: string): un
       return typeof value === "number" ? value : wrong(value, schema, path, owner)
     default:
       if (typeof value === "string") return schema.format === "byte" ? bytes(value) : value
-      if (schema.format === "byte" && isByteList(value)) return Buffer.from(value).toString("base64")
+      if (schema.format === "byte") {
+        const list = byteList(value)
+        return list === undefined ? wrong(value, schema, path, owner) : Buffer.from(list).toString("base64")
+      }
       if (schema.format === "int-or-string") return isInt32(value) ? value : wrongSelf(value, "int32")
       return wrong(value, schema, path, owner)
   }

@@ -193,9 +193,9 @@ export const jobs = [
     since: 21,
     note: "the real one of 1.20 serves batch/v1beta1 only"
   }, function*() {
-    const { create, get, items } = yield* workloads
+    const { create, get, items, listed, patch } = yield* workloads
     const { object: cron, status } = yield* create("cronjobs", "nightly", {
-      schedule: "0 3 * * *",
+      schedule: "* * * * *",
       suspend: true,
       jobTemplate: { spec: template() }
     })
@@ -207,5 +207,17 @@ export const jobs = [
     assert.lengthOf(yield* items("jobs"), 0)
     const { object: later } = yield* get("cronjobs", "nightly")
     assert.isUndefined(later["status"].lastScheduleTime)
+
+    // As if it had run before: what was missed while it was suspended is made up for, once.
+    const created = Date.parse(cron["metadata"].creationTimestamp)
+    const lastScheduleTime = new Date(created - 5 * 60_000).toISOString().replace(/\.\d+/, "")
+    yield* patch("cronjobs", "nightly/status", { status: { lastScheduleTime } })
+    yield* patch("cronjobs", "nightly", { spec: { suspend: false } })
+    const [job] = yield* listed("jobs", ({ length }) => length > 0)
+    const minute = Number(/^nightly-(\d+)$/.exec(job!["metadata"].name)?.[1])
+    const started = Date.parse(job!["metadata"].creationTimestamp)
+    assert.closeTo(minute, started / 60_000, 1.1, "named after the minute that it was due")
+    const { controller, kind, uid } = ownerOf(job!)
+    assert.deepStrictEqual([kind, uid, controller], ["CronJob", cron["metadata"].uid, true])
   })
 ]

@@ -151,6 +151,33 @@ describe("delete", () => {
       assert.strictEqual((yield* del(`${configMaps}/a`, { preconditions: { uid, resourceVersion } })).status, 200)
     }).pipe(Effect.provide(layer)))
 
+  // Asked of a real server: it loses the precondition with the finalizers, and then does not find it met.
+  it.effect("a precondition on the resourceVersion is never met where the policy takes finalizers away", () =>
+    Effect.gen(function*() {
+      for (const finalizer of ["foregroundDeletion", "orphan"]) {
+        const made = configMap("a", { metadata: { name: "a", finalizers: [finalizer] } })
+        const { body: { metadata: { resourceVersion } } } = yield* post(configMaps, made)
+        const asked = { propagationPolicy: "Background", preconditions: { resourceVersion } }
+        assert.strictEqual((yield* del(`${configMaps}/a`, { ...asked, dryRun: ["All"] })).status, 200)
+        assert.strictEqual(
+          message(yield* del(`${configMaps}/a`, asked)),
+          `409 Operation cannot be fulfilled on configmaps "a": StorageError: invalid object, Code: 4, ` +
+            `Key: /registry/configmaps/default/a, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ` +
+            `ResourceVersion in precondition: , ResourceVersion in object meta: ${resourceVersion}`
+        )
+        const { body: { metadata } } = yield* get(`${configMaps}/a`)
+        assert.deepStrictEqual([metadata.finalizers, metadata.resourceVersion], [[finalizer], resourceVersion])
+        assert.strictEqual((yield* del(`${configMaps}/a`, { propagationPolicy: "Background" })).status, 200)
+        assert.strictEqual((yield* get(`${configMaps}/a`)).status, 404)
+      }
+      // What somebody else's finalizer keeps is only marked, and that checks the precondition.
+      const held = configMap("b", { metadata: { name: "b", finalizers: ["foregroundDeletion", "test.io/hold"] } })
+      const { body } = yield* post(configMaps, held)
+      const { resourceVersion } = body.metadata
+      const asked = { propagationPolicy: "Background", preconditions: { resourceVersion } }
+      assert.deepStrictEqual((yield* del(`${configMaps}/b`, asked)).body.metadata.finalizers, ["test.io/hold"])
+    }).pipe(Effect.provide(layer)))
+
   it.effect("propagation policies leave finalizers for the garbage collector", () =>
     Effect.gen(function*() {
       for (const name of ["a", "b", "c"]) yield* post(configMaps, configMap(name))

@@ -1,0 +1,45 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Result from "effect/Result"
+import * as BuiltinSchema from "../../../src/testing/server/BuiltinSchema.ts"
+
+const decode = (kind: string, fields: Record<string, unknown>): Record<string, unknown> | string => {
+  const definition = BuiltinSchema.definitionOf("", "v1", kind)
+  assert.isDefined(definition)
+  const metadata = { name: "a" }
+  return Result.match(BuiltinSchema.decode(definition!, { apiVersion: "v1", kind, metadata, ...fields }), {
+    onFailure: (message) => message,
+    onSuccess: ({ object, unknown }) => ({ ...object, ...(unknown.length === 0 ? {} : { unknown }) })
+  })
+}
+
+describe("BuiltinSchema", () => {
+  // Each was asked of a real server.
+  it("reads bytes as base64 and as a list of small numbers, in which null is 0", () => {
+    const read = (a: unknown) => {
+      const decoded = decode("Secret", { data: { a } })
+      return typeof decoded === "string" ? decoded : (decoded["data"] as { readonly a?: unknown }).a
+    }
+    assert.strictEqual(read("aGk="), "aGk=")
+    assert.strictEqual(read([104, 105]), "aGk=")
+    assert.strictEqual(read([]), "")
+    assert.strictEqual(read([null]), "AA==")
+    assert.strictEqual(read([1, null]), "AQA=")
+    for (const wrong of [[256], [-1], [1.5], ["x"], 5, {}]) assert.match(String(read(wrong)), /^json: cannot unmarshal/)
+    assert.match(String(read("%%")), /^illegal base64 data/)
+  })
+
+  it("names what the type does not have, and writes times as the server does", () => {
+    const metadata = { name: "a", creationTimestamp: "2026-01-01T02:00:00.5+01:00", nope: 2 }
+    assert.deepInclude(decode("ConfigMap", { metadata, more: 1 }), {
+      metadata: { name: "a", creationTimestamp: "2026-01-01T01:00:00Z" },
+      unknown: ["metadata.nope", "more"]
+    })
+  })
+
+  it("reads a number or a name where the type has either", () => {
+    const ports = (targetPort: unknown) => decode("Service", { spec: { ports: [{ port: 80, targetPort }] } })
+    assert.deepInclude(ports(8080), { spec: { ports: [{ port: 80, targetPort: 8080 }] } })
+    assert.deepInclude(ports("http"), { spec: { ports: [{ port: 80, targetPort: "http" }] } })
+    assert.strictEqual(ports(true), "json: cannot unmarshal bool into Go value of type int32")
+  })
+})
