@@ -16,7 +16,7 @@ export default defineConfig({
   test: {
     projects: [
       project("core", "packages/core", tests),
-      project("k8s", "packages/k8s", tests),
+      project("k8s", "packages/k8s", [...tests, "templates/test/*.test.ts"]),
       project("examples", "examples", tests),
       project("real", ".", ["packages/*/test/**/*.real.ts", "examples/test/**/*.real.ts"])
     ]

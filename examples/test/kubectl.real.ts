@@ -14,8 +14,8 @@ it.live("kubectl applies definition and sample, follows, patches, edits and dele
   Effect.gen(function*() {
     const folder = yield* Processes.folder
     const kubeconfig = Path.join(folder, "kubeconfig")
-    const cluster = yield* Processes.start("packages/k8s/src/bin/cluster.ts", {
-      arguments: ["--port", "0", "--kubeconfig", kubeconfig]
+    const cluster = yield* Processes.start("packages/k8s/src/cli/main.ts", {
+      arguments: ["cluster", "--port", "0", "--kubeconfig", kubeconfig]
     })
     yield* Processes.until(Effect.sync(() => /^ready https:\/\/127\.0\.0\.1:\d+$/m.test(cluster.output())))
     const env = { KUBECONFIG: kubeconfig, HOME: folder }

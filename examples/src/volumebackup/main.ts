@@ -1,6 +1,13 @@
 import { Manager } from "@effect-operator/core"
 import { LiveClient, runMain } from "@effect-operator/k8s"
 import { Layer } from "effect"
+import { manifests } from "../Example.ts"
 import { controllers } from "./controllers.ts"
+import { example } from "./example.ts"
 
-Manager.layer(controllers).pipe(Layer.provide(LiveClient.layer), Manager.launch, runMain)
+/** What `effect-operator` deploys, checks and runs. */
+export const operator = manifests(example)
+
+if (import.meta.main) {
+  Manager.layer(controllers).pipe(Layer.provide(LiveClient.layer), Manager.launch, runMain)
+}

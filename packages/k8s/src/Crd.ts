@@ -8,6 +8,7 @@ import type { CustomResource } from "@effect-operator/core/CustomResource"
 import type { CustomResourceVersions } from "@effect-operator/core/CustomResourceVersions"
 import * as KubeClient from "@effect-operator/core/KubeClient"
 import * as KubeError from "@effect-operator/core/KubeError"
+import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Resource from "@effect-operator/core/Resource"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -152,14 +153,19 @@ const version = (resource: CustomResource, served: boolean, storage: boolean): V
  * Installs or updates the definition, and waits until the server serves the kind: established, and a list answered.
  * A definition that is already there keeps what this one does not mention.
  */
-export const install = Effect.fn("Crd.install")(function*(
+export const install = (
   declared: CustomResource | CustomResourceVersions,
-  options: Options & { readonly timeout?: Duration.Input } = {}
+  { timeout, ...options }: Options & { readonly timeout?: Duration.Input } = {}
+): Effect.Effect<void, KubeError.KubeError, KubeClient.KubeClient> =>
+  Effect.suspend(() => installManifest(make(declared, options), { timeout }))
+
+/** The same with a definition as it is. */
+export const installManifest = Effect.fn("Crd.install")(function*(
+  manifest: Manifest,
+  { timeout = defaults.establishTimeout }: { readonly timeout?: Duration.Input | undefined } = {}
 ) {
   const client = yield* KubeClient.KubeClient
-  const resource = isVersions(declared) ? declared.storage : declared
-  const { timeout = defaults.establishTimeout, ...making } = options
-  const manifest = make(declared, making)
+  const resource = resourceOf(manifest)
   const name = manifest.metadata.name!
   yield* client.create(CustomResourceDefinition, manifest).pipe(
     Effect.catchReason(
@@ -185,7 +191,7 @@ export const install = Effect.fn("Crd.install")(function*(
         new KubeError.NotFound({ message: `${name} is not established yet`, code: 404 })
       )
     }
-    yield* client.listPage(Resource.unstructured(resource), { limit: 1 })
+    yield* client.listPage(resource, { limit: 1 })
   })
   yield* served.pipe(
     Effect.retry({
@@ -196,3 +202,13 @@ export const install = Effect.fn("Crd.install")(function*(
     })
   )
 })
+
+/** The kind that a definition defines, in its storage version, as plain JSON. */
+export const resourceOf = ({ spec }: { readonly spec: Manifest["spec"] }): Resource.Any =>
+  Resource.make<KubeObject>()({
+    group: spec.group,
+    version: (spec.versions.find(({ storage }) => storage) ?? spec.versions[0]!).name,
+    kind: spec.names.kind,
+    plural: spec.names.plural,
+    scope: spec.scope === "Cluster" ? "Cluster" : "Namespaced"
+  })

@@ -43,10 +43,10 @@ import * as RequestQueue from "./live/RequestQueue.ts"
 import { traced, type TraceHeaders, traceHeaders } from "./live/RequestTracing.ts"
 import * as Retry from "./live/Retry.ts"
 import * as Warnings from "./live/Warnings.ts"
+import { version } from "./Version.ts"
 import * as WatchBody from "./WatchBody.ts"
 
-/** Of this package; a test keeps it equal to package.json. */
-export const version = "0.1.0"
+export { version } from "./Version.ts"
 
 /** Figures that hold unless `Options` say otherwise; see also those of `Dispatcher`, `WatchBody` and `live/*`. */
 export const defaults = {

@@ -3,6 +3,7 @@
 /** What kind of change it is. */
 export type Rule =
   // Of the definition.
+  | "kind-removed"
   | "group-changed"
   | "kind-changed"
   | "plural-changed"

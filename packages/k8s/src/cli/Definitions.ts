@@ -1,0 +1,92 @@
+/**
+ * `Definitions`: CustomResourceDefinitions out of files, folders and commits, for commands that compare them.
+ */
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Path from "node:path"
+import * as Yaml from "yaml"
+import type * as Crd from "../Crd.ts"
+import * as Change from "../crd/Change.ts"
+import * as CrdDiff from "../CrdDiff.ts"
+import * as Failure from "./Failure.ts"
+import * as Folder from "./Folder.ts"
+import * as Processes from "./Processes.ts"
+
+/** The file of a folder of manifests that has them. */
+export const fileName = "crd.yaml"
+
+type Definition = Crd.Manifest
+
+/** Every document of a YAML stream; lists are what they hold. */
+export const documents = (text: string, from: string): Effect.Effect<ReadonlyArray<unknown>, Failure.Failure> =>
+  Effect.gen(function*() {
+    const all: Array<unknown> = []
+    for (const document of Yaml.parseAllDocuments(text)) {
+      const [error] = document.errors
+      if (error !== undefined) return yield* Failure.make(`${from} is no YAML: ${error.message.trimEnd()}`)
+      const value = document.toJS() as { readonly kind?: unknown; readonly items?: unknown } | null
+      if (value === null) continue
+      if (typeof value.kind === "string" && value.kind.endsWith("List") && Array.isArray(value.items)) {
+        all.push(...value.items as ReadonlyArray<unknown>)
+      } else all.push(value)
+    }
+    return all
+  })
+
+const isDefinition = (value: unknown): value is Definition =>
+  (value as { readonly kind?: unknown }).kind === "CustomResourceDefinition"
+
+/** The definitions in a YAML stream. Those of the old v1beta1 are refused. */
+export const parse = Effect.fnUntraced(function*(text: string, from: string) {
+  const definitions = (yield* documents(text, from)).filter(isDefinition)
+  for (const { apiVersion, metadata, spec } of definitions) {
+    if (apiVersion !== "apiextensions.k8s.io/v1") {
+      return yield* Failure.make(
+        `${from}: ${metadata.name} has apiVersion ${apiVersion}: ask a server for it in apiextensions.k8s.io/v1, ` +
+          `\`kubectl get crd ${metadata.name} -o yaml\``
+      )
+    }
+    if (!Array.isArray((spec as Partial<Definition["spec"]> | undefined)?.versions)) {
+      return yield* Failure.make(`${from}: ${metadata.name}: spec.versions is no list: it is no definition`)
+    }
+  }
+  return definitions
+})
+
+/** The definitions in a file; none if it is not there. */
+export const inFile = Effect.fnUntraced(function*(file: string) {
+  const text = yield* Folder.read(file)
+  return text === undefined ? [] : yield* parse(text, file)
+})
+
+/** The definitions in a file, in a folder's `crd.yaml`, or in that of `folder` as a commit of git has it. */
+export const against = Effect.fnUntraced(function*(where: string, folder: string) {
+  const files = yield* FileSystem.FileSystem
+  const info = yield* Effect.option(files.stat(where))
+  if (info._tag === "Some") {
+    const file = info.value.type === "Directory" ? Path.join(where, fileName) : where
+    const text = yield* Folder.read(file)
+    if (text === undefined) return yield* Failure.make(`${file} does not exist: name a file or folder of definitions`)
+    return yield* parse(text, file)
+  }
+  const path = Path.join(folder, fileName)
+  const text = yield* Processes.output("git", ["show", `${where}:./${path}`], { cwd: process.cwd() }).pipe(
+    Effect.mapError(({ message }) =>
+      Failure.make(`${where} is neither a file nor a folder, nor a commit of git that has ${path}:\n${message}`)
+    )
+  )
+  return yield* parse(text, `${where}:${path}`)
+})
+
+/** Every change from some definitions to others. A path begins with the kind. One that is gone breaks everything. */
+export const changes = (
+  before: ReadonlyArray<Definition>,
+  after: ReadonlyArray<Definition>
+): ReadonlyArray<CrdDiff.Change> =>
+  before.flatMap((old) => {
+    const { kind } = old.spec.names
+    const now = after.find(({ metadata }) => metadata.name === old.metadata.name)
+    return now === undefined
+      ? [Change.change("kind-removed", kind, Change.both, `${old.metadata.name} is not declared any more`)]
+      : CrdDiff.diff(old, now).map((change) => ({ ...change, path: `${kind} ${change.path}`.trimEnd() }))
+  })

@@ -1,0 +1,55 @@
+/**
+ * `Exported`: the description in a module's exports, or what is wrong with them. The other half of `Description`: it runs
+ * in the process that has imported the module.
+ */
+import * as Result from "effect/Result"
+import type * as Crd from "../Crd.ts"
+import * as Manifests from "../Manifests.ts"
+import type { Manifest } from "../manifests/Manifest.ts"
+import type { Description } from "./Description.ts"
+
+const lists = ["resources", "controllers", "writes"] as const
+const texts = ["name", "namespace", "image"] as const
+
+const sample = `export const operator = {
+    name: "demo", namespace: "demo-system", image: "demo:0.1.0",
+    resources: [Demo], controllers: [controller], writes: []
+  } satisfies Manifests.Options`
+
+/** What is wrong with an export; nothing if it is a description. */
+const fault = (exports: Readonly<Record<string, unknown>>): string | undefined => {
+  const { operator } = exports
+  if (operator === undefined) {
+    const names = Object.keys(exports)
+    return `exports no \`operator\`${names.length === 0 ? "" : ` (but ${names.join(", ")})`}; add\n  ${sample}`
+  }
+  if (typeof operator !== "object" || operator === null) return `\`operator\` is no object; write\n  ${sample}`
+  const fields = operator as Readonly<Record<string, unknown>>
+  const text = texts.find((name) => typeof fields[name] !== "string" || fields[name] === "")
+  if (text !== undefined) return `\`operator.${text}\` is ${shown(fields[text])}: give it a text that is not empty`
+  const list = lists.find((name) => !Array.isArray(fields[name]))
+  if (list !== undefined) return `\`operator.${list}\` is ${shown(fields[list])}: give it a list, if only an empty one`
+  return undefined
+}
+
+const shown = (value: unknown): string => value === undefined ? "missing" : JSON.stringify(value) ?? String(value)
+
+/** The description in a module's exports, or what is wrong with them. */
+export const of = (exports: Readonly<Record<string, unknown>>): Result.Result<Description, string> => {
+  const wrong = fault(exports)
+  if (wrong !== undefined) return Result.fail(wrong)
+  const operator = exports["operator"] as Manifests.Options
+  return Result.try({
+    try: () => ({
+      name: operator.name,
+      namespace: operator.namespace,
+      definitions: Manifests.definitions(operator) as ReadonlyArray<Crd.Manifest & Manifest>,
+      rbac: Manifests.rbac(operator),
+      webhooks: Manifests.webhooks(operator),
+      files: Object.fromEntries(
+        Object.entries(Manifests.files(operator)).map(([name, manifests]) => [name, Manifests.format(manifests)])
+      )
+    }),
+    catch: (error) => error instanceof Error ? error.message : String(error)
+  })
+}

@@ -1,0 +1,67 @@
+/**
+ * `Folder`: files that a command makes, beside files that somebody may have made.
+ *
+ * `put` writes a file that is this program's to write (generated manifests) and says whether it changed; `create` makes
+ * files that are somebody's from then on, and does so only if none of them is there: all or nothing.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Path from "node:path"
+import * as Failure from "./Failure.ts"
+
+/** The top of the project that a command works in. */
+export const Top: Context.Reference<string> = Context.Reference<string>("@effect-operator/k8s/cli/Top", {
+  defaultValue: () => "."
+})
+
+/** Texts by file name, `src/main.ts`. */
+export type Files = Readonly<Record<string, string>>
+
+/** A file's text; nothing if it is not there. */
+export const read = Effect.fnUntraced(function*(file: string) {
+  const files = yield* FileSystem.FileSystem
+  return yield* files.readFileString(file).pipe(
+    Effect.catchReason("PlatformError", "NotFound", () => Effect.undefined),
+    Effect.mapError(Failure.ofFile("read", file))
+  )
+})
+
+/** Writes a file, and the folders it is in. */
+export const write = Effect.fnUntraced(function*(file: string, text: string) {
+  const files = yield* FileSystem.FileSystem
+  yield* files.makeDirectory(Path.dirname(file), { recursive: true }).pipe(
+    Effect.andThen(files.writeFileString(file, text)),
+    Effect.mapError(Failure.ofFile("write", file))
+  )
+})
+
+/** Writes a file if it is not so already. */
+export const put = Effect.fnUntraced(function*(file: string, text: string) {
+  const before = yield* read(file)
+  if (before !== text) yield* write(file, text)
+  return before === undefined ? "created" as const : before === text ? "unchanged" as const : "changed" as const
+})
+
+/** Makes files in a folder, none of which may be there; `remedy` is for those that are. */
+export const create = Effect.fnUntraced(function*(folder: string, made: Files, remedy: string) {
+  const files = yield* FileSystem.FileSystem
+  const names = Object.keys(made)
+  const taken = yield* Effect.filter(
+    names,
+    (name) => Effect.mapError(files.exists(Path.join(folder, name)), Failure.ofFile("look for", name))
+  )
+  if (taken.length > 0) {
+    return yield* Failure.make(
+      `${taken.map((name) => Path.join(folder, name)).join(", ")} ${
+        taken.length === 1 ? "is there already and is" : "are there already and are"
+      } not overwritten; nothing was written. ${remedy}`
+    )
+  }
+  for (const name of names) yield* write(Path.join(folder, name), made[name]!)
+  return names
+})
+
+/** Whether there is a file or folder. */
+export const exists = (place: string) =>
+  FileSystem.FileSystem.use((files) => Effect.mapError(files.exists(place), Failure.ofFile("look for", place)))

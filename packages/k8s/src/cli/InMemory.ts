@@ -1,0 +1,97 @@
+/**
+ * `InMemory`: a cluster in this process, served over HTTPS, with every simulated controller, and a kubeconfig for it.
+ *
+ * What `cluster` serves until it is stopped, and `dev` for as long as it runs.
+ */
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Os from "node:os"
+import * as Path from "node:path"
+import type { Pod } from "../kinds/core.v1.ts"
+import { ApiServer } from "../testing/ApiServer.ts"
+import * as HttpFacade from "../testing/HttpFacade.ts"
+import * as SimControllers from "../testing/SimControllers.ts"
+import * as TestClient from "../testing/TestClient.ts"
+import * as Failure from "./Failure.ts"
+
+export const defaults = {
+  /** How long the Pods of Jobs run. */
+  jobTime: "3 seconds"
+} as const
+
+/** Readable and writable by its owner only, also where the file was there before. */
+export const writeKubeconfig = Effect.fnUntraced(function*(file: string, text: string) {
+  const files = yield* FileSystem.FileSystem
+  const cannotWrite = Failure.ofFile("write the kubeconfig", file)
+  const before = yield* files.readFileString(file).pipe(
+    Effect.catchReason("PlatformError", "NotFound", () => Effect.succeed("")),
+    Effect.mapError(cannotWrite)
+  )
+  if (before.trim() !== "" && !before.includes(`current-context: ${HttpFacade.defaults.contextName}`)) {
+    return yield* Failure.make(
+      `${file} is not a kubeconfig of this program and is not overwritten; name another file`
+    )
+  }
+  yield* Effect.mapError(
+    Effect.andThen(files.writeFileString(file, text, { mode: 0o600 }), files.chmod(file, 0o600)),
+    cannotWrite
+  )
+})
+
+/** The file that somebody named, or one of this port. */
+export const kubeconfigFile = (named: Option.Option<string>, port: number): string =>
+  Path.resolve(Option.getOrElse(named, () => Path.join(Os.tmpdir(), `effect-operator-${port}.kubeconfig`)))
+
+const announce = (url: string, file: string) =>
+  Console.log([
+    `ready ${url}`,
+    "",
+    "  Try it:",
+    `    export KUBECONFIG=${file}`,
+    "    kubectl get namespaces",
+    "    kubectl create deployment web --image=nginx --replicas=3 && kubectl rollout status deployment/web",
+    "    kubectl get all",
+    "",
+    "  Pods start within a second and run nothing. Ctrl-C ends the cluster; nothing is kept."
+  ].join("\n"))
+
+const ending = ({ metadata }: Pod) =>
+  metadata.ownerReferences?.some(({ kind }) => kind === "Job") === true
+    ? { after: defaults.jobTime, exitCode: 0 }
+    : undefined
+
+const controllers = Layer.unwrap(Effect.map(HttpFacade.HttpFacade, ({ caPem }) =>
+  SimControllers.layer({
+    kubelet: { registerNodes: true, ending },
+    with: SimControllers.onRequest,
+    serviceAccounts: { rootCa: caPem }
+  })))
+
+/** The cluster on a port, for as long as the layer lives. */
+export const layer = (options: HttpFacade.Options) =>
+  controllers.pipe(
+    Layer.provideMerge(HttpFacade.layer(options)),
+    Layer.provideMerge(TestClient.layer),
+    Layer.provideMerge(ApiServer.layer)
+  )
+
+/** What a person is told where the port is taken. */
+export const taken = ({ message }: HttpFacade.ListenFailed) => Effect.fail(Failure.make(message))
+
+const announced = Effect.fnUntraced(function*(kubeconfig: Option.Option<string>) {
+  const facade = yield* HttpFacade.HttpFacade
+  const file = kubeconfigFile(kubeconfig, facade.port)
+  yield* writeKubeconfig(file, facade.kubeconfig)
+  yield* announce(facade.url, file)
+  return yield* Effect.never
+})
+
+/** Serves until it is interrupted. */
+export const serve = (options: { readonly port: number; readonly kubeconfig: Option.Option<string> }) =>
+  announced(options.kubeconfig).pipe(
+    Effect.provide(layer({ port: options.port })),
+    Effect.catchTag("ListenFailed", taken)
+  )

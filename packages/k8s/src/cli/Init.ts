@@ -1,0 +1,119 @@
+/**
+ * `effect-operator init`: a new operator that works: a kind, its reconciler, a test in virtual time, manifests, container
+ * file and CI.
+ *
+ * Choices are flags; on a terminal those that are missing are asked for. Nothing that is there is overwritten: one file in
+ * the way, and nothing is written. Then the packages are installed and the manifests written, unless `--no-install`.
+ */
+import * as Argument from "effect/cli/Argument"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import * as Prompt from "effect/cli/Prompt"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stdio from "effect/Stdio"
+import * as Path from "node:path"
+import type { Failure } from "./Failure.ts"
+import * as Folder from "./Folder.ts"
+import * as Names from "./Names.ts"
+import * as Processes from "./Processes.ts"
+import * as Project from "./Project.ts"
+import * as Templates from "./Templates.ts"
+
+export const defaults = { group: "example.com", version: "v1" } as const
+
+/** A flag's value, what a person says at a terminal, or the default. */
+const choose = Effect.fnUntraced(function*(given: Option.Option<string>, message: string, fallback: string) {
+  if (Option.isSome(given)) return given.value
+  const { stdinIsTerminal, stdoutIsTerminal } = yield* Stdio.Stdio
+  return (yield* stdinIsTerminal) && (yield* stdoutIsTerminal)
+    ? yield* Prompt.run(Prompt.String({ message, default: fallback }))
+    : fallback
+})
+
+const install = (folder: string) =>
+  Console.log("installing packages: npm install").pipe(
+    Effect.andThen(
+      Processes.output("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline"], { cwd: folder })
+    ),
+    Effect.andThen(Processes.output("npm", ["run", "manifests"], { cwd: folder })),
+    Effect.andThen(Console.log("wrote the manifests to deploy/"))
+  )
+
+const next = (folder: string, installed: boolean) =>
+  Console.log([
+    "",
+    "Next:",
+    `  cd ${folder}`,
+    ...(installed ? [] : ["  npm install && npm run manifests"]),
+    "  npm test               # the operator in virtual time",
+    "  npm start              # on an in-memory cluster, again with every change",
+    "  npm start -- --once    # ends once the sample is as it should be"
+  ].join("\n"))
+
+const run = Effect.fnUntraced(function*(options: {
+  readonly folder: string
+  readonly kind: Option.Option<string>
+  readonly group: Option.Option<string>
+  readonly version: string
+  readonly packages: Option.Option<string>
+  readonly install: boolean
+}) {
+  const { folder } = options
+  const name = yield* Names.project(Path.basename(Path.resolve(folder)))
+  const kind = yield* Names.kind({
+    kind: yield* choose(options.kind, "Kind of the custom resource", Names.kindOf(name)),
+    group: yield* choose(options.group, "Group of its API, a domain of yours", defaults.group),
+    version: options.version
+  })
+  const framework = yield* Project.framework(folder, Option.getOrUndefined(options.packages))
+  const files = { ...Project.files(name, framework), ...yield* Templates.ofProject(name, kind) }
+  const made = yield* Folder.create(folder, files, "Name another folder, or remove what is in the way")
+  for (const file of made) yield* Console.log(`created ${Path.join(folder, file)}`)
+  const installed = options.install && (yield* install(folder).pipe(
+    Effect.as(true),
+    Effect.catch(({ message }: Failure) => Effect.as(Console.error(message), false))
+  ))
+  yield* next(folder, installed)
+})
+
+/** Of a kind. */
+export const kindFlags = {
+  group: Flag.String("group").pipe(
+    Flag.withDescription(`Group of its API, a domain of yours; ${defaults.group} unless asked for`),
+    Flag.optional
+  ),
+  version: Flag.String("api-version").pipe(
+    Flag.withDescription("Its first version"),
+    Flag.withDefault(defaults.version)
+  )
+}
+
+export const command = Command.make("init", {
+  folder: Argument.String("folder").pipe(
+    Argument.withDescription("The folder of the project; its name is the operator's"),
+    Argument.withMetavar("FOLDER")
+  ),
+  kind: Flag.String("kind").pipe(
+    Flag.withDescription("The kind of its custom resource; by default after the folder: my-site has MySite"),
+    Flag.optional
+  ),
+  ...kindFlags,
+  packages: Flag.String("packages").pipe(
+    Flag.withDescription("A folder with tarballs of @effect-operator/*, instead of the registry"),
+    Flag.withMetavar("FOLDER"),
+    Flag.optional
+  ),
+  install: Flag.Boolean("install").pipe(
+    Flag.withDescription("Install the packages and write the manifests (--no-install: leave that to you)"),
+    Flag.withDefault(true)
+  )
+}, run).pipe(
+  Command.withDescription("Makes a new operator: a kind, its reconciler, a test, manifests, container file and CI."),
+  Command.withShortDescription("Make a new operator"),
+  Command.withExamples([
+    { command: "effect-operator init demo" },
+    { command: "effect-operator init sites --kind Website --group web.example.com" }
+  ])
+)

@@ -1,0 +1,27 @@
+/**
+ * `Lazy`: commands whose program is loaded when it is asked for.
+ *
+ * The API server and the live client take a while to load, and a newer Node than making a project does: `--help` and
+ * `init` are not to wait for them, nor to fail for want of it.
+ */
+import * as Effect from "effect/Effect"
+import * as Failure from "./Failure.ts"
+
+/** What running a command in this process takes; the same as in package.json. */
+export const node = [22, 19] as const
+
+const isOld = (version: string): boolean => {
+  const [major = 0, minor = 0] = version.split(".").map(Number)
+  return major < node[0] || (major === node[0] && minor < node[1])
+}
+
+/** The handler of a command, in a module of its own. */
+export const command = <M, A extends ReadonlyArray<unknown>, B, E, R>(
+  load: () => Promise<M>,
+  handler: (module: M) => (...args: A) => Effect.Effect<B, E, R>,
+  version: string = process.versions.node
+) =>
+(...args: A): Effect.Effect<B, E | Failure.Failure, R> =>
+  isOld(version)
+    ? Effect.fail(Failure.make(`this takes Node ${node.join(".")} or later, and this is Node ${version}`))
+    : Effect.flatMap(Effect.promise(load), (module) => handler(module)(...args))

@@ -1,0 +1,108 @@
+/**
+ * `effect-operator manifests`: writes the manifests of a program, or shows them, or checks that they are written.
+ *
+ * The same program gives the same files, byte for byte. What a changed definition means for objects that are stored, and
+ * for clients, is told when it is written.
+ */
+import * as Argument from "effect/cli/Argument"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Path from "node:path"
+import * as CrdDiff from "../CrdDiff.ts"
+import * as Definitions from "./Definitions.ts"
+import * as Description from "./Description.ts"
+import * as Failure from "./Failure.ts"
+import * as Folder from "./Folder.ts"
+
+export const defaults = {
+  /** Where a project has its manifests. */
+  folder: "deploy"
+} as const
+
+/** The module that exports `operator`. */
+export const main = Argument.String("main").pipe(
+  Argument.withDescription("The module that exports `operator`"),
+  Argument.withMetavar("MODULE"),
+  Argument.withDefault(Description.defaults.main)
+)
+
+export const folder = Flag.String("out").pipe(
+  Flag.withDescription("The folder of the manifests"),
+  Flag.withMetavar("FOLDER"),
+  Flag.withDefault(defaults.folder)
+)
+
+/** The files that are not what they would be. */
+export const outdated = Effect.fnUntraced(function*(files: Folder.Files, folder: string) {
+  const names = Object.keys(files)
+  const stale = yield* Effect.filter(
+    names,
+    (name) => Effect.map(Folder.read(Path.join(folder, name)), (text) => text !== files[name])
+  )
+  return stale.map((name) => Path.join(folder, name))
+})
+
+/** Fails, naming them, unless there are none. */
+export const refuse = (files: ReadonlyArray<string>) =>
+  files.length === 0
+    ? Effect.void
+    : Effect.fail(Failure.make(
+      `not what the program says: ${files.join(", ")}. Write them with \`effect-operator manifests\` and commit them`
+    ))
+
+/** Fails if a file is not up to date. */
+export const check = (files: Folder.Files, folder: string) => Effect.flatMap(outdated(files, folder), refuse)
+
+const write = Effect.fnUntraced(function*(description: Description.Description, folder: string) {
+  const before = yield* Definitions.inFile(Path.join(folder, Definitions.fileName))
+  const changes = before.length === 0 ? [] : Definitions.changes(before, description.definitions)
+  for (const [name, text] of Object.entries(description.files)) {
+    const file = Path.join(folder, name)
+    yield* Console.log(`${(yield* Folder.put(file, text)).padEnd(9)} ${file}`)
+  }
+  for (const line of CrdDiff.format(changes)) yield* Console.error(line)
+  if (CrdDiff.breaking(changes).length > 0) {
+    yield* Console.error(
+      "Some of it breaks what exists: `effect-operator check --against` in CI stops at such a change."
+    )
+  }
+})
+
+const run = Effect.fnUntraced(function*(options: {
+  readonly main: string
+  readonly out: string
+  readonly check: boolean
+  readonly stdout: boolean
+}) {
+  const description = yield* Description.require(options.main)
+  if (options.check) return yield* check(description.files, options.out)
+  if (!options.stdout) return yield* write(description, options.out)
+  // The kustomization names files; a stream is what they hold.
+  const applied = Object.entries(description.files).filter(([name]) => name !== "kustomization.yaml")
+  yield* Console.log(applied.map(([, text]) => text).join("---\n").trimEnd())
+})
+
+export const command = Command.make("manifests", {
+  main,
+  out: folder,
+  check: Flag.Boolean("check").pipe(
+    Flag.withDescription("Write nothing, fail if a file is not up to date"),
+    Flag.withDefault(false)
+  ),
+  stdout: Flag.Boolean("stdout").pipe(
+    Flag.withDescription("Print one YAML stream for `kubectl apply -f -` instead of writing files"),
+    Flag.withDefault(false)
+  )
+}, run).pipe(
+  Command.withDescription(
+    "Writes what deploys the operator: CRDs, permissions, Deployment, Services, network policy, webhook configurations."
+  ),
+  Command.withShortDescription("Write the manifests that deploy the operator"),
+  Command.withExamples([
+    { command: "effect-operator manifests", description: "src/main.ts to deploy/" },
+    { command: "effect-operator manifests --check", description: "In CI: fails if deploy/ is not up to date" },
+    { command: "effect-operator manifests --stdout | kubectl apply -f -" }
+  ])
+)

@@ -1,0 +1,59 @@
+/**
+ * `Names`: what people call their projects and kinds, checked before anything is made of it.
+ *
+ * The rules are those of the API server for names of definitions (group, version, plural) and of what the names become
+ * in source: a kind is a constant and a type beside the framework's.
+ */
+import * as Effect from "effect/Effect"
+import * as Failure from "./Failure.ts"
+
+/** A kind and where it belongs. */
+export interface Kind {
+  readonly kind: string
+  readonly group: string
+  readonly version: string
+}
+
+const label = /^[a-z]([-a-z0-9]*[a-z0-9])?$/
+
+/** Names that the sources of a new kind import already. */
+const taken = new Set(
+  ("Action Cache Conditions Controller CustomResource Deployment Effect KubeClient Layer LiveClient Manager Manifests " +
+    "ObjectStatus RbacProof Schema Sync TestClock TestCluster").split(" ")
+)
+
+const refuse = (what: string, value: string, rule: string) =>
+  Effect.fail(Failure.make(`${what} ${JSON.stringify(value)}: ${rule}`))
+
+/** The kind, if its names can be names. */
+export const kind = Effect.fnUntraced(function*({ group, kind, version }: Kind) {
+  if (!/^[A-Z][A-Za-z0-9]{0,62}$/.test(kind)) {
+    return yield* refuse("the kind", kind, "must be letters and digits that begin with a capital, such as Website")
+  }
+  if (taken.has(kind)) {
+    return yield* refuse("the kind", kind, `is also a name of what its sources import: ${kind}Config, or another`)
+  }
+  if (!group.includes(".") || group.length > 253 || !group.split(".").every((part) => label.test(part))) {
+    return yield* refuse("the group", group, "must be a domain of yours, such as apps.example.com")
+  }
+  if (!/^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$/.test(version)) {
+    return yield* refuse("the version", version, "must be such as v1, v1beta1 or v2alpha1")
+  }
+  return { group, kind, version }
+})
+
+/** The name of a project, which is also that of its Deployment and namespace. */
+export const project = Effect.fnUntraced(function*(name: string) {
+  if (!label.test(name) || name.length > 50) {
+    return yield* refuse(
+      "the name",
+      name,
+      "must be lower-case letters, digits and - that begin with a letter, at most 50: it names the Deployment, too"
+    )
+  }
+  return name
+})
+
+/** `my-site` to `MySite`: the kind of a project that names none. */
+export const kindOf = (project: string): string =>
+  project.split("-").map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("")

@@ -1,0 +1,45 @@
+/**
+ * `effect-operator`: the command line, from a new project to a running operator.
+ *
+ * Every command prints what it was asked for on standard output and everything else on standard error; it ends with 0 if
+ * all is well and with 1, and one message that says what to do, if not. `--help` works everywhere, `--completions bash`
+ * (or `zsh`, `fish`) prints the script for a shell.
+ */
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import * as CliError from "effect/cli/CliError"
+import * as Command from "effect/cli/Command"
+import * as Cause from "effect/Cause"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Main from "../Main.ts"
+import { version } from "../Version.ts"
+import * as Add from "./Add.ts"
+import * as Check from "./Check.ts"
+import * as Cluster from "./Cluster.ts"
+import * as CrdToSchema from "./CrdToSchema.ts"
+import * as Dev from "./Dev.ts"
+import * as Init from "./Init.ts"
+import * as Manifests from "./Manifests.ts"
+
+export const command = Command.make("effect-operator").pipe(
+  Command.withDescription("Kubernetes operators in TypeScript on Effect: make, run, check and deploy them."),
+  Command.withSubcommands([
+    { group: "Make", commands: [Init.command, Add.command] },
+    { group: "Run", commands: [Dev.command, Cluster.command] },
+    { group: "Deploy", commands: [Manifests.command, Check.command] },
+    { group: "Kinds", commands: [CrdToSchema.command] }
+  ])
+)
+
+/** With these arguments. */
+export const runWith = Command.runWith(command, { version })
+
+/** Runs the process. */
+export const main = (): void =>
+  Command.run(command, { version }).pipe(
+    Effect.provide(NodeServices.layer),
+    Main.makeRunMain({
+      // What went wrong for the user has been said already; what went wrong in here has not.
+      report: (cause) => CliError.isCliError(Cause.squash(cause)) ? Effect.void : Console.error(Cause.pretty(cause))
+    })
+  )

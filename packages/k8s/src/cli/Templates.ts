@@ -1,0 +1,55 @@
+/**
+ * `Templates`: the sources of a new project and of a new kind.
+ *
+ * They are files in `templates/` of this package, which are compiled, linted and tested as they are, for a project `demo`
+ * with the kind `Website`; the names of another are put in their place.
+ */
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import { fileURLToPath } from "node:url"
+import * as Failure from "./Failure.ts"
+import type { Files } from "./Folder.ts"
+import type { Kind } from "./Names.ts"
+
+// `src/cli` and `dist/cli` are at the same depth.
+const folder = fileURLToPath(new URL("../../templates/", import.meta.url))
+
+/** Of a kind: where it goes, and the template. */
+const kindFiles = (lower: string) => ({
+  [`src/${lower}/resource.ts`]: "src/website/resource.ts",
+  [`src/${lower}/reconciler.ts`]: "src/website/reconciler.ts",
+  [`test/${lower}.test.ts`]: "test/website.test.ts",
+  [`samples/${lower}.yaml`]: "samples/website.yaml"
+})
+
+const projectFiles = { "src/main.ts": "src/main.ts", "README.md": "README.md" }
+
+/** A kind's name in file names and labels. */
+export const lower = ({ kind }: Pick<Kind, "kind">): string => kind.toLowerCase()
+
+/** A template with the names of a kind in it, and of a project. */
+export const rename = (text: string, kind: Kind, project: string): string =>
+  text
+    .replaceAll("example.com/v1", `${kind.group}/${kind.version}`)
+    .replaceAll("\"example.com\"", JSON.stringify(kind.group))
+    .replaceAll("version: \"v1\"", `version: ${JSON.stringify(kind.version)}`)
+    .replaceAll("Website", kind.kind)
+    .replaceAll("website", lower(kind))
+    .replaceAll(/\bdemo\b/g, project)
+
+const fill = Effect.fnUntraced(function*(templates: Files, kind: Kind, project: string) {
+  const files = yield* FileSystem.FileSystem
+  const texts: Record<string, string> = {}
+  for (const [name, template] of Object.entries(templates)) {
+    const text = yield* Effect.mapError(files.readFileString(folder + template), Failure.ofFile("read", template))
+    texts[name] = rename(text, kind, project)
+  }
+  return texts
+})
+
+/** The files of a kind. */
+export const ofKind = (kind: Kind) => fill(kindFiles(lower(kind)), kind, "demo")
+
+/** The files of a project that are sources; see `Project` for those that configure it. */
+export const ofProject = (project: string, kind: Kind) =>
+  fill({ ...projectFiles, ...kindFiles(lower(kind)) }, kind, project)

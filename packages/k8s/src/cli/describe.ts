@@ -1,0 +1,40 @@
+/**
+ * The program that `Description.read` asks: imports the module it is given, and answers on file descriptor 3 with the
+ * manifests of its export `operator`, or with what is wrong. Ends as soon as it has, whatever the module has started.
+ */
+import * as Fs from "node:fs"
+import * as Module from "node:module"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import type { Report } from "./Description.ts"
+
+const main = process.argv[2]!
+const sources = new Set<string>()
+
+Module.registerHooks({
+  load: (url, context, next) => {
+    if (url.startsWith("file:") && !url.includes("/node_modules/")) sources.add(fileURLToPath(url))
+    return next(url, context)
+  }
+})
+
+const answer = (report: Omit<Report, "sources">): void => {
+  Fs.writeSync(3, JSON.stringify({ sources: [...sources], ...report }))
+  process.exit(0)
+}
+
+/** Where an error is from, as far as it is from somebody's source: a stack without Node's own lines. */
+const explain = (error: unknown): string => {
+  if (!(error instanceof Error)) return `threw ${String(error)}`
+  const lines = (error.stack ?? error.message).split("\n")
+  return lines.filter((line) => !/^\s+at .*\b(node:|processTicksAndRejections)/.test(line)).join("\n").trimEnd()
+}
+
+sources.add(main)
+try {
+  const { of } = await import("./Exported.ts")
+  const exports = await import(pathToFileURL(main).href) as Readonly<Record<string, unknown>>
+  const description = of(exports)
+  answer(description._tag === "Success" ? { description: description.success } : { fault: description.failure })
+} catch (error) {
+  answer({ fault: `cannot be imported\n${explain(error)}` })
+}

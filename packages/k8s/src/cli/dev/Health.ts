@@ -1,0 +1,92 @@
+/**
+ * `Health`: how an operator in another process does, by what it serves of itself (see `Endpoints`).
+ *
+ * It is ready when its caches are in sync. It is settled when nothing has been under way or due for a while, nothing
+ * fails, and every watch is live: then it has done what there was to do.
+ */
+import * as Effect from "effect/Effect"
+import * as Net from "node:net"
+
+export const defaults = {
+  /** Between two looks. */
+  interval: "100 millis",
+  /** How many looks in a row must find nothing under way. */
+  quietLooks: 10
+} as const
+
+/** Where an operator is to serve metrics and probes. */
+export interface Ports {
+  readonly metrics: number
+  readonly probes: number
+}
+
+/** A port of this machine that nobody listens on. */
+export const freePort: Effect.Effect<number> = Effect.callback<number>((resume) => {
+  const server = Net.createServer()
+  server.listen(0, "127.0.0.1", () => {
+    const { port } = server.address() as Net.AddressInfo
+    server.close(() => resume(Effect.succeed(port)))
+  })
+})
+
+/** The answer of a path, if there is one. */
+const get = (
+  port: number,
+  path: string
+): Effect.Effect<{ readonly status: number; readonly text: string } | undefined> =>
+  Effect.orElseSucceed(
+    Effect.tryPromise(async (signal) => {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, { signal })
+      return { status: response.status, text: await response.text() }
+    }),
+    () => undefined
+  )
+
+/** Waits until the operator says that it is ready. */
+export const ready = ({ probes }: Ports): Effect.Effect<void> =>
+  get(probes, "/readyz").pipe(
+    Effect.delay(defaults.interval),
+    Effect.repeat({ until: (answer) => answer?.status === 200 }),
+    Effect.asVoid
+  )
+
+/** What `/debug/operator` says, as far as it matters here. */
+export interface Report {
+  readonly managers: ReadonlyArray<{
+    readonly controllers: ReadonlyArray<{
+      readonly name: string
+      readonly inFlight: ReadonlyArray<unknown>
+      readonly ready: ReadonlyArray<unknown>
+      readonly queue: { readonly failing: number }
+    }>
+    readonly watches: ReadonlyArray<{ readonly resource: string; readonly status: string; readonly message?: string }>
+  }>
+}
+
+/** What keeps an operator from being settled, for a person; nothing if it is. */
+export const unsettled = ({ managers }: Report): ReadonlyArray<string> =>
+  managers.flatMap(({ controllers, watches }) => [
+    ...controllers.flatMap(({ inFlight, name, queue, ready }) => {
+      const under = inFlight.length + ready.length
+      return [
+        ...(under > 0 ? [`${name}: ${under} under way`] : []),
+        ...(queue.failing > 0 ? [`${name}: ${queue.failing} failing`] : [])
+      ]
+    }),
+    ...watches.filter(({ status }) => status !== "Live").map(({ message, resource, status }) =>
+      `watch of ${resource}: ${message ?? status}`
+    )
+  ])
+
+/** Waits until the operator is settled; `tell` hears what keeps it, whenever that is something else. */
+export const settled = (ports: Ports, tell: (why: ReadonlyArray<string>) => void): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    let quiet = 0
+    const look = Effect.map(get(ports.metrics, "/debug/operator"), (answer) => {
+      const why = answer?.status === 200 ? unsettled(JSON.parse(answer.text) as Report) : ["it does not answer"]
+      tell(why)
+      quiet = why.length === 0 ? quiet + 1 : 0
+      return quiet >= defaults.quietLooks
+    })
+    return Effect.asVoid(Effect.repeat(Effect.delay(look, defaults.interval), { until: (done) => done }))
+  })

@@ -1,0 +1,89 @@
+/**
+ * `Objects`: puts objects of any kind on a cluster, as `kubectl apply --server-side` does.
+ *
+ * A kind is one of Kubernetes, or one that the given definitions declare; nothing is asked of the server first. Conflicts
+ * are forced: who runs this wants these fields so.
+ */
+import * as KubeClient from "@effect-operator/core/KubeClient"
+import type { KubeError } from "@effect-operator/core/KubeError"
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Resource from "@effect-operator/core/Resource"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Path from "node:path"
+import * as Crd from "../../Crd.ts"
+import { resources } from "../../kinds/tables.ts"
+import * as Definitions from "../Definitions.ts"
+import * as Failure from "../Failure.ts"
+import * as Folder from "../Folder.ts"
+
+/** An object as somebody wrote it. */
+export interface Written {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string }
+}
+
+/** The kind of an object. */
+export const resourceOf = (
+  { apiVersion, kind }: Pick<Written, "apiVersion" | "kind">,
+  definitions: ReadonlyArray<Crd.Manifest>
+): Resource.Any | undefined => {
+  const slash = apiVersion.lastIndexOf("/")
+  const [group, version] = [apiVersion.slice(0, Math.max(slash, 0)), apiVersion.slice(slash + 1)]
+  const custom = definitions.find(({ spec }) => spec.group === group && spec.names.kind === kind)
+  if (custom !== undefined) return { ...Crd.resourceOf(custom), version, apiVersion }
+  const known = resources.find((each) => each.group === group && each.version === version && each.kind === kind)
+  return known === undefined
+    ? undefined
+    : Resource.make<KubeObject>()({ group, version, kind, plural: known.plural, scope: known.scope })
+}
+
+/** The YAML files of a folder in alphabetical order, or the file itself. */
+export const filesOf = Effect.fnUntraced(function*(place: string) {
+  const files = yield* FileSystem.FileSystem
+  const { type } = yield* Effect.mapError(files.stat(place), Failure.ofFile("read", place))
+  if (type !== "Directory") return [place]
+  const names = yield* Effect.mapError(files.readDirectory(place), Failure.ofFile("read", place))
+  return names.filter((name) => /\.(ya?ml|json)$/.test(name)).sort().map((name) => Path.join(place, name))
+})
+
+const isWritten = (value: unknown): value is Written => {
+  const { apiVersion, kind, metadata } = value as Partial<Written>
+  return typeof apiVersion === "string" && typeof kind === "string" && typeof metadata?.name === "string"
+}
+
+/** The objects in a file. */
+export const inFile = Effect.fnUntraced(function*(file: string) {
+  const text = yield* Folder.read(file)
+  if (text === undefined) return yield* Failure.make(`${file} does not exist`)
+  const objects: Array<Written> = []
+  for (const value of yield* Definitions.documents(text, file)) {
+    if (!isWritten(value)) {
+      return yield* Failure.make(
+        `${file}: an object needs apiVersion, kind and metadata.name: ${JSON.stringify(value)}`
+      )
+    }
+    objects.push(value)
+  }
+  return objects
+})
+
+/** Applies an object; `from` is where it was written, for the message of a failure. */
+export const apply = Effect.fnUntraced(function*(
+  object: Written,
+  definitions: ReadonlyArray<Crd.Manifest>,
+  from: string
+) {
+  const client = yield* KubeClient.KubeClient
+  const { apiVersion, kind, metadata } = object
+  const resource = resourceOf(object, definitions)
+  if (resource === undefined) {
+    return yield* Failure.make(
+      `${from}: ${kind} of ${apiVersion} is neither a kind of Kubernetes nor one that the operator declares`
+    )
+  }
+  const placed = resource.scope === "Cluster" ? metadata : { namespace: "default", ...metadata }
+  yield* client.apply(resource, { ...object, metadata: placed }, { fieldManager: "effect-operator-dev", force: true })
+    .pipe(Effect.mapError((error: KubeError) => Failure.make(`${from}: ${error.message}`)))
+})

@@ -1,0 +1,153 @@
+/**
+ * `Session`: one run of `effect-operator dev`: the loop on a target, or a single pass of it.
+ */
+import { parseDuration } from "@effect-operator/core/Settings"
+import * as Clock from "effect/Clock"
+import * as Console from "effect/Console"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as FileSystem from "effect/FileSystem"
+import * as Path from "node:path"
+import type { Description } from "../Description.ts"
+import * as Descriptions from "../Description.ts"
+import * as Failure from "../Failure.ts"
+import { exists } from "../Folder.ts"
+import * as Processes from "../Processes.ts"
+import * as Health from "./Health.ts"
+import * as Loop from "./Loop.ts"
+import * as Objects from "./Objects.ts"
+import * as Sources from "./Sources.ts"
+import * as Target from "./Target.ts"
+
+export const defaults = {
+  /** How long an operator may take to stop: longer than it drains by default. */
+  grace: "35 seconds"
+} as const
+
+export interface Options extends Target.Options {
+  readonly main: string
+  readonly apply: ReadonlyArray<string>
+  readonly once: boolean
+  /** Of `once`. */
+  readonly timeout: string
+}
+
+const paint = (code: number, text: string): string =>
+  process.stdout.isTTY && process.env["NO_COLOR"] === undefined ? `\u001b[${code}m${text}\u001b[0m` : text
+
+/** A line of this program, among those of the operator. */
+const line = (code: number) => (text: string) =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const time = new Date(now).toISOString().slice(11, 19)
+    return Console.log(text.split("\n").map((each) => `${paint(2, time)} ${paint(code, "dev")} ${each}`).join("\n"))
+  })
+
+const say = line(36)
+const warn = line(33)
+
+/** The samples that have not been applied as they are now. */
+const sampler = (target: Target.Target, places: ReadonlyArray<string>) => {
+  const applied = new Map<string, string>()
+  const files = Effect.map(Effect.forEach(places, Objects.filesOf), (lists) => lists.flat())
+  return {
+    files,
+    apply: Effect.fnUntraced(function*({ definitions }: Description) {
+      for (const file of yield* files) {
+        for (const object of yield* Objects.inFile(file)) {
+          const { kind, metadata: { name } } = object
+          const text = JSON.stringify(object)
+          if (applied.get(`${file} ${kind} ${name}`) === text) continue
+          yield* Effect.provide(Objects.apply(object, definitions, file), target.client)
+          applied.set(`${file} ${kind} ${name}`, text)
+          yield* say(`applied ${kind} ${name} of ${file}`)
+        }
+      }
+    })
+  }
+}
+
+/** Chosen by whoever runs this, if at all. */
+const chosen = (name: string) => process.env[name] !== undefined
+
+/** Starts the operator where its health can be looked at; it stops with the scope. */
+const start = (main: string, target: Target.Target) =>
+  Effect.fnUntraced(function*(description: Description) {
+    const ports: Health.Ports = { metrics: yield* Health.freePort, probes: yield* Health.freePort }
+    const running = yield* Processes.start(main, {
+      grace: defaults.grace,
+      env: {
+        ...yield* target.environment(description),
+        EFFECT_OPERATOR_METRICS_ADDRESS: `127.0.0.1:${ports.metrics}`,
+        EFFECT_OPERATOR_PROBES_ADDRESS: `127.0.0.1:${ports.probes}`,
+        POD_NAMESPACE: description.namespace,
+        ...(chosen("EFFECT_OPERATOR_LOG_FORMAT") ? {} : { EFFECT_OPERATOR_LOG_FORMAT: "pretty" })
+      }
+    })
+    yield* say(`started ${main} (process ${running.pid}), metrics at http://127.0.0.1:${ports.metrics}/metrics`)
+    return { ...running, ports, ready: Health.ready(ports) }
+  })
+
+const forever = Effect.fnUntraced(function*(target: Target.Target, main: string, apply: ReadonlyArray<string>) {
+  const sources = yield* Sources.make()
+  const samples = sampler(target, apply)
+  return yield* Loop.run<Processes.Spawner | FileSystem.FileSystem>({
+    read: Descriptions.read(main),
+    follow: (files, anything) =>
+      Effect.flatMap(samples.files, (more) => sources.follow([...files, ...more, main], anything)),
+    changed: Effect.map(sources.changed, (file) => Path.relative(process.cwd(), file)),
+    install: (description) => target.install(description, say),
+    start: start(main, target),
+    whenReady: samples.apply,
+    say,
+    warn
+  })
+})
+
+const once = Effect.fnUntraced(
+  function*(target: Target.Target, main: string, apply: ReadonlyArray<string>, timeout: Duration.Duration) {
+    const description = yield* Descriptions.require(main)
+    const samples = sampler(target, apply)
+    yield* target.install(description, say)
+    const operator = yield* start(main, target)(description)
+    let why: ReadonlyArray<string> = ["it was never ready: it runs with `runMain`, and its caches have to be in sync"]
+    const done = Effect.gen(function*() {
+      yield* operator.ready
+      yield* say("the operator is ready")
+      yield* samples.apply(description)
+      yield* Health.settled(operator.ports, (now) => void (why = now))
+    }).pipe(Effect.timeoutOrElse({
+      duration: timeout,
+      orElse: () => Effect.fail(Failure.make(`not done within ${Duration.format(timeout)}:\n  ${why.join("\n  ")}`))
+    }))
+    const early = Effect.flatMap(
+      operator.exited,
+      (code) => Effect.fail(Failure.make(`the operator ended by itself with ${code}`))
+    )
+    yield* Effect.raceFirst(done, early)
+    yield* say("the operator has done what there was to do")
+    yield* operator.stop(defaults.grace)
+    const code = yield* operator.exited
+    if (code !== 0) return yield* Failure.make(`the operator ended with ${code} when it was asked to stop`)
+    yield* say("the operator stopped")
+  },
+  Effect.scoped
+)
+
+/** The command `dev`. */
+export const run = (options: Options) =>
+  Effect.gen(function*() {
+    const { main } = options
+    yield* Descriptions.runnable(main)
+    for (const place of options.apply) {
+      if (!(yield* exists(place))) {
+        return yield* Failure.make(`${place} does not exist: name a file or folder of objects with --apply`)
+      }
+    }
+    const timeout = yield* Effect.mapError(
+      Effect.fromOption(parseDuration(options.timeout)),
+      () => Failure.make(`--timeout ${JSON.stringify(options.timeout)}: must be a duration, such as 90s or 2m`)
+    )
+    const target = yield* Target.make(options)
+    for (const introduction of target.introduction) yield* say(introduction)
+    yield* options.once ? once(target, main, options.apply, timeout) : forever(target, main, options.apply)
+  }).pipe(Effect.scoped)

@@ -1,0 +1,167 @@
+/**
+ * `Target`: the cluster that a development loop runs against, and what is put there.
+ *
+ * In memory (the default): a whole cluster of its own for as long as the loop lives, so what is in it outlives every
+ * restart of the operator. It gets everything that the manifests have besides the Deployment, and the operator runs as its
+ * own ServiceAccount with the generated rules and no others: a permission that is missing shows at once. Services of
+ * webhooks lead to this machine.
+ *
+ * A cluster of a kubeconfig gets the definitions, nothing else, and the operator runs as whoever the kubeconfig says.
+ */
+import * as KubeClient from "@effect-operator/core/KubeClient"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import * as Path from "node:path"
+import * as Crd from "../../Crd.ts"
+import * as CrdDiff from "../../CrdDiff.ts"
+import { Deployment } from "../../kinds/apps.v1.ts"
+import * as LiveClient from "../../LiveClient.ts"
+import * as HttpFacade from "../../testing/HttpFacade.ts"
+import { serviceAccount } from "../../testing/server/UserInfo.ts"
+import * as HttpsServer from "../../webhook/HttpsServer.ts"
+import * as InMemory from "../InMemory.ts"
+import * as Definitions from "../Definitions.ts"
+import type { Description } from "../Description.ts"
+import * as Failure from "../Failure.ts"
+import * as Objects from "./Objects.ts"
+
+export interface Options {
+  readonly context: Option.Option<string>
+  readonly kubeconfig: Option.Option<string>
+  readonly port: number
+}
+
+export interface Target {
+  readonly client: Context.Context<KubeClient.KubeClient>
+  /** What a person is to know of it first. */
+  readonly introduction: ReadonlyArray<string>
+  /** Puts there what a program needs; tells what it did. */
+  readonly install: (description: Description, say: Say) => Effect.Effect<void, Failure.Failure>
+  /** The environment in which the operator reaches it. */
+  readonly environment: (
+    description: Description
+  ) => Effect.Effect<Readonly<Record<string, string>>, Failure.Failure>
+}
+
+type Say = (line: string) => Effect.Effect<void>
+
+/** Definitions that are not as they were last, one after the other, with what their change means. */
+const definer = (client: Context.Context<KubeClient.KubeClient>) => {
+  const installed = new Map<string, Crd.Manifest>()
+  return Effect.fnUntraced(function*({ definitions }: Description, say: Say) {
+    for (const definition of definitions) {
+      const name = definition.metadata.name!
+      const before = installed.get(name)
+      if (JSON.stringify(before) === JSON.stringify(definition)) continue
+      yield* Crd.installManifest(definition).pipe(
+        Effect.provide(client),
+        Effect.mapError(({ message }) => Failure.make(`the definition ${name} is not accepted: ${message}`))
+      )
+      installed.set(name, definition)
+      yield* say(`${before === undefined ? "installed" : "changed"} the definition ${name}`)
+      for (const line of CrdDiff.format(before === undefined ? [] : CrdDiff.diff(before, definition))) {
+        yield* say(`  ${line}`)
+      }
+    }
+  })
+}
+
+const memory = Effect.fnUntraced(function*(port: number) {
+  const files = yield* FileSystem.FileSystem
+  const webhooks = `https://127.0.0.1${HttpsServer.defaults.address}`
+  const context = yield* Layer.build(InMemory.layer({ port, services: { "*": webhooks } })).pipe(
+    Effect.catchTag("ListenFailed", InMemory.taken)
+  )
+  const facade = Context.get(context, HttpFacade.HttpFacade)
+  const client = Context.pick(KubeClient.KubeClient)(context)
+  const file = InMemory.kubeconfigFile(Option.none(), facade.port)
+  yield* Effect.acquireRelease(
+    InMemory.writeKubeconfig(file, facade.kubeconfig),
+    () => Effect.ignore(files.remove(file))
+  )
+  const own = yield* Effect.mapError(
+    files.makeTempDirectoryScoped({ prefix: "effect-operator-" }),
+    Failure.ofFile("make", "a folder for the operator's kubeconfig")
+  )
+  const define = definer(client)
+  const applied = new Map<string, string>()
+  return {
+    client,
+    introduction: [
+      `an in-memory cluster runs at ${facade.url}; in another terminal:`,
+      `  export KUBECONFIG=${file}`
+    ],
+    install: Effect.fnUntraced(function*(description: Description, say: Say) {
+      yield* define(description, say)
+      for (const [name, text] of Object.entries(description.files)) {
+        if (!besides.includes(name) || applied.get(name) === text) continue
+        for (const object of yield* Definitions.documents(text, name)) {
+          yield* Effect.provide(Objects.apply(object as Objects.Written, description.definitions, name), client)
+        }
+        yield* say(`applied ${name}`)
+        applied.set(name, text)
+      }
+    }),
+    environment: Effect.fnUntraced(function*({ name, namespace }: Description) {
+      const kubeconfig = Path.join(own, "kubeconfig")
+      yield* Effect.mapError(
+        files.writeFileString(kubeconfig, yield* facade.kubeconfigFor(serviceAccount(namespace, name)), {
+          mode: 0o600
+        }),
+        Failure.ofFile("write", kubeconfig)
+      )
+      return { KUBECONFIG: kubeconfig, KUBE_CONTEXT: "" }
+    })
+  } satisfies Target
+})
+
+/** The manifests that an in-memory cluster gets besides the definitions. */
+const besides: ReadonlyArray<string> = ["rbac.yaml", "service.yaml", "webhooks.yaml"]
+
+/** Told where the operator runs in the cluster, too: two would work against each other. */
+const deployed = Effect.fnUntraced(function*({ name, namespace }: Description) {
+  const client = yield* KubeClient.KubeClient
+  const found = yield* Effect.option(client.get(Deployment, { namespace, name }))
+  return Option.filter(found, ({ spec }) => (spec?.replicas ?? 1) > 0)
+})
+
+const live = Effect.fnUntraced(function*({ context, kubeconfig }: Options) {
+  const file = Option.getOrUndefined(Option.map(kubeconfig, (file) => Path.resolve(file)))
+  const name = Option.getOrUndefined(context)
+  const client = yield* Layer.build(LiveClient.layerOptions({ file, context: name })).pipe(
+    Effect.mapError(({ message }) => Failure.make(message))
+  )
+  const define = definer(client)
+  let warned = false
+  return {
+    client,
+    introduction: [`the operator runs here, against ${name === undefined ? file : `the cluster of context ${name}`}`],
+    install: Effect.fnUntraced(function*(description: Description, say: Say) {
+      yield* define(description, say)
+      if (warned) return
+      warned = true
+      if (description.webhooks.length > 0) {
+        yield* say("its webhooks are not registered: the cluster could not call this machine")
+      }
+      if (Option.isSome(yield* Effect.provide(deployed(description), client))) {
+        const where = `${description.namespace} deployment/${description.name}`
+        yield* say(`it also runs in the cluster: stop it there, kubectl scale --replicas 0 -n ${where}`)
+      }
+    }),
+    environment: () =>
+      Effect.succeed({
+        ...(file === undefined ? {} : { KUBECONFIG: file }),
+        ...(name === undefined ? {} : { KUBE_CONTEXT: name })
+      })
+  } satisfies Target
+})
+
+/** The cluster that the options name, until the scope closes. */
+export const make = (
+  options: Options
+): Effect.Effect<Target, Failure.Failure, FileSystem.FileSystem | Scope.Scope> =>
+  Option.isNone(options.context) && Option.isNone(options.kubeconfig) ? memory(options.port) : live(options)

@@ -1,0 +1,39 @@
+import { KubeClient, Manager } from "@effect-operator/core"
+import { Deployment } from "@effect-operator/k8s/kinds"
+import { RbacProof, TestCluster } from "@effect-operator/k8s/testing"
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { operator } from "../src/main.ts"
+import { controller } from "../src/website/reconciler.ts"
+import { Website } from "../src/website/resource.ts"
+
+const key = { namespace: "default", name: "sample" }
+
+/** An in-memory API server with everything a cluster has; time passes when the test says so. */
+const cluster = TestCluster.layer({ resources: [Website] })
+
+const scenario = Effect.gen(function*() {
+  const client = yield* KubeClient.KubeClient
+  yield* client.create(Website, { metadata: key, spec: { image: "nginx:1.29", replicas: 3 } })
+  yield* TestClock.adjust("1 minute")
+  const { status } = yield* client.get(Website, key)
+  assert.strictEqual(status?.availableReplicas, 3)
+  assert.strictEqual(status?.conditions[0]?.status, "True")
+
+  yield* client.patch(Website, key, KubeClient.Patch.merge({ spec: { replicas: 1 } }))
+  yield* TestClock.adjust("1 minute")
+  assert.strictEqual((yield* client.get(Website, key)).status?.availableReplicas, 1)
+
+  yield* client.delete(Website, key)
+  yield* TestClock.adjust("1 minute")
+  assert.deepStrictEqual((yield* client.listPage(Deployment, { namespace: key.namespace })).items, [])
+})
+
+it.effect("a Website has as many Pods as it asks for, and none once it is gone", () =>
+  scenario.pipe(Effect.provide(Manager.layer([controller]).pipe(Layer.provideMerge(cluster)))))
+
+it.effect("the permissions in the manifests are enough", () =>
+  RbacProof.prove({ manifests: operator, operator: Manager.layer([controller]) }, scenario).pipe(
+    Effect.provide(cluster)
+  ))

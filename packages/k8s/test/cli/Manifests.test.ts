@@ -1,0 +1,59 @@
+/** `manifests` and `check` on a program of this repository, in a process of its own each. */
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import { folder } from "../support/folder.ts"
+import * as Shell from "./Shell.ts"
+
+const main = Path.resolve(import.meta.dirname, "../../templates/src/main.ts")
+
+it.live(
+  "writes the files, finds what is not up to date, and stops at a change that breaks what is stored",
+  () =>
+    Effect.gen(function*() {
+      const path = yield* folder({})
+      const out = Path.join(path, "deploy")
+      const check = (...args: ReadonlyArray<string>) => Shell.run(["check", main, "--out", out, ...args])
+
+      const written = yield* Shell.run(["manifests", main, "--out", out])
+      assert.isTrue(written.ok)
+      assert.include(written.out, `created   ${Path.join(out, "crd.yaml")}`)
+
+      const file = Path.join(out, "crd.yaml")
+      const text = Fs.readFileSync(file, "utf8")
+      Fs.writeFileSync(file, text.replace("maximum: 100", "maximum: 1000"))
+      const broken = yield* check()
+      assert.isFalse(broken.ok)
+      assert.include(broken.err, "1 change breaks what exists:")
+      assert.include(broken.err, "Website v1 spec.replicas: limit-tightened (breaks stored, clients)")
+      assert.include(broken.err, "let it pass: --allow limit-tightened")
+      assert.include((yield* check("--allow", "limit-tightened")).err, `not what the program says: ${file}`)
+    }),
+  60_000
+)
+
+it.live("a module that cannot be read is told of, with the reason", () =>
+  Effect.gen(function*() {
+    const path = yield* folder({
+      "package.json": "{\"type\":\"module\"}",
+      "syntax.ts": "export const operator = {\n",
+      "throws.ts": "throw new Error(\"no luck\")",
+      "ends.ts": "console.error(\"bye\"); process.exit(3)",
+      "none.ts": "export const start = 1"
+    })
+    const says: Readonly<Record<string, string>> = {
+      "syntax.ts": "cannot be imported",
+      "throws.ts": "no luck",
+      "ends.ts": "ended the process with code 3 while it was imported\nbye",
+      "none.ts": "exports no `operator` (but start)",
+      "absent.ts": "does not exist: name the module that exports `operator`"
+    }
+    yield* Effect.forEach(Object.entries(says), ([name, message]) =>
+      Effect.map(Shell.run(["manifests", Path.join(path, name)]), ({ err, ok, out }) => {
+        assert.isFalse(ok, name)
+        assert.include(err, message)
+        assert.include(err, name)
+        assert.strictEqual(out, "")
+      }), { concurrency: 2 })
+  }), 60_000)

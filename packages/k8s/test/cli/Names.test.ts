@@ -1,0 +1,37 @@
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as Names from "../../src/cli/Names.ts"
+
+const good = { kind: "Website", group: "apps.example.com", version: "v1beta2" }
+
+it.effect("takes names that the API server takes", () =>
+  Effect.gen(function*() {
+    assert.deepStrictEqual(yield* Names.kind(good), good)
+    assert.strictEqual(yield* Names.project("my-site2"), "my-site2")
+  }))
+
+it.effect("refuses others, and names the value and the rule", () =>
+  Effect.gen(function*() {
+    const bad: ReadonlyArray<readonly [Partial<Names.Kind>, string]> = [
+      [{ kind: "website" }, "the kind \"website\": must be letters and digits that begin with a capital"],
+      [{ kind: "Web-Site" }, "the kind \"Web-Site\""],
+      [{ kind: "Deployment" }, "is also a name of what its sources import: DeploymentConfig"],
+      [{ group: "example" }, "the group \"example\": must be a domain of yours"],
+      [{ group: "Example.com" }, "the group \"Example.com\""],
+      [{ group: "a..b" }, "the group \"a..b\""],
+      [{ version: "1" }, "the version \"1\": must be such as v1, v1beta1"],
+      [{ version: "v1gamma1" }, "the version \"v1gamma1\""]
+    ]
+    for (const [fields, says] of bad) {
+      const { message } = yield* Effect.flip(Names.kind({ ...good, ...fields }))
+      assert.include(message, says)
+    }
+    for (const name of ["Demo", "1demo", "demo-", "de_mo", "", "d".repeat(51)]) {
+      const { message } = yield* Effect.flip(Names.project(name))
+      assert.include(message, `the name ${JSON.stringify(name)}: must be lower-case letters`)
+    }
+  }))
+
+it("makes a kind of a project's name", () => {
+  assert.strictEqual(Names.kindOf("my-web-site"), "MyWebSite")
+})

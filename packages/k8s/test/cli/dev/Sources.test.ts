@@ -1,0 +1,39 @@
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { assert, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import * as Sources from "../../../src/cli/dev/Sources.ts"
+import { folder } from "../../support/folder.ts"
+
+it.live("notices a change of what is followed, once for a burst, and of nothing else", () =>
+  Effect.gen(function*() {
+    const path = yield* folder({ "a.ts": "1", "b.ts": "1", "lib/c.ts": "1" })
+    const at = (name: string) => Path.join(path, name)
+    const sources = yield* Sources.make("50 millis")
+    const next = Effect.forkChild(sources.changed, { startImmediately: true })
+    const settle = Effect.sleep("100 millis")
+
+    yield* sources.follow([at("a.ts"), at("lib/c.ts")], false)
+    const first = yield* next
+    yield* settle
+    Fs.writeFileSync(at("b.ts"), "2")
+    yield* settle
+    assert.isUndefined(first.pollUnsafe(), "b.ts is not followed")
+    // As editors do: another file, renamed.
+    Fs.writeFileSync(at("lib/c.tmp"), "2")
+    Fs.renameSync(at("lib/c.tmp"), at("lib/c.ts"))
+    for (let i = 0; i < 5; i++) Fs.writeFileSync(at("a.ts"), String(i))
+    assert.include([at("a.ts"), at("lib/c.ts")], yield* Fiber.join(first))
+    const second = yield* next
+    yield* settle
+    assert.isUndefined(second.pollUnsafe(), "the burst was one change")
+
+    // What is missing may be what comes.
+    yield* sources.follow([], true)
+    Fs.writeFileSync(at("notes.txt"), "1")
+    yield* settle
+    assert.isUndefined(second.pollUnsafe(), "no source")
+    Fs.writeFileSync(at("new.ts"), "1")
+    assert.strictEqual(yield* Fiber.join(second), at("new.ts"))
+  }).pipe(Effect.provide(NodeServices.layer)))
