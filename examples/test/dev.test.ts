@@ -14,6 +14,7 @@ import { PodSet } from "../src/podset/resource.ts"
 import * as Processes from "./support/Processes.ts"
 
 const root = Path.resolve(import.meta.dirname, "../..")
+const sample = Path.join(root, "examples/deploy/podset/sample.yaml")
 const cluster = HttpFacade.layer().pipe(Layer.provideMerge(TestCluster.layer()))
 
 /** The PodSet example in a folder of its own. */
@@ -32,17 +33,16 @@ it.live("installs, runs, follows its sources, and ends with its lease released",
     const at = (name: string) => Path.join(folder, name)
     Fs.writeFileSync(at("kubeconfig"), (yield* HttpFacade.HttpFacade).kubeconfig, { mode: 0o600 })
     const dev = yield* Processes.start("packages/k8s/src/cli/main.ts", {
-      arguments: [
-        ...["dev", at("podset/main.ts"), "--kubeconfig", at("kubeconfig")],
-        ...["--apply", Path.join(root, "examples/deploy/podset/sample.yaml")]
-      ],
+      arguments: ["dev", at("podset/main.ts"), "--kubeconfig", at("kubeconfig"), "--apply", sample],
       env: {
         EFFECT_OPERATOR_LEADER_ELECTION: "true",
         EFFECT_OPERATOR_LEASE_NAMESPACE: "default",
         EFFECT_OPERATOR_LEASE_NAME: "podset"
       }
     })
-    const says = (pattern: RegExp) => Processes.until(Effect.sync(() => pattern.test(dev.output())))
+    // Three programs start from their sources, one after the other.
+    const until = <E, R>(what: Effect.Effect<boolean, E, R>) => Processes.until(what, "90 seconds")
+    const says = (pattern: RegExp) => until(Effect.sync(() => pattern.test(dev.output())))
     const holder = Effect.map(client.get(Lease, { namespace: "default", name: "podset" }), ({ spec }) =>
       spec?.holderIdentity ?? "")
     const maximum = Effect.map(
@@ -56,7 +56,7 @@ it.live("installs, runs, follows its sources, and ends with its lease released",
     )
 
     yield* says(/applied PodSet sample/)
-    yield* Processes.until(Effect.map(ready, (replicas) => replicas === 2))
+    yield* until(Effect.map(ready, (replicas) => replicas === 2))
     const first = yield* holder
     assert.notStrictEqual(first, "")
 
@@ -64,7 +64,7 @@ it.live("installs, runs, follows its sources, and ends with its lease released",
     Fs.writeFileSync(at("podset/resource.ts"), resource.replace("maximum: 1000", "maximum: 500"))
     yield* says(/limit-tightened \(breaks stored, clients\)[^]*the operator is ready/)
     assert.strictEqual(yield* maximum, 500)
-    yield* Processes.until(Effect.map(holder, (identity) => identity !== "" && identity !== first))
+    yield* until(Effect.map(holder, (identity) => identity !== "" && identity !== first))
 
     yield* dev.signal("SIGTERM")
     assert.deepStrictEqual(yield* dev.exited.pipe(Effect.timeout("30 seconds")), { code: 0, signal: null })

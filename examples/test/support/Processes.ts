@@ -1,5 +1,5 @@
 /** Programs of this repository as operating system processes, for tests in real time. */
-import { Data, Effect } from "effect"
+import { Data, type Duration, Effect } from "effect"
 import * as ChildProcess from "node:child_process"
 import * as Fs from "node:fs"
 import * as Os from "node:os"
@@ -58,9 +58,9 @@ export const start = Effect.fnUntraced(function*(
   }
 })
 
-/** Looks every few milliseconds until it is so, for 20 seconds at most. */
-export const until = <E, R>(what: Effect.Effect<boolean, E, R>) =>
-  Effect.repeat(Effect.delay(what, "5 millis"), { until: (done) => done }).pipe(Effect.timeout("20 seconds"))
+/** Looks every few milliseconds until it is so, for 20 seconds at most unless told otherwise. */
+export const until = <E, R>(what: Effect.Effect<boolean, E, R>, limit: Duration.Input = "20 seconds") =>
+  Effect.repeat(Effect.delay(what, "5 millis"), { until: (done) => done }).pipe(Effect.timeout(limit))
 
 /** A command said that it failed; the message has what it wrote to its standard error. */
 export class CommandFailed extends Data.TaggedError("CommandFailed")<{ readonly message: string }> {}
