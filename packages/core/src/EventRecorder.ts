@@ -22,6 +22,7 @@ import { TokenBucket } from "./internal/TokenBucket.ts"
 import { KubeClient, Patch } from "./KubeClient.ts"
 import type * as KubeError from "./KubeError.ts"
 import type { KubeObject } from "./KubeObject.ts"
+import * as Metrics from "./Metrics.ts"
 import type { Supervisor } from "./Supervisor.ts"
 
 /** Figures of the recorder. */
@@ -41,6 +42,8 @@ export const defaults = {
   /** Attempts at a request that gets no answer, and the milliseconds between them. */
   tries: 12,
   pause: 10_000,
+  /** A server that asks to be left alone is, but no longer than this, in milliseconds: other events wait behind. */
+  longestRetryAfter: 60_000,
   /** Limits of the API, in bytes of UTF-8 (which the server calls characters). */
   maxNote: EventObject.limits.note,
   maxReason: EventObject.limits.reason
@@ -91,6 +94,13 @@ export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, inst
   let open = 0
   let sequence = 0
   const waiting = new Set<() => void>()
+  const context = yield* Effect.context<never>()
+  const metrics = new Map<string, Metrics.EventMetrics>()
+  const metricsOf = (controller: string): Metrics.EventMetrics => {
+    const known = metrics.get(controller) ?? Metrics.forEvents(context, controller)
+    metrics.set(controller, known)
+    return known
+  }
 
   /** A request, as often as it takes to be answered. `unanswered` hears of each time it was not. */
   const patiently = <A>(request: Effect.Effect<A, KubeError.KubeError>, unanswered: () => void = () => {}) => {
@@ -99,7 +109,10 @@ export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, inst
         const lost = error.reason._tag === "Transport"
         if (lost) unanswered()
         return tries < defaults.tries && (lost || error.retryAfter !== undefined)
-          ? Effect.andThen(Effect.sleep(error.retryAfter ?? defaults.pause), attempt(tries + 1))
+          ? Effect.andThen(
+            Effect.sleep(Math.min(error.retryAfter ?? defaults.pause, defaults.longestRetryAfter)),
+            attempt(tries + 1)
+          )
           : Effect.fail(error)
       })
     return attempt(1)
@@ -167,11 +180,14 @@ export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, inst
       : { ...before, latest: event, count: before.count + 1 }
     remember(id, series)
     if (mayWrite(event)) return yield* tell(id, series)
+    metricsOf(event.controller).heldBack()
     yield* Effect.logDebug(`the event ${event.reason} about ${event.regarding.metadata.name} is counted, not written`)
   })
 
-  const lost = ({ reason, regarding }: EventObject.Happening) => (error: KubeError.KubeError) =>
-    Effect.logWarning(`the event ${reason} about ${regarding.metadata.name} was lost: ${error.message}`)
+  const lost = ({ controller, reason, regarding }: EventObject.Happening) => (error: KubeError.KubeError) => {
+    metricsOf(controller).lost()
+    return Effect.logWarning(`the event ${reason} about ${regarding.metadata.name} was lost: ${error.message}`)
+  }
 
   yield* supervisor.run(
     "event recorder",
@@ -197,6 +213,7 @@ export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, inst
   const record = (type: "Normal" | "Warning", controller: string, regarding: KubeObject) => (note: Note) =>
     Effect.flatMap(Clock.currentTimeMillis, (at) => {
       if (!Queue.offerUnsafe(queue, { ...note, type, controller, regarding, at })) {
+        metricsOf(controller).lost()
         return Effect.logWarning(`more than ${defaults.capacity} events wait to be written: ${note.reason} was dropped`)
       }
       open += 1

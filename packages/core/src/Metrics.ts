@@ -98,6 +98,12 @@ const syncTimeouts = counter(
   "Times a controller reported that its caches do not fill"
 )
 
+const eventsHeldBack = counter(
+  "effect_operator_events_held_back_total",
+  "Events counted or left out because the controller wrote too many about an object"
+)
+const eventsLost = counter("effect_operator_events_lost_total", "Events dropped from a full queue, or refused")
+
 const queueDepth = Metric.gauge("workqueue_depth", {
   description: "Current depth of workqueue by workqueue and priority"
 })
@@ -164,6 +170,28 @@ export interface ControllerMetrics {
   ) => Effect.Effect<void, never, Scope.Scope>
 }
 
+/** A counter with its labels: there from now on, with 0. */
+const bind = (
+  context: Context.Context<never>,
+  metric: Metric.Counter<number>,
+  attributes: Record<string, string>
+): () => void => {
+  const bound = Metric.withAttributes(metric, attributes)
+  bound.updateUnsafe(0, context)
+  return () => bound.updateUnsafe(1, context)
+}
+
+/** Counts the events of one controller that were not written. */
+export interface EventMetrics {
+  readonly heldBack: () => void
+  readonly lost: () => void
+}
+
+export const forEvents = (context: Context.Context<never>, controller: string): EventMetrics => ({
+  heldBack: bind(context, eventsHeldBack, { controller }),
+  lost: bind(context, eventsLost, { controller })
+})
+
 /** The metrics of one controller. Every series is there from the start, with 0. */
 export const forController = (
   controller: { readonly name: string; readonly concurrency: number }
@@ -174,19 +202,17 @@ export const forController = (
     const { name } = controller
     const labels = { controller: name }
     const queueLabels = { name, controller: name }
-    const bind = (metric: Metric.Counter<number>, attributes: Record<string, string>) => {
-      const bound = Metric.withAttributes(metric, attributes)
-      bound.updateUnsafe(0, context)
-      return () => bound.updateUnsafe(1, context)
-    }
+    const total = (metric: Metric.Counter<number>, attributes: Record<string, string> = labels) =>
+      bind(context, metric, attributes)
     const totals = Object.fromEntries(
-      results.map((result) => [result, bind(reconcileTotal, { ...labels, result })])
+      results.map((result) => [result, total(reconcileTotal, { ...labels, result })])
     ) as Record<Result, () => void>
-    const errors = bind(reconcileErrors, labels)
+    const errors = total(reconcileErrors)
     const time = Metric.withAttributes(reconcileTime, labels)
     const workers = Metric.withAttributes(activeWorkers, labels)
     const waited = Metric.withAttributes(queueDuration, queueLabels)
     const worked = Metric.withAttributes(workDuration, queueLabels)
+    forEvents(context, name)
     workers.updateUnsafe(0, context)
     Metric.withAttributes(maxConcurrent, labels).updateUnsafe(controller.concurrency, context)
     return {
@@ -200,17 +226,17 @@ export const forController = (
         totals[result]()
         if (result === "error") errors()
       },
-      terminal: bind(terminalErrors, labels),
-      panicked: bind(panics, labels),
-      timedOut: bind(timeouts, labels),
-      stalled: bind(stalled, labels),
-      hotLoop: bind(hotLoops, labels),
-      invalid: bind(invalidObjects, labels),
-      cacheSyncTimedOut: bind(syncTimeouts, labels),
+      terminal: total(terminalErrors),
+      panicked: total(panics),
+      timedOut: total(timeouts),
+      stalled: total(stalled),
+      hotLoop: total(hotLoops),
+      invalid: total(invalidObjects),
+      cacheSyncTimedOut: total(syncTimeouts),
       queue: {
-        added: bind(queueAdds, queueLabels),
+        added: total(queueAdds, queueLabels),
         taken: (millis) => waited.updateUnsafe(millis / 1000, context),
-        retried: bind(queueRetries, queueLabels)
+        retried: total(queueRetries, queueLabels)
       },
       observe: (queue) => {
         const running = (): ReadonlyArray<number> => {

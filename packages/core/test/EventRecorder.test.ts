@@ -1,6 +1,6 @@
 import { EventRecorder, KubeClient, type KubeObject, Supervisor, type Transport } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Logger } from "effect"
+import { Deferred, Effect, Fiber, Logger, Metric } from "effect"
 import { TestClock } from "effect/testing"
 import { type Answer, scripted } from "./support/Scripted.ts"
 
@@ -261,6 +261,57 @@ describe("EventRecorder", () => {
       assert.strictEqual(requests.length, 5 + EventRecorder.defaults.tries)
       yield* sink.flush
     }))
+
+  it.effect("a server that wants to be left alone is, but no longer than a minute: others wait behind", () =>
+    Effect.gen(function*() {
+      const later: Answer = { status: 429, body: "slow down", headers: { "retry-after": "3600" } }
+      const { events, sink } = yield* recorded((_, index) => index === 0 ? later : undefined)
+      const { normal } = sink.recorder("webs", web)
+      yield* normal({ reason: "Up", note: "n" })
+      yield* normal({ reason: "Down", note: "n" })
+      yield* TestClock.adjust(EventRecorder.defaults.longestRetryAfter - 1)
+      assert.deepStrictEqual(events(), [])
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(events().map(({ reason }) => reason), ["Up", "Down"])
+    }))
+
+  it.effect("what is held back and what is lost is told by metrics, for each controller", () =>
+    Effect.gen(function*() {
+      let down = false
+      const { sink } = yield* recorded((request) =>
+        down
+          ? { down: "reset" }
+          : (request.body as { readonly reason?: string }).reason === "No"
+          ? { status: 403, body: "no" }
+          : undefined
+      )
+      const { burst, capacity } = EventRecorder.defaults
+      const webs = sink.recorder("webs", web)
+      for (let i = 0; i < burst + 3; i++) yield* webs.normal({ reason: "Up", note: "n" })
+      yield* sink.flush
+      // Other notes are held back as well, and those of another controller are not.
+      yield* webs.normal({ reason: "Down", note: "m" })
+      const dbs = sink.recorder("dbs", web)
+      yield* dbs.normal({ reason: "No", note: "n" })
+      yield* sink.flush
+      down = true
+      yield* dbs.normal({ reason: "Up", note: "n" })
+      yield* TestClock.adjust(1)
+      for (let i = 0; i < capacity + 2; i++) yield* dbs.normal({ reason: "Up", note: "n" })
+      const counts = Object.fromEntries(
+        (yield* Metric.snapshot).flatMap(({ attributes, id, state }) =>
+          id.startsWith("effect_operator_events") && "count" in state
+            ? [[`${id} ${attributes?.["controller"]}`, Number(state.count)]]
+            : []
+        )
+      )
+      assert.deepStrictEqual(counts, {
+        "effect_operator_events_held_back_total webs": 4,
+        "effect_operator_events_lost_total webs": 0,
+        "effect_operator_events_held_back_total dbs": 0,
+        "effect_operator_events_lost_total dbs": 3
+      })
+    }).pipe(Effect.provideService(Metric.MetricRegistry, new Map())))
 
   it.effect("an event that was written, though its answer was lost, is not written twice", () =>
     Effect.gen(function*() {

@@ -1,6 +1,6 @@
 import { Action, Controller, KubeClient, LeaderElection, Manager, Resource, Supervisor } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Scope, SubscriptionRef } from "effect"
+import { Context, Effect, Exit, Layer, Logger, Scope, SubscriptionRef } from "effect"
 import { Part, Widget } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
 import { isWatch, refuse, Server } from "./support/Server.ts"
@@ -140,6 +140,40 @@ describe("LeaderElection", () => {
       assert.strictEqual(holderOf(server), "a")
       assert.strictEqual((yield* a.status)._tag, "Leading")
       yield* a.stop
+    }))
+
+  it.effect("says once whom it stands by, however often that one renews, and again when it is another", () =>
+    Effect.gen(function*() {
+      const lines: Array<string> = []
+      const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
+      const server = new Server(Lease)
+      let rv = 0
+      const held = (holderIdentity: string) =>
+        server.put(Lease, "operator", { spec: { holderIdentity, leaseDurationSeconds: 15, leaseTransitions: ++rv } })
+      held("a")
+      const b = yield* replica(server, "b").pipe(Effect.provide(Logger.layer([logger])))
+      const told = Effect.sync(() => lines.splice(0))
+      yield* pass("1 second")
+      assert.deepStrictEqual(yield* told, ["stands by: a holds default/operator"])
+      for (let i = 0; i < 20; i++) {
+        held("a")
+        yield* pass("5 seconds")
+      }
+      assert.deepStrictEqual(yield* told, [])
+      held("c")
+      yield* pass("5 seconds")
+      assert.deepStrictEqual(yield* told, ["stands by: c holds default/operator"])
+      // Nobody is nobody to stand by; who has led stands by whoever follows, also one that was named before.
+      held("")
+      yield* pass("5 seconds")
+      assert.deepStrictEqual(yield* told, ["leads: holds default/operator"])
+      held("c")
+      yield* pass("5 seconds")
+      assert.deepStrictEqual(yield* told, [
+        "does not lead any more: default/operator",
+        "stands by: c holds default/operator"
+      ])
+      yield* b.stop
     }))
 
   it("refuses times that cannot work, and says which", () => {

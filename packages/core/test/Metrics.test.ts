@@ -41,6 +41,8 @@ describe("Metrics", () => {
         "controller_runtime_reconcile_total{controller=web,result=success} 1",
         "controller_runtime_terminal_reconcile_errors_total{controller=web} 1",
         "effect_operator_cache_sync_timeouts_total{controller=web} 1",
+        "effect_operator_events_held_back_total{controller=web} 0",
+        "effect_operator_events_lost_total{controller=web} 0",
         "effect_operator_hot_loops_total{controller=web} 1",
         "effect_operator_invalid_objects_total{controller=web} 1",
         "effect_operator_stalled_total{controller=web} 1",

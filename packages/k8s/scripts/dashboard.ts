@@ -35,7 +35,9 @@ const rows: ReadonlyArray<readonly [title: string, panels: ReadonlyArray<Panel>]
         query(rate("effect_operator_stalled_total", "controller"), "{{controller}} given up"),
         query(rate("effect_operator_invalid_objects_total", "controller"), "{{controller}} invalid"),
         query(rate("effect_operator_hot_loops_total", "controller"), "{{controller}} hot loop"),
-        query(rate("effect_operator_cache_sync_timeouts_total", "controller"), "{{controller}} caches do not fill")
+        query(rate("effect_operator_cache_sync_timeouts_total", "controller"), "{{controller}} caches do not fill"),
+        query(rate("effect_operator_events_held_back_total", "controller"), "{{controller}} events held back"),
+        query(rate("effect_operator_events_lost_total", "controller"), "{{controller}} events lost")
       ]
     }
   ]],

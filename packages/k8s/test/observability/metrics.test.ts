@@ -40,7 +40,9 @@ const ours: typeof theirs = [
   ["effect_operator_invalid_objects_total", "counter", ["controller"]],
   ["effect_operator_stalled_total", "counter", ["controller"]],
   ["effect_operator_hot_loops_total", "counter", ["controller"]],
-  ["effect_operator_cache_sync_timeouts_total", "counter", ["controller"]]
+  ["effect_operator_cache_sync_timeouts_total", "counter", ["controller"]],
+  ["effect_operator_events_held_back_total", "counter", ["controller"]],
+  ["effect_operator_events_lost_total", "counter", ["controller"]]
 ]
 
 /** Families of a text: their types, and the labels of each series. */
