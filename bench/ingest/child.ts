@@ -10,7 +10,8 @@ const contestants: Readonly<Record<string, () => Promise<Contestant>>> = {
   bytes: async () => (await import("./floors.ts")).bytes,
   plain: async () => (await import("./floors.ts")).plain,
   clientNode: async () => (await import("./clientNode.ts")).clientNode,
-  ours: async () => (await import("./ours.ts")).ours
+  ours: async () => (await import("./ours.ts")).ours,
+  checked: async () => (await import("./ours.ts")).checked
 }
 
 const [name = "", url = "", kind = "widgets", objects, events] = process.argv.slice(2)

@@ -1,4 +1,7 @@
-/** This framework: the live client, a reflector and its store, as a manager runs them. */
+/**
+ * This framework: the live client, a reflector and its store, as a manager runs them. `ours` takes the objects as they
+ * come, as the baselines do; `checked` has a Schema for them, as custom resources usually have.
+ */
 import * as CustomResource from "@effect-operator/core/CustomResource"
 import * as Informers from "@effect-operator/core/Informers"
 import * as Resource from "@effect-operator/core/Resource"
@@ -13,8 +16,7 @@ import * as Schema from "effect/Schema"
 import { type Kind, listVersion } from "../fixture/Objects.ts"
 import type { Contestant } from "./Contestant.ts"
 
-/** A custom resource as programs declare them: every object is checked against its Schema. */
-const Widget = CustomResource.make({
+const CheckedWidget = CustomResource.make({
   group: "bench.example.com",
   version: "v1",
   kind: "Widget",
@@ -27,11 +29,17 @@ const Widget = CustomResource.make({
   status: Schema.Struct({ ready: Schema.Boolean })
 })
 
+const Widget = Resource.make<KubeObject>()({
+  group: "bench.example.com",
+  version: "v1",
+  kind: "Widget",
+  plural: "widgets",
+  scope: "Namespaced"
+})
+
 const Pod = Resource.make<KubeObject>()({ group: "", version: "v1", kind: "Pod", plural: "pods", scope: "Namespaced" })
 
-const resources: Readonly<Record<Kind, Resource.Any>> = { widgets: Widget, pods: Pod }
-
-export const ours: Contestant = async ({ events, kind, url }) => {
+const contestant = (resources: Readonly<Record<Kind, Resource.Any>>): Contestant => async ({ events, kind, url }) => {
   const cluster = await Effect.runPromise(KubeConfig.load({ server: url }))
   const layer = Effect.flatMap(
     Supervisor.make,
@@ -60,3 +68,6 @@ export const ours: Contestant = async ({ events, kind, url }) => {
       })
   }
 }
+
+export const ours = contestant({ widgets: Widget, pods: Pod })
+export const checked = contestant({ widgets: CheckedWidget, pods: Pod })

@@ -9,6 +9,7 @@ import type * as KubeError from "./KubeError.ts"
 import type { KubeObject, ObjectKey, ObjectRef } from "./KubeObject.ts"
 import type * as Resource from "./Resource.ts"
 import type { FieldSelector, LabelsInput } from "./Selector.ts"
+import type { Reading } from "./Transport.ts"
 import type { WatchEvent } from "./WatchEvent.ts"
 
 /** Figures that hold unless a call says otherwise. */
@@ -51,6 +52,8 @@ export interface ListOptions extends Selection {
   readonly continue?: string | undefined
   readonly resourceVersion?: string | undefined
   readonly resourceVersionMatch?: "Exact" | "NotOlderThan" | undefined
+  /** What the caller does without: for whoever keeps many objects. */
+  readonly reading?: Reading | undefined
 }
 
 /** One page of a list. */
@@ -73,6 +76,8 @@ export interface WatchOptions extends Selection {
   readonly sendInitialEvents?: boolean | undefined
   /** Runs when the server has accepted the watch, before its first event. */
   readonly onOpen?: Effect.Effect<void> | undefined
+  /** What the caller does without: for whoever keeps many objects. */
+  readonly reading?: Reading | undefined
 }
 
 export interface GetOptions {

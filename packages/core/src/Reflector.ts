@@ -17,8 +17,10 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import * as Backoff from "./Backoff.ts"
@@ -80,8 +82,12 @@ interface Common {
 
 /** Where the reflector stands. */
 export type State =
-  /** `items` of the pages so far; `whole` if all is asked for in one. */
-  | Common & { readonly _tag: "Listing"; readonly items: ReadonlyArray<KubeObject>; readonly whole?: true }
+  /** The items of each page so far; `whole` if all is asked for in one. */
+  | Common & {
+    readonly _tag: "Listing"
+    readonly pages: ReadonlyArray<ReadonlyArray<KubeObject>>
+    readonly whole?: true
+  }
   /** `since` the last failure or list: watches that end in time are one. */
   | Common & { readonly _tag: "Watching"; readonly resourceVersion: string; readonly since: number }
   /** `resume` is what follows. */
@@ -117,7 +123,7 @@ export interface Output {
 
 /** A list from its beginning. */
 const list = ({ failures, lists, relisted }: Common): readonly [State, Output] => [
-  { _tag: "Listing", failures, lists, relisted, items: [] },
+  { _tag: "Listing", failures, lists, relisted, pages: [] },
   { next: { _tag: lists === "Stream" ? "Stream" : "List" } }
 ]
 
@@ -131,16 +137,19 @@ export const step = (state: State, input: Input): readonly [State, Output] => {
     case "Page": {
       if (state._tag !== "Listing") return [state, read]
       const { page } = input
-      const items = state.items.length === 0 ? page.items : state.items.concat(page.items)
+      const pages = [...state.pages, page.items]
       if (page.continue !== undefined) {
-        return [{ ...state, items }, { next: { _tag: "List", continue: page.continue } }]
+        return [{ ...state, pages }, { next: { _tag: "List", continue: page.continue } }]
       }
       const { resourceVersion } = page
       const { failures, relisted } = state
       const lists = state.lists === "PagesOnce" ? "Stream" : state.lists
       return [
         { _tag: "Watching", failures, lists, relisted, resourceVersion, since: input.at },
-        { replace: { items, resourceVersion }, next: input.open ? read.next : { _tag: "Watch", resourceVersion } }
+        {
+          replace: { items: pages.flat(), resourceVersion },
+          next: input.open ? read.next : { _tag: "Watch", resourceVersion }
+        }
       ]
     }
     case "Events": {
@@ -173,8 +182,8 @@ export const step = (state: State, input: Input): readonly [State, Output] => {
             : pause({ ...state, lists: "PagesOnce" }, "list", reason)
         }
         // A list that outlives its continue token would do so again: it is asked for in one piece, once.
-        return reason._tag === "Gone" && state.items.length > 0
-          ? [{ ...state, items: [], whole: true }, { next: { _tag: "List", whole: true } }]
+        return reason._tag === "Gone" && state.pages.length > 0
+          ? [{ ...state, pages: [], whole: true }, { next: { _tag: "List", whole: true } }]
           : pause(state, "list", reason)
       }
       const common = input.unanswered ? state : { ...state, ...rested(state, input.at) }
@@ -270,8 +279,14 @@ export const make = Effect.fnUntraced(function*(
   const synced = yield* Deferred.make<void>()
   const raw = Resource.unstructured(resource)
 
-  const page = (token: string | undefined, limit: number): Effect.Effect<Input> =>
-    client.listPage(raw, { ...selection, limit, continue: token }).pipe(
+  /** The answer to a page; the one after it is asked for as soon as its token is known. */
+  const page = (token: string | undefined, limit: number, ahead: Ahead): Effect.Effect<Input> =>
+    client.listPage(raw, {
+      ...selection,
+      limit,
+      continue: token,
+      reading: { without: unread, onContinue: (next) => ahead.ask(next, page(next, limit, ahead)) }
+    }).pipe(
       Effect.timeoutOrElse({
         duration: defaults.listTimeout,
         orElse: () =>
@@ -302,7 +317,13 @@ export const make = Effect.fnUntraced(function*(
         open = true
         return onOpen
       })
-      const pull = client.watch(raw, { ...selection, ...from, timeoutSeconds, onOpen: opened }).pipe(
+      const pull = client.watch(raw, {
+        ...selection,
+        ...from,
+        timeoutSeconds,
+        onOpen: opened,
+        reading: { without: unread }
+      }).pipe(
         Stream.timeout(defaults.idleTimeout),
         Stream.chunks,
         Stream.mapEffect((events) => {
@@ -332,7 +353,8 @@ export const make = Effect.fnUntraced(function*(
     }
   )
 
-  const run = Effect.gen(function*() {
+  const run = Effect.scoped(Effect.gen(function*() {
+    const ahead = yield* makeAhead
     let [state, output] = begin(yield* ListBy)
     const take = (input: Input): Output => {
       ;[state, output] = step(state, input)
@@ -363,7 +385,7 @@ export const make = Effect.fnUntraced(function*(
       switch (next._tag) {
         case "List": {
           yield* showListing
-          take(yield* page(next.continue, next.whole ? 0 : defaults.pageSize))
+          take(yield* ahead.answer(next.continue, page(next.continue, next.whole ? 0 : defaults.pageSize, ahead)))
           break
         }
         case "Stream": {
@@ -411,9 +433,41 @@ export const make = Effect.fnUntraced(function*(
           return yield* Effect.die(new Error(`Reflector: nothing to read in state ${state._tag}`))
       }
     }
-  }).pipe(Effect.annotateLogs({ resource: resource.id }))
+  })).pipe(Effect.annotateLogs({ resource: resource.id }))
 
   return { status, synced: Deferred.await(synced), run } satisfies Reflector
+})
+
+/** No cache holds them, see `Store`. */
+const unread = ["metadata.managedFields"]
+
+/** The page that was asked for while the one before it was still being read. There is never more than one. */
+interface Ahead {
+  readonly ask: (token: string, page: Effect.Effect<Input>) => Effect.Effect<void>
+  /** The answer to a token if it was asked for, or to the question now. What was asked for in vain is given up. */
+  readonly answer: (token: string | undefined, page: Effect.Effect<Input>) => Effect.Effect<Input>
+}
+
+const makeAhead: Effect.Effect<Ahead, never, Scope.Scope> = Effect.gen(function*() {
+  const scope = yield* Effect.scope
+  let asked: { readonly token: string; readonly fiber: Fiber.Fiber<Input> } | undefined
+  return {
+    ask: (token, page) =>
+      Effect.suspend(() =>
+        asked === undefined
+          ? Effect.map(Effect.forkIn(page, scope, { startImmediately: true }), (fiber) => {
+            asked ??= { token, fiber }
+          })
+          : Effect.void
+      ),
+    answer: (token, page) =>
+      Effect.suspend(() => {
+        const known = asked
+        asked = undefined
+        if (known === undefined) return page
+        return known.token === token ? Fiber.join(known.fiber) : Effect.andThen(Fiber.interrupt(known.fiber), page)
+      })
+  }
 })
 
 /**

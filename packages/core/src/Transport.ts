@@ -13,6 +13,20 @@ import type { Transport as TransportFailed } from "./KubeError.ts"
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 
+/**
+ * What a reader of objects does without. A transport may make use of it or not: the answer is right either way, and what
+ * must not be there is still the reader's to drop.
+ */
+export interface Reading {
+  /** Paths in each object of a list or watch of what nobody will look at, such as `metadata.managedFields`. */
+  readonly without: ReadonlyArray<string>
+  /**
+   * Runs once it is known that another page of a list follows, with its token, maybe before the objects of this page are:
+   * time to ask for it.
+   */
+  readonly onContinue?: ((token: string) => Effect.Effect<void>) | undefined
+}
+
 export interface Request {
   readonly method: Method
   /** Starts with `/`; segments are percent-encoded; no query. */
@@ -23,6 +37,8 @@ export interface Request {
   readonly headers: Readonly<Record<string, string>>
   /** JSON value; absent for none. A transport must not keep or change it. */
   readonly body?: unknown
+  /** Of a list or watch whose objects are kept: absent where all of the answer is wanted as it is. */
+  readonly reading?: Reading | undefined
 }
 
 export interface Response {

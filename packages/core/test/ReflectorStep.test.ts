@@ -135,7 +135,7 @@ describe("Reflector.step", () => {
     ],
     [
       "a continue token that expired asks for everything in one piece",
-      { ...listing, failures: 3, items: [item("a", 1)] } as Reflector.State,
+      { ...listing, failures: 3, pages: [[item("a", 1)]] } as Reflector.State,
       { _tag: "Failed", at: 10, reason: gone },
       { _tag: "List", whole: true }
     ],

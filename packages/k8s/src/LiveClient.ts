@@ -21,8 +21,13 @@
 import * as KubeClient from "@effect-operator/core/KubeClient"
 import { Transport as TransportFailed } from "@effect-operator/core/KubeError"
 import { isStatus } from "@effect-operator/core/Status"
-import { type Request, type Response, type StreamResponse, Transport } from "@effect-operator/core/Transport"
-import type Undici from "@effect/platform-node/Undici"
+import {
+  type Reading,
+  type Request,
+  type Response,
+  type StreamResponse,
+  Transport
+} from "@effect-operator/core/Transport"
 import * as Clock from "effect/Clock"
 import type * as Config from "effect/Config"
 import * as Duration from "effect/Duration"
@@ -37,7 +42,9 @@ import * as Stream from "effect/Stream"
 import type { Headers } from "./Credentials.ts"
 import * as Dispatcher from "./Dispatcher.ts"
 import * as KubeConfig from "./KubeConfig.ts"
+import * as Documents from "./live/Documents.ts"
 import * as Exchange from "./live/Exchange.ts"
+import * as Incoming from "./live/Incoming.ts"
 import * as RequestMetrics from "./live/RequestMetrics.ts"
 import * as RequestQueue from "./live/RequestQueue.ts"
 import { traced, type TraceHeaders, traceHeaders } from "./live/RequestTracing.ts"
@@ -172,19 +179,22 @@ export const makeTransport = (
             sent: wire.body === undefined ? 0 : Buffer.byteLength(wire.body),
             received
           })
-        return Effect.matchEffect(Exchange.send(pools.unary, wire, { timeout, describe, unpack }), {
-          onSuccess: (answer) => {
-            tried(answer.status, answer.bytes)
-            return Effect.as(heed(request, answer), answer)
-          },
-          onFailure: (failure) => {
-            tried(undefined)
-            if (Retry.isCertificateCode(failure.code)) {
-              connections.doubt()
+        return Effect.matchEffect(
+          Exchange.send(pools.unary, wire, { timeout, describe, unpack, reading: request.reading }),
+          {
+            onSuccess: (answer) => {
+              tried(answer.status, answer.bytes)
+              return Effect.as(heed(request, answer), answer)
+            },
+            onFailure: (failure) => {
+              tried(undefined)
+              if (Retry.isCertificateCode(failure.code)) {
+                connections.doubt()
+              }
+              return Effect.fail(failure)
             }
-            return Effect.fail(failure)
           }
-        })
+        )
       })
 
     const attempts = (request: Request, attempt: number): Effect.Effect<Response, TransportFailed> =>
@@ -231,9 +241,9 @@ export const makeTransport = (
     const request: Transport["Service"]["request"] = (request) =>
       inRealTime(traced(server, request, attempts(request, 0)))
 
-    const watch = (request: Request, signal: AbortSignal) => ({ attempt, headers, pools }: Try) =>
+    const watch = (request: Request) => ({ attempt, headers, pools }: Try) =>
       Effect.gen(function*() {
-        const wire = { ...toWire(request, headers, yield* traceHeaders, true), signal }
+        const wire = toWire(request, headers, yield* traceHeaders, true)
         const before = yield* Clock.currentTimeMillis
         const tried = (status: number | undefined) =>
           Effect.map(
@@ -241,8 +251,9 @@ export const makeTransport = (
             (now) =>
               metrics.tried({ method: request.method, status, isRetry: attempt > 0, millis: now - before, sent: 0 })
           )
-        const answer = yield* Effect.tryPromise({ try: () => pools.watch.request(wire), catch: describe }).pipe(
-          Effect.tap(({ statusCode }) => tried(statusCode)),
+        const answer = yield* Incoming.open(pools.watch, wire).pipe(
+          Effect.mapError(describe),
+          Effect.tap(({ status }) => tried(status)),
           Effect.tapError(({ cause }) => {
             if (Retry.isCertificateCode((cause as NodeJS.ErrnoException | undefined)?.code)) connections.doubt()
             return tried(undefined)
@@ -250,39 +261,32 @@ export const makeTransport = (
           Effect.mapError(final)
         )
         const headersOfAnswer = Exchange.toHeaders(answer.headers)
-        const response: StreamResponse = answer.statusCode === 200
-          ? { status: 200, headers: headersOfAnswer, values: values(answer.body) }
+        const response: StreamResponse = answer.status === 200
+          ? { status: 200, headers: headersOfAnswer, values: values(answer.body, request.reading) }
           : yield* refusal(answer)
         yield* heed(request, response)
         return response
       })
 
     const stream: Transport["Service"]["stream"] = (request) =>
-      Effect.flatMap(
-        Effect.acquireRelease(
-          Effect.sync(() => new AbortController()),
-          (controller) => Effect.sync(() => controller.abort())
-        ),
-        ({ signal }) =>
-          inRealTime(traced(
-            server,
-            request,
-            Effect.mapError(
-              // A watch has had its turn when it is accepted or refused.
-              inTurn(request, true, authorized(0, watch(request, signal))),
-              ({ error }) => error
-            )
-          ))
-      )
+      inRealTime(traced(
+        server,
+        request,
+        Effect.mapError(
+          // A watch has had its turn when it is accepted or refused.
+          inTurn(request, true, authorized(0, watch(request))),
+          ({ error }) => error
+        )
+      ))
 
-    const values = (body: WatchBody.Body) =>
+    const values = (body: WatchBody.Body, reading: Reading | undefined) =>
       Stream.mapError(
-        WatchBody.stream(body, describe, options),
+        WatchBody.stream(body, describe, { ...options, read: Documents.line(reading) }),
         (error) => error._tag === "Transport" ? error : new TransportFailed({ message: error.message, cause: error })
       )
 
-    const refusal = (answer: Undici.Dispatcher.ResponseData): Effect.Effect<StreamResponse, Final> =>
-      Effect.tryPromise({ try: () => answer.body.text(), catch: describe }).pipe(
+    const refusal = (answer: Incoming.Incoming): Effect.Effect<StreamResponse, Final> =>
+      Effect.mapError(answer.text, describe).pipe(
         Effect.timeoutOrElse({
           duration: defaults.refusalTimeout,
           orElse: () =>
@@ -290,7 +294,7 @@ export const makeTransport = (
         }),
         Effect.flatMap((text) =>
           Effect.try({
-            try: () => Exchange.toResponse(answer.statusCode, Exchange.toHeaders(answer.headers), text),
+            try: () => Exchange.toResponse(answer.status, Exchange.toHeaders(answer.headers), text),
             catch: describe
           })
         ),

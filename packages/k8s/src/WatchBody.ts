@@ -18,6 +18,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Buffer } from "node:buffer"
+import { type Read, whole } from "./live/Documents.ts"
 
 /** Figures that hold unless `Options` say otherwise. */
 export const defaults = {
@@ -25,8 +26,13 @@ export const defaults = {
   maxLineBytes: 16 * 1024 * 1024
 } as const
 
+/** Chunks that are there already are read together, up to about so many bytes. */
+const batchBytes = 64 * 1024
+
 export interface Options {
   readonly maxLineBytes?: number | undefined
+  /** How a line becomes a value: `JSON.parse` by default. Throws if the line is no JSON. */
+  readonly read?: Read | undefined
 }
 
 /** Why a body cannot be read on. `line` counts from 1. */
@@ -62,9 +68,16 @@ const failed = (problem: WatchBodyError["problem"], line: number, message: strin
 const tooLong = (line: number, limit: number): State => failed("TooLong", line, `is longer than ${limit} bytes`)
 
 // A view: Buffer's native search and decoding are many times faster than what Uint8Array offers.
-const view = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+const view = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-const isBlank = (text: string): boolean => text === "" || /^[ \t\r]*$/.test(text)
+const isBlank = (bytes: Uint8Array, from = 0, to = bytes.length): boolean => {
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at]
+    if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return false
+  }
+  return true
+}
 
 /**
  * Reads one chunk. The values are those whose line ended in it, in order; after a fault there are none, for ever.
@@ -76,7 +89,7 @@ export const step = (
   options: Options = {}
 ): readonly [State, ReadonlyArray<unknown>] => {
   if (state._tag === "Failed") return [state, []]
-  const limit = options.maxLineBytes ?? defaults.maxLineBytes
+  const { maxLineBytes: limit = defaults.maxLineBytes, read = whole } = options
   const bytes = view(chunk)
   const values: Array<unknown> = []
   let { lines } = state
@@ -85,19 +98,24 @@ export const step = (
   for (let to = bytes.indexOf(newline); to >= 0; to = bytes.indexOf(newline, from)) {
     const length = (rest?.pendingBytes ?? 0) + to - from
     if (length > limit) return [tooLong(lines + 1, limit), values]
-    const text = rest === undefined || rest.pendingBytes === 0
-      ? bytes.toString("utf8", from, to)
-      : Buffer.concat([...rest.pending, bytes.subarray(from, to)]).toString("utf8")
+    const start = from
+    const cutOff = rest === undefined || rest.pendingBytes === 0
+      ? undefined
+      : Buffer.concat([...rest.pending, bytes.subarray(start, to)])
     lines += 1
     rest = undefined
     from = to + 1
-    if (isBlank(text)) continue
+    if (cutOff === undefined ? isBlank(bytes, start, to) : isBlank(cutOff)) continue
     try {
-      values.push(JSON.parse(text))
+      values.push(cutOff === undefined ? read(bytes, start, to) : read(cutOff, 0, cutOff.length))
     } catch {
       // The parser's own message quotes the document, which may hold a Secret.
       return [failed("Malformed", lines, "is not JSON"), values]
     }
+  }
+  // What most chunks are: whole lines.
+  if (from === bytes.length && rest === undefined) {
+    return [{ _tag: "Reading", lines, pending: [], pendingBytes: 0 }, values]
   }
   const tail = bytes.subarray(from)
   const pendingBytes = (rest?.pendingBytes ?? 0) + tail.length
@@ -109,7 +127,7 @@ export const step = (
 /** The end of the body: fine between lines, `Truncated` inside one. */
 export const end = (state: State): Result.Result<void, WatchBodyError> => {
   if (state._tag === "Failed") return Result.fail(state.error)
-  if (isBlank(Buffer.concat(state.pending).toString("utf8"))) return Result.void
+  if (state.pending.every((bytes) => isBlank(bytes))) return Result.void
   const line = state.lines + 1
   return Result.fail(
     new WatchBodyError({
@@ -120,16 +138,18 @@ export const end = (state: State): Result.Result<void, WatchBodyError> => {
   )
 }
 
-/** What `stream` needs of a body; Node's `Readable` in paused mode has it. */
+/** What `stream` needs of a body; Node's `Readable` in paused mode has it, and so has `live/Incoming`. */
 export interface Body {
   readonly read: () => Uint8Array | null
+  /** Whether another chunk waits already. */
+  readonly more?: () => boolean
   readonly on: (event: "readable" | "end" | "close" | "error", listener: (error?: unknown) => void) => unknown
 }
 
 /**
- * The values of a body, in one array per chunk that completed any. Ends where the body ends between two lines; fails
- * with `WatchBodyError`, or with what `onError` makes of a connection error. At most the body's own buffer (64 KiB) is
- * read ahead of the consumer. One consumer, once; it does not close the body: that is its owner's to do.
+ * The values of a body, in one array for what had arrived. Ends where the body ends between two lines; fails
+ * with `WatchBodyError`, or with what `onError` makes of a connection error. Only what the body
+ * buffers itself is read ahead of the consumer. One consumer, once; it does not close the body: that is its owner's to do.
  */
 export const stream = <E>(
   body: Body,
@@ -181,9 +201,17 @@ export const stream = <E>(
   const pull: Effect.Effect<readonly [unknown, ...Array<unknown>], WatchBodyError | E | Cause.Done> = Effect.suspend(
     () => {
       if (state._tag === "Failed") return Effect.fail(state.error)
-      return Effect.flatMap(chunk, (bytes) => {
-        const [next, values] = step(state, bytes, options)
-        state = next
+      return Effect.flatMap(chunk, (first) => {
+        const values: Array<unknown> = []
+        let size = 0
+        for (let bytes: Uint8Array | null = first; bytes !== null;) {
+          const [next, found] = step(state, bytes, options)
+          state = next
+          for (const value of found) values.push(value)
+          size += bytes.length
+          const more = state._tag === "Reading" && size < batchBytes && body.more?.() === true
+          bytes = more ? body.read() : null
+        }
         return isNonEmpty(values) ? Effect.succeed(values) : pull
       })
     }

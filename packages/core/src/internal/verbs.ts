@@ -239,7 +239,8 @@ export const make = (transport: Transport["Service"]): Client => {
         ["resourceVersion", options.resourceVersion],
         ["resourceVersionMatch", options.resourceVersionMatch]
       ],
-      headers: acceptOf(resource, "PartialObjectMetadataList")
+      headers: acceptOf(resource, "PartialObjectMetadataList"),
+      reading: options.reading
     })
     const { body } = response
     if (!isList(body)) {
@@ -256,7 +257,9 @@ export const make = (transport: Transport["Service"]): Client => {
       const full = item.kind === undefined
         ? Object.freeze({ ...item, apiVersion: resource.apiVersion, kind: resource.kind })
         : item
-      items.push(yield* Effect.fromResult(decode(call, resource, full)))
+      const decoded = decode(call, resource, full)
+      if (Result.isFailure(decoded)) return yield* decoded.failure
+      items.push(decoded.success)
     }
     const token = body.metadata.continue
     return {
@@ -292,7 +295,8 @@ export const make = (transport: Transport["Service"]): Client => {
         ["sendInitialEvents", options.sendInitialEvents === undefined ? undefined : String(options.sendInitialEvents)],
         ["timeoutSeconds", options.timeoutSeconds === undefined ? undefined : String(options.timeoutSeconds)]
       ]),
-      headers: acceptOf(resource, "PartialObjectMetadata")
+      headers: acceptOf(resource, "PartialObjectMetadata"),
+      reading: options.reading
     })
     const failed = (reason: KubeError.Reason) => KubeError.make(call, reason)
     /** The events of a chunk up to the first fault, and the fault. */
@@ -320,7 +324,7 @@ export const make = (transport: Transport["Service"]): Client => {
           Stream.chunks,
           Stream.flatMap((chunk) => {
             const { events, fault } = read(chunk)
-            const good = Stream.fromIterable(events)
+            const good = Stream.fromArray(events)
             return fault === undefined ? good : Stream.concat(good, Stream.fail(fault))
           })
         )

@@ -8,10 +8,12 @@
  */
 import type { Dispatcher } from "@effect/platform-node/Undici"
 import { Transport } from "@effect-operator/core/KubeError"
-import type { Response } from "@effect-operator/core/Transport"
+import type { Reading, Response } from "@effect-operator/core/Transport"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { Buffer } from "node:buffer"
 import * as Zlib from "node:zlib"
+import * as Documents from "./Documents.ts"
 
 /** Figures that hold unless the live client's options say otherwise. */
 export const defaults = {
@@ -39,6 +41,8 @@ export interface Options {
   readonly timeout: number
   /** Whether compression was asked for here. */
   readonly unpack: boolean
+  /** What the reader of a list does without. */
+  readonly reading?: Reading | undefined
   /** Why there is no answer, in words: see `failure`. */
   readonly describe: (cause: unknown) => Transport
 }
@@ -122,18 +126,26 @@ interface Received {
 
 const read = (
   { chunks, headers: fields, status }: Received,
-  { describe, unpack }: Options
+  { describe, reading, unpack }: Options
 ): Effect.Effect<Answer, Transport> => {
   const headers = toHeaders(fields)
   const [only] = chunks
   const body = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
   const bytes = body.length
-  const answer = (text: string, fields = headers) =>
-    Effect.try({ try: (): Answer => ({ ...toResponse(status, fields, text), bytes }), catch: describe })
+  const answer = (content: Buffer, fields = headers): Effect.Effect<Answer, Transport> =>
+    reading !== undefined && status === 200 && content.length > 0 && isJson(fields["content-type"])
+      ? Effect.map(
+        Documents.page(reading, content, () => describe(noJson(bytes))),
+        (body) => ({ status, headers: fields, body, bytes })
+      )
+      : Effect.try({
+        try: (): Answer => ({ ...toResponse(status, fields, content.toString("utf8")), bytes }),
+        catch: describe
+      })
   const encoding = headers["content-encoding"] ?? "identity"
-  if (!unpack || encoding === "identity" || bytes === 0) return answer(body.toString("utf8"))
+  if (!unpack || encoding === "identity" || bytes === 0) return answer(body)
   return encoding === "gzip"
-    ? Effect.flatMap(unzip(body, describe), (text) => answer(text, unpacked(headers)))
+    ? Effect.flatMap(unzip(body, describe), (content) => answer(content, unpacked(headers)))
     : Effect.fail(describe(new Error(`the answer is compressed with ${encoding}`)))
 }
 
@@ -143,12 +155,12 @@ const unpacked = (headers: Readonly<Record<string, string>>): Readonly<Record<st
   return rest
 }
 
-const unzip = (body: Buffer, describe: Options["describe"]): Effect.Effect<string, Transport> =>
+const unzip = (body: Buffer, describe: Options["describe"]): Effect.Effect<Buffer, Transport> =>
   Effect.callback((resume) => {
-    Zlib.gunzip(body, (cause, text) =>
+    Zlib.gunzip(body, (cause, content) =>
       resume(
         cause === null
-          ? Effect.succeed(text.toString("utf8"))
+          ? Effect.succeed(content)
           : Effect.fail(describe(new Error(`the answer says it is gzip, but is not (${cause.message})`)))
       ))
   })
@@ -167,18 +179,23 @@ export const toHeaders = (headers: Dispatcher.ResponseData["headers"]): Readonly
 export const toResponse = (status: number, headers: Readonly<Record<string, string>>, text: string): Response => {
   if (text === "") return { status, headers }
   const type = headers["content-type"]
-  const isJson = type === undefined ? /^\s*[{[]/.test(text) : /\bjson\b/.test(type)
-  return { status, headers, body: isJson ? parse(text) : text }
+  const isDocument = type === undefined ? /^\s*[{[]/.test(text) : isJson(type)
+  return { status, headers, body: isDocument ? parse(text) : text }
 }
+
+const isJson = (type: string | undefined): boolean => type !== undefined && /\bjson\b/.test(type)
 
 const parse = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
     // The parser's own message quotes the document, which may hold a Secret.
-    throw new Error(`the answer says it is JSON, but is not (${text.length} characters)`)
+    throw noJson(text.length)
   }
 }
+
+const noJson = (characters: number): Error =>
+  new Error(`the answer says it is JSON, but is not (${characters} characters)`)
 
 /** Why there is no answer: the message and code of the cause, with the address. The cause is kept; it holds no headers. */
 export const failure = (host: string) => (cause: unknown): Transport => {

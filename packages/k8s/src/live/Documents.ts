@@ -1,0 +1,59 @@
+/**
+ * `Documents`: from the bytes of a line of a watch, or of a page of a list, to values, without what nobody reads.
+ *
+ * What is read is what `JSON.parse` would give, less the fields that a request names (see `JsonBytes`), with equal
+ * strings shared between objects (see `Interning`). Bytes of which the scanner, or the parser after it, makes nothing are
+ * parsed as they came. Of a page it is known which one follows before its objects are parsed: see `Transport.Reading`.
+ */
+import type { Reading } from "@effect-operator/core/Transport"
+import * as Effect from "effect/Effect"
+import type { Buffer } from "node:buffer"
+import { intern } from "./Interning.ts"
+import { Cutter, fields } from "./JsonBytes.ts"
+
+/** Reads the document between two positions. Throws if it is no JSON. */
+export type Read = (bytes: Buffer, from: number, to: number) => unknown
+
+/** Everything as it is. */
+export const whole: Read = (bytes, from, to) => JSON.parse(bytes.toString("utf8", from, to))
+
+/** Reads lines of a watch. */
+export const line = (reading: Reading | undefined): Read => {
+  if (reading === undefined) return whole
+  const cutter = new Cutter(fields(reading.without.map((path) => `object.${path}`)))
+  return (bytes, from, to) => parse(cutter.cut(bytes, from, to)) ?? interned(whole(bytes, from, to))
+}
+
+/** Reads a page of a list; fails with `refused` if it is no JSON. */
+export const page = <E>(reading: Reading, bytes: Buffer, refused: () => E): Effect.Effect<unknown, E> =>
+  Effect.suspend(() => {
+    const cutter = new Cutter(fields(reading.without.map((path) => `items.*.${path}`)), "metadata")
+    const text = cutter.cut(bytes)
+    const token = reading.onContinue === undefined ? undefined : tokenOf(cutter.found)
+    const asked = token === undefined ? Effect.void : reading.onContinue!(token)
+    const read = Effect.try({
+      try: () => parse(text) ?? interned(whole(bytes, 0, bytes.length)),
+      catch: refused
+    })
+    return Effect.andThen(asked, read)
+  })
+
+/** An object or list; undefined if the text is none. */
+const parse = (text: string | undefined): unknown => {
+  if (text === undefined) return undefined
+  try {
+    return interned(JSON.parse(text))
+  } catch {
+    return undefined
+  }
+}
+
+const interned = (value: unknown): unknown => {
+  if (typeof value === "object" && value !== null) intern(value)
+  return value
+}
+
+const tokenOf = (metadata: string | undefined): string | undefined => {
+  const { continue: token } = (parse(metadata) ?? {}) as { readonly continue?: unknown }
+  return typeof token === "string" && token !== "" ? token : undefined
+}

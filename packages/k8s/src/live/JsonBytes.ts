@@ -1,0 +1,242 @@
+/**
+ * `JsonBytes`: finds fields in the bytes of a JSON document that nobody will read, so that they are never parsed.
+ *
+ * Parsing is what ingest costs, and half of a custom resource is `managedFields`. The scanner walks the bytes once,
+ * knows where keys and values begin and end, and copies what is wanted. It parses nothing and judges nothing: what it
+ * leaves is the parser's, which refuses whatever is no JSON. Guarantees, for every legal document:
+ * - what is cut is a whole member with one comma, so that what is left is legal JSON, with nothing else missing;
+ * - only members at the given paths are cut: a name inside a string, or deeper or less deep, is none of them. The path
+ *   through a list is written `*`;
+ * - whitespace, escapes, any order of keys and any UTF-8 are fine. A name that is written with escapes is not
+ *   recognized, and of names that occur twice not all may be: then more is left than was asked for, never less;
+ * - bytes that the scanner does not understand are left whole (`undefined`): the parser knows what is wrong with them.
+ *
+ * What is cut is not checked, beyond its brackets and quotes.
+ */
+import { Buffer } from "node:buffer"
+
+/** What to cut: names, with what is to be cut below them, or nothing below where the whole member goes. */
+export interface Fields {
+  readonly names: ReadonlyArray<Name>
+  /** What to cut from each element, where the value is a list. */
+  readonly each: Fields | undefined
+}
+
+interface Name {
+  /** As it stands between its quotes. */
+  readonly bytes: Uint8Array
+  readonly below: Fields | undefined
+}
+
+/** The fields of paths such as `metadata.managedFields`, `items.*.status`. */
+export const fields = (paths: ReadonlyArray<string>): Fields => fieldsOf(paths.map((path) => path.split(".")))
+
+const fieldsOf = (paths: ReadonlyArray<ReadonlyArray<string>>): Fields => {
+  const first = new Set(paths.flatMap(([name]) => name === undefined || name === "*" ? [] : [name]))
+  const below = (name: string): ReadonlyArray<ReadonlyArray<string>> =>
+    paths.flatMap(([first, ...rest]) => first === name ? [rest] : [])
+  const through = below("*")
+  return {
+    names: [...first].map((name) => {
+      const rest = below(name)
+      return { bytes: Buffer.from(name), below: rest.some(({ length }) => length === 0) ? undefined : fieldsOf(rest) }
+    }),
+    each: through.length === 0 ? undefined : fieldsOf(through)
+  }
+}
+
+const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a]
+const [openObject, closeObject, openList, closeList] = [0x7b, 0x7d, 0x5b, 0x5d]
+
+/**
+ * A scanner for documents of one shape. It keeps its memory from one document to the next. A document is read no further
+ * than to the last member that is to be cut.
+ */
+export class Cutter {
+  readonly #fields: Fields
+  #bytes: Buffer = Buffer.alloc(0)
+  #end = 0
+  /** Where cuts begin and end, alternately. */
+  readonly #cuts: Array<number> = []
+  readonly #sought: Name | undefined
+  #found: readonly [from: number, to: number] | undefined
+  #stopped = false
+  #scratch: Buffer = Buffer.allocUnsafe(4 * 1024)
+
+  /** `sought` is a member of the outermost object that `found` is to answer. */
+  constructor(fields: Fields, sought?: string) {
+    this.#sought = sought === undefined
+      ? undefined
+      : { bytes: Buffer.from(sought), below: { names: [], each: undefined } }
+    this.#fields = this.#sought === undefined ? fields : { ...fields, names: [...fields.names, this.#sought] }
+  }
+
+  /** The text of the member that was sought in the last document, where it was there. */
+  get found(): string | undefined {
+    return this.#found === undefined ? undefined : this.#bytes.toString("utf8", ...this.#found)
+  }
+
+  /**
+   * The text of a document without the fields. Undefined where there is nothing to cut, or where the bytes are no
+   * document that can be understood.
+   */
+  cut(bytes: Buffer, from = 0, to = bytes.length): string | undefined {
+    this.#bytes = bytes
+    this.#end = to
+    this.#stopped = false
+    this.#found = undefined
+    const cuts = this.#cuts
+    cuts.length = 0
+    const end = this.#value(blanks(bytes, from, to), this.#fields, true)
+    if (end < 0 || cuts.length === 0) return undefined
+    if (this.#scratch.length < to - from) this.#scratch = Buffer.allocUnsafe((to - from) * 2)
+    const scratch = this.#scratch
+    let at = from
+    let length = 0
+    for (let cut = 0; cut < cuts.length; cut += 2) {
+      length += bytes.copy(scratch, length, at, cuts[cut])
+      at = cuts[cut + 1]!
+    }
+    length += bytes.copy(scratch, length, at, to)
+    return scratch.toString("utf8", 0, length)
+  }
+
+  /**
+   * The end of the value that begins at a position, -1 if it has none. Notes what to cut from it. `last` if nothing
+   * behind the value is to be cut, so that its end does not matter.
+   */
+  #value(at: number, fields: Fields | undefined, last: boolean): number {
+    const first = this.#bytes[at]
+    if (fields !== undefined) {
+      if (first === openObject && fields.names.length > 0) return this.#object(at + 1, fields.names, last)
+      if (first === openList && fields.each !== undefined) return this.#list(at + 1, fields.each)
+    }
+    return valueEnd(this.#bytes, at, this.#end)
+  }
+
+  /** The members of an object from behind its brace on. */
+  #object(from: number, names: ReadonlyArray<Name>, last: boolean): number {
+    const bytes = this.#bytes
+    const end = this.#end
+    const before = this.#cuts.length
+    /** The end of the last member that stays. */
+    let kept = -1
+    let found = 0
+    let at = blanks(bytes, from, end)
+    if (bytes[at] === closeObject) return at + 1
+    while (at < end) {
+      const key = at
+      if (bytes[key] !== quote) return -1
+      const keyEnd = stringEnd(bytes, key + 1, end)
+      if (keyEnd < 0) return -1
+      at = blanks(bytes, keyEnd, end)
+      if (bytes[at] !== colon) return -1
+      at = blanks(bytes, at + 1, end)
+      const name = find(names, bytes, key + 1, keyEnd - 1)
+      if (name !== undefined) found += 1
+      const isLast = last && found === names.length
+      const valueAt = name === undefined ? valueEnd(bytes, at, end) : this.#value(at, name.below, isLast)
+      if (valueAt < 0 || this.#stopped) return valueAt
+      if (name !== undefined && name === this.#sought) this.#found = [at, valueAt]
+      const cut = name !== undefined && name.below === undefined
+      at = blanks(bytes, valueAt, end)
+      const next = bytes[at]
+      if (next === comma) {
+        at = blanks(bytes, at + 1, end)
+        if (cut) this.#cuts.push(key, at)
+        if (isLast) {
+          this.#stopped = true
+          return at
+        }
+      } else if (next === closeObject) {
+        if (cut) this.#cutLast(key, valueAt, kept, before)
+        return at + 1
+      } else return -1
+      if (!cut) kept = valueAt
+    }
+    return -1
+  }
+
+  /** Cuts a last member: the comma before it goes with it, and so do those that were cut just before it. */
+  #cutLast(key: number, end: number, kept: number, before: number): void {
+    const cuts = this.#cuts
+    if (kept < 0) return void cuts.push(key, end)
+    while (cuts.length > before && cuts[cuts.length - 2]! >= kept) cuts.length -= 2
+    cuts.push(kept, end)
+  }
+
+  /** The elements of a list from behind its bracket on. */
+  #list(from: number, each: Fields): number {
+    const bytes = this.#bytes
+    const end = this.#end
+    let at = blanks(bytes, from, end)
+    if (bytes[at] === closeList) return at + 1
+    while (at < end) {
+      const valueAt = this.#value(at, each, false)
+      if (valueAt < 0) return -1
+      at = blanks(bytes, valueAt, end)
+      if (bytes[at] === closeList) return at + 1
+      if (bytes[at] !== comma) return -1
+      at = blanks(bytes, at + 1, end)
+    }
+    return -1
+  }
+}
+
+const find = (names: ReadonlyArray<Name>, all: Buffer, from: number, to: number): Name | undefined => {
+  next: for (let n = 0; n < names.length; n++) {
+    const { bytes } = names[n]!
+    if (bytes.length !== to - from) continue
+    for (let i = 0; i < bytes.length; i++) if (bytes[i] !== all[from + i]) continue next
+    return names[n]
+  }
+  return undefined
+}
+
+/** The end of the value that begins at a position, -1 if it has none. */
+const valueEnd = (bytes: Buffer, at: number, end: number): number => {
+  const first = bytes[at]
+  if (first === quote) return stringEnd(bytes, at + 1, end)
+  if (first === openObject || first === openList) {
+    let depth = 1
+    for (let i = at + 1; i < end; i++) {
+      const byte = bytes[i]!
+      if (byte === quote) {
+        i = stringEnd(bytes, i + 1, end) - 1
+        if (i < 0) return -1
+      } else if (byte > comma) {
+        // Brackets and braces differ in one bit only.
+        const bracket = byte & 0xdf
+        if (bracket === openList) depth++
+        else if (bracket === closeList && --depth === 0) return i + 1
+      }
+    }
+    return -1
+  }
+  let i = at
+  while (i < end && isWord(bytes[i]!)) i++
+  return i === at ? -1 : i
+}
+
+/** The end of a string from behind its first quote on. */
+const stringEnd = (bytes: Buffer, from: number, end: number): number => {
+  for (let i = from; i < end; i++) {
+    const byte = bytes[i]!
+    if (byte === quote) return i + 1
+    if (byte === backslash) i++
+  }
+  return -1
+}
+
+const blanks = (bytes: Buffer, from: number, end: number): number => {
+  let at = from
+  while (at < end && isBlank(bytes[at]!)) at++
+  return at
+}
+
+const isBlank = (byte: number): boolean =>
+  byte <= 0x20 && (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09)
+
+/** Numbers, `true`, `false`, `null`: everything up to what may follow a value. */
+const isWord = (byte: number): boolean =>
+  byte !== comma && byte !== closeObject && byte !== closeList && byte !== colon && !isBlank(byte)
