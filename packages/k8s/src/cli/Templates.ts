@@ -22,6 +22,12 @@ const kindFiles = (lower: string) => ({
   [`samples/${lower}.yaml`]: "samples/website.yaml"
 })
 
+/** Of a kind's webhooks. */
+const webhookFiles = (lower: string) => ({
+  [`src/${lower}/webhook.ts`]: "src/website/webhook.ts",
+  [`test/${lower}.webhook.test.ts`]: "test/website.webhook.test.ts"
+})
+
 const projectFiles = { "src/main.ts": "src/main.ts", "README.md": "README.md" }
 
 /** A kind's name in file names and labels. */
@@ -49,6 +55,9 @@ const fill = Effect.fnUntraced(function*(templates: Files, kind: Kind, project: 
 
 /** The files of a kind. */
 export const ofKind = (kind: Kind) => fill(kindFiles(lower(kind)), kind, "demo")
+
+/** The files of the webhooks of a kind. */
+export const ofWebhook = (kind: Kind) => fill(webhookFiles(lower(kind)), kind, "demo")
 
 /** The files of a project that are sources; see `Project` for those that configure it. */
 export const ofProject = (project: string, kind: Kind) =>

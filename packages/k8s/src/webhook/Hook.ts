@@ -142,30 +142,55 @@ export const deny = (
   return Effect.fail(new Denied({ message, reason, causes, code: options.code ?? codes[reason] ?? 403 }))
 }
 
+type Written = "CREATE" | "UPDATE"
+
+// Two signatures: TypeScript does not wait for the default of a type to find out what a request is.
+interface Validating {
+  <A extends KubeObject, E, R>(
+    resource: Resource.Resource<A>,
+    options: Omit<Options<[]>, "operations"> & {
+      readonly operations?: undefined
+      readonly validate: (request: Request<A, Written>) => Effect.Effect<void, E, R>
+    }
+  ): Hook<R>
+  <A extends KubeObject, E, R, const Ops extends ReadonlyArray<Operation>>(
+    resource: Resource.Resource<A>,
+    options: Options<Ops> & {
+      readonly operations: Ops
+      readonly validate: (request: Request<A, Ops[number]>) => Effect.Effect<void, E, R>
+    }
+  ): Hook<R>
+}
+
 /** Judges writes of a kind. Success allows; `deny` refuses; any other failure is no verdict. */
-export const validating = <
-  A extends KubeObject,
-  E,
-  R,
-  const Ops extends ReadonlyArray<Operation> = ["CREATE", "UPDATE"]
->(
+export const validating: Validating = <A extends KubeObject, E, R>(
   resource: Resource.Resource<A>,
-  options: Options<Ops> & {
-    readonly validate: (request: Request<A, Ops[number]>) => Effect.Effect<void, E, R>
-  }
+  options: Options<ReadonlyArray<Operation>> & { readonly validate: (request: never) => Effect.Effect<void, E, R> }
 ): Hook<R> =>
   admission("Validating", resource, options, (asked) => Effect.as(options.validate(asked as never), undefined))
 
+interface Mutating {
+  <A extends KubeObject, E, R>(
+    resource: Resource.Resource<A>,
+    options: Omit<Options<[]>, "operations"> & Pick<Registration, "reinvocationPolicy"> & {
+      readonly operations?: undefined
+      readonly mutate: (request: Request<A, Written>) => Effect.Effect<A | void, E, R>
+    }
+  ): Hook<R>
+  <A extends KubeObject, E, R, const Ops extends ReadonlyArray<Written>>(
+    resource: Resource.Resource<A>,
+    options: Options<Ops> & Pick<Registration, "reinvocationPolicy"> & {
+      readonly operations: Ops
+      readonly mutate: (request: Request<A, Ops[number]>) => Effect.Effect<A | void, E, R>
+    }
+  ): Hook<R>
+}
+
 /** Changes what is written of a kind. Answers with the object as it should be, or nothing to leave it as it is. */
-export const mutating = <
-  A extends KubeObject,
-  E,
-  R,
-  const Ops extends ReadonlyArray<"CREATE" | "UPDATE"> = ["CREATE", "UPDATE"]
->(
+export const mutating: Mutating = <A extends KubeObject, E, R>(
   resource: Resource.Resource<A>,
-  options: Options<Ops> & Pick<Registration, "reinvocationPolicy"> & {
-    readonly mutate: (request: Request<A, Ops[number]>) => Effect.Effect<A | void, E, R>
+  options: Options<ReadonlyArray<Operation>> & Pick<Registration, "reinvocationPolicy"> & {
+    readonly mutate: (request: never) => Effect.Effect<A | void, E, R>
   }
 ): Hook<R> =>
   admission("Mutating", resource, options, (asked) =>

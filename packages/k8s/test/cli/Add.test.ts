@@ -28,3 +28,19 @@ it.live("needs a project", () =>
     assert.isFalse(ok)
     assert.include(err, "there is no src/main.ts here: run this at the top of a project")
   }))
+
+it.live("adds a webhook to a kind that is there", () =>
+  Effect.gen(function*() {
+    const top = yield* folder({ "src/main.ts": "mine", "src/llama/resource.ts": "mine" })
+    const { ok, out } = yield* Shell.run(["add", "webhook", "Llama"], { top })
+    assert.isTrue(ok)
+    assert.include(out, "import { webhooks } from \"./llama/webhook.ts\"")
+    assert.include(
+      Fs.readFileSync(Path.join(top, "test/llama.webhook.test.ts"), "utf8"),
+      "from \"../src/llama/webhook.ts\""
+    )
+    assert.include(
+      (yield* Shell.run(["add", "webhook", "Alpaca"], { top })).err,
+      "there is no src/alpaca/resource.ts here: make it with `effect-operator add kind Alpaca`"
+    )
+  }))
