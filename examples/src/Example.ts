@@ -7,11 +7,12 @@ import {
   KubeClient,
   type KubeError,
   type KubeObject,
+  Manager,
   type Resource
 } from "@effect-operator/core"
-import type { Manifests } from "@effect-operator/k8s"
+import { ApiService, type Manifests } from "@effect-operator/k8s"
 import type { Kubelet } from "@effect-operator/k8s/testing"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 
 /** One thing a person does, and what the operator is expected to make of it. */
 export interface Step {
@@ -32,6 +33,8 @@ export interface Example {
   readonly resources: ReadonlyArray<CustomResource.CustomResource>
   readonly controllers: ReadonlyArray<Controller.Controller>
   readonly writes: Manifests.Options["writes"]
+  /** The API that the operator serves itself, and how. */
+  readonly serves?: { readonly api: ApiService.Api; readonly server: ApiService.ServerOptions }
   /** An object to start with. */
   readonly sample: Manifests.Manifest
   /** The kinds the story is about. */
@@ -52,8 +55,19 @@ export const manifests = (example: Example): Manifests.Options => ({
   image: `effect-operator/${example.name}:0.1.0`,
   resources: example.resources,
   controllers: example.controllers,
-  writes: example.writes
+  writes: example.writes,
+  // What is served is in the memory of one process: there is nobody to elect.
+  ...(example.serves === undefined ? {} : { apiService: example.serves.api, leaderElection: false })
 })
+
+/** The operator of an example; `localhost`: beside the cluster, see `ApiService.ServerOptions`. */
+export const operatorOf = (
+  { controllers, serves }: Example,
+  options: Pick<ApiService.ServerOptions, "localhost" | "address" | "closeGrace"> = {}
+): Layer.Layer<Manager.Manager, never, KubeClient.KubeClient> =>
+  serves === undefined
+    ? Manager.layer(controllers)
+    : Layer.provide(Manager.layer(controllers), ApiService.layer(serves.api, { ...serves.server, ...options }))
 
 /** Creates an object, or gives the one that is there the same spec: a story may be told twice on one cluster. */
 export const ensure = <A extends KubeObject.KubeObject>(

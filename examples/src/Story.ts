@@ -8,6 +8,7 @@ import { Event } from "@effect-operator/k8s/kinds/events.v1"
 import { Context, Effect, Layer } from "effect"
 import type { Example } from "./Example.ts"
 import { follow, paint, say } from "./Narrator.ts"
+import * as Serving from "./Serving.ts"
 import * as Steps from "./Steps.ts"
 
 /** Figures that hold unless options say otherwise. */
@@ -31,6 +32,7 @@ export const play = Effect.fnUntraced(function*(example: Example, options: Optio
     yield* Crd.install(resource)
     yield* say(`installed the CustomResourceDefinition of ${resource.kind} (${resource.plural}.${resource.group})`)
   }
+  if (example.serves !== undefined) yield* Serving.beside(example.serves)
   const manager = Context.get(yield* Layer.build(Manager.layer(example.controllers)), Manager.Manager)
   const { objects } = yield* follow([...example.follows, Event], (object) =>
     object.kind === "Event"

@@ -4,6 +4,7 @@ import { example as basicdeployment } from "./basicdeployment/example.ts"
 import { example as contracts } from "./contracts/example.ts"
 import { example as database } from "./database/example.ts"
 import type { Example } from "./Example.ts"
+import { example as farm } from "./farm/example.ts"
 import { example as kronjob } from "./kronjob/example.ts"
 import { example as podset } from "./podset/example.ts"
 
@@ -18,5 +19,6 @@ export const examples: ReadonlyArray<Example> = [
   database,
   observing,
   volumebackup,
-  contracts
+  contracts,
+  farm
 ]

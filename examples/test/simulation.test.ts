@@ -7,12 +7,14 @@ const named = (name: string) => scenarios.find((scenario) => scenario.name === n
 
 /** A sample of every kind of fault; `npm run simulate` runs all of them, and deeper. */
 describe("simulated examples", () => {
-  for (const name of ["podset", "autoscaler", "basicdeployment", "contracts"]) {
+  // An operator that only reads meets fewer kinds of fault.
+  const faults = { podset: 16, autoscaler: 16, basicdeployment: 16, contracts: 16, farm: 10 }
+  for (const [name, kinds] of Object.entries(faults)) {
     it.live(`${name} converges whatever goes wrong`, () =>
       Effect.gen(function*() {
         const report = yield* Simulation.checkConvergence(named(name), { depth: 1, runs: 40, interleavings: 2 })
         assert.strictEqual(report.run, 40)
-        assert.isAbove(Object.keys(report.byFault).length, 15)
+        assert.isAtLeast(Object.keys(report.byFault).length, kinds)
       }))
   }
 

@@ -7,6 +7,7 @@ import { example as podset } from "@effect-operator/examples/podset/example"
 import { PodSet } from "@effect-operator/examples/podset/resource"
 import { Simulation } from "@effect-operator/k8s/testing"
 import { Schema } from "effect"
+import { scenario as farm } from "./Farm.ts"
 import { controller as naive } from "./NaiveAutoscaler.ts"
 
 /** Faults that a story has no answer to. */
@@ -34,7 +35,8 @@ const drawn: Simulation.Scenario = {
 }
 
 export const scenarios: ReadonlyArray<Simulation.Scenario> = [
-  ...examples.map(scenarioOf),
+  ...examples.filter(({ serves }) => serves === undefined).map(scenarioOf),
+  farm,
   drawn,
   // Scaling up is all it can do.
   scenarioOf({ ...autoscaler, name: "naive-autoscaler", controllers: [naive], story: autoscaler.story.slice(0, 2) })

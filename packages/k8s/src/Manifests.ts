@@ -2,7 +2,7 @@
  * The manifests that deploy an operator: definitions, identity, permissions, the Deployment and what it needs around it.
  *
  * Everything follows from what the program declares: permissions from its controllers (`Permissions`), ports, Service
- * and configurations from its webhooks, the grace period from its drain. Deterministic: the same declaration gives the
+ * and configurations from its webhooks and its own API, the grace period from its drain. Deterministic: the same declaration gives the
  * same text, so that a check in CI is a comparison.
  *
  * `files` is a folder for `kubectl apply -k`, `stream` the same for `kubectl apply -f`, in an order in which it can be
@@ -13,6 +13,10 @@ import type { CustomResource } from "@effect-operator/core/CustomResource"
 import type { CustomResourceVersions } from "@effect-operator/core/CustomResourceVersions"
 import type * as Duration from "effect/Duration"
 import * as Yaml from "yaml"
+import type * as ApiService from "./apiservice/Api.ts"
+import * as ApiServiceServer from "./apiservice/ApiServiceServer.ts"
+import * as FrontProxy from "./apiservice/FrontProxy.ts"
+import * as Registration from "./apiservice/Registration.ts"
 import * as Crd from "./Crd.ts"
 import type { Manifest } from "./manifests/Manifest.ts"
 import * as Permissions from "./manifests/Permissions.ts"
@@ -39,6 +43,8 @@ export interface Options {
   /** What the reconcilers write, beyond the status of their own kind, and what they read besides what they watch. */
   readonly writes: ReadonlyArray<Permissions.Write>
   readonly webhooks?: ReadonlyArray<AnyHook> | undefined
+  /** The API that it serves itself. */
+  readonly apiService?: ApiService.Api<any> | undefined
   /** Whether replicas elect a leader; true by default. */
   readonly leaderElection?: boolean | undefined
   /** Of the Deployment; 1 by default. */
@@ -62,6 +68,12 @@ export const webhookService = ({ name, namespace }: Pick<Options, "name" | "name
   name: Workload.webhookService(name)
 })
 
+/** The Service that the aggregator reaches the operator's own API by: `service` of `ApiService.layer`. */
+export const apiServiceService = ({ name, namespace }: Pick<Options, "name" | "namespace">) => ({
+  namespace,
+  name: Workload.apiServiceService(name)
+})
+
 /** The definitions of the custom kinds. */
 export const definitions = (
   { name, namespace, resources, webhooks = [] }: Pick<Options, "name" | "namespace" | "resources" | "webhooks">
@@ -78,7 +90,7 @@ export const definitions = (
 
 /** Every permission, and what it is for. */
 export const permissions = (options: Omit<Options, "image" | "resources">): ReadonlyArray<Permissions.Permission> => {
-  const { authentication, controllers, name, namespace, webhooks = [], writes } = options
+  const { apiService, authentication, controllers, name, namespace, webhooks = [], writes } = options
   return Permissions.of({
     name,
     namespace,
@@ -86,7 +98,10 @@ export const permissions = (options: Omit<Options, "image" | "resources">): Read
     writes,
     authentication,
     lease: leaseOf(options),
-    webhooks: webhooks.length === 0 ? undefined : { hooks: webhooks, secret: secretName({ name }) }
+    webhooks: webhooks.length === 0 ? undefined : { hooks: webhooks, secret: secretName({ name }) },
+    apiService: apiService === undefined
+      ? undefined
+      : { api: apiService, secret: ApiServiceServer.secretName({ name }) }
   })
 }
 
@@ -112,6 +127,14 @@ export const rbac = (options: Omit<Options, "image" | "resources">): ReadonlyArr
         { apiVersion, kind: `${prefix}RoleBinding`, metadata, roleRef, subjects }
       ]
     }),
+    ...(options.apiService === undefined ? [] : [{
+      apiVersion,
+      kind: "RoleBinding",
+      // Whom the aggregator's certificates are of: a role of every cluster.
+      metadata: { name: `${name}-authentication-reader`, namespace: FrontProxy.configMap.namespace, labels },
+      roleRef: { apiGroup: group, kind: "Role", name: FrontProxy.readerRole },
+      subjects
+    }]),
     ...(options.authentication === true
       ? [{
         apiVersion,
@@ -128,6 +151,7 @@ const workloadOf = (options: Options): Workload.Options => ({
   ...options,
   lease: leaseOf(options),
   webhooks: (options.webhooks ?? []).length > 0,
+  apiService: options.apiService !== undefined,
   authentication: options.authentication === true,
   resources: options.quantities
 })
@@ -143,12 +167,19 @@ export const webhooks = (options: Pick<Options, "name" | "namespace" | "webhooks
     labels: Workload.labelsOf(options.name)
   }) as ReadonlyArray<Configurations.Configuration & Manifest>
 
+/** The registration of the operator's own API, without caBundle: the operator fills it in. */
+export const apiServices = (options: Pick<Options, "name" | "namespace" | "apiService">): ReadonlyArray<Manifest> =>
+  options.apiService === undefined
+    ? []
+    : [Registration.apiService(options.apiService, apiServiceService(options), Workload.labelsOf(options.name))]
+
 /** The folder without its `kustomization.yaml`, in an order in which it can be applied. */
 const applied = (options: Options): Readonly<Record<string, ReadonlyArray<Manifest>>> => {
   const workload = workloadOf(options)
   const configurations = webhooks(options)
+  const registrations = apiServices(options)
   return {
-    "crd.yaml": definitions(options),
+    ...(options.resources.length === 0 ? {} : { "crd.yaml": definitions(options) }),
     "rbac.yaml": [
       {
         apiVersion: "v1",
@@ -163,7 +194,8 @@ const applied = (options: Options): Readonly<Record<string, ReadonlyArray<Manife
     "service.yaml": Workload.services(workload),
     "network-policy.yaml": [Workload.networkPolicy(workload)],
     "deployment.yaml": [...deployment(options), ...Workload.disruptionBudget(workload)],
-    ...(configurations.length === 0 ? {} : { "webhooks.yaml": configurations })
+    ...(configurations.length === 0 ? {} : { "webhooks.yaml": configurations }),
+    ...(registrations.length === 0 ? {} : { "apiservice.yaml": registrations })
   }
 }
 

@@ -26,7 +26,8 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Layer from "effect/Layer"
-import type * as Scope from "effect/Scope"
+import * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
 import * as HttpRequest from "../api/HttpRequest.ts"
 import * as Reply from "../api/Reply.ts"
 import * as Representation from "../api/Representation.ts"
@@ -52,6 +53,11 @@ export interface Options {
   readonly name: string
   /** The Service through which the aggregator comes. */
   readonly service: Registration.ServiceReference
+  /**
+   * Whether the operator runs beside the cluster, on the host of its API server: it registers itself then, until it ends,
+   * with a Service that leads there. Otherwise that is what the manifests do.
+   */
+  readonly localhost?: boolean | undefined
   /** `host:port` or `:port`; `:8443` by default. */
   readonly address?: string | undefined
   /** The Secret's name. */
@@ -188,6 +194,9 @@ const make = Effect.fnUntraced(function*<R>(api: Api<R>, options: Options) {
       if (server !== undefined) fork(server.trust(trust?.clientAuthorityPem ?? ""))
     })
   }
+  // Its certificates are kept in that namespace, before it can be registered.
+  const room = Registration.makeRoom(options.service)
+  if (options.localhost === true) yield* Effect.ignore(room)
   const { closeGrace, requestTimeout } = options
   const serving: Serving.Serving = listener === undefined
     ? yield* Serving.make(supervisor, {
@@ -213,6 +222,14 @@ const make = Effect.fnUntraced(function*<R>(api: Api<R>, options: Options) {
         }))
     })
     : yield* Effect.as(listener.listen(local(engine), options), Serving.within(options.service))
+  if (options.localhost === true) {
+    const register = Effect.ignore(Effect.retry(room, Schedule.spaced(Registration.defaults.retry))).pipe(
+      Effect.andThen(Effect.orDie(serving.ready)),
+      Effect.flatMap(({ port }) => Registration.beside(api, { ...options.service, port }))
+    )
+    const scope = yield* Effect.scope
+    yield* supervisor.run(`${what}: registration`, Effect.andThen(Scope.provide(register, scope), Effect.never))
+  }
   // Before the sockets are closed: a watch that ends leaves its connection free.
   yield* Effect.addFinalizer(() => Effect.andThen(engine.endWatches, Deferred.succeed(closing, undefined)))
 

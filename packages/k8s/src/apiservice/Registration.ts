@@ -8,8 +8,9 @@
 import * as KubeClient from "@effect-operator/core/KubeClient"
 import * as KubeError from "@effect-operator/core/KubeError"
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
 import { APIService } from "../kinds/apiregistration.v1.ts"
-import { Service } from "../kinds/core.v1.ts"
+import { Namespace, Service } from "../kinds/core.v1.ts"
 import type { Api } from "./Api.ts"
 
 /** Through which the aggregator comes; port 443 by default. */
@@ -18,6 +19,13 @@ export interface ServiceReference {
   readonly name: string
   readonly port?: number | undefined
 }
+
+export const defaults = {
+  /** After a registration that failed. */
+  retry: "2 seconds",
+  /** How long taking it back may take. */
+  goodbye: "2 seconds"
+} as const
 
 /** What marks an APIService of the cluster's own. */
 const automanaged = "kube-aggregator.kubernetes.io/automanaged"
@@ -60,9 +68,17 @@ export const fault = (
     : `APIService ${name} leads to Service ${namespace}/${leads}, not to ${service.namespace}/${service.name}`
 }
 
+/** Creates the namespace of a Service, if it is not there. */
+export const makeRoom = Effect.fnUntraced(function*({ namespace }: ServiceReference) {
+  const client = yield* KubeClient.KubeClient
+  yield* client.create(Namespace, { metadata: { name: namespace } }).pipe(
+    Effect.catchReason("KubeError", "AlreadyExists", () => Effect.void)
+  )
+})
+
 /**
- * Creates or updates the APIService, for development and tests; `localhost`: with a Service that leads to this host, where
- * the operator runs beside the cluster, on the port that it listens on.
+ * Creates or updates the APIService, for development and tests; `localhost`: with a Service that leads to the host of the
+ * cluster's API server, where the operator runs beside it, on the port that it listens on; and with the Service's namespace.
  */
 export const install = Effect.fn("ApiService.install")(function*(
   api: Api<unknown>,
@@ -83,6 +99,7 @@ export const install = Effect.fn("ApiService.install")(function*(
   }
   if (options.localhost === true) {
     const { name, namespace } = service
+    yield* makeRoom(service)
     const spec = { type: "ExternalName", externalName: "localhost" } as const
     yield* client.create(Service, { metadata: { namespace, name }, spec }).pipe(
       Effect.catchReason(
@@ -96,4 +113,18 @@ export const install = Effect.fn("ApiService.install")(function*(
   yield* stored === undefined
     ? client.create(APIService, { metadata: key, spec })
     : client.patch(APIService, key, KubeClient.Patch.merge({ spec }))
+})
+
+/** Registers an operator that runs beside the cluster, until the scope closes. It is tried again until it succeeds. */
+export const beside = Effect.fnUntraced(function*(api: Api<unknown>, service: ServiceReference) {
+  const client = yield* KubeClient.KubeClient
+  yield* install(api, { service, localhost: true }).pipe(
+    Effect.tapError(({ message }) => Effect.logError(`${api.groupVersion} is not registered: ${message}`)),
+    Effect.retry(Schedule.spaced(defaults.retry))
+  )
+  yield* Effect.logInfo(`${api.groupVersion} is registered with the cluster, on port ${service.port} of its host`)
+  // What nobody answers would keep namespaces from being deleted.
+  yield* Effect.addFinalizer(() =>
+    Effect.ignore(Effect.timeout(client.delete(APIService, { name: api.name }), defaults.goodbye))
+  )
 })

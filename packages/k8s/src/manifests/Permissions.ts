@@ -10,6 +10,8 @@
  */
 import type * as Controller from "@effect-operator/core/Controller"
 import * as Resource from "@effect-operator/core/Resource"
+import type { Api } from "../apiservice/Api.ts"
+import { APIService } from "../kinds/apiregistration.v1.ts"
 import * as CaBundle from "../webhook/CaBundle.ts"
 import type { Any as AnyHook } from "../webhook/Hook.ts"
 
@@ -36,6 +38,8 @@ export interface Options {
   readonly lease?: string | undefined
   /** Hooks, where the operator keeps their certificates itself. */
   readonly webhooks?: { readonly hooks: ReadonlyArray<AnyHook>; readonly secret: string } | undefined
+  /** Its own API, where it keeps the certificates itself. */
+  readonly apiService?: { readonly api: Api<any>; readonly secret: string } | undefined
   /** Whether it asks the API server who may read its metrics. */
   readonly authentication?: boolean | undefined
 }
@@ -104,29 +108,45 @@ export const of = (options: Options): ReadonlyArray<Permission> => {
       allow("declared", resource, what, [verb], { namespaces, names: verb === "create" ? undefined : names })
     }
   }
-  allow("framework", { group: "events.k8s.io", scope: "Namespaced" }, "events", ["create", "patch"], {
-    namespaces: options.controllers.length === 0 ? undefined : confined
-  })
+  // Who has neither controllers nor a lease has nothing to tell.
+  if (options.controllers.length > 0 || options.lease !== undefined) {
+    allow("framework", { group: "events.k8s.io", scope: "Namespaced" }, "events", ["create", "patch"], {
+      namespaces: options.controllers.length === 0 ? undefined : confined
+    })
+  }
   const own = { namespaces: [options.namespace] }
   if (options.lease !== undefined) {
     const lease = { group: "coordination.k8s.io", scope: "Namespaced" } as const
     allow("framework", lease, "leases", ["create"], own)
     allow("framework", lease, "leases", ["get", "list", "watch", "update"], { ...own, names: [options.lease] })
   }
-  if (options.webhooks !== undefined) {
-    const { hooks, secret } = options.webhooks
+  const keeps = (secret: string) => {
     allow("framework", { group: "", scope: "Namespaced" }, "secrets", ["create"], own)
     allow("framework", { group: "", scope: "Namespaced" }, "secrets", ["list", "watch", "update"], {
       ...own,
       names: [secret]
     })
+  }
+  if (options.webhooks !== undefined) {
+    const { hooks, secret } = options.webhooks
+    keeps(secret)
     for (const { name, resource } of CaBundle.targets(hooks, options.name)) {
       allow("framework", resource, resource.plural, ["list", "watch", "patch"], { names: [name] })
     }
   }
+  const reviews = { group: "authorization.k8s.io", scope: "Cluster" } as const
+  if (options.apiService !== undefined) {
+    const { api, secret } = options.apiService
+    keeps(secret)
+    allow("framework", APIService, APIService.plural, ["list", "watch", "patch"], { names: [api.name] })
+    allow("framework", reviews, "subjectaccessreviews", ["create"])
+    for (const { source } of api.kinds) {
+      if (source._tag === "Derived") allow("watch", source.from, source.from.plural, ["get", "list", "watch"])
+    }
+  }
   if (options.authentication === true) {
     allow("framework", { group: "authentication.k8s.io", scope: "Cluster" }, "tokenreviews", ["create"])
-    allow("framework", { group: "authorization.k8s.io", scope: "Cluster" }, "subjectaccessreviews", ["create"])
+    allow("framework", reviews, "subjectaccessreviews", ["create"])
   }
   return permissions
 }

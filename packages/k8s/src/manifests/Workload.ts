@@ -3,10 +3,11 @@
  *
  * The pod passes the `restricted` security standard, has time to drain, and is probed by what the operator shows of
  * itself. Replicas elect a leader, so that a new version starts before the old one has gone; without election the old
- * one stops first. Only the metrics and webhook ports can be reached from outside the pod, besides the kubelet's probes.
+ * one stops first. Only the metrics, webhook and API ports can be reached from outside the pod, besides the kubelet's probes.
  */
 import * as Manager from "@effect-operator/core/Manager"
 import * as Duration from "effect/Duration"
+import * as ApiServiceServer from "../apiservice/ApiServiceServer.ts"
 import * as Endpoints from "../Endpoints.ts"
 import * as HttpsServer from "../webhook/HttpsServer.ts"
 import type { Manifest } from "./Manifest.ts"
@@ -28,6 +29,8 @@ export interface Options {
   /** The name of the lease; none where there is no election. */
   readonly lease: string | undefined
   readonly webhooks: boolean
+  /** Whether it serves an API of its own. */
+  readonly apiService: boolean
   readonly authentication: boolean
   readonly resources?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined
   /** Further environment variables. */
@@ -38,12 +41,15 @@ export const labelsOf = (name: string) => ({ "app.kubernetes.io/name": name })
 
 export const webhookService = (name: string): string => `${name}-webhook`
 
+export const apiServiceService = (name: string): string => `${name}-api`
+
 const portOf = (address: string): number => Number(address.slice(address.lastIndexOf(":") + 1))
 
-const ports = ({ webhooks }: Pick<Options, "webhooks">) => [
+const ports = ({ apiService, webhooks }: Pick<Options, "apiService" | "webhooks">) => [
   { name: "metrics", containerPort: portOf(Endpoints.defaults.metrics) },
   { name: "probes", containerPort: portOf(Endpoints.defaults.probes) },
-  ...(webhooks ? [{ name: "webhooks", containerPort: portOf(HttpsServer.defaults.address) }] : [])
+  ...(webhooks ? [{ name: "webhooks", containerPort: portOf(HttpsServer.defaults.address) }] : []),
+  ...(apiService ? [{ name: "api", containerPort: portOf(ApiServiceServer.defaults.address) }] : [])
 ]
 
 const fromField = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } })
@@ -123,7 +129,8 @@ const service = (
 /** For whoever scrapes metrics, and, where there are webhooks, for the API server. */
 export const services = (options: Options): ReadonlyArray<Manifest> => [
   service(options, "metrics", { name: "metrics", port: portOf(Endpoints.defaults.metrics), targetPort: "metrics" }),
-  ...(options.webhooks ? [service(options, "webhook", { name: "webhooks", port: 443, targetPort: "webhooks" })] : [])
+  ...(options.webhooks ? [service(options, "webhook", { name: "webhooks", port: 443, targetPort: "webhooks" })] : []),
+  ...(options.apiService ? [service(options, "api", { name: "api", port: 443, targetPort: "api" })] : [])
 ]
 
 export const networkPolicy = (options: Options): Manifest => {
@@ -142,7 +149,8 @@ export const networkPolicy = (options: Options): Manifest => {
           ports: [{ protocol: "TCP", port: "metrics" }]
         },
         // The API server is no pod that a selector could name.
-        ...(options.webhooks ? [{ ports: [{ protocol: "TCP", port: "webhooks" }] }] : [])
+        ...(options.webhooks ? [{ ports: [{ protocol: "TCP", port: "webhooks" }] }] : []),
+        ...(options.apiService ? [{ ports: [{ protocol: "TCP", port: "api" }] }] : [])
       ]
     }
   }
