@@ -148,6 +148,8 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
           ...group
         })
       }
+      // A Service of whose end no news has come yet: the garbage collector, who knows, would take every slice again.
+      if (plan.create.length > 0 && (yield* client.get(Service, service)).metadata.uid !== service.metadata.uid) return
       for (const group of plan.create) {
         const metadata = {
           namespace,

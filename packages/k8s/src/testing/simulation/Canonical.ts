@@ -94,6 +94,8 @@ export const state = (objects: ReadonlyArray<KubeObject>, mask: Mask): State => 
   return families
 }
 
+type Fields = Readonly<Record<string, unknown>>
+
 /** Where two values differ, as paths of the kind. */
 const differences = (a: unknown, b: unknown, path: string, found: Set<string>): void => {
   if (JSON.stringify(a) === JSON.stringify(b)) return
@@ -108,8 +110,9 @@ const differences = (a: unknown, b: unknown, path: string, found: Set<string>): 
     else for (const [index, item] of a.entries()) differences(item, b[index], `${path}[]`, found)
     return
   }
-  for (const key of new Set([...Object.keys(a as object), ...Object.keys(b as object)])) {
-    differences((a as any)[key], (b as any)[key], `${path}.${key}`, found)
+  const [one, two] = [a as Fields, b as Fields]
+  for (const key of new Set([...Object.keys(one), ...Object.keys(two)])) {
+    differences(one[key], two[key], `${path}.${key}`, found)
   }
 }
 
@@ -153,9 +156,9 @@ export const compare = (expected: State, actual: State): ReadonlyArray<string> =
 
 /** The value at a path, for a person. */
 const at = (json: string, path: string): string => {
-  let value: any = JSON.parse(json)
+  let value: unknown = JSON.parse(json)
   for (const key of path.split(".").slice(1)) {
-    value = key.endsWith("[]") ? value?.[key.slice(0, -2)] : value?.[key]
+    value = (value as Fields | null | undefined)?.[key.endsWith("[]") ? key.slice(0, -2) : key]
   }
   const text = JSON.stringify(value) ?? "nothing"
   return text.length > 80 ? `${text.slice(0, 77)}...` : text

@@ -32,7 +32,7 @@ const culprit = (): string => {
 
 const never = (): Promise<never> => new Promise(() => {})
 
-type Holder = Record<string, any>
+type Holder = Record<string, unknown>
 
 /** Puts the simulated world in the place of the real one; the result puts it back. */
 export const guard = ({ found, now, random }: World): () => void => {
@@ -51,18 +51,19 @@ export const guard = ({ found, now, random }: World): () => void => {
       else Object.defineProperty(holder, name, before)
     })
   }
-  const noted = <A>(what: string, answer: (...args: Array<any>) => A) => (...args: Array<any>): A => {
-    found(what, culprit())
-    return answer(...args)
-  }
+  const noted =
+    <Args extends ReadonlyArray<unknown>, A>(what: string, answer: (...args: Args) => A) => (...args: Args) => {
+      found(what, culprit())
+      return answer(...args)
+    }
 
   const RealDate = Date
-  const SimulatedDate = function(this: unknown, ...args: Array<any>) {
+  const SimulatedDate = function(this: unknown, ...args: ReadonlyArray<unknown>) {
     if (new.target === undefined) {
       found("Date()", culprit())
       return new RealDate(now()).toString()
     }
-    if (args.length > 0) return new (RealDate as any)(...args)
+    if (args.length > 0) return Reflect.construct(RealDate, args)
     found("new Date()", culprit())
     return new RealDate(now())
   }

@@ -37,7 +37,7 @@ export interface Replica {
 }
 
 /** A program that runs controllers: what it provides is of no concern, unless it is a `Manager`, whose failure ends it. */
-export type Operator = Layer.Layer<any, unknown, KubeClient> | Layer.Layer<never, unknown, KubeClient>
+export type Operator = Layer.Layer<unknown, unknown, KubeClient> | Layer.Layer<never, unknown, KubeClient>
 
 /** A drawn change: the object's next spec; `null` deletes it. */
 export type Change = JsonObject | null

@@ -5,6 +5,7 @@ import * as KubeError from "@effect-operator/core/KubeError"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Request, Response, Transport } from "@effect-operator/core/Transport"
 import type { WireEvent } from "@effect-operator/core/WatchEvent"
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { ApiServer } from "../ApiServer.ts"
@@ -274,9 +275,17 @@ export class Wire {
     )
   }
 
+  /** What is handed over; nothing is handed over only where nothing more comes. */
+  readonly #handed = (out: ReadonlyArray<unknown>) =>
+    Arr.isReadonlyArrayNonEmpty(out) ? Effect.succeed(out) : this.#broken
+
   readonly #broken = Effect.suspend(() => Effect.fail(noAnswer("the connection broke")))
 
-  #hand(life: Life, chunk: ReadonlyArray<WireEvent>, end: () => void): Effect.Effect<any, any> {
+  #hand(
+    life: Life,
+    chunk: ReadonlyArray<WireEvent>,
+    end: () => void
+  ): Effect.Effect<Arr.NonEmptyReadonlyArray<unknown>, KubeError.Transport> {
     const { note, now, revision } = this.#run
     const out: Array<unknown> = []
     for (const [index, event] of chunk.entries()) {
@@ -298,14 +307,14 @@ export class Wire {
       switch (fault) {
         case "watchDelayed":
           seen()
-          return Effect.as(Effect.sleep(defaults.delay), [...out, ...chunk.slice(index)])
+          return Effect.as(Effect.sleep(defaults.delay), Arr.appendAll(Arr.append(out, event), chunk.slice(index + 1)))
         case "watchDuplicated":
           seen()
           out.push(event, event)
           continue
         case "watchSkipped":
           end()
-          return Effect.as(Effect.sleep(defaults.delay), [...out, expired])
+          return Effect.as(Effect.sleep(defaults.delay), Arr.append(out, expired))
         case "watchStale":
           life.stale = {
             revision: Math.max(1, Number(object.metadata.resourceVersion) - 1),
@@ -313,17 +322,17 @@ export class Wire {
           }
           if (life.stale.revision > revision()) life.stale = undefined
           end()
-          return Effect.succeed([...out, expired])
+          return Effect.succeed(Arr.append(out, expired))
         case "watchExpired":
           end()
-          return Effect.succeed([...out, expired])
+          return Effect.succeed(Arr.append(out, expired))
         case "watchClosed":
         case "watchBroken":
           end()
           // What came before it is still handed over where the watch ends in good order.
-          return out.length > 0 && fault === "watchClosed" ? Effect.succeed(out) : this.#broken
+          return fault === "watchClosed" ? this.#handed(out) : this.#broken
       }
     }
-    return Effect.succeed(out)
+    return this.#handed(out)
   }
 }
