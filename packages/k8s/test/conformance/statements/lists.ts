@@ -341,7 +341,9 @@ export const lists = [
     tooOld(yield* list({ resourceVersion, limit: "1" }), exactTooOld)
     const exactly = yield* list({ resourceVersion: last.metadata.resourceVersion, resourceVersionMatch: "Exact" })
     assert.deepStrictEqual(names(exactly), ["a", "b"], "the compacted version itself is still there")
-    assert.deepStrictEqual(names(yield* list({ resourceVersion, resourceVersionMatch: "NotOlderThan" })), ["a", "b"])
+    const cached = yield* list({ resourceVersion, resourceVersionMatch: "NotOlderThan" })
+    // An old server's cache knows no order.
+    assert.deepStrictEqual(names(cached).toSorted(), ["a", "b"])
     assert.strictEqual((yield* request("GET", `${path}/a`)).status, 200)
   }),
 
