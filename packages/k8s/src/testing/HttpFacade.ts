@@ -32,6 +32,7 @@ import * as Yaml from "yaml"
 import { ApiServer, type Arrival, type UserInfo } from "./ApiServer.ts"
 import * as FrontProxy from "./aggregation/FrontProxy.ts"
 import * as Certificates from "../Certificates.ts"
+import * as Endpoints from "../Endpoints.ts"
 import * as Arrivals from "./http/Arrival.ts"
 import * as HttpRequest from "../api/HttpRequest.ts"
 import * as Negotiation from "../api/Negotiation.ts"
@@ -113,8 +114,10 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const now = realClock.currentTimeMillisUnsafe()
   const authority = options.http === true ? undefined : yield* Certificates.authority({ now })
   const node = authority === undefined
-    ? Http.createServer()
-    : Https.createServer(yield* serverOptions(authority, now))
+    ? Http.createServer(limits)
+    : Https.createServer({ ...limits, ...(yield* serverOptions(authority, now)) })
+  // A server in Go says nothing of its connections, nor how long it keeps them.
+  node.prependListener("request", (_, response) => response.removeHeader("connection"))
   if (authority !== undefined) yield* server.introduce(yield* FrontProxy.make(now, authority.certPem))
   const port = yield* listen(node, options.port ?? 0, respond({ server, closing, document: documents(server) }))
   yield* Effect.addFinalizer(() => Effect.andThen(Deferred.succeed(closing, undefined), hangUp(node)))
@@ -133,6 +136,14 @@ const make = Effect.fnUntraced(function*(options: Options) {
   })
   return HttpFacade.of({ url, port, caPem, token, kubeconfig: kubeconfig({ url, caPem, token }), kubeconfigFor })
 })
+
+/** As a real server's, in milliseconds and bytes: a client that keeps a connection for later finds it open. */
+const limits: Http.ServerOptions = {
+  keepAliveTimeout: Endpoints.defaults.idleTimeout,
+  headersTimeout: Endpoints.defaults.headersTimeout,
+  maxHeaderSize: Endpoints.defaults.maxHeaderSize,
+  requestTimeout: 0
+}
 
 const serverOptions = (authority: Certificates.Authority, now: number): Effect.Effect<Https.ServerOptions> =>
   Certificates.issue(authority, {

@@ -384,6 +384,17 @@ describe("HttpFacade", () => {
       assert.strictEqual(Buffer.from(cluster["certificate-authority-data"], "base64").toString(), facade.caPem)
     }).pipe(Effect.provide(serving(echo, { token: "secret" }))))
 
+  it.live("takes long selectors, and says nothing of its connections", () =>
+    Effect.gen(function*() {
+      const facade = yield* HttpFacade.HttpFacade
+      const names = Array.from({ length: 20_000 }, (_, index) => `name-${index}`).join(",")
+      const query = new URLSearchParams({ labelSelector: `app in (${names})` })
+      const response = yield* Effect.promise(() => globalThis.fetch(`${facade.url}${configMaps}?${query}`))
+      assert.strictEqual(response.status, 200)
+      assert.isNull(response.headers.get("keep-alive"))
+      assert.isNull(response.headers.get("connection"))
+    }).pipe(Effect.provide(serving(echo, { http: true }))))
+
   it.live("serves plain HTTP on request", () =>
     Effect.gen(function*() {
       const facade = yield* HttpFacade.HttpFacade
