@@ -48,9 +48,9 @@ export const key = "x-kubernetes-validations"
 export const rules = <Field extends string>(...added: ReadonlyArray<Rule<Field>>) =>
 <S extends Schema.Top>(
   schema: S & ([Field] extends [keyof S["Encoded"]] ? unknown : { readonly noSuchField: Field })
-): S => {
+): S["Rebuild"] => {
   const known = SchemaAST.resolveAt<ReadonlyArray<Rule>>(key)(schema.ast) ?? []
-  return (schema as S).annotate({ [key]: [...known, ...added] } as Schema.Annotations.Annotations) as unknown as S
+  return schema.annotate({ [key]: [...known, ...added] } as Schema.Annotations.Annotations)
 }
 
 /** Words that CEL keeps for itself; a field with such a name is written `__name__`. */

@@ -80,7 +80,7 @@ export const transformed = <Older extends CustomResource, Newer extends CustomRe
     ? { up: Result.succeed, down: Result.succeed }
     : through(older.schemas.status, newer.schemas.status, step.status)
   const move = (direction: "up" | "down"): Move => (object) => {
-    const content = object as unknown as Content
+    const content = object as KubeObject & Content
     return Result.flatMap(spec[direction](content.spec), (spec) =>
       content.status === undefined
         ? Result.succeed({ spec })
@@ -215,13 +215,13 @@ const step = (
   back: Move,
   object: KubeObject
 ): Result.Result<KubeObject, string> => {
-  const content = contentOf(object as unknown as Content)
+  const content = contentOf(object as KubeObject & Content)
   return Result.flatMap(moved(source, target, move, object), (plain) => {
     const restored = withKept(source, target, move, back, plain)
     const returned = moved(target, source, back, restored)
     // A way back that fails loses everything, and so does one that gives something else.
     const lost = Result.isFailure(returned) ||
-      !JsonMerge.equals(contentOf(returned.success as unknown as Content), content)
+      !JsonMerge.equals(contentOf(returned.success as KubeObject & Content), content)
     return Result.succeed(annotated(restored, annotationOf(source), lost ? JSON.stringify(content) : undefined))
   })
 }
@@ -245,8 +245,8 @@ const withKept = (
   if (Result.isFailure(baseline)) return clean
   const merged = JsonMerge.overlay(
     kept,
-    contentOf(baseline.success as unknown as Content),
-    contentOf(clean as unknown as Content)
+    contentOf(baseline.success as KubeObject & Content),
+    contentOf(clean as KubeObject & Content)
   )
   const result = { ...envelope, ...(merged as Content) } as KubeObject
   return Result.isSuccess(target.decode(result)) ? result : clean

@@ -11,8 +11,8 @@
 import * as Schema from "effect/Schema"
 import * as LabelSyntax from "./internal/LabelSyntax.ts"
 
-const annotated = <S extends Schema.Top>(schema: S, annotations: Readonly<Record<string, unknown>>): S =>
-  schema.annotate(annotations as Schema.Annotations.Annotations) as unknown as S
+const annotated = <S extends Schema.Top>(schema: S, annotations: Readonly<Record<string, unknown>>): S["Rebuild"] =>
+  schema.annotate(annotations as Schema.Annotations.Annotations)
 
 const suffix = "([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?"
 
@@ -94,7 +94,7 @@ export const EmbeddedResource = annotated(
 )
 
 /** Keeps fields the Schema does not know, on the server, too. */
-export const preserveUnknown = <S extends Schema.Top>(schema: S): S =>
+export const preserveUnknown = <S extends Schema.Top>(schema: S): S["Rebuild"] =>
   annotated(schema, { "x-kubernetes-preserve-unknown-fields": true })
 
 type ListOf = Schema.Top & { readonly Type: ReadonlyArray<unknown>; readonly Encoded: ReadonlyArray<unknown> }
@@ -108,26 +108,27 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 export const listMap = <const K extends string>(...keys: readonly [K, ...ReadonlyArray<K>]) =>
 <S extends ListOf>(
   schema: S & ([K] extends [Keys<S>] ? unknown : { readonly noSuchKey: K })
-): S => {
+): S["Rebuild"]["Rebuild"] => {
   const keyOf = (item: unknown): string => JSON.stringify(keys.map((key) => isObject(item) ? item[key] : undefined))
   const unique = Schema.makeFilter((items: ReadonlyArray<unknown>) =>
     new Set(items.map(keyOf)).size === items.length || `two items have the same ${keys.join(" and ")}`
   )
-  const checked = (schema as S).check(unique as never) as unknown as S
+  const checked = schema.check(unique as never)
   return annotated(checked, { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": keys })
 }
 
 /** A list that is a set: no item twice, each owned by itself. Items are strings, numbers or booleans. */
-export const listSet = <S extends ListOf>(schema: S): S => {
+export const listSet = <S extends ListOf>(schema: S): S["Rebuild"]["Rebuild"] => {
   const unique = Schema.makeFilter((items: ReadonlyArray<unknown>) =>
     new Set(items.map((item) => JSON.stringify(item))).size === items.length || "an item is there twice"
   )
-  return annotated((schema as S).check(unique as never) as unknown as S, { "x-kubernetes-list-type": "set" })
+  return annotated(schema.check(unique as never), { "x-kubernetes-list-type": "set" })
 }
 
 /** A list that is changed whole; what a list is by default. */
-export const listAtomic = <S extends ListOf>(schema: S): S => annotated(schema, { "x-kubernetes-list-type": "atomic" })
+export const listAtomic = <S extends ListOf>(schema: S): S["Rebuild"] =>
+  annotated(schema, { "x-kubernetes-list-type": "atomic" })
 
 /** An object or a record that is changed whole, such as a selector. */
-export const mapAtomic = <S extends Schema.Top>(schema: S): S =>
+export const mapAtomic = <S extends Schema.Top>(schema: S): S["Rebuild"] =>
   annotated(schema, { "x-kubernetes-map-type": "atomic" })

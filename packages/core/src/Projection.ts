@@ -45,7 +45,7 @@ export const make = <A extends KubeObject, Id extends string, const Name extends
     ...resource,
     id: `${resource.id}/${name}`,
     // There is no value: see `Resource`.
-    Type: undefined as unknown as Projected<A, B>,
+    Type: undefined as never,
     decode: (json) => Result.flatMap(resource.decode(json), (object) => attempt(name, () => project(object))),
     encode: partial(name)
   }
@@ -59,7 +59,7 @@ export const metadata = <A extends KubeObject, Id extends string>(
   ...resource,
   id: `${resource.id}/metadata`,
   metadataOnly: true,
-  Type: undefined as unknown as Projected<A, unknown>,
+  Type: undefined as never,
   // On the wire it is a `PartialObjectMetadata` of meta.k8s.io; an answer to a write is whole.
   decode: (json) =>
     Result.succeed({

@@ -112,7 +112,7 @@ export const make =
     scope: options.scope,
     subresources: options.subresources ?? [],
     // A type without a value: see the interface.
-    Type: undefined as unknown as A,
+    Type: undefined as never,
     decode: options.decode ?? Result.succeed as (json: unknown) => Result.Result<A, Invalid>,
     encode: options.encode ?? Result.succeed
   })

@@ -12,12 +12,11 @@
  *
  * Source: k8s.io/apiserver/pkg/apis/audit/v1, pkg/audit and pkg/endpoints/filters/audit.go.
  */
-import type { Status } from "@effect-operator/core/Status"
+import { isStatus, type Status } from "@effect-operator/core/Status"
 import type { Request } from "@effect-operator/core/Transport"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import * as JsonValue from "../schema/JsonValue.ts"
 import { uuid } from "../server/Exchange.ts"
 import type { Feed } from "../server/Feed.ts"
 import { stringAt } from "../../api/Plain.ts"
@@ -148,8 +147,8 @@ const objectRef = (facts: Facts): ObjectReference | undefined => {
 }
 
 const statusOf = ({ body, status }: ApiResponse): Event["responseStatus"] => {
-  if (!JsonValue.isObject(body) || body["kind"] !== "Status") return { metadata: {}, code: status }
-  const { code, details, message, reason, status: outcome } = body as unknown as Status
+  if (!isStatus(body)) return { metadata: {}, code: status }
+  const { code, details, message, reason, status: outcome } = body
   return {
     metadata: {},
     ...(outcome === undefined ? {} : { status: outcome }),

@@ -93,7 +93,7 @@ const restored = (
     return Result.fail(`invalid metadata of type ${GoValue.typeName(answered)} in converted object`)
   }
   const { annotations: _, labels: __, ...metadata } = original.metadata
-  let next: JsonValue.JsonObject = metadata
+  let next: KubeObject["metadata"] = metadata
   for (const field of ["labels", "annotations"] as const) {
     const value = JsonValue.get(answered, field) ?? undefined
     if (value === undefined) continue
@@ -106,11 +106,12 @@ const restored = (
       const type = GoValue.typeName(text)
       return Result.fail(`metadata.${field}[${key}] must be a string, but is ${type} in converted object`)
     }
-    const faults = changeFaults(field, value as Readonly<Record<string, string>>, original.metadata[field])
+    const texts = value as Readonly<Record<string, string>>
+    const faults = changeFaults(field, texts, original.metadata[field])
     if (faults.length > 0) return Result.fail(FieldError.aggregate(faults))
-    next = JsonValue.set(next, field, value)
+    next = { ...next, [field]: texts }
   }
-  return Result.succeed(next as unknown as KubeObject["metadata"])
+  return Result.succeed(next)
 }
 
 const identity: ReadonlyArray<readonly [name: string, path: ReadonlyArray<string>]> = [

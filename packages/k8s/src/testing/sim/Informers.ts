@@ -62,7 +62,7 @@ export const layer: Layer.Layer<Informers, never, KubeClient> = Layer.effect(
 const make = Effect.gen(function*() {
   const client = yield* KubeClient
   const scope = yield* Effect.scope
-  const stores = new Map<string, Store<KubeObject>>()
+  const stores = new Map<string, Store>()
 
   yield* client.observe((write) => {
     const store = stores.get(write.resource.id)
@@ -75,64 +75,65 @@ const make = Effect.gen(function*() {
     of: <A extends KubeObject>(resource: Resource.Resource<A>) =>
       Effect.suspend(() => {
         const known = stores.get(resource.id)
-        // The id of a resource stands for its type.
-        if (known !== undefined) return Effect.succeed(known.informer as unknown as Informer<A>)
-        const store = makeStore<A>()
-        stores.set(resource.id, store as unknown as Store<KubeObject>)
+        // The id of a resource stands for its type, and what comes of a resource has it.
+        if (known !== undefined) return Effect.succeed(known.informer as Informer<A>)
+        const store = makeStore()
+        stores.set(resource.id, store)
         return follow(resource, store.handlers).pipe(
           Effect.provideService(KubeClient, client),
           Effect.forkIn(scope),
-          Effect.as(store.informer)
+          Effect.as(store.informer as Informer<A>)
         )
       })
   })
 })
 
-interface Store<A extends KubeObject> {
-  readonly informer: Informer<A>
+interface Store {
+  readonly informer: Informer<KubeObject>
   readonly handlers: {
-    readonly onPresent: (object: A) => void
-    readonly onGone: (object: A) => void
+    readonly onPresent: (object: KubeObject) => void
+    readonly onGone: (object: KubeObject) => void
     readonly onListed: () => void
   }
-  readonly written: (object: A) => void
+  readonly written: (object: KubeObject) => void
   readonly deleted: (key: string, uid: string | undefined) => void
 }
 
-const makeStore = <A extends KubeObject>(): Store<A> => {
-  const objects = new Map<string, A>()
-  const namespaces = new Map<string, Map<string, A>>()
+const makeStore = (): Store => {
+  const objects = new Map<string, KubeObject>()
+  const namespaces = new Map<string, Map<string, KubeObject>>()
   /** By the uid of the controlling owner, or `orphan/NAMESPACE`. */
-  const owners = new Map<string, Map<string, A>>()
+  const owners = new Map<string, Map<string, KubeObject>>()
   /** Deleted by the answer to a deletion; the watch has yet to say so. */
   const deleted = new Set<string>()
-  const listeners: Array<Listener<A>> = []
+  const listeners: Array<Listener<KubeObject>> = []
   const synced = Latch.makeUnsafe()
 
-  const ownerKey = (object: A): string => controllerOf(object)?.uid ?? `orphan/${object.metadata.namespace ?? ""}`
+  const ownerKey = (object: KubeObject): string =>
+    controllerOf(object)?.uid ?? `orphan/${object.metadata.namespace ?? ""}`
 
-  const index = (object: A, key: string): void => {
+  const index = (object: KubeObject, key: string): void => {
     objects.set(key, object)
     put(namespaces, object.metadata.namespace ?? "", key, object)
     put(owners, ownerKey(object), key, object)
   }
 
-  const unindex = (object: A, key: string): void => {
+  const unindex = (object: KubeObject, key: string): void => {
     objects.delete(key)
     drop(namespaces, object.metadata.namespace ?? "", key)
     drop(owners, ownerKey(object), key)
   }
 
-  const tell = (now: A | undefined, before: A | undefined): void => {
+  const tell = (now: KubeObject | undefined, before: KubeObject | undefined): void => {
     for (const listener of listeners) listener(now, before)
   }
 
-  const remove = (key: string, before: A): void => {
+  const remove = (key: string, before: KubeObject): void => {
     unindex(before, key)
     tell(undefined, before)
   }
 
-  const present = (object: A): void => {
+  const present = (object: KubeObject): void => {
     const { resourceVersion, uid } = object.metadata
     if (deleted.has(uid)) return
     const key = keyString(object)
