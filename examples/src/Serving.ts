@@ -17,7 +17,7 @@ export class NotReached extends Data.TaggedError("NotReached")<{ readonly messag
 
 /** Serves an example's own API beside the cluster, and waits until the cluster passes requests on to it. */
 export const beside = Effect.fnUntraced(function*({ api, server }: NonNullable<Example["serves"]>) {
-  const options = { ...server, localhost: true, address: "127.0.0.1:0", closeGrace: "1 second" } as const
+  const options = { ...server, localhost: true, closeGrace: "1 second" } as const
   const context = yield* Layer.build(Layer.fresh(ApiService.layer(api, options)))
   const { ready, status } = Context.get(context, ApiService.ApiServiceServer)
   const { port } = yield* ready

@@ -45,7 +45,8 @@ import * as FrontProxy from "./FrontProxy.ts"
 import * as Registration from "./Registration.ts"
 
 export const defaults = {
-  address: ":8443"
+  address: ":8443",
+  beside: "127.0.0.1:0"
 } as const
 
 export interface Options {
@@ -58,7 +59,7 @@ export interface Options {
    * with a Service that leads there. Otherwise that is what the manifests do.
    */
   readonly localhost?: boolean | undefined
-  /** `host:port` or `:port`; `:8443` by default. */
+  /** `host:port` or `:port`; `:8443` by default, and beside the cluster a free port of this host. */
   readonly address?: string | undefined
   /** The Secret's name. */
   readonly secret?: string | undefined
@@ -201,7 +202,7 @@ const make = Effect.fnUntraced(function*<R>(api: Api<R>, options: Options) {
   const serving: Serving.Serving = listener === undefined
     ? yield* Serving.make(supervisor, {
       what,
-      address: options.address ?? defaults.address,
+      address: options.address ?? (options.localhost === true ? defaults.beside : defaults.address),
       certificates: options.certificates ?? {},
       secret: { namespace: options.service.namespace, name: secretName(options) },
       hosts: Serving.hostsOf(options),

@@ -266,12 +266,14 @@ export class Wire {
     return Stream.transformPull(
       held,
       (pull) =>
-        Effect.succeed(Effect.flatMap(pull, (chunk) => {
-          if (life.dead) return Effect.never
-          if (over) return this.#broken
-          const cut = life.cutUntil - now()
-          return cut <= 0 ? this.#hand(life, chunk, end) : Effect.andThen(Effect.sleep(cut), this.#broken)
-        }))
+        Effect.succeed(Effect.suspend(() =>
+          // Nor does anybody wait for what would have come next.
+          over ? this.#broken : Effect.flatMap(pull, (chunk) => {
+            if (life.dead) return Effect.never
+            const cut = life.cutUntil - now()
+            return cut <= 0 ? this.#hand(life, chunk, end) : Effect.andThen(Effect.sleep(cut), this.#broken)
+          })
+        ))
     )
   }
 
