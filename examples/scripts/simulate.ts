@@ -35,16 +35,24 @@ const command = Command.make("simulate", {
     Flag.withMetavar("TOKEN"),
     Flag.optional
   ),
+  story: Flag.Boolean("story").pipe(
+    Flag.withDescription("Prints all that happens in a run: that of the token, or the one without faults"),
+    Flag.withDefault(false)
+  ),
   html: Flag.String("html").pipe(
     Flag.withDescription("File for the story as a page"),
     Flag.withMetavar("FILE"),
     Flag.optional
   ),
   json: Flag.String("json").pipe(Flag.withDescription("File for the figures"), Flag.withMetavar("FILE"), Flag.optional)
-}, ({ budget, depth, example, html, json, runs, seed, stories, token }) =>
+}, ({ budget, depth, example, html, json, runs, seed, stories, story, token }) =>
   Effect.gen(function*() {
     const files = yield* FileSystem.FileSystem
     const scenario = scenarios.find(({ name }) => name === example)!
+    if (story) {
+      yield* Console.log(Simulation.story(scenario, Option.getOrUndefined(token)).join("\n"))
+      return
+    }
     const begin = process.hrtime.bigint()
     const outcome = yield* Effect.result(Simulation.checkConvergence(scenario, {
       depth: depths[depth as keyof typeof depths],

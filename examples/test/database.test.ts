@@ -157,6 +157,24 @@ it.effect("goes after a last backup, with its volumes; the backups stay", () =>
     yield* assertQuiet
   }).pipe(Effect.provide(operated)))
 
+it.effect("goes although a Job of a backup has lost its owner: it is the Job's name that counts", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    yield* create()
+    yield* TestClock.adjust("1 minute")
+    yield* change({ image: "postgres:18" })
+    yield* TestClock.adjust("1 millis")
+    const backup = (yield* all(Job)).find(({ metadata }) => metadata.name.includes("-backup-"))
+    assert.isDefined(backup, "it is being made")
+    yield* client.patch(Job, backup!, KubeClient.Patch.merge({ metadata: { ownerReferences: null } }))
+    yield* TestClock.adjust("1 minute")
+    yield* client.delete(Database, key)
+    yield* TestClock.adjust("5 minutes")
+    assert.deepStrictEqual(yield* all(Database), [])
+    assert.deepStrictEqual(yield* all(Job), [])
+    assert.deepStrictEqual(yield* claims, ["final"])
+  }).pipe(Effect.provide(operated)))
+
 it.effect("is not let go while its last backup fails", () =>
   Effect.gen(function*() {
     const client = yield* KubeClient.KubeClient

@@ -216,7 +216,12 @@ export const controller = Controller.make("database", {
       labels: OwnerLabel.selector(Tasks.owner, database)
     })
     const leaving = claims.filter((claim) => claim.metadata.annotations?.[Tasks.completed] === undefined)
-    for (const claim of leaving) yield* Tasks.remove(claim)
+    for (const claim of leaving) {
+      yield* Tasks.remove(claim)
+      // A Job that has lost its owner would hold the claim for ever.
+      const job = yield* Cache.get(Job, claim.metadata)
+      if (job !== undefined) yield* Tasks.remove(job)
+    }
     return leaving.length === 0 ? Action.done : Action.requeueAfter("1 minute")
   })
 })
