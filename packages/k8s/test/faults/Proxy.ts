@@ -57,6 +57,8 @@ export interface Proxy {
   readonly relent: () => void
   /** Cuts every connection. */
   readonly cutAll: () => void
+  /** Has a certificate of another authority from now on, and cuts every connection; the authority's certificate. */
+  readonly reissue: Effect.Effect<string>
 }
 
 export interface Options {
@@ -91,22 +93,31 @@ const targetOf = (method: string, path: string): Fault.Target =>
   method !== "GET" ? "write" : /[?&]watch=(?:true|1)\b/.test(path) ? "watch" : "list"
 
 /** Certificates of a proxy: an authority, and server certificates, each with a key of its own. */
-const makeCertificates = Effect.gen(function*() {
-  const now = wall.currentTimeMillisUnsafe()
-  const authority = yield* Certificates.authority({ now, commonName: "proxy-ca" })
-  const issue = Certificates.issue(authority, { now, commonName: "kube-apiserver", hosts: ["127.0.0.1", "localhost"] })
-  return { caPem: authority.certPem, servers: yield* Effect.all([issue, issue]) }
-})
+const makeCertificates = (count: number) =>
+  Effect.gen(function*() {
+    const now = wall.currentTimeMillisUnsafe()
+    const authority = yield* Certificates.authority({ now, commonName: "proxy-ca" })
+    const issue = Certificates.issue(authority, {
+      now,
+      commonName: "kube-apiserver",
+      hosts: ["127.0.0.1", "localhost"]
+    })
+    return { caPem: authority.certPem, servers: yield* Effect.replicateEffect(issue, count) }
+  })
 
 export const make = (options: Options): Effect.Effect<Proxy, never, Scope.Scope> =>
   Effect.gen(function*() {
-    const { caPem, servers } = yield* makeCertificates
+    const { caPem, servers } = yield* makeCertificates(2)
     const clock = yield* Clock.Clock
     const started = yield* Effect.acquireRelease(
       Effect.promise(() => start(options, caPem, servers, () => clock.currentTimeMillisUnsafe())),
       ({ close }) => Effect.promise(close)
     )
-    return started.proxy
+    const reissue = Effect.map(makeCertificates(1), ({ caPem, servers }) => {
+      started.present(servers)
+      return caPem
+    })
+    return { ...started.proxy, reissue }
   })
 
 const start = async (
@@ -114,7 +125,11 @@ const start = async (
   caPem: string,
   certificates: ReadonlyArray<Certificates.Certificate>,
   now: () => number
-): Promise<{ readonly proxy: Proxy; readonly close: () => Promise<void> }> => {
+): Promise<{
+  readonly proxy: Omit<Proxy, "reissue">
+  readonly present: (certificates: ReadonlyArray<Certificates.Certificate>) => void
+  readonly close: () => Promise<void>
+}> => {
   const exchanges: Array<Exchange> = []
   const refusals: Array<number> = []
   const totals = { list: 0, watch: 0, write: 0, struck: 0 }
@@ -291,7 +306,13 @@ const start = async (
     setTimeout(() => raw.destroyed ? undefined : secure(raw), delay)
   }
 
-  const contexts = certificates.map(({ certPem, keyPem }) => Tls.createSecureContext({ cert: certPem, key: keyPem }))
+  const contextOf = ({ certPem, keyPem }: Certificates.Certificate) =>
+    Tls.createSecureContext({ cert: certPem, key: keyPem })
+  let contexts = certificates.map(contextOf)
+  const present = (certificates: ReadonlyArray<Certificates.Certificate>) => {
+    contexts = certificates.map(contextOf)
+    cutAll()
+  }
   const secure = (raw: Net.Socket): void => {
     const socket = new Tls.TLSSocket(raw, {
       isServer: true,
@@ -357,6 +378,7 @@ const start = async (
 
   return {
     close,
+    present,
     proxy: {
       url: `https://127.0.0.1:${port}`,
       caPem,

@@ -2,6 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Clock, Effect, Redacted } from "effect"
 import { Envtest, layerOptions } from "../../src/testing/Envtest.ts"
 import * as Plan from "./Plan.ts"
+import * as Rotation from "./Rotation.ts"
 import * as Run from "./Run.ts"
 import * as Subject from "./Subject.ts"
 
@@ -23,6 +24,12 @@ layer(layerOptions({ controllerManager: false }), { timeout: "2 minutes", exclud
           const { divergences } = yield* Run.runOn(Plan.make(seed), subject)
           assert.deepStrictEqual(divergences, [], `SEED=${seed}`)
         }
+      }))
+
+    it.effect("another authority is trusted once the file says so", () =>
+      Effect.gen(function*() {
+        const { clusterConfig, token } = yield* Envtest
+        yield* Rotation.survives(yield* Subject.remote(clusterConfig, Redacted.value(token)))
       }))
   }
 )

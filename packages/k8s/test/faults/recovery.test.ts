@@ -10,9 +10,10 @@ import * as FastClock from "./FastClock.ts"
 import type * as Fault from "./Fault.ts"
 import * as Follower from "./Follower.ts"
 import * as Proxy from "./Proxy.ts"
-import { namespace, resources } from "./Subject.ts"
+import * as Rotation from "./Rotation.ts"
+import * as Subject from "./Subject.ts"
 
-const [ConfigMap] = resources
+const { namespace, resources: [ConfigMap] } = Subject
 const path = "/api/v1/namespaces/default/configmaps"
 
 interface Scene {
@@ -142,6 +143,11 @@ describe("recovery", () => {
         assert.strictEqual(lists(), 1)
       }),
       100
+    ))
+
+  it.live("a server with a certificate of another authority is trusted once the file says so", () =>
+    Effect.scoped(Effect.flatMap(Subject.inMemory, Rotation.survives)).pipe(
+      Effect.provide(Layer.provideMerge(HttpFacade.layer(), ApiServer.layer))
     ))
 
   it.live("ten minutes of outage: few attempts, and no list afterwards (fast clock)", () =>
