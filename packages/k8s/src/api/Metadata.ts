@@ -8,7 +8,7 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Result from "effect/Result"
 import * as FieldError from "../testing/schema/FieldError.ts"
 import type * as JsonValue from "../testing/schema/JsonValue.ts"
-import { timestamp, uuid } from "./Identity.ts"
+import { storageKey, timestamp, uuid } from "./Identity.ts"
 import * as MetadataRules from "./MetadataRules.ts"
 import * as StatusError from "./StatusError.ts"
 
@@ -119,4 +119,22 @@ export const withoutUndefined = (object: object): object =>
 export const desired = (object: KubeObject, statusSubresource: boolean): JsonValue.JsonObject => {
   const { metadata: _, status, ...rest } = object as KubeObject & { readonly status?: unknown }
   return statusSubresource || status === undefined ? rest : { ...rest, status }
+}
+
+/** A precondition that the store, not the registry, finds failed. */
+export const storageConflict = (
+  { resource }: { readonly resource: StatusError.Target & { readonly custom?: object | undefined } },
+  { name, namespace }: { readonly name: string; readonly namespace: string },
+  dryRun: boolean,
+  why: string
+): StatusError.StatusError => {
+  // A dry run does not get as far as the store with its prefix.
+  const root = dryRun ? "" : "/registry"
+  const group = resource.custom === undefined ? "" : `${resource.group}/`
+  const key = `${root}/${group}${resource.plural}/${storageKey(namespace, name)}`
+  return StatusError.conflict(
+    resource,
+    name,
+    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${why}`
+  )
 }

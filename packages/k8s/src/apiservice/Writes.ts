@@ -171,11 +171,17 @@ const completed = (exchange: Exchange, part: Part, next: KubeObject, stored: Kub
   })
 }
 
-const updateFaults = (exchange: Exchange, part: Part, next: KubeObject, stored: KubeObject) => [
+const metadataFaults = ({ resource }: Exchange, next: KubeObject, stored: KubeObject) => [
   ...MetadataRules.validateObjectMeta(next.metadata, {
-    namespaced: exchange.resource.scope === "Namespaced",
+    namespaced: resource.scope === "Namespaced",
     nameRule: "pathSegment"
   }),
+  ...MetadataRules.validateObjectMetaUpdate(next.metadata, stored.metadata)
+]
+
+const updateFaults = (exchange: Exchange, part: Part, next: KubeObject, stored: KubeObject) => [
+  ...metadataFaults(exchange, next, stored),
+  // The kind's own validation judges metadata again, and every cause is told as often as it is found.
   ...MetadataRules.validateObjectMetaUpdate(next.metadata, stored.metadata),
   ...schemaFaults(exchange, next, stored, part)
 ]
@@ -217,19 +223,43 @@ const change = Effect.fnUntraced(function*<E, R>(
 
 const answer = (object: KubeObject): Representation.Answer => ({ _tag: "Object", status: 200, object })
 
+const uidConflict = (exchange: Exchange, { dryRun }: Options, wanted: string, found: string): Refused =>
+  Metadata.storageConflict(
+    exchange,
+    exchange.route,
+    dryRun,
+    `UID in precondition: ${wanted}, UID in object meta: ${found}`
+  )
+
+/** Why a document of another kind may not replace an object; the status is taken out of a document of any kind. */
+const kindFault = (exchange: Exchange, part: Part, next: KubeObject, stored: KubeObject): Refused | undefined => {
+  const { resource, route } = exchange
+  if (part === "status" || next.kind === resource.kind) return undefined
+  return Metadata.versionFault(exchange, next, stored) ?? StatusError.invalid(next.kind, resource.group, route.name, [
+    ...metadataFaults(exchange, completed(exchange, part, next, stored), stored),
+    FieldError.invalid("kind", next.kind, `must be ${resource.kind}`)
+  ])
+}
+
 /** PUT. */
 export const replace = (part: Part) =>
   Effect.fnUntraced(function*(exchange: Exchange) {
-    const { resource, route } = exchange
+    const { core: { storage }, resource, route } = exchange
     const options = yield* WriteOptions.read(exchange, "UpdateOptions")
     const body = yield* read(exchange, options)
     yield* Bodies.named(exchange, body)
     const placed = yield* Bodies.placed(exchange, body, "update")
-    if (placed.kind !== resource.kind) {
-      const fault = FieldError.invalid("kind", placed.kind, `must be ${resource.kind}`)
-      return yield* Effect.fail(StatusError.invalid(placed.kind, resource.group, route.name, [fault]))
+    const uid = placed.metadata.uid ?? ""
+    if (uid !== "" && storage.get(resource.collection, storageKey(route.namespace, route.name)) === undefined) {
+      return yield* Effect.fail(uidConflict(exchange, options, uid, ""))
     }
-    return answer(yield* change(exchange, options, part, () => Effect.succeed(placed)))
+    const next = (stored: KubeObject) => {
+      const other = uid !== "" && uid !== stored.metadata.uid
+      const fault = kindFault(exchange, part, placed, stored) ??
+        (other ? uidConflict(exchange, options, uid, stored.metadata.uid) : undefined)
+      return fault === undefined ? Effect.succeed(placed) : Effect.fail(fault)
+    }
+    return answer(yield* change(exchange, options, part, next))
   })
 
 const patchTypes = [Patches.json, Patches.merge]

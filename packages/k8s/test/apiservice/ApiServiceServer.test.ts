@@ -175,7 +175,7 @@ describe("update and patch", () => {
       const { resourceVersion: _, ...metadata } = heavier.metadata
       assert.include(expect(yield* put({ ...heavier, metadata }), 422).message, "must be specified for an update")
       const renamed = { ...heavier, metadata: { ...heavier.metadata, uid: "other" } }
-      assert.include(expect(yield* put(renamed), 422).message, "metadata.uid")
+      assert.include(expect(yield* put(renamed), 409).message, "UID in precondition: other")
 
       const moody = { ...heavier, spec: { weight: 99, height: 1 }, status: { mood: "calm" } }
       const calm = expect(yield* put(moody, "/status"), 200)

@@ -9,7 +9,6 @@ import type * as Admission from "../Admission.ts"
 import type { Authorizer } from "../auth/Rbac.ts"
 import type { Tokens } from "../auth/Tokens.ts"
 import type * as Backends from "../Backends.ts"
-import { storageKey } from "../../api/Identity.ts"
 import type { Answer } from "../../api/Representation.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
@@ -24,6 +23,7 @@ import type { UserInfo } from "../../api/UserInfo.ts"
 import type { WatchHub } from "../../api/WatchHub.ts"
 
 export { generatedName, storageKey, timestamp, uuid } from "../../api/Identity.ts"
+export { storageConflict } from "../../api/Metadata.ts"
 export { dryRunFaults, read as writeOptions, type WriteOptions } from "../../api/WriteOptions.ts"
 
 /** The parts of a server that verbs work with. */
@@ -73,24 +73,6 @@ export const make = (
       random: () => random.nextDoubleUnsafe(),
       warnings: []
     })))
-
-/** A precondition that the store, not the registry, finds failed. */
-export const storageConflict = (
-  { resource }: Pick<Exchange, "resource">,
-  { name, namespace }: { readonly name: string; readonly namespace: string },
-  dryRun: boolean,
-  why: string
-): StatusError.StatusError => {
-  // A dry run does not get as far as the store with its prefix.
-  const root = dryRun ? "" : "/registry"
-  const group = resource.custom === undefined ? "" : `${resource.group}/`
-  const key = `${root}/${group}${resource.plural}/${storageKey(namespace, name)}`
-  return StatusError.conflict(
-    resource,
-    name,
-    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${why}`
-  )
-}
 
 /** A copy of a body; but for the entries of an object of ours, which cannot change. */
 const owned = (body: JsonValue.JsonObject): JsonValue.JsonObject => {
