@@ -1,0 +1,68 @@
+import { Action, Controller, Manager, ObjectStatus } from "@effect-operator/core"
+import { ConfigMap, Pod } from "@effect-operator/k8s/kinds"
+import { Simulation } from "@effect-operator/k8s/testing"
+import * as Fault from "@effect-operator/k8s/testing/simulation/Fault"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as B from "./planted/Box.ts"
+
+/**
+ * What the framework does by itself, in an operator that has nothing in it to go wrong: reflectors and caches, the
+ * queue, finalizers, statuses, retries.
+ */
+const boxes = Controller.make("boxes", {
+  for: B.Box,
+  owns: [ConfigMap, Pod],
+  reconcile: Effect.fnUntraced(function*(box) {
+    yield* B.keep(box, "settings", { size: String(box.spec.size) })
+    yield* ObjectStatus.write(B.Box, box, {
+      count: box.spec.size,
+      ...(box.metadata.generation === undefined ? {} : { observedGeneration: box.metadata.generation })
+    })
+    return Action.requeueAfter("10 minutes")
+  }),
+  // What is kept elsewhere: one more write, and one that may be done already.
+  finalize: () =>
+    B.done(
+      B.client.use((it) => B.unlessThere(it.create(ConfigMap, B.map("farewell", {}))))
+    )
+})
+
+const scenario: Simulation.Scenario = {
+  name: "framework",
+  resources: B.resources,
+  operator: Manager.layer([boxes]),
+  steps: [
+    {
+      name: "create",
+      act: B.write(1),
+      desired: (objects) => objects.some(({ metadata }) => metadata.name === "settings")
+    },
+    { name: "delete", act: B.remove, desired: (objects) => !objects.some(({ kind }) => kind === B.Box.kind) }
+  ]
+}
+
+describe("the framework under simulation", () => {
+  it.live("hears everything whatever becomes of its watches, at every event", () =>
+    Effect.gen(function*() {
+      const options = { depth: 1, faults: Fault.allEventFaults, interleavings: 3 } as const
+      const report = yield* Simulation.checkConvergence(scenario, options)
+      assert.isTrue(report.exhaustive, Simulation.summary(report))
+      assert.isAtLeast(report.points, 7 * 4)
+    }), { timeout: 60_000 })
+
+  it.live("goes on after a crash at every request, with old lists and with new ones", () =>
+    Effect.gen(function*() {
+      const faults = ["crashBefore", "crashAfter", "staleRestart", "oldRestart"] as const
+      const report = yield* Simulation.checkConvergence(scenario, { depth: 1, faults, interleavings: 0 })
+      assert.isTrue(report.exhaustive, Simulation.summary(report))
+      assert.isAtLeast(report.points, 4 * 5)
+    }), { timeout: 60_000 })
+
+  it.live("tries again whatever is answered to every request", () =>
+    Effect.gen(function*() {
+      const faults = ["serverError", "unavailable", "throttled", "conflict", "lostRequest", "lostAnswer"] as const
+      const report = yield* Simulation.checkConvergence(scenario, { depth: 1, faults, interleavings: 0 })
+      assert.isTrue(report.exhaustive, Simulation.summary(report))
+    }), { timeout: 60_000 })
+})
