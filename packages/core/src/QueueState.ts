@@ -39,6 +39,7 @@ export interface KeyState {
 
 interface Entry {
   readonly key: string
+  /** By identity. `none` is replaced by the first. */
   reasons: Map<string, Reason>
   phase: "Idle" | "Ready" | "Waiting" | "Processing"
   /** Added while being processed. */
@@ -149,7 +150,7 @@ export class QueueState {
       priority: entry.priority ?? 0,
       readySince: entry.readySince
     }
-    entry.reasons = new Map()
+    entry.reasons = none
     entry.slot = undefined
     entry.place = undefined
     entry.handed = item.priority
@@ -193,7 +194,7 @@ export class QueueState {
   }
 
   #settle(entry: Entry, again: { readonly at: number; readonly reason: Reason } | undefined): void {
-    if (again !== undefined) entry.reasons.set(id(again.reason), again.reason)
+    if (again !== undefined) because(entry, again.reason)
     const at = again === undefined ? entry.at : Math.min(again.at, entry.at ?? again.at)
     entry.priority ??= entry.handed
     if (entry.dirty) this.#makeReady(entry)
@@ -205,7 +206,7 @@ export class QueueState {
   /** The entry of a key, with one more reason to process it. */
   #ask(key: string, reason: Reason, priority: number): Entry {
     const entry = this.#entry(key)
-    entry.reasons.set(id(reason), reason)
+    because(entry, reason)
     if (entry.priority === undefined || priority > entry.priority) {
       entry.priority = priority
       if (entry.phase === "Ready") this.#makeReady(entry)
@@ -218,7 +219,7 @@ export class QueueState {
     if (entry === undefined) {
       entry = {
         key,
-        reasons: new Map(),
+        reasons: none,
         phase: "Idle",
         dirty: false,
         slot: undefined,
@@ -273,6 +274,14 @@ export class QueueState {
     entry.slot = undefined
     entry.place = undefined
   }
+}
+
+/** Shared by all entries without a reason: never written to. */
+const none = new Map<string, Reason>()
+
+const because = (entry: Entry, reason: Reason): void => {
+  if (entry.reasons === none) entry.reasons = new Map([[id(reason), reason]])
+  else entry.reasons.set(id(reason), reason)
 }
 
 const namespaceOf = (key: string): string => key.slice(0, Math.max(0, key.indexOf("/")))

@@ -180,7 +180,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
       if (bucket !== undefined) alarm.set(nextAt())
     }
 
-  const take: WorkQueue["take"] = Effect.callback<Option.Option<Item>>((resume) => {
+  const waiting: WorkQueue["take"] = Effect.callback<Option.Option<Item>>((resume) => {
     const taker = (item: Option.Option<Item>) => resume(Effect.succeed(item))
     takers.add(taker)
     hand()
@@ -188,35 +188,44 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     return Effect.sync(() => takers.delete(taker))
   })
 
-  const done: WorkQueue["done"] = Effect.fnUntraced(function*(key, outcome) {
-    const at = now()
-    let delay: number | undefined
-    switch (outcome._tag) {
-      case "Done":
-        state.succeed(key)
-        break
-      case "Again":
-        delay = outcome.delay
-        state.succeed(key, { at: at + delay, reason: { _tag: "Requeue" } })
-        break
-      case "Failed":
-        delay = yield* nextDelay(key, outcome.error, at, outcome.atLeast ?? 0)
-        state.fail(key, delay === undefined ? undefined : { at: at + delay, reason: { _tag: "Retry" } })
-        if (delay !== undefined) options.monitor?.retried()
-        break
-      case "Rest":
-        state.fail(key)
-        break
-    }
+  /** Who comes while nobody waits, and something is ready, has it at once. */
+  const take: WorkQueue["take"] = Effect.suspend(() => {
+    const item = takers.size > 0 || closed || bucket !== undefined ? undefined : take1()
+    return item === undefined ? waiting : Effect.succeed(Option.some(item))
+  })
+
+  const done: WorkQueue["done"] = (key, outcome) =>
+    Effect.suspend(() => {
+      const at = now()
+      switch (outcome._tag) {
+        case "Done":
+          state.succeed(key)
+          return givenBack(key, at, undefined)
+        case "Again":
+          state.succeed(key, { at: at + outcome.delay, reason: { _tag: "Requeue" } })
+          return givenBack(key, at, outcome.delay)
+        case "Failed":
+          return Effect.flatMap(nextDelay(key, outcome.error, at, outcome.atLeast ?? 0), (delay) => {
+            state.fail(key, delay === undefined ? undefined : { at: at + delay, reason: { _tag: "Retry" } })
+            if (delay !== undefined) options.monitor?.retried()
+            return givenBack(key, at, delay, delay !== undefined)
+          })
+        case "Rest":
+          state.fail(key)
+          return givenBack(key, at, undefined)
+      }
+    })
+
+  const givenBack = (key: string, at: number, delay: number | undefined, retried = false) => {
     processing.delete(key)
-    if (outcome._tag !== "Failed" || delay === undefined) retries.delete(key)
+    if (!retried) retries.delete(key)
     if (state.promote(at) || state.ready > 0) hand()
     if (state.processing === 0) {
       for (const drainer of drainers) drainer()
     }
     alarm.set(nextAt())
-    return delay
-  })
+    return Effect.succeed(delay)
+  }
 
   const drain: WorkQueue["drain"] = Effect.callback<void>((resume) => {
     closed = true

@@ -7,8 +7,8 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
-import * as Result from "effect/Result"
 import * as Action from "../Action.ts"
 import { type Write, Writing } from "../Client.ts"
 import type { NotObserved } from "../Cache.ts"
@@ -50,32 +50,41 @@ export const make = <R>(options: Options<R>) => {
   const hotLoops = new HotLoop()
 
   /** One run of one key: the action, or why not. */
-  const attempt = Effect.fnUntraced(function*(item: Item, object: KubeObject) {
-    const context: Context = { ...item, events: events.recorder(controller.name, object) }
-    if (isTerminating(object)) {
-      if (finalize === undefined || !Finalizer.has(object, finalize.finalizer)) return Action.done
-      const action = yield* finalize.run(object, context)
-      if (action._tag === "Done") yield* Finalizer.remove(resource, object, finalize.finalizer)
-      return action
-    }
-    if (finalize === undefined || Finalizer.has(object, finalize.finalizer)) {
-      return yield* controller.reconcile(object, context)
-    }
-    const guarded = yield* Finalizer.add(resource, object, finalize.finalizer)
-    ownWrites.wrote(item.key, guarded.metadata.resourceVersion)
-    return yield* controller.reconcile(guarded, context)
-  })
+  const attempt = (item: Item, object: KubeObject): Effect.Effect<Action.Action, unknown, R | KubeClient> =>
+    Effect.suspend(() => {
+      const context: Context = { ...item, events: events.recorder(controller.name, object) }
+      if (isTerminating(object)) {
+        if (finalize === undefined || !Finalizer.has(object, finalize.finalizer)) return Effect.succeed(Action.done)
+        return Effect.tap(
+          finalize.run(object, context),
+          (action) => action._tag === "Done" ? Finalizer.remove(resource, object, finalize.finalizer) : Effect.void
+        )
+      }
+      if (finalize === undefined || Finalizer.has(object, finalize.finalizer)) {
+        return controller.reconcile(object, context)
+      }
+      return Effect.flatMap(Finalizer.add(resource, object, finalize.finalizer), (guarded) => {
+        ownWrites.wrote(item.key, guarded.metadata.resourceVersion)
+        return controller.reconcile(guarded, context)
+      })
+    })
 
-  const limited: typeof attempt = controller.timeout === undefined
+  const { timeout } = controller
+  const limited: typeof attempt = timeout === undefined
     ? attempt
     : (item, object) =>
-      Effect.timeoutOrElse(attempt(item, object), {
-        duration: controller.timeout!,
-        orElse: () =>
-          Effect.fail(
-            new ReconcileTimeout({ message: `it took longer than ${Duration.format(controller.timeout!)}` })
+      // A reconcile that waits for nothing needs no timer.
+      Effect.flatMap(Effect.forkChild(attempt(item, object), { startImmediately: true }), (fiber) =>
+        fiber.pollUnsafe() ?? Fiber.join(fiber).pipe(
+          Effect.timeoutOrElse({
+            duration: timeout,
+            orElse: () =>
+              Effect.fail(new ReconcileTimeout({ message: `it took longer than ${Duration.format(timeout)}` }))
+          }),
+          Effect.onExit(() =>
+            Fiber.interrupt(fiber)
           )
-      })
+        ))
 
   /** What an attempt writes, for the hot-loop watch and the echo filter. */
   const watched = (item: Item, writes: Array<string>): Writing => ({
@@ -90,36 +99,48 @@ export const make = <R>(options: Options<R>) => {
     }
   })
 
-  const process = Effect.fnUntraced(function*(item: Item) {
-    const found = yield* Effect.result(find(item.key))
-    if (Result.isFailure(found)) {
-      yield* Effect.logWarning(found.failure.message)
-      return yield* queue.done(item.key, again)
-    }
-    const object = found.success
-    if (object === undefined) return yield* queue.done(item.key, { _tag: "Done" })
+  const process = (item: Item, clock: Clock.Clock) =>
+    Effect.matchEffect(find(item.key), {
+      onFailure: ({ message }) => Effect.andThen(Effect.logWarning(message), queue.done(item.key, again)),
+      onSuccess: (object) => object === undefined ? queue.done(item.key, done) : processFound(item, object, clock)
+    })
+
+  const processFound = (item: Item, object: KubeObject, clock: Clock.Clock) => {
     const writes: Array<string> = []
-    const started = yield* Clock.currentTimeMillis
+    const started = clock.currentTimeMillisUnsafe()
     metrics.started()
     const reconcile = Effect.provideService(limited(item, object), Writing, watched(item, writes))
-    const exit = yield* Effect.exit(tracing === undefined ? reconcile : tracing.reconcile(item, reconcile))
-    const ended = yield* Clock.currentTimeMillis
-    metrics.ended(ended - started)
-    const hold = hotLoops.judge(item.key, writes, ended)
-    if (hold > 0) {
-      queue.hold(item.key, hold)
-      metrics.hotLoop()
-      yield* Effect.logWarning(
-        `hot loop: it writes what it wrote before, ${writes.length} writes in this reconcile; held back ${hold} ms: ` +
-          (writes[0] ?? "").slice(0, 200)
+    return Effect.flatMap(
+      Effect.exit(tracing === undefined ? reconcile : tracing.reconcile(item, reconcile)),
+      (exit) => {
+        const ended = clock.currentTimeMillisUnsafe()
+        metrics.ended(ended - started)
+        const hold = hotLoops.judge(item.key, writes, ended)
+        const settled = settle(item, object, exit)
+        return hold > 0 ? Effect.andThen(heldBack(item, hold, writes), settled) : settled
+      }
+    )
+  }
+
+  const heldBack = (item: Item, hold: number, writes: ReadonlyArray<string>) => {
+    queue.hold(item.key, hold)
+    metrics.hotLoop()
+    return Effect.logWarning(
+      `hot loop: it writes what it wrote before, ${writes.length} writes in this reconcile; held back ${hold} ms: ` +
+        (writes[0] ?? "").slice(0, 200)
+    )
+  }
+
+  const settle = (item: Item, object: KubeObject, exit: Exit.Exit<Action.Action, unknown>) => {
+    if (Exit.isFailure(exit)) return failed(item, object, exit.cause)
+    const { value } = exit
+    return value._tag === "Done" && Stalled.says(object)
+      ? Effect.andThen(
+        quietly(item, Stalled.takeBack(resource, find(item.key))),
+        Effect.suspend(() => succeeded(item, value))
       )
-    }
-    if (Exit.isFailure(exit)) return yield* failed(item, object, exit.cause)
-    if (exit.value._tag === "Done" && Stalled.says(object)) {
-      yield* quietly(item, Stalled.takeBack(resource, find(item.key)))
-    }
-    return yield* succeeded(item, exit.value)
-  })
+      : Effect.suspend(() => succeeded(item, value))
+  }
 
   /** A word about the object, of which it is no failure of the object that it could not be written. */
   const quietly = <E>(item: Item, word: Effect.Effect<void, E, KubeClient>) =>
@@ -134,7 +155,7 @@ export const make = <R>(options: Options<R>) => {
     switch (action._tag) {
       case "Done":
         metrics.result("success")
-        return queue.done(item.key, { _tag: "Done" })
+        return queue.done(item.key, done)
       case "Requeue":
         metrics.result("requeue")
         return queue.done(item.key, { _tag: "Again", delay: 0 })
@@ -179,20 +200,24 @@ export const make = <R>(options: Options<R>) => {
   })
 
   /** A key whose worker is interrupted, because the lease is lost, say, is as unprocessed as before. */
-  const giveBack = (item: Item) => Effect.onInterrupt(process(item), () => queue.done(item.key, again))
+  const giveBack = (item: Item, clock: Clock.Clock) =>
+    Effect.onInterrupt(process(item, clock), () => queue.done(item.key, again))
 
-  return Effect.whileLoop({
-    while: () => true,
-    body: () =>
-      Effect.flatMap(queue.take, (item) =>
-        Option.isNone(item)
-          ? Effect.never
-          : Effect.annotateLogs(
-            tracing === undefined ? giveBack(item.value) : tracing.process(item.value, giveBack(item.value)),
-            annotations(controller, item.value.key, nextId())
-          )),
-    step: () => {}
-  })
+  return Effect.flatMap(Clock.Clock, (clock) =>
+    Effect.whileLoop({
+      while: () => true,
+      body: () =>
+        Effect.flatMap(queue.take, (item) =>
+          Option.isNone(item)
+            ? Effect.never
+            : Effect.annotateLogs(
+              tracing === undefined
+                ? giveBack(item.value, clock)
+                : tracing.process(item.value, giveBack(item.value, clock)),
+              annotations(controller, item.value.key, nextId())
+            )),
+      step: () => {}
+    }))
 }
 
 /** Whose log line it is, under controller-runtime's names. */
@@ -209,6 +234,7 @@ const annotations = (controller: Pick<Controller, "name" | "resource">, key: str
 }
 
 const again = { _tag: "Again", delay: 0 } as const
+const done = { _tag: "Done" } as const
 
 const messageOf = (error: unknown, cause: Cause.Cause<unknown>): string =>
   error instanceof Error ? error.message : Cause.pretty(cause)
