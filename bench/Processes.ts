@@ -1,21 +1,37 @@
 /** Processes of a benchmark: contestants, each in its own, and servers that live as long as a scope. */
-import { Effect, type Scope } from "effect"
+import { Context, Effect, type Scope } from "effect"
 import * as ChildProcess from "node:child_process"
 import * as Path from "node:path"
 
 const flags = ["--conditions=op-source", "--expose-gc"]
 
-const start = (script: string, args: ReadonlyArray<string | number>, nodeFlags: ReadonlyArray<string> = flags) =>
+/** Where Node keeps compiled code from one process to the next; nowhere by default. */
+export const CompileCache = Context.Reference<string | undefined>("bench/CompileCache", {
+  defaultValue: () => undefined
+})
+
+const start = (
+  script: string,
+  args: ReadonlyArray<string | number>,
+  nodeFlags: ReadonlyArray<string> = flags,
+  cache?: string
+) =>
   ChildProcess.spawn(
     process.execPath,
-    [...nodeFlags, Path.join(import.meta.dirname, script), ...args.map(String)],
-    { stdio: ["pipe", "pipe", "inherit"] }
+    [...nodeFlags, Path.resolve(import.meta.dirname, script), ...args.map(String)],
+    {
+      stdio: ["pipe", "pipe", "inherit"],
+      env: cache === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: cache }
+    }
   )
 
 /** What a script printed as JSON on its last line; a defect if it failed. */
 export const run = <A>(script: string, ...args: ReadonlyArray<string | number>): Effect.Effect<A> =>
-  Effect.callback((resume) => {
-    const child = start(script, args)
+  Effect.flatMap(CompileCache, (cache) => runCached(cache, script, args))
+
+const runCached = <A>(cache: string | undefined, script: string, args: ReadonlyArray<string | number>) =>
+  Effect.callback<A>((resume) => {
+    const child = start(script, args, flags, cache)
     let text = ""
     child.stdout.on("data", (bytes) => {
       text += bytes

@@ -3,9 +3,10 @@
  * in a fresh process, against one server in another.
  */
 import { Effect } from "effect"
-import { type Benchmark, type Effort, median, result } from "./Benchmark.ts"
+import { type Benchmark, type Effort, inTurns, median, result } from "./Benchmark.ts"
 import type { Kind } from "./fixture/Objects.ts"
 import type { Measured } from "./ingest/Contestant.ts"
+import type { Slow } from "./ingest/slow.ts"
 import * as Processes from "./Processes.ts"
 
 type Name = "bytes" | "plain" | "clientNode" | "ours"
@@ -143,4 +144,62 @@ const watches: Benchmark = {
     )
 }
 
-export const ingest: ReadonlyArray<Benchmark> = [lists, watches, pods]
+const perEvent = (objects: number, indexes: number): Effect.Effect<number> =>
+  Processes.run<number>("ingest/scaling.ts", objects, indexes)
+
+const scaling: Benchmark = {
+  name: "ingest scaling",
+  run: ({ quick }) =>
+    Effect.map(
+      inTurns(quick ? 3 : 5, [perEvent(1_000, 0), perEvent(100_000, 0), perEvent(1_000, 5)]),
+      ([few, many, indexed]) => [
+        result({
+          name: "11 an event among 100,000 objects against 1,000: CPU",
+          unit: "us",
+          value: many,
+          baseline: few,
+          goal: { atMost: 1.3 }
+        }),
+        result({
+          name: "11 an event with five indexes against none: CPU",
+          unit: "us",
+          value: indexed,
+          baseline: few,
+          goal: { atMost: 1.3 }
+        })
+      ]
+    )
+}
+
+const slow: Benchmark = {
+  name: "ingest slow handler",
+  run: ({ quick }) =>
+    Effect.scoped(Effect.gen(function*() {
+      const events = quick ? 100_000 : 1_000_000
+      const port = yield* Processes.serve("fixture/main.ts", "widgets", 1_000, events, "eager")
+      const { lost, peak, steady } = yield* Processes.run<Slow>(
+        "ingest/slow.ts",
+        `http://127.0.0.1:${port}`,
+        1_000,
+        events
+      )
+      return [
+        result({
+          name: `10 handler slower than ${events.toLocaleString("en")} events: memory above that of the first tenth`,
+          unit: "MB",
+          value: (peak - steady) / MB,
+          baseline: steady / MB,
+          goal: { atMost: 64, of: "value" }
+        }),
+        result({
+          name: "10 objects not reconciled in their last state",
+          unit: "objects",
+          value: lost,
+          baseline: 1_000,
+          goal: { atMost: 0, of: "value" }
+        })
+      ]
+    }))
+}
+
+export const ingest: ReadonlyArray<Benchmark> = [lists, watches, pods, scaling, slow]

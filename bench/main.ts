@@ -11,8 +11,9 @@ import type { Benchmark, Result } from "./Benchmark.ts"
 import { ingest } from "./ingest.ts"
 import { queue } from "./queue.ts"
 import { server } from "./server.ts"
+import { startup } from "./startup.ts"
 
-const benchmarks: ReadonlyArray<Benchmark> = [...ingest, ...queue, ...server]
+const benchmarks: ReadonlyArray<Benchmark> = [...ingest, ...queue, ...startup, ...server]
 
 const { values: options } = parseArgs({
   options: { json: { type: "string" }, only: { type: "string" }, quick: { type: "boolean", default: false } }
