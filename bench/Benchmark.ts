@@ -42,7 +42,7 @@ export const result = (fields: {
   readonly value: number
   readonly baseline: number
   readonly goal: Goal
-  /** What is known to be reached, where the goal is missed. */
+  /** The ratio that is known to be reached, where the goal is missed or not about the ratio. */
   readonly usual?: number
 }): Result => {
   const { baseline, goal, name, unit, usual, value } = fields
@@ -58,9 +58,9 @@ export const result = (fields: {
     ratio: round(ratio),
     goal: `${upper ? "<=" : ">="} ${bound}${goal.of === "value" ? ` ${unit}` : ""}`,
     met: upper ? judged <= bound : judged >= bound,
-    alarming: upper
-      ? judged > Math.max(bound, usual ?? bound) * noise
-      : judged < Math.min(bound, usual ?? bound) / noise
+    alarming: usual === undefined
+      ? goal.of !== "value" && (upper ? ratio > bound * noise : ratio < bound / noise)
+      : (upper ? ratio > usual * noise : ratio < usual / noise)
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- [--json FILE] [--only NAME] [--quick]`: runs the benchmarks, prints a table, writes the results as
- * JSON. With `--quick` each does a fraction of its work, and the exit code is 1 if a figure is far off: that is for a
+ * `npm run bench -- [--json FILE] [--svg FILE] [--only NAME] [--quick]`: runs the benchmarks, prints a table, writes the
+ * results as JSON and as a picture. With `--quick` each does a fraction of its work, and the exit code is 1 if a figure is far off: that is for a
  * machine that checks every change.
  */
 import { NodeRuntime } from "@effect/platform-node"
@@ -9,6 +9,7 @@ import * as Fs from "node:fs"
 import { parseArgs } from "node:util"
 import type { Benchmark, Result } from "./Benchmark.ts"
 import { ingest } from "./ingest.ts"
+import { plot } from "./plot.ts"
 import { queue } from "./queue.ts"
 import { server } from "./server.ts"
 import { startup } from "./startup.ts"
@@ -16,7 +17,12 @@ import { startup } from "./startup.ts"
 const benchmarks: ReadonlyArray<Benchmark> = [...ingest, ...queue, ...startup, ...server]
 
 const { values: options } = parseArgs({
-  options: { json: { type: "string" }, only: { type: "string" }, quick: { type: "boolean", default: false } }
+  options: {
+    json: { type: "string" },
+    svg: { type: "string" },
+    only: { type: "string" },
+    quick: { type: "boolean", default: false }
+  }
 })
 
 const line = ({ baseline, goal, met, name, ratio, unit, value }: Result): string =>
@@ -50,6 +56,7 @@ const main = Effect.gen(function*() {
   const alarming = options.quick ? results.filter(({ alarming }) => alarming) : []
   for (const { goal, name, ratio } of alarming) yield* Console.error(`far off: ${name}: ratio ${ratio}, goal ${goal}`)
   if (options.json !== undefined) Fs.writeFileSync(options.json, `${JSON.stringify(results, undefined, 2)}\n`)
+  if (options.svg !== undefined) Fs.writeFileSync(options.svg, plot(results))
   if (alarming.length > 0) process.exitCode = 1
 })
 

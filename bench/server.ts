@@ -88,17 +88,18 @@ const changes = (server: Server, turn: { n: number }): Effect.Effect<number> =>
 
 const stored: Benchmark = {
   name: "server objects",
-  run: () =>
+  run: ({ quick }) =>
     Effect.scoped(Effect.gen(function*() {
       const few = yield* fresh()
       const many = yield* fresh()
       yield* fill(few, 1_000)
-      yield* fill(many, 100_000)
+      const stored = quick ? 10_000 : 100_000
+      yield* fill(many, stored)
       const turn = { n: 0 }
       yield* inTurns(2, [changes(many, turn), changes(few, turn)])
-      const [value, baseline] = yield* inTurns(7, [changes(many, turn), changes(few, turn)])
+      const [value, baseline] = yield* inTurns(quick ? 3 : 7, [changes(many, turn), changes(few, turn)])
       return [result({
-        name: "server: a write among 100,000 objects against 1,000",
+        name: `server: a write among ${stored.toLocaleString("en")} objects against 1,000`,
         unit: "us",
         value,
         baseline,
@@ -125,7 +126,7 @@ const watch = (server: Server, path: string, seen: { n: number }) =>
 
 const watched: Benchmark = {
   name: "server watchers",
-  run: () =>
+  run: ({ quick }) =>
     Effect.scoped(Effect.gen(function*() {
       const seen = { n: 0 }
       const alone = yield* fresh()
@@ -133,15 +134,16 @@ const watched: Benchmark = {
       const crowd = yield* fresh()
       const few = yield* fresh()
       for (const server of [alone, elsewhere, crowd, few]) yield* fill(server, 1_000)
+      const crowded = quick ? 300 : 1_000
       // Of one namespace each, none of which the writes touch.
       for (let n = 0; n < 1_000; n++) yield* watch(elsewhere, collection(`other-${n}`), seen)
-      for (let n = 0; n < 1_000; n++) yield* watch(crowd, "/apis/bench.example.com/v1/widgets", seen)
+      for (let n = 0; n < crowded; n++) yield* watch(crowd, "/apis/bench.example.com/v1/widgets", seen)
       for (let n = 0; n < 100; n++) yield* watch(few, "/apis/bench.example.com/v1/widgets", seen)
       const turn = { n: 0 }
       const settled = (server: Server) =>
         Effect.tap(changes(server, turn), () => Effect.repeat(Effect.yieldNow, { times: 10 }))
       yield* inTurns(1, [settled(elsewhere), settled(alone)])
-      const [aside, bare] = yield* inTurns(5, [settled(elsewhere), settled(alone)])
+      const [aside, bare] = yield* inTurns(quick ? 3 : 5, [settled(elsewhere), settled(alone)])
       const perEvent = (server: Server) =>
         Effect.suspend(() => {
           const before = seen.n
@@ -157,7 +159,7 @@ const watched: Benchmark = {
           goal: { atMost: 1.3 }
         }),
         result({
-          name: "server: one event to one of 1,000 watches against one of 100",
+          name: `server: one event to one of ${crowded.toLocaleString("en")} watches against one of 100`,
           unit: "us",
           value: each,
           baseline: single,
@@ -169,7 +171,7 @@ const watched: Benchmark = {
 
 const kept: Benchmark = {
   name: "server memory",
-  run: () =>
+  run: ({ quick }) =>
     Effect.scoped(Effect.gen(function*() {
       const server = yield* fresh({ historyLimit: 20_000 })
       yield* fill(server, 1_000)
@@ -177,10 +179,11 @@ const kept: Benchmark = {
       const churn = (rounds: number) => Effect.repeat(changes(server, turn), { times: rounds - 1 })
       yield* churn(20)
       const baseline = yield* heapBytes
-      yield* churn(100)
+      const rounds = quick ? 20 : 100
+      yield* churn(rounds)
       const value = yield* heapBytes
       return [result({
-        name: "server: heap after 240,000 writes against 40,000",
+        name: `server: heap after ${(40_000 + rounds * writes).toLocaleString("en")} writes against 40,000`,
         unit: "MB",
         value: value / 1e6,
         baseline: baseline / 1e6,

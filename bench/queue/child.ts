@@ -132,12 +132,12 @@ const loops = measured(Effect.promise(async () => {
 /** Warm: the best of what several rounds take, the first not counted. */
 function measured<E>(round: Effect.Effect<void, E>): Effect.Effect<number, E> {
   return Effect.gen(function*() {
-    const rounds = Math.max(3, Math.ceil(300_000 / keys.length))
+    const rounds = Math.ceil(300_000 / keys.length)
     const found: Array<number> = []
     for (let n = 0; n <= rounds; n++) {
       const before = cpu()
       yield* round
-      if (n > 0 || rounds === 3) found.push((cpu() - before) / keys.length)
+      if (n > 0) found.push((cpu() - before) / keys.length)
     }
     return found.toSorted((a, b) => a - b)[found.length >> 1]!
   })

@@ -448,23 +448,30 @@ interface Ahead {
   readonly answer: (token: string | undefined, page: Effect.Effect<Input>) => Effect.Effect<Input>
 }
 
+interface Asked {
+  readonly token: string
+  fiber: Fiber.Fiber<Input> | undefined
+}
+
 const makeAhead: Effect.Effect<Ahead, never, Scope.Scope> = Effect.gen(function*() {
   const scope = yield* Effect.scope
-  let asked: { readonly token: string; readonly fiber: Fiber.Fiber<Input> } | undefined
+  let asked: Asked | undefined
   return {
     ask: (token, page) =>
-      Effect.suspend(() =>
-        asked === undefined
-          ? Effect.map(Effect.forkIn(page, scope, { startImmediately: true }), (fiber) => {
-            asked ??= { token, fiber }
-          })
-          : Effect.void
-      ),
+      Effect.suspend(() => {
+        if (asked !== undefined) return Effect.void
+        const mine: Asked = { token, fiber: undefined }
+        // Before it runs: it may come to ask for the page after it.
+        asked = mine
+        return Effect.map(Effect.forkIn(page, scope, { startImmediately: true }), (fiber) => {
+          mine.fiber = fiber
+        })
+      }),
     answer: (token, page) =>
       Effect.suspend(() => {
         const known = asked
         asked = undefined
-        if (known === undefined) return page
+        if (known?.fiber === undefined) return page
         return known.token === token ? Fiber.join(known.fiber) : Effect.andThen(Fiber.interrupt(known.fiber), page)
       })
   }
