@@ -24,6 +24,25 @@ const servicePorts = (chance: Chance) =>
     [{ name: "http", port: 80 }, { name: "dns", port: 53, protocol: "UDP", targetPort: 5353 }]
   ])
 
+/** Of a set whose strategy is not named 1.20 forgets the partition; and it does not mind how many may be unavailable. */
+const statefulStrategy = (chance: Chance) =>
+  chance.pick<object>([
+    { type: "OnDelete" },
+    { type: "OnDelete", rollingUpdate: { partition: 1 } },
+    { type: "RollingUpdate" },
+    { type: "RollingUpdate", rollingUpdate: { partition: chance.pick([0, 2, -1]) } },
+    { type: "Other" }
+  ])
+
+/** 1.20 does not know that there may be more of a daemon for a while. */
+const daemonStrategy = (chance: Chance) =>
+  chance.pick<object>([
+    { type: "OnDelete" },
+    { type: "RollingUpdate" },
+    { rollingUpdate: { maxUnavailable: chance.pick<unknown>([1, "30%", "120%", "x", -1]) } },
+    { type: "Other" }
+  ])
+
 const builtins: ReadonlyArray<Kind> = [
   {
     apiVersion: "v1",
@@ -170,13 +189,15 @@ const builtins: ReadonlyArray<Kind> = [
             spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } }
           }]
         })),
-        ...chance.maybe(0.2, () => ({ podManagementPolicy: chance.pick(["Parallel", "OrderedReady"]) }))
+        ...chance.maybe(0.2, () => ({ podManagementPolicy: chance.pick(["Parallel", "OrderedReady", "Other"]) })),
+        ...chance.maybe(0.3, () => ({ updateStrategy: statefulStrategy(chance) }))
       }
     }),
     edit: (chance) =>
       chance.pick<Edit>([
         { path: ["spec", "replicas"], value: chance.int(5) },
         { path: ["spec", "serviceName"], value: chance.pick(["s", "t"]) },
+        { path: ["spec", "updateStrategy"], value: statefulStrategy(chance) },
         templateEdits(chance)
       ]),
     status: (chance) => count(chance, "replicas", "readyReplicas", "observedGeneration"),
@@ -201,8 +222,20 @@ const builtins: ReadonlyArray<Kind> = [
     plural: "daemonsets",
     namespaced: true,
     weight: 2,
-    content: (chance) => ({ spec: { selector: { matchLabels: { app: "x" } }, template: template(chance) } }),
-    edit: templateEdits,
+    content: (chance) => ({
+      spec: {
+        selector: { matchLabels: { app: "x" } },
+        template: template(chance),
+        ...chance.maybe(0.3, () => ({ updateStrategy: daemonStrategy(chance) })),
+        ...chance.maybe(0.1, () => ({ minReadySeconds: chance.int(3), revisionHistoryLimit: chance.pick([0, 3, -1]) }))
+      }
+    }),
+    edit: (chance) =>
+      chance.pick<Edit>([
+        templateEdits(chance),
+        templateEdits(chance),
+        { path: ["spec", "updateStrategy"], value: daemonStrategy(chance) }
+      ]),
     status: (chance) => count(chance, "desiredNumberScheduled", "numberReady", "observedGeneration")
   },
   {
@@ -226,7 +259,9 @@ const builtins: ReadonlyArray<Kind> = [
         { path: ["spec", "activeDeadlineSeconds"], value: 5 + chance.int(3) },
         { path: ["spec", "completions"], value: chance.int(4) }
       ]),
-    status: (chance) => count(chance, "active", "succeeded", "failed"),
+    // Since 1.31 the other counts never become less.
+    status: (chance) =>
+      chance.pick([count(chance, "active"), { path: ["status", "conditions"], value: [condition(chance)] }]),
     fields: ["status.successful"]
   },
   {

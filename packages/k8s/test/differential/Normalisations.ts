@@ -238,6 +238,19 @@ export const normalisations: ReadonlyArray<Normalisation> = [
     apply: messages(/(updates to statefulset spec for fields other than ).*$/s, "$1...")
   },
   {
+    name: "Pods that are over",
+    reason: "since 1.29 one that is being deleted is shown as what it has come to",
+    apply: forPath(
+      /\/pods/,
+      everywhere((object) => ({
+        ...object,
+        ...(Array.isArray(object["cells"])
+          ? { cells: object["cells"].map((cell) => cell === "Succeeded" || cell === "Failed" ? "Terminating" : cell) }
+          : {})
+      }))
+    )
+  },
+  {
     name: "newer columns",
     reason:
       "restarts of Pods are text since 1.22, claims have a VolumeAttributesClass since 1.29, Jobs a status since 1.31 and longer labels",
@@ -352,7 +365,23 @@ export const normalisations: ReadonlyArray<Normalisation> = [
   {
     name: "percentages",
     reason: "1.20 prints a refused number or percentage in Go's form",
-    apply: messages(/Invalid value: (?:"[^"]*"|\{\.\.\.\}): (a valid percent string)/g, "$1")
+    apply: messages(
+      /Invalid value: (?:"[^"]*"|\{\.\.\.\}): (a valid percent string|must not be greater than 100%)/g,
+      "$1"
+    )
+  },
+  {
+    name: "rollingUpdate of StatefulSets",
+    reason: "since 1.35 it says how many may be unavailable",
+    apply: forPath(/statefulsets/, fields("rollingUpdate maxUnavailable"))
+  },
+  {
+    name: "rollingUpdate of DaemonSets",
+    reason: "an amount of nothing is Required since 1.22, when there may be more instead",
+    apply: messages(
+      /(?:Invalid value: [^ ]+: cannot be 0|Required value: cannot be 0 when maxSurge is 0)/g,
+      "cannot be 0"
+    )
   },
   {
     name: "names of StatefulSets",

@@ -72,6 +72,9 @@ export const invalidPrinted = (field: string, printed: string, detail: string): 
   detail
 })
 
+/** As `invalid`, without the value, which the server does not print either. */
+export const invalidOmitted = (field: string, detail: string): FieldError => ({ type: "Invalid", field, detail })
+
 /** The value is none of `supported`. */
 export const notSupported = (field: string, value: unknown, supported: ReadonlyArray<string>): FieldError => ({
   type: "NotSupported",

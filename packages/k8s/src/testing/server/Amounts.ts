@@ -33,6 +33,13 @@ export const percentOrCount = (object: unknown, path: string): Faults => {
   return typeof value !== "string" || /^[0-9]+%$/.test(value) ? [] : [FieldError.invalid(path, value, percent)]
 }
 
+/** The number of a count or a percentage; 0 of a text that is none. */
+export const value = (amount: unknown): number => {
+  if (typeof amount === "number") return amount
+  const text = String(amount)
+  return /^[+-]?[0-9]+%?$/.test(text) ? Number.parseInt(text, 10) : 0
+}
+
 /** A count, or a percentage of at most 100. */
 export const countOrPercent = (object: unknown, path: string): Faults => {
   const value = at(object, ...path.split("."))

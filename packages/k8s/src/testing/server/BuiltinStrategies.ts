@@ -10,11 +10,15 @@ import * as FieldError from "../schema/FieldError.ts"
 import { immutable, immutableContent } from "./Immutability.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
+import * as JobRules from "./JobRules.ts"
+import * as JobStatusRules from "./JobStatusRules.ts"
+import * as LabelSelectorRules from "./LabelSelectorRules.ts"
 import * as PodRules from "./PodRules.ts"
 import * as PriorityRules from "./PriorityRules.ts"
 import * as PolicyRules from "./PolicyRules.ts"
 import * as RbacRules from "./RbacRules.ts"
 import * as ServiceRules from "./ServiceRules.ts"
+import * as StatefulSetRules from "./StatefulSetRules.ts"
 import { commonFields, fieldsAt, make, type Strategy } from "./Strategy.ts"
 import * as WebhookRules from "./WebhookRules.ts"
 import * as WorkloadRules from "./WorkloadRules.ts"
@@ -65,7 +69,7 @@ const budget: Strategy["validate"] = (object) => [
     : []),
   ...Amounts.countOrPercent(object, "spec.minAvailable"),
   ...Amounts.countOrPercent(object, "spec.maxUnavailable"),
-  ...WorkloadRules.selectorFaults(at(object, "spec", "selector"), "spec.selector")
+  ...LabelSelectorRules.validate(at(object, "spec", "selector"), "spec.selector")
 ]
 
 const lease: Strategy["validate"] = (object) => {
@@ -189,8 +193,8 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
   },
   "statefulsets.apps": {
     ...workload,
-    validate: WorkloadRules.validateStatefulSet,
-    validateUpdate: WorkloadRules.validateStatefulSetUpdate,
+    validate: StatefulSetRules.validate,
+    validateUpdate: StatefulSetRules.validateUpdate,
     validateStatus: WorkloadRules.validateStatus(
       "readyReplicas",
       "currentReplicas",
@@ -203,11 +207,12 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     garbageCollection: "Orphan",
     listsFields: false,
     fields: { "status.successful": (job) => String(at(job, "status", "succeeded") ?? 0) },
-    prepareCreate: WorkloadRules.jobCreate,
-    prepareUpdate: WorkloadRules.jobUpdate,
-    prepareStatus: WorkloadRules.jobUpdate,
-    validate: WorkloadRules.validateJob,
-    validateUpdate: WorkloadRules.validateJobUpdate
+    prepareCreate: JobRules.prepareCreate,
+    prepareUpdate: JobRules.prepareUpdate,
+    prepareStatus: JobRules.prepareUpdate,
+    validate: JobRules.validate,
+    validateUpdate: JobRules.validateUpdate,
+    validateStatus: JobStatusRules.validateStatus
   },
   "cronjobs.batch": { generation: true, validate: CronJobRules.validate },
   "leases.coordination.k8s.io": {

@@ -1,28 +1,25 @@
 /**
  * `ClaimRules`: what a PersistentVolumeClaim must be, and what of it may change: its volume once, and of a claim that is
- * bound the storage it asks for, down to just above what it has, and the class of its volume's attributes. Data sources
- * are taken as they are.
+ * bound the storage it asks for, down to just above what it has, and the class of its volume's attributes.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go, `ValidatePersistentVolumeClaimSpec` and
  * `ValidatePersistentVolumeClaimUpdate`.
  */
 import * as FieldError from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
+import * as LabelSelectorRules from "./LabelSelectorRules.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as Quantity from "./Quantity.ts"
 import type { Strategy } from "./Strategy.ts"
-import * as WorkloadRules from "./WorkloadRules.ts"
 
 type Faults = ReadonlyArray<FieldError.FieldError>
 
 const modes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
 
-const modeFaults = (given: ReadonlyArray<unknown>): Faults => {
-  const path = "spec.accessModes"
+const modeFaults = (given: ReadonlyArray<unknown>, path: string): Faults => {
   const known = given.filter((mode) => modes.includes(String(mode)))
   return [
-    ...(given.length === 0 ? [FieldError.required(path, "at least 1 access mode is required")] : []),
     ...given.filter((mode) => !known.includes(mode)).map((mode) => FieldError.notSupported(path, mode, modes)),
     ...(known.includes("ReadWriteOncePod") && new Set(known).size > 1
       ? [FieldError.forbidden(path, "may not use ReadWriteOncePod with other access modes")]
@@ -30,32 +27,76 @@ const modeFaults = (given: ReadonlyArray<unknown>): Faults => {
   ]
 }
 
-const storageFaults = (storage: unknown): Faults => {
-  const path = "spec.resources[storage]"
+const storageFaults = (storage: unknown, path: string): Faults => {
   if (storage === undefined) return [FieldError.required(path, "")]
   return Quantity.compare(String(storage), "0") > 0
     ? []
     : [FieldError.invalid(path, storage, "must be greater than zero")]
 }
 
-export const validate: Strategy["validate"] = (claim) => {
-  const spec = objectAt(claim, "spec")
-  const storageClass = stringAt(spec, "storageClassName")
-  const mode = at(spec, "volumeMode")
+const className = (spec: unknown, field: string, path: string): Faults => {
+  const name = stringAt(spec, field)
+  return name === "" ? [] : Names.dnsSubdomain(name).map((fault) => FieldError.invalid(`${path}.${field}`, name, fault))
+}
+
+/** Where the content comes from: another claim, or what somebody else knows how to read. */
+const sourceFaults = (source: unknown, path: string): Faults => {
+  if (source === undefined) return []
+  const group = stringAt(source, "apiGroup")
+  const kind = stringAt(source, "kind")
+  const namespace = stringAt(source, "namespace")
   return [
-    ...modeFaults(arrayAt(spec, "accessModes")),
-    ...WorkloadRules.selectorFaults(at(spec, "selector"), "spec.selector"),
-    ...storageFaults(at(spec, "resources", "requests", "storage")),
-    ...(storageClass === ""
-      ? []
-      : Names.dnsSubdomain(storageClass).map((fault) =>
-        FieldError.invalid("spec.storageClassName", storageClass, fault)
-      )),
-    ...(mode === undefined || mode === "Block" || mode === "Filesystem"
-      ? []
-      : [FieldError.notSupported("spec.volumeMode", mode, ["Block", "Filesystem"])])
+    ...["name", "kind"].filter((field) => stringAt(source, field) === "").map((field) =>
+      FieldError.required(`${path}.${field}`, "")
+    ),
+    ...(group === "" && kind !== "PersistentVolumeClaim"
+      ? [FieldError.invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")]
+      : []),
+    ...(group === "" ?
+      [] :
+      Names.dnsSubdomain(group).map((fault) => FieldError.invalid(`${path}.apiGroup`, group, fault))),
+    ...(namespace === "" ?
+      [] :
+      Names.dnsLabel(namespace).map((fault) => FieldError.invalid(`${path}.namespace`, namespace, fault)))
   ]
 }
+
+/** The two names of one thing must agree. */
+const sourcesFaults = (spec: unknown, path: string): Faults => {
+  const [source, reference] = [at(spec, "dataSource"), at(spec, "dataSourceRef")]
+  const agree = ["apiGroup", "kind", "name"].every((field) => at(source, field) === at(reference, field))
+  const why = stringAt(reference, "namespace") !== ""
+    ? "may not be specified when dataSourceRef.namespace is specified"
+    : "must match dataSourceRef"
+  return [
+    ...sourceFaults(source, `${path}.dataSource`),
+    ...sourceFaults(reference, `${path}.dataSourceRef`),
+    ...(source === undefined || reference === undefined || (agree && stringAt(reference, "namespace") === "")
+      ? []
+      // The server prints the path, which has nothing that JSON shows.
+      : [FieldError.invalidPrinted(path, "{}", why)])
+  ]
+}
+
+/** Faults of the spec of a claim, of its own or in a template. */
+export const specFaults = (spec: JsonValue.JsonObject, path: string): Faults => {
+  const modes = arrayAt(spec, "accessModes")
+  const mode = at(spec, "volumeMode")
+  return [
+    ...(modes.length === 0 ? [FieldError.required(`${path}.accessModes`, "at least 1 access mode is required")] : []),
+    ...LabelSelectorRules.validate(at(spec, "selector"), `${path}.selector`),
+    ...modeFaults(modes, `${path}.accessModes`),
+    ...storageFaults(at(spec, "resources", "requests", "storage"), `${path}.resources[storage]`),
+    ...className(spec, "storageClassName", path),
+    ...(mode === undefined || mode === "Block" || mode === "Filesystem"
+      ? []
+      : [FieldError.notSupported(`${path}.volumeMode`, mode, ["Block", "Filesystem"])]),
+    ...sourcesFaults(spec, path),
+    ...className(spec, "volumeAttributesClassName", path)
+  ]
+}
+
+export const validate: Strategy["validate"] = (claim) => specFaults(objectAt(claim, "spec"), "spec")
 
 const classAnnotation = "volume.beta.kubernetes.io/storage-class"
 

@@ -139,7 +139,15 @@ const statefulSet = (value: unknown): Filled => {
     updateStrategy: {},
     persistentVolumeClaimRetentionPolicy: {}
   })
-  spec = edit(spec, "updateStrategy", (strategy) => rollingUpdate(strategy, { partition: 0 }))
+  // A strategy that is named comes with its amounts, or without.
+  spec = edit(
+    spec,
+    "updateStrategy",
+    (strategy) =>
+      at(strategy, "type") !== undefined && at(strategy, "rollingUpdate") === undefined
+        ? strategy
+        : rollingUpdate(strategy, { partition: 0, maxUnavailable: 1 })
+  )
   spec = edit(
     spec,
     "persistentVolumeClaimRetentionPolicy",

@@ -42,12 +42,12 @@ export interface Strategy extends Deletion {
   readonly prepareUpdate: (next: JsonValue.JsonObject, previous: KubeObject) => JsonValue.JsonObject
   /** The same before an update of the status. */
   readonly prepareStatus: (next: JsonValue.JsonObject, previous: KubeObject) => JsonValue.JsonObject
-  /** Faults of an object to be created. */
-  readonly validate: (object: KubeObject) => ReadonlyArray<FieldError.FieldError>
+  /** Faults of an object, that is created or takes the place of `previous`. */
+  readonly validate: (object: KubeObject, previous?: KubeObject) => ReadonlyArray<FieldError.FieldError>
   /** Faults of an update, beyond those of `validate`. */
   readonly validateUpdate: (next: KubeObject, previous: KubeObject) => ReadonlyArray<FieldError.FieldError>
-  /** Faults of the status, when it is written. */
-  readonly validateStatus: (object: KubeObject) => ReadonlyArray<FieldError.FieldError>
+  /** Faults of the status, when it is written in the place of `previous`. */
+  readonly validateStatus: (object: KubeObject, previous: KubeObject) => ReadonlyArray<FieldError.FieldError>
 }
 
 export { commonFields, fieldsAt } from "../../api/Selecting.ts"

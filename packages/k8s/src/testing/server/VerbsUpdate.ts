@@ -163,8 +163,8 @@ const faults = ({ exchange, part }: Update, next: KubeObject, stored: KubeObject
       part === "status" ? "status" : "object",
       (text) => exchange.warnings.push(text)
     ),
-    ...(part === "status" ? resource.strategy.validateStatus(next) : []),
-    ...(whole ? resource.strategy.validate(next) : []),
+    ...(part === "status" ? resource.strategy.validateStatus(next, stored) : []),
+    ...(whole ? resource.strategy.validate(next, stored) : []),
     ...(whole ? resource.strategy.validateUpdate(next, stored) : [])
   ]
 }

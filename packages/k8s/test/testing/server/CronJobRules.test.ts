@@ -1,29 +1,86 @@
-import { assert, describe, it } from "@effect/vitest"
-import * as CronJobRules from "../../../src/testing/server/CronJobRules.ts"
+import { describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { refuses, refusesUpdates } from "../support/refusals.ts"
+import { layer, post } from "../support/server.ts"
 
-const faults = (schedule: string) =>
-  CronJobRules.validate({
-    apiVersion: "batch/v1",
-    kind: "CronJob",
-    metadata: { name: "a", namespace: "n", uid: "u", resourceVersion: "1", creationTimestamp: "" },
-    spec: { schedule }
-  } as never)
+const url = "/apis/batch/v1/namespaces/default/cronjobs"
+
+const cronJob = (spec: object = {}, job: object = {}, name = "a") => ({
+  metadata: { name },
+  spec: {
+    schedule: "@hourly",
+    jobTemplate: {
+      spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "app:1" }] } }, ...job }
+    },
+    ...spec
+  }
+})
 
 describe("CronJobRules", () => {
-  it("takes schedules with fields, names, steps and macros", () => {
-    for (const schedule of ["*/5 * * * *", "0 9 * * mon-fri", "@hourly", "@every 90m"]) {
-      assert.deepStrictEqual(faults(schedule), [], schedule)
-    }
-  })
+  it.effect("takes schedules with fields, names, steps and macros", () =>
+    refuses(
+      url,
+      ...["*/5 * * * *", "0 9 * * mon-fri", "@hourly", "@every 90m"].map((schedule) => [cronJob({ schedule })] as const)
+    ).pipe(Effect.provide(layer)))
 
-  it("refuses what is none, and names field and value", () => {
-    assert.deepInclude(faults("nonsense")[0], {
-      type: "Invalid",
-      field: "spec.schedule",
-      value: "nonsense",
-      detail: "expected exactly 5 fields, found 1: [nonsense]"
-    })
-    assert.deepInclude(faults("")[0], { type: "Required", field: "spec.schedule" })
-    assert.strictEqual(faults("99 * * * *").length, 1)
-  })
+  it.effect("refuses what is none, and names field and value", () =>
+    refuses(
+      url,
+      [
+        cronJob({ schedule: "nonsense" }),
+        "spec.schedule: Invalid value: \"nonsense\": expected exactly 5 fields, found 1: [nonsense]"
+      ],
+      [cronJob({ schedule: "" }), "spec.schedule: Required value"],
+      [
+        cronJob({ schedule: "TZ=UTC 0 * * * *" }),
+        "spec.schedule: Invalid value: \"TZ=UTC 0 * * * *\": cannot use TZ or CRON_TZ in schedule, use timeZone field " +
+        "instead"
+      ]
+    ).pipe(Effect.provide(layer)))
+
+  it.effect("judges zones, policies, limits and names", () =>
+    refuses(
+      url,
+      [cronJob({ timeZone: "Europe/Berlin" })],
+      [
+        cronJob({ timeZone: "Europe/Nowhere" }),
+        "spec.timeZone: Invalid value: \"Europe/Nowhere\": unknown time zone Europe/Nowhere"
+      ],
+      [cronJob({ timeZone: "" }), "spec.timeZone: Invalid value: \"\": timeZone must be nil or non-empty string"],
+      [
+        cronJob({ concurrencyPolicy: "Other", startingDeadlineSeconds: -1, failedJobsHistoryLimit: -1 }),
+        "spec.startingDeadlineSeconds: Invalid value: -1: must be greater than or equal to 0",
+        "spec.concurrencyPolicy: Unsupported value: \"Other\": supported values: \"Allow\", \"Forbid\", \"Replace\"",
+        "spec.failedJobsHistoryLimit: Invalid value: -1: must be greater than or equal to 0"
+      ],
+      [
+        cronJob({}, {}, "x".repeat(53)),
+        `metadata.name: Invalid value: "${"x".repeat(53)}": must be no more than 52 characters`
+      ]
+    ).pipe(Effect.provide(layer)))
+
+  it.effect("judges the template of its Jobs", () =>
+    refuses(
+      url,
+      [
+        cronJob({}, { backoffLimit: -1, selector: { matchLabels: { a: "b" } }, manualSelector: true }),
+        "spec.jobTemplate.spec.backoffLimit: Invalid value: -1: must be greater than or equal to 0",
+        "spec.jobTemplate.spec.selector: Invalid value: {\"matchLabels\":{\"a\":\"b\"}}: `selector` will be auto-generated",
+        "spec.jobTemplate.spec.manualSelector: Unsupported value: true: supported values: \"nil\", \"false\""
+      ]
+    ).pipe(Effect.provide(layer)))
+
+  it.effect("a zone is judged when it changes", () =>
+    Effect.gen(function*() {
+      const { body } = yield* post(url, cronJob())
+      yield* refusesUpdates(
+        `${url}/a`,
+        body,
+        [(object) => ({ ...object, spec: { ...object.spec, schedule: "@daily" } })],
+        [
+          (object) => ({ ...object, spec: { ...object.spec, timeZone: "Nowhere" } }),
+          "spec.timeZone: Invalid value: \"Nowhere\": unknown time zone Nowhere"
+        ]
+      )
+    }).pipe(Effect.provide(layer)))
 })

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { layer, patch, post, put } from "../support/server.ts"
+import { causes, refuses } from "../support/refusals.ts"
+import { layer, patch, post } from "../support/server.ts"
 
 const deployments = "/apis/apps/v1/namespaces/default/deployments"
 
@@ -12,9 +13,6 @@ const deployment = (spec: Record<string, unknown> = {}) => ({
     ...spec
   }
 })
-
-const causes = ({ body }: { readonly body: any }): ReadonlyArray<string> =>
-  (body.details?.causes ?? []).map(({ field, message }: any) => `${field}: ${message}`)
 
 describe("WorkloadRules", () => {
   it.effect("judges selectors and strategies", () =>
@@ -59,13 +57,26 @@ describe("WorkloadRules", () => {
       assert.strictEqual(other.body.metadata.generation, 1)
     }).pipe(Effect.provide(layer)))
 
-  it.effect("a Job keeps the labels and the selector it was given", () =>
+  it.effect("judges how a DaemonSet is updated", () =>
     Effect.gen(function*() {
-      const jobs = "/apis/batch/v1/namespaces/default/jobs"
-      const template = { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "app:1" }] } }
-      const { body } = yield* post(jobs, { metadata: { name: "a" }, spec: { template } })
-      const { selector: _, ...spec } = body.spec
-      const refused = causes(yield* put(`${jobs}/a`, { ...body, spec }))
-      assert.include(refused, "spec.selector: Required value")
+      const path = "spec.updateStrategy"
+      const daemons = (updateStrategy: object) => deployment({ updateStrategy })
+      yield* refuses(
+        "/apis/apps/v1/namespaces/default/daemonsets",
+        [daemons({ rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } })],
+        [
+          daemons({ rollingUpdate: { maxUnavailable: "30%", maxSurge: "101%" } }),
+          `${path}.rollingUpdate.maxSurge: Invalid value: "101%": must not be greater than 100%`,
+          `${path}.rollingUpdate.maxSurge: Invalid value: "101%": may not be set when maxUnavailable is non-zero`
+        ],
+        [
+          daemons({ rollingUpdate: { maxUnavailable: 0 } }),
+          `${path}.rollingUpdate.maxUnavailable: Required value: cannot be 0 when maxSurge is 0`
+        ],
+        [
+          daemons({ type: "Other" }),
+          `${path}: Unsupported value: {"Type":"Other","RollingUpdate":null}: supported values: "RollingUpdate", "OnDelete"`
+        ]
+      )
     }).pipe(Effect.provide(layer)))
 })

@@ -1,0 +1,30 @@
+/**
+ * `GoStruct`: a part of an object as the server prints it when it refuses it as a whole.
+ *
+ * Rules are applied to the server's internal types, whose fields have no JSON names: they are printed by their Go names,
+ * in the order of the type, and all of them, whether or not they were set.
+ *
+ * Source: k8s.io/kubernetes/pkg/apis/GROUP/types.go.
+ */
+import { goJson } from "../schema/FieldError.ts"
+import { at } from "../../api/Plain.ts"
+
+/** A field: its JSON name (its Go name is the same with a capital), and what is printed where it is not set. */
+export type Field = readonly [json: string, zero: string, of?: Fields]
+
+export type Fields = ReadonlyArray<Field>
+
+const goName = (json: string): string => json.charAt(0).toUpperCase() + json.slice(1)
+
+/** The text of a part that is there, or of a list of such parts. */
+export const print = (value: unknown, fields: Fields): string =>
+  Array.isArray(value) ?
+    `[${value.map((item) => print(item, fields)).join(",")}]` :
+    `{${
+      fields.map(([json, zero, of]) => {
+        const found = at(value, json)
+        return `${goJson(goName(json))}:${
+          found === undefined ? zero : of === undefined ? goJson(found) : print(found, of)
+        }`
+      }).join(",")
+    }}`

@@ -1,0 +1,134 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { causes, refuses, refusesUpdates } from "../support/refusals.ts"
+import { layer, patch, post, put } from "../support/server.ts"
+
+const url = "/apis/batch/v1/namespaces/default/jobs"
+
+const template = (spec: object = {}) => ({
+  spec: { restartPolicy: "Never", containers: [{ name: "main", image: "app:1" }], ...spec }
+})
+
+const job = (spec: object = {}) => ({ metadata: { name: "a" }, spec: { template: template(), ...spec } })
+
+const indexed = (spec: object = {}) => job({ completionMode: "Indexed", completions: 3, ...spec })
+
+const failure = (...rules: ReadonlyArray<object>) => job({ podFailurePolicy: { rules } })
+const rule = "spec.podFailurePolicy.rules[0]"
+
+describe("JobRules", () => {
+  it.effect("judges amounts and modes", () =>
+    refuses(
+      url,
+      [job()],
+      [indexed({ parallelism: 3, backoffLimitPerIndex: 1, maxFailedIndexes: 2 })],
+      [
+        job({ backoffLimit: -1, ttlSecondsAfterFinished: -1 }),
+        "spec.backoffLimit: Invalid value: -1: must be greater than or equal to 0",
+        "spec.ttlSecondsAfterFinished: Invalid value: -1: must be greater than or equal to 0"
+      ],
+      [
+        job({ completionMode: "Other" }),
+        "spec.completionMode: Unsupported value: \"Other\": supported values: \"NonIndexed\", \"Indexed\""
+      ],
+      [
+        job({ completionMode: "Indexed", parallelism: 100001 }),
+        "spec.completions: Required value: when completion mode is Indexed",
+        "spec.parallelism: Invalid value: 100001: must be less than or equal to 100000 when completion mode is Indexed"
+      ],
+      [
+        job({ maxFailedIndexes: 1 }),
+        "spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified",
+        "spec.maxFailedIndexes: Invalid value: 1: requires indexed completion mode"
+      ],
+      [
+        job({ managedBy: "x" }),
+        "spec.managedBy: Invalid value: \"x\": must be a domain-prefixed path (such as \"acme.io/foo\")"
+      ],
+      [
+        { ...indexed(), metadata: { name: "a.b" } },
+        "metadata.name: Invalid value: \"a.b\": will not able to create pod with invalid DNS label: a.b-2"
+      ],
+      [
+        job({ template: template({ restartPolicy: "Always" }) }),
+        "spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", \"Never\""
+      ]
+    ).pipe(Effect.provide(layer)))
+
+  it.effect("judges what it says of failure and success", () =>
+    refuses(
+      url,
+      [failure({ action: "Ignore", onPodConditions: [{ type: "DisruptionTarget", status: "True" }] })],
+      [
+        failure({ action: "Other", onExitCodes: { operator: "In", values: [2, 0, 0] } }),
+        `${rule}.action: Unsupported value: "Other": supported values: "Count", "FailIndex", "FailJob", "Ignore"`,
+        `${rule}.onExitCodes.values[1]: Invalid value: 0: must not be 0 for the In operator`,
+        `${rule}.onExitCodes.values[2]: Invalid value: 0: must not be 0 for the In operator`,
+        `${rule}.onExitCodes.values[2]: Duplicate value: 0`,
+        `${rule}.onExitCodes.values: Invalid value: [2,0,0]: must be ordered`
+      ],
+      [
+        failure({ action: "FailIndex" }),
+        `${rule}.action: Invalid value: "FailIndex": requires the backoffLimitPerIndex to be set`,
+        `${rule}: Invalid value: specifying one of OnExitCodes and OnPodConditions is required`
+      ],
+      [
+        indexed({ successPolicy: { rules: [{ succeededIndexes: "0,2-5" }, { succeededCount: 4 }] } }),
+        "spec.successPolicy.rules[0].succeededIndexes: Invalid value: \"0,2-5\": error parsing succeededIndexes: " +
+        "too large index: \"5\"",
+        "spec.successPolicy.rules[1].succeededCount: Invalid value: 4: must be less than or equal to 3 (the number of " +
+        "specified completions)"
+      ],
+      [
+        job({ successPolicy: { rules: [{ succeededCount: 1 }] } }),
+        "spec.successPolicy: Invalid value: {\"Rules\":[{\"SucceededIndexes\":null,\"SucceededCount\":1}]}: requires " +
+        "indexed completion mode"
+      ]
+    ).pipe(Effect.provide(layer)))
+
+  it.effect("keeps the labels and the selector it was given", () =>
+    Effect.gen(function*() {
+      const { body } = yield* post(url, job())
+      const { selector: _, ...spec } = body.spec
+      assert.include(causes(yield* put(`${url}/a`, { ...body, spec })), "spec.selector: Required value")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("one that waits can be told where its Pods may run", () =>
+    Effect.gen(function*() {
+      const immutable = "field is immutable"
+      const placed = (object: any) => {
+        object.spec.template.spec.nodeSelector = { disk: "ssd" }
+        return object
+      }
+      const { body: waiting } = yield* post(url, job({ suspend: true }))
+      yield* refusesUpdates(`${url}/a`, waiting, [placed])
+      const { body: running } = yield* post(url, { ...job(), metadata: { name: "b" } })
+      const refused = causes(yield* put(`${url}/b`, placed(structuredClone(running))))
+      assert.isTrue(refused.some((text) => text.startsWith("spec.template: ") && text.endsWith(immutable)))
+    }).pipe(Effect.provide(layer)))
+})
+
+describe("JobStatusRules", () => {
+  it.effect("a Job that is over says when and why, and stays over", () =>
+    Effect.gen(function*() {
+      const condition = (...types: ReadonlyArray<string>) =>
+        types.map((type) => ({ type, status: "True", lastTransitionTime: "2020-01-01T00:00:00Z" }))
+      const { body } = yield* post(url, job())
+      const write = (status: object) => patch(`${url}/a/status`, "merge", { status })
+      assert.deepStrictEqual(causes(yield* write({ active: 1, conditions: condition("Complete") })), [
+        "status.completionTime: Required value: completionTime is required for Complete jobs",
+        "status.conditions: Invalid value: cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
+        "status.active: Invalid value: 1: active>0 is invalid for finished job",
+        "status.startTime: Required value: startTime is required for finished job"
+      ])
+      const [startTime, completionTime] = ["2020-01-01T00:00:00Z", "2020-01-01T00:01:00Z"]
+      const over = { startTime, completionTime, succeeded: 1, conditions: condition("SuccessCriteriaMet", "Complete") }
+      assert.strictEqual((yield* write(over)).status, 200)
+      assert.deepStrictEqual(causes(yield* write({ succeeded: 0, completionTime: null, conditions: [] })), [
+        "status.conditions: Invalid value: cannot disable the terminal Complete=True condition",
+        "status.succeeded: Invalid value: 0: cannot decrease the succeeded counter",
+        "status.conditions: Invalid value: cannot disable the SuccessCriteriaMet=True condition"
+      ])
+      assert.strictEqual(body.metadata.name, "a")
+    }).pipe(Effect.provide(layer)))
+})
