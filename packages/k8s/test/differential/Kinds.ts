@@ -7,7 +7,17 @@
 import type { Chance } from "./Chance.ts"
 import { customKinds } from "./CustomKinds.ts"
 import type { Kind } from "./Kind.ts"
-import { condition, count, podSpec, replicas, template, templateEdits, text } from "./Pods.ts"
+import {
+  condition,
+  count,
+  plainEdits,
+  plainTemplate,
+  podSpec,
+  replicas,
+  template,
+  templateEdits,
+  text
+} from "./Pods.ts"
 import type { Edit } from "./Step.ts"
 
 const rule = (chance: Chance) =>
@@ -181,7 +191,7 @@ const builtins: ReadonlyArray<Kind> = [
       spec: {
         selector: { matchLabels: { app: "x" } },
         serviceName: "s",
-        template: template(chance),
+        template: plainTemplate(chance),
         ...replicas(chance),
         ...chance.maybe(0.3, () => ({
           volumeClaimTemplates: [{
@@ -198,7 +208,7 @@ const builtins: ReadonlyArray<Kind> = [
         { path: ["spec", "replicas"], value: chance.int(5) },
         { path: ["spec", "serviceName"], value: chance.pick(["s", "t"]) },
         { path: ["spec", "updateStrategy"], value: statefulStrategy(chance) },
-        templateEdits(chance)
+        plainEdits(chance)
       ]),
     status: (chance) => count(chance, "replicas", "readyReplicas", "observedGeneration"),
     scale: true

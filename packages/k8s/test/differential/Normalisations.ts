@@ -251,6 +251,14 @@ export const normalisations: ReadonlyArray<Normalisation> = [
     )
   },
   {
+    name: "addresses",
+    reason: "since 1.30 a text that is none is told with examples of what is",
+    apply: messages(
+      /must be (?:a )?valid IP address(?:, \(e\.g\. 10\.9\.8\.7(?: or 2001:db8::ffff)?\))?/g,
+      "must be an address"
+    )
+  },
+  {
     name: "newer columns",
     reason:
       "restarts of Pods are text since 1.22, claims have a VolumeAttributesClass since 1.29, Jobs a status since 1.31 and longer labels",

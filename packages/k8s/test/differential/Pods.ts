@@ -4,6 +4,113 @@ import type { Edit } from "./Step.ts"
 
 export const text = (chance: Chance): string => chance.pick(["", "x", "y", "some text", "é"])
 
+/** Where volumes are seen; not all of them are there. */
+const mount = (chance: Chance) => ({
+  name: chance.pick(["data", "data", "cfg", "gone"]),
+  mountPath: chance.pick(["/a", "/a", "/b/c"]),
+  ...chance.maybe(0.2, () => ({ subPath: chance.pick(["x", "x/y", "../up", "/root"]) })),
+  ...chance.maybe(0.1, () => ({ readOnly: true })),
+  ...chance.maybe(0.1, () => ({ mountPropagation: chance.pick(["None", "HostToContainer", "Bidirectional", "Other"]) }))
+})
+
+const hook = (chance: Chance) =>
+  chance.pick<object>([
+    { exec: { command: ["true"] } },
+    { httpGet: { port: 80 } },
+    { tcpSocket: { port: "http" } },
+    { exec: {}, tcpSocket: { port: 1 } },
+    {}
+  ])
+
+const requirement = (chance: Chance) => ({
+  key: chance.pick(["disk", "zone", "a/b/c"]),
+  operator: chance.pick(["In", "NotIn", "Exists", "Gt", "Other"]),
+  ...chance.maybe(0.7, () => ({ values: chance.some(["ssd", "1"]) }))
+})
+
+const podTerm = (chance: Chance) => ({
+  ...chance.maybe(0.9, () => ({ topologyKey: chance.pick(["zone", "zone", "a b"]) })),
+  ...chance.maybe(0.8, () => ({ labelSelector: { matchLabels: { app: "x" } } })),
+  ...chance.maybe(0.2, () => ({ namespaces: ["default", "A"] }))
+})
+
+const affinity = (chance: Chance) =>
+  chance.pick<object>([
+    {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [{ matchExpressions: [requirement(chance)] }]
+        }
+      }
+    },
+    {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: chance.pick<ReadonlyArray<object>>([[], [{
+            matchFields: [{ key: "metadata.name", operator: "In", values: ["n1"] }]
+          }]])
+        }
+      }
+    },
+    {
+      nodeAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution: [{
+          weight: chance.pick([1, 0, 101]),
+          preference: { matchExpressions: [requirement(chance)] }
+        }]
+      }
+    },
+    { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [podTerm(chance)] } },
+    {
+      podAntiAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution: [{
+          weight: chance.pick([1, 101]),
+          podAffinityTerm: podTerm(chance)
+        }]
+      }
+    }
+  ])
+
+const keys = (chance: Chance) => [{
+  key: "k",
+  path: chance.pick(["a", "a/b", "../a", "/a"]),
+  ...chance.maybe(0.3, () => ({ mode: chance.pick([0, 511, 512]) }))
+}]
+
+const volumes = (chance: Chance): ReadonlyArray<object> =>
+  chance.pick<ReadonlyArray<object>>([
+    [{ name: "data" }],
+    [{ name: "data", emptyDir: {} }, { name: "cfg", configMap: { name: "a" } }],
+    [{ name: "s", secret: { secretName: "a" } }],
+    [{
+      name: "h",
+      hostPath: { path: "/tmp", ...chance.maybe(0.5, () => ({ type: chance.pick(["Directory", "Other"]) })) }
+    }],
+    [{ name: "cfg", configMap: { name: "a", items: keys(chance) } }],
+    [{ name: "cfg", secret: { secretName: "a", defaultMode: chance.pick([256, 512]), items: keys(chance) } }],
+    [{ name: "data", persistentVolumeClaim: { claimName: chance.pick(["c", ""]) } }],
+    [{ name: "data", nfs: { server: "s", path: chance.pick(["/a", "a"]) } }],
+    [{ name: "data", csi: { driver: chance.pick(["example.com", "a_b"]) } }],
+    [{
+      name: "cfg",
+      downwardAPI: {
+        items: [{
+          path: "labels",
+          fieldRef: { fieldPath: chance.pick(["metadata.labels", "metadata.name", "spec.nodeName"]) }
+        }]
+      }
+    }],
+    [{
+      name: "cfg",
+      projected: {
+        sources: [
+          { configMap: { name: "a", items: [{ key: "k", path: "a" }] } },
+          { secret: { name: "s", items: [{ key: "k", path: chance.pick(["a", "b"]) }] } }
+        ]
+      }
+    }]
+  ])
+
 const container = (chance: Chance, name = chance.pick(["main", "side"])): Readonly<Record<string, unknown>> => ({
   name,
   image: chance.pick(["app:1", "app", "app:latest", "registry.example.com:5000/team/app:v2", "app@sha256:00"]),
@@ -40,6 +147,19 @@ const container = (chance: Chance, name = chance.pick(["main", "side"])): Readon
       { exec: { command: ["true"] } }
     ])
   })),
+  ...chance.maybe(
+    0.12,
+    () => ({ volumeMounts: chance.chance(0.8) ? [mount(chance)] : [mount(chance), mount(chance)] })
+  ),
+  ...chance.maybe(0.06, () => ({ lifecycle: { [chance.pick(["postStart", "preStop"])]: hook(chance) } })),
+  ...chance.maybe(0.06, () => ({
+    envFrom: chance.pick<ReadonlyArray<object>>([
+      [{ configMapRef: { name: "a" } }],
+      [{ secretRef: { name: "a" }, prefix: "X_" }],
+      [{}],
+      [{ configMapRef: { name: "A" } }]
+    ])
+  })),
   ...chance.maybe(0.1, () => ({ securityContext: { runAsUser: 1000, privileged: chance.chance(0.5) } }))
 })
 
@@ -51,14 +171,33 @@ export const podSpec = (chance: Chance): Readonly<Record<string, unknown>> => ({
   ...chance.maybe(0.2, () => ({ terminationGracePeriodSeconds: chance.pick([0, 5, 30]) })),
   ...chance.maybe(0.1, () => ({ nodeSelector: { disk: "ssd" } })),
   ...chance.maybe(0.1, () => ({ serviceAccountName: "builder" })),
-  ...chance.maybe(0.15, () => ({
-    volumes: chance.pick([
-      [{ name: "data" }],
-      [{ name: "data", emptyDir: {} }, { name: "cfg", configMap: { name: "a" } }],
-      [{ name: "s", secret: { secretName: "a" } }],
-      [{ name: "h", hostPath: { path: "/tmp" } }]
-    ])
+  ...chance.maybe(0.25, () => ({ volumes: volumes(chance) })),
+  ...chance.maybe(0.06, () => ({ affinity: affinity(chance) })),
+  ...chance.maybe(0.05, () => ({
+    topologySpreadConstraints: [{
+      maxSkew: chance.pick([1, 0]),
+      topologyKey: chance.pick(["zone", ""]),
+      whenUnsatisfiable: chance.pick(["DoNotSchedule", "Other"])
+    }]
   })),
+  ...chance.maybe(0.04, () => ({
+    [chance.pick(["hostname", "subdomain", "priorityClassName", "nodeName"])]: chance.pick(["x", "A.b"])
+  })),
+  ...chance.maybe(
+    0.03,
+    () => ({ hostAliases: [{ ip: chance.pick(["1.2.3.4", "::1"]), hostnames: ["a", "b.c"] }] })
+  ),
+  ...chance.maybe(0.04, () => ({
+    dnsPolicy: chance.pick(["None", "ClusterFirst"]),
+    ...chance.maybe(0.6, () => ({
+      dnsConfig: chance.pick<object>([
+        { nameservers: ["1.2.3.4"] },
+        { nameservers: ["1.1.1.1", "1.1.1.2", "1.1.1.3", "1.1.1.4"] },
+        { searches: ["a.b"], options: [{}] }
+      ])
+    }))
+  })),
+  ...chance.maybe(0.03, () => ({ readinessGates: [{ conditionType: chance.pick(["example.com/a", "a b"]) }] })),
   ...chance.maybe(0.1, () => ({
     tolerations: chance.pick([
       [{ key: "k", operator: "Exists" }],
@@ -75,6 +214,20 @@ export const template = (chance: Chance, extra: Readonly<Record<string, unknown>
   },
   spec: { ...podSpec(chance), ...extra }
 })
+
+/** A template that nobody can refuse: 1.20 does not judge that of a StatefulSet. */
+export const plainTemplate = (chance: Chance) => ({
+  metadata: { labels: { app: "x" } },
+  spec: { containers: [{ name: "main", image: `app:${chance.int(3)}` }] }
+})
+
+export const plainEdits = (chance: Chance): Edit =>
+  chance.pick<Edit>([
+    { path: ["spec", "template", "spec", "containers", "0", "image"], value: `app:${chance.int(4)}` },
+    { path: ["spec", "template", "metadata", "annotations"], value: { restarted: String(chance.int(3)) } },
+    { path: ["spec", "template", "metadata", "labels", "app"], value: chance.pick(["x", "y"]) },
+    { path: ["spec", "selector", "matchLabels", "app"], value: chance.pick(["x", "y"]) }
+  ])
 
 export const replicas = (chance: Chance) => chance.maybe(0.7, () => ({ replicas: chance.int(5) }))
 

@@ -9,23 +9,11 @@
 import type { JsonObject } from "../schema/JsonValue.ts"
 import * as ClusterDefaults from "./ClusterDefaults.ts"
 import { edit, fill, type Filled, map } from "./Filling.ts"
+import { pullPolicy } from "./PullPolicy.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as PolicyRules from "./PolicyRules.ts"
 import * as VolumeDefaults from "./VolumeDefaults.ts"
 import * as WebhookRules from "./WebhookRules.ts"
-
-const component = "[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*"
-const domain = "(?:localhost|[A-Za-z0-9-]+(?:\\.[A-Za-z0-9-]+)+|[A-Za-z0-9-]+(?=:\\d))(?::\\d+)?"
-const image = new RegExp(
-  `^((?:(${domain})/)?${component}(?:/${component})*)(?::(\\w[\\w.-]{0,127}))?(@[A-Za-z][A-Za-z0-9]*:[0-9a-fA-F]{32,})?$`
-)
-
-/** `latest`, or no tag at all, is pulled every time; so is nothing that is no name of an image. */
-const pullPolicy = (name: string): string => {
-  const [, repository = "", host, tag = "latest", digest] = image.exec(name) ?? []
-  const full = host === undefined ? `docker.io/${repository.includes("/") ? "" : "library/"}${repository}` : repository
-  return repository !== "" && full.length <= 255 && tag === "latest" && digest === undefined ? "Always" : "IfNotPresent"
-}
 
 /** What a probe or a hook does. */
 const handler = (action: Filled): Filled => edit(action, "httpGet", (get) => fill(get, { path: "/", scheme: "HTTP" }))

@@ -9,8 +9,8 @@
 import { goJson } from "../schema/FieldError.ts"
 import { at } from "../../api/Plain.ts"
 
-/** A field: its JSON name (its Go name is the same with a capital), and what is printed where it is not set. */
-export type Field = readonly [json: string, zero: string, of?: Fields]
+/** A field: its JSON name, what is printed where it is not set, its parts; and its Go name, if not the same with a capital. */
+export type Field = readonly [json: string, zero: string, of?: Fields, go?: string]
 
 export type Fields = ReadonlyArray<Field>
 
@@ -21,9 +21,9 @@ export const print = (value: unknown, fields: Fields): string =>
   Array.isArray(value) ?
     `[${value.map((item) => print(item, fields)).join(",")}]` :
     `{${
-      fields.map(([json, zero, of]) => {
+      fields.map(([json, zero, of, go]) => {
         const found = at(value, json)
-        return `${goJson(goName(json))}:${
+        return `${goJson(go ?? goName(json))}:${
           found === undefined ? zero : of === undefined ? goJson(found) : print(found, of)
         }`
       }).join(",")

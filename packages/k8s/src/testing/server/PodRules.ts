@@ -3,6 +3,7 @@
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go, pkg/registry/core/pod/strategy.go.
  */
+import * as ContainerRules from "./ContainerRules.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import { omit } from "./Immutability.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
@@ -177,8 +178,36 @@ export const gracePeriod: NonNullable<Strategy["gracePeriod"]> = (pod, requested
   return period < 0 ? 1 : period
 }
 
+/** A token needs an account that it is of. */
+const tokenFaults = (spec: unknown): ReadonlyArray<FieldError.FieldError> =>
+  stringAt(spec, "serviceAccountName") !== "" ?
+    [] :
+    arrayAt(spec, "volumes").flatMap((volume, index) =>
+      arrayAt(volume, "projected", "sources").flatMap((source, place) =>
+        at(source, "serviceAccountToken") === undefined ? [] : [FieldError.forbidden(
+          `spec.volumes[${index}].projected.sources[${place}].serviceAccountToken`,
+          "must not be specified when serviceAccountName is not set"
+        )]
+      )
+    )
+
+/** What a new Pod cannot have yet. */
+const newFaults = (spec: unknown): ReadonlyArray<FieldError.FieldError> => [
+  ...(arrayAt(spec, "ephemeralContainers").length === 0
+    ? []
+    : [FieldError.forbidden("spec.ephemeralContainers", "cannot be set on create")]),
+  ...(stringAt(spec, "nodeName") === "" || arrayAt(spec, "schedulingGates").length === 0
+    ? []
+    : [FieldError.forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")])
+]
+
 /** Faults of a Pod. */
-export const validate: Strategy["validate"] = (pod) => {
+export const validate: Strategy["validate"] = (pod, previous) => {
   const spec = objectAt(pod, "spec")
-  return [...PodSpecRules.podSpec(spec, "spec"), ...PodSpecRules.imagesOfPod(spec, "spec")]
+  return [
+    ...PodSpecRules.podSpec(spec, "spec", { isPod: true, name: pod.metadata.name }),
+    ...tokenFaults(spec),
+    ...ContainerRules.imagesOfPod(spec, "spec"),
+    ...(previous === undefined ? newFaults(spec) : [])
+  ]
 }

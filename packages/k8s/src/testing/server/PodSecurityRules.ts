@@ -7,6 +7,7 @@
  * `validatePodSpecSecurityContext`.
  */
 import * as FieldError from "../schema/FieldError.ts"
+import * as GoStruct from "./GoStruct.ts"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 
 type Faults = ReadonlyArray<FieldError.FieldError>
@@ -50,7 +51,11 @@ const profile = (context: unknown, path: string, field: string, name: string, wi
       : within
     : local === undefined
     ? []
-    : [FieldError.invalid(`${here}.localhostProfile`, value, `can only be set when ${name} type is Localhost`)]
+    : [FieldError.invalidPrinted(
+      `${here}.localhostProfile`,
+      name === "seccomp" ? GoStruct.print(value, profileFields) : FieldError.quote(String(local)),
+      `can only be set when ${name} type is Localhost`
+    )]
   return [...typed, ...placed]
 }
 
@@ -75,18 +80,47 @@ const appArmor = (context: unknown, path: string): Faults => {
   return profile(context, path, "appArmorProfile", "AppArmor", within)
 }
 
+const profileFields: GoStruct.Fields = [["type", "\"\""], ["localhostProfile", "null"]]
+
+const contextFields: GoStruct.Fields = [
+  ["capabilities", "null", [["add", "null"], ["drop", "null"]]],
+  ["privileged", "null"],
+  [
+    "seLinuxOptions",
+    "null",
+    [["user", "\"\""], ["role", "\"\""], ["type", "\"\""], ["level", "\"\""]],
+    "SELinuxOptions"
+  ],
+  ["windowsOptions", "null"],
+  ["runAsUser", "null"],
+  ["runAsGroup", "null"],
+  ["runAsNonRoot", "null"],
+  ["readOnlyRootFilesystem", "null"],
+  ["allowPrivilegeEscalation", "null"],
+  ["procMount", "null"],
+  ["seccompProfile", "null", profileFields],
+  ["appArmorProfile", "null", profileFields]
+]
+
 /** Faults of the security context of a container. */
-export const ofContainer = (container: unknown, path: string): Faults => {
+export const ofContainer = (container: unknown, path: string, hostUsers = true): Faults => {
   const context = at(container, "securityContext")
   if (context === undefined) return []
   const here = `${path}.securityContext`
   const cannot = (what: string) => [
-    FieldError.invalid(here, context, `cannot set \`allowPrivilegeEscalation\` to false and ${what}`)
+    FieldError.invalidPrinted(
+      here,
+      GoStruct.print(context, contextFields),
+      `cannot set \`allowPrivilegeEscalation\` to false and ${what}`
+    )
   ]
   const escalates = at(context, "allowPrivilegeEscalation") !== false
   return [
     ...ids(context, here, "runAsUser", "runAsGroup"),
     ...optional(context, here, "procMount", ["Default", "Unmasked"]),
+    ...(hostUsers && at(context, "procMount") === "Unmasked"
+      ? [FieldError.invalid(`${here}.procMount`, "Unmasked", "`hostUsers` must be false to use `Unmasked`")]
+      : []),
     ...seccomp(context, here),
     ...(escalates || at(context, "privileged") !== true ? [] : cannot("`privileged` to true")),
     ...(escalates
@@ -97,6 +131,10 @@ export const ofContainer = (container: unknown, path: string): Faults => {
     ...appArmor(context, here)
   ]
 }
+
+const longestSysctl = 253
+const sysctlFormat = "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
+const sysctlName = new RegExp(sysctlFormat)
 
 /** Faults of the security context of a Pod. */
 export const ofPod = (spec: unknown, path: string): Faults => {
@@ -121,7 +159,17 @@ export const ofPod = (spec: unknown, path: string): Faults => {
       const repeated = sysctls.has(name)
       sysctls.add(name)
       const at = `${here}.sysctls[${index}].name`
-      return name === "" ? [FieldError.required(at, "")] : repeated ? [FieldError.duplicate(at, name)] : []
+      return name === ""
+        ? [FieldError.required(at, "")]
+        : name.length > longestSysctl || !sysctlName.test(name)
+        ? [FieldError.invalid(
+          at,
+          name,
+          `must have at most ${longestSysctl} characters and match regex ${sysctlFormat}`
+        )]
+        : repeated
+        ? [FieldError.duplicate(at, name)]
+        : []
     }),
     ...optional(context, here, "fsGroupChangePolicy", ["Always", "OnRootMismatch"]),
     ...seccomp(context, here),

@@ -8,7 +8,7 @@ import type * as JsonValue from "../schema/JsonValue.ts"
 import * as MetadataRules from "../../api/MetadataRules.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
-import * as PodSpecRules from "./PodSpecRules.ts"
+import * as PortRules from "./PortRules.ts"
 import type { Strategy } from "./Strategy.ts"
 
 const digits = (uid: string, from: number): number =>
@@ -84,13 +84,13 @@ const portFaults = (ports: ReadonlyArray<unknown>): ReadonlyArray<FieldError.Fie
         ? ports.length > 1 ? [FieldError.required(`${path}.name`, "")] : []
         : Names.dnsLabel(name).map((fault) => FieldError.invalid(`${path}.name`, name, fault))),
       ...(repeated ? [FieldError.duplicate(`${path}.name`, name)] : []),
-      ...PodSpecRules.portOrName(`${path}.port`, typeof number === "number" ? number : 0),
+      ...PortRules.portOrName(`${path}.port`, typeof number === "number" ? number : 0),
       ...(protocol === ""
         ? [FieldError.required(`${path}.protocol`, "")]
-        : PodSpecRules.protocols.includes(protocol)
+        : PortRules.protocols.includes(protocol)
         ? []
-        : [FieldError.notSupported(`${path}.protocol`, protocol, PodSpecRules.protocols)]),
-      ...PodSpecRules.portOrName(`${path}.targetPort`, at(port, "targetPort") ?? 0),
+        : [FieldError.notSupported(`${path}.protocol`, protocol, PortRules.protocols)]),
+      ...PortRules.portOrName(`${path}.targetPort`, at(port, "targetPort") ?? 0),
       ...nodePortFaults(port, path)
     ]
     return taken ? [...faults, FieldError.duplicate(path, { port: number, protocol })] : faults

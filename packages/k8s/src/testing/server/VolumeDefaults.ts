@@ -4,7 +4,8 @@
  * Source: k8s.io/kubernetes/pkg/apis/core/v1/defaults.go.
  */
 import { edit, fill, type Filled, map } from "./Filling.ts"
-import { at, objectAt } from "../../api/Plain.ts"
+import { pullPolicy } from "./PullPolicy.ts"
+import { at, objectAt, stringAt } from "../../api/Plain.ts"
 
 const fieldRef = (item: unknown): Filled => edit(objectAt(item), "fieldRef", (ref) => fill(ref, { apiVersion: "v1" }))
 
@@ -34,6 +35,7 @@ const ofPod: Readonly<Record<string, (source: unknown) => unknown>> = {
   secret: files,
   configMap: files,
   downwardAPI: files,
+  image: (source) => fill(source, { pullPolicy: pullPolicy(stringAt(source, "reference")) }),
   projected: (source) => map(files(source), "sources", projection),
   ephemeral: (source) =>
     edit(

@@ -1,0 +1,64 @@
+/**
+ * `Checks`: the few questions that validation asks again and again.
+ *
+ * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go.
+ */
+import * as FieldError from "../schema/FieldError.ts"
+import * as Names from "../../api/Names.ts"
+import { at, stringAt } from "../../api/Plain.ts"
+
+export type Faults = ReadonlyArray<FieldError.FieldError>
+
+/** One fault for each text. */
+export const invalids = (path: string, value: unknown, texts: ReadonlyArray<string>): Faults =>
+  texts.map((text) => FieldError.invalid(path, value, text))
+
+/** The faults, where a condition holds. */
+export const when = (condition: boolean, ...faults: Faults): Faults => (condition ? faults : [])
+
+/** A field that must be there. */
+export const required = (object: unknown, path: string, ...fields: ReadonlyArray<string>): Faults =>
+  fields.filter((field) => (at(object, field) ?? "") === "").map((field) => FieldError.required(`${path}.${field}`, ""))
+
+/** A field that must be there and one of the values. */
+export const oneOf = (object: unknown, field: string, path: string, values: ReadonlyArray<string>): Faults => {
+  const value = stringAt(object, field)
+  return value === "" ? [FieldError.required(`${path}.${field}`, "")] : oneOfGiven(object, field, path, values)
+}
+
+/** A field that is one of the values, and is told so where it is empty, too. */
+export const oneOfGiven = (object: unknown, field: string, path: string, values: ReadonlyArray<string>): Faults => {
+  const value = stringAt(object, field)
+  return values.includes(value) ? [] : [FieldError.notSupported(`${path}.${field}`, value, values)]
+}
+
+/** As `oneOfGiven`, of a field that need not be there. */
+export const optional = (object: unknown, field: string, path: string, values: ReadonlyArray<string>): Faults =>
+  at(object, field) === undefined ? [] : oneOfGiven(object, field, path, values)
+
+/** Names of other objects, where they are given. */
+export const subdomain = (object: unknown, field: string, path: string): Faults => {
+  const value = stringAt(object, field)
+  return value === "" ? [] : invalids(`${path}.${field}`, value, Names.dnsSubdomain(value))
+}
+
+/** As `subdomain`, of a name without dots. */
+export const label = (object: unknown, field: string, path: string): Faults => {
+  const value = stringAt(object, field)
+  return value === "" ? [] : invalids(`${path}.${field}`, value, Names.dnsLabel(value))
+}
+
+const address = /^(?:(?:25[0-5]|2[0-4]\d|[01]?\d?\d)(?:\.(?!$)|$)){4}$/
+
+/** True of an address of either family. */
+export const isAddress = (text: string): boolean => address.test(text) || isAddress6(text)
+
+/** True of an IPv6 address. */
+export const isAddress6 = (text: string): boolean =>
+  text.includes(":") && !text.includes("%") && URL.canParse(`http://[${text}]/`)
+
+export const notAddress = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+
+/** Faults of an address. */
+export const ip = (path: string, text: string): Faults =>
+  isAddress(text) ? [] : [FieldError.invalid(path, text, notAddress)]
