@@ -34,6 +34,80 @@ const servicePorts = (chance: Chance) =>
     [{ name: "http", port: 80 }, { name: "dns", port: 53, protocol: "UDP", targetPort: 5353 }]
   ])
 
+const subsets = (chance: Chance): ReadonlyArray<object> =>
+  chance.pick<ReadonlyArray<object>>([
+    [{ addresses: [{ ip: "10.0.0.1" }], ports: [{ port: 80 }] }],
+    [{ addresses: [{ ip: "10.0.0.1", nodeName: chance.pick(["n1", "A"]) }, { ip: "169.254.1.1" }] }],
+    [{ notReadyAddresses: [{ ip: "127.0.0.1", hostname: chance.pick(["a", "a.b"]) }] }],
+    [{ addresses: [{ ip: "10.0.0.1" }], ports: [{ port: 80 }, { name: "a", port: chance.pick([1, 0]) }] }],
+    [{ ports: [{ port: 80 }] }]
+  ])
+
+const backend = (chance: Chance) =>
+  chance.pick<object>([
+    { service: { name: "s", port: { number: 80 } } },
+    { service: { name: "s", port: { name: chance.pick(["http", "a b"]) } } },
+    { service: { name: chance.pick(["s", ""]), port: {} } },
+    { resource: { kind: "K", name: chance.pick(["n", "a/b"]), apiGroup: "example.com" } },
+    {}
+  ])
+
+const ingress = (chance: Chance) => ({
+  ...chance.maybe(0.8, () => ({
+    rules: [{
+      ...chance.maybe(0.7, () => ({ host: chance.pick(["a.b", "*.a.b", "*", "1.2.3.4", "A"]) })),
+      http: {
+        paths: chance.pick([
+          [{
+            path: chance.pick(["/", "/a", "a", "/a//b", "/a/.."]),
+            pathType: chance.pick(["Prefix", "Exact", "ImplementationSpecific"]),
+            backend: backend(chance)
+          }],
+          []
+        ])
+      }
+    }]
+  })),
+  ...chance.maybe(0.3, () => ({ defaultBackend: backend(chance) })),
+  ...chance.maybe(0.2, () => ({ tls: [{ hosts: [chance.pick(["a.b", "A"])], secretName: "s" }] })),
+  ...chance.maybe(0.2, () => ({ ingressClassName: chance.pick(["nginx", "A"]) }))
+})
+
+const persistentVolume = (chance: Chance) => ({
+  accessModes: chance.pick([["ReadWriteOnce"], ["Other"], []]),
+  capacity: chance.pick<object>([{ storage: "1Gi" }, { storage: "1Gi" }, { storage: "0" }, {
+    storage: "1Gi",
+    cpu: "1"
+  }]),
+  ...chance.pick<object>([
+    { hostPath: { path: "/a" } },
+    { hostPath: { path: chance.pick(["", "/a/../b"]) } },
+    { nfs: { server: "s", path: chance.pick(["/a", "a"]) } },
+    { local: { path: "/a" } },
+    { csi: { driver: "example.com", ...chance.maybe(0.7, () => ({ volumeHandle: "h" })) } },
+    {}
+  ]),
+  ...chance.maybe(0.3, () => ({ storageClassName: chance.pick(["fast", "A"]) }))
+})
+
+const peer = (chance: Chance) =>
+  chance.pick<object>([
+    { podSelector: { matchLabels: { app: "x" } } },
+    { namespaceSelector: {}, podSelector: {} },
+    { ipBlock: { cidr: "10.0.0.0/8", except: [chance.pick(["10.1.0.0/16", "11.0.0.0/16", "10.0.0.0/8"])] } },
+    { ipBlock: { cidr: "10.0.0.0/8" }, podSelector: {} },
+    {}
+  ])
+
+const networkPolicy = (chance: Chance) => ({
+  podSelector: chance.pick<object>([{}, { matchLabels: { app: "x" } }]),
+  ...chance.maybe(0.6, () => ({
+    ingress: [{ from: [peer(chance)], ports: [{ port: chance.pick<unknown>([80, "http", 0, "a b"]) }] }]
+  })),
+  ...chance.maybe(0.3, () => ({ egress: [{ to: [peer(chance)] }] })),
+  ...chance.maybe(0.3, () => ({ policyTypes: chance.pick([["Ingress"], ["Ingress", "Egress"], ["Other"]]) }))
+})
+
 /** Of a set whose strategy is not named 1.20 forgets the partition; and it does not mind how many may be unavailable. */
 const statefulStrategy = (chance: Chance) =>
   chance.pick<object>([
@@ -86,7 +160,11 @@ const builtins: ReadonlyArray<Kind> = [
         0.3,
         () => ({ stringData: { s: chance.pick(["x", "é"]), ...chance.maybe(0.3, () => ({ k: "over" })) } })
       ),
-      ...chance.maybe(0.3, () => ({ type: chance.pick(["Opaque", "example.com/own", ""]) }))
+      ...chance.maybe(0.3, () => ({ type: chance.pick(["Opaque", "example.com/own", ""]) })),
+      ...chance.maybe(0.1, () => ({
+        type: chance.pick(["kubernetes.io/tls", "kubernetes.io/basic-auth", "kubernetes.io/ssh-auth"]),
+        ...chance.maybe(0.4, () => ({ stringData: { "tls.crt": "a", "tls.key": "b", username: "u" } }))
+      }))
     }),
     edit: (chance) =>
       chance.pick<Edit>([
@@ -133,7 +211,12 @@ const builtins: ReadonlyArray<Kind> = [
         ports: servicePorts(chance),
         ...chance.maybe(0.7, () => ({ selector: { app: "x" } })),
         ...chance.maybe(0.3, () => ({ clusterIP: "None" })),
-        ...chance.maybe(0.2, () => ({ sessionAffinity: chance.pick(["None", "ClientIP"]) }))
+        ...chance.maybe(0.2, () => ({ sessionAffinity: chance.pick(["None", "ClientIP"]) })),
+        ...chance.maybe(0.1, () => ({
+          sessionAffinity: "ClientIP",
+          sessionAffinityConfig: { clientIP: { timeoutSeconds: chance.pick([10, 0, 86401]) } }
+        })),
+        ...chance.maybe(0.1, () => ({ externalIPs: [chance.pick(["1.2.3.4", "127.0.0.1", "169.254.0.1"])] }))
       }
     }),
     edit: (chance) =>
@@ -144,7 +227,39 @@ const builtins: ReadonlyArray<Kind> = [
         { path: ["spec", "publishNotReadyAddresses"], value: chance.chance(0.5) },
         { path: ["spec", "clusterIP"], value: chance.pick(["None", "10.96.1.1"]) }
       ]),
-    status: () => ({ path: ["status", "loadBalancer"], value: { ingress: [{ ip: "1.2.3.4" }] } })
+    // Since 1.29 only a balancer has one that says something.
+    status: () => ({ path: ["status", "loadBalancer"], value: {} })
+  },
+  {
+    apiVersion: "v1",
+    kind: "Endpoints",
+    plural: "endpoints",
+    namespaced: true,
+    weight: 2,
+    content: (chance) => ({ subsets: subsets(chance) }),
+    edit: (chance) =>
+      chance.pick<Edit>([
+        { path: ["subsets"], value: subsets(chance) },
+        { path: ["subsets", "0", "ports"], value: [{ port: chance.pick([80, 0]) }] }
+      ])
+  },
+  {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "Ingress",
+    plural: "ingresses",
+    namespaced: true,
+    weight: 2,
+    content: (chance) => ({ spec: ingress(chance) }),
+    edit: (chance) => ({ path: ["spec"], value: ingress(chance) })
+  },
+  {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "NetworkPolicy",
+    plural: "networkpolicies",
+    namespaced: true,
+    weight: 2,
+    content: (chance) => ({ spec: networkPolicy(chance) }),
+    edit: (chance) => ({ path: ["spec"], value: networkPolicy(chance) })
   },
   {
     apiVersion: "apps/v1",
@@ -424,6 +539,39 @@ const builtins: ReadonlyArray<Kind> = [
         { path: ["spec", "selector", "matchLabels"], value: { app: "y" } }
       ]),
     status: (chance) => count(chance, "currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
+  },
+  {
+    apiVersion: "v1",
+    kind: "PersistentVolume",
+    plural: "persistentvolumes",
+    namespaced: false,
+    weight: 1,
+    content: (chance) => ({ spec: persistentVolume(chance) }),
+    edit: (chance) =>
+      chance.pick<Edit>([
+        { path: ["spec", "capacity", "storage"], value: chance.pick(["2Gi", "0"]) },
+        { path: ["spec", "persistentVolumeReclaimPolicy"], value: chance.pick(["Delete", "Other"]) },
+        { path: ["spec", "volumeMode"], value: "Block" }
+      ])
+  },
+  {
+    apiVersion: "storage.k8s.io/v1",
+    kind: "StorageClass",
+    plural: "storageclasses",
+    namespaced: false,
+    weight: 1,
+    content: (chance) => ({
+      provisioner: chance.pick(["example.com/disk", "disk", "a b"]),
+      ...chance.maybe(0.3, () => ({ reclaimPolicy: chance.pick(["Retain", "Recycle"]) })),
+      ...chance.maybe(0.3, () => ({ volumeBindingMode: chance.pick(["WaitForFirstConsumer", "Other"]) }))
+    }),
+    edit: (chance) =>
+      chance.pick<Edit>([
+        { path: ["parameters"], value: { a: "b" } },
+        { path: ["allowVolumeExpansion"], value: true },
+        { path: ["reclaimPolicy"], value: "Retain" },
+        { path: ["volumeBindingMode"], value: "WaitForFirstConsumer" }
+      ])
   },
   {
     apiVersion: "v1",

@@ -251,6 +251,21 @@ export const normalisations: ReadonlyArray<Normalisation> = [
     )
   },
   {
+    name: "immutable volumes",
+    reason: "1.20 appends a comparison of the two sources",
+    apply: messages(/(spec\.persistentvolumesource is immutable after creation).*$/s, "$1")
+  },
+  {
+    name: "special addresses",
+    reason: "since 1.21 those of IPv6 are told, too",
+    apply: messages(/(range \((?:127\.0\.0\.0\/8|169\.254\.0\.0\/16|224\.0\.0\.0\/24))[^)]*\)/g, "$1)")
+  },
+  {
+    name: "no rules",
+    reason: "1.20 prints them in Go's form",
+    apply: messages(/Invalid value: null(: either)/g, "Invalid value: {...}$1")
+  },
+  {
     name: "addresses",
     reason: "since 1.30 a text that is none is told with examples of what is",
     apply: messages(
@@ -386,9 +401,10 @@ export const normalisations: ReadonlyArray<Normalisation> = [
   {
     name: "rollingUpdate of DaemonSets",
     reason: "an amount of nothing is Required since 1.22, when there may be more instead",
-    apply: messages(
-      /(?:Invalid value: [^ ]+: cannot be 0|Required value: cannot be 0 when maxSurge is 0)/g,
-      "cannot be 0"
+    apply: everywhere((object) =>
+      String(object["field"]).endsWith("rollingUpdate.maxUnavailable") && /cannot be 0/.test(String(object["message"]))
+        ? { ...object, message: "cannot be 0", reason: "..." }
+        : object
     )
   },
   {

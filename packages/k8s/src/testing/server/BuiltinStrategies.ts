@@ -2,23 +2,32 @@
  * `BuiltinStrategies`: the strategies of built-in kinds, a table of exceptions to one default.
  */
 import * as Amounts from "./Amounts.ts"
+import * as AutoscalerRules from "./AutoscalerRules.ts"
+import { optional } from "./Checks.ts"
 import * as ClaimRules from "./ClaimRules.ts"
 import * as ContentRules from "./ContentRules.ts"
 import * as CronJobRules from "./CronJobRules.ts"
+import * as EndpointRules from "./EndpointRules.ts"
 import * as EventRules from "./EventRules.ts"
 import * as FieldError from "../schema/FieldError.ts"
+import * as GoStruct from "./GoStruct.ts"
 import { immutable, immutableContent } from "./Immutability.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
+import * as IngressRules from "./IngressRules.ts"
 import * as JobRules from "./JobRules.ts"
 import * as JobStatusRules from "./JobStatusRules.ts"
 import * as LabelSelectorRules from "./LabelSelectorRules.ts"
+import * as NetworkPolicyRules from "./NetworkPolicyRules.ts"
+import * as NodeRules from "./NodeRules.ts"
 import * as PodRules from "./PodRules.ts"
 import * as PriorityRules from "./PriorityRules.ts"
 import * as PolicyRules from "./PolicyRules.ts"
+import * as QuotaRules from "./QuotaRules.ts"
 import * as RbacRules from "./RbacRules.ts"
 import * as ServiceRules from "./ServiceRules.ts"
 import * as StatefulSetRules from "./StatefulSetRules.ts"
+import * as StorageRules from "./StorageRules.ts"
 import { commonFields, fieldsAt, make, type Strategy } from "./Strategy.ts"
 import * as WebhookRules from "./WebhookRules.ts"
 import * as WorkloadRules from "./WorkloadRules.ts"
@@ -63,14 +72,39 @@ const roleRef: Strategy["validateUpdate"] = (next, previous) =>
     ? []
     : [FieldError.invalid("roleRef", at(next, "roleRef") ?? null, "cannot change roleRef")]
 
-const budget: Strategy["validate"] = (object) => [
-  ...(at(object, "spec", "minAvailable") !== undefined && at(object, "spec", "maxUnavailable") !== undefined
-    ? [FieldError.invalid("spec", at(object, "spec"), "minAvailable and maxUnavailable cannot be both set")]
-    : []),
-  ...Amounts.countOrPercent(object, "spec.minAvailable"),
-  ...Amounts.countOrPercent(object, "spec.maxUnavailable"),
-  ...LabelSelectorRules.validate(at(object, "spec", "selector"), "spec.selector")
+const budgetFields: GoStruct.Fields = [
+  ["minAvailable", "null"],
+  ["selector", "null"],
+  ["maxUnavailable", "null"],
+  ["unhealthyPodEvictionPolicy", "null"]
 ]
+
+const budget: Strategy["validate"] = (object) => {
+  const spec = at(object, "spec")
+  return [
+    ...(at(spec, "minAvailable") !== undefined && at(spec, "maxUnavailable") !== undefined
+      ? [FieldError.invalidPrinted(
+        "spec",
+        GoStruct.print(spec, budgetFields),
+        "minAvailable and maxUnavailable cannot be both set"
+      )]
+      : []),
+    ...Amounts.countOrPercent(object, "spec.minAvailable"),
+    ...Amounts.countOrPercent(object, "spec.maxUnavailable"),
+    ...LabelSelectorRules.validate(at(spec, "selector"), "spec.selector"),
+    ...optional(spec, "unhealthyPodEvictionPolicy", "spec", ["AlwaysAllow", "IfHealthyBudget"])
+  ]
+}
+
+const budgetStatus: Strategy["validateStatus"] = (object) =>
+  Amounts.notNegativeAt(
+    "status",
+    objectAt(object, "status"),
+    "disruptionsAllowed",
+    "currentHealthy",
+    "desiredHealthy",
+    "expectedPods"
+  )
 
 const lease: Strategy["validate"] = (object) => {
   const duration = at(object, "spec", "leaseDurationSeconds")
@@ -116,15 +150,15 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     createsOnUpdate: true,
     fields: fieldsAt("spec.clusterIP", "spec.type")
   },
-  persistentvolumes: { answersDeleted: true },
+  persistentvolumes: { ...StorageRules.volume, answersDeleted: true },
   persistentvolumeclaims: {
     answersDeleted: true,
     validate: ClaimRules.validate,
     validateUpdate: ClaimRules.validateUpdate
   },
-  resourcequotas: { answersDeleted: true },
-  endpoints: { createsOnUpdate: true },
-  limitranges: { createsOnUpdate: true },
+  resourcequotas: { ...QuotaRules.quota, answersDeleted: true },
+  endpoints: { createsOnUpdate: true, validate: EndpointRules.validate },
+  limitranges: { ...QuotaRules.limitRange, createsOnUpdate: true },
   events: {
     judgesMetadata: false,
     createsOnUpdate: true,
@@ -154,7 +188,13 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     fields: { name: (namespace) => namespace.metadata.name, ...fieldsAt("status.phase") },
     listsFields: false
   },
-  nodes: { createsStatus: true, listsFields: false, fields: fieldsAt("spec.unschedulable") },
+  nodes: {
+    createsStatus: true,
+    listsFields: false,
+    fields: fieldsAt("spec.unschedulable"),
+    validate: NodeRules.validate,
+    validateUpdate: NodeRules.validateUpdate
+  },
   secrets: {
     listsFields: false,
     fields: fieldsAt("type"),
@@ -221,16 +261,24 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     unconditionalUpdate: false,
     validate: lease
   },
-  "ingresses.networking.k8s.io": { generation: true },
-  "ingressclasses.networking.k8s.io": { generation: true },
+  "horizontalpodautoscalers.autoscaling": AutoscalerRules.strategy,
+  "ingresses.networking.k8s.io": IngressRules.ingress,
+  "ingressclasses.networking.k8s.io": IngressRules.ingressClass,
   "priorityclasses.scheduling.k8s.io": PriorityRules.strategy,
-  "networkpolicies.networking.k8s.io": { generation: true },
-  "endpointslices.discovery.k8s.io": { generation: true, createsOnUpdate: true },
+  "storageclasses.storage.k8s.io": StorageRules.storageClass,
+  "networkpolicies.networking.k8s.io": { generation: true, validate: NetworkPolicyRules.validate },
+  "endpointslices.discovery.k8s.io": {
+    generation: true,
+    createsOnUpdate: true,
+    validate: EndpointRules.validateSlice,
+    validateUpdate: EndpointRules.validateSliceUpdate
+  },
   "poddisruptionbudgets.policy": {
     judgesMetadata: false,
     generation: true,
     unconditionalUpdate: false,
-    validate: budget
+    validate: budget,
+    validateStatus: budgetStatus
   },
   "rolebindings.rbac.authorization.k8s.io": {
     createsOnUpdate: true,

@@ -62,3 +62,31 @@ export const notAddress = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db
 /** Faults of an address. */
 export const ip = (path: string, text: string): Faults =>
   isAddress(text) ? [] : [FieldError.invalid(path, text, notAddress)]
+
+const pathFormat = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
+
+/** Faults of a name below a domain, such as `acme.io/foo`. */
+export const domainPath = (path: string, name: string): Faults => {
+  if (name === "") return [FieldError.required(path, "")]
+  const slash = name.indexOf("/")
+  const [host, rest] = slash < 0 ? ["", ""] : [name.slice(0, slash), name.slice(slash + 1)]
+  if (host === "" || rest === "") {
+    return [FieldError.invalid(path, name, "must be a domain-prefixed path (such as \"acme.io/foo\")")]
+  }
+  return [
+    ...invalids(path, host, Names.dnsSubdomain(host)),
+    ...when(
+      !new RegExp(`^${pathFormat}$`).test(rest),
+      FieldError.invalid(path, rest, `Invalid path (regex used for validation is '${pathFormat}')`)
+    )
+  ]
+}
+
+/** Names that may be anything that is one segment of a path; they must be there. */
+export const segment = (object: unknown, path: string, ...fields: ReadonlyArray<string>): Faults =>
+  fields.flatMap((field) => {
+    const value = stringAt(object, field)
+    return value === ""
+      ? [FieldError.required(`${path}.${field}`, "")]
+      : invalids(`${path}.${field}`, value, Names.pathSegment(value))
+  })

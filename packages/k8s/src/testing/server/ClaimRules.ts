@@ -17,7 +17,8 @@ type Faults = ReadonlyArray<FieldError.FieldError>
 
 const modes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
 
-const modeFaults = (given: ReadonlyArray<unknown>, path: string): Faults => {
+/** Faults of the ways in which a volume is used. */
+export const modeFaults = (given: ReadonlyArray<unknown>, path: string): Faults => {
   const known = given.filter((mode) => modes.includes(String(mode)))
   return [
     ...given.filter((mode) => !known.includes(mode)).map((mode) => FieldError.notSupported(path, mode, modes)),

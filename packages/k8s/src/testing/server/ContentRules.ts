@@ -1,12 +1,16 @@
 /**
- * `ContentRules`: what a ConfigMap and a Secret may hold: keys that can be file names, and at most 1 MiB of values.
+ * `ContentRules`: what a ConfigMap and a Secret may hold: keys that can be file names, at most 1 MiB of values, and what
+ * the type of a Secret promises.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation `ValidateConfigMap`, `ValidateSecret`.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Result from "effect/Result"
 import * as FieldError from "../schema/FieldError.ts"
+import * as GoBase64 from "../schema/GoBase64.ts"
+import * as JsonValue from "../schema/JsonValue.ts"
 import { byteLength } from "../../api/Names.ts"
-import { objectAt } from "../../api/Plain.ts"
+import { at, objectAt, stringAt } from "../../api/Plain.ts"
 import type { Strategy } from "./Strategy.ts"
 
 /** Bytes of all values together; keys are not counted. */
@@ -53,7 +57,49 @@ export const configMap: Strategy["validate"] = (object) => {
   ]
 }
 
+/** Whether the bytes of a text in base64 are a JSON object. */
+const isJsonObject = (text: string): boolean => {
+  const bytes = GoBase64.decode(text)
+  if (Result.isFailure(bytes)) return false
+  const value = Result.try(() => JSON.parse(new TextDecoder().decode(bytes.success)) as unknown)
+  return Result.isSuccess(value) && (value.success === null || JsonValue.isObject(value.success))
+}
+
+const dockerFaults = (key: string) => (object: KubeObject): ReadonlyArray<FieldError.FieldError> => {
+  const text = at(object, "data", key)
+  const path = `data[${key}]`
+  return text === undefined
+    ? [FieldError.required(path, "")]
+    : isJsonObject(String(text))
+    ? []
+    : [FieldError.invalid(path, "<secret contents redacted>", "invalid character")]
+}
+
+const keys = (...wanted: ReadonlyArray<string>) => (object: KubeObject): ReadonlyArray<FieldError.FieldError> =>
+  wanted.filter((key) => at(object, "data", key) === undefined).map((key) => FieldError.required(`data[${key}]`, ""))
+
+const account = "kubernetes.io/service-account.name"
+
+/** What a Secret of a type must have. */
+const types: Readonly<Record<string, (object: KubeObject) => ReadonlyArray<FieldError.FieldError>>> = {
+  "kubernetes.io/service-account-token": (object) =>
+    (object.metadata.annotations?.[account] ?? "") === ""
+      ? [FieldError.required(`metadata.annotations[${account}]`, "")]
+      : [],
+  "kubernetes.io/dockercfg": dockerFaults(".dockercfg"),
+  "kubernetes.io/dockerconfigjson": dockerFaults(".dockerconfigjson"),
+  // One of the two will do.
+  "kubernetes.io/basic-auth": (object) => {
+    const missing = keys("username", "password")(object)
+    return missing.length === 2 ? missing : []
+  },
+  "kubernetes.io/ssh-auth": (object) =>
+    stringAt(object, "data", "ssh-privatekey") === "" ? [FieldError.required("data[ssh-privatekey]", "")] : [],
+  "kubernetes.io/tls": keys("tls.crt", "tls.key")
+}
+
 export const secret: Strategy["validate"] = (object) => [
   ...faultsOfKeys(object, "data"),
-  ...(bytes(object, "data", decodedLength) > total ? [FieldError.tooLong("data", total)] : [])
+  ...(bytes(object, "data", decodedLength) > total ? [FieldError.tooLong("data", total)] : []),
+  ...(types[stringAt(object, "type")]?.(object) ?? [])
 ]

@@ -232,6 +232,15 @@ const secret = (object: Filled): Filled => {
 /** A spec is there whether or not it was sent. */
 const inSpec = (f: (spec: unknown) => Filled) => (object: Filled): Filled => ({ ...object, spec: f(object["spec"]) })
 
+/** Who is reached at an address of a balancer is the balancer, unless it says otherwise. */
+const balancer = (object: Filled): Filled =>
+  stringAt(object, "spec", "type") !== "LoadBalancer" ?
+    object :
+    edit(object, "status", (status) =>
+      edit(objectAt(status), "loadBalancer", (own) =>
+        map(objectAt(own), "ingress", (point) =>
+          stringAt(point, "ip") === "" ? point : fill(point, { ipMode: "VIP" }))))
+
 const byKind: Readonly<Record<string, (object: Filled) => Filled>> = {
   ...ClusterDefaults.byKind,
   "/Pod": (object) => edit(inSpec(pod)(object), "status", podStatus),
@@ -242,7 +251,7 @@ const byKind: Readonly<Record<string, (object: Filled) => Filled>> = {
       inSpec((spec) => edit(fill(spec, { replicas: 1 }), "template", template))(object)
     ),
   "/LimitRange": inSpec((spec) => map(objectAt(spec), "limits", limitRangeItem)),
-  "/Service": inSpec(service),
+  "/Service": (object) => balancer(inSpec(service)(object)),
   "/Secret": secret,
   "/Event": (object) =>
     fill(object, {

@@ -107,6 +107,12 @@ export const bodyObject = (exchange: Exchange): Effect.Effect<JsonValue.JsonObje
 export const notFound = (exchange: Exchange, name = exchange.route.name): StatusError.StatusError =>
   StatusError.notFound(exchange.resource, name)
 
+/** Kinds that a refusal tells by the group they were in first. */
+const firstGroups: Readonly<Record<string, string>> = {
+  "Ingress.networking.k8s.io": "extensions",
+  "NetworkPolicy.networking.k8s.io": "extensions"
+}
+
 /** 422 of the object that the request names. */
 export const invalid = (
   exchange: Exchange,
@@ -114,5 +120,5 @@ export const invalid = (
   faults: ReadonlyArray<FieldError.FieldError>
 ): StatusError.StatusError => {
   const { group, kind } = exchange.resource
-  return StatusError.invalid(kind, group, name, faults)
+  return StatusError.invalid(kind, firstGroups[`${kind}.${group}`] ?? group, name, faults)
 }

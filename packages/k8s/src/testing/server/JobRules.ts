@@ -8,6 +8,7 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Selector from "@effect-operator/core/Selector"
 import * as Amounts from "./Amounts.ts"
+import { domainPath } from "./Checks.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import { immutable, omit } from "./Immutability.ts"
 import * as JobPolicyRules from "./JobPolicyRules.ts"
@@ -171,26 +172,16 @@ const modeFaults = (spec: unknown, path: string): Faults => {
   ]
 }
 
-const managers = 63
-const pathSegment = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
+const longestManager = 63
 
 const managerFaults = (spec: unknown, path: string): Faults => {
   const name = at(spec, "managedBy")
   if (typeof name !== "string") return []
   const here = `${path}.managedBy`
-  const slash = name.indexOf("/")
-  const [host, rest] = slash < 0 ? ["", ""] : [name.slice(0, slash), name.slice(slash + 1)]
-  const faults = name === ""
-    ? [FieldError.required(here, "")]
-    : host === "" || rest === ""
-    ? [FieldError.invalid(here, name, "must be a domain-prefixed path (such as \"acme.io/foo\")")]
-    : [
-      ...Names.dnsSubdomain(host).map((fault) => FieldError.invalid(here, host, fault)),
-      ...(new RegExp(`^${pathSegment}$`).test(rest)
-        ? []
-        : [FieldError.invalid(here, rest, `Invalid path (regex used for validation is '${pathSegment}')`)])
-    ]
-  return [...faults, ...(Names.byteLength(name) > managers ? [FieldError.tooLong(here, managers)] : [])]
+  return [
+    ...domainPath(here, name),
+    ...(Names.byteLength(name) > longestManager ? [FieldError.tooLong(here, longestManager)] : [])
+  ]
 }
 
 const restartFaults = (spec: unknown, path: string): Faults => {

@@ -41,6 +41,9 @@ const isHugePages = (name: string): boolean => name.startsWith("hugepages-")
 const isStandard = (name: string): boolean =>
   standard.has(name) || isHugePages(name) || name.startsWith("requests.hugepages-")
 
+/** A resource that a quota can be about. */
+export const isOfQuota = (name: string): boolean => name !== "storage" && isStandard(name)
+
 const isOfContainers = (name: string): boolean => ofContainers.has(name) || isHugePages(name)
 
 /** Not one that somebody added. */

@@ -1,153 +1,271 @@
 /**
- * `ServiceRules`: the addresses and ports a Service is given.
+ * `ServiceRules`: what a Service must be, type by type, and what of it may change.
  *
- * The real server takes them from a pool; here they follow from the uid, so that no pool has to be kept.
+ * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidateServiceCreate`, `ValidateServiceUpdate`.
  */
+import { type Faults, invalids, ip, oneOf, optional, required, when } from "./Checks.ts"
+import * as EndpointRules from "./EndpointRules.ts"
 import * as FieldError from "../schema/FieldError.ts"
-import type * as JsonValue from "../schema/JsonValue.ts"
+import * as GoStruct from "./GoStruct.ts"
 import * as MetadataRules from "../../api/MetadataRules.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as PortRules from "./PortRules.ts"
+import * as RangeRules from "./RangeRules.ts"
+import * as ServiceAddresses from "./ServiceAddresses.ts"
+import * as ServiceFamilyRules from "./ServiceFamilyRules.ts"
 import type { Strategy } from "./Strategy.ts"
 
-const digits = (uid: string, from: number): number =>
-  Number.parseInt(uid.replaceAll("-", "").slice(from, from + 4), 16) || 0
+const types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]
 
-/** An address in 10.96.0.0/12 that is none of the network's own. */
-const address = (uid: string): string => {
-  const host = digits(uid, 0)
-  return `10.${96 + (digits(uid, 4) % 16)}.${host >> 8}.${1 + (host & 0xff) % 254}`
-}
+const nodePorts = { lowest: 30000, highest: 32767 }
 
-const hasAddress = (spec: unknown): boolean => stringAt(spec, "type") !== "ExternalName"
+/** The range is asked when a port is given out: it is the last to be told. */
+const rangeFaults = (ports: ReadonlyArray<unknown>): Faults =>
+  ports.flatMap((port, index) => {
+    const number = at(port, "nodePort")
+    return when(
+      typeof number === "number" && number !== 0 && (number < nodePorts.lowest || number > nodePorts.highest),
+      FieldError.invalid(
+        `spec.ports[${index}].nodePort`,
+        number,
+        `provided port is not in the valid range. The range of valid ports is ${nodePorts.lowest}-${nodePorts.highest}`
+      )
+    )
+  })
 
-const withAddress = (spec: JsonValue.JsonObject, ip: string): JsonValue.JsonObject => ({
-  ...spec,
-  clusterIP: ip,
-  clusterIPs: [ip],
-  ipFamilies: at(spec, "ipFamilies") ?? ["IPv4"],
-  ipFamilyPolicy: at(spec, "ipFamilyPolicy") ?? "SingleStack"
-})
-
-const withNodePorts = (spec: JsonValue.JsonObject, uid: string): JsonValue.JsonObject =>
-  stringAt(spec, "type") === "NodePort" || stringAt(spec, "type") === "LoadBalancer"
-    ? {
-      ...spec,
-      ports: arrayAt(spec, "ports").map((port, index) => ({
-        ...objectAt(port),
-        nodePort: at(port, "nodePort") ?? 30000 + ((digits(uid, 8) + index) % 2768)
-      }))
-    }
-    : spec
-
-/** A balancer that asks each node for its own Pods asks at a port of its own. */
-const withHealthCheck = (spec: JsonValue.JsonObject, uid: string): JsonValue.JsonObject =>
-  stringAt(spec, "type") === "LoadBalancer" && stringAt(spec, "externalTrafficPolicy") === "Local"
-    ? { ...spec, healthCheckNodePort: at(spec, "healthCheckNodePort") ?? 30000 + (digits(uid, 12) % 2768) }
-    : spec
-
-const complete = (service: JsonValue.JsonObject, ip: string, uid: string): JsonValue.JsonObject => {
-  const spec = objectAt(service, "spec")
-  return hasAddress(spec)
-    ? { ...service, spec: withHealthCheck(withNodePorts(withAddress(spec, ip), uid), uid) }
-    : service
-}
-
-const prepareCreate: Strategy["prepareCreate"] = (service) => {
-  const uid = stringAt(service, "metadata", "uid")
-  return complete(service, stringAt(service, "spec", "clusterIP") || address(uid), uid)
-}
-
-/** A PUT that leaves out what was given to the Service keeps it. */
-const prepareUpdate: Strategy["prepareUpdate"] = (next, previous) => {
-  const { uid } = previous.metadata
-  const kept = stringAt(next, "spec", "clusterIP") || stringAt(previous, "spec", "clusterIP") || address(uid)
-  return complete(next, kept, uid)
-}
-
-const portFaults = (ports: ReadonlyArray<unknown>): ReadonlyArray<FieldError.FieldError> => {
+const portFaults = (ports: ReadonlyArray<unknown>): Faults => {
   const names = new Set<string>()
-  const pairs = new Set<string>()
   return ports.flatMap((port, index) => {
     const path = `spec.ports[${index}]`
     const name = stringAt(port, "name")
-    const protocol = stringAt(port, "protocol")
     const number = at(port, "port")
     const repeated = name !== "" && names.has(name)
     names.add(name)
-    const pair = `${String(number)}/${protocol}`
-    const taken = pairs.has(pair)
-    pairs.add(pair)
-    const faults = [
+    const protocol = at(port, "appProtocol")
+    return [
       ...(name === ""
-        ? ports.length > 1 ? [FieldError.required(`${path}.name`, "")] : []
-        : Names.dnsLabel(name).map((fault) => FieldError.invalid(`${path}.name`, name, fault))),
-      ...(repeated ? [FieldError.duplicate(`${path}.name`, name)] : []),
-      ...PortRules.portOrName(`${path}.port`, typeof number === "number" ? number : 0),
-      ...(protocol === ""
-        ? [FieldError.required(`${path}.protocol`, "")]
-        : PortRules.protocols.includes(protocol)
-        ? []
-        : [FieldError.notSupported(`${path}.protocol`, protocol, PortRules.protocols)]),
+        ? when(ports.length > 1, FieldError.required(`${path}.name`, ""))
+        : invalids(`${path}.name`, name, Names.dnsLabel(name))),
+      ...when(repeated, FieldError.duplicate(`${path}.name`, name)),
+      ...PortRules.portNumber(`${path}.port`, typeof number === "number" ? number : 0),
+      ...oneOf(port, "protocol", path, PortRules.protocols),
       ...PortRules.portOrName(`${path}.targetPort`, at(port, "targetPort") ?? 0),
-      ...nodePortFaults(port, path)
+      ...(typeof protocol === "string" ? invalids(`${path}.appProtocol`, protocol, Names.labelKey(protocol)) : [])
     ]
-    return taken ? [...faults, FieldError.duplicate(path, { port: number, protocol })] : faults
   })
 }
 
-const lowestNodePort = 30000
-const highestNodePort = 32767
+const portFields: GoStruct.Fields = [
+  ["name", "\"\""],
+  ["protocol", "\"\""],
+  ["appProtocol", "null"],
+  ["port", "0"],
+  ["targetPort", "0"],
+  ["nodePort", "0"]
+]
 
-const nodePortFaults = (port: unknown, path: string): ReadonlyArray<FieldError.FieldError> => {
-  const number = at(port, "nodePort")
-  return typeof number === "number" && (number < lowestNodePort || number > highestNodePort)
-    ? [FieldError.invalid(
-      `${path}.nodePort`,
-      number,
-      `provided port is not in the valid range. The range of valid ports is ${lowestNodePort}-${highestNodePort}`
-    )]
-    : []
+/** No two ports are the same to a client, inside or at a node. */
+const repeatedPorts = (ports: ReadonlyArray<unknown>): Faults => {
+  const repeats = (field: string) => {
+    const seen = new Set<string>()
+    return ports.map((port) => {
+      const number = at(port, field) ?? 0
+      const key = `${stringAt(port, "protocol")}/${String(number)}`
+      const repeated = seen.has(key)
+      seen.add(key)
+      return repeated && (field === "port" || number !== 0)
+    })
+  }
+  const [atNode, inside] = [repeats("nodePort"), repeats("port")]
+  return [
+    ...ports.flatMap((port, index) =>
+      when(atNode[index] === true, FieldError.duplicate(`spec.ports[${index}].nodePort`, at(port, "nodePort")))
+    ),
+    ...ports.flatMap((port, index) =>
+      when(inside[index] === true, {
+        ...FieldError.duplicate(`spec.ports[${index}]`, port),
+        printed: GoStruct.print({ protocol: at(port, "protocol"), port: at(port, "port") }, portFields)
+      })
+    )
+  ]
 }
 
-const isAddress = (text: string): boolean =>
-  text === "" || text === "None" || /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/.test(text) ||
-  /^[0-9a-f:]*:[0-9a-f:.]*$/i.test(text)
+const isHeadless = (spec: unknown): boolean => stringAt(spec, "clusterIP") === "None"
 
-const types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]
+const typeFaults = (spec: unknown): Faults => {
+  const type = stringAt(spec, "type")
+  if (type === "LoadBalancer" || type === "NodePort") {
+    return when(
+      isHeadless(spec),
+      FieldError.invalid("spec.clusterIPs[0]", "None", `may not be set to 'None' for ${type} services`)
+    )
+  }
+  if (type !== "ExternalName") return []
+  const name = stringAt(spec, "externalName").replace(/\.$/, "")
+  const why = "may not be set for ExternalName services"
+  return [
+    ...when(
+      arrayAt(spec, "clusterIPs").length > 0 || stringAt(spec, "clusterIP") !== "",
+      FieldError.forbidden("spec.clusterIPs", why)
+    ),
+    ...when(arrayAt(spec, "ipFamilies").length > 0, FieldError.forbidden("spec.ipFamilies", why)),
+    ...when(at(spec, "ipFamilyPolicy") !== undefined, FieldError.forbidden("spec.ipFamilyPolicy", why)),
+    ...(name === ""
+      ? [FieldError.required("spec.externalName", "")]
+      : invalids("spec.externalName", name, Names.dnsSubdomain(name)))
+  ]
+}
+
+const longestAffinity = 86400
+
+const affinityFaults = (spec: unknown): Faults => {
+  const affinity = stringAt(spec, "sessionAffinity")
+  const config = at(spec, "sessionAffinityConfig")
+  const path = "spec.sessionAffinityConfig"
+  const seconds = at(config, "clientIP", "timeoutSeconds")
+  return [
+    ...oneOf(spec, "sessionAffinity", "spec", ["ClientIP", "None"]),
+    ...(affinity === "ClientIP"
+      ? when(
+        typeof seconds === "number" && (seconds <= 0 || seconds > longestAffinity),
+        FieldError.invalid(
+          `${path}.clientIP.timeoutSeconds`,
+          seconds,
+          `must be greater than 0 and less than ${longestAffinity}`
+        )
+      )
+      : affinity === "None"
+      ? when(config !== undefined, FieldError.forbidden(path, "must not be set when session affinity is None"))
+      : [])
+  ]
+}
+
+const sourceFaults = (spec: unknown): Faults => {
+  const ranges = arrayAt(spec, "loadBalancerSourceRanges").map((range) => String(range).trim())
+  const path = "spec.LoadBalancerSourceRanges"
+  return ranges.length === 0 ? [] : [
+    ...when(
+      stringAt(spec, "type") !== "LoadBalancer",
+      FieldError.forbidden(path, "may only be used when `type` is 'LoadBalancer'")
+    ),
+    ...ranges.flatMap((range, index) => RangeRules.faults(`${path}[${index}]`, range))
+  ]
+}
+
+const balancerFaults = (spec: unknown): Faults => {
+  const isBalancer = stringAt(spec, "type") === "LoadBalancer"
+  const name = at(spec, "loadBalancerClass")
+  const only = (field: string) =>
+    when(
+      !isBalancer && at(spec, field) !== undefined,
+      FieldError.forbidden(`spec.${field}`, "may only be used when `type` is 'LoadBalancer'")
+    )
+  return [
+    ...only("allocateLoadBalancerNodePorts"),
+    ...(isBalancer && typeof name === "string"
+      ? invalids("spec.loadBalancerClass", name, Names.labelKey(name))
+      : only("loadBalancerClass"))
+  ]
+}
+
+const isExternal = (spec: unknown): boolean =>
+  ["LoadBalancer", "NodePort"].includes(stringAt(spec, "type")) ||
+  (stringAt(spec, "type") === "ClusterIP" && arrayAt(spec, "externalIPs").length > 0)
+
+const needsHealthCheck = (spec: unknown): boolean =>
+  stringAt(spec, "type") === "LoadBalancer" && stringAt(spec, "externalTrafficPolicy") === "Local"
+
+const trafficFaults = (spec: unknown): Faults => {
+  const policy = stringAt(spec, "externalTrafficPolicy")
+  const check = at(spec, "healthCheckNodePort") ?? 0
+  return [
+    ...(isExternal(spec)
+      ? oneOf(spec, "externalTrafficPolicy", "spec", ["Cluster", "Local"])
+      : when(
+        policy !== "",
+        FieldError.invalid("spec.externalTrafficPolicy", policy, "may only be set for externally-accessible services")
+      )),
+    ...(needsHealthCheck(spec)
+      ? typeof check === "number" && check !== 0
+        ? PortRules.portNumber("spec.healthCheckNodePort", check)
+        : [FieldError.required("spec.healthCheckNodePort", "")]
+      : when(
+        check !== 0,
+        FieldError.invalid(
+          "spec.healthCheckNodePort",
+          check,
+          "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+        )
+      )),
+    ...(["ClusterIP", "LoadBalancer", "NodePort"].includes(stringAt(spec, "type"))
+      ? required(spec, "spec", "internalTrafficPolicy")
+      : []),
+    ...optional(spec, "internalTrafficPolicy", "spec", ["Cluster", "Local"]),
+    ...optional(spec, "trafficDistribution", "spec", ["PreferClose", "PreferSameZone", "PreferSameNode"])
+  ]
+}
 
 const validate: Strategy["validate"] = (service) => {
   const spec = objectAt(service, "spec")
   const ports = arrayAt(spec, "ports")
-  const headless = stringAt(spec, "clusterIP") === "None"
-  const affinity = stringAt(spec, "sessionAffinity")
   const type = stringAt(spec, "type")
+  const addresses = type === "ExternalName" ? [] : ServiceFamilyRules.faults(spec)
+  // Addresses are given out before anything else is looked at.
+  if (addresses.length > 0) return addresses
   return [
-    ...(ports.length === 0 && !headless && hasAddress(spec) ? [FieldError.required("spec.ports", "")] : []),
+    ...when(
+      ports.length === 0 && !isHeadless(spec) && type !== "ExternalName",
+      FieldError.required("spec.ports", "")
+    ),
+    ...typeFaults(spec),
     ...portFaults(ports),
-    ...(isAddress(stringAt(spec, "clusterIP"))
-      ? []
-      : [FieldError.invalid(
-        "spec.clusterIPs[0]",
-        stringAt(spec, "clusterIP"),
-        "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
-      )]),
     ...MetadataRules.validateLabels(objectAt(spec, "selector") as Readonly<Record<string, string>>, "spec.selector"),
-    ...(["ClientIP", "None"].includes(affinity)
-      ? []
-      : [FieldError.notSupported("spec.sessionAffinity", affinity, ["ClientIP", "None"])]),
-    ...(types.includes(type) ? [] : [FieldError.notSupported("spec.type", type, types)])
+    ...affinityFaults(spec),
+    ...arrayAt(spec, "externalIPs").map(String).flatMap((address, index) => {
+      const faults = ip(`spec.externalIPs[${index}]`, address)
+      return faults.length > 0 ? faults : EndpointRules.special(`spec.externalIPs[${index}]`, address)
+    }),
+    ...oneOf(spec, "type", "spec", types),
+    ...(type === "ClusterIP"
+      ? ports.flatMap((port, index) =>
+        when(
+          (at(port, "nodePort") ?? 0) !== 0,
+          FieldError.forbidden(`spec.ports[${index}].nodePort`, "may not be used when `type` is 'ClusterIP'")
+        )
+      )
+      : []),
+    ...repeatedPorts(ports),
+    ...sourceFaults(spec),
+    ...balancerFaults(spec),
+    ...trafficFaults(spec),
+    ...(type === "ClusterIP" ? [] : rangeFaults(ports))
   ]
 }
 
 const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
-  const before = stringAt(previous, "spec", "clusterIP")
-  const after = stringAt(next, "spec", "clusterIP")
-  const stays = hasAddress(at(previous, "spec")) && hasAddress(at(next, "spec"))
-  return stays && before !== "" && after !== before
-    ? [FieldError.invalid("spec.clusterIPs[0]", [after], "may not change once set")]
-    : []
+  const [spec, before] = [objectAt(next, "spec"), objectAt(previous, "spec")]
+  const [name, old] = [spec, before].map((each) => at(each, "loadBalancerClass"))
+  const balances = [spec, before].every((each) => stringAt(each, "type") === "LoadBalancer")
+  return [
+    ...ServiceFamilyRules.updateFaults(spec, before),
+    ...when(
+      balances && name !== old,
+      FieldError.invalid("spec.loadBalancerClass", name ?? null, "may not change once set")
+    ),
+    ...when(
+      needsHealthCheck(spec) && needsHealthCheck(before) &&
+        at(spec, "healthCheckNodePort") !== at(before, "healthCheckNodePort"),
+      FieldError.forbidden("spec.healthCheckNodePort", "field is immutable")
+    )
+  ]
 }
 
-export const strategy: Partial<Strategy> = { prepareCreate, prepareUpdate, validate, validateUpdate }
+export const strategy: Partial<Strategy> = {
+  prepareCreate: ServiceAddresses.prepareCreate,
+  prepareUpdate: ServiceAddresses.prepareUpdate,
+  validate,
+  validateUpdate,
+  validateStatus: (service) =>
+    EndpointRules.balancerStatus(service, stringAt(service, "spec", "type") === "LoadBalancer")
+}

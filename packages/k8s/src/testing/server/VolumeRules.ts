@@ -151,6 +151,10 @@ const sources: Readonly<Record<string, Source>> = {
   ]
 }
 
+/** Faults of one source that persistent volumes have, too. */
+export const source = (name: string, value: unknown, path: string): Faults =>
+  sources[name]?.(value, path, { isPod: false }) ?? []
+
 /** Paths by which a source is told to be one too many. */
 const tooMany: Readonly<Record<string, string>> = { downwardAPI: "downwarAPI", cephfs: "cephFS" }
 

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { refuses } from "../support/refusals.ts"
 import { configMap, configMaps, layer, post, put } from "../support/server.ts"
 
 const secrets = "/api/v1/namespaces/default/secrets"
@@ -37,4 +38,26 @@ describe("content of ConfigMaps and Secrets", () => {
       )
       assert.strictEqual((yield* post(secrets, secret(mebibyte))).status, 201)
     }).pipe(Effect.provide(layer)))
+
+  it.effect("a Secret has what its type promises", () =>
+    refuses(
+      secrets,
+      [{ metadata: { name: "a" }, type: "example.com/own" }],
+      [{ metadata: { name: "a" }, type: "kubernetes.io/basic-auth", stringData: { username: "u" } }],
+      [
+        { metadata: { name: "a" }, type: "kubernetes.io/basic-auth" },
+        "data[username]: Required value",
+        "data[password]: Required value"
+      ],
+      [
+        { metadata: { name: "a" }, type: "kubernetes.io/tls", stringData: { "tls.crt": "" } },
+        "data[tls.key]: Required value"
+      ],
+      [
+        { metadata: { name: "a" }, type: "kubernetes.io/service-account-token" },
+        "metadata.annotations[kubernetes.io/service-account.name]: Required value"
+      ],
+      [{ metadata: { name: "a" }, type: "kubernetes.io/dockerconfigjson" }, "data[.dockerconfigjson]: Required value"],
+      [{ metadata: { name: "a" }, type: "kubernetes.io/dockerconfigjson", stringData: { ".dockerconfigjson": "{}" } }]
+    ).pipe(Effect.provide(layer)))
 })

@@ -1,0 +1,88 @@
+/**
+ * `NodeRules`: what a Node must be, and what of it may change.
+ *
+ * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidateNode`, `ValidateNodeUpdate`.
+ */
+import { type Faults, invalids, oneOf, when } from "./Checks.ts"
+import * as FieldError from "../schema/FieldError.ts"
+import * as GoStruct from "./GoStruct.ts"
+import * as JsonValue from "../schema/JsonValue.ts"
+import * as Names from "../../api/Names.ts"
+import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
+import * as RangeRules from "./RangeRules.ts"
+import * as ResourceRules from "./ResourceRules.ts"
+import type { Strategy } from "./Strategy.ts"
+
+const taintFields: GoStruct.Fields = [["key", "\"\""], ["value", "\"\""], ["effect", "\"\""], ["timeAdded", "null"]]
+
+/** The server looks for taints in the metadata, as far as it tells. */
+const taintFaults = (node: unknown): Faults => {
+  const seen = new Set<string>()
+  return arrayAt(node, "spec", "taints").flatMap((taint, index) => {
+    const path = `metadata.taints[${index}]`
+    const [key, value] = [stringAt(taint, "key"), stringAt(taint, "value")]
+    const pair = `${stringAt(taint, "effect")}/${key}`
+    const repeated = seen.has(pair)
+    seen.add(pair)
+    const wrong = Names.labelValue(value)
+    return [
+      ...invalids(`${path}.key`, key, Names.labelKey(key)),
+      ...when(wrong.length > 0, FieldError.invalid(`${path}.value`, value, wrong.join(";"))),
+      ...oneOf(taint, "effect", path, ["NoSchedule", "PreferNoSchedule", "NoExecute"]),
+      ...when(repeated, {
+        ...FieldError.duplicate(path, taint),
+        printed: GoStruct.print(taint, taintFields),
+        detail: "taints must be unique by key and effect pair"
+      })
+    ]
+  })
+}
+
+const amountFaults = (node: unknown): Faults =>
+  ["capacity", "allocatable"].flatMap((part) =>
+    Object.entries(objectAt(node, "status", part)).flatMap(([name, amount]) =>
+      ResourceRules.amount(`status.${part}.${name}`, name, amount)
+    )
+  )
+
+const rangesOf = (node: unknown): ReadonlyArray<string> => arrayAt(node, "spec", "podCIDRs").map(String)
+
+const rangeFaults = (node: unknown): Faults => {
+  const ranges = rangesOf(node)
+  const families = new Set(ranges.map((range) => range.includes(":")))
+  return [
+    ...ranges.flatMap((range, index) => RangeRules.faults(`spec.podCIDRs[${index}]`, range)),
+    ...when(
+      ranges.length > 1 && families.size < ranges.length,
+      FieldError.invalid("spec.podCIDRs", ranges, "may specify no more than one CIDR for each IP family")
+    )
+  ]
+}
+
+export const validate: Strategy["validate"] = (node) => [
+  ...taintFaults(node),
+  ...amountFaults(node),
+  ...rangeFaults(node)
+]
+
+/** Networks and who provides a Node are told once. */
+export const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
+  const [ranges, before] = [rangesOf(next), rangesOf(previous)]
+  const provider = stringAt(previous, "spec", "providerID")
+  const addresses = arrayAt(next, "status", "addresses")
+  const told = (field: string, name: string) =>
+    FieldError.forbidden(`spec.${field}`, `node updates may not change ${name} except from "" to valid`)
+  return [
+    ...addresses.flatMap((address, index) =>
+      when(
+        addresses.slice(0, index).some((other) => JsonValue.equals(other, address)),
+        {
+          ...FieldError.duplicate(`status.addresses[${index}]`, address),
+          printed: GoStruct.print(address, [["type", "\"\""], ["address", "\"\""]])
+        }
+      )
+    ),
+    ...when(before.length > 0 && !JsonValue.equals(ranges, before), told("podCIDRs", "podCIDR")),
+    ...when(provider !== "" && at(next, "spec", "providerID") !== provider, told("providerID", "providerID"))
+  ]
+}

@@ -1,0 +1,52 @@
+import { describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { refuses } from "../support/refusals.ts"
+import { layer } from "../support/server.ts"
+
+const service = { service: { name: "s", port: { number: 80 } } }
+
+const ingress = (spec: object) => ({ metadata: { name: "a" }, spec })
+
+const rule = (path: object, host = "a.b") => ingress({ rules: [{ host, http: { paths: [path] } }] })
+
+const p = "spec.rules[0].http.paths[0]"
+
+describe("IngressRules", () => {
+  it.effect("judges Ingresses", () =>
+    refuses(
+      "/apis/networking.k8s.io/v1/namespaces/default/ingresses",
+      [rule({ path: "/a", pathType: "Prefix", backend: service })],
+      [ingress({}), "spec: Invalid value: null: either `defaultBackend` or `rules` must be specified"],
+      [
+        ingress({ defaultBackend: {} }),
+        "spec.defaultBackend: Invalid value: \"\": resource or service backend is required"
+      ],
+      [rule({ backend: service }), `${p}.pathType: Required value: pathType must be specified`],
+      [
+        rule({ path: "a//b/..", pathType: "Exact", backend: { service: { name: "A", port: {} } } }, "1.2.3.4"),
+        "spec.rules[0].host: Invalid value: \"1.2.3.4\": must be a DNS name, not an IP address",
+        `${p}.path: Invalid value: "a//b/..": must be an absolute path`,
+        `${p}.path: Invalid value: "a//b/..": must not contain '//'`,
+        `${p}.path: Invalid value: "a//b/..": cannot end with '/..'`,
+        `${p}.backend.service.name: Invalid value: "A": a lowercase RFC 1123 label must consist of lower case alphanumeric ` +
+        "characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex " +
+        "used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
+        `${p}.backend: Required value: port name or number is required`
+      ],
+      [
+        rule({ path: "/", pathType: "Other", backend: service }),
+        `${p}.pathType: Unsupported value: "Other": supported values: "Exact", "ImplementationSpecific", "Prefix"`
+      ]
+    ).pipe(Effect.provide(layer)))
+
+  it.effect("judges their classes", () =>
+    refuses(
+      "/apis/networking.k8s.io/v1/ingressclasses",
+      [ingress({ controller: "example.com/a" })],
+      [ingress({}), "spec.controller: Required value"],
+      [
+        ingress({ controller: "example.com/a", parameters: { kind: "K", name: "n", scope: "Namespace" } }),
+        "spec.parameters.namespace: Required value: `parameters.scope` is set to 'Namespace'"
+      ]
+    ).pipe(Effect.provide(layer)))
+})

@@ -1,0 +1,82 @@
+import { describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { refuses, refusesUpdates } from "../support/refusals.ts"
+import { layer, post } from "../support/server.ts"
+
+const volume = (spec: object = {}) => ({
+  metadata: { name: "a" },
+  spec: { accessModes: ["ReadWriteOnce"], capacity: { storage: "1Gi" }, hostPath: { path: "/a" }, ...spec }
+})
+
+const storageClass = (more: object = {}) => ({ metadata: { name: "a" }, provisioner: "example.com/disk", ...more })
+
+describe("StorageRules", () => {
+  it.effect("judges volumes", () =>
+    refuses(
+      "/api/v1/persistentvolumes",
+      [volume()],
+      [
+        volume({ accessModes: [], capacity: undefined, hostPath: undefined }),
+        "spec.accessModes: Required value",
+        "spec.capacity: Required value",
+        "spec.capacity: Unsupported value: null: supported values: \"storage\"",
+        "spec: Required value: must specify a volume type"
+      ],
+      [
+        volume({ capacity: { storage: "0" }, persistentVolumeReclaimPolicy: "Other", csi: {} }),
+        "spec.capacity[storage]: Invalid value: \"0\": must be greater than zero",
+        "spec.persistentVolumeReclaimPolicy: Unsupported value: \"Other\": supported values: \"Delete\", \"Recycle\", \"Retain\"",
+        "spec.csi: Forbidden: may not specify more than 1 volume type"
+      ],
+      [
+        volume({ hostPath: undefined, local: { path: "/a" } }),
+        "spec.nodeAffinity: Required value: Local volume requires node affinity"
+      ],
+      [
+        volume({ hostPath: undefined, csi: { driver: "example.com", nodePublishSecretRef: {} } }),
+        "spec.csi.volumeHandle: Required value",
+        "spec.csi.nodePublishSecretRef.name: Required value",
+        "spec.csi.nodePublishSecretRef.namespace: Required value"
+      ]
+    ).pipe(Effect.provide(layer)))
+
+  it.effect("a volume stays what it is of", () =>
+    Effect.gen(function*() {
+      const url = "/api/v1/persistentvolumes"
+      const { body } = yield* post(url, volume())
+      yield* refusesUpdates(
+        `${url}/a`,
+        body,
+        [(object) => ({ ...object, spec: { ...object.spec, capacity: { storage: "2Gi" } } })],
+        [
+          (object) => ({ ...object, spec: { ...object.spec, hostPath: { path: "/b" }, volumeMode: "Block" } }),
+          "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation",
+          "volumeMode: Invalid value: \"Block\": field is immutable"
+        ]
+      )
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("judges classes, which do not change", () =>
+    Effect.gen(function*() {
+      const url = "/apis/storage.k8s.io/v1/storageclasses"
+      yield* refuses(
+        url,
+        [storageClass({ provisioner: "" }), "provisioner: Required value"],
+        [
+          storageClass({ reclaimPolicy: "Recycle", volumeBindingMode: "Other" }),
+          "reclaimPolicy: Unsupported value: \"Recycle\": supported values: \"Delete\", \"Retain\"",
+          "volumeBindingMode: Unsupported value: \"Other\": supported values: \"Immediate\", \"WaitForFirstConsumer\""
+        ]
+      )
+      const { body } = yield* post(url, storageClass())
+      yield* refusesUpdates(
+        `${url}/a`,
+        body,
+        [
+          (object) => ({ ...object, parameters: { a: "b" }, volumeBindingMode: "WaitForFirstConsumer" }),
+          "parameters: Forbidden: updates to parameters are forbidden.",
+          "volumeBindingMode: Invalid value: \"WaitForFirstConsumer\": field is immutable"
+        ]
+      )
+    }).pipe(Effect.provide(layer)))
+})
