@@ -52,7 +52,7 @@ export interface Report {
 
 /** Reads a module in a process of its own. */
 export const read = (main: string): Effect.Effect<Reading, never, Processes.Spawner> =>
-  Processes.ask(Processes.program("./describe", import.meta.url), [Path.resolve(main)]).pipe(
+  Processes.ask(Processes.besides("./describe", import.meta.url), [Path.resolve(main)]).pipe(
     Effect.map(({ answer, code, errors }): Reading => {
       const report = answer === "" ? undefined : JSON.parse(answer) as Report
       if (report?.description !== undefined) {

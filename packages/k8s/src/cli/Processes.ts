@@ -14,7 +14,7 @@ import * as ChildProcess from "effect/process/ChildProcess"
 import { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
 import * as Os from "node:os"
 import * as NodePath from "node:path"
-import { fileURLToPath } from "node:url"
+import { fileURLToPath, pathToFileURL } from "node:url"
 import * as Failure from "./Failure.ts"
 
 export type Spawner = ChildProcessSpawner
@@ -26,7 +26,7 @@ export const Node: Context.Reference<ReadonlyArray<string>> = Context.Reference<
 )
 
 /** A program beside a module of this package: `.ts` where it runs from source, `.js` where it was built. */
-export const program = (name: string, from: string): string =>
+export const besides = (name: string, from: string): string =>
   fileURLToPath(new URL(`${name}${NodePath.extname(fileURLToPath(from))}`, from))
 
 export interface Answered {
@@ -75,14 +75,16 @@ export interface Running {
   readonly stop: (grace: Duration.Input) => Effect.Effect<void>
 }
 
-/** Starts a program in Node that speaks to the terminal itself; it is stopped when the scope closes. */
+/** Starts a program in Node that speaks to the terminal itself; it stops when the scope closes, or this program is gone. */
 export const start = (
   program: string,
   options: { readonly env: Readonly<Record<string, string>>; readonly grace: Duration.Input }
 ): Effect.Effect<Running, Failure.Failure, ChildProcessSpawner | Scope.Scope> =>
   Effect.gen(function*() {
-    const child = yield* ChildProcess.make(process.execPath, [...yield* Node, program], {
+    const leash = ["--import", pathToFileURL(besides("./leash", import.meta.url)).href]
+    const child = yield* ChildProcess.make(process.execPath, [...yield* Node, ...leash, program], {
       ...inherited,
+      stdin: "pipe",
       env: { ...compileCache, ...options.env },
       stdout: "inherit",
       stderr: "inherit",

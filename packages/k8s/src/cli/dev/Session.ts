@@ -72,6 +72,7 @@ const chosen = (name: string) => process.env[name] !== undefined
 /** Starts the operator where its health can be looked at; it stops with the scope. */
 const start = (main: string, target: Target.Target) =>
   Effect.fnUntraced(function*(description: Description) {
+    yield* Effect.addFinalizer(() => say("the operator stopped"))
     const ports: Health.Ports = { metrics: yield* Health.freePort, probes: yield* Health.freePort }
     const running = yield* Processes.start(main, {
       grace: defaults.grace,
@@ -128,7 +129,6 @@ const once = Effect.fnUntraced(
     yield* operator.stop(defaults.grace)
     const code = yield* operator.exited
     if (code !== 0) return yield* Failure.make(`the operator ended with ${code} when it was asked to stop`)
-    yield* say("the operator stopped")
   },
   Effect.scoped
 )

@@ -28,6 +28,13 @@ export interface Sources {
 
 const isSource = (file: string): boolean => /\.([cm]?[jt]sx?|json|ya?ml)$/.test(file)
 
+/** Waits for a change, and then until none comes for a while; gives the first. */
+export const burst = Effect.fnUntraced(function*(changes: Queue.Dequeue<string>, quiet: Duration.Input) {
+  const first = yield* Queue.take(changes)
+  yield* Queue.take(changes).pipe(Effect.timeoutOption(quiet), Effect.repeat({ while: ({ _tag }) => _tag === "Some" }))
+  return first
+})
+
 /** Follows nothing, until told to. */
 export const make = (
   quiet: Duration.Input = defaults.quiet
@@ -56,14 +63,6 @@ export const make = (
           yield* FiberMap.run(watches, folder, watch(folder), { onlyIfMissing: true, startImmediately: true })
         }
       }),
-      changed: Effect.gen(function*() {
-        const first = yield* Queue.take(changes)
-        // Until nothing comes for a while.
-        yield* Queue.take(changes).pipe(
-          Effect.timeoutOption(quiet),
-          Effect.repeat({ while: ({ _tag }) => _tag === "Some" })
-        )
-        return first
-      })
+      changed: burst(changes, quiet)
     }
   })

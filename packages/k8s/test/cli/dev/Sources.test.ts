@@ -1,10 +1,24 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Effect, Fiber, Queue } from "effect"
+import { TestClock } from "effect/testing"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as Sources from "../../../src/cli/dev/Sources.ts"
 import { folder } from "../../support/folder.ts"
+
+it.effect("changes close together are one", () =>
+  Effect.gen(function*() {
+    const changes = yield* Queue.sliding<string>(1)
+    const fiber = yield* Effect.forkChild(Sources.burst(changes, "150 millis"))
+    for (const file of ["a.ts", "b.ts", "c.ts", "d.ts"]) {
+      yield* Queue.offer(changes, file)
+      yield* TestClock.adjust("100 millis")
+      assert.isUndefined(fiber.pollUnsafe())
+    }
+    yield* TestClock.adjust("50 millis")
+    assert.strictEqual(yield* Fiber.join(fiber), "a.ts")
+  }))
 
 it.live("notices a change of what is followed, once for a burst, and of nothing else", () =>
   Effect.gen(function*() {
