@@ -1,14 +1,20 @@
 import { Manager } from "@effect-operator/core"
 import { ApiService, LiveClient, runMain } from "@effect-operator/k8s"
 import { Layer } from "effect"
+import { manifests } from "../Example.ts"
 import { farm, server } from "./api.ts"
+import { example } from "./example.ts"
 
-// Outside of a cluster it is on the host of its API server, or nobody will find it.
-const localhost = process.env["KUBERNETES_SERVICE_HOST"] === undefined
+/** What `effect-operator` deploys, checks and runs. */
+export const operator = manifests(example)
 
-Manager.layer([]).pipe(
-  Layer.provide(ApiService.layer(farm, { ...server, localhost })),
-  Layer.provide(LiveClient.layer),
-  Manager.launch,
-  runMain
-)
+if (import.meta.main) {
+  // Outside of a cluster it is on the host of its API server, or nobody will find it.
+  const localhost = process.env["KUBERNETES_SERVICE_HOST"] === undefined
+  Manager.layer([]).pipe(
+    Layer.provide(ApiService.layer(farm, { ...server, localhost })),
+    Layer.provide(LiveClient.layer),
+    Manager.launch,
+    runMain
+  )
+}

@@ -24,10 +24,21 @@ export const defaults = {
   timeout: "60 seconds"
 } as const
 
+/** A kind that a program declares, in a version. */
+export interface Kind {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  readonly plural: string
+  readonly scope: "Cluster" | "Namespaced"
+}
+
 /** What a program says of itself, as manifests. */
 export interface Description {
   readonly name: string
   readonly namespace: string
+  /** Those of the definitions, and those that the operator serves itself. */
+  readonly kinds: ReadonlyArray<Kind>
   readonly definitions: ReadonlyArray<Crd.Manifest>
   /** ServiceAccount, roles and bindings. */
   readonly rbac: ReadonlyArray<Manifest>

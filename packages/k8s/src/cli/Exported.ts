@@ -6,7 +6,7 @@ import * as Result from "effect/Result"
 import type * as Crd from "../Crd.ts"
 import * as Manifests from "../Manifests.ts"
 import type { Manifest } from "../manifests/Manifest.ts"
-import type { Description } from "./Description.ts"
+import type { Description, Kind } from "./Description.ts"
 
 const lists = ["resources", "controllers", "writes"] as const
 const texts = ["name", "namespace", "image"] as const
@@ -34,6 +34,12 @@ const fault = (exports: Readonly<Record<string, unknown>>): string | undefined =
 
 const shown = (value: unknown): string => value === undefined ? "missing" : JSON.stringify(value) ?? String(value)
 
+const kinds = ({ apiService, resources }: Manifests.Options): ReadonlyArray<Kind> =>
+  [
+    ...resources.flatMap((declared) => "versions" in declared ? declared.versions : [declared]),
+    ...apiService?.kinds.map(({ resource }) => resource) ?? []
+  ].map(({ group, kind, plural, scope, version }) => ({ group, version, kind, plural, scope }))
+
 /** The description in a module's exports, or what is wrong with them. */
 export const of = (exports: Readonly<Record<string, unknown>>): Result.Result<Description, string> => {
   const wrong = fault(exports)
@@ -43,6 +49,7 @@ export const of = (exports: Readonly<Record<string, unknown>>): Result.Result<De
     try: () => ({
       name: operator.name,
       namespace: operator.namespace,
+      kinds: kinds(operator),
       definitions: Manifests.definitions(operator) as ReadonlyArray<Crd.Manifest & Manifest>,
       rbac: Manifests.rbac(operator),
       webhooks: Manifests.webhooks(operator),

@@ -64,8 +64,6 @@ export interface Options {
   readonly tokens?: Readonly<Record<string, UserInfo>> | undefined
   /** Plain HTTP instead of HTTPS. */
   readonly http?: boolean | undefined
-  /** Where Services lead that webhooks and aggregated APIs are behind (see `LiveBackends`). */
-  readonly services?: LiveBackends.Options["services"]
 }
 
 /** The port cannot be listened on. */
@@ -98,7 +96,7 @@ const realClock = Clock.Clock.defaultValue()
 const make = Effect.fnUntraced(function*(options: Options) {
   const server = yield* ApiServer
   // Whoever speaks to the server by TCP has webhooks that are spoken to by TCP.
-  yield* server.reach(yield* LiveBackends.make({ services: options.services }))
+  yield* server.reach(yield* LiveBackends.make())
   const token = options.token ?? NodeCrypto.randomBytes(16).toString("hex")
   const scope = yield* Effect.scope
   const trust = (word: string, user: UserInfo) => Scope.provide(server.trust(word, user), scope)

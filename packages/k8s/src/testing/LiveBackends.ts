@@ -23,7 +23,7 @@ import * as Backends from "./Backends.ts"
 import { arrayAt, at, stringAt } from "../api/Plain.ts"
 
 export interface Options {
-  /** Where Services lead, by `namespace/name:port`, `namespace/name`, or `*` for all others: `https://127.0.0.1:9443`. */
+  /** Where Services lead, by `namespace/name` or `namespace/name:port`: `https://127.0.0.1:9443`. */
   readonly services?: Readonly<Record<string, string>> | undefined
 }
 
@@ -36,7 +36,7 @@ const serviceAddress = (
   services: Readonly<Record<string, string>>
 ): Address => {
   const { name, namespace, port = Backends.defaultPort } = reference
-  const mapped = services[`${namespace}/${name}:${port}`] ?? services[`${namespace}/${name}`] ?? services["*"]
+  const mapped = services[`${namespace}/${name}:${port}`] ?? services[`${namespace}/${name}`]
   if (mapped !== undefined) return Result.succeed(new URL(mapped).origin)
   const service = directory.service(namespace, name)
   if (service === undefined) return Result.fail(Backends.serviceNotFound(name))

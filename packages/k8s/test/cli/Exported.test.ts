@@ -10,6 +10,9 @@ it("the description is made of the export `operator`", () => {
   const description = Result.getOrThrow(Exported.of({ operator, other: 1 }))
   assert.strictEqual(description.name, "demo")
   assert.deepStrictEqual(description.definitions.map(({ metadata }) => metadata.name), ["websites.example.com"])
+  assert.deepStrictEqual(description.kinds.map(({ kind, plural, version }) => [kind, plural, version]), [
+    ["Website", "websites", "v1"]
+  ])
   assert.deepStrictEqual(Object.keys(description.files), [
     "crd.yaml",
     "rbac.yaml",

@@ -1,8 +1,8 @@
 /**
  * `Objects`: puts objects of any kind on a cluster, as `kubectl apply --server-side` does.
  *
- * A kind is one of Kubernetes, or one that the given definitions declare; nothing is asked of the server first. Conflicts
- * are forced: who runs this wants these fields so.
+ * A kind is one of Kubernetes, or one that the program declares; nothing is asked of the server first. Conflicts are forced:
+ * who runs this wants these fields so.
  */
 import * as KubeClient from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"
@@ -10,12 +10,18 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Resource from "@effect-operator/core/Resource"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
+import * as Schedule from "effect/Schedule"
 import * as Path from "node:path"
-import * as Crd from "../../Crd.ts"
 import { resources } from "../../kinds/tables.ts"
 import * as Definitions from "../Definitions.ts"
+import type { Kind } from "../Description.ts"
 import * as Failure from "../Failure.ts"
 import * as Folder from "../Folder.ts"
+
+export const defaults = {
+  /** How long the server may be unable to answer. */
+  patience: "20 seconds"
+} as const
 
 /** An object as somebody wrote it. */
 export interface Written {
@@ -24,16 +30,16 @@ export interface Written {
   readonly metadata: { readonly name: string; readonly namespace?: string }
 }
 
-/** The kind of an object. */
+/** The kind of an object: one of these, or of Kubernetes. */
 export const resourceOf = (
   { apiVersion, kind }: Pick<Written, "apiVersion" | "kind">,
-  definitions: ReadonlyArray<Crd.Manifest>
+  kinds: ReadonlyArray<Kind>
 ): Resource.Any | undefined => {
   const slash = apiVersion.lastIndexOf("/")
   const [group, version] = [apiVersion.slice(0, Math.max(slash, 0)), apiVersion.slice(slash + 1)]
-  const custom = definitions.find(({ spec }) => spec.group === group && spec.names.kind === kind)
-  if (custom !== undefined) return { ...Crd.resourceOf(custom), version, apiVersion }
-  const known = resources.find((each) => each.group === group && each.version === version && each.kind === kind)
+  const known = [...kinds, ...resources].find((each) =>
+    each.group === group && each.version === version && each.kind === kind
+  )
   return known === undefined
     ? undefined
     : Resource.make<KubeObject>()({ group, version, kind, plural: known.plural, scope: known.scope })
@@ -72,18 +78,34 @@ export const inFile = Effect.fnUntraced(function*(file: string) {
 /** Applies an object; `from` is where it was written, for the message of a failure. */
 export const apply = Effect.fnUntraced(function*(
   object: Written,
-  definitions: ReadonlyArray<Crd.Manifest>,
+  kinds: ReadonlyArray<Kind>,
   from: string
 ) {
   const client = yield* KubeClient.KubeClient
   const { apiVersion, kind, metadata } = object
-  const resource = resourceOf(object, definitions)
+  const resource = resourceOf(object, kinds)
   if (resource === undefined) {
     return yield* Failure.make(
       `${from}: ${kind} of ${apiVersion} is neither a kind of Kubernetes nor one that the operator declares`
     )
   }
   const placed = resource.scope === "Cluster" ? metadata : { namespace: "default", ...metadata }
-  yield* client.apply(resource, { ...object, metadata: placed }, { fieldManager: "effect-operator-dev", force: true })
-    .pipe(Effect.mapError((error: KubeError) => Failure.make(`${from}: ${error.message}`)))
+  const wanted = { ...object, metadata: placed }
+  // An API that an operator serves itself may know no server-side apply.
+  const plainly = client.create(resource, wanted).pipe(
+    Effect.catchReason(
+      "KubeError",
+      "AlreadyExists",
+      () => client.patch(resource, placed, KubeClient.Patch.merge(wanted))
+    )
+  )
+  yield* client.apply(resource, wanted, { fieldManager: "effect-operator-dev", force: true }).pipe(
+    Effect.catchIf(({ reason }) => "code" in reason && reason.code === 415, () => plainly),
+    // A webhook or an API that the operator has just begun to serve.
+    Effect.retry({
+      schedule: Schedule.spaced("200 millis").pipe(Schedule.upTo({ duration: defaults.patience })),
+      while: (error) => error.isRetryable
+    }),
+    Effect.mapError((error: KubeError) => Failure.make(`${from}: ${error.message}`))
+  )
 })

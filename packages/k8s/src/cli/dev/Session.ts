@@ -51,13 +51,13 @@ const sampler = (target: Target.Target, places: ReadonlyArray<string>) => {
   const files = Effect.map(Effect.forEach(places, Objects.filesOf), (lists) => lists.flat())
   return {
     files,
-    apply: Effect.fnUntraced(function*({ definitions }: Description) {
+    apply: Effect.fnUntraced(function*({ kinds }: Description) {
       for (const file of yield* files) {
         for (const object of yield* Objects.inFile(file)) {
           const { kind, metadata: { name } } = object
           const text = JSON.stringify(object)
           if (applied.get(`${file} ${kind} ${name}`) === text) continue
-          yield* Effect.provide(Objects.apply(object, definitions, file), target.client)
+          yield* Effect.provide(Objects.apply(object, kinds, file), target.client)
           applied.set(`${file} ${kind} ${name}`, text)
           yield* say(`applied ${kind} ${name} of ${file}`)
         }

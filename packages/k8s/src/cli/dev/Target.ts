@@ -3,8 +3,8 @@
  *
  * In memory (the default): a whole cluster of its own for as long as the loop lives, so what is in it outlives every
  * restart of the operator. It gets everything that the manifests have besides the Deployment, and the operator runs as its
- * own ServiceAccount with the generated rules and no others: a permission that is missing shows at once. Services of
- * webhooks lead to this machine.
+ * own ServiceAccount with the generated rules and no others: a permission that is missing shows at once. Services of what it
+ * serves lead to this machine (see `Beside`).
  *
  * A cluster of a kubeconfig gets the definitions, nothing else, and the operator runs as whoever the kubeconfig says.
  */
@@ -22,11 +22,11 @@ import { Deployment } from "../../kinds/apps.v1.ts"
 import * as LiveClient from "../../LiveClient.ts"
 import * as HttpFacade from "../../testing/HttpFacade.ts"
 import { serviceAccount } from "../../api/UserInfo.ts"
-import * as HttpsServer from "../../webhook/HttpsServer.ts"
 import * as InMemory from "../InMemory.ts"
 import * as Definitions from "../Definitions.ts"
 import type { Description } from "../Description.ts"
 import * as Failure from "../Failure.ts"
+import * as Beside from "./Beside.ts"
 import * as Objects from "./Objects.ts"
 
 export interface Options {
@@ -72,8 +72,7 @@ const definer = (client: Context.Context<KubeClient.KubeClient>) => {
 
 const memory = Effect.fnUntraced(function*(port: number) {
   const files = yield* FileSystem.FileSystem
-  const webhooks = `https://127.0.0.1${HttpsServer.defaults.address}`
-  const context = yield* Layer.build(InMemory.layer({ port, services: { "*": webhooks } })).pipe(
+  const context = yield* Layer.build(InMemory.layer({ port })).pipe(
     Effect.catchTag("ListenFailed", InMemory.taken)
   )
   const facade = Context.get(context, HttpFacade.HttpFacade)
@@ -96,11 +95,14 @@ const memory = Effect.fnUntraced(function*(port: number) {
       `  export KUBECONFIG=${file}`
     ],
     install: Effect.fnUntraced(function*(description: Description, say: Say) {
-      yield* define(description, say)
+      yield* define(Beside.description(description), say)
       for (const [name, text] of Object.entries(description.files)) {
         if (!besides.includes(name) || applied.get(name) === text) continue
         for (const object of yield* Definitions.documents(text, name)) {
-          yield* Effect.provide(Objects.apply(object as Objects.Written, description.definitions, name), client)
+          yield* Effect.provide(
+            Objects.apply(Beside.object(object as Objects.Written), description.kinds, name),
+            client
+          )
         }
         yield* say(`applied ${name}`)
         applied.set(name, text)
@@ -114,13 +116,19 @@ const memory = Effect.fnUntraced(function*(port: number) {
         }),
         Failure.ofFile("write", kubeconfig)
       )
-      return { KUBECONFIG: kubeconfig, KUBE_CONTEXT: "" }
+      // As in a pod, apart from its files.
+      return {
+        KUBECONFIG: kubeconfig,
+        KUBE_CONTEXT: "",
+        KUBERNETES_SERVICE_HOST: "127.0.0.1",
+        KUBERNETES_SERVICE_PORT: String(facade.port)
+      }
     })
   } satisfies Target
 })
 
 /** The manifests that an in-memory cluster gets besides the definitions. */
-const besides: ReadonlyArray<string> = ["rbac.yaml", "service.yaml", "webhooks.yaml"]
+const besides: ReadonlyArray<string> = ["rbac.yaml", "service.yaml", "webhooks.yaml", "apiservice.yaml"]
 
 /** Told where the operator runs in the cluster, too: two would work against each other. */
 const deployed = Effect.fnUntraced(function*({ name, namespace }: Description) {

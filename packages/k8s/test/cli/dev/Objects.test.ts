@@ -4,13 +4,12 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Path from "node:path"
 import * as Objects from "../../../src/cli/dev/Objects.ts"
-import * as Crd from "../../../src/Crd.ts"
 import { ConfigMap } from "../../../src/kinds/core.v1.ts"
 import * as TestCluster from "../../../src/testing/TestCluster.ts"
 import { Website } from "../../../templates/src/website/resource.ts"
 import { folder } from "../../support/folder.ts"
 
-const definitions = [Crd.make(Website)]
+const kinds = [Website]
 const [sample] = [{
   apiVersion: "example.com/v1",
   kind: "Website",
@@ -20,7 +19,7 @@ const [sample] = [{
 
 it("knows the kinds of Kubernetes and those that are declared", () => {
   const path = (apiVersion: string, kind: string) => {
-    const resource = Objects.resourceOf({ apiVersion, kind }, definitions)
+    const resource = Objects.resourceOf({ apiVersion, kind }, kinds)
     return resource === undefined ? undefined : `${resource.apiVersion} ${resource.plural} ${resource.scope}`
   }
   assert.strictEqual(path("v1", "Namespace"), "v1 namespaces Cluster")
@@ -34,7 +33,7 @@ it.effect("applies objects, again too, and says which one was refused", () =>
   Effect.gen(function*() {
     const client = yield* KubeClient.KubeClient
     for (const replicas of [2, 3]) {
-      yield* Objects.apply({ ...sample, spec: { image: "a", replicas } } as never, definitions, "x")
+      yield* Objects.apply({ ...sample, spec: { image: "a", replicas } } as never, kinds, "x")
     }
     assert.strictEqual((yield* client.get(Website, { namespace: "default", name: "a" })).spec.replicas, 3)
     yield* Objects.apply(
@@ -43,12 +42,12 @@ it.effect("applies objects, again too, and says which one was refused", () =>
       "x"
     )
     yield* client.get(ConfigMap, { namespace: "kube-system", name: "c" })
-    const refused = yield* Effect.flip(Objects.apply({ ...sample, spec: {} } as never, definitions, "samples/a.yaml"))
+    const refused = yield* Effect.flip(Objects.apply({ ...sample, spec: {} } as never, kinds, "samples/a.yaml"))
     assert.match(
       refused.message,
       /^samples\/a\.yaml: apply websites\.example\.com default\/a: Invalid: .*spec: Required/
     )
-    const unknown = yield* Effect.flip(Objects.apply({ ...sample, kind: "Shop" }, definitions, "a.yaml"))
+    const unknown = yield* Effect.flip(Objects.apply({ ...sample, kind: "Shop" }, kinds, "a.yaml"))
     assert.include(unknown.message, "a.yaml: Shop of example.com/v1 is neither a kind of Kubernetes nor one that")
   }).pipe(Effect.provide(TestCluster.layer({ resources: [Website] }))))
 
