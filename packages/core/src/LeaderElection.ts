@@ -1,9 +1,9 @@
 /**
  * `LeaderElection`: of several replicas, one leads, by a Lease (coordination.k8s.io/v1).
  *
- * Guarantees, whatever the clocks of the replicas say and however requests are lost or delayed, as long as no request
- * takes longer than the difference of lease duration and renew deadline (5 s by default): no write of one leader is
- * accepted after one of the next. A leader that cannot renew stops before anybody else may start: its work is
+ * Guarantees, whatever the clocks of the replicas say or are set to, and however requests are lost or delayed, as long
+ * as no request takes longer than the difference of lease duration and renew deadline (5 s by default): no write of one
+ * leader is accepted after one of the next. A leader that cannot renew stops before anybody else may start: its work is
  * interrupted, and its writes fail before they are sent. A crashed leader is followed after the lease duration, one
  * that stops orderly at once. A process that lost the lease stays a candidate and may lead again.
  *
@@ -116,7 +116,10 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
   /** The other replica that the log has named last. */
   let named: string | undefined
 
-  const now = (): number => clock.currentTimeMillisUnsafe()
+  /** Time that nobody can set, in milliseconds: what the election measures. */
+  const now = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+  /** The time of day: what the lease and the status say. */
+  const today = (): number => clock.currentTimeMillisUnsafe()
 
   /** Takes a new state, and tells whoever works or waits by it. */
   const become = Effect.fnUntraced(function*(after: State.State) {
@@ -129,7 +132,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
       yield* Effect.logInfo(
         leads ? `leads: holds ${namespace}/${name}` : `does not lead any more: ${namespace}/${name}`
       )
-      if (leads) yield* SubscriptionRef.set(status, leadingSince(now()))
+      if (leads) yield* SubscriptionRef.set(status, leadingSince(today()))
     }
     if (leads) return void (named = undefined)
     const holder = after.sight?.lease?.spec?.holderIdentity
@@ -179,7 +182,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
 
   const claim = Effect.fnUntraced(function*(lease: State.Lease | null) {
     const sentAt = now()
-    const answer = yield* Effect.result(inTime(write(lease, State.claimed(lease, identity, timing, sentAt))))
+    const answer = yield* Effect.result(inTime(write(lease, State.claimed(lease, identity, timing, today()))))
     if (Result.isSuccess(answer) && Option.isNone(answer.success)) return yield* trouble("writing", "no answer in time")
     if (Result.isSuccess(answer)) {
       troubles.writing = ""
@@ -215,13 +218,13 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
 
   /** A renewal may have been under way when the election ended: what is given back is the lease as it is. */
   const giveBack = Effect.fnUntraced(function*(lease: State.Lease) {
-    const written = yield* Effect.result(write(lease, State.released(lease, now())))
+    const written = yield* Effect.result(write(lease, State.released(lease, today())))
     if (Result.isSuccess(written) || written.failure.reason._tag !== "Conflict") {
       return yield* Effect.fromResult(written)
     }
     const current = yield* client.get(Lease, { namespace, name })
     return current.spec?.holderIdentity === identity
-      ? yield* write(current, State.released(current, now()))
+      ? yield* write(current, State.released(current, today()))
       : current
   })
 

@@ -1,6 +1,6 @@
 import { Action, Controller, KubeClient, LeaderElection, Manager, Resource, Supervisor } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Logger, Scope, SubscriptionRef } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Logger, Scope, SubscriptionRef } from "effect"
 import { Part, Widget } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
 import { isWatch, refuse, Server } from "./support/Server.ts"
@@ -109,6 +109,35 @@ describe("LeaderElection", () => {
       yield* b.stop
       yield* pass("2 seconds")
       assert.strictEqual((yield* a.status)._tag, "Leading", "re-elected in the same process")
+      yield* a.stop
+    }))
+
+  it.effect("a leader whose clock is put back while it cannot renew stops in time all the same", () =>
+    Effect.gen(function*() {
+      const server = new Server(Lease)
+      const clock = yield* Clock.Clock
+      let behind = 0
+      const millis = () => clock.currentTimeMillisUnsafe() - behind
+      const putBack: Clock.Clock = {
+        ...clock,
+        currentTimeMillisUnsafe: millis,
+        currentTimeMillis: Effect.sync(millis)
+      }
+      let cut = false
+      server.fault = (request) =>
+        cut && request.method === "PUT" ? Effect.succeed(refuse(503, "ServiceUnavailable")) : Effect.undefined
+      const a = yield* Effect.provideService(replica(server, "a"), Clock.Clock, putBack)
+      yield* pass("5 seconds")
+      assert.strictEqual((yield* a.status)._tag, "Leading")
+      cut = true
+      behind = 60_000
+      yield* pass("12100 millis")
+      assert.strictEqual((yield* a.status)._tag, "Standby")
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(a.election.permit)))
+      // And it takes the lease back when it has seen it unchanged for its whole duration, not a minute later.
+      cut = false
+      yield* pass("17 seconds")
+      assert.strictEqual((yield* a.status)._tag, "Leading")
       yield* a.stop
     }))
 

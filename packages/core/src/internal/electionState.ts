@@ -1,9 +1,9 @@
 /**
  * Leader election as data: what a candidate knows of the lease, and what it is to do next.
  *
- * Clocks are not compared. A candidate measures, on its own clock, how long it has seen the lease unchanged; only after
- * the whole lease duration does it take the lease over, by a write that the server accepts only if the lease is still
- * the one it saw. A leader counts from the moment it *sent* its last accepted renewal, and stops earlier than that
+ * Clocks are not compared, nor is the time of day asked, which somebody may set. A candidate measures by itself how long
+ * it has seen the lease unchanged; only after the whole lease duration does it take the lease over, by a write that the
+ * server accepts only if the lease is still the one it saw. A leader counts from the moment it *sent* its last accepted renewal, and stops earlier than that
  * anybody can have waited long enough: at `renewDeadline`, which is shorter than the lease duration. Between the two
  * lies the time that a write of the old leader may still be under way.
  *
