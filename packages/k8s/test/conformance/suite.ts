@@ -34,6 +34,7 @@ import { selectors } from "./statements/selectors.ts"
 import { services } from "./statements/services.ts"
 import { subresources } from "./statements/subresources.ts"
 import { update } from "./statements/update.ts"
+import { validation } from "./statements/validation.ts"
 import { versions } from "./statements/versions.ts"
 import { watch } from "./statements/watch.ts"
 import { webhookRules } from "./statements/webhookrules.ts"
@@ -83,6 +84,7 @@ export const suite: ReadonlyArray<Statement> = [
   ...services,
   ...subresources,
   ...update,
+  ...validation,
   ...versions,
   ...watch,
   ...webhookRules,

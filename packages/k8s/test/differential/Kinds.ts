@@ -38,7 +38,7 @@ const subsets = (chance: Chance): ReadonlyArray<object> =>
   chance.pick<ReadonlyArray<object>>([
     [{ addresses: [{ ip: "10.0.0.1" }], ports: [{ port: 80 }] }],
     [{ addresses: [{ ip: "10.0.0.1", nodeName: chance.pick(["n1", "A"]) }, { ip: "169.254.1.1" }] }],
-    [{ notReadyAddresses: [{ ip: "127.0.0.1", hostname: chance.pick(["a", "a.b"]) }] }],
+    [{ notReadyAddresses: [{ ip: "127.0.0.1", hostname: chance.pick(["a", "A"]) }] }],
     [{ addresses: [{ ip: "10.0.0.1" }], ports: [{ port: 80 }, { name: "a", port: chance.pick([1, 0]) }] }],
     [{ ports: [{ port: 80 }] }]
   ])

@@ -256,6 +256,22 @@ export const normalisations: ReadonlyArray<Normalisation> = [
     apply: messages(/(spec\.persistentvolumesource is immutable after creation).*$/s, "$1")
   },
   {
+    name: "keys of Secrets",
+    reason: "1.20 prints the path of a missing one with a slip",
+    apply: everywhere((object) =>
+      typeof object["field"] === "string" ? { ...object, field: object["field"].replace("[%s]", "") } : object
+    )
+  },
+  {
+    name: "names of hosts",
+    reason: "1.20 leaves the index out of their paths",
+    apply: everywhere((object) =>
+      typeof object["field"] === "string" && object["field"].includes("hostAliases")
+        ? { ...object, field: withoutIndices(object["field"]) }
+        : object
+    )
+  },
+  {
     name: "special addresses",
     reason: "since 1.21 those of IPv6 are told, too",
     apply: messages(/(range \((?:127\.0\.0\.0\/8|169\.254\.0\.0\/16|224\.0\.0\.0\/24))[^)]*\)/g, "$1)")

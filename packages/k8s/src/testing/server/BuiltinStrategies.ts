@@ -265,7 +265,11 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
   "ingresses.networking.k8s.io": IngressRules.ingress,
   "ingressclasses.networking.k8s.io": IngressRules.ingressClass,
   "priorityclasses.scheduling.k8s.io": PriorityRules.strategy,
-  "storageclasses.storage.k8s.io": StorageRules.storageClass,
+  "storageclasses.storage.k8s.io": { ...StorageRules.storageClass, answersDeleted: true },
+  "csidrivers.storage.k8s.io": { answersDeleted: true },
+  "csinodes.storage.k8s.io": { answersDeleted: true },
+  "volumeattachments.storage.k8s.io": { answersDeleted: true },
+  "volumeattributesclasses.storage.k8s.io": { answersDeleted: true },
   "networkpolicies.networking.k8s.io": { generation: true, validate: NetworkPolicyRules.validate },
   "endpointslices.discovery.k8s.io": {
     generation: true,
