@@ -2,6 +2,7 @@ import { Action, Controller, CustomResource, KubeClient, Watch } from "@effect-o
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import * as Yaml from "yaml"
+import * as ApiService from "../src/ApiService.ts"
 import { ConfigMap, Deployment, Secret } from "../src/kinds/index.ts"
 import * as Environment from "../src/Environment.ts"
 import * as Manifests from "../src/Manifests.ts"
@@ -96,6 +97,55 @@ const hooks = [
   Webhook.mutating(Widget, { mutate: ({ object }) => Effect.succeed(object) }),
   Webhook.conversion(Widget, { convert: (object) => Effect.succeed(object) })
 ]
+
+const gadgets = ApiService.make({
+  group: "example.com",
+  version: "v2",
+  kinds: [
+    ApiService.derived(
+      CustomResource.make({ group: "example.com", version: "v2", kind: "Gadget", spec: Schema.Struct({}) }),
+      { from: Secret, make: ({ metadata: { name, namespace } }) => ({ metadata: { name, namespace }, spec: {} }) }
+    )
+  ]
+})
+
+it("an API of its own brings its registration, the Service, and the right to know whom to believe", () => {
+  const all: Manifests.Options = {
+    name: "gadgets",
+    namespace: "gadgets-system",
+    image: "example.com/gadgets:1",
+    resources: [],
+    controllers: [],
+    writes: [],
+    leaderElection: false,
+    apiService: gadgets
+  }
+  const rules = Manifests.rules(all)
+  assert.deepStrictEqual(granted(rules[""]), {
+    "secrets.": "get,list,watch",
+    "apiservices.apiregistration.k8s.io v2.example.com": "list,patch,watch",
+    "subjectaccessreviews.authorization.k8s.io": "create"
+  })
+  assert.deepStrictEqual(granted(rules["gadgets-system"]), {
+    "secrets.": "create",
+    "secrets. gadgets-api-tls": "update"
+  })
+  const files = Manifests.files(all) as Readonly<Record<string, ReadonlyArray<any>>>
+  assert.notProperty(files, "crd.yaml")
+  assert.deepStrictEqual(files["apiservice.yaml"]![0].spec, {
+    group: "example.com",
+    version: "v2",
+    groupPriorityMinimum: 1000,
+    versionPriority: 15,
+    service: { ...Manifests.apiServiceService(all), port: 443 }
+  })
+  const service = files["service.yaml"]!.find(({ metadata: { name } }) => name === "gadgets-api")
+  const [deployment] = files["deployment.yaml"]!
+  const port = deployment.spec.template.spec.containers[0].ports.find(({ name }: any) => name === "api")
+  assert.deepStrictEqual([service.spec.ports[0].targetPort, port.containerPort], ["api", 8443])
+  const binding = files["rbac.yaml"]!.find(({ metadata: { namespace } }) => namespace === "kube-system")
+  assert.strictEqual(binding.roleRef.name, "extension-apiserver-authentication-reader")
+})
 
 it("webhooks bring their configurations, the Service, and permissions on exactly these objects", () => {
   const all = { ...options(false), webhooks: hooks }

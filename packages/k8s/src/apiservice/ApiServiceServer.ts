@@ -198,6 +198,8 @@ const make = Effect.fnUntraced(function*<R>(api: Api<R>, options: Options) {
   // Its certificates are kept in that namespace, before it can be registered.
   const room = Registration.makeRoom(options.service)
   if (options.localhost === true) yield* Effect.ignore(room)
+  // Comes before the sockets are closed: a watch that ends leaves its connection free.
+  const ending = Effect.andThen(engine.endWatches, Deferred.succeed(closing, undefined))
   const { closeGrace, requestTimeout } = options
   const serving: Serving.Serving = listener === undefined
     ? yield* Serving.make(supervisor, {
@@ -216,11 +218,14 @@ const make = Effect.fnUntraced(function*<R>(api: Api<R>, options: Options) {
           clientAuthorityPem: trust?.clientAuthorityPem ?? "",
           closeGrace,
           requestTimeout
-        }).pipe(Effect.tap((made) => {
-          server = made
-          // What was learnt while it began to listen.
-          return made.trust(trust?.clientAuthorityPem ?? "")
-        }))
+        }).pipe(
+          Effect.tap((made) => {
+            server = made
+            // What was learnt while it began to listen.
+            return made.trust(trust?.clientAuthorityPem ?? "")
+          }),
+          Effect.tap(() => Effect.addFinalizer(() => ending))
+        )
     })
     : yield* Effect.as(listener.listen(local(engine), options), Serving.within(options.service))
   if (options.localhost === true) {
@@ -231,8 +236,7 @@ const make = Effect.fnUntraced(function*<R>(api: Api<R>, options: Options) {
     const scope = yield* Effect.scope
     yield* supervisor.run(`${what}: registration`, Effect.andThen(Scope.provide(register, scope), Effect.never))
   }
-  // Before the sockets are closed: a watch that ends leaves its connection free.
-  yield* Effect.addFinalizer(() => Effect.andThen(engine.endWatches, Deferred.succeed(closing, undefined)))
+  if (listener !== undefined) yield* Effect.addFinalizer(() => ending)
 
   const trouble = () =>
     supervisor.failed()?.message ?? serving.trouble() ??
