@@ -6,9 +6,10 @@
 import { Simulation } from "@effect-operator/k8s/testing"
 import * as Main from "@effect-operator/k8s/Main"
 import { NodeServices } from "@effect/platform-node"
-import { Console, Data, Duration, Effect, FileSystem, Option, Result } from "effect"
+import { Console, Data, Effect, FileSystem, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { scenarios } from "../test/support/Scenarios.ts"
+import { exploreInThreads } from "./simulatePart.ts"
 
 class Diverges extends Data.TaggedError("Diverges")<{ readonly message: string }> {}
 
@@ -25,6 +26,10 @@ const command = Command.make("simulate", {
   ),
   runs: Flag.Int("runs").pipe(Flag.withDescription("Runs at most"), Flag.withDefault(2_000)),
   budget: Flag.Int("budget").pipe(Flag.withDescription("Seconds at most"), Flag.withDefault(60)),
+  threads: Flag.Int("threads").pipe(
+    Flag.withDescription("Threads that share the runs"),
+    Flag.withDefault(1)
+  ),
   stories: Flag.Int("stories").pipe(
     Flag.withDescription("Stories to draw, where an example's are drawn"),
     Flag.withDefault(8)
@@ -45,7 +50,7 @@ const command = Command.make("simulate", {
     Flag.optional
   ),
   json: Flag.String("json").pipe(Flag.withDescription("File for the figures"), Flag.withMetavar("FILE"), Flag.optional)
-}, ({ budget, depth, example, html, json, runs, seed, stories, story, token }) =>
+}, ({ budget, depth, example, html, json, runs, seed, stories, story, threads, token }) =>
   Effect.gen(function*() {
     const files = yield* FileSystem.FileSystem
     const scenario = scenarios.find(({ name }) => name === example)!
@@ -54,17 +59,20 @@ const command = Command.make("simulate", {
       return
     }
     const begin = process.hrtime.bigint()
-    const outcome = yield* Effect.result(Simulation.checkConvergence(scenario, {
+    const options: Simulation.Options = {
       depth: depths[depth as keyof typeof depths],
       runs,
-      budget: Duration.seconds(budget),
+      // As text, which threads can be handed.
+      budget: `${budget} seconds`,
       seed,
       stories,
       replay: Option.getOrUndefined(token)
-    }))
+    }
+    const outcome = yield* exploreInThreads({ example, options }, Option.isSome(token) ? 1 : Math.max(1, threads))
     const seconds = Number(process.hrtime.bigint() - begin) / 1e9
-    const coverage = Result.isSuccess(outcome) ? outcome.success : outcome.failure.coverage
-    const made = Result.isSuccess(outcome) ? outcome.success.runs : outcome.failure.runs
+    const diverges = outcome._tag === "Diverges" ? outcome : undefined
+    const coverage = outcome._tag === "Converges" ? outcome.report : outcome.coverage
+    const made = outcome._tag === "Converges" ? outcome.report.runs : outcome.runs
     if (Option.isSome(json)) {
       const report = {
         example,
@@ -74,22 +82,22 @@ const command = Command.make("simulate", {
         points: coverage?.points,
         exhaustive: coverage?.exhaustive,
         coverage,
-        divergent: Result.isFailure(outcome),
-        replay: Result.isFailure(outcome) ? outcome.failure.replay : undefined
+        divergent: diverges !== undefined,
+        replay: diverges?.replay
       }
       yield* files.writeFileString(json.value, `${JSON.stringify(report, undefined, 2)}\n`)
     }
-    if (Result.isSuccess(outcome)) {
+    if (outcome._tag === "Converges") {
       yield* Console.log(
         Option.isSome(token)
           ? "The run of the token converges."
-          : `${Simulation.summary(outcome.success)}\n${(made / seconds).toFixed(0)} runs per second, seed ${seed}`
+          : `${Simulation.summary(outcome.report)}\n${(made / seconds).toFixed(0)} runs per second, seed ${seed}`
       )
       return
     }
-    if (Option.isSome(html)) yield* files.writeFileString(html.value, outcome.failure.html())
-    yield* Console.log(outcome.failure.message)
-    return yield* new Diverges({ message: `${example} does not converge: ${outcome.failure.oracle}` })
+    if (Option.isSome(html)) yield* files.writeFileString(html.value, outcome.html)
+    yield* Console.log(outcome.message)
+    return yield* new Diverges({ message: `${example} does not converge: ${outcome.oracle}` })
   })).pipe(Command.withDescription("Looks for a story in which an example operator goes wrong"))
 
 Command.run(command, { version: "0.1.0" }).pipe(

@@ -54,6 +54,13 @@ export interface Coverage {
   readonly histories: number
 }
 
+/** One of several parts, which together make all runs: for processes side by side. */
+export interface Part {
+  /** From 0. */
+  readonly index: number
+  readonly of: number
+}
+
 export interface Options {
   readonly seed: number
   /** Runs at most, references aside. */
@@ -64,6 +71,8 @@ export interface Options {
   readonly interleavings: number
   /** Kinds of faults to run; all by default. */
   readonly faults?: ReadonlyArray<Kind> | undefined
+  /** Every how-manieth run is made, from which on; all by default. */
+  readonly part?: Part | undefined
   readonly oracles: ReadonlyArray<Oracle.Oracle>
   /** Whether to go on: asked before each run. */
   readonly more: () => boolean
@@ -185,7 +194,7 @@ export interface Outcome {
 /** Explores until the first divergence, the budget's end, or the end of what there is. */
 export const explore = (all: Scenario, options: Options, story: Story = whole(all)): Outcome => {
   const scenario = tell(all, story)
-  const { depth, faults, interleavings, more, oracles, runs: budget, seed } = options
+  const { depth, faults, interleavings, more, oracles, part = { index: 0, of: 1 }, runs: budget, seed } = options
   const replicas = scenario.replicas ?? 1
   const base = reference(scenario, seed)
   const histories = new Set<number>()
@@ -243,20 +252,21 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
     return outcome({ plan: none, seed, story, recording: base.recording, reference: base, ...healthy })
   }
   const recordings: Array<{ readonly point: Point; readonly recording: Recording }> = []
-  for (const point of stratified(single, base.recording)) {
+  for (const [turn, point] of stratified(single, base.recording).entries()) {
+    if (turn % part.of !== part.index) continue
     if (!goesOn()) return outcome(undefined)
     const { divergence, recording } = attempt({ points: [point], interleaving: 0 })
     kind(point).run += 1
     if (divergence !== undefined) return outcome(divergence)
     if (recordings.length < kept && depth > 1) recordings.push({ point, recording })
   }
-  for (let turn = 0; turn < interleavings && goesOn(); turn++) {
+  for (let turn = part.index; turn < interleavings && goesOn(); turn += part.of) {
     const { divergence } = attempt({ points: [], interleaving: 1 + draw(seed, turn, 1_000_000) })
     reordered += 1
     if (divergence !== undefined) return outcome(divergence)
   }
   if (recordings.length === 0) return outcome(undefined)
-  for (let turn = 0; goesOn(); turn++) {
+  for (let turn = part.index; goesOn(); turn += part.of) {
     const { point, recording: first } = recordings[draw(seed, 3 * turn, recordings.length)]!
     let chosen: ReadonlyArray<Point> = [point]
     const further = points(first, replicas, reached(point, first)).filter(wanted)
@@ -293,6 +303,17 @@ export const joined = (parts: ReadonlyArray<Coverage>): Coverage => {
     unmet: sum(({ unmet }) => unmet),
     histories: sum(({ histories }) => histories)
   }
+}
+
+/** What the parts of one exploration came to; of histories what the part saw that saw most, as others may be the same. */
+export const together = (parts: ReadonlyArray<Coverage>): Coverage => {
+  const sum = joined(parts)
+  const points = sum.points / parts.length
+  const byFault = Object.fromEntries(
+    Object.entries(sum.byFault).map(([kind, { found, run }]) => [kind, { found: found / parts.length, run }])
+  )
+  const histories = Math.max(0, ...parts.map(({ histories }) => histories))
+  return { ...sum, points, byFault, histories, exhaustive: sum.run === points }
 }
 
 const hash = (text: string): number => {

@@ -67,6 +67,8 @@ export interface Options {
   readonly faults?: ReadonlyArray<Kind> | undefined
   /** Further oracles, beside the ones that are always asked. */
   readonly oracles?: ReadonlyArray<Oracle.Oracle> | undefined
+  /** One of several parts, for processes side by side; `together` tells what they came to. */
+  readonly part?: Explore.Part | undefined
   /** A token of an earlier failure: that run, and no other. */
   readonly replay?: string | undefined
 }
@@ -177,6 +179,7 @@ export const checkConvergence = (
         depth: options.depth ?? defaults.depth,
         interleavings: options.interleavings ?? defaults.interleavings,
         faults: options.faults,
+        part: options.part,
         oracles,
         more: () => realNow() < share
       }, story)
@@ -200,6 +203,13 @@ export const record = (scenario: Scenario, replay?: string): Recording => {
 /** The story of one run, line by line: without faults, or of a token. */
 export const story = (scenario: Scenario, replay?: string): ReadonlyArray<string> =>
   Report.timeline(record(scenario, replay))
+
+/** What all parts of an exploration came to; `runs` are all of theirs. */
+export const together = (parts: ReadonlyArray<ConvergenceReport>): ConvergenceReport => ({
+  ...Explore.together(parts),
+  runs: parts.reduce((sum, { runs }) => sum + runs, 0),
+  stories: parts[0]?.stories ?? 0
+})
 
 /** What was explored, in words: never more than was. */
 export const summary = (

@@ -74,6 +74,22 @@ describe("Simulation", () => {
       assert.include(Simulation.summary(whole), `all ${whole.points} single faults`)
     }))
 
+  it.live("explores in parts, which together are the whole", () =>
+    Effect.gen(function*() {
+      const options = { depth: 2, faults: ["crashAfter", "conflict"], interleavings: 3, runs: 12 } as const
+      const [first, second] = yield* Effect.forEach(
+        [0, 1],
+        (index) => Simulation.checkConvergence(bug!.right, { ...options, part: { index, of: 2 } })
+      )
+      assert.isFalse(first!.exhaustive || second!.exhaustive)
+      const report = Simulation.together([first!, second!])
+      assert.isTrue(report.exhaustive)
+      assert.strictEqual(report.run, report.points)
+      assert.strictEqual(report.interleavings, 3)
+      assert.strictEqual(report.runs, 24)
+      assert.strictEqual(report.deeper, 24 - 3 - report.points)
+    }))
+
   it.live("goes on with pairs and triples of faults", () =>
     Effect.gen(function*() {
       const report = yield* Simulation.checkConvergence(bug!.right, {

@@ -1,0 +1,65 @@
+/**
+ * An exploration of an example, or a part of it: by the thread that calls, or by a thread of its own for each part.
+ *
+ * Threads do not change what is explored: the parts of a seed are the same ones however many threads there are to run
+ * them, and a divergence is replayed by its token.
+ */
+import { Simulation } from "@effect-operator/k8s/testing"
+import { Effect, Result } from "effect"
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
+import { scenarios } from "../test/support/Scenarios.ts"
+
+export interface Asked {
+  readonly example: string
+  readonly options: Simulation.Options
+}
+
+/** What came of it, as plain data. */
+export type Outcome =
+  | { readonly _tag: "Converges"; readonly report: Simulation.ConvergenceReport }
+  | {
+    readonly _tag: "Diverges"
+    readonly message: string
+    readonly oracle: string
+    readonly replay: string
+    readonly html: string
+    readonly runs: number
+    readonly coverage: Simulation.Coverage | undefined
+  }
+
+export const explore = ({ example, options }: Asked): Outcome => {
+  const scenario = scenarios.find(({ name }) => name === example)!
+  const outcome = Effect.runSync(Effect.result(Simulation.checkConvergence(scenario, options)))
+  if (Result.isSuccess(outcome)) return { _tag: "Converges", report: outcome.success }
+  const { coverage, html, message, oracle, replay, runs } = outcome.failure
+  return { _tag: "Diverges", message, oracle, replay, html: html(), runs, coverage }
+}
+
+const inThread = (asked: Asked): Effect.Effect<Outcome> =>
+  Effect.callback((resume) => {
+    const worker = new Worker(new URL(import.meta.url), { workerData: asked })
+    worker.once("message", (outcome: Outcome) => resume(Effect.succeed(outcome)))
+    worker.once("error", (error) => resume(Effect.die(error)))
+    return Effect.promise(() => worker.terminate())
+  })
+
+/** Explores with so many threads, and stops at the first part that diverges. */
+export const exploreInThreads = (asked: Asked, threads: number): Effect.Effect<Outcome> => {
+  if (threads === 1) return Effect.sync(() => explore(asked))
+  const parts = Array.from({ length: threads }, (_, index) => {
+    const runs = Math.ceil((asked.options.runs ?? Simulation.defaults.runs) / threads)
+    return inThread({ ...asked, options: { ...asked.options, runs, part: { index, of: threads } } })
+  })
+  return Effect.all(
+    parts.map((part) => Effect.flatMap(part, (it) => it._tag === "Converges" ? Effect.succeed(it) : Effect.fail(it))),
+    { concurrency: "unbounded" }
+  ).pipe(
+    Effect.map((all): Outcome => ({
+      _tag: "Converges",
+      report: Simulation.together(all.map(({ report }) => report))
+    })),
+    Effect.catch((diverges) => Effect.succeed(diverges))
+  )
+}
+
+if (!isMainThread) parentPort?.postMessage(explore(workerData as Asked))
