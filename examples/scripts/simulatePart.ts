@@ -62,4 +62,4 @@ export const exploreInThreads = (asked: Asked, threads: number): Effect.Effect<O
   )
 }
 
-if (!isMainThread) parentPort?.postMessage(explore(workerData as Asked))
+if (!isMainThread) parentPort?.postMessage(explore(workerData as Asked), [])
