@@ -55,6 +55,9 @@ const run = (name: string, containers: number) =>
     })
   )
 
+const remove = (name: string) =>
+  KubeClient.KubeClient.use((client) => client.delete(Pod, { namespace: "default", name }, { gracePeriodSeconds: 0 }))
+
 const shows: Simulation.Step["desired"] = (objects, _, outside) => {
   const pods = objects.filter((object): object is Pod => object.kind === Pod.kind)
   const seen = outside.get("farmpods") as ReadonlyMap<string, number> | undefined
@@ -71,13 +74,9 @@ export const scenario: Simulation.Scenario = {
     { name: "run another", act: run("stable", 1), desired: shows },
     {
       name: "delete the first, and run one of its name",
-      act: Effect.andThen(
-        KubeClient.KubeClient.use((client) =>
-          client.delete(Pod, { namespace: "default", name: "barn" }, { gracePeriodSeconds: 0 })
-        ),
-        run("barn", 3)
-      ),
+      act: Effect.andThen(remove("barn"), run("barn", 3)),
       desired: shows
-    }
+    },
+    { name: "delete the other", act: remove("stable"), desired: shows }
   ]
 }
