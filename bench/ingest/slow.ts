@@ -41,6 +41,7 @@ const lastOf = (index: number): number => {
 
 const reconciled = new Map<string, string>()
 let highest = 0
+let reconciles = 0
 let steady = 0
 let peak = 0
 
@@ -52,20 +53,21 @@ const look = setInterval(() => {
     const version = reconciled.get(`widget-${String(index).padStart(6, "0")}`)
     return version !== String(lastOf(index === 0 ? objects : index))
   }).length
-  quiet = lost === before ? quiet + 1 : 0
-  before = lost
+  quiet = reconciles === before ? quiet + 1 : 0
+  before = reconciles
   if ((lost === 0 || quiet > 200) && highest > listVersion) {
     clearInterval(look)
     process.stdout.write(`${JSON.stringify({ steady, peak: Math.max(peak, steady), lost })}\n`, () => process.exit(0))
   }
 }, 50)
-let before = -1
+let before = 0
 let quiet = 0
 
 const controller = Controller.make("widgets", {
   for: Widget,
   reconcile: ({ metadata }) =>
     Effect.sync(() => {
+      reconciles += 1
       reconciled.set(metadata.name, metadata.resourceVersion)
       highest = Math.max(highest, Number(metadata.resourceVersion))
     }).pipe(Effect.andThen(Effect.sleep("1 millis")), Effect.as(Action.done))

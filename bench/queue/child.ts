@@ -129,10 +129,10 @@ const loops = measured(Effect.promise(async () => {
   await Promise.all([work(), work(), work(), work()])
 }))
 
-/** Warm: the best of what several rounds take, the first not counted. */
+/** Warm: the median of several rounds, the first not counted. */
 function measured<E>(round: Effect.Effect<void, E>): Effect.Effect<number, E> {
   return Effect.gen(function*() {
-    const rounds = Math.ceil(300_000 / keys.length)
+    const rounds = Math.ceil(100_000 / keys.length)
     const found: Array<number> = []
     for (let n = 0; n <= rounds; n++) {
       const before = cpu()
