@@ -67,6 +67,8 @@ export const normalisations: ReadonlyArray<Normalisation> = [
     apply: fields(
       "spec persistentVolumeClaimRetentionPolicy",
       "spec internalTrafficPolicy",
+      // Of Services that are reached at addresses of their own.
+      "spec externalTrafficPolicy",
       "spec ipFamilies",
       "spec ipFamilyPolicy",
       "spec completionMode",
@@ -277,9 +279,12 @@ export const normalisations: ReadonlyArray<Normalisation> = [
     apply: messages(/(range \((?:127\.0\.0\.0\/8|169\.254\.0\.0\/16|224\.0\.0\.0\/24))[^)]*\)/g, "$1)")
   },
   {
-    name: "no rules",
-    reason: "1.20 prints them in Go's form",
-    apply: messages(/Invalid value: null(: either)/g, "Invalid value: {...}$1")
+    name: "nothing",
+    reason: "1.20 prints lists and maps that are not there in Go's form",
+    apply: messages(
+      /(Invalid|Unsupported) value: (?:null|\{\.\.\.\}|[\w.]+\(nil\))(: (?:either|supported values: "storage"))/g,
+      "$1 value: nothing$2"
+    )
   },
   {
     name: "addresses",
