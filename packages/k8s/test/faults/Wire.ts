@@ -17,6 +17,8 @@ const lastChunk = Buffer.from("0\r\n\r\n")
 const poison = 0x01
 /** Above it the server is read no further. */
 const highWater = 256 * 1024
+/** So many pieces, each of which takes a turn of the event loop: a watch would never catch up in a busy process. */
+const mostPieces = 1_000
 
 const chunk = (bytes: Uint8Array): Buffer =>
   Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")])
@@ -47,7 +49,7 @@ export class Wire {
   #strike: { readonly what: Strike; left: number } | undefined
   #stalled = false
   /** Sizes of pieces, and pauses between them. */
-  #pieces: { readonly random: Chance; readonly max: number; readonly pause: number } | undefined
+  #pieces: { readonly random: Chance; readonly max: number; readonly pause: number; left: number } | undefined
   /** What to send in place of the rest, from the next line on. */
   #conclusion: Buffer | undefined
   #dropsBookmarks = false
@@ -82,9 +84,9 @@ export class Wire {
     void this.#pump()
   }
 
-  /** Sends the body in pieces of at most `max` bytes with pauses between them, in milliseconds. */
+  /** Sends what comes next in pieces of at most `max` bytes with pauses between them, in milliseconds. */
   break(random: Chance, max: number, pause: number): void {
-    this.#pieces = { random, max, pause }
+    this.#pieces = { random, max, pause, left: mostPieces }
     this.#options.struck()
   }
 
@@ -163,7 +165,10 @@ export class Wire {
       this.#atLine = piece[piece.length - 1] === newline
       if (!socket.write(chunk(piece))) await drained(socket)
       if (this.#queued === 0) pause(false)
-      if (this.#pieces !== undefined) await rest(this.#pieces.pause)
+      if (this.#pieces !== undefined) {
+        await rest(this.#pieces.pause)
+        this.#pieces = this.#pieces.left-- > 1 ? this.#pieces : undefined
+      }
       if (socket.destroyed) this.#finish(false)
     }
     this.#busy = false
