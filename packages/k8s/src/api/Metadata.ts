@@ -121,6 +121,15 @@ export const desired = (object: KubeObject, statusSubresource: boolean): JsonVal
   return statusSubresource || status === undefined ? rest : { ...rest, status }
 }
 
+/** Where the store keeps what is not kept by its name (k8s.io/kubernetes/pkg/kubeapiserver, special prefixes). */
+const places: Readonly<Record<string, string>> = {
+  endpoints: "services/endpoints",
+  "ingresses.networking.k8s.io": "ingress",
+  nodes: "minions",
+  replicationcontrollers: "controllers",
+  services: "services/specs"
+}
+
 /** A precondition that the store, not the registry, finds failed. */
 export const storageConflict = (
   { resource }: { readonly resource: StatusError.Target & { readonly custom?: object | undefined } },
@@ -131,7 +140,8 @@ export const storageConflict = (
   // A dry run does not get as far as the store with its prefix.
   const root = dryRun ? "" : "/registry"
   const group = resource.custom === undefined ? "" : `${resource.group}/`
-  const key = `${root}/${group}${resource.plural}/${storageKey(namespace, name)}`
+  const place = places[StatusError.targetName(resource)] ?? `${group}${resource.plural}`
+  const key = `${root}/${place}/${storageKey(namespace, name)}`
   return StatusError.conflict(
     resource,
     name,
