@@ -180,18 +180,12 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
       if (bucket !== undefined) alarm.set(nextAt())
     }
 
-  const waiting: WorkQueue["take"] = Effect.callback<Option.Option<Item>>((resume) => {
+  const take: WorkQueue["take"] = Effect.callback<Option.Option<Item>>((resume) => {
     const taker = (item: Option.Option<Item>) => resume(Effect.succeed(item))
     takers.add(taker)
     hand()
     if (bucket !== undefined) alarm.set(nextAt())
     return Effect.sync(() => takers.delete(taker))
-  })
-
-  /** Who comes while nobody waits, and something is ready, has it at once. */
-  const take: WorkQueue["take"] = Effect.suspend(() => {
-    const item = takers.size > 0 || closed || bucket !== undefined ? undefined : take1()
-    return item === undefined ? waiting : Effect.succeed(Option.some(item))
   })
 
   const done: WorkQueue["done"] = (key, outcome) =>
