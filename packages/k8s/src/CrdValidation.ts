@@ -15,9 +15,9 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type * as Resource from "@effect-operator/core/Resource"
 import * as Result from "effect/Result"
 import * as Crd from "./Crd.ts"
-import * as FieldError from "./testing/schema/FieldError.ts"
-import * as Schemas from "./testing/schema/Schema.ts"
-import * as StructuralSchema from "./testing/schema/StructuralSchema.ts"
+import * as FieldError from "./schema/FieldError.ts"
+import * as Schemas from "./schema/Schema.ts"
+import * as StructuralSchema from "./schema/StructuralSchema.ts"
 
 const schemas = new WeakMap<object, StructuralSchema.Schema>()
 

@@ -15,7 +15,7 @@ import { TestClock } from "effect/testing"
 import * as Crd from "../src/Crd.ts"
 import * as CrdValidation from "../src/CrdValidation.ts"
 import { Event } from "../src/kinds/events.v1.ts"
-import { checkStructural } from "../src/testing/schema/StructuralSchema.ts"
+import { checkStructural } from "../src/schema/StructuralSchema.ts"
 import * as TestCluster from "../src/testing/TestCluster.ts"
 
 const Box = CustomResource.make({

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { CelRule, KubeSchema } from "@effect-operator/core"
 import { Effect, Schema } from "effect"
 import { fromSchema } from "../src/OpenApiSchema.ts"
-import { checkStructural } from "../src/testing/schema/StructuralSchema.ts"
+import { checkStructural } from "../src/schema/StructuralSchema.ts"
 
 const structural = (schema: Schema.Codec<any, any, never, never>) => {
   const { faults, schema: result } = fromSchema(schema, "spec")

@@ -9,7 +9,7 @@
  * pkg/endpoints/handlers/responsewriters/errors.go.
  */
 import type { Request } from "@effect-operator/core/Transport"
-import * as FieldError from "../testing/schema/FieldError.ts"
+import * as FieldError from "../schema/FieldError.ts"
 import * as Names from "./Names.ts"
 import { parameter, type Route } from "./Routing.ts"
 import type { UserInfo } from "./UserInfo.ts"

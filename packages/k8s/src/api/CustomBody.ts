@@ -4,8 +4,8 @@
  * Source: k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go.
  */
 import * as Result from "effect/Result"
-import type * as JsonValue from "../testing/schema/JsonValue.ts"
-import * as StructuralSchema from "../testing/schema/StructuralSchema.ts"
+import type * as JsonValue from "../schema/JsonValue.ts"
+import * as StructuralSchema from "../schema/StructuralSchema.ts"
 import { stringAt } from "./Plain.ts"
 import * as StatusError from "./StatusError.ts"
 

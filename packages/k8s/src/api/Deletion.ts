@@ -9,8 +9,8 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { timestamp } from "./Identity.ts"
-import * as FieldError from "../testing/schema/FieldError.ts"
-import { isObject, type JsonObject } from "../testing/schema/JsonValue.ts"
+import * as FieldError from "../schema/FieldError.ts"
+import { isObject, type JsonObject } from "../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
 
 /** What happens to dependents where a deletion does not say. `Unsupported` ignores what it says, too. */

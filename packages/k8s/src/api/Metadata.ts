@@ -6,8 +6,8 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Result from "effect/Result"
-import * as FieldError from "../testing/schema/FieldError.ts"
-import type * as JsonValue from "../testing/schema/JsonValue.ts"
+import * as FieldError from "../schema/FieldError.ts"
+import type * as JsonValue from "../schema/JsonValue.ts"
 import { storageKey, timestamp, uuid } from "./Identity.ts"
 import * as MetadataRules from "./MetadataRules.ts"
 import * as StatusError from "./StatusError.ts"

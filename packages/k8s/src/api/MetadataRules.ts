@@ -9,8 +9,8 @@
  * pkg/apis/core/validation.
  */
 import type { ManagedFieldsEntry, OwnerReference, PartialObjectMeta } from "@effect-operator/core/KubeObject"
-import * as FieldError from "../testing/schema/FieldError.ts"
-import * as JsonValue from "../testing/schema/JsonValue.ts"
+import * as FieldError from "../schema/FieldError.ts"
+import * as JsonValue from "../schema/JsonValue.ts"
 import * as Names from "./Names.ts"
 
 /** Which names a kind accepts. `any`: whatever a URL path can hold, checked elsewhere. */

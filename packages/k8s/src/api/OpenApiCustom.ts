@@ -8,7 +8,7 @@
  * Source: k8s.io/apiextensions-apiserver/pkg/controller/openapi/{builder,v2} and pkg/apiserver/schema/kubeopenapi.go.
  */
 import { type Dialect, references, type Resource } from "./OpenApiPaths.ts"
-import { isObject, type JsonObject } from "../testing/schema/JsonValue.ts"
+import { isObject, type JsonObject } from "../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
 
 /** A custom kind in one version. */

@@ -12,7 +12,7 @@
 import { definitions, resources, type Schema } from "../kinds/Schema.ts"
 import * as OpenApiCustom from "./OpenApiCustom.ts"
 import * as OpenApiPaths from "./OpenApiPaths.ts"
-import type { JsonObject } from "../testing/schema/JsonValue.ts"
+import type { JsonObject } from "../schema/JsonValue.ts"
 import { objectAt } from "./Plain.ts"
 
 /** What a document is made of. */

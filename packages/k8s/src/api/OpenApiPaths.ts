@@ -8,7 +8,7 @@
  * Source: k8s.io/apiserver/pkg/endpoints/{installer,openapi}, k8s.io/apiextensions-apiserver/pkg/controller/openapi.
  */
 import type { ServedSubresource } from "../kinds/tables.ts"
-import type { JsonObject } from "../testing/schema/JsonValue.ts"
+import type { JsonObject } from "../schema/JsonValue.ts"
 
 export type Dialect = "v2" | "v3"
 

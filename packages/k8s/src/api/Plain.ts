@@ -5,7 +5,7 @@
  * are left out, so that a program in the same process sees what it would see over HTTP.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import { isObject } from "../testing/schema/JsonValue.ts"
+import { isObject } from "../schema/JsonValue.ts"
 
 /** A JSON object that is still being put together. */
 export type Draft = Record<string, unknown>

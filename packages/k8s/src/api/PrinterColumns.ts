@@ -8,8 +8,8 @@
  * Source: k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor/tableconvertor.go.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import * as FieldError from "../testing/schema/FieldError.ts"
-import * as JsonValue from "../testing/schema/JsonValue.ts"
+import * as FieldError from "../schema/FieldError.ts"
+import * as JsonValue from "../schema/JsonValue.ts"
 import { at, stringAt } from "./Plain.ts"
 
 /** A column of a table. */

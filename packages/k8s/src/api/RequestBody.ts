@@ -9,7 +9,7 @@
 import type { Method } from "@effect-operator/core/Transport"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import { isObject } from "../testing/schema/JsonValue.ts"
+import { isObject } from "../schema/JsonValue.ts"
 import * as DuplicateFields from "./DuplicateFields.ts"
 import * as Negotiation from "./Negotiation.ts"
 import * as Protobuf from "./Protobuf.ts"

@@ -10,7 +10,7 @@
  * checked against a kube-apiserver.
  */
 import type { Status, StatusCause, StatusDetails } from "@effect-operator/core/Status"
-import * as FieldError from "../testing/schema/FieldError.ts"
+import * as FieldError from "../schema/FieldError.ts"
 
 /** An answer that is no success. */
 export interface StatusError {

@@ -4,7 +4,7 @@
  * Source: k8s.io/apimachinery/pkg/apis/meta/v1 Table.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import type * as JsonValue from "../testing/schema/JsonValue.ts"
+import type * as JsonValue from "../schema/JsonValue.ts"
 import type { Column } from "./PrinterColumns.ts"
 
 /** What a row holds of its object. */

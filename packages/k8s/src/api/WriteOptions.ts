@@ -5,7 +5,7 @@
  */
 import type { Request } from "@effect-operator/core/Transport"
 import * as Effect from "effect/Effect"
-import * as FieldError from "../testing/schema/FieldError.ts"
+import * as FieldError from "../schema/FieldError.ts"
 import * as MetadataRules from "./MetadataRules.ts"
 import { byteLength } from "./Names.ts"
 import { parameter } from "./Routing.ts"

@@ -8,7 +8,7 @@ import type { Told } from "../api/DiscoveryDocuments.ts"
 import * as PrinterColumns from "../api/PrinterColumns.ts"
 import * as Selecting from "../api/Selecting.ts"
 import * as Crd from "../Crd.ts"
-import type { Schema } from "../testing/schema/StructuralSchema.ts"
+import type { Schema } from "../schema/StructuralSchema.ts"
 import type { Any, Source } from "./Kind.ts"
 
 export interface Served extends Told {

@@ -7,7 +7,7 @@
  */
 import * as Result from "effect/Result"
 import type * as SchemaAST from "effect/SchemaAST"
-import * as GoRegExp from "../testing/schema/GoRegExp.ts"
+import * as GoRegExp from "../schema/GoRegExp.ts"
 
 /** An expression and its flags. */
 export interface Pattern {

@@ -8,7 +8,7 @@
  */
 import * as Result from "effect/Result"
 import type { JSONSchemaProps } from "../kinds/apiextensions.v1.ts"
-import * as GoRegExp from "../testing/schema/GoRegExp.ts"
+import * as GoRegExp from "../schema/GoRegExp.ts"
 
 const json = (value: unknown): string => JSON.stringify(value)
 

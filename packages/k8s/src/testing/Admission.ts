@@ -10,7 +10,7 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
-import type { JsonObject } from "./schema/JsonValue.ts"
+import type { JsonObject } from "../schema/JsonValue.ts"
 import * as Exchange from "./server/Exchange.ts"
 import { stringAt } from "../api/Plain.ts"
 import type { Served } from "./server/Registry.ts"

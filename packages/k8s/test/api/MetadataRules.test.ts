@@ -1,6 +1,6 @@
 import type { PartialObjectMeta } from "@effect-operator/core/KubeObject"
 import { assert, describe, it } from "@effect/vitest"
-import * as FieldError from "../../src/testing/schema/FieldError.ts"
+import * as FieldError from "../../src/schema/FieldError.ts"
 import * as MetadataRules from "../../src/api/MetadataRules.ts"
 
 const create = (meta: PartialObjectMeta, options: Partial<MetadataRules.Options> = {}) =>

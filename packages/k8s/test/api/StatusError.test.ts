@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as FieldError from "../../src/testing/schema/FieldError.ts"
+import * as FieldError from "../../src/schema/FieldError.ts"
 import * as StatusError from "../../src/api/StatusError.ts"
 
 const pods = { group: "", plural: "pods" }

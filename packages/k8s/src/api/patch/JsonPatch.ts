@@ -11,7 +11,7 @@
  * The root can be replaced and tested, but neither added, removed, moved nor copied.
  */
 import * as Result from "effect/Result"
-import * as JsonValue from "../../testing/schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import * as PatchFailure from "./PatchFailure.ts"
 
 /** More operations than this are refused with 413. */

@@ -7,7 +7,7 @@
  *
  * Source: gopkg.in/evanphx/json-patch.v4, merge.go.
  */
-import * as JsonValue from "../../testing/schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 
 /** The target with the patch applied. */
 export const apply = (target: unknown, patch: unknown): unknown => {

@@ -6,7 +6,7 @@
 import type { Request } from "@effect-operator/core/Transport"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import * as JsonValue from "../../testing/schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import { jsonType } from "../Negotiation.ts"
 import { copy } from "../Plain.ts"
 import { Unreadable } from "../RequestBody.ts"

@@ -15,9 +15,9 @@
  */
 import * as Result from "effect/Result"
 import { definitions, type Schema } from "../../kinds/definitions.ts"
-import * as GoValue from "../../testing/schema/GoValue.ts"
-import * as JsonValue from "../../testing/schema/JsonValue.ts"
-import * as ListOrder from "../../testing/schema/ListOrder.ts"
+import * as GoValue from "../../schema/GoValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
+import * as ListOrder from "../../schema/ListOrder.ts"
 import * as PatchFailure from "./PatchFailure.ts"
 
 type Merged<A> = Result.Result<A, PatchFailure.PatchFailure>

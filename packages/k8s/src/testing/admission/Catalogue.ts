@@ -8,7 +8,7 @@
  * Source: k8s.io/apiserver/pkg/cel/openapi/resolver.
  */
 import { definitionFor, definitions, resources, type Schema as Definition } from "../../kinds/Schema.ts"
-import type * as Schema from "../schema/Schema.ts"
+import type * as Schema from "../../schema/Schema.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import type { Catalogue, Gvk } from "./TypeChecking.ts"
 

@@ -7,8 +7,8 @@
  * Source: k8s.io/apiserver/pkg/admission/plugin/cel/{activation,condition}.go.
  */
 import type { Attributes, Kind, Server } from "../Admission.ts"
-import * as Cel from "../cel/Cel.ts"
-import * as Authorizer from "../cel/library/Authorizer.ts"
+import * as Cel from "../../cel/Cel.ts"
+import * as Authorizer from "../../cel/library/Authorizer.ts"
 import type { Served } from "../server/Registry.ts"
 import { serviceAccount, splitServiceAccount } from "../../api/UserInfo.ts"
 import type { Seen } from "./AdmissionReview.ts"

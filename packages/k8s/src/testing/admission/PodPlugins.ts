@@ -6,8 +6,8 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
 import * as Admission from "../Admission.ts"
-import * as FieldError from "../schema/FieldError.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import { arrayAt, asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as Derived from "./Derived.ts"
 

@@ -7,13 +7,13 @@
  *
  * Source: k8s.io/apiserver/pkg/admission/plugin/cel/{composition,activation}.go.
  */
-import * as AdmissionTypes from "../cel/AdmissionTypes.ts"
-import * as Cel from "../cel/Cel.ts"
-import type { TypeProvider } from "../cel/Checker.ts"
-import * as Environment from "../cel/Environment.ts"
-import * as Types from "../cel/Types.ts"
-import { fault, MapValue, type Value } from "../cel/Values.ts"
-import { quote } from "../schema/FieldError.ts"
+import * as AdmissionTypes from "../../cel/AdmissionTypes.ts"
+import * as Cel from "../../cel/Cel.ts"
+import type { TypeProvider } from "../../cel/Checker.ts"
+import * as Environment from "../../cel/Environment.ts"
+import * as Types from "../../cel/Types.ts"
+import { fault, MapValue, type Value } from "../../cel/Values.ts"
+import { quote } from "../../schema/FieldError.ts"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 
 /** What an expression may use besides what all may. */

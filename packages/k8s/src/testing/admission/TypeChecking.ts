@@ -7,11 +7,11 @@
  *
  * Source: k8s.io/apiserver/pkg/admission/plugin/policy/validating/typechecking.go.
  */
-import * as AdmissionTypes from "../cel/AdmissionTypes.ts"
-import type { TypeProvider } from "../cel/Checker.ts"
-import * as DeclaredTypes from "../cel/DeclaredTypes.ts"
-import * as Environment from "../cel/Environment.ts"
-import type * as Schema from "../schema/Schema.ts"
+import * as AdmissionTypes from "../../cel/AdmissionTypes.ts"
+import type { TypeProvider } from "../../cel/Checker.ts"
+import * as DeclaredTypes from "../../cel/DeclaredTypes.ts"
+import * as Environment from "../../cel/Environment.ts"
+import type * as Schema from "../../schema/Schema.ts"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 import * as PolicyExpressions from "./PolicyExpressions.ts"
 

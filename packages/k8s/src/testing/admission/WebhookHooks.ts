@@ -10,7 +10,7 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type * as Selector from "@effect-operator/core/Selector"
 import * as Backends from "../Backends.ts"
-import * as MatchConditions from "../cel/MatchConditions.ts"
+import * as MatchConditions from "../../cel/MatchConditions.ts"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 import type { Storage } from "../../api/Storage.ts"
 import * as AdmissionReview from "./AdmissionReview.ts"

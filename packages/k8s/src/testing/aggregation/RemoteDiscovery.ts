@@ -12,7 +12,7 @@ import * as Result from "effect/Result"
 import * as ApiServices from "./ApiServices.ts"
 import { aggregator } from "./Availability.ts"
 import * as Backends from "../Backends.ts"
-import type { JsonObject } from "../schema/JsonValue.ts"
+import type { JsonObject } from "../../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 
 /** The resources of a group version; `Stale` where the last attempt to read them failed. */

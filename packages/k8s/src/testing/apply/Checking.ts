@@ -7,7 +7,7 @@
  * Source: sigs.k8s.io/structured-merge-diff/typed/validate.go.
  */
 import * as Items from "./Items.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import * as PathElement from "./PathElement.ts"
 import * as Problems from "./Problems.ts"
 import { deduce, fieldType, type ListType, type MapType, type Type } from "./Types.ts"

@@ -3,7 +3,7 @@
  *
  * Source: k8s.io/apimachinery/pkg/util/managedfields/internal/conflict.go.
  */
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import * as FieldSet from "./FieldSet.ts"
 import { type Owner, rank } from "./Managers.ts"
 import * as PathElement from "./PathElement.ts"

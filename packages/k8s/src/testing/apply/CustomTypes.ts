@@ -9,8 +9,8 @@
  * k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder.
  */
 import * as BuiltinTypes from "./BuiltinTypes.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
-import { asRoot, type Schema } from "../schema/Schema.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
+import { asRoot, type Schema } from "../../schema/Schema.ts"
 import * as Types from "./Types.ts"
 
 const listOf = (schema: Schema, preserving: boolean): Types.ListType => {

@@ -8,7 +8,7 @@
  */
 import * as FieldSet from "./FieldSet.ts"
 import * as Items from "./Items.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import * as PathElement from "./PathElement.ts"
 import { deduce, fieldType, type ListType, type MapType, type Type } from "./Types.ts"
 

@@ -9,7 +9,7 @@
  */
 import * as Result from "effect/Result"
 import * as FieldSet from "./FieldSet.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import * as PathElement from "./PathElement.ts"
 
 type Known = WeakMap<FieldSet.FieldSet, JsonValue.JsonObject>

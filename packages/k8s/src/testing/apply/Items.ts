@@ -6,8 +6,8 @@
  *
  * Source: sigs.k8s.io/structured-merge-diff/typed/helpers.go (`listItemToPathElement`).
  */
-import * as FieldError from "../schema/FieldError.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import * as PathElement from "./PathElement.ts"
 import type { ListType } from "./Types.ts"
 

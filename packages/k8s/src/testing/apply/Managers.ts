@@ -8,10 +8,10 @@
  */
 import type { ManagedFieldsEntry } from "@effect-operator/core/KubeObject"
 import * as Result from "effect/Result"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import * as FieldSet from "./FieldSet.ts"
 import * as FieldsV1 from "./FieldsV1.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 
 export type Operation = "Apply" | "Update"
 

@@ -10,7 +10,7 @@
 import * as Result from "effect/Result"
 import * as FieldSet from "./FieldSet.ts"
 import * as Items from "./Items.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import * as PathElement from "./PathElement.ts"
 import * as Problems from "./Problems.ts"
 import { deduce, fieldType, type ListType, type MapType, type Type } from "./Types.ts"

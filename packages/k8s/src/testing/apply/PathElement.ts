@@ -7,8 +7,8 @@
  *
  * Source: sigs.k8s.io/structured-merge-diff/fieldpath (element.go, serialize-pe.go).
  */
-import * as FieldError from "../schema/FieldError.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 
 export type PathElement = string
 

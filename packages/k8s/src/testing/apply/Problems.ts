@@ -5,9 +5,9 @@
  *
  * Source: sigs.k8s.io/structured-merge-diff/typed/helpers.go.
  */
-import * as FieldError from "../schema/FieldError.ts"
-import * as GoValue from "../schema/GoValue.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import * as GoValue from "../../schema/GoValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import * as PathElement from "./PathElement.ts"
 import type { Scalar } from "./Types.ts"
 

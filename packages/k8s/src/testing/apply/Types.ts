@@ -6,7 +6,7 @@
  *
  * Source: sigs.k8s.io/structured-merge-diff/schema and k8s.io/kube-openapi/pkg/schemaconv.
  */
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 
 export type Scalar = "numeric" | "string" | "boolean" | "untyped"
 

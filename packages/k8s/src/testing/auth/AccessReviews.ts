@@ -8,8 +8,8 @@
  */
 import * as Selector from "@effect-operator/core/Selector"
 import * as Result from "effect/Result"
-import * as FieldError from "../schema/FieldError.ts"
-import type * as JsonValue from "../schema/JsonValue.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import type * as JsonValue from "../../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import type { UserInfo } from "../../api/UserInfo.ts"
 import * as Attributes from "../../api/Attributes.ts"

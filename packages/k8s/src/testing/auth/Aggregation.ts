@@ -9,7 +9,7 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Selector from "@effect-operator/core/Selector"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import { arrayAt, asObject, at } from "../../api/Plain.ts"
 import type { Storage } from "../../api/Storage.ts"
 import * as PolicyRule from "./PolicyRule.ts"

@@ -12,8 +12,8 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Exchange } from "../server/Exchange.ts"
-import * as FieldError from "../schema/FieldError.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import { isMaster } from "../../api/UserInfo.ts"
 import * as StatusError from "../../api/StatusError.ts"

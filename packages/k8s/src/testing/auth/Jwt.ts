@@ -8,7 +8,7 @@
  */
 import * as Result from "effect/Result"
 import * as NodeCrypto from "node:crypto"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 
 export interface Key {
   readonly id: string

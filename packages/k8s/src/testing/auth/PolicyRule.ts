@@ -10,8 +10,8 @@
  * pkg/registry/rbac/validation/policy_compact.go.
  */
 import type * as RbacV1 from "../../kinds/rbac.v1.ts"
-import * as FieldError from "../schema/FieldError.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import { arrayAt } from "../../api/Plain.ts"
 import { type Attributes, combined } from "../../api/Attributes.ts"
 

@@ -14,7 +14,7 @@
  * Source: k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac and pkg/registry/rbac/validation/rule.go.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import { arrayAt, stringAt } from "../../api/Plain.ts"
 import type { Storage } from "../../api/Storage.ts"
 import { isMaster, serviceAccountName, type UserInfo } from "../../api/UserInfo.ts"

@@ -12,7 +12,7 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Result from "effect/Result"
-import type * as JsonValue from "../schema/JsonValue.ts"
+import type * as JsonValue from "../../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import type { Storage } from "../../api/Storage.ts"
 import { known, serviceAccount, serviceAccountName, type UserInfo } from "../../api/UserInfo.ts"

@@ -7,7 +7,7 @@
  * Source: github.com/google/gnostic openapiv2/OpenAPIv2.proto; compared with the document of a kube-apiserver 1.20.2.
  */
 import * as Yaml from "yaml"
-import { isObject, type JsonObject } from "../schema/JsonValue.ts"
+import { isObject, type JsonObject } from "../../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 
 /** The media type a client asks for; real servers know both spellings. */

@@ -10,8 +10,8 @@
  */
 import * as Result from "effect/Result"
 import * as Backends from "../Backends.ts"
-import * as FieldError from "../schema/FieldError.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Negotiation from "../../api/Negotiation.ts"
 import { at, stringAt } from "../../api/Plain.ts"
 

@@ -4,7 +4,7 @@
  * Source: k8s.io/apimachinery/pkg/api/validation (`ValidateNonnegativeField`), k8s.io/kubernetes/pkg/apis/apps/validation
  * (`ValidatePositiveIntOrPercent`, `IsNotMoreThan100Percent`).
  */
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import { at } from "../../api/Plain.ts"
 
 type Faults = ReadonlyArray<FieldError.FieldError>

@@ -5,7 +5,7 @@
  */
 import * as Amounts from "./Amounts.ts"
 import { type Faults, invalids, label, oneOfGiven, optional, segment, when } from "./Checks.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as Quantity from "./Quantity.ts"

@@ -9,8 +9,8 @@
  */
 import * as Result from "effect/Result"
 import { definitions, type Schema } from "../../kinds/definitions.ts"
-import * as GoBase64 from "../schema/GoBase64.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as GoBase64 from "../../schema/GoBase64.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import { Fault, nameOf, wrong, wrongSelf } from "./GoFault.ts"
 import * as GoZero from "./GoZero.ts"
 import type { Draft } from "../../api/Plain.ts"

@@ -5,8 +5,8 @@
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go, `ValidatePersistentVolumeClaimSpec` and
  * `ValidatePersistentVolumeClaimUpdate`.
  */
-import * as FieldError from "../schema/FieldError.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import * as LabelSelectorRules from "./LabelSelectorRules.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"

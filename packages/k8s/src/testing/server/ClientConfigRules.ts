@@ -5,9 +5,9 @@
  * Source: k8s.io/apiserver/pkg/util/webhook/validation.go.
  */
 import * as Result from "effect/Result"
-import * as FieldError from "../schema/FieldError.ts"
-import * as GoBase64 from "../schema/GoBase64.ts"
-import * as GoUrl from "../schema/GoUrl.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import * as GoBase64 from "../../schema/GoBase64.ts"
+import * as GoUrl from "../../schema/GoUrl.ts"
 import * as Names from "../../api/Names.ts"
 import { at, stringAt } from "../../api/Plain.ts"
 

@@ -6,7 +6,7 @@
  */
 import { type Faults, invalids, oneOf, oneOfGiven, required, when } from "./Checks.ts"
 import * as EnvironmentRules from "./EnvironmentRules.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import * as HandlerRules from "./HandlerRules.ts"
 import * as MountRules from "./MountRules.ts"
 import * as Names from "../../api/Names.ts"

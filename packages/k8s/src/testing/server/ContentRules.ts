@@ -6,9 +6,9 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Result from "effect/Result"
-import * as FieldError from "../schema/FieldError.ts"
-import * as GoBase64 from "../schema/GoBase64.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import * as GoBase64 from "../../schema/GoBase64.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import { byteLength } from "../../api/Names.ts"
 import { at, objectAt, stringAt } from "../../api/Plain.ts"
 import type { Strategy } from "./Strategy.ts"

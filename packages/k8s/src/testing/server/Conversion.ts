@@ -7,7 +7,7 @@
  * Source: k8s.io/kubernetes/pkg/apis/events/v1/conversion.go and pkg/apis/autoscaling/v1/conversion.go.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import { arrayAt, asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
 
 /** The object with another apiVersion; the same object where it has that already. */

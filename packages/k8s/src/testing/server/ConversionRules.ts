@@ -8,7 +8,7 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as ClientConfigRules from "./ClientConfigRules.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 

@@ -6,7 +6,7 @@
  */
 import * as Result from "effect/Result"
 import * as Amounts from "./Amounts.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import * as JobRules from "./JobRules.ts"
 import * as CronSchedule from "../sim/CronSchedule.ts"
 import { byteLength } from "../../api/Names.ts"

@@ -16,11 +16,11 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
 import { withApiVersion } from "./Conversion.ts"
 import type { Convert } from "./ConversionWebhook.ts"
-import { withoutNulls } from "../schema/Defaulting.ts"
+import { withoutNulls } from "../../schema/Defaulting.ts"
 import { arrayAt, asObject, at, freeze, objectAt, stringAt } from "../../api/Plain.ts"
 import type { Conversion } from "./Registry.ts"
 import * as StatusError from "../../api/StatusError.ts"
-import * as StructuralSchema from "../schema/StructuralSchema.ts"
+import * as StructuralSchema from "../../schema/StructuralSchema.ts"
 
 /** What the conversions of one definition share. */
 export interface Converter {

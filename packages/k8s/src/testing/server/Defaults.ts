@@ -6,7 +6,7 @@
  *
  * Source: k8s.io/kubernetes/pkg/apis/GROUP/VERSION/defaults.go; compared with a kube-apiserver.
  */
-import type { JsonObject } from "../schema/JsonValue.ts"
+import type { JsonObject } from "../../schema/JsonValue.ts"
 import * as ClusterDefaults from "./ClusterDefaults.ts"
 import { edit, fill, type Filled, map } from "./Filling.ts"
 import { pullPolicy } from "./PullPolicy.ts"

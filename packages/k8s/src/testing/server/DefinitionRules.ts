@@ -9,12 +9,12 @@ import * as Approval from "./DefinitionApproval.ts"
 import * as ConversionRules from "./ConversionRules.ts"
 import { conditionIsTrue } from "./CustomResources.ts"
 import * as DefinitionZeros from "./DefinitionZeros.ts"
-import * as FieldError from "../schema/FieldError.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import type { Strategy } from "./Strategy.ts"
-import * as StructuralSchema from "../schema/StructuralSchema.ts"
+import * as StructuralSchema from "../../schema/StructuralSchema.ts"
 
 type Faults = ReadonlyArray<FieldError.FieldError>
 type Object_ = JsonValue.JsonObject

@@ -8,7 +8,7 @@
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/types.go and types_jsonschema.go.
  */
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import type { Draft } from "../../api/Plain.ts"
 
 /** How a part of a definition is gone through. */

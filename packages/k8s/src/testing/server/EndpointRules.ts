@@ -5,9 +5,9 @@
  * pkg/apis/discovery/validation/validation.go.
  */
 import { type Faults, invalids, ip, isAddress, isAddress6, label, oneOf, optional, subdomain, when } from "./Checks.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import { immutable } from "./Immutability.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import * as MetadataRules from "../../api/MetadataRules.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"

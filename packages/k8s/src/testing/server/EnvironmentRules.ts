@@ -5,7 +5,7 @@
  */
 import { type Faults, invalids, required } from "./Checks.ts"
 import { keyFaults } from "./ContentRules.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import * as Names from "../../api/Names.ts"
 import * as PathRules from "./PathRules.ts"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"

@@ -3,7 +3,7 @@
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/events.go `legacyValidateEvent`.
  */
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import * as Names from "../../api/Names.ts"
 import { at, stringAt } from "../../api/Plain.ts"
 import type { Strategy } from "./Strategy.ts"

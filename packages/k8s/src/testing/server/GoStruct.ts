@@ -6,7 +6,7 @@
  *
  * Source: k8s.io/kubernetes/pkg/apis/GROUP/types.go.
  */
-import { goJson } from "../schema/FieldError.ts"
+import { goJson } from "../../schema/FieldError.ts"
 import { at } from "../../api/Plain.ts"
 
 /** A field: its JSON name, what is printed where it is not set, its parts; and its Go name, if not the same with a capital. */

@@ -9,7 +9,7 @@
  */
 import { definitions, type Schema } from "../../kinds/definitions.ts"
 import { table } from "../../kinds/goTypes.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import type { Draft } from "../../api/Plain.ts"
 
 interface GoType {

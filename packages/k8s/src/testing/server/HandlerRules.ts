@@ -5,7 +5,7 @@
  */
 import * as Amounts from "./Amounts.ts"
 import { type Faults, invalids, oneOfGiven, required, when } from "./Checks.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import { portOrName } from "./PortRules.ts"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 

@@ -7,7 +7,7 @@
  * Source: k8s.io/apiserver/pkg/server/healthz, and the post-start hooks of k8s.io/kubernetes 1.35.
  */
 import type { Request } from "@effect-operator/core/Transport"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import type { ApiResponse } from "../../api/Representation.ts"
 import { flag } from "../../api/Routing.ts"
 

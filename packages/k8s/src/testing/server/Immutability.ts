@@ -1,8 +1,8 @@
 /**
  * `Immutability`: fields that may not change, in the three forms the server refuses it.
  */
-import * as FieldError from "../schema/FieldError.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import { at, objectAt } from "../../api/Plain.ts"
 import type { Strategy } from "./Strategy.ts"
 

@@ -15,7 +15,7 @@ import {
   when
 } from "./Checks.ts"
 import * as EndpointRules from "./EndpointRules.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import { immutable } from "./Immutability.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"

@@ -4,7 +4,7 @@
  * Source: k8s.io/kubernetes/pkg/apis/batch/validation/validation.go.
  */
 import * as Amounts from "./Amounts.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import * as GoStruct from "./GoStruct.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"

@@ -7,9 +7,9 @@
  * pkg/registry/batch/job/strategy.go `getStatusValidationOptions`.
  */
 import * as Amounts from "./Amounts.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import { indexes } from "./JobPolicyRules.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import type { Strategy } from "./Strategy.ts"
 

@@ -3,7 +3,7 @@
  *
  * Source: k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go (`ValidateLabelSelector`).
  */
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import { validateLabels } from "../../api/MetadataRules.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, objectAt, stringAt } from "../../api/Plain.ts"

@@ -4,7 +4,7 @@
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidateVolumeMounts`, `ValidateVolumeDevices`.
  */
 import { type Faults, required, when } from "./Checks.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import * as PathRules from "./PathRules.ts"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 

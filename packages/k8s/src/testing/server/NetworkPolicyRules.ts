@@ -4,7 +4,7 @@
  * Source: k8s.io/kubernetes/pkg/apis/networking/validation/validation.go `ValidateNetworkPolicySpec`.
  */
 import { type Faults, optional, when } from "./Checks.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import * as LabelSelectorRules from "./LabelSelectorRules.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as PortRules from "./PortRules.ts"

@@ -4,9 +4,9 @@
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidateNode`, `ValidateNodeUpdate`.
  */
 import { type Faults, invalids, oneOf, when } from "./Checks.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import * as GoStruct from "./GoStruct.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as RangeRules from "./RangeRules.ts"

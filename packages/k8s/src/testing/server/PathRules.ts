@@ -4,7 +4,7 @@
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go.
  */
 import { type Faults, when } from "./Checks.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import { at, stringAt } from "../../api/Plain.ts"
 
 /** A path that does not lead upwards. */

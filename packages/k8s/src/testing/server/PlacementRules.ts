@@ -5,7 +5,7 @@
  * `validateTopologySpreadConstraints`.
  */
 import { type Faults, invalids, oneOfGiven, optional, when } from "./Checks.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import * as LabelSelectorRules from "./LabelSelectorRules.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"

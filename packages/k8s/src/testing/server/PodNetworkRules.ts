@@ -5,7 +5,7 @@
  * `validatePodHostNetworkDeps`.
  */
 import { type Faults, invalids, ip, when } from "./Checks.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 

@@ -4,9 +4,9 @@
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go, pkg/registry/core/pod/strategy.go.
  */
 import * as ContainerRules from "./ContainerRules.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import { omit } from "./Immutability.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as PodSpecRules from "./PodSpecRules.ts"
 import type { Strategy } from "./Strategy.ts"

@@ -6,7 +6,7 @@
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidateSecurityContext` and
  * `validatePodSpecSecurityContext`.
  */
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import * as GoStruct from "./GoStruct.ts"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 

@@ -7,8 +7,8 @@
  */
 import { type Faults, invalids, label, oneOf, required, subdomain, when } from "./Checks.ts"
 import * as ContainerRules from "./ContainerRules.ts"
-import * as FieldError from "../schema/FieldError.ts"
-import type * as JsonValue from "../schema/JsonValue.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import type * as JsonValue from "../../schema/JsonValue.ts"
 import * as MetadataRules from "../../api/MetadataRules.ts"
 import * as Names from "../../api/Names.ts"
 import * as PlacementRules from "./PlacementRules.ts"

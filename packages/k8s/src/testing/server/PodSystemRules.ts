@@ -5,7 +5,7 @@
  * `validateHostUsers`.
  */
 import { type Faults, when } from "./Checks.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 
 const containersOf = (spec: unknown, path: string): ReadonlyArray<readonly [container: unknown, path: string]> =>

@@ -4,7 +4,7 @@
  * Source: k8s.io/apimachinery/pkg/util/validation/validation.go `IsValidPortNum`, `IsValidPortName`.
  */
 import { type Faults, invalids } from "./Checks.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 
 export const protocols = ["SCTP", "TCP", "UDP"]
 

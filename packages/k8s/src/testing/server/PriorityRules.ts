@@ -3,7 +3,7 @@
  *
  * Source: k8s.io/kubernetes/pkg/apis/scheduling/validation/validation.go and helpers.go.
  */
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import { immutable } from "./Immutability.ts"
 import { at, stringAt } from "../../api/Plain.ts"
 import type { Strategy } from "./Strategy.ts"

@@ -5,7 +5,7 @@
  */
 import { type Faults, oneOfGiven, required, when } from "./Checks.ts"
 import * as EnvironmentRules from "./EnvironmentRules.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import * as LabelSelectorRules from "./LabelSelectorRules.ts"
 import * as PathRules from "./PathRules.ts"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"

@@ -4,8 +4,8 @@
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidateResourceQuota`, `ValidateLimitRange`.
  */
 import { type Faults, invalids, when } from "./Checks.ts"
-import * as FieldError from "../schema/FieldError.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as Quantity from "./Quantity.ts"

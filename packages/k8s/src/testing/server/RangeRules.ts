@@ -4,7 +4,7 @@
  * Source: k8s.io/apimachinery/pkg/util/validation/ip.go `IsValidCIDRForLegacyField`.
  */
 import { type Faults, isAddress, when } from "./Checks.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 
 /** A range: the bits of its first address, how many there are, and how many of them all addresses in it share. */
 export interface Range {

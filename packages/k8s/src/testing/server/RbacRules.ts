@@ -4,7 +4,7 @@
  * Source: k8s.io/kubernetes/pkg/apis/rbac/validation.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 import type { Strategy } from "./Strategy.ts"

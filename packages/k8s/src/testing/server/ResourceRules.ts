@@ -5,8 +5,8 @@
  * pkg/apis/core/helper/helpers.go.
  */
 import { type Faults, invalids, when } from "./Checks.ts"
-import * as FieldError from "../schema/FieldError.ts"
-import type * as JsonValue from "../schema/JsonValue.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import type * as JsonValue from "../../schema/JsonValue.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, objectAt, stringAt } from "../../api/Plain.ts"
 import * as Quantity from "./Quantity.ts"

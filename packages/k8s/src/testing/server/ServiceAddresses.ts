@@ -4,7 +4,7 @@
  * The real server takes them from a pool; here they follow from the uid, so that no pool has to be kept.
  */
 import { omit } from "./Immutability.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import type { Strategy } from "./Strategy.ts"
 

@@ -6,7 +6,7 @@
  * `validateUpgradeDowngradeClusterIPs`.
  */
 import { type Faults, ip, isAddress6, optional, when } from "./Checks.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 
 const path = "spec.clusterIPs"

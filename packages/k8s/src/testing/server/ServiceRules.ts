@@ -5,7 +5,7 @@
  */
 import { type Faults, invalids, ip, oneOf, optional, required, when } from "./Checks.ts"
 import * as EndpointRules from "./EndpointRules.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import * as GoStruct from "./GoStruct.ts"
 import * as MetadataRules from "../../api/MetadataRules.ts"
 import * as Names from "../../api/Names.ts"

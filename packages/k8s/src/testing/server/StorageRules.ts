@@ -6,9 +6,9 @@
  */
 import { type Faults, invalids, optional, required, subdomain, when } from "./Checks.ts"
 import * as ClaimRules from "./ClaimRules.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import { immutable } from "./Immutability.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Names from "../../api/Names.ts"
 import * as PathRules from "./PathRules.ts"
 import * as PlacementRules from "./PlacementRules.ts"

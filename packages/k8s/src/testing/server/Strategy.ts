@@ -7,8 +7,8 @@
  * Source: k8s.io/kubernetes/pkg/registry/GROUP/KIND/strategy.go.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import type * as FieldError from "../schema/FieldError.ts"
-import type * as JsonValue from "../schema/JsonValue.ts"
+import type * as FieldError from "../../schema/FieldError.ts"
+import type * as JsonValue from "../../schema/JsonValue.ts"
 import type { Strategy as Deletion } from "../../api/Deletion.ts"
 import type { FieldReader } from "../../api/Selecting.ts"
 

@@ -6,8 +6,8 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Selector from "@effect-operator/core/Selector"
-import * as FieldError from "../schema/FieldError.ts"
-import type * as JsonValue from "../schema/JsonValue.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import type * as JsonValue from "../../schema/JsonValue.ts"
 import * as LabelSelectorRules from "./LabelSelectorRules.ts"
 import { at, objectAt, stringAt } from "../../api/Plain.ts"
 

@@ -3,7 +3,7 @@
  *
  * Source: k8s.io/apiserver/pkg/util/webhook/validation.go.
  */
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import * as Names from "../../api/Names.ts"
 import { at, stringAt } from "../../api/Plain.ts"
 

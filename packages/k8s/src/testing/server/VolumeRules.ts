@@ -9,7 +9,7 @@
 import { type Faults, invalids, oneOf, optional, required, when } from "./Checks.ts"
 import * as ClaimRules from "./ClaimRules.ts"
 import * as EnvironmentRules from "./EnvironmentRules.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import * as MetadataRules from "../../api/MetadataRules.ts"
 import * as Names from "../../api/Names.ts"
 import * as PathRules from "./PathRules.ts"

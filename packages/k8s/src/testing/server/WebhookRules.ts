@@ -6,10 +6,10 @@
  * Source: k8s.io/kubernetes/pkg/apis/admissionregistration/{v1/defaults.go,validation/validation.go} and
  * k8s.io/apiserver/pkg/util/webhook/validation.go.
  */
-import * as Cel from "../cel/Cel.ts"
-import * as MatchConditions from "../cel/MatchConditions.ts"
-import * as FieldError from "../schema/FieldError.ts"
-import type * as JsonValue from "../schema/JsonValue.ts"
+import * as Cel from "../../cel/Cel.ts"
+import * as MatchConditions from "../../cel/MatchConditions.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import type * as JsonValue from "../../schema/JsonValue.ts"
 import * as LabelSelectorRules from "./LabelSelectorRules.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"

@@ -5,9 +5,9 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Amounts from "./Amounts.ts"
-import * as FieldError from "../schema/FieldError.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import * as GoStruct from "./GoStruct.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import { at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as PodSpecRules from "./PodSpecRules.ts"
 import type { Strategy } from "./Strategy.ts"

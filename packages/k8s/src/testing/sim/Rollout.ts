@@ -8,7 +8,7 @@
  */
 import type { Deployment, ReplicaSet } from "../../kinds/apps.v1.ts"
 import type { PodTemplateSpec } from "../../kinds/core.v1.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import { scaled } from "./Numbers.ts"
 
 /** The label that tells the ReplicaSets of a Deployment apart. */

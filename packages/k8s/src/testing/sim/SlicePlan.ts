@@ -8,7 +8,7 @@
  * Source: k8s.io/endpointslice/reconciler.go.
  */
 import type { Endpoint, EndpointSlice } from "../../kinds/discovery.v1.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import { type Group, portsKey } from "./ServiceEndpoints.ts"
 
 export const defaults = {

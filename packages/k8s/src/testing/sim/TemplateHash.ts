@@ -9,7 +9,7 @@
  * Source: k8s.io/kubernetes/pkg/controller/controller_utils.go (ComputeHash), pkg/util/hash; github.com/davecgh/go-spew.
  */
 import type { PodTemplateSpec } from "../../kinds/core.v1.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import { goPodTemplate } from "./GoPodTemplate.ts"
 import { fnv1a, safe, utf8 } from "./Hash.ts"
 

@@ -7,7 +7,7 @@ import type { KubeError } from "@effect-operator/core/KubeError"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import type { JsonObject } from "../schema/JsonValue.ts"
+import type { JsonObject } from "../../schema/JsonValue.ts"
 import type * as SimControllers from "../SimControllers.ts"
 import type { Kind } from "./Fault.ts"
 

@@ -6,7 +6,7 @@
  */
 import * as Crd from "../../Crd.ts"
 import { callFaults, clockFaults, eventFaults, externalFaults, type Plan, type Point } from "./Fault.ts"
-import { isObject } from "../schema/JsonValue.ts"
+import { isObject } from "../../schema/JsonValue.ts"
 import type { Scenario } from "./Scenario.ts"
 import type { Story } from "./Story.ts"
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { JsonPatch as EffectJsonPatch, Result } from "effect"
 import * as JsonPatch from "../../../src/api/patch/JsonPatch.ts"
-import * as JsonValue from "../../../src/testing/schema/JsonValue.ts"
+import * as JsonValue from "../../../src/schema/JsonValue.ts"
 import { forAll, frozen } from "../../testing/support/RandomJson.ts"
 
 const document = frozen({ a: 1, l: [1, [2, 3], { c: "x" }], "x/y": { "m~n": 5 }, z: null })

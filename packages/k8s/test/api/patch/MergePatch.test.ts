@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as JsonValue from "../../../src/testing/schema/JsonValue.ts"
+import * as JsonValue from "../../../src/schema/JsonValue.ts"
 import * as MergePatch from "../../../src/api/patch/MergePatch.ts"
 import { forAll, frozen } from "../../testing/support/RandomJson.ts"
 

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Tables from "../../../src/kinds/tables.ts"
 import * as ApiServiceRules from "../../../src/testing/aggregation/ApiServiceRules.ts"
 import * as ApiServices from "../../../src/testing/aggregation/ApiServices.ts"
-import * as FieldError from "../../../src/testing/schema/FieldError.ts"
+import * as FieldError from "../../../src/schema/FieldError.ts"
 import { RandomJson } from "../support/RandomJson.ts"
 
 const service = (group: string, version: string, spec: object = {}) => ({

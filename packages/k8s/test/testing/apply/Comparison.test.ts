@@ -4,7 +4,7 @@ import * as FieldSet from "../../../src/testing/apply/FieldSet.ts"
 import * as FieldsV1 from "../../../src/testing/apply/FieldsV1.ts"
 import * as PathElement from "../../../src/testing/apply/PathElement.ts"
 import * as Types from "../../../src/testing/apply/Types.ts"
-import * as JsonValue from "../../../src/testing/schema/JsonValue.ts"
+import * as JsonValue from "../../../src/schema/JsonValue.ts"
 import { object, type } from "../support/ApplyTypes.ts"
 import { forAll, frozen } from "../support/RandomJson.ts"
 

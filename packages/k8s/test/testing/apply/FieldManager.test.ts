@@ -6,7 +6,7 @@ import { fieldsOf } from "../../../src/testing/apply/Fields.ts"
 import * as FieldSet from "../../../src/testing/apply/FieldSet.ts"
 import * as FieldsV1 from "../../../src/testing/apply/FieldsV1.ts"
 import type { Type } from "../../../src/testing/apply/Types.ts"
-import type { JsonObject } from "../../../src/testing/schema/JsonValue.ts"
+import type { JsonObject } from "../../../src/schema/JsonValue.ts"
 import { object, type } from "../support/ApplyTypes.ts"
 import { forAll, type RandomJson } from "../support/RandomJson.ts"
 

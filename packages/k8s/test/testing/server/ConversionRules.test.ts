@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as FieldError from "../../../src/testing/schema/FieldError.ts"
+import * as FieldError from "../../../src/schema/FieldError.ts"
 import * as ClientConfigRules from "../../../src/testing/server/ClientConfigRules.ts"
 import * as ConversionRules from "../../../src/testing/server/ConversionRules.ts"
 

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as FieldError from "../../../src/testing/schema/FieldError.ts"
+import * as FieldError from "../../../src/schema/FieldError.ts"
 import * as PodSecurityRules from "../../../src/testing/server/PodSecurityRules.ts"
 
 const ofContainer = (securityContext: unknown) =>

@@ -1,7 +1,7 @@
 import type { KubeObject } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
 import * as PriorityRules from "../../../src/testing/server/PriorityRules.ts"
-import * as FieldError from "../../../src/testing/schema/FieldError.ts"
+import * as FieldError from "../../../src/schema/FieldError.ts"
 
 const priorityClass = (name: string, fields: object) =>
   ({ metadata: { name }, preemptionPolicy: "Never", ...fields }) as unknown as KubeObject.KubeObject

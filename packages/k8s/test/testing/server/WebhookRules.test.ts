@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as FieldError from "../../../src/testing/schema/FieldError.ts"
+import * as FieldError from "../../../src/schema/FieldError.ts"
 import * as UrlRules from "../../../src/testing/server/UrlRules.ts"
 import * as WebhookRules from "../../../src/testing/server/WebhookRules.ts"
 

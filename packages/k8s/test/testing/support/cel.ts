@@ -5,12 +5,12 @@
  * issue, `no program:` or `fault:` with the words otherwise. The tables' outcomes and costs are those of the server.
  */
 import { assert, it } from "@effect/vitest"
-import { formatDouble } from "../../../src/testing/cel/Conversions.ts"
-import * as Environment from "../../../src/testing/cel/Environment.ts"
-import { fromJson } from "../../../src/testing/cel/JsonValues.ts"
-import { formatDuration, formatTimestamp } from "../../../src/testing/cel/Time.ts"
-import * as Types from "../../../src/testing/cel/Types.ts"
-import * as Values from "../../../src/testing/cel/Values.ts"
+import { formatDouble } from "../../../src/cel/Conversions.ts"
+import * as Environment from "../../../src/cel/Environment.ts"
+import { fromJson } from "../../../src/cel/JsonValues.ts"
+import { formatDuration, formatTimestamp } from "../../../src/cel/Time.ts"
+import * as Types from "../../../src/cel/Types.ts"
+import * as Values from "../../../src/cel/Values.ts"
 
 export const self = { a: 1, b: { c: "x" }, l: [1, 2, 3], m: { k: "v" }, s: "hello" }
 

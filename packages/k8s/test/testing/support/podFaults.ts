@@ -1,4 +1,4 @@
-import * as FieldError from "../../../src/testing/schema/FieldError.ts"
+import * as FieldError from "../../../src/schema/FieldError.ts"
 import * as PodSpecRules from "../../../src/testing/server/PodSpecRules.ts"
 
 type Part = Readonly<Record<string, unknown>>

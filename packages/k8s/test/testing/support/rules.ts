@@ -1,8 +1,8 @@
 /** Rules of schemas as tables: what the server says about objects, and about the rules themselves. */
 import { assert, it } from "@effect/vitest"
-import * as FieldError from "../../../src/testing/schema/FieldError.ts"
-import type { Schema } from "../../../src/testing/schema/Schema.ts"
-import * as StructuralSchema from "../../../src/testing/schema/StructuralSchema.ts"
+import * as FieldError from "../../../src/schema/FieldError.ts"
+import type { Schema } from "../../../src/schema/Schema.ts"
+import * as StructuralSchema from "../../../src/schema/StructuralSchema.ts"
 
 /** An object, perhaps with what it was before, and its faults in any order. */
 export interface Row {

@@ -1,0 +1,96 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as DeclaredTypes from "../../src/cel/DeclaredTypes.ts"
+import * as Types from "../../src/cel/Types.ts"
+import type { Schema } from "../../src/schema/Schema.ts"
+import { forAll } from "../testing/support/RandomJson.ts"
+
+describe("names of properties", () => {
+  for (
+    const [plain, escaped] of [
+      ["a", "a"],
+      ["a.b", "a__dot__b"],
+      ["a-b", "a__dash__b"],
+      ["a/b", "a__slash__b"],
+      ["a__b", "a__underscores__b"],
+      ["a___b", "a__underscores___b"],
+      ["namespace", "__namespace__"],
+      ["in", "__in__"],
+      ["_", "_"],
+      ["int", "int"],
+      ["9a", undefined],
+      ["", undefined],
+      ["a b", undefined],
+      ["é", undefined],
+      ["-a", undefined]
+    ] as const
+  ) {
+    it(`${JSON.stringify(plain)} is ${escaped ?? "not seen"}`, () => {
+      assert.strictEqual(DeclaredTypes.escape(plain), escaped)
+      if (escaped !== undefined) assert.strictEqual(DeclaredTypes.unescape(escaped), plain)
+    })
+  }
+
+  it("what is escaped comes back", () => {
+    forAll(2000, (random) => {
+      const length = 1 + Math.floor(random.next() * 8)
+      const name = Array.from({ length }, () => random.pick(["a", "_", "__", ".", "-", "/", "dot", "in", "9"])).join("")
+      const escaped = DeclaredTypes.escape(name)
+      if (escaped === undefined) return assert.match(name, /^[^a-zA-Z_]/)
+      assert.match(escaped, /^[a-zA-Z0-9_]+$/)
+      assert.strictEqual(DeclaredTypes.unescape(escaped), name)
+    })
+  })
+
+  it("an escape that nobody wrote is none", () => {
+    assert.isUndefined(DeclaredTypes.unescape("a__in__"))
+    assert.isUndefined(DeclaredTypes.unescape("a__dots__b"))
+  })
+})
+
+describe("types of schemas", () => {
+  const typeOf = (schema: Schema, isRoot = false) => {
+    const declared = DeclaredTypes.fromSchema(schema, isRoot, "T")
+    return declared === undefined ? undefined : Types.format(declared.type)
+  }
+
+  for (
+    const [schema, type] of [
+      [{ type: "string" }, "string"],
+      [{ type: "string", format: "date-time" }, "timestamp"],
+      [{ type: "string", format: "date" }, "timestamp"],
+      [{ type: "string", format: "duration" }, "duration"],
+      [{ type: "string", format: "byte" }, "bytes"],
+      [{ type: "string", format: "ipv4" }, "string"],
+      [{ type: "integer" }, "int"],
+      [{ type: "number" }, "double"],
+      [{ type: "boolean" }, "bool"],
+      [{ "x-kubernetes-int-or-string": true }, "dyn"],
+      [{ type: "array", items: { type: "integer" } }, "list(int)"],
+      [{ type: "object", additionalProperties: { type: "number" } }, "map(string, double)"],
+      [{ type: "object", properties: { a: { type: "string" } } }, "T"],
+      [{ "x-kubernetes-preserve-unknown-fields": true }, undefined],
+      [{ type: "object", additionalProperties: { "x-kubernetes-preserve-unknown-fields": true } }, undefined]
+    ] as ReadonlyArray<readonly [Schema, string | undefined]>
+  ) {
+    it(`${JSON.stringify(schema)} is ${type ?? "not seen"}`, () => {
+      assert.strictEqual(typeOf(schema), type)
+    })
+  }
+
+  it("the root has a name, other objects only what they declare", () => {
+    const schema: Schema = { type: "object", properties: { spec: { type: "object", properties: {} } } }
+    const root = DeclaredTypes.fromSchema(schema, true, "T")!
+    assert.deepStrictEqual([...root.fields!.keys()].sort(), ["apiVersion", "kind", "metadata", "spec"])
+    assert.deepStrictEqual([...root.fields!.get("metadata")!.fields!.keys()].sort(), ["generateName", "name"])
+    assert.deepStrictEqual([...DeclaredTypes.fromSchema(schema, false, "T")!.fields!.keys()], ["spec"])
+  })
+
+  it("sizes are what is declared, or what a request can hold", () => {
+    const sizeOf = (schema: Schema) => DeclaredTypes.fromSchema(schema, false, "T")!.maxElements
+    assert.strictEqual(sizeOf({ type: "string", maxLength: 10 }), 40)
+    assert.strictEqual(sizeOf({ type: "string", enum: ["abc", "é"] }), 3)
+    assert.strictEqual(sizeOf({ type: "string" }), 3 * 1024 * 1024 - 2)
+    assert.strictEqual(sizeOf({ type: "string", format: "date-time" }), 32)
+    assert.strictEqual(sizeOf({ type: "array", maxItems: 7, items: { type: "integer" } }), 7)
+  })
+})

@@ -1,0 +1,46 @@
+import { describe } from "@effect/vitest"
+import { table } from "../../testing/support/cel.ts"
+
+describe("lists and sets", () => {
+  table([
+    ["self.l.sortBy(x, -x)", "[3, 2, 1]", 48],
+    ["[1,2,3].sum()", "6", 3],
+    ["self.l.sum()", "6", 5],
+    ["sets.contains([1,2],[1])", "true", 3],
+    ["[[1],[2]].flatten()", "[1, 2]", 13],
+    ["[1,2].reverse()", "[2, 1]", 13],
+    ["[1,2].first()", "some(1)", 1],
+    ["dyn(1).sum()", "fault: no such overload: sum(int)"],
+    ["dyn([1,2]).sum()", "3", 2],
+    ["dyn(['a']).sum()", "fault: no such overload: sum(list)"],
+    ["[1,2,3].isSorted()", "true", 3],
+    ["[3,1].isSorted()", "false", 2],
+    ["[1.0,2.0].max()", "2.0", 2],
+    ["[1,2].min()", "1", 2],
+    ["[].min()", "fault: min called on empty list"],
+    ["dyn([]).max()", "fault: max called on empty list"],
+    ["['a','b'].max()", "\"b\"", 0],
+    ["[duration('1s'), duration('2s')].sum()", "duration(3s)", 2],
+    ["[1u,2u].sum()", "3u", 2],
+    ["[9223372036854775807, 1].sum()", "fault: integer overflow"],
+    ["[1,2,1].indexOf(1)", "0", 3],
+    ["[1,2,1].lastIndexOf(1)", "2", 3],
+    ["[1,2,1].indexOf(5)", "-1", 3],
+    ["[1,2,3,4].slice(1,3)", "[2, 3]", 13],
+    ["[1,2,3,4].slice(1,30)", "fault: cannot slice(1, 30), list is length 4"],
+    ["[1,2,3,4].slice(3,1)", "fault: cannot slice(3, 1), start index must be less than or equal to end index"],
+    ["[1,2,3,4].slice(-1,1)", "fault: cannot slice(-1, 1), negative indexes not supported"],
+    ["[[1]].flatten(-1)", "fault: level must be non-negative"],
+    ["[3,1,2].sort()", "[1, 2, 3]", 29],
+    ["['b','a'].sort()", "[\"a\", \"b\"]", 19],
+    ["[{'a':2},{'a':1}].sortBy(x, x.a)", "[{\"a\": 1}, {\"a\": 2}]", 50],
+    ["[1,1,2].distinct()", "[1, 2]", 29],
+    ["lists.range(3)", "[0, 1, 2]", 14],
+    ["[1,2].last()", "some(2)", 1],
+    ["[].last()", "none", 1],
+    ["sets.contains([1,2,3],[1,4])", "false", 7],
+    ["sets.equivalent([1,2],[2,1,1])", "true", 13],
+    ["sets.intersects([1],[2])", "false", 2],
+    ["sets.intersects([1,2],[2])", "true", 3]
+  ])
+})

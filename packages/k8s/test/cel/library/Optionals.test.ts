@@ -1,0 +1,46 @@
+import { describe } from "@effect/vitest"
+import { table } from "../../testing/support/cel.ts"
+
+describe("optionals", () => {
+  table([
+    ["self.?b.?c.orValue('z')", "\"x\"", 3],
+    ["self.?z.orValue('z')", "\"z\"", 1],
+    ["self.b.?c.hasValue()", "true", 4],
+    ["self[?'b'].orValue({})", "{\"c\": \"x\"}", 2],
+    ["optional.of(1).optMap(x, x+1).value()", "2", 8],
+    ["type(optional.none())", "type(optional_type)", 2],
+    ["optional.none().value()", "fault: optional.none() dereference"],
+    ["optional.of(1).value()", "1", 2],
+    ["optional.ofNonZeroValue(0)", "none", 1],
+    ["optional.ofNonZeroValue('')", "none", 1],
+    ["optional.ofNonZeroValue([])", "none", 1],
+    ["[1,?optional.none()]", "[1]", 11],
+    ["[1,?optional.of(2)]", "[1, 2]", 11],
+    ["{?'a': optional.of(1)}", "{\"a\": 1}", 31],
+    ["{?'a': optional.none()}", "{}", 31],
+    ["{'a': 1}.?a", "some(1)", 2],
+    ["{'a': 1}.?b", "none", 1],
+    ["{'a': 1}[?'a']", "some(1)", 2],
+    ["[1][?0]", "some(1)", 2],
+    ["[1][?5]", "none", 1],
+    ["{'a': {'b': 1}}.?a.b", "some(1)", 3],
+    ["{'a': {'b': 1}}.?x.b", "none", 1],
+    ["optional.of({'b': 1}).b", "some(1)", 3],
+    ["optional.of([1])[0]", "some(1)", 3],
+    ["optional.of(1) == optional.of(1)", "true", 3],
+    ["optional.none() == optional.none()", "true", 3],
+    ["optional.of(1).or(optional.of(2)).value()", "1", 2],
+    ["optional.none().or(optional.of(2)).value()", "2", 3],
+    ["[optional.of(1), optional.none()].unwrapOpt()", "[1]", 13],
+    ["optional.of(1)", "some(1)", 1],
+    ["optional.of(1).optFlatMap(x, optional.of(x + 1))", "some(2)", 7],
+    ["optional.none().optMap(x, x + 1)", "none", 3],
+    ["self.?b.c", "some(\"x\")", 3],
+    ["self.?b.?c.value()", "\"x\"", 4],
+    ["self.?q.value()", "fault: optional.none() dereference"],
+    ["optional.unwrap([optional.of(1)])", "[1]", 12],
+    ["optional.of(1) == optional.none()", "false", 3],
+    ["optional.of(null)", "some(null)", 1],
+    ["optional.ofNonZeroValue(null)", "none", 1]
+  ])
+})

@@ -1,0 +1,30 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as JsonValue from "../../src/schema/JsonValue.ts"
+import { forAll, frozen } from "../testing/support/RandomJson.ts"
+
+describe("JsonValue", () => {
+  it("keys of every name are data", () => {
+    const object = JsonValue.set({}, "__proto__", { a: 1 })
+    assert.deepStrictEqual(Object.keys(object), ["__proto__"])
+    assert.deepStrictEqual(JsonValue.get(object, "__proto__"), { a: 1 })
+    assert.isUndefined(JsonValue.get({}, "toString"))
+    assert.isFalse(JsonValue.has({}, "constructor"))
+    assert.deepStrictEqual(Object.keys(JsonValue.remove(JsonValue.set(object, "b", 1), "__proto__")), ["b"])
+  })
+
+  it("equality ignores the order of keys, and only that", () => {
+    assert.isTrue(JsonValue.equals({ a: 1, b: [null] }, { b: [null], a: 1 }))
+    assert.isFalse(JsonValue.equals({ a: 1 }, { a: 1, b: 2 }))
+    assert.isFalse(JsonValue.equals({ a: undefined }, { b: undefined }))
+    assert.isFalse(JsonValue.equals([], {}))
+    assert.isFalse(JsonValue.equals(null, {}))
+    assert.isFalse(JsonValue.equals([1, 2], [2, 1]))
+  })
+
+  it("a document equals its copy, and shares itself where nothing changed", () =>
+    forAll(200, (random) => {
+      const document = frozen(random.object(4))
+      assert.isTrue(JsonValue.equals(document, JSON.parse(JSON.stringify(document))))
+      assert.strictEqual(JsonValue.mapObject(document, (value) => value), document)
+    }))
+})
