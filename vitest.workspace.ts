@@ -14,6 +14,8 @@ export default defineConfig({
   resolve: { conditions: ["op-source"] },
   ssr: { resolve: { conditions: ["op-source"] } },
   test: {
+    // By default one core is left idle.
+    maxWorkers: "100%",
     projects: [
       project("core", "packages/core", tests),
       project("k8s", "packages/k8s", [...tests, "templates/test/*.test.ts"]),

@@ -9,7 +9,7 @@ import { generate } from "./Generator.ts"
 import * as Step from "./Step.ts"
 
 /** Every answer a server gives to what a client may send. 500 is among them: some are words of the real server. */
-const statuses: ReadonlySet<number> = new Set([200, 201, 202, 400, 404, 405, 406, 409, 410, 415, 422, 500, 504])
+const statuses: ReadonlySet<number> = new Set([200, 201, 202, 400, 403, 404, 405, 406, 409, 410, 415, 422, 500, 504])
 
 /** What 500 may say. Anything else is a failure of the server itself. */
 const known =

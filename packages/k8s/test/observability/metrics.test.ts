@@ -1,7 +1,7 @@
 /** The series of a running operator against controller-runtime's and client-go's lists, and what the dashboard asks for. */
 import { Action, Controller, KubeClient, Reconciler } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Metric } from "effect"
 import { TestClock } from "effect/testing"
 import * as Fs from "node:fs"
 import { dashboard } from "../../scripts/dashboard.ts"
@@ -103,7 +103,11 @@ describe("/metrics", () => {
       ) assert.include(body, `${line}\n`)
       assert.match(body, /controller_runtime_reconcile_panics_total\{controller="widgets"\} [1-9]/)
       assert.match(body, /# HELP workqueue_depth Current depth of workqueue/)
-    }).pipe(Effect.provide(cluster(Widget))))
+    }).pipe(
+      Effect.provide(cluster(Widget)),
+      // Of this operator alone.
+      Effect.provideService(Metric.MetricRegistry, new Map())
+    ))
 })
 
 describe("the Grafana dashboard", () => {
