@@ -23,6 +23,7 @@ import * as Random from "effect/Random"
 import * as Result from "effect/Result"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import * as State from "./internal/electionState.ts"
+import { monotonicMillis } from "./internal/monotonic.ts"
 import { KubeClient } from "./KubeClient.ts"
 import * as KubeError from "./KubeError.ts"
 import type { KubeObject } from "./KubeObject.ts"
@@ -117,7 +118,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
   let named: string | undefined
 
   /** Time that nobody can set, in milliseconds: what the election measures. */
-  const now = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+  const now = (): number => monotonicMillis(clock)
   /** The time of day: what the lease and the status say. */
   const today = (): number => clock.currentTimeMillisUnsafe()
 

@@ -12,6 +12,7 @@ import * as Option from "effect/Option"
 import * as Pull from "effect/Pull"
 import * as Schedule from "effect/Schedule"
 import * as Alarm from "./internal/Alarm.ts"
+import { monotonicMillis } from "./internal/monotonic.ts"
 import { TokenBucket } from "./internal/TokenBucket.ts"
 import { type Item, type KeyState, QueueState } from "./QueueState.ts"
 import type { Reason } from "./Trigger.ts"
@@ -99,7 +100,11 @@ export interface WorkQueue {
 /** A queue that lives as long as the scope. */
 export const make = Effect.fnUntraced(function*(options: Options = {}) {
   const clock = yield* Clock.Clock
-  const now = (): number => clock.currentTimeMillisUnsafe()
+  // What has passed, not what time it is, which somebody may set: delays are as long as they were meant to be.
+  const now = (): number => monotonicMillis(clock)
+  /** A moment of the queue as the time of day, for those who tell of it. */
+  const timeOf = (moment: number): number => clock.currentTimeMillisUnsafe() - now() + moment
+  const told = (moment: number | undefined): number | undefined => moment === undefined ? undefined : timeOf(moment)
   const state = new QueueState(now)
   const schedule = options.retry ?? defaultRetry
   const debounce = Duration.toMillis(Duration.fromInputUnsafe(options.debounce ?? 0))
@@ -133,7 +138,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     bucket?.take(at)
     processing.set(item.key, at)
     options.monitor?.taken(at - item.readySince)
-    return item
+    return { ...item, readySince: timeOf(item.readySince) }
   }
 
   const hand = (): void => {
@@ -152,10 +157,12 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
       retry = { step: yield* Schedule.toStep(schedule), due: 0 }
       retries.set(key, retry)
     }
-    const scheduled = now < retry.due ? retry.due - now : yield* retry.step(now, error).pipe(
-      Effect.map(([, delay]): number | void => Duration.toMillis(delay)),
-      Pull.catchDone(() => Effect.void)
-    )
+    const scheduled = now < retry.due ?
+      retry.due - now :
+      yield* retry.step(clock.currentTimeMillisUnsafe(), error).pipe(
+        Effect.map(([, delay]): number | void => Duration.toMillis(delay)),
+        Pull.catchDone(() => Effect.void)
+      )
     if (typeof scheduled !== "number") return undefined
     const delay = Math.max(scheduled, atLeast)
     retry.due = now + delay
@@ -239,8 +246,8 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     drain,
     stats: () => ({ ready: state.ready, waiting: state.waiting, processing: state.processing }),
     readyAt: (priority) => state.readyAt(priority),
-    processing: () => processing,
-    keys: () => state.keys()
+    processing: () => new Map([...processing].map(([key, since]) => [key, timeOf(since)])),
+    keys: () => state.keys().map((key) => ({ ...key, readySince: told(key.readySince), due: told(key.due) }))
   } satisfies WorkQueue
 })
 

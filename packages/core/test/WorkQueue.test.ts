@@ -380,6 +380,29 @@ describe("WorkQueue", () => {
       assert.deepStrictEqual(queue.stats(), { ready: 2, waiting: 0, processing: 0 })
     }))
 
+  it.effect("delays are as long as they were meant to be, also when somebody puts the clock back meanwhile", () =>
+    Effect.gen(function*() {
+      const clock = yield* Clock.Clock
+      let behind = 0
+      const millis = () => clock.currentTimeMillisUnsafe() - behind
+      const putBack = { ...clock, currentTimeMillisUnsafe: millis, currentTimeMillis: Effect.sync(millis) }
+      const queue = yield* Effect.provideService(WorkQueue.make(), Clock.Clock, putBack)
+      yield* TestClock.adjust("1 day")
+      queue.addAfter("a", 5_000, why)
+      behind = 3_600_000
+      const fiber = yield* Effect.forkChild(next(queue), { startImmediately: true })
+      yield* TestClock.adjust("4999 millis")
+      assert.deepStrictEqual(queue.stats(), { ready: 0, waiting: 1, processing: 0 })
+      // People are told by the clock as it is.
+      assert.deepStrictEqual(queue.keys().map(({ due }) => due), [millis() + 1])
+      yield* TestClock.adjust("1 millis")
+      assert.strictEqual((yield* Fiber.join(fiber)).readySince, millis())
+      assert.deepStrictEqual([...queue.processing()], [["a", millis()]])
+      yield* queue.done("a", { _tag: "Again", delay: 1_000 })
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(queue.stats().ready, 1)
+    }))
+
   it.effect("lets what is added within the debounce time come together, once, when it is over", () =>
     Effect.gen(function*() {
       const queue = yield* WorkQueue.make({ debounce: "100 millis" })

@@ -1,4 +1,5 @@
 /** The assertions here are the compiler's: a type that is not as stated does not compile. */
+import type { Client } from "@effect-operator/core/Client"
 import type { NamespacedObjectMeta, ObjectMeta, PartialObjectMeta } from "@effect-operator/core/KubeObject"
 import type * as Resource from "@effect-operator/core/Resource"
 import { describe, expectTypeOf, it } from "@effect/vitest"
@@ -81,5 +82,25 @@ describe("a built-in kind", () => {
     expectTypeOf([container, absent]).toExtend<ReadonlyArray<CoreV1.Container>>()
     expectTypeOf(empty).toExtend<CoreV1.PodSpec>()
     expectTypeOf(misspelt).toExtend<Partial<AppsV1.DeploymentSpec>>()
+  })
+
+  it("is applied in parts, which are checked to their depth", () => {
+    const metadata = { namespace: "default", name: "web" }
+    const parts = [
+      (client: Client) => client.apply(Deployment, { metadata, spec: { replicas: 2 } }),
+      (client: Client) =>
+        client.apply(Deployment, {
+          metadata,
+          // @ts-expect-error replica is no field of a part either
+          spec: { replica: 2 }
+        }),
+      (client: Client) =>
+        client.apply(Deployment, {
+          metadata,
+          // @ts-expect-error a number where a text belongs, three levels down
+          spec: { template: { spec: { restartPolicy: 1 } } }
+        })
+    ]
+    expectTypeOf(parts).toExtend<ReadonlyArray<unknown>>()
   })
 })

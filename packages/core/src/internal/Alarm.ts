@@ -5,9 +5,10 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as FiberHandle from "effect/FiberHandle"
+import { monotonicMillis } from "./monotonic.ts"
 
 export interface Alarm {
-  /** Rings at that moment (milliseconds of the Clock), or earlier if it was set for an earlier one. */
+  /** Rings at that moment (`monotonicMillis` of the Clock), or earlier if it was set for an earlier one. */
   readonly set: (at: number | undefined) => void
 }
 
@@ -20,11 +21,11 @@ export const make = Effect.fnUntraced(function*(ring: (now: number) => number | 
 
   const sleep: Effect.Effect<void> = Effect.suspend(() =>
     Effect.andThen(
-      Effect.sleep(Math.max(0, armedFor - clock.currentTimeMillisUnsafe())),
+      Effect.sleep(Math.max(0, armedFor - monotonicMillis(clock))),
       Effect.suspend(() => {
         armedFor = Infinity
         ringing = true
-        const next = ring(clock.currentTimeMillisUnsafe())
+        const next = ring(monotonicMillis(clock))
         ringing = false
         armedFor = Math.min(armedFor, next ?? Infinity)
         return armedFor === Infinity ? Effect.void : sleep
