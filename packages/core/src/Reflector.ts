@@ -17,12 +17,11 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
-import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
+import * as Ahead from "./internal/Ahead.ts"
 import * as Backoff from "./Backoff.ts"
 import type { Client, Page, Selection, WatchOptions } from "./KubeClient.ts"
 import * as KubeError from "./KubeError.ts"
@@ -280,7 +279,7 @@ export const make = Effect.fnUntraced(function*(
   const raw = Resource.unstructured(resource)
 
   /** The answer to a page; the one after it is asked for as soon as its token is known. */
-  const page = (token: string | undefined, limit: number, ahead: Ahead): Effect.Effect<Input> =>
+  const page = (token: string | undefined, limit: number, ahead: Ahead.Ahead<Input>): Effect.Effect<Input> =>
     client.listPage(raw, {
       ...selection,
       limit,
@@ -354,7 +353,7 @@ export const make = Effect.fnUntraced(function*(
   )
 
   const run = Effect.scoped(Effect.gen(function*() {
-    const ahead = yield* makeAhead
+    const ahead = yield* Ahead.make<Input>()
     let [state, output] = begin(yield* ListBy)
     const take = (input: Input): Output => {
       ;[state, output] = step(state, input)
@@ -440,42 +439,6 @@ export const make = Effect.fnUntraced(function*(
 
 /** No cache holds them, see `Store`. */
 const unread = ["metadata.managedFields"]
-
-/** The page that was asked for while the one before it was still being read. There is never more than one. */
-interface Ahead {
-  readonly ask: (token: string, page: Effect.Effect<Input>) => Effect.Effect<void>
-  /** The answer to a token if it was asked for, or to the question now. What was asked for in vain is given up. */
-  readonly answer: (token: string | undefined, page: Effect.Effect<Input>) => Effect.Effect<Input>
-}
-
-interface Asked {
-  readonly token: string
-  fiber: Fiber.Fiber<Input> | undefined
-}
-
-const makeAhead: Effect.Effect<Ahead, never, Scope.Scope> = Effect.gen(function*() {
-  const scope = yield* Effect.scope
-  let asked: Asked | undefined
-  return {
-    ask: (token, page) =>
-      Effect.suspend(() => {
-        if (asked !== undefined) return Effect.void
-        const mine: Asked = { token, fiber: undefined }
-        // Before it runs: it may come to ask for the page after it.
-        asked = mine
-        return Effect.map(Effect.forkIn(page, scope, { startImmediately: true }), (fiber) => {
-          mine.fiber = fiber
-        })
-      }),
-    answer: (token, page) =>
-      Effect.suspend(() => {
-        const known = asked
-        asked = undefined
-        if (known?.fiber === undefined) return page
-        return known.token === token ? Fiber.join(known.fiber) : Effect.andThen(Fiber.interrupt(known.fiber), page)
-      })
-  }
-})
 
 /**
  * Takes events of a streamed list. Undefined until its end, then the list's resourceVersion and the events after it;

@@ -104,7 +104,7 @@ export class Target extends Context.Service<Target, {
   readonly unique: (prefix: string) => string
   /** Waits in real time. */
   readonly sleep: (millis: number) => Effect.Effect<void>
-  /** Repeats a request every 50 ms until its answer is as wanted; fails the statement after a minute. */
+  /** Repeats a request every 50 ms until its answer is as wanted; fails the statement after 20 seconds. */
   readonly until: (
     request: Effect.Effect<Answer, TransportFailed>,
     wanted: (answer: Answer) => boolean
@@ -197,7 +197,7 @@ const make = Effect.fnUntraced(function*(server: Server) {
       request.pipe(
         Effect.repeat({ until: wanted, schedule: Schedule.spaced("50 millis") }),
         Effect.timeoutOrElse({
-          duration: "60 seconds",
+          duration: "20 seconds",
           orElse: () =>
             Effect.flatMap(request, (last) => Effect.die(new Error(`never so: ${JSON.stringify(last.body)}`)))
         })
