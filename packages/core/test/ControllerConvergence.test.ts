@@ -12,7 +12,7 @@ describe("Controller: convergence", () => {
   it.effect("through any faults, lags and late answers, makes exactly what is asked for, and never too much", () =>
     Effect.gen(function*() {
       const [first, runs] = process.env["SEED"] === undefined
-        ? [1, Number(process.env["RUNS"] ?? 30)]
+        ? [1, Number(process.env["RUNS"] ?? 100)]
         : [Number(process.env["SEED"]), 1]
       for (let seed = first; seed < first + runs; seed++) {
         yield* Effect.scoped(converge(seed)).pipe(Random.withSeed(String(seed)))

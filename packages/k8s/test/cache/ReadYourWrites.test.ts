@@ -25,13 +25,13 @@ const inMemory = (seed: number) =>
   })
 
 describe("read-your-writes against a server with real semantics", () => {
-  it.effect("holds under every verb, with lagging watches, selectors and others' writes (12 random runs)", () =>
+  it.effect("holds under every verb, with lagging watches, selectors and others' writes (30 random runs)", () =>
     Effect.gen(function*() {
       const first = Number(process.env["SEED"] ?? 1)
       const verbs = new Set<string>()
       for (
         let seed = first;
-        seed < first + (process.env["SEED"] === undefined ? Number(process.env["RUNS"] ?? 12) : 1);
+        seed < first + (process.env["SEED"] === undefined ? Number(process.env["RUNS"] ?? 30) : 1);
         seed++
       ) {
         const seen = yield* Effect.scoped(inMemory(seed)).pipe(Effect.provide(server), Random.withSeed(seed))
