@@ -79,13 +79,14 @@ export const compare = (
   right: Answers,
   today: number
 ): Difference | undefined => {
-  const fromCache = new Set(
-    steps.filter((step) => step.settle !== undefined && (step.watch !== true || fromNoVersion(step, left))).map((
-      step
-    ) => step.id)
-  )
-  const deletions = new Set(steps.filter((step) => step.method === "DELETE").map((step) => step.id))
-  const [lefts, rights] = [mask(left, today, fromCache, deletions), mask(right, today, fromCache, deletions)]
+  const idsOf = (chosen: (step: Step) => boolean) => new Set(steps.filter(chosen).map(({ id }) => id))
+  const fromCache = idsOf((step) => step.settle !== undefined && (step.watch !== true || fromNoVersion(step, left)))
+  const deletions = idsOf(({ method }) => method === "DELETE")
+  const naming = idsOf(({ body }) => JSON.stringify(body)?.includes("generateName") === true)
+  const [lefts, rights] = [left, right].map((answers) => mask(answers, today, fromCache, deletions, naming)) as [
+    Answers,
+    Answers
+  ]
   for (const step of steps) {
     const [one, other] = [normalise(lefts.get(step.id)!, step), normalise(rights.get(step.id)!, step)]
     const lines = describe(essence(one), essence(other))

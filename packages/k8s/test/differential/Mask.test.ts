@@ -8,9 +8,9 @@ const none: ReadonlySet<number> = new Set()
 const answer = (body: unknown): Answer => ({ status: 200, headers: {}, body })
 
 const masked = (...bodies: ReadonlyArray<unknown>) =>
-  [...mask(new Map(bodies.map((body, index) => [index, answer(body)])), today, none, none).values()].map(({ body }) =>
-    body
-  )
+  [...mask(new Map(bodies.map((body, index) => [index, answer(body)])), today, none, none, none).values()].map((
+    { body }
+  ) => body)
 
 const object = (name: string, uid: number, resourceVersion: number, more: object = {}) => ({
   metadata: {
@@ -51,6 +51,17 @@ describe("Mask", () => {
         }
       },
       { message: "a-<name 1> is at 2020-01-01T00:00:00Z (resource version: <version>)" }
+    ])
+  })
+
+  it("hides the name that a refused object was given, whatever its prefix, and no name that was asked for", () => {
+    const refused = (name: string) => answer({ message: `"${name}" is invalid`, details: { name } })
+    const answers = new Map([[1, refused("a..bljs6k")], [2, refused("éhgl42")], [3, refused("b-x4b7z")]])
+    const bodies = [...mask(answers, today, none, none, new Set([1, 2])).values()].map(({ body }) => body)
+    assert.deepStrictEqual(bodies, [
+      { message: `"a..b<name 1>" is invalid`, details: { name: "a..b<name 1>" } },
+      { message: `"é<name 2>" is invalid`, details: { name: "é<name 2>" } },
+      { message: `"b-x4b7z" is invalid`, details: { name: "b-x4b7z" } }
     ])
   })
 })

@@ -46,7 +46,21 @@ interface Seen {
 const isList = (document: unknown): boolean =>
   isObject(document) && ("items" in document || "rows" in document) && isObject(document["metadata"])
 
-const collect = (document: unknown, seen: Seen, versions = true): void =>
+const suffix = /[bcdfghjklmnpqrstvwxz2456789]{5}$/
+
+/** A name that a server made of a prefix (58 characters of it at most) and five characters. */
+const generatedName = (name: unknown, seen: Seen, of: (prefix: string) => boolean): void => {
+  if (typeof name !== "string" || !suffix.test(name) || seen.names.has(name)) return
+  const prefix = name.slice(0, -5)
+  if (of(prefix)) seen.names.set(name, `${prefix}<name ${seen.names.size + 1}>`)
+}
+
+const ofPrefix = (generateName: unknown) => (prefix: string): boolean =>
+  typeof generateName === "string" &&
+  (prefix === generateName || (prefix.length >= 58 && generateName.startsWith(prefix)))
+
+/** `naming`: this answers a request for a made-up name; one that was refused shows it in its details only. */
+const collect = (document: unknown, seen: Seen, naming: boolean, versions = true): void =>
   walk(document, [], (value, path) => {
     // Messages of decoders quote what they please.
     if (typeof value === "string" && path.at(-1) !== "message") {
@@ -54,27 +68,16 @@ const collect = (document: unknown, seen: Seen, versions = true): void =>
         if (!seen.uids.has(found)) seen.uids.set(found, `<uid ${seen.uids.size + 1}>`)
       }
     }
-    if (path.at(-1) === "details" && isObject(value) && typeof value["name"] === "string") {
-      // The name of an object that was refused before it had one to show.
-      const found = /^((?:.*-)?[abc]-)[bcdfghjklmnpqrstvwxz2456789]{5}$/.exec(value["name"])
-      if (found !== null && !seen.names.has(value["name"])) {
-        seen.names.set(value["name"], `${found[1]}<name ${seen.names.size + 1}>`)
-      }
-    }
+    if (naming && path.at(-1) === "details" && isObject(value)) generatedName(value["name"], seen, () => true)
     if (path.at(-1) !== "metadata" || !isObject(value)) {
       return
     }
-    const { generateName, name, resourceVersion } = value
+    const { resourceVersion } = value
     const ofList = path.length === 1 && isList(document)
     if (typeof resourceVersion === "string" && /^\d+$/.test(resourceVersion) && !ofList && versions) {
       seen.versions.add(Number(resourceVersion))
     }
-    if (
-      typeof generateName === "string" && typeof name === "string" && name.length === generateName.length + 5 &&
-      name.startsWith(generateName)
-    ) {
-      if (!seen.names.has(name)) seen.names.set(name, `${generateName}<name ${seen.names.size + 1}>`)
-    }
+    generatedName(value["name"], seen, ofPrefix(value["generateName"]))
   })
 
 /** Items of a list in the order of their names, without a version: a cache may have no order, and may lag behind. */
@@ -121,7 +124,9 @@ export const mask = (
   /** Steps whose lists, or first events, have no order. */
   unordered: ReadonlySet<number>,
   /** Steps that deleted: releases differ in the version they answer with. */
-  deletions: ReadonlySet<number>
+  deletions: ReadonlySet<number>,
+  /** Steps that asked for a made-up name. */
+  naming: ReadonlySet<number>
 ): ReadonlyMap<number, Answer> => {
   const ordered = new Map([...answers].map(([id, answer]) => [
     id,
@@ -129,8 +134,8 @@ export const mask = (
   ]))
   const seen: Seen = { uids: new Map(), names: new Map(), versions: new Set() }
   for (const [id, { body, events }] of ordered) {
-    collect(body, seen, !deletions.has(id))
-    for (const event of events ?? []) collect(at(event, ["object"]), seen)
+    collect(body, seen, naming.has(id), !deletions.has(id))
+    for (const event of events ?? []) collect(at(event, ["object"]), seen, false)
   }
   const versions = [...seen.versions].sort((a, b) => a - b)
   const rank = (version: number): string => `<version ${versions.filter((other) => other <= version).length}>`

@@ -575,6 +575,23 @@ export const normalisations: ReadonlyArray<Normalisation> = [
         : answer
   },
   {
+    name: "group of NetworkPolicies",
+    reason: "1.20 still stores them, and refuses preconditions, under the group that they come from",
+    apply: forPath(
+      /networkpolicies/,
+      everywhere((object) =>
+        typeof object["message"] === "string" && isObject(object["details"]) &&
+          object["details"]["group"] === "extensions"
+          ? {
+            ...object,
+            message: object["message"].replace("NetworkPolicy.extensions ", "NetworkPolicy.networking.k8s.io "),
+            details: { ...object["details"], group: "networking.k8s.io" }
+          }
+          : object
+      )
+    )
+  },
+  {
     name: "absent versions",
     reason: "since 1.24 the document of a custom object must say of what version it is",
     apply: (answer, step) =>

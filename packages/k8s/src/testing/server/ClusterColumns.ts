@@ -132,7 +132,7 @@ export const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
     text("Provisioner", plain("provisioner")),
     text("ReclaimPolicy", plain("reclaimPolicy")),
     text("VolumeBindingMode", plain("volumeBindingMode")),
-    text("AllowVolumeExpansion", (object) => String(at(object, "allowVolumeExpansion") === true)),
+    text("AllowVolumeExpansion", flag(false, "allowVolumeExpansion")),
     ageColumn
   ),
   "volumeattributesclasses.storage.k8s.io": named(text("DriverName", plain("driverName")), ageColumn),

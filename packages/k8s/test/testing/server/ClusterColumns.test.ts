@@ -40,6 +40,17 @@ const cases: ReadonlyArray<readonly [string, object, Record<string, unknown>]> =
     spec: { service: { namespace: "n", name: "s" } },
     status: { conditions: [{ type: "Available", status: "False", reason: "MissingEndpoints" }] }
   }, { Service: "n/s", Available: "False (MissingEndpoints)" }],
+  ["storageclasses.storage.k8s.io", {
+    provisioner: "p",
+    reclaimPolicy: "Delete",
+    volumeBindingMode: "Immediate",
+    allowVolumeExpansion: true
+  }, {
+    Provisioner: "p",
+    ReclaimPolicy: "Delete",
+    VolumeBindingMode: "Immediate",
+    AllowVolumeExpansion: true
+  }],
   ["csidrivers.storage.k8s.io", { spec: { tokenRequests: [{ audience: "a" }, { audience: "b" }] } }, {
     AttachRequired: true,
     PodInfoOnMount: false,
