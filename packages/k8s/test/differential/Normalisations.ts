@@ -295,6 +295,14 @@ export const normalisations: ReadonlyArray<Normalisation> = [
     )
   },
   {
+    name: "ranges of addresses",
+    reason: "since 1.33 a text that is none is told with examples of what is",
+    apply: messages(
+      /not a valid CIDR|must be a valid CIDR value, \(e\.g\. 10\.9\.8\.0\/24 or 2001:db8::\/64\)/g,
+      "must be a range"
+    )
+  },
+  {
     name: "newer columns",
     reason:
       "restarts of Pods are text since 1.22, claims have a VolumeAttributesClass since 1.29, Jobs a status since 1.31 and longer labels",

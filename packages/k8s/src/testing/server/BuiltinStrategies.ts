@@ -148,6 +148,7 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     ...ServiceRules.strategy,
     answersDeleted: true,
     createsOnUpdate: true,
+    takesAlong: "endpoints",
     fields: fieldsAt("spec.clusterIP", "spec.type")
   },
   persistentvolumes: { ...StorageRules.volume, answersDeleted: true },

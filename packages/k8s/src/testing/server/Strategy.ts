@@ -32,6 +32,8 @@ export interface Strategy extends Deletion {
   readonly unconditionalUpdate: boolean
   /** A deletion answers the object rather than a `Status`. */
   readonly answersDeleted: boolean
+  /** Objects of this core resource with the name of a deleted object are deleted with it. */
+  readonly takesAlong?: string
   /** Fields a field selector may name, with their values. */
   readonly fields: Readonly<Record<string, FieldReader>>
   /** True where an unknown field label is refused with the list of the known ones. */

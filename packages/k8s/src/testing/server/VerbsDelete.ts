@@ -16,6 +16,7 @@ import { parameter } from "../../api/Routing.ts"
 import { selectable, type Served } from "./Registry.ts"
 import * as Selecting from "../../api/Selecting.ts"
 import * as StatusError from "../../api/StatusError.ts"
+import type { Change } from "../../api/Storage.ts"
 import * as Versions from "./Versions.ts"
 
 const options = (exchange: Exchange.Exchange): Effect.Effect<Deletion.DeleteOptions, StatusError.StatusError> => {
@@ -52,6 +53,25 @@ const released = ({ custom }: Served, object: KubeObject): KubeObject =>
 /** How admission is asked about a deletion: by name, nameless as about each of a collection, or not at all. */
 export type Asking = "named" | "nameless" | "none"
 
+/**
+ * Takes an object out of the store, and the one of the same name that its kind takes along: after the fact, unasked,
+ * and whether or not that can be done.
+ */
+export const expunge = Effect.fnUntraced(function*(
+  exchange: Exchange.Exchange,
+  name: string,
+  namespace: string
+): Effect.fn.Return<Change | undefined> {
+  const { core, resource } = exchange
+  const change = core.storage.remove(resource.collection, Exchange.storageKey(namespace, name), namespace)
+  const { takesAlong } = resource.strategy
+  const companion = takesAlong === undefined ? undefined : core.registry.lookup("", "v1", takesAlong)
+  if (companion !== undefined) {
+    yield* Effect.ignore(deleteObject({ ...exchange, resource: companion }, name, namespace, { dryRun: [] }, "none"))
+  }
+  return change
+})
+
 /** Deletes one object; the result is what is left of it, or what it was. */
 export const deleteObject = Effect.fnUntraced(function*(
   exchange: Exchange.Exchange,
@@ -59,7 +79,7 @@ export const deleteObject = Effect.fnUntraced(function*(
   namespace: string,
   options: Deletion.DeleteOptions,
   asking: Asking = "named"
-) {
+): Effect.fn.Return<{ readonly gone: boolean; readonly object: KubeObject }, StatusError.StatusError> {
   const { core, now, resource } = exchange
   const key = Exchange.storageKey(namespace, name)
   const dryRun = options.dryRun.length > 0
@@ -116,7 +136,7 @@ export const deleteObject = Effect.fnUntraced(function*(
     if (dryRun && outcome.released !== undefined) {
       return { gone: false, object: freeze(released(resource, outcome.released)) }
     }
-    const removed = dryRun ? undefined : core.storage.remove(resource.collection, key, namespace)
+    const removed = dryRun ? undefined : yield* expunge(exchange, name, namespace)
     return { gone: true, object: yield* Versions.show(resource, removed?.object ?? last) }
   }
 })

@@ -28,6 +28,7 @@ import { apiVersionOf } from "./Registry.ts"
 import * as Restoring from "./Restoring.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import { createObject, createOwned } from "./VerbsCreate.ts"
+import { expunge } from "./VerbsDelete.ts"
 import * as Versions from "./Versions.ts"
 
 type Refused = StatusError.StatusError
@@ -218,7 +219,7 @@ const attempt = Effect.fnUntraced(function*(update: Update, written: KubeObject,
   if (!ends && same) return stored
   if (options.dryRun) return freeze(yield* Versions.rehearse(resource, admitted, encoded))
   if (ends) {
-    core.storage.remove(resource.collection, key, route.namespace)
+    yield* expunge(exchange, route.name, route.namespace)
     return freeze(admitted)
   }
   const change = core.storage.put(resource.collection, key, route.namespace, encoded)

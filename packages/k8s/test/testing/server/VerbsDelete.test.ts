@@ -43,6 +43,27 @@ const summary = (events: ReadonlyArray<{ type: string; object: any }>) =>
   )
 
 describe("delete", () => {
+  it.effect("a Service takes the Endpoints of its name along, whether it goes at once or with its last finalizer", () =>
+    Effect.gen(function*() {
+      const [services, endpoints] = ["services", "endpoints"].map((kind) => `/api/v1/namespaces/default/${kind}`)
+      const service = (name: string, finalizers: ReadonlyArray<string> = []) => ({
+        metadata: { name, finalizers },
+        spec: { ports: [{ port: 80 }] }
+      })
+      yield* post(services!, service("a"))
+      yield* post(services!, service("b", ["example.com/hold"]))
+      for (const name of ["a", "b", "c"]) yield* post(endpoints!, { metadata: { name } })
+      const left = Effect.map(get(endpoints!), ({ body }) => body.items.map(({ metadata }: any) => metadata.name))
+
+      yield* del(`${services}/a?dryRun=All`)
+      assert.deepStrictEqual(yield* left, ["a", "b", "c"])
+      yield* del(`${services}/a`)
+      yield* del(`${services}/b`)
+      assert.deepStrictEqual(yield* left, ["b", "c"])
+      yield* patch(`${services}/b`, "merge", { metadata: { finalizers: null } })
+      assert.deepStrictEqual(yield* left, ["c"])
+    }).pipe(Effect.provide(layer)))
+
   it.effect("at once, with the last state and the deletion's resourceVersion", () =>
     Effect.gen(function*() {
       yield* post(configMaps, configMap("a", { data: { k: "v" } }))
