@@ -14,6 +14,7 @@
  */
 import type * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
+import * as CelName from "./CelName.ts"
 
 /** A rule as the definition has it. `Field` are the fields of `self` it needs. */
 export interface Rule<out Field extends string = never> {
@@ -53,40 +54,19 @@ export const rules = <Field extends string>(...added: ReadonlyArray<Rule<Field>>
   return schema.annotate({ [key]: [...known, ...added] } as Schema.Annotations.Annotations)
 }
 
-/** Words that CEL keeps for itself; a field with such a name is written `__name__`. */
-const reserved = new Set([
-  "true",
-  "false",
-  "null",
-  "in",
-  "as",
-  "break",
-  "const",
-  "continue",
-  "else",
-  "for",
-  "function",
-  "if",
-  "import",
-  "let",
-  "loop",
-  "package",
-  "namespace",
-  "return"
-])
-
-const escapes: Readonly<Record<string, string>> = {
-  __: "__underscores__",
-  ".": "__dot__",
-  "-": "__dash__",
-  "/": "__slash__"
+/** The name of a field in CEL. */
+const nameOf = (field: string): string => {
+  const name = CelName.escape(field)
+  if (name === undefined) {
+    throw new Error(
+      `No CEL rule can name the field ${JSON.stringify(field)}: it must begin with a letter or _ and go on with ` +
+        `letters, digits, _ . - and /. Rename the field, or write the rule on what it is in.`
+    )
+  }
+  return name
 }
 
-/** How a field is written in CEL: `storage-size` is `storage__dash__size`. */
-export const escape = (field: string): string =>
-  reserved.has(field) ? `__${field}__` : field.replaceAll(/__|[.\-/]/g, (part) => escapes[part]!)
-
-const at = (field: string, self = "self"): string => `${self}.${escape(field)}`
+const at = (field: string, self = "self"): string => `${self}.${nameOf(field)}`
 
 const has = (field: string, self = "self"): string => `has(${at(field, self)})`
 

@@ -4,18 +4,12 @@ import { CelRule } from "../src/index.ts"
 
 const rulesOf = (schema: Schema.Top) => SchemaAST.resolveAt(CelRule.key)(schema.ast)
 
-it("names are written as CEL wants them", () => {
-  const names = ["plain", "storage-size", "a.b", "a/b", "x__y", "namespace", "in", "inside"]
-  assert.deepStrictEqual(names.map(CelRule.escape), [
-    "plain",
-    "storage__dash__size",
-    "a__dot__b",
-    "a__slash__b",
-    "x__underscores__y",
-    "__namespace__",
-    "__in__",
-    "inside"
-  ])
+it("fields are named as CEL wants them, and one that it cannot name is refused", () => {
+  assert.strictEqual(
+    CelRule.atLeastOneOf("storage-size", "while").rule,
+    "has(self.storage__dash__size) || has(self.__while__)"
+  )
+  assert.throws(() => CelRule.exactlyOneOf("9a"), /No CEL rule can name the field "9a"/)
 })
 
 it("rules add to those a Schema has, and leave the Schema as it is", () => {

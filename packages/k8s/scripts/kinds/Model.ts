@@ -59,6 +59,8 @@ export interface Resource extends Gvk {
 export interface Group {
   readonly name: string
   readonly versions: ReadonlyArray<string>
+  /** The `groupPriorityMinimum` of its APIServices. */
+  readonly priority: number
 }
 
 /** A definition, the module (`core.v1`) that exports its type, and the type's name there. */
@@ -241,10 +243,10 @@ const readResources = (document: Document): ReadonlyArray<Resource> => {
   })
 }
 
-export const groupRank = (group: string): number => {
+const priorityOf = (group: string): number => {
   const priority = groupPriority[group]
   if (priority === undefined) throw new Error(`Facts.ts has no priority for the group ${group}`)
-  return -priority
+  return priority
 }
 
 /** A fact about something that is no longer there is a mistake, or a kind that the new version renamed. */
@@ -266,7 +268,7 @@ const checkFacts = (document: Document, resources: ReadonlyArray<Resource>): voi
 
 export const read = (document: Document): Model => {
   const resources = [...readResources(document)].sort((a, b) =>
-    groupRank(a.group) - groupRank(b.group) || compare(a.group, b.group) || compareVersions(a.version, b.version) ||
+    priorityOf(b.group) - priorityOf(a.group) || compare(a.group, b.group) || compareVersions(a.version, b.version) ||
     compare(a.plural, b.plural)
   )
   checkFacts(document, resources)
@@ -278,7 +280,7 @@ export const read = (document: Document): Model => {
   }
   return {
     resources,
-    groups: [...groups].map(([name, versions]) => ({ name, versions })),
+    groups: [...groups].map(([name, versions]) => ({ name, versions, priority: priorityOf(name) })),
     definitions: readDefinitions(document)
   }
 }

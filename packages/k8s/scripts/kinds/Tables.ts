@@ -41,6 +41,8 @@ export interface ServedResource {
 export interface ServedGroup {
   readonly name: string
   readonly versions: ReadonlyArray<string>
+  /** The \`groupPriorityMinimum\` of its APIServices. */
+  readonly priority: number
 }
 
 `
@@ -109,7 +111,9 @@ const emitServed = (resource: Resource): string => {
 const emitTables = (model: Model): string =>
   tablesHeader +
   `/** Every group, in the order of \`/apis\`. */\nexport const groups: ReadonlyArray<ServedGroup> = [\n` +
-  model.groups.map(({ name, versions }) => `  { name: "${name}", versions: ${list(versions)} }`).join(",\n") +
+  model.groups.map(({ name, priority, versions }) =>
+    `  { name: "${name}", versions: ${list(versions)}, priority: ${priority} }`
+  ).join(",\n") +
   `\n]\n\n/** Every resource in every version: by group as in \`groups\`, then version, then plural. */\n` +
   `export const resources: ReadonlyArray<ServedResource> = [\n${model.resources.map(emitServed).join(",\n")}\n]\n`
 

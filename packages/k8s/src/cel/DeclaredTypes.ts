@@ -5,8 +5,9 @@
  * there. A type knows how large its values can be, which is what estimates of cost go by: declared limits, or what
  * fits into a request of 3 MiB.
  *
- * Source: k8s.io/apiserver/pkg/cel/{types,escaping,limits}.go and pkg/cel/common/schemas.go.
+ * Source: k8s.io/apiserver/pkg/cel/{types,limits}.go and pkg/cel/common/schemas.go.
  */
+import * as CelName from "@effect-operator/core/CelName"
 import * as Schema from "../schema/Schema.ts"
 import { byteLength } from "../api/Names.ts"
 import type { TypeProvider } from "./Checker.ts"
@@ -28,59 +29,6 @@ export interface DeclaredType {
 
 /** The largest request a server reads. */
 const maxRequestSize = 3 * 1024 * 1024
-
-const reserved = new Set([
-  "true",
-  "false",
-  "null",
-  "in",
-  "as",
-  "break",
-  "const",
-  "continue",
-  "else",
-  "for",
-  "function",
-  "if",
-  "import",
-  "let",
-  "loop",
-  "package",
-  "namespace",
-  "return",
-  "var",
-  "void",
-  "while"
-])
-
-const escapes: Readonly<Record<string, string>> = {
-  __: "__underscores__",
-  ".": "__dot__",
-  "-": "__dash__",
-  "/": "__slash__"
-}
-const unescapes: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.entries(escapes).map(([plain, escaped]) => [escaped, plain])
-)
-
-/** The name under which an expression finds a property; undefined if it cannot. */
-export const escape = (name: string): string | undefined => {
-  if (!/^[a-zA-Z_]/.test(name)) return undefined
-  if (reserved.has(name)) return `__${name}__`
-  if (!/^[A-Za-z0-9_./-]*$/.test(name)) return undefined
-  return name.replace(/__|[./-]/g, (match) => escapes[match]!)
-}
-
-/** The property that an escaped name stands for; undefined if it stands for none. */
-export const unescape = (name: string): string | undefined => {
-  let wrong = false
-  const plain = name.replace(/__([^_]+)__/g, (escaped, word: string) => {
-    const found = unescapes[escaped] ?? (escaped === name && reserved.has(word) ? word : undefined)
-    if (found === undefined) wrong = true
-    return found ?? ""
-  })
-  return wrong ? undefined : plain
-}
 
 const simple = (type: Types.Type, maxElements: number, minSize: number): DeclaredType => ({
   type,
@@ -162,7 +110,7 @@ const objectType = (schema: Schema.Schema, name: string): DeclaredType | undefin
   const fields = new Map<string, DeclaredType>()
   let minSize = 2
   for (const [property, inner] of Object.entries(schema.properties ?? {})) {
-    const escaped = escape(property)
+    const escaped = CelName.escape(property)
     const type = fromSchema(inner, isEmbedded(inner), `${name}.${escaped ?? property}`)
     if (type === undefined) continue
     if (escaped !== undefined) fields.set(escaped, type)
@@ -224,7 +172,7 @@ export const provider = (root: DeclaredType): TypeProvider => {
     isStruct: (name) => types.has(name),
     field: (type, name) => {
       const fields = types.get(type)
-      const found = fields?.get(name) ?? (reserved.has(name) ? fields?.get(`__${name}__`) : undefined)
+      const found = fields?.get(name) ?? (CelName.reserved.has(name) ? fields?.get(`__${name}__`) : undefined)
       return found?.type
     }
   }

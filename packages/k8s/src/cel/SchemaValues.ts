@@ -12,7 +12,8 @@ import * as GoValue from "../schema/GoValue.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import * as Schema from "../schema/Schema.ts"
 import * as SchemaFormats from "../schema/SchemaFormats.ts"
-import { escape, unescape, withTypeAndObjectMeta } from "./DeclaredTypes.ts"
+import * as CelName from "@effect-operator/core/CelName"
+import { withTypeAndObjectMeta } from "./DeclaredTypes.ts"
 import * as Operators from "./Operators.ts"
 import * as Time from "./Time.ts"
 import * as Types from "./Types.ts"
@@ -109,7 +110,7 @@ class ObjectData extends MapValue implements Operators.Special {
   find(key: Value): Value | undefined {
     if (typeof key !== "string") return noSuchOverload
     const isObject = this.values === undefined
-    const name = isObject && this.schema.properties !== undefined ? unescape(key) : key
+    const name = isObject && this.schema.properties !== undefined ? CelName.unescape(key) : key
     if (name === undefined || !JsonValue.has(this.data, name)) return undefined
     const data = this.data[name]
     if (isObject && data === null) return undefined
@@ -119,7 +120,7 @@ class ObjectData extends MapValue implements Operators.Special {
 
   keys(): ReadonlyArray<Value> {
     const known = Object.keys(this.data).filter((key) => this.schemaOf(key) !== undefined)
-    return this.values === undefined ? known.map((key) => escape(key) ?? key) : known
+    return this.values === undefined ? known.map((key) => CelName.escape(key) ?? key) : known
   }
 
   equalsTo(other: Value): boolean | Fault {
@@ -215,7 +216,7 @@ class JoinedSet extends Values.ArrayList implements Operators.Special {
 const entryKey = (entry: Value, keys: ReadonlyArray<string>): string =>
   entry instanceof MapValue
     ? keys.map((key) => {
-      const value = entry.find(escape(key) ?? key)
+      const value = entry.find(CelName.escape(key) ?? key)
       return value === undefined ? "-" : member(value)
     }).join("\u0000")
     : "?"

@@ -33,33 +33,35 @@ export interface ServedResource {
 export interface ServedGroup {
   readonly name: string
   readonly versions: ReadonlyArray<string>
+  /** The `groupPriorityMinimum` of its APIServices. */
+  readonly priority: number
 }
 
 /** Every group, in the order of `/apis`. */
 export const groups: ReadonlyArray<ServedGroup> = [
-  { name: "apiregistration.k8s.io", versions: ["v1"] },
-  { name: "", versions: ["v1"] },
-  { name: "apps", versions: ["v1"] },
-  { name: "events.k8s.io", versions: ["v1"] },
-  { name: "authentication.k8s.io", versions: ["v1"] },
-  { name: "authorization.k8s.io", versions: ["v1"] },
-  { name: "autoscaling", versions: ["v2", "v1"] },
-  { name: "batch", versions: ["v1"] },
-  { name: "certificates.k8s.io", versions: ["v1", "v1beta1", "v1alpha1"] },
-  { name: "networking.k8s.io", versions: ["v1", "v1beta1"] },
-  { name: "policy", versions: ["v1"] },
-  { name: "rbac.authorization.k8s.io", versions: ["v1"] },
-  { name: "storage.k8s.io", versions: ["v1", "v1beta1"] },
-  { name: "admissionregistration.k8s.io", versions: ["v1", "v1beta1", "v1alpha1"] },
-  { name: "apiextensions.k8s.io", versions: ["v1"] },
-  { name: "scheduling.k8s.io", versions: ["v1", "v1alpha2"] },
-  { name: "coordination.k8s.io", versions: ["v1", "v1beta1", "v1alpha2"] },
-  { name: "node.k8s.io", versions: ["v1"] },
-  { name: "discovery.k8s.io", versions: ["v1"] },
-  { name: "flowcontrol.apiserver.k8s.io", versions: ["v1"] },
-  { name: "internal.apiserver.k8s.io", versions: ["v1alpha1"] },
-  { name: "resource.k8s.io", versions: ["v1", "v1beta2", "v1beta1", "v1alpha3"] },
-  { name: "storagemigration.k8s.io", versions: ["v1beta1"] }
+  { name: "apiregistration.k8s.io", versions: ["v1"], priority: 20000 },
+  { name: "", versions: ["v1"], priority: 18000 },
+  { name: "apps", versions: ["v1"], priority: 17800 },
+  { name: "events.k8s.io", versions: ["v1"], priority: 17750 },
+  { name: "authentication.k8s.io", versions: ["v1"], priority: 17700 },
+  { name: "authorization.k8s.io", versions: ["v1"], priority: 17600 },
+  { name: "autoscaling", versions: ["v2", "v1"], priority: 17500 },
+  { name: "batch", versions: ["v1"], priority: 17400 },
+  { name: "certificates.k8s.io", versions: ["v1", "v1beta1", "v1alpha1"], priority: 17300 },
+  { name: "networking.k8s.io", versions: ["v1", "v1beta1"], priority: 17200 },
+  { name: "policy", versions: ["v1"], priority: 17100 },
+  { name: "rbac.authorization.k8s.io", versions: ["v1"], priority: 17000 },
+  { name: "storage.k8s.io", versions: ["v1", "v1beta1"], priority: 16800 },
+  { name: "admissionregistration.k8s.io", versions: ["v1", "v1beta1", "v1alpha1"], priority: 16700 },
+  { name: "apiextensions.k8s.io", versions: ["v1"], priority: 16700 },
+  { name: "scheduling.k8s.io", versions: ["v1", "v1alpha2"], priority: 16600 },
+  { name: "coordination.k8s.io", versions: ["v1", "v1beta1", "v1alpha2"], priority: 16500 },
+  { name: "node.k8s.io", versions: ["v1"], priority: 16300 },
+  { name: "discovery.k8s.io", versions: ["v1"], priority: 16200 },
+  { name: "resource.k8s.io", versions: ["v1", "v1beta2", "v1beta1", "v1alpha3"], priority: 16200 },
+  { name: "flowcontrol.apiserver.k8s.io", versions: ["v1"], priority: 16100 },
+  { name: "internal.apiserver.k8s.io", versions: ["v1alpha1"], priority: 16000 },
+  { name: "storagemigration.k8s.io", versions: ["v1beta1"], priority: 15800 }
 ]
 
 /** Every resource in every version: by group as in `groups`, then version, then plural. */
@@ -1126,51 +1128,6 @@ export const resources: ReadonlyArray<ServedResource> = [
     subresources: []
   },
   {
-    group: "flowcontrol.apiserver.k8s.io",
-    version: "v1",
-    kind: "FlowSchema",
-    plural: "flowschemas",
-    singular: "flowschema",
-    listKind: "FlowSchemaList",
-    scope: "Cluster",
-    verbs: ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
-    shortNames: [],
-    categories: [],
-    subresources: [
-      { name: "status", group: "flowcontrol.apiserver.k8s.io", version: "v1", kind: "FlowSchema", verbs: ["get", "patch", "update"] }
-    ]
-  },
-  {
-    group: "flowcontrol.apiserver.k8s.io",
-    version: "v1",
-    kind: "PriorityLevelConfiguration",
-    plural: "prioritylevelconfigurations",
-    singular: "prioritylevelconfiguration",
-    listKind: "PriorityLevelConfigurationList",
-    scope: "Cluster",
-    verbs: ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
-    shortNames: [],
-    categories: [],
-    subresources: [
-      { name: "status", group: "flowcontrol.apiserver.k8s.io", version: "v1", kind: "PriorityLevelConfiguration", verbs: ["get", "patch", "update"] }
-    ]
-  },
-  {
-    group: "internal.apiserver.k8s.io",
-    version: "v1alpha1",
-    kind: "StorageVersion",
-    plural: "storageversions",
-    singular: "storageversion",
-    listKind: "StorageVersionList",
-    scope: "Cluster",
-    verbs: ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
-    shortNames: [],
-    categories: [],
-    subresources: [
-      { name: "status", group: "internal.apiserver.k8s.io", version: "v1alpha1", kind: "StorageVersion", verbs: ["get", "patch", "update"] }
-    ]
-  },
-  {
     group: "resource.k8s.io",
     version: "v1",
     kind: "DeviceClass",
@@ -1375,6 +1332,51 @@ export const resources: ReadonlyArray<ServedResource> = [
     categories: [],
     subresources: [
       { name: "status", group: "resource.k8s.io", version: "v1alpha3", kind: "ResourcePoolStatusRequest", verbs: ["get", "patch", "update"] }
+    ]
+  },
+  {
+    group: "flowcontrol.apiserver.k8s.io",
+    version: "v1",
+    kind: "FlowSchema",
+    plural: "flowschemas",
+    singular: "flowschema",
+    listKind: "FlowSchemaList",
+    scope: "Cluster",
+    verbs: ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+    shortNames: [],
+    categories: [],
+    subresources: [
+      { name: "status", group: "flowcontrol.apiserver.k8s.io", version: "v1", kind: "FlowSchema", verbs: ["get", "patch", "update"] }
+    ]
+  },
+  {
+    group: "flowcontrol.apiserver.k8s.io",
+    version: "v1",
+    kind: "PriorityLevelConfiguration",
+    plural: "prioritylevelconfigurations",
+    singular: "prioritylevelconfiguration",
+    listKind: "PriorityLevelConfigurationList",
+    scope: "Cluster",
+    verbs: ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+    shortNames: [],
+    categories: [],
+    subresources: [
+      { name: "status", group: "flowcontrol.apiserver.k8s.io", version: "v1", kind: "PriorityLevelConfiguration", verbs: ["get", "patch", "update"] }
+    ]
+  },
+  {
+    group: "internal.apiserver.k8s.io",
+    version: "v1alpha1",
+    kind: "StorageVersion",
+    plural: "storageversions",
+    singular: "storageversion",
+    listKind: "StorageVersionList",
+    scope: "Cluster",
+    verbs: ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+    shortNames: [],
+    categories: [],
+    subresources: [
+      { name: "status", group: "internal.apiserver.k8s.io", version: "v1alpha1", kind: "StorageVersion", verbs: ["get", "patch", "update"] }
     ]
   },
   {

@@ -2,50 +2,6 @@ import { assert, describe, it } from "@effect/vitest"
 import * as DeclaredTypes from "../../src/cel/DeclaredTypes.ts"
 import * as Types from "../../src/cel/Types.ts"
 import type { Schema } from "../../src/schema/Schema.ts"
-import { forAll } from "../testing/support/RandomJson.ts"
-
-describe("names of properties", () => {
-  for (
-    const [plain, escaped] of [
-      ["a", "a"],
-      ["a.b", "a__dot__b"],
-      ["a-b", "a__dash__b"],
-      ["a/b", "a__slash__b"],
-      ["a__b", "a__underscores__b"],
-      ["a___b", "a__underscores___b"],
-      ["namespace", "__namespace__"],
-      ["in", "__in__"],
-      ["_", "_"],
-      ["int", "int"],
-      ["9a", undefined],
-      ["", undefined],
-      ["a b", undefined],
-      ["é", undefined],
-      ["-a", undefined]
-    ] as const
-  ) {
-    it(`${JSON.stringify(plain)} is ${escaped ?? "not seen"}`, () => {
-      assert.strictEqual(DeclaredTypes.escape(plain), escaped)
-      if (escaped !== undefined) assert.strictEqual(DeclaredTypes.unescape(escaped), plain)
-    })
-  }
-
-  it("what is escaped comes back", () => {
-    forAll(2000, (random) => {
-      const length = 1 + Math.floor(random.next() * 8)
-      const name = Array.from({ length }, () => random.pick(["a", "_", "__", ".", "-", "/", "dot", "in", "9"])).join("")
-      const escaped = DeclaredTypes.escape(name)
-      if (escaped === undefined) return assert.match(name, /^[^a-zA-Z_]/)
-      assert.match(escaped, /^[a-zA-Z0-9_]+$/)
-      assert.strictEqual(DeclaredTypes.unescape(escaped), name)
-    })
-  })
-
-  it("an escape that nobody wrote is none", () => {
-    assert.isUndefined(DeclaredTypes.unescape("a__in__"))
-    assert.isUndefined(DeclaredTypes.unescape("a__dots__b"))
-  })
-})
 
 describe("types of schemas", () => {
   const typeOf = (schema: Schema, isRoot = false) => {

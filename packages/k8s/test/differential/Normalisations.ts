@@ -5,6 +5,7 @@
  * Each has a name and a reason, says exactly what it touches, and brings both answers to one form. Whatever no
  * normalisation names is compared as it is.
  */
+import { at } from "./Path.ts"
 import {
   everywhere,
   fields,
@@ -598,6 +599,26 @@ export const normalisations: ReadonlyArray<Normalisation> = [
           : object
       )
     )
+  },
+  {
+    name: "selectors of affinity",
+    reason: "1.20 names the wrong field on the way to their parts",
+    apply: everywhere((object) =>
+      typeof object["field"] === "string"
+        ? { ...object, field: object["field"].replace(/(?<=\.)matchExpressions(?=\.match)/, "labelSelector") }
+        : object
+    )
+  },
+  {
+    name: "foreign namespaces",
+    reason: "since 1.24 the namespace of a new object is compared with that of its path before admission, not after",
+    apply: (answer, step) => {
+      const wanted = step.body?._tag === "Json" ? at(step.body.value, ["metadata", "namespace"]) : undefined
+      const foreign = typeof wanted === "string" && wanted !== "" && wanted !== "{{ns}}"
+      return step.method === "POST" && foreign && (answer.status === 400 || answer.status === 403)
+        ? { status: 400, headers: {}, body: "refused" }
+        : answer
+    }
   },
   {
     name: "absent versions",

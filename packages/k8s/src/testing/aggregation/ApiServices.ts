@@ -21,31 +21,6 @@ export const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 /** The group that has no APIService and always comes first. */
 const own = "apiregistration.k8s.io"
 
-const groupPriorities: Readonly<Record<string, number>> = {
-  "": 18000,
-  "apps": 17800,
-  "events.k8s.io": 17750,
-  "authentication.k8s.io": 17700,
-  "authorization.k8s.io": 17600,
-  "autoscaling": 17500,
-  "batch": 17400,
-  "certificates.k8s.io": 17300,
-  "networking.k8s.io": 17200,
-  "policy": 17100,
-  "rbac.authorization.k8s.io": 17000,
-  "storage.k8s.io": 16800,
-  "admissionregistration.k8s.io": 16700,
-  "apiextensions.k8s.io": 16700,
-  "scheduling.k8s.io": 16600,
-  "coordination.k8s.io": 16500,
-  "node.k8s.io": 16300,
-  "discovery.k8s.io": 16200,
-  "resource.k8s.io": 16200,
-  "flowcontrol.apiserver.k8s.io": 16100,
-  "internal.apiserver.k8s.io": 16000,
-  "storagemigration.k8s.io": 15800
-}
-
 /** Those that are not as `usual` says. */
 const versionPriorities: Readonly<Record<string, number>> = {
   "/v1": 1,
@@ -89,11 +64,11 @@ const automatic = (label: "onstart" | "true", spec: ReturnType<typeof specOf>) =
 
 /** The APIServices of a new server, without what every object gets of its own. */
 export const initial: ReadonlyArray<KubeObject> = Tables.groups.filter(({ name }) => name !== own).flatMap((
-  { name, versions }
+  { name, priority: groupPriority, versions }
 ) =>
   versions.map((version) => {
     const priority = versionPriorities[`${name}/${version}`] ?? usual(version)
-    return asObject(automatic("onstart", specOf(name, version, groupPriorities[name] ?? 1000, priority)))
+    return asObject(automatic("onstart", specOf(name, version, groupPriority, priority)))
   })
 )
 

@@ -9,7 +9,7 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as PolicyExpressions from "../admission/PolicyExpressions.ts"
 import * as Cel from "../../cel/Cel.ts"
-import { escape } from "../../cel/DeclaredTypes.ts"
+import * as CelName from "@effect-operator/core/CelName"
 import * as FieldError from "../../schema/FieldError.ts"
 import type * as JsonValue from "../../schema/JsonValue.ts"
 import * as LabelSelectorRules from "./LabelSelectorRules.ts"
@@ -125,7 +125,7 @@ const paramKindFaults = (kind: unknown, path: string): Faults => {
 const compiled = (made: Cel.Compilation, path: string, text: string): Faults =>
   made._tag === "Compiled" ? [] : [FieldError.invalid(path, text, made.detail)]
 
-const isIdentifier = (name: string): boolean => /^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name) && escape(name) !== `__${name}__`
+const isIdentifier = (name: string): boolean => /^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name) && !CelName.reserved.has(name)
 
 const variableFaults = (scope: PolicyExpressions.Scope, spec: unknown): Faults =>
   arrayAt(spec, "variables").flatMap((variable, index): Faults => {
