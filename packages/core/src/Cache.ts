@@ -205,7 +205,10 @@ export const view = (reader: Reader): View<string> => ({
     all<A>(reader.byIndex(index, value, options), true)
 })
 
-/** The object of a key in these informers, once it is no older than the own writes; for whoever reconciles it. */
+/**
+ * The object of a key in these informers, once it is no older than the own writes; for whoever reconciles it. It is
+ * looked up when this is called, and again only where it has to be waited for.
+ */
 export const settled = (
   informers: ReadonlyArray<Informer>,
   key: string
@@ -215,9 +218,7 @@ export const settled = (
     return object === undefined ? undefined : freeze(object)
   }
   const isFresh = () => !informers.some(({ store }) => store.isStale(key))
-  return Effect.suspend(() =>
-    isFresh() ? Effect.succeed(found()) : Effect.map(fresh(informers, isFresh, key, key), found)
-  )
+  return isFresh() ? Effect.succeed(found()) : Effect.map(fresh(informers, isFresh, key, key), found)
 }
 
 /** Reads, once nothing that is asked for is older than an own write. */

@@ -4,7 +4,7 @@
  * They are bound to their labels once, when the controller starts: an update on the hot path is one call.
  */
 import * as Clock from "effect/Clock"
-import type * as Context from "effect/Context"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import type * as Scope from "effect/Scope"
@@ -170,15 +170,34 @@ export interface ControllerMetrics {
   ) => Effect.Effect<void, never, Scope.Scope>
 }
 
-/** A counter with its labels: there from now on, with 0. */
-const bind = (
+/**
+ * A metric with its labels, looked up in the registry once: an update is one call. There from now on, with 0.
+ *
+ * Effect looks a series up on every update. What it makes in a registry of its own is what it would make in the one of
+ * the context, under the same name.
+ */
+const bind = <Input, State>(
+  context: Context.Context<never>,
+  metric: Metric.Metric<Input, State>,
+  attributes: Record<string, string>
+): { readonly update: (input: Input) => void; readonly modify: (input: Input) => void } => {
+  const made: Metric.MetricRegistry = new Map()
+  Metric.withAttributes(metric, attributes).valueUnsafe(Context.add(context, Metric.MetricRegistry, made))
+  const registry = Context.get(context, Metric.MetricRegistry)
+  for (const [name, series] of made) if (!registry.has(name)) registry.set(name, series)
+  const [name] = [...made.keys()]
+  const { hooks }: Metric.Metric.Metadata<Input, State> = registry.get(name!)!
+  return { update: (input) => hooks.update(input, context), modify: (input) => hooks.modify(input, context) }
+}
+
+/** A counter that is bound: each call counts one. */
+const counting = (
   context: Context.Context<never>,
   metric: Metric.Counter<number>,
   attributes: Record<string, string>
 ): () => void => {
-  const bound = Metric.withAttributes(metric, attributes)
-  bound.updateUnsafe(0, context)
-  return () => bound.updateUnsafe(1, context)
+  const { update } = bind(context, metric, attributes)
+  return () => update(1)
 }
 
 /** Counts the events of one controller that were not written. */
@@ -188,8 +207,8 @@ export interface EventMetrics {
 }
 
 export const forEvents = (context: Context.Context<never>, controller: string): EventMetrics => ({
-  heldBack: bind(context, eventsHeldBack, { controller }),
-  lost: bind(context, eventsLost, { controller })
+  heldBack: counting(context, eventsHeldBack, { controller }),
+  lost: counting(context, eventsLost, { controller })
 })
 
 /** The metrics of one controller. Every series is there from the start, with 0. */
@@ -203,24 +222,24 @@ export const forController = (
     const labels = { controller: name }
     const queueLabels = { name, controller: name }
     const total = (metric: Metric.Counter<number>, attributes: Record<string, string> = labels) =>
-      bind(context, metric, attributes)
+      counting(context, metric, attributes)
     const totals = Object.fromEntries(
       results.map((result) => [result, total(reconcileTotal, { ...labels, result })])
     ) as Record<Result, () => void>
     const errors = total(reconcileErrors)
-    const time = Metric.withAttributes(reconcileTime, labels)
-    const workers = Metric.withAttributes(activeWorkers, labels)
-    const waited = Metric.withAttributes(queueDuration, queueLabels)
-    const worked = Metric.withAttributes(workDuration, queueLabels)
+    const time = bind(context, reconcileTime, labels)
+    const workers = bind(context, activeWorkers, labels)
+    const waited = bind(context, queueDuration, queueLabels)
+    const worked = bind(context, workDuration, queueLabels)
     forEvents(context, name)
-    workers.updateUnsafe(0, context)
-    Metric.withAttributes(maxConcurrent, labels).updateUnsafe(controller.concurrency, context)
+    workers.update(0)
+    bind(context, maxConcurrent, labels).update(controller.concurrency)
     return {
-      started: () => workers.modifyUnsafe(1, context),
+      started: () => workers.modify(1),
       ended: (millis) => {
-        workers.modifyUnsafe(-1, context)
-        time.updateUnsafe(millis / 1000, context)
-        worked.updateUnsafe(millis / 1000, context)
+        workers.modify(-1)
+        time.update(millis / 1000)
+        worked.update(millis / 1000)
       },
       result: (result) => {
         totals[result]()
@@ -235,7 +254,7 @@ export const forController = (
       cacheSyncTimedOut: total(syncTimeouts),
       queue: {
         added: total(queueAdds, queueLabels),
-        taken: (millis) => waited.updateUnsafe(millis / 1000, context),
+        taken: (millis) => waited.update(millis / 1000),
         retried: total(queueRetries, queueLabels)
       },
       observe: (queue) => {

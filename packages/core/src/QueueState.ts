@@ -9,7 +9,8 @@
  */
 import { DelayHeap, type Slot } from "./internal/DelayHeap.ts"
 import { FairOrder, type Place } from "./internal/FairOrder.ts"
-import { id, type Reason } from "./Trigger.ts"
+import { Reasons } from "./internal/Reasons.ts"
+import type { Reason } from "./Trigger.ts"
 
 /** A key handed out. */
 export interface Item {
@@ -39,8 +40,8 @@ export interface KeyState {
 
 interface Entry {
   readonly key: string
-  /** By identity. `none` is replaced by the first. */
-  reasons: Map<string, Reason>
+  /** None until something asks for it, and again once it is handed out. */
+  reasons: Reasons | undefined
   phase: "Idle" | "Ready" | "Waiting" | "Processing"
   /** Added while being processed. */
   dirty: boolean
@@ -64,8 +65,9 @@ export class QueueState {
   readonly #order = new FairOrder()
   readonly #ready = new DelayHeap<Entry>()
   readonly #waiting = new DelayHeap<Entry>()
+  /** Those being processed, apart: there are few of them, and they are looked for most. */
+  readonly #processing = new Map<string, Entry>()
   readonly #now: () => number
-  #processing = 0
 
   /** `now` stamps the keys that become ready, and says whether a hold is over. */
   constructor(now: () => number = () => 0) {
@@ -86,7 +88,7 @@ export class QueueState {
   }
 
   get processing(): number {
-    return this.#processing
+    return this.#processing.size
   }
 
   /** Keys known, for whatever reason: zero when nothing is to be done and nothing failed. */
@@ -103,7 +105,7 @@ export class QueueState {
       due: entry.phase === "Waiting" ? entry.slot?.at : entry.dirty ? this.#now() : entry.at,
       failures: entry.failures,
       priority: entry.priority ?? entry.handed,
-      reasons: [...entry.reasons.values()]
+      reasons: [...(entry.reasons?.list ?? [])]
     }))
   }
 
@@ -111,7 +113,7 @@ export class QueueState {
   add(key: string, reason: Reason, priority = 0): void {
     const entry = this.#ask(key, reason, priority)
     if (entry.phase === "Processing") entry.dirty = true
-    else if (entry.phase !== "Ready") this.#makeReady(entry)
+    else if (entry.phase !== "Ready") this.#makeReady(entry, this.#now())
   }
 
   /** The key is to be processed at a time, or earlier if something else wants it earlier. */
@@ -126,7 +128,7 @@ export class QueueState {
     let moved = false
     for (let next = this.#waiting.peek(); next !== undefined && next.at <= now; next = this.#waiting.peek()) {
       // Nobody asked for a key whose hold alone is over.
-      if (next.value.reasons.size === 0) this.#forget(next.value)
+      if (next.value.reasons === undefined) this.#forget(next.value)
       else this.#makeReady(next.value, now)
       moved = true
     }
@@ -138,26 +140,26 @@ export class QueueState {
     return this.#waiting.peek()?.at
   }
 
-  /** Hands out the next key. */
-  take(): Item | undefined {
+  /** Hands out the next key; `shift` is added to the time it became ready. */
+  take(shift = 0): Item | undefined {
     const entry = this.#ready.pop()
     if (entry === undefined) return undefined
     this.#order.served(entry.place!)
     const item = {
       key: entry.key,
-      reasons: [...entry.reasons.values()],
+      reasons: entry.reasons?.list ?? [],
       failures: entry.failures,
       priority: entry.priority ?? 0,
-      readySince: entry.readySince
+      readySince: entry.readySince + shift
     }
-    entry.reasons = none
+    entry.reasons = undefined
     entry.slot = undefined
     entry.place = undefined
     entry.handed = item.priority
     entry.priority = undefined
     entry.phase = "Processing"
     entry.at = undefined
-    this.#processing += 1
+    this.#processing.set(entry.key, entry)
     return item
   }
 
@@ -181,14 +183,14 @@ export class QueueState {
   }
 
   #processed(key: string): Entry {
-    const entry = this.#entries.get(key)
-    if (entry?.phase !== "Processing") throw new Error(`WorkQueue: ${key} is not being processed`)
+    const entry = this.#processing.get(key)
+    if (entry === undefined) throw new Error(`WorkQueue: ${key} is not being processed`)
     return entry
   }
 
   #release(key: string): Entry {
     const entry = this.#processed(key)
-    this.#processing -= 1
+    this.#processing.delete(key)
     entry.phase = "Idle"
     return entry
   }
@@ -197,9 +199,9 @@ export class QueueState {
     if (again !== undefined) because(entry, again.reason)
     const at = again === undefined ? entry.at : Math.min(again.at, entry.at ?? again.at)
     entry.priority ??= entry.handed
-    if (entry.dirty) this.#makeReady(entry)
+    if (entry.dirty) this.#makeReady(entry, this.#now())
     else if (at !== undefined) this.#wait(entry, at)
-    else if (entry.heldUntil > this.#now()) this.#wait(entry, entry.heldUntil)
+    else if (entry.heldUntil !== -Infinity && entry.heldUntil > this.#now()) this.#wait(entry, entry.heldUntil)
     else if (entry.failures === 0) this.#entries.delete(entry.key)
   }
 
@@ -209,7 +211,7 @@ export class QueueState {
     because(entry, reason)
     if (entry.priority === undefined || priority > entry.priority) {
       entry.priority = priority
-      if (entry.phase === "Ready") this.#makeReady(entry)
+      if (entry.phase === "Ready") this.#makeReady(entry, this.#now())
     }
     return entry
   }
@@ -219,7 +221,7 @@ export class QueueState {
     if (entry === undefined) {
       entry = {
         key,
-        reasons: none,
+        reasons: undefined,
         phase: "Idle",
         dirty: false,
         slot: undefined,
@@ -236,7 +238,7 @@ export class QueueState {
     return entry
   }
 
-  #makeReady(entry: Entry, now: number = this.#now()): void {
+  #makeReady(entry: Entry, now: number): void {
     if (entry.heldUntil > now) return this.#hold(entry)
     if (entry.phase !== "Ready") entry.readySince = now
     this.#leave(entry)
@@ -276,12 +278,9 @@ export class QueueState {
   }
 }
 
-/** Shared by all entries without a reason: never written to. */
-const none = new Map<string, Reason>()
-
 const because = (entry: Entry, reason: Reason): void => {
-  if (entry.reasons === none) entry.reasons = new Map([[id(reason), reason]])
-  else entry.reasons.set(id(reason), reason)
+  if (entry.reasons === undefined) entry.reasons = new Reasons(reason)
+  else entry.reasons.add(reason)
 }
 
 const namespaceOf = (key: string): string => key.slice(0, Math.max(0, key.indexOf("/")))

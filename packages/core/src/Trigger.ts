@@ -41,6 +41,14 @@ export const id = (reason: Reason): string =>
     ? `Source ${reason.source}`
     : reason._tag
 
+/** Whether two reasons have the same identity. */
+export const same = (a: Reason, b: Reason): boolean => {
+  if (a === b) return true
+  if (a._tag !== b._tag) return false
+  if ("kind" in a) return "kind" in b && a.object === b.object && a.kind === b.kind
+  return a._tag !== "Source" || (b._tag === "Source" && a.source === b.source)
+}
+
 const empty = view(makeReader([]))
 
 /** Calls `add` for every key the deltas concern. */

@@ -66,14 +66,22 @@ export interface Stats {
 }
 
 /** How the processing of a key went. */
-export type Outcome =
+export type Outcome = Settled | Failed
+
+/** How it went where that alone says what is next. */
+export type Settled =
   | { readonly _tag: "Done" }
   /** Again after `delay` milliseconds; 0 for at once, behind the other keys. */
   | { readonly _tag: "Again"; readonly delay: number }
-  /** Again after the delay the schedule gives for the error, but not before `atLeast` milliseconds. */
-  | { readonly _tag: "Failed"; readonly error: unknown; readonly atLeast?: number | undefined }
   /** Not again until something adds the key. */
   | { readonly _tag: "Rest" }
+
+/** Again after the delay the schedule gives for the error, but not before `atLeast` milliseconds. */
+export interface Failed {
+  readonly _tag: "Failed"
+  readonly error: unknown
+  readonly atLeast?: number | undefined
+}
 
 export interface WorkQueue {
   /** The key is to be processed as soon as possible, or after the debounce time. */
@@ -82,10 +90,14 @@ export interface WorkQueue {
   readonly addAfter: (key: string, delay: number, reason: Reason, priority?: number) => void
   /** The next key: the worker has it to itself until `done`. None once the queue drains. */
   readonly take: Effect.Effect<Option.Option<Item>>
+  /** The next key if one can be had at once, and nobody waits for it. */
+  readonly takeUnsafe: () => Item | undefined
   /** Whatever asks for a key that is being processed has to wait `delay` milliseconds from now. */
   readonly hold: (key: string, delay: number) => void
   /** Gives the key back. Answers the delay before the next attempt in milliseconds, where there will be one. */
   readonly done: (key: string, outcome: Outcome) => Effect.Effect<number | undefined>
+  /** The same at once, where no schedule has to be asked. */
+  readonly doneUnsafe: (key: string, outcome: Settled) => number | undefined
   readonly stats: () => Stats
   /** Ready keys of a priority. */
   readonly readyAt: (priority: number) => number
@@ -131,17 +143,21 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
   }
 
   const take1 = (): Item | undefined => {
+    if (state.ready === 0) return undefined
     const at = now()
     if (bucket !== undefined && bucket.nextAt > at) return undefined
-    const item = state.take()
-    if (item === undefined) return undefined
+    const time = clock.currentTimeMillisUnsafe()
+    const item = state.take(time - at)!
     bucket?.take(at)
     processing.set(item.key, at)
-    options.monitor?.taken(at - item.readySince)
-    return { ...item, readySince: timeOf(item.readySince) }
+    options.monitor?.taken(time - item.readySince)
+    return item
   }
 
+  const takeUnsafe: WorkQueue["takeUnsafe"] = () => takers.size > 0 || closed ? undefined : take1()
+
   const hand = (): void => {
+    if (takers.size === 0) return
     for (const taker of takers) {
       const item = closed ? undefined : take1()
       if (item === undefined && !closed) break
@@ -195,39 +211,46 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     return Effect.sync(() => takers.delete(taker))
   })
 
-  const done: WorkQueue["done"] = (key, outcome) =>
-    Effect.suspend(() => {
-      const at = now()
-      switch (outcome._tag) {
-        case "Done":
-          state.succeed(key)
-          return givenBack(key, at, undefined)
-        case "Again":
-          state.succeed(key, { at: at + outcome.delay, reason: { _tag: "Requeue" } })
-          return givenBack(key, at, outcome.delay)
-        case "Failed":
-          return Effect.flatMap(nextDelay(key, outcome.error, at, outcome.atLeast ?? 0), (delay) => {
-            state.fail(key, delay === undefined ? undefined : { at: at + delay, reason: { _tag: "Retry" } })
-            if (delay !== undefined) options.monitor?.retried()
-            return givenBack(key, at, delay, delay !== undefined)
-          })
-        case "Rest":
-          state.fail(key)
-          return givenBack(key, at, undefined)
-      }
-    })
+  const doneUnsafe: WorkQueue["doneUnsafe"] = (key, outcome) => {
+    const at = now()
+    let delay: number | undefined = undefined
+    switch (outcome._tag) {
+      case "Done":
+        state.succeed(key)
+        break
+      case "Again":
+        delay = outcome.delay
+        state.succeed(key, { at: at + delay, reason: { _tag: "Requeue" } })
+        break
+      case "Rest":
+        state.fail(key)
+    }
+    retries.delete(key)
+    givenBack(key, at)
+    return delay
+  }
 
-  const givenBack = (key: string, at: number, delay: number | undefined, retried = false) => {
+  const failed = Effect.fnUntraced(function*(key: string, { atLeast = 0, error }: Failed) {
+    const at = now()
+    const delay = yield* nextDelay(key, error, at, atLeast)
+    state.fail(key, delay === undefined ? undefined : { at: at + delay, reason: { _tag: "Retry" } })
+    if (delay === undefined) retries.delete(key)
+    else options.monitor?.retried()
+    givenBack(key, at)
+    return delay
+  })
+
+  const done: WorkQueue["done"] = (key, outcome) =>
+    outcome._tag === "Failed" ? failed(key, outcome) : Effect.sync(() => doneUnsafe(key, outcome))
+
+  const givenBack = (key: string, at: number): void => {
     processing.delete(key)
-    if (!retried) retries.delete(key)
     if (state.promote(at) || state.ready > 0) hand()
     if (state.processing === 0) {
       for (const drainer of drainers) drainer()
     }
     alarm.set(nextAt())
-    return Effect.succeed(delay)
   }
-
   const drain: WorkQueue["drain"] = Effect.callback<void>((resume) => {
     closed = true
     hand()
@@ -241,8 +264,10 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     add,
     addAfter,
     take,
+    takeUnsafe,
     hold: (key, delay) => state.hold(key, now() + delay),
     done,
+    doneUnsafe,
     drain,
     stats: () => ({ ready: state.ready, waiting: state.waiting, processing: state.processing }),
     readyAt: (priority) => state.readyAt(priority),

@@ -53,6 +53,24 @@ describe("WorkQueue", () => {
       assert.deepStrictEqual(found, expected)
     }))
 
+  it.effect("what can be had at once is, unless somebody waits, the rate forbids it, or the queue drains", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make({ rate: { limit: 1, interval: "1 second" } })
+      assert.isUndefined(queue.takeUnsafe())
+      queue.add("a", why)
+      queue.add("b", why)
+      assert.strictEqual(queue.takeUnsafe()?.key, "a")
+      assert.isUndefined(queue.takeUnsafe(), "one a second")
+      const waiting = yield* Effect.forkChild(next(queue), { startImmediately: true })
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* Fiber.join(waiting)).key, "b")
+      assert.strictEqual(queue.doneUnsafe("a", { _tag: "Again", delay: 5 }), 5)
+      assert.isUndefined(queue.doneUnsafe("b", done))
+      yield* queue.drain
+      yield* TestClock.adjust("1 second")
+      assert.isUndefined(queue.takeUnsafe())
+    }))
+
   it.effect("hands a failed key out exactly when its delay is over", () =>
     Effect.gen(function*() {
       const queue = yield* WorkQueue.make()

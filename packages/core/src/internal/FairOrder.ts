@@ -1,36 +1,21 @@
-/**
- * `FairOrder`: who is next when several queues share one worker, as start-time fair queueing has it.
- *
- * A lane is what one namespace has waiting at one priority. A value that enters gets a tag one above the last of its
- * lane, or one above the value served last, whichever is more: so lanes take turns, and a lane of ten thousand holds up
- * a lane of one by a single value. Priority is a head start, measured in turns: of two values that enter at once, the
- * one with `p` more priority goes first, but one that has waited `p` turns longer goes before it. Nothing starves: a
- * value is overtaken for a bounded number of turns, whatever else keeps coming.
- *
- * Source: Goyal, Vin, Cheng: Start-time Fair Queueing (SIGCOMM 1996), with unit costs.
- */
 export class FairOrder {
   #turn = 0
-  /** Lanes with something waiting: how much, and the tag given last. */
-  readonly #lanes = new Map<string, { readonly priority: number; waiting: number; last: number }>()
+  /** Lanes with something waiting, by priority and name. */
+  readonly #lanes = new Map<number, Map<string, Lane>>()
 
   /** How much is waiting at a priority. */
   waiting(priority: number): number {
     let count = 0
-    for (const lane of this.#lanes.values()) if (lane.priority === priority) count += lane.waiting
+    for (const lane of this.#lanes.get(priority)?.values() ?? []) count += lane.waiting
     return count
   }
 
   /** The place of a value that enters. The lowest `rank` is next; equal ones in the order of entering. */
   enter(name: string, priority: number): Place {
-    const lane = `${priority} ${name}`
-    const found = this.#lanes.get(lane)
-    const tag = Math.max(this.#turn, found?.last ?? 0) + 1
-    if (found === undefined) this.#lanes.set(lane, { priority, waiting: 1, last: tag })
-    else {
-      found.waiting += 1
-      found.last = tag
-    }
+    const lane = this.#lane(name, priority)
+    const tag = Math.max(this.#turn, lane.last) + 1
+    lane.waiting += 1
+    lane.last = tag
     return { lane, tag, rank: tag - priority }
   }
 
@@ -42,14 +27,32 @@ export class FairOrder {
 
   /** The value at that place is not waiting there any more. */
   left({ lane }: Place): void {
-    const found = this.#lanes.get(lane)!
-    if (found.waiting === 1) this.#lanes.delete(lane)
-    else found.waiting -= 1
+    lane.waiting -= 1
+    if (lane.waiting > 0) return
+    const lanes = this.#lanes.get(lane.priority)!
+    lanes.delete(lane.name)
+    if (lanes.size === 0) this.#lanes.delete(lane.priority)
+  }
+
+  #lane(name: string, priority: number): Lane {
+    let lanes = this.#lanes.get(priority)
+    if (lanes === undefined) this.#lanes.set(priority, lanes = new Map())
+    let lane = lanes.get(name)
+    if (lane === undefined) lanes.set(name, lane = { name, priority, waiting: 0, last: 0 })
+    return lane
   }
 }
 
+interface Lane {
+  readonly name: string
+  readonly priority: number
+  /** How much is waiting, and the tag given last. */
+  waiting: number
+  last: number
+}
+
 export interface Place {
-  readonly lane: string
+  readonly lane: Lane
   readonly tag: number
   readonly rank: number
 }

@@ -2,4 +2,5 @@
 import type * as Clock from "effect/Clock"
 
 /** Whole milliseconds since some moment that stays the same. */
-export const monotonicMillis = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+export const monotonicMillis = (clock: Clock.Clock): number =>
+  Math.floor(Number(clock.monotonicTimeNanosUnsafe()) / 1e6)

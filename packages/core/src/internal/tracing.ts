@@ -36,12 +36,20 @@ export interface Tracing {
 export interface ControllerTracing {
   /** A change asks for a key. */
   readonly triggered: (key: string, resource: Resource.Any, delta: Delta) => void
-  /** The processing of a key, from when it became ready. */
-  readonly process: <A, E, R>(item: Item, processing: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** The reconcile itself. */
-  readonly reconcile: <A, E, R>(item: Item, reconcile: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** The processing of a key begins, which lasts since the key became ready. */
+  readonly begin: (item: Item) => Processing
   /** A write of the reconcile of a key. */
   readonly wrote: (key: string, write: Write) => void
+}
+
+/** The processing of one key. */
+export interface Processing {
+  readonly root: Tracer.AnySpan
+  /** The reconcile begins: the span of all it does. */
+  readonly reconcile: () => Tracer.AnySpan
+  /** Tells how the reconcile ended. */
+  readonly reconciled: (exit: Exit.Exit<unknown, unknown>) => void
+  readonly end: (exit: Exit.Exit<unknown, unknown>) => void
 }
 
 /** The tracing of a manager; nothing without a tracer. */
@@ -111,33 +119,39 @@ const over = (tracer: Tracer.Tracer, clock: Clock.Clock): Tracing => {
         if (links === undefined) pending.set(key, [link])
         else links.push(link)
       },
-      process: (item, processing) =>
-        Effect.suspend(() => {
-          const links = pending.get(item.key) ?? []
-          pending.delete(item.key)
-          const ready = BigInt(item.readySince) * 1_000_000n
-          const now = clock.currentTimeNanosUnsafe()
-          const root = span("Controller.process", {
-            kind: "consumer",
-            startTime: ready,
-            attributes: { ...attributes(controller, item), "k8s.triggers": item.reasons.map(Trigger.format) },
-            links
-          })
-          const wait = span("WorkQueue.wait", { kind: "internal", startTime: ready, attributes: {}, parent: root })
-          wait.end(now, Exit.void)
-          return processing.pipe(
-            Effect.withParentSpan(root),
-            Effect.onExit((exit) => Effect.sync(() => root.end(clock.currentTimeNanosUnsafe(), exit)))
-          )
-        }),
-      reconcile: (item, reconcile) =>
-        Effect.useSpan("Controller.reconcile", { attributes: attributes(controller, item) }, (span) => {
-          reconciles.set(item.key, span)
-          return reconcile.pipe(
-            Effect.withParentSpan(span),
-            Effect.ensuring(Effect.sync(() => reconciles.delete(item.key)))
-          )
-        }),
+      begin: (item) => {
+        const links = pending.get(item.key) ?? []
+        pending.delete(item.key)
+        const ready = BigInt(item.readySince) * 1_000_000n
+        const now = clock.currentTimeNanosUnsafe()
+        const whose = attributes(controller, item)
+        const root = span("Controller.process", {
+          kind: "consumer",
+          startTime: ready,
+          attributes: { ...whose, "k8s.triggers": item.reasons.map(Trigger.format) },
+          links
+        })
+        span("WorkQueue.wait", { kind: "internal", startTime: ready, attributes: {}, parent: root }).end(now, Exit.void)
+        let reconcile: Tracer.Span | undefined = undefined
+        return {
+          root,
+          reconcile: () => {
+            reconcile = span("Controller.reconcile", {
+              kind: "internal",
+              startTime: clock.currentTimeNanosUnsafe(),
+              attributes: whose,
+              parent: root
+            })
+            reconciles.set(item.key, reconcile)
+            return reconcile
+          },
+          reconciled: (exit) => {
+            reconciles.delete(item.key)
+            reconcile?.end(clock.currentTimeNanosUnsafe(), exit)
+          },
+          end: (exit) => root.end(clock.currentTimeNanosUnsafe(), exit)
+        }
+      },
       wrote: (key, write) => {
         const writer = reconciles.get(key)
         if (writer === undefined) return

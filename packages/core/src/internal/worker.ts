@@ -1,14 +1,21 @@
 /**
  * One worker of a controller: takes a key, reconciles or cleans up its object, and gives the key back with what is to
  * come next. Nothing that happens to one object stops the worker.
+ *
+ * A reconcile is a fiber with a context of its own, which is started on the spot. Where it ends without having waited for
+ * anything, the worker goes on to the next key at once: no timer was set, nobody was woken, and nothing was traced unless
+ * somebody listens. What waits, fails or is held back takes the longer way.
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
+import * as References from "effect/References"
+import * as Tracer from "effect/Tracer"
 import * as Action from "../Action.ts"
 import { type Write, Writing } from "../Client.ts"
 import type { NotObserved } from "../Cache.ts"
@@ -21,17 +28,20 @@ import { isTerminating, keyString, type KubeObject } from "../KubeObject.ts"
 import type { Leadership } from "../Leadership.ts"
 import type { ControllerMetrics } from "../Metrics.ts"
 import type { Item } from "../QueueState.ts"
-import { type Context, ReconcileTimeout, Terminal } from "../Reconciler.ts"
-import type { WorkQueue } from "../WorkQueue.ts"
+import { ReconcileTimeout, Terminal } from "../Reconciler.ts"
+import type { Settled, WorkQueue } from "../WorkQueue.ts"
 import { digest, HotLoop } from "./HotLoop.ts"
-import type { ControllerTracing } from "./tracing.ts"
+import type { ControllerTracing, Processing } from "./tracing.ts"
 import * as Stalled from "./stalled.ts"
 import type { OwnWrites } from "./triggers.ts"
 
 export interface Options<R> {
   readonly controller: Controller<R>
   readonly queue: WorkQueue
-  /** The controller's own object of a key, from its cache, once that is no older than the own writes. */
+  /**
+   * The controller's own object of a key, from its cache, once that is no older than the own writes: an `Exit` of this
+   * moment where it is not older now.
+   */
   readonly find: (key: string) => Effect.Effect<KubeObject | undefined, NotObserved>
   readonly events: EventSink["Service"]
   readonly metrics: ControllerMetrics
@@ -43,16 +53,34 @@ export interface Options<R> {
   readonly nextId: () => string
 }
 
+/** A run of a key: what its fiber needs, and what it leaves. */
+interface Run {
+  readonly item: Item
+  readonly object: KubeObject
+  readonly started: number
+  readonly annotations: Readonly<Record<string, unknown>>
+  readonly writes: Array<string>
+}
+
+/** What a worker has in hand: what is to be undone if it is interrupted. */
+interface Hands {
+  item: Item | undefined
+  /** Absent without a tracer. */
+  processing: Processing | undefined
+  /** Absent before the object is found, and when the reconcile is over. */
+  running: { readonly run: Run; readonly fiber: Fiber.Fiber<Action.Action, unknown> } | undefined
+}
+
 /** Works until interrupted. Several may share the options. */
-export const make = <R>(options: Options<R>) => {
+export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | KubeClient> => {
   const { controller, events, find, leadership, metrics, nextId, ownWrites, queue, tracing } = options
-  const { finalize, resource } = controller
+  const { finalize, resource, timeout } = controller
   const hotLoops = new HotLoop()
 
   /** One run of one key: the action, or why not. */
   const attempt = (item: Item, object: KubeObject): Effect.Effect<Action.Action, unknown, R | KubeClient> =>
     Effect.suspend(() => {
-      const context: Context = { ...item, events: events.recorder(controller.name, object) }
+      const context = { ...item, events: events.recorder(controller.name, object) }
       if (isTerminating(object)) {
         if (finalize === undefined || !Finalizer.has(object, finalize.finalizer)) return Effect.succeed(Action.done)
         return Effect.tap(
@@ -69,25 +97,8 @@ export const make = <R>(options: Options<R>) => {
       })
     })
 
-  const { timeout } = controller
-  const limited: typeof attempt = timeout === undefined
-    ? attempt
-    : (item, object) =>
-      // A reconcile that waits for nothing needs no timer.
-      Effect.flatMap(Effect.forkChild(attempt(item, object), { startImmediately: true }), (fiber) =>
-        fiber.pollUnsafe() ?? Fiber.join(fiber).pipe(
-          Effect.timeoutOrElse({
-            duration: timeout,
-            orElse: () =>
-              Effect.fail(new ReconcileTimeout({ message: `it took longer than ${Duration.format(timeout)}` }))
-          }),
-          Effect.onExit(() =>
-            Fiber.interrupt(fiber)
-          )
-        ))
-
   /** What an attempt writes, for the hot-loop watch and the echo filter. */
-  const watched = (item: Item, writes: Array<string>): Writing => ({
+  const writing = (item: Item, writes: Array<string>): Writing => ({
     permit: leadership.permit,
     wrote: (write: Write) => {
       writes.push(digest(write))
@@ -99,30 +110,20 @@ export const make = <R>(options: Options<R>) => {
     }
   })
 
-  const process = (item: Item, clock: Clock.Clock) =>
-    Effect.matchEffect(find(item.key), {
-      onFailure: ({ message }) => Effect.andThen(Effect.logWarning(message), queue.done(item.key, again)),
-      onSuccess: (object) => object === undefined ? queue.done(item.key, done) : processFound(item, object, clock)
-    })
+  /** How a reconcile that waits for something ends. */
+  const ending = <A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<Exit.Exit<A, E | ReconcileTimeout>> =>
+    timeout === undefined
+      ? Fiber.await(fiber)
+      : Effect.timeoutOrElse(Fiber.await(fiber), {
+        duration: timeout,
+        orElse: () =>
+          Effect.as(
+            Fiber.interrupt(fiber),
+            Exit.fail(new ReconcileTimeout({ message: `it took longer than ${Duration.format(timeout)}` }))
+          )
+      })
 
-  const processFound = (item: Item, object: KubeObject, clock: Clock.Clock) => {
-    const writes: Array<string> = []
-    const started = clock.currentTimeMillisUnsafe()
-    metrics.started()
-    const reconcile = Effect.provideService(limited(item, object), Writing, watched(item, writes))
-    return Effect.flatMap(
-      Effect.exit(tracing === undefined ? reconcile : tracing.reconcile(item, reconcile)),
-      (exit) => {
-        const ended = clock.currentTimeMillisUnsafe()
-        metrics.ended(ended - started)
-        const hold = hotLoops.judge(item.key, writes, ended)
-        const settled = settle(item, object, exit)
-        return hold > 0 ? Effect.andThen(heldBack(item, hold, writes), settled) : settled
-      }
-    )
-  }
-
-  const heldBack = (item: Item, hold: number, writes: ReadonlyArray<string>) => {
+  const heldBack = ({ item, writes }: Run, hold: number) => {
     queue.hold(item.key, hold)
     metrics.hotLoop()
     return Effect.logWarning(
@@ -131,58 +132,17 @@ export const make = <R>(options: Options<R>) => {
     )
   }
 
-  const settle = (item: Item, object: KubeObject, exit: Exit.Exit<Action.Action, unknown>) => {
-    if (Exit.isFailure(exit)) return failed(item, object, exit.cause)
-    const { value } = exit
-    return value._tag === "Done" && Stalled.says(object)
-      ? Effect.andThen(
-        quietly(item, Stalled.takeBack(resource, find(item.key))),
-        Effect.suspend(() => succeeded(item, value))
-      )
-      : Effect.suspend(() => succeeded(item, value))
-  }
-
   /** A word about the object, of which it is no failure of the object that it could not be written. */
   const quietly = <E>(item: Item, word: Effect.Effect<void, E, KubeClient>) =>
     Stalled.canSay(resource)
       ? word.pipe(
-        Effect.provideService(Writing, watched(item, [])),
+        Effect.provideService(Writing, writing(item, [])),
         Effect.catchCause((cause) => Effect.logDebug("the Stalled condition could not be written", cause))
       )
       : Effect.void
 
-  const succeeded = (item: Item, action: Action.Action) => {
-    switch (action._tag) {
-      case "Done":
-        metrics.result("success")
-        return queue.done(item.key, done)
-      case "Requeue":
-        metrics.result("requeue")
-        return queue.done(item.key, { _tag: "Again", delay: 0 })
-      case "RequeueAfter":
-        metrics.result("requeue_after")
-        return queue.done(item.key, { _tag: "Again", delay: action.delay })
-    }
-  }
-
-  const failed = Effect.fnUntraced(function*(item: Item, object: KubeObject, cause: Cause.Cause<unknown>) {
-    const error = Option.getOrUndefined(Cause.findErrorOption(cause))
-    metrics.result("error")
-    if (error === undefined) metrics.panicked()
-    if (error instanceof ReconcileTimeout) metrics.timedOut()
-    if (error instanceof Terminal) {
-      metrics.terminal()
-      yield* queue.done(item.key, { _tag: "Rest" })
-      return yield* gaveUp(item, object, "Terminal", error.message, cause)
-    }
-    const kube = error instanceof KubeError ? error : undefined
-    const delay = yield* queue.done(item.key, { _tag: "Failed", error, atLeast: kube?.retryAfter })
-    if (delay === undefined) return yield* gaveUp(item, object, "RetriesExhausted", messageOf(error, cause), cause)
-    // Losing a race is everyday life of a controller, anything else is worth a line in production logs.
-    return yield* kube?.reason._tag === "Conflict"
-      ? Effect.logDebug(`conflict, again in ${delay} ms: ${kube.message}`)
-      : Effect.logWarning(`reconcile failed (${item.failures + 1} in a row), again in ${delay} ms`, cause)
-  })
+  /** The object as it is when somebody looks. */
+  const current = (key: string) => Effect.suspend(() => find(key))
 
   /** Nothing is given up silently: a line in the log, an event on the object, its condition, a metric. */
   const gaveUp = Effect.fnUntraced(function*(
@@ -196,45 +156,205 @@ export const make = <R>(options: Options<R>) => {
     metrics.stalled()
     yield* Effect.logError(note, cause)
     yield* events.recorder(controller.name, object).warning({ reason: "Stalled", action: "Reconcile", note })
-    yield* quietly(item, Stalled.say(resource, find(item.key), reason, why))
+    yield* quietly(item, Stalled.say(resource, current(item.key), reason, why))
   })
 
-  /** A key whose worker is interrupted, because the lease is lost, say, is as unprocessed as before. */
-  const giveBack = (item: Item, clock: Clock.Clock) =>
-    Effect.onInterrupt(process(item, clock), () => queue.done(item.key, again))
+  /** One worker, in whose context `base` all is run. */
+  const worker = (base: Context.Context<R | KubeClient>, clock: Clock.Clock): Effect.Effect<void> => {
+    const outer = Context.get(base, References.CurrentLogAnnotations)
+    const hands: Hands = { item: undefined, processing: undefined, running: undefined }
 
-  return Effect.flatMap(Clock.Clock, (clock) =>
-    Effect.whileLoop({
-      while: () => true,
-      body: () =>
-        Effect.flatMap(queue.take, (item) =>
-          Option.isNone(item)
-            ? Effect.never
-            : Effect.annotateLogs(
-              tracing === undefined
-                ? giveBack(item.value, clock)
-                : tracing.process(item.value, giveBack(item.value, clock)),
-              annotations(controller, item.value.key, nextId())
-            )),
-      step: () => {}
-    }))
+    const process = (item: Item): Effect.Effect<void> => {
+      hands.item = item
+      hands.processing = tracing?.begin(item)
+      const found = find(item.key)
+      return isExit(found)
+        ? processFound(item, found)
+        : Effect.flatMap(Effect.exit(found), (exit) => processFound(item, exit))
+    }
+
+    const processFound = (item: Item, found: Exit.Exit<KubeObject | undefined, NotObserved>): Effect.Effect<void> => {
+      if (Exit.isSuccess(found)) {
+        if (found.value !== undefined) return reconcile(item, found.value)
+        giveBack(done)
+        over(Exit.void)
+        return Effect.void
+      }
+      giveBack(again)
+      over(found)
+      return Effect.annotateLogs(Effect.logWarning(messageOf(found.cause)), annotations(controller, item.key, nextId()))
+    }
+
+    const reconcile = (item: Item, object: KubeObject): Effect.Effect<void> => {
+      const run: Run = {
+        item,
+        object,
+        started: clock.currentTimeMillisUnsafe(),
+        annotations: { ...outer, ...annotations(controller, item.key, nextId()) },
+        writes: []
+      }
+      metrics.started()
+      const logged = Context.add(base, References.CurrentLogAnnotations, run.annotations)
+      const context = Context.add(logged, Writing, writing(item, run.writes))
+      const fiber = Effect.runForkWith(
+        hands.processing === undefined ? context : Context.add(context, Tracer.ParentSpan, hands.processing.reconcile())
+      )(attempt(item, object))
+      const exit = fiber.pollUnsafe()
+      if (exit !== undefined) return ended(run, exit)
+      hands.running = { run, fiber }
+      return Effect.flatMap(ending(fiber), (exit) => ended(run, exit))
+    }
+
+    const ended = (run: Run, exit: Exit.Exit<Action.Action, unknown>): Effect.Effect<void> => {
+      const { item, writes } = run
+      const now = clock.currentTimeMillisUnsafe()
+      hands.running = undefined
+      hands.processing?.reconciled(exit)
+      metrics.ended(now - run.started)
+      const hold = hotLoops.judge(item.key, writes, now)
+      if (hold > 0) return longer(run, Effect.andThen(heldBack(run, hold), Effect.suspend(() => settle(run, exit))))
+      if (Exit.isFailure(exit) || Stalled.says(run.object)) return longer(run, settle(run, exit))
+      succeeded(exit.value)
+      over(exit)
+      return Effect.void
+    }
+
+    /** What is left to do, as part of the run that it is about. */
+    const longer = (run: Run, effect: Effect.Effect<void, never, KubeClient>): Effect.Effect<void> => {
+      const annotated = Effect.provideContext(Effect.annotateLogs(effect, run.annotations), base)
+      const { processing } = hands
+      return processing === undefined
+        ? annotated
+        : Effect.onExit(Effect.withParentSpan(annotated, processing.root), (exit) => Effect.sync(() => over(exit)))
+    }
+
+    const settle = (
+      { item, object }: Run,
+      exit: Exit.Exit<Action.Action, unknown>
+    ): Effect.Effect<void, never, KubeClient> => {
+      if (Exit.isFailure(exit)) return failed(item, object, exit.cause)
+      const { value } = exit
+      return value._tag === "Done" && Stalled.says(object)
+        ? Effect.andThen(
+          quietly(item, Stalled.takeBack(resource, current(item.key))),
+          Effect.sync(() => succeeded(value))
+        )
+        : Effect.sync(() => succeeded(value))
+    }
+
+    const succeeded = (action: Action.Action): void => {
+      switch (action._tag) {
+        case "Done":
+          metrics.result("success")
+          return giveBack(done)
+        case "Requeue":
+          metrics.result("requeue")
+          return giveBack(again)
+        case "RequeueAfter":
+          metrics.result("requeue_after")
+          return giveBack({ _tag: "Again", delay: action.delay })
+      }
+    }
+
+    const failed = Effect.fnUntraced(function*(item: Item, object: KubeObject, cause: Cause.Cause<unknown>) {
+      const error = Option.getOrUndefined(Cause.findErrorOption(cause))
+      metrics.result("error")
+      if (error === undefined) metrics.panicked()
+      if (error instanceof ReconcileTimeout) metrics.timedOut()
+      if (error instanceof Terminal) {
+        metrics.terminal()
+        giveBack({ _tag: "Rest" })
+        return yield* gaveUp(item, object, "Terminal", error.message, cause)
+      }
+      const kube = error instanceof KubeError ? error : undefined
+      const delay = yield* Effect.uninterruptible(
+        Effect.tap(queue.done(item.key, { _tag: "Failed", error, atLeast: kube?.retryAfter }), () => {
+          hands.item = undefined
+          return Effect.void
+        })
+      )
+      if (delay === undefined) return yield* gaveUp(item, object, "RetriesExhausted", messageOf(cause), cause)
+      // Losing a race is everyday life of a controller, anything else is worth a line in production logs.
+      return yield* kube?.reason._tag === "Conflict"
+        ? Effect.logDebug(`conflict, again in ${delay} ms: ${kube.message}`)
+        : Effect.logWarning(`reconcile failed (${item.failures + 1} in a row), again in ${delay} ms`, cause)
+    })
+
+    const giveBack = (outcome: Settled): void => {
+      const { key } = hands.item!
+      hands.item = undefined
+      queue.doneUnsafe(key, outcome)
+    }
+
+    const over = (exit: Exit.Exit<unknown, unknown>): void => {
+      hands.processing?.end(exit)
+      hands.processing = undefined
+    }
+
+    /** A key whose worker is interrupted, because the lease is lost, say, is as unprocessed as before. */
+    const letGo = Effect.suspend(() => {
+      const { running } = hands
+      if (running === undefined) return Effect.sync(() => dropped(Exit.interrupt()))
+      const { fiber, run } = running
+      return Effect.andThen(
+        Fiber.interrupt(fiber),
+        Effect.sync(() => {
+          const exit = fiber.pollUnsafe() ?? Exit.interrupt()
+          hands.processing?.reconciled(exit)
+          metrics.ended(clock.currentTimeMillisUnsafe() - run.started)
+          dropped(exit)
+        })
+      )
+    })
+
+    const dropped = (exit: Exit.Exit<unknown, unknown>): void => {
+      if (hands.item !== undefined) giveBack(again)
+      over(exit)
+    }
+
+    return Effect.onInterrupt(
+      Effect.whileLoop({
+        while: () => true,
+        body: () => {
+          const item = queue.takeUnsafe()
+          return item === undefined ? Effect.flatMap(queue.take, processNext) : process(item)
+        },
+        step: () => {}
+      }),
+      () => letGo
+    )
+
+    function processNext(item: Option.Option<Item>): Effect.Effect<void> {
+      return Option.isNone(item) ? Effect.never : process(item.value)
+    }
+  }
+
+  return Effect.flatMap(
+    Effect.context<R | KubeClient>(),
+    (context) => worker(flat(context), Context.get(context, Clock.Clock))
+  )
 }
+
+/** The same services in one table: adding to it costs the same each time. */
+const flat = <R>(context: Context.Context<R>): Context.Context<R> => Context.makeUnsafe(new Map(context.mapUnsafe))
+
+/** Whether an effect is over before it begins. */
+const isExit = <A, E, R>(effect: Effect.Effect<A, E, R>): effect is Exit.Exit<A, E> => Exit.isExit(effect)
 
 /** Whose log line it is, under controller-runtime's names. */
 const annotations = (controller: Pick<Controller, "name" | "resource">, key: string, reconcileID: string) => {
   const slash = key.indexOf("/")
-  return {
-    controller: controller.name,
-    controllerGroup: controller.resource.group,
-    controllerKind: controller.resource.kind,
-    ...(slash < 0 ? {} : { namespace: key.slice(0, slash) }),
-    name: key.slice(slash + 1),
-    reconcileID
-  }
+  const { name, resource: { group, kind } } = controller
+  const whose = { controller: name, controllerGroup: group, controllerKind: kind }
+  return slash < 0
+    ? { ...whose, name: key, reconcileID }
+    : { ...whose, namespace: key.slice(0, slash), name: key.slice(slash + 1), reconcileID }
 }
 
 const again = { _tag: "Again", delay: 0 } as const
 const done = { _tag: "Done" } as const
 
-const messageOf = (error: unknown, cause: Cause.Cause<unknown>): string =>
-  error instanceof Error ? error.message : Cause.pretty(cause)
+const messageOf = (cause: Cause.Cause<unknown>): string => {
+  const error = Option.getOrUndefined(Cause.findErrorOption(cause))
+  return error instanceof Error ? error.message : Cause.pretty(cause)
+}

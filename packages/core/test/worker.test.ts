@@ -1,0 +1,152 @@
+import {
+  Action,
+  Controller,
+  EventRecorder,
+  KubeClient,
+  type KubeObject,
+  Metrics,
+  Resource,
+  Trigger,
+  WorkQueue
+} from "@effect-operator/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Fiber, Metric } from "effect"
+import { TestClock } from "effect/testing"
+import { OwnWrites } from "../src/internal/triggers.ts"
+import * as Worker from "../src/internal/worker.ts"
+
+const why: Trigger.Reason = { _tag: "Resync" }
+
+const Widget = Resource.make<KubeObject.KubeObject>()({
+  group: "test.io",
+  version: "v1",
+  kind: "Widget",
+  plural: "widgets",
+  scope: "Namespaced"
+})
+
+const object: KubeObject.KubeObject = {
+  apiVersion: "test.io/v1",
+  kind: "Widget",
+  metadata: { name: "a", namespace: "b", uid: "c", resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" }
+}
+
+const unused = (): Effect.Effect<never> => Effect.die(new Error("nothing is sent"))
+
+/** A queue and one worker of a controller that reconciles so, with a time-out of a minute. */
+const working = Effect.fnUntraced(function*(reconcile: (key: string) => Effect.Effect<Action.Action>) {
+  const controller = Controller.make("widgets", {
+    for: Widget,
+    timeout: "1 minute",
+    reconcile: (_, { key }) => reconcile(key)
+  })
+  const metrics = yield* Metrics.forController(controller)
+  const queue = yield* WorkQueue.make({ monitor: metrics.queue })
+  let id = 0
+  const worker = Worker.make({
+    controller,
+    queue,
+    find: () => Effect.succeed(object),
+    events: EventRecorder.EventSink.of({
+      recorder: () => ({ normal: () => Effect.void, warning: () => Effect.void }),
+      flush: Effect.void
+    }),
+    metrics,
+    leadership: { lead: (part) => part, permit: Effect.void },
+    ownWrites: new OwnWrites(),
+    tracing: undefined,
+    nextId: () => String(id++)
+  })
+  const fiber = yield* Effect.forkChild(
+    Effect.provideService(worker, KubeClient.KubeClient, KubeClient.make({ request: unused, stream: unused }))
+  )
+  return { queue, fiber }
+})
+
+const activeWorkers = Effect.map(
+  Metric.snapshot,
+  (found) => found.find(({ id }) => id === "controller_runtime_active_workers")!.state
+)
+
+const alone = Effect.provideService(Metric.MetricRegistry, new Map())
+
+describe("worker", () => {
+  it.effect("reconciles that wait for nothing set no timer, and let other fibers run", () =>
+    Effect.gen(function*() {
+      const clock = yield* Clock.Clock
+      let sleeps = 0
+      let left = 10_000
+      let sawOthers = false
+      const counting: Clock.Clock = Object.assign(Object.create(clock) as Clock.Clock, {
+        sleep: (duration: Parameters<Clock.Clock["sleep"]>[0]) => {
+          sleeps += 1
+          return clock.sleep(duration)
+        }
+      })
+      const { fiber, queue } = yield* Effect.provideService(
+        working(() =>
+          Effect.sync(() => {
+            left -= 1
+            return Action.done
+          })
+        ),
+        Clock.Clock,
+        counting
+      )
+      yield* Effect.forkChild(Effect.forever(Effect.andThen(
+        Effect.yieldNow,
+        Effect.sync(() => {
+          if (left > 0 && left < 10_000) sawOthers = true
+        })
+      )))
+      for (let n = 0; n < 10_000; n++) queue.add(`b/${n}`, why)
+      for (let turn = 0; turn < 100; turn++) yield* Effect.yieldNow
+      assert.strictEqual(left, 0)
+      assert.strictEqual(sleeps, 0)
+      assert.isTrue(sawOthers)
+      assert.deepStrictEqual(queue.stats(), { ready: 0, waiting: 0, processing: 0 })
+      yield* Fiber.interrupt(fiber)
+    }).pipe(alone))
+
+  it.effect("interrupted in the middle, it leaves the key as unprocessed as before, and nobody at work", () =>
+    Effect.gen(function*() {
+      let cleaned = 0
+      const { fiber, queue } = yield* working(() =>
+        Effect.onInterrupt(Effect.never, () =>
+          Effect.sync(() => {
+            cleaned += 1
+          }))
+      )
+      queue.add("b/a", why)
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(queue.stats(), { ready: 0, waiting: 0, processing: 1 })
+      assert.deepInclude(yield* activeWorkers, { value: 1 })
+      yield* Fiber.interrupt(fiber)
+      assert.strictEqual(cleaned, 1)
+      assert.deepInclude(yield* activeWorkers, { value: 0 })
+      assert.deepStrictEqual(queue.stats(), { ready: 1, waiting: 0, processing: 0 })
+      yield* TestClock.adjust(1)
+      assert.strictEqual(queue.takeUnsafe()?.key, "b/a")
+    }).pipe(alone))
+
+  it.effect("fibers that a reconcile forks end with it", () =>
+    Effect.gen(function*() {
+      let ended = 0
+      const { fiber, queue } = yield* working(() =>
+        Effect.as(
+          Effect.forkChild(
+            Effect.onInterrupt(Effect.never, () =>
+              Effect.sync(() => {
+                ended += 1
+              })),
+            { startImmediately: true }
+          ),
+          Action.done
+        )
+      )
+      queue.add("b/a", why)
+      yield* TestClock.adjust(1)
+      assert.strictEqual(ended, 1)
+      yield* Fiber.interrupt(fiber)
+    }).pipe(alone))
+})
