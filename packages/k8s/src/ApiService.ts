@@ -23,13 +23,7 @@
  * kubectl and clients see no difference to a custom resource, but for server-side apply, which is refused.
  */
 export { type Api, defaults, make, type Options } from "./apiservice/Api.ts"
-export {
-  ApiServiceServer,
-  layer,
-  Listener,
-  type Options as ServerOptions,
-  type Status
-} from "./apiservice/ApiServiceServer.ts"
+export { ApiServiceServer, layer, Listener, type Options as ServerOptions } from "./apiservice/ApiServiceServer.ts"
 export {
   type Computed,
   computed,
@@ -42,3 +36,4 @@ export {
   type Write
 } from "./apiservice/Kind.ts"
 export { apiService as registration, install, type ServiceReference } from "./apiservice/Registration.ts"
+export type { Status } from "./webhook/Serving.ts"

@@ -31,4 +31,5 @@ export {
   validating
 } from "./webhook/Hook.ts"
 export type { Cause, User } from "./webhook/Review.ts"
-export { layer, Listener, type Options as ServerOptions, type Status, WebhookServer } from "./webhook/WebhookServer.ts"
+export type { Status } from "./webhook/Serving.ts"
+export { layer, Listener, type Options as ServerOptions, WebhookServer } from "./webhook/WebhookServer.ts"

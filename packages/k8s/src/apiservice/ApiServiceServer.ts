@@ -16,7 +16,6 @@
  */
 import * as Informers from "@effect-operator/core/Informers"
 import { KubeClient } from "@effect-operator/core/KubeClient"
-import * as Manager from "@effect-operator/core/Manager"
 import * as Supervisor from "@effect-operator/core/Supervisor"
 import type { Request } from "@effect-operator/core/Transport"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
@@ -33,7 +32,6 @@ import * as Reply from "../api/Reply.ts"
 import * as Representation from "../api/Representation.ts"
 import * as RequestBody from "../api/RequestBody.ts"
 import * as StatusError from "../api/StatusError.ts"
-import type * as Endpoints from "../Endpoints.ts"
 import { APIService } from "../kinds/apiregistration.v1.ts"
 import { ConfigMap } from "../kinds/core.v1.ts"
 import * as TlsServer from "../TlsServer.ts"
@@ -70,20 +68,9 @@ export interface Options {
   readonly closeGrace?: Duration.Input | undefined
 }
 
-export interface Status {
-  /** Where it listens; nothing until it does. */
-  readonly address: Endpoints.Address | undefined
-  /** What is wrong; nothing if all is well. */
-  readonly trouble: string | undefined
-}
-
-export class ApiServiceServer extends Context.Service<ApiServiceServer, {
-  /** Completes when it listens. */
-  readonly ready: Effect.Effect<Endpoints.Address, Endpoints.ListenFailed>
-  readonly status: Effect.Effect<Status>
-  /** Fails when a part of it has ended, which none should. */
-  readonly failure: Effect.Effect<never, Supervisor.PartFailed>
-}>()("@effect-operator/k8s/apiservice/ApiServiceServer") {}
+export class ApiServiceServer
+  extends Context.Service<ApiServiceServer, Serving.Served>()("@effect-operator/k8s/apiservice/ApiServiceServer")
+{}
 
 /** What answers requests, without a socket. */
 export type Handler = (request: Request) => Effect.Effect<Representation.ApiResponse>
@@ -171,7 +158,6 @@ const remote = (
 const make = Effect.fnUntraced(function*<R>(api: Api<R>, options: Options) {
   const what = `api ${api.groupVersion}`
   const listener = yield* Listener
-  const board = yield* Manager.Board
   const client = yield* KubeClient
   const supervisor = yield* Supervisor.make
   const closing = yield* Deferred.make<void>()
@@ -238,22 +224,11 @@ const make = Effect.fnUntraced(function*<R>(api: Api<R>, options: Options) {
   }
   if (listener !== undefined) yield* Effect.addFinalizer(() => ending)
 
-  const trouble = () =>
-    supervisor.failed()?.message ?? serving.trouble() ??
-      (listener === undefined && trust === undefined
+  return ApiServiceServer.of(
+    yield* Serving.show(what, serving, supervisor, () =>
+      listener === undefined && trust === undefined
         ? `ConfigMap ${FrontProxy.configMap.namespace}/${FrontProxy.configMap.name} has not said yet whom to trust: ` +
           `is the service account bound to the role ${FrontProxy.readerRole}?`
         : Registration.fault(registered.store.get(api.name) as APIService | undefined, api, options.service))
-  const status = Effect.sync((): Status => ({ address: serving.address(), trouble: trouble() }))
-  if (board?.check !== undefined) {
-    yield* board.check({
-      name: what,
-      ready: Effect.sync(() =>
-        supervisor.failed()?.message ??
-          (serving.address() === undefined ? trouble() ?? "there is no certificate yet" : undefined)
-      ),
-      alive: Effect.sync(() => supervisor.failed()?.message)
-    })
-  }
-  return ApiServiceServer.of({ ready: serving.ready, status, failure: supervisor.failure })
+  )
 })

@@ -6,6 +6,7 @@
  */
 import * as Informers from "@effect-operator/core/Informers"
 import { KubeClient } from "@effect-operator/core/KubeClient"
+import * as Manager from "@effect-operator/core/Manager"
 import type * as Supervisor from "@effect-operator/core/Supervisor"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -48,6 +49,49 @@ export interface Serving {
   readonly address: () => Endpoints.Address | undefined
   readonly trouble: () => string | undefined
 }
+
+/** What is to be told of a server. */
+export interface Status {
+  /** Where it listens; nothing until it does. */
+  readonly address: Endpoints.Address | undefined
+  /** What is wrong; nothing if all is well. */
+  readonly trouble: string | undefined
+}
+
+/** A server as others see it. */
+export interface Served {
+  /** Completes when it listens. */
+  readonly ready: Effect.Effect<Endpoints.Address, Endpoints.ListenFailed>
+  readonly status: Effect.Effect<Status>
+  /** Fails when a part of it has ended, which none should. */
+  readonly failure: Effect.Effect<never, Supervisor.PartFailed>
+}
+
+/**
+ * Shows a server to others, and to the manager's checks under a name: ready as long as it listens, alive as long as all
+ * of its parts are. `more` tells of trouble besides that of the server and its certificates.
+ */
+export const show = Effect.fnUntraced(function*(
+  name: string,
+  serving: Serving,
+  supervisor: Supervisor.Supervisor,
+  more: () => string | undefined = () => undefined
+) {
+  const board = yield* Manager.Board
+  const failed = () => supervisor.failed()?.message
+  const status = (): Status => ({ address: serving.address(), trouble: failed() ?? serving.trouble() ?? more() })
+  if (board?.check !== undefined) {
+    yield* board.check({
+      name,
+      ready: Effect.sync(() => {
+        const { address, trouble } = status()
+        return failed() ?? (address === undefined ? trouble ?? "there is no certificate yet" : undefined)
+      }),
+      alive: Effect.sync(failed)
+    })
+  }
+  return { ready: serving.ready, status: Effect.sync(status), failure: supervisor.failure } satisfies Served as Served
+})
 
 /** Every name a Service goes by, and the host of a URL. */
 export const hostsOf = (

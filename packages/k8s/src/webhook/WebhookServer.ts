@@ -12,14 +12,12 @@
  * How it is reached is the `Listener` in context: HTTPS, or, in tests, a call of the in-memory API server.
  */
 import type { KubeClient } from "@effect-operator/core/KubeClient"
-import * as Manager from "@effect-operator/core/Manager"
 import * as Supervisor from "@effect-operator/core/Supervisor"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import type * as Endpoints from "../Endpoints.ts"
 import * as CaBundle from "./CaBundle.ts"
 import * as Handler from "./Handler.ts"
 import type { Any, Hook } from "./Hook.ts"
@@ -46,20 +44,9 @@ export interface Options {
   readonly closeGrace?: Duration.Input | undefined
 }
 
-export interface Status {
-  /** Where it listens; nothing until it does. */
-  readonly address: Endpoints.Address | undefined
-  /** What is wrong; nothing if all is well. */
-  readonly trouble: string | undefined
-}
-
-export class WebhookServer extends Context.Service<WebhookServer, {
-  /** Completes when it serves. */
-  readonly ready: Effect.Effect<Endpoints.Address, Endpoints.ListenFailed>
-  readonly status: Effect.Effect<Status>
-  /** Fails when a part of it has ended, which none should. */
-  readonly failure: Effect.Effect<never, Supervisor.PartFailed>
-}>()("@effect-operator/k8s/webhook/WebhookServer") {}
+export class WebhookServer
+  extends Context.Service<WebhookServer, Serving.Served>()("@effect-operator/k8s/webhook/WebhookServer")
+{}
 
 /** A way to be reached without a socket, and so without certificates. */
 export interface Listener {
@@ -91,7 +78,6 @@ const limits = ({ closeGrace, maxBodyBytes, requestTimeout }: Options) => ({ clo
 const make = Effect.fnUntraced(function*<R>(hooks: ReadonlyArray<Hook<R>>, options: Options) {
   const handler = yield* Handler.make(hooks)
   const listener = yield* Listener
-  const board = yield* Manager.Board
   const supervisor = yield* Supervisor.make
   const serving: Serving.Serving = listener === undefined
     ? yield* Serving.make(supervisor, {
@@ -106,20 +92,5 @@ const make = Effect.fnUntraced(function*<R>(hooks: ReadonlyArray<Hook<R>>, optio
     })
     : yield* Effect.as(listener.listen(handler, options), Serving.within(options.service))
 
-  const status = Effect.sync((): Status => ({
-    address: serving.address(),
-    trouble: supervisor.failed()?.message ?? serving.trouble()
-  }))
-  if (board?.check !== undefined) {
-    yield* board.check({
-      name: "webhooks",
-      ready: Effect.map(
-        status,
-        ({ address, trouble }) =>
-          supervisor.failed()?.message ?? (address === undefined ? trouble ?? "there is no certificate yet" : undefined)
-      ),
-      alive: Effect.sync(() => supervisor.failed()?.message)
-    })
-  }
-  return WebhookServer.of({ ready: serving.ready, status, failure: supervisor.failure })
+  return WebhookServer.of(yield* Serving.show("webhooks", serving, supervisor))
 })
