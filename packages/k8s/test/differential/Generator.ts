@@ -94,7 +94,7 @@ const unvalidated = (kind: Kind): boolean => ["statefulsets", "namespaces", "sec
 
 /** The first update of these is a new version in 1.20, whatever is in it: so it shall be on every server. */
 const always = (world: World, { plural }: Kind): ReadonlyArray<Edit> =>
-  plural === "persistentvolumeclaims" || plural === "jobs"
+  plural.startsWith("persistentvolume") || plural === "jobs"
     ? [{ path: ["metadata", "annotations", "step"], value: String(world.next) }]
     : []
 

@@ -10,7 +10,7 @@ import { define, type FunctionDeclaration, named, overload } from "../Functions.
 import * as Types from "../Types.ts"
 import { Fault, fault, noSuchOverload, Opaque, type Value } from "../Values.ts"
 
-interface Address {
+export interface Address {
   readonly bits: bigint
   readonly width: 32 | 128
   /** Bytes that costs go by. */
@@ -157,7 +157,8 @@ const zeroRun = (all: ReadonlyArray<bigint>): readonly [start: number, length: n
 
 const hex = (all: ReadonlyArray<bigint>): string => all.map((group) => group.toString(16)).join(":")
 
-const format = ({ bits, width }: Address): string => {
+/** An address as Go prints it: IPv6 in the form of RFC 5952. */
+export const format = ({ bits, width }: Address): string => {
   if (width === 32) return [24n, 16n, 8n, 0n].map((shift) => bits >> shift & 0xffn).join(".")
   const all = Array.from({ length: 8 }, (_, index) => bits >> BigInt(112 - 16 * index) & 0xffffn)
   const [start, length] = zeroRun(all)

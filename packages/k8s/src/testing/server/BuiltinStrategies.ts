@@ -20,6 +20,7 @@ import * as JobStatusRules from "./JobStatusRules.ts"
 import * as LabelSelectorRules from "./LabelSelectorRules.ts"
 import * as NetworkPolicyRules from "./NetworkPolicyRules.ts"
 import * as NodeRules from "./NodeRules.ts"
+import * as ObjectWarnings from "../warnings/ObjectWarnings.ts"
 import * as PodRules from "./PodRules.ts"
 import * as PriorityRules from "./PriorityRules.ts"
 import * as PolicyRules from "./PolicyRules.ts"
@@ -154,6 +155,8 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
   persistentvolumes: { ...StorageRules.volume, answersDeleted: true },
   persistentvolumeclaims: {
     answersDeleted: true,
+    prepareCreate: ClaimRules.prepareCreate,
+    prepareUpdate: ClaimRules.prepareUpdate,
     validate: ClaimRules.validate,
     validateUpdate: ClaimRules.validateUpdate
   },
@@ -339,6 +342,8 @@ export const strategyOf = (
   const exception = exceptions[collection] ?? {}
   return make({
     statusSubresource: options.statusSubresource,
+    warnings: ObjectWarnings.ofObject(collection),
+    statusWarnings: ObjectWarnings.ofStatus(collection),
     ...exception,
     // Where the message names both, both are known, though one of them is empty in what has no namespace.
     fields: { ...commonFields(options.namespaced || exception.listsFields !== false), ...exception.fields }

@@ -1,6 +1,7 @@
 /**
  * `Builtins`: the resources a Kubernetes server has by itself, from the generated tables.
  */
+import * as DeprecatedVersions from "../warnings/DeprecatedVersions.ts"
 import * as Result from "effect/Result"
 import * as Tables from "../../kinds/tables.ts"
 import * as ApiServiceRules from "../aggregation/ApiServiceRules.ts"
@@ -96,6 +97,7 @@ const serve = (resource: Tables.ServedResource): Served => {
     decode: decoder(resource),
     schemaFaults: () => [],
     columns: undefined,
+    deprecation: DeprecatedVersions.warning(apiVersionOf(resource), resource.kind),
     custom: undefined
   }
 }

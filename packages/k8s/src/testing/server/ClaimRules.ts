@@ -79,6 +79,38 @@ const sourcesFaults = (spec: unknown, path: string): Faults => {
   ]
 }
 
+/** A source that the oldest field may name, and that is not ignored there. */
+const isOldSource = (source: unknown): boolean => {
+  const [group, kind] = [stringAt(source, "apiGroup"), stringAt(source, "kind")]
+  return (group === "" && kind === "PersistentVolumeClaim") ||
+    (group === "snapshot.storage.k8s.io" && kind === "VolumeSnapshot")
+}
+
+const hasSource = (claim: unknown): boolean =>
+  at(claim, "spec", "dataSource") !== undefined || at(claim, "spec", "dataSourceRef") !== undefined
+
+/** Two fields name where the content comes from: what one says, the other says, too. */
+const withSources = (claim: JsonValue.JsonObject, previous?: unknown): JsonValue.JsonObject => {
+  if (!hasSource(claim)) return claim
+  const { dataSource, dataSourceRef, ...spec } = objectAt(claim, "spec")
+  const source = dataSourceRef !== undefined || hasSource(previous) || isOldSource(dataSource) ? dataSource : undefined
+  const isLocal = stringAt(dataSourceRef, "namespace") === ""
+  const { namespace: _, ...local } = objectAt(dataSourceRef)
+  const old = source ?? (dataSourceRef !== undefined && isLocal ? local : undefined)
+  const reference = dataSourceRef ?? source
+  return {
+    ...claim,
+    spec: {
+      ...spec,
+      ...(old === undefined ? {} : { dataSource: old }),
+      ...(reference === undefined ? {} : { dataSourceRef: reference })
+    }
+  }
+}
+
+export const prepareCreate: Strategy["prepareCreate"] = (claim) => withSources(claim)
+export const prepareUpdate: Strategy["prepareUpdate"] = withSources
+
 /** Faults of the spec of a claim, of its own or in a template. */
 export const specFaults = (spec: JsonValue.JsonObject, path: string): Faults => {
   const modes = arrayAt(spec, "accessModes")

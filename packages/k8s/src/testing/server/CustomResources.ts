@@ -154,10 +154,7 @@ const custom = (definition: KubeObject, version: unknown): Custom => {
     definition: definition.metadata.name,
     terminating: conditionIsTrue(definition, "Terminating"),
     scale: scalePaths(version),
-    schema: objectAt(version, "schema", "openAPIV3Schema") as StructuralSchema.Schema,
-    deprecation: at(version, "deprecated") === true
-      ? stringAt(version, "deprecationWarning") || deprecationOf(definition, stringAt(version, "name"))
-      : undefined
+    schema: objectAt(version, "schema", "openAPIV3Schema") as StructuralSchema.Schema
   }
 }
 
@@ -205,6 +202,9 @@ const serveVersion = (definition: KubeObject, version: unknown, converter: Custo
     },
     conversion: converter.of(name),
     columns: PrinterColumns.custom(arrayAt(version, "additionalPrinterColumns")),
+    deprecation: at(version, "deprecated") === true
+      ? stringAt(version, "deprecationWarning") || deprecationOf(definition, stringAt(version, "name"))
+      : undefined,
     custom: details
   }
 }

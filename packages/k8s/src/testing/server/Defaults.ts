@@ -305,7 +305,10 @@ export const apply = (group: string, kind: string, object: JsonObject): JsonObje
 const statuses: Readonly<Record<string, (object: JsonObject) => JsonObject>> = {
   pods: (object) => ({ phase: "Pending", qosClass: qosClass(object) }),
   persistentvolumeclaims: () => ({ phase: "Pending" }),
-  persistentvolumes: () => ({ phase: "Pending" }),
+  persistentvolumes: (object) => ({
+    phase: "Pending",
+    lastPhaseTransitionTime: at(object, "metadata", "creationTimestamp")
+  }),
   // A node says of itself what it has when it comes.
   nodes: (object) => objectAt(object, "status"),
   services: () => ({ loadBalancer: {} }),

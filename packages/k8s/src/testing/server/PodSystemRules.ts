@@ -8,7 +8,11 @@ import { type Faults, when } from "./Checks.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 
-const containersOf = (spec: unknown, path: string): ReadonlyArray<readonly [container: unknown, path: string]> =>
+/** A container of a Pod, and where it stands. */
+export type Placed = readonly [container: unknown, path: string]
+
+/** The containers of a Pod of every sort. */
+export const containersOf = (spec: unknown, path: string): ReadonlyArray<Placed> =>
   ["initContainers", "containers", "ephemeralContainers"].flatMap((field) =>
     arrayAt(spec, field).map((container, index) => [container, `${path}.${field}[${index}]`] as const)
   )

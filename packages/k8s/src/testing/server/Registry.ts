@@ -35,8 +35,6 @@ export interface Custom {
   /** True once the definition is being deleted: nothing new is created. */
   readonly terminating: boolean
   readonly scale: ScalePaths | undefined
-  /** The Warning of a deprecated version. */
-  readonly deprecation: string | undefined
   /** The schema of the version. */
   readonly schema: Schema
 }
@@ -82,6 +80,8 @@ export interface Served extends Tables.ServedResource {
   ) => ReadonlyArray<FieldError>
   readonly conversion: Conversion
   readonly columns: ReadonlyArray<Column> | undefined
+  /** The Warning of a deprecated version. */
+  readonly deprecation: string | undefined
   readonly custom: Custom | undefined
 }
 

@@ -14,10 +14,10 @@ import * as Warnings from "../../api/Warnings.ts"
 import * as Table from "./Table.ts"
 
 /** A response with the Warning about the version that was asked for, if there is one. */
-export const deprecated = ({ custom }: Served, response: Representation.ApiResponse): Representation.ApiResponse =>
-  custom?.deprecation === undefined
+export const deprecated = ({ deprecation }: Served, response: Representation.ApiResponse): Representation.ApiResponse =>
+  deprecation === undefined
     ? response
-    : { ...response, headers: { ...response.headers, ...Warnings.header([custom.deprecation]) } }
+    : { ...response, headers: { ...response.headers, ...Warnings.header([deprecation]) } }
 
 /** What the router before the built-in resources lets pass: it does not know `application/*`. */
 const routable: ReadonlySet<string> = new Set([
@@ -46,7 +46,7 @@ export const unacceptable = (exchange: Exchange.Exchange): StatusError.StatusErr
 
 /** With the warnings: about the version asked for, then those of the verb. A refusal has them, too. */
 const warned = (exchange: Exchange.Exchange, response: Representation.ApiResponse): Representation.ApiResponse => {
-  const deprecation = exchange.resource.custom?.deprecation
+  const { deprecation } = exchange.resource
   const texts = deprecation === undefined ? exchange.warnings : [deprecation, ...exchange.warnings]
   return texts.length === 0 ? response : { ...response, headers: { ...response.headers, ...Warnings.header(texts) } }
 }

@@ -7,6 +7,7 @@
 import { type Faults, invalids, optional, required, subdomain, when } from "./Checks.ts"
 import * as ClaimRules from "./ClaimRules.ts"
 import * as FieldError from "../../schema/FieldError.ts"
+import { timestamp } from "../../api/Identity.ts"
 import { immutable } from "./Immutability.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Names from "../../api/Names.ts"
@@ -187,7 +188,23 @@ const validateVolumeUpdate: Strategy["validateUpdate"] = (next, previous) => {
   ]
 }
 
-export const volume: Partial<Strategy> = { validate: validateVolume, validateUpdate: validateVolumeUpdate }
+/** A volume knows since when it is in its phase: whoever writes another one need not say. */
+const prepareStatus: Strategy["prepareStatus"] = (next, previous, now) => {
+  const [before, after] = [objectAt(previous, "status"), objectAt(next, "status")]
+  const [known, given] = [before["lastPhaseTransitionTime"], after["lastPhaseTransitionTime"]]
+  const time = before["phase"] === after["phase"]
+    ? given ?? known
+    : given === undefined || given === known
+    ? timestamp(now)
+    : given
+  return time === given ? next : { ...next, status: { ...after, lastPhaseTransitionTime: time } }
+}
+
+export const volume: Partial<Strategy> = {
+  prepareStatus,
+  validate: validateVolume,
+  validateUpdate: validateVolumeUpdate
+}
 
 const mostParameters = 512
 const sizeOfParameters = 256 * 1024

@@ -42,20 +42,24 @@ export interface Strategy extends Deletion {
   readonly prepareCreate: (object: JsonValue.JsonObject) => JsonValue.JsonObject
   /** The same before an update of the object itself (not of a subresource). */
   readonly prepareUpdate: (next: JsonValue.JsonObject, previous: KubeObject) => JsonValue.JsonObject
-  /** The same before an update of the status. */
-  readonly prepareStatus: (next: JsonValue.JsonObject, previous: KubeObject) => JsonValue.JsonObject
+  /** The same before an update of the status, at a time in milliseconds since 1970. */
+  readonly prepareStatus: (next: JsonValue.JsonObject, previous: KubeObject, now: number) => JsonValue.JsonObject
   /** Faults of an object, that is created or takes the place of `previous`. */
   readonly validate: (object: KubeObject, previous?: KubeObject) => ReadonlyArray<FieldError.FieldError>
   /** Faults of an update, beyond those of `validate`. */
   readonly validateUpdate: (next: KubeObject, previous: KubeObject) => ReadonlyArray<FieldError.FieldError>
   /** Faults of the status, when it is written in the place of `previous`. */
   readonly validateStatus: (object: KubeObject, previous: KubeObject) => ReadonlyArray<FieldError.FieldError>
+  /** Warnings about an object without faults, that is created or takes the place of `previous`. */
+  readonly warnings: (object: KubeObject, previous: KubeObject | undefined) => ReadonlyArray<string>
+  /** Warnings about a status without faults. */
+  readonly statusWarnings: (object: KubeObject, previous: KubeObject) => ReadonlyArray<string>
 }
 
 export { commonFields, fieldsAt } from "../../api/Selecting.ts"
 
 const same = (object: JsonValue.JsonObject): JsonValue.JsonObject => object
-const none = (): ReadonlyArray<FieldError.FieldError> => []
+const none = (): ReadonlyArray<never> => []
 
 /** What holds unless a kind says otherwise. */
 const defaults: Strategy = {
@@ -76,7 +80,9 @@ const defaults: Strategy = {
   prepareStatus: same,
   validate: none,
   validateUpdate: none,
-  validateStatus: none
+  validateStatus: none,
+  warnings: none,
+  statusWarnings: none
 }
 
 /** A strategy that differs from the defaults in what is given. */

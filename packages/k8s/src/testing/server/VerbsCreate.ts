@@ -62,6 +62,7 @@ const attempt = Effect.fnUntraced(function*(
   const admitted = asObject({ ...filled, apiVersion, kind })
   const found = faults(exchange, admitted)
   if (found.length > 0) return yield* Effect.fail(Exchange.invalid(exchange, admitted.metadata.name ?? "", found))
+  exchange.warnings.push(...resource.strategy.warnings(admitted, undefined))
   yield* Admission.review(core, { ...attributes, name: attributes.name || name, object: admitted })
   if (resource.custom !== undefined) {
     exchange.warnings.push(...MetadataRules.finalizerWarnings(admitted.metadata.finalizers, undefined))

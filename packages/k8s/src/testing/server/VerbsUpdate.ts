@@ -109,7 +109,7 @@ const completed = ({ exchange, part }: Update, next: KubeObject, stored: KubeObj
   const prepared = part === "object"
     ? asObject(strategy.prepareUpdate(written as never, stored))
     : part === "status"
-    ? asObject(strategy.prepareStatus(written as never, stored))
+    ? asObject(strategy.prepareStatus(written as never, stored, exchange.now))
     : written
   const bumps = part === "object" && strategy.generation && (
     !JsonValue.equals(
@@ -170,6 +170,13 @@ const faults = ({ exchange, part }: Update, next: KubeObject, stored: KubeObject
   ]
 }
 
+const warnings = ({ exchange: { resource: { strategy } }, part }: Update, next: KubeObject, stored: KubeObject) =>
+  part === "object"
+    ? strategy.warnings(next, stored)
+    : part === "status"
+    ? strategy.statusWarnings(next, stored)
+    : []
+
 /** True if this update is the end of an object that waited only for it. */
 const endsDeletion = (exchange: Exchange.Exchange, next: KubeObject, stored: KubeObject): boolean =>
   stored.metadata.deletionTimestamp !== undefined &&
@@ -200,6 +207,7 @@ const attempt = Effect.fnUntraced(function*(update: Update, written: KubeObject,
   const admitted = Ownership.settled(completed(update, versioned, stored), stored)
   const found = faults(update, admitted, stored)
   if (found.length > 0) return yield* Effect.fail(Exchange.invalid(exchange, route.name, found))
+  exchange.warnings.push(...warnings(update, admitted, stored))
   yield* Admission.review(
     core,
     view === undefined ? { ...attributes, object: admitted } : yield* view(attributes, admitted, stored)

@@ -78,3 +78,36 @@ describe("what may change of a claim", () => {
     }
   })
 })
+
+describe("the source of a claim", () => {
+  const prepared = (spec: object, before?: object) => {
+    const next = claim({ spec }) as never
+    const { dataSource, dataSourceRef } =
+      (before === undefined ? ClaimRules.prepareCreate(next) : ClaimRules.prepareUpdate(next, claim({ spec: before })))[
+        "spec"
+      ] as Record<string, unknown>
+    return { dataSource, dataSourceRef }
+  }
+  const other = { kind: "PersistentVolumeClaim", name: "b" }
+  const foreign = { apiGroup: "example.com", kind: "Backup", name: "b" }
+
+  it("is told in both fields, whichever names it", () => {
+    assert.deepStrictEqual(prepared({ dataSource: other }), { dataSource: other, dataSourceRef: other })
+    assert.deepStrictEqual(prepared({ dataSourceRef: foreign }), { dataSource: foreign, dataSourceRef: foreign })
+  })
+
+  it("of another namespace has no place in the old field", () => {
+    const far = { ...foreign, namespace: "n" }
+    assert.deepStrictEqual(prepared({ dataSourceRef: far }), { dataSource: undefined, dataSourceRef: far })
+  })
+
+  it("of another sort is ignored in the old field, unless it was there before", () => {
+    const nothing = { dataSource: undefined, dataSourceRef: undefined }
+    assert.deepStrictEqual(prepared({ dataSource: foreign }), nothing)
+    assert.deepStrictEqual(prepared({ dataSource: foreign }, {}), nothing)
+    assert.deepStrictEqual(prepared({ dataSource: foreign }, { dataSource: foreign }), {
+      dataSource: foreign,
+      dataSourceRef: foreign
+    })
+  })
+})

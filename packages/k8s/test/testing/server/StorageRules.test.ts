@@ -1,7 +1,8 @@
-import { describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { refuses, refusesUpdates } from "../support/refusals.ts"
-import { layer, post } from "../support/server.ts"
+import { TestClock } from "effect/testing"
+import { layer, patch, post } from "../support/server.ts"
 
 const volume = (spec: object = {}) => ({
   metadata: { name: "a" },
@@ -11,6 +12,24 @@ const volume = (spec: object = {}) => ({
 const storageClass = (more: object = {}) => ({ metadata: { name: "a" }, provisioner: "example.com/disk", ...more })
 
 describe("StorageRules", () => {
+  it.effect("a volume says since when it is in its phase", () =>
+    Effect.gen(function*() {
+      const url = "/api/v1/persistentvolumes/a/status"
+      const write = (status: object) => Effect.map(patch(url, "merge", { status }), ({ body }) => body.status)
+      const { body: { metadata, status } } = yield* post("/api/v1/persistentvolumes", volume())
+      assert.deepStrictEqual(status, { phase: "Pending", lastPhaseTransitionTime: metadata.creationTimestamp })
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(yield* write({ phase: "Available" }), {
+        phase: "Available",
+        lastPhaseTransitionTime: "1970-01-01T00:01:00Z"
+      })
+      yield* TestClock.adjust("1 minute")
+      const told = { reason: "told", phase: "Available", lastPhaseTransitionTime: "1970-01-01T00:01:00Z" }
+      assert.deepStrictEqual(yield* write({ reason: "told", lastPhaseTransitionTime: null }), told)
+      const given = { ...told, phase: "Bound", lastPhaseTransitionTime: "2026-01-01T00:00:00Z" }
+      assert.deepStrictEqual(yield* write(given), given)
+    }).pipe(Effect.provide(layer)))
+
   it.effect("judges volumes", () =>
     refuses(
       "/api/v1/persistentvolumes",

@@ -118,6 +118,8 @@ const nameLabel = [
 ] as const
 
 /** Since 1.33 a Pod has one. */
+/** 1.35 calls Endpoints old. */
+const oldEndpoints = [[/Warning: v1 Endpoints is deprecated.*\n/, ""]] as const
 const generation = [[/^ {2}generation: 1\n/m, ""]] as const
 
 export const reading = script("reading", { "all.yaml": objects }, [
@@ -162,7 +164,7 @@ export const reading = script("reading", { "all.yaml": objects }, [
   "get limits",
   same("get lease"),
   "get controllerrevision rev",
-  same("get endpoints,resourcequota", { eventually: true }),
+  same("get endpoints,resourcequota", { eventually: true, mask: oldEndpoints }),
   "get all",
   "get pods,svc -o name",
   "get pods -w --request-timeout=1s",

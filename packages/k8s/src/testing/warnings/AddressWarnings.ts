@@ -1,0 +1,61 @@
+/**
+ * `AddressWarnings`: addresses and ranges that are understood, and written as nobody should write them.
+ *
+ * Source: k8s.io/apimachinery/pkg/util/validation/ip.go.
+ */
+import { type Address, format } from "../../cel/library/Network.ts"
+import * as RangeRules from "../server/RangeRules.ts"
+import type { Warnings } from "./NodeLabelWarnings.ts"
+
+const addressOf = ({ bits, length }: RangeRules.Range): Address =>
+  // An IPv4 address in the clothes of an IPv6 address is printed as what it is.
+  length === 32 || bits >> 32n === 0xffffn
+    ? { bits: bits & 0xffffffffn, width: 32, size: 4 }
+    : { bits, width: 128, size: 16 }
+
+const hasLeadingZero = (text: string): boolean => !text.includes(":") && /(?:^|[./])0\d/.test(text)
+
+const isMapped = ({ bits, length }: RangeRules.Range): boolean => length === 128 && bits >> 32n === 0xffffn
+
+/** Of an address that validation has let pass. */
+export const ofAddress = (path: string, value: string): Warnings => {
+  const range = RangeRules.parse(`${value}/${value.includes(":") ? 128 : 32}`)
+  if (range === undefined) return []
+  const text = format(addressOf(range))
+  if (hasLeadingZero(value) || isMapped(range)) {
+    return [`${path}: non-standard IP address "${value}" is invalid: use "${text}"`]
+  }
+  return range.length === 128 && text !== value
+    ? [`${path}: IPv6 address "${value}" should be in RFC 5952 canonical format ("${text}")`]
+    : []
+}
+
+/** Of a range that validation has let pass. */
+export const ofRange = (path: string, value: string): Warnings => {
+  const range = RangeRules.parse(value)
+  if (range === undefined) return []
+  const { bits, length, prefix } = range
+  const rest = BigInt(length - prefix)
+  const first = { ...range, bits: bits >> rest << rest }
+  const text = (of: RangeRules.Range, size: number) => `${format(addressOf(of))}/${isMapped(of) ? size - 96 : size}`
+  const warnings = [
+    ...(first.bits === bits ? [] : [
+      `${path}: CIDR value "${value}" is ambiguous in this context (should be "${text(first, prefix)}" or ` +
+      `"${text(range, length)}"?)`
+    ]),
+    ...(hasLeadingZero(value) || isMapped(range)
+      ? [`${path}: non-standard CIDR value "${value}" is invalid: use "${text(first, prefix)}"`]
+      : [])
+  ]
+  return warnings.length === 0 && length === 128 && text(first, prefix) !== value
+    ? [`${path}: IPv6 CIDR value "${value}" should be in RFC 5952 canonical format ("${text(first, prefix)}")`]
+    : warnings
+}
+
+/** Of each address in a list. */
+export const ofAddresses = (path: string, values: ReadonlyArray<unknown>): Warnings =>
+  values.flatMap((value, index) => typeof value === "string" ? ofAddress(`${path}[${index}]`, value) : [])
+
+/** Of each range in a list. */
+export const ofRanges = (path: string, values: ReadonlyArray<unknown>): Warnings =>
+  values.flatMap((value, index) => typeof value === "string" ? ofRange(`${path}[${index}]`, value) : [])

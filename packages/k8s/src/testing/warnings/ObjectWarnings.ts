@@ -1,0 +1,103 @@
+/**
+ * `ObjectWarnings`: what a server says of an object that it takes all the same, by kind.
+ *
+ * Servers say so since 1.22, in Warning headers: nothing is refused, and kubectl prints it.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
+import * as Quantity from "../server/Quantity.ts"
+import * as AddressWarnings from "./AddressWarnings.ts"
+import * as ClaimWarnings from "./ClaimWarnings.ts"
+import * as NetworkWarnings from "./NetworkWarnings.ts"
+import * as NodeLabelWarnings from "./NodeLabelWarnings.ts"
+import * as SecretWarnings from "./SecretWarnings.ts"
+import * as WorkloadWarnings from "./WorkloadWarnings.ts"
+
+/** Of an object that is created, or takes the place of `previous`. */
+export type Of = (object: KubeObject, previous: KubeObject | undefined) => ReadonlyArray<string>
+
+const none: Of = () => []
+
+const mountable = "kubernetes.io/enforce-mountable-secrets"
+
+const ofServiceAccount: Of = (account, previous) =>
+  account.metadata.annotations?.[mountable] === undefined || previous?.metadata.annotations?.[mountable] !== undefined
+    ? []
+    : [
+      `metadata.annotations[${mountable}]: deprecated in v1.32+; prefer separate namespaces to isolate access to ` +
+      "mounted secrets"
+    ]
+
+const ofNode: Of = (node) => [
+  ...(at(node, "spec", "configSource") === undefined ? [] : ["spec.configSource: the feature is removed"]),
+  ...(stringAt(node, "spec", "externalID") === ""
+    ? []
+    : ["spec.externalID: this field is deprecated, and is unused by Kubernetes"]),
+  ...AddressWarnings.ofRanges("spec.podCIDRs", arrayAt(node, "spec", "podCIDRs"))
+]
+
+const ofQuota: Of = (quota, previous) => {
+  const hard = objectAt(quota, "spec", "hard")
+  return previous !== undefined ? [] : ["cpu", "memory", "storage", "ephemeral-storage"].flatMap((resource) => {
+    const bare = resource === "cpu" || resource === "memory" ? [resource] : []
+    const request = [`requests.${resource}`, ...bare].find((name) => hard[name] !== undefined)
+    const limit = `limits.${resource}`
+    if (request === undefined || hard[limit] === undefined) return []
+    const [least, most] = [String(hard[request]), String(hard[limit])]
+    return Quantity.compare(least, most) > 0
+      ? [`ResourceQuota ${request} (${least}) should be less than ${limit} (${most})`]
+      : []
+  })
+}
+
+const ofRuntimeClass: Of = (runtimeClass) =>
+  Object.keys(objectAt(runtimeClass, "scheduling", "nodeSelector")).flatMap((label) =>
+    NodeLabelWarnings.ofLabel(label, (message) => `scheduling.nodeSelector: ${message}`)
+  )
+
+const ofTemplate = WorkloadWarnings.ofTemplate("spec", "template")
+
+const objects: Readonly<Record<string, Of>> = {
+  pods: WorkloadWarnings.ofPod,
+  podtemplates: WorkloadWarnings.ofTemplate("template"),
+  replicationcontrollers: WorkloadWarnings.ofNamedTemplate,
+  "deployments.apps": WorkloadWarnings.ofNamedTemplate,
+  "replicasets.apps": WorkloadWarnings.ofNamedTemplate,
+  "daemonsets.apps": ofTemplate,
+  "statefulsets.apps": WorkloadWarnings.ofStatefulSet,
+  "jobs.batch": WorkloadWarnings.ofJob,
+  "cronjobs.batch": WorkloadWarnings.ofCronJob,
+  services: NetworkWarnings.ofService,
+  endpoints: NetworkWarnings.ofEndpoints,
+  "endpointslices.discovery.k8s.io": NetworkWarnings.ofSlice,
+  "ingresses.networking.k8s.io": NetworkWarnings.ofIngress,
+  "networkpolicies.networking.k8s.io": NetworkWarnings.ofPolicy,
+  persistentvolumes: ClaimWarnings.ofVolume,
+  persistentvolumeclaims: ClaimWarnings.ofClaim,
+  "storageclasses.storage.k8s.io": ClaimWarnings.ofStorageClass,
+  "csistoragecapacities.storage.k8s.io": ClaimWarnings.ofCapacity,
+  secrets: SecretWarnings.ofSecret,
+  serviceaccounts: ofServiceAccount,
+  nodes: ofNode,
+  resourcequotas: ofQuota,
+  "runtimeclasses.node.k8s.io": ofRuntimeClass
+}
+
+const ofPodAddresses: Of = (pod) =>
+  ["podIPs", "hostIPs"].flatMap((field) =>
+    arrayAt(pod, "status", field).flatMap((address, index) =>
+      AddressWarnings.ofAddress(`status.${field}[${index}].ip`, stringAt(address, "ip"))
+    )
+  )
+
+const statuses: Readonly<Record<string, Of>> = {
+  pods: ofPodAddresses,
+  services: NetworkWarnings.ofBalancer,
+  "ingresses.networking.k8s.io": NetworkWarnings.ofBalancer
+}
+
+/** For objects of a collection (`deployments.apps`). */
+export const ofObject = (collection: string): Of => objects[collection] ?? none
+
+/** For the status subresource of a collection. */
+export const ofStatus = (collection: string): Of => statuses[collection] ?? none
