@@ -2,14 +2,15 @@ import { KubeClient, Manager } from "@effect-operator/core"
 import { isTerminating } from "@effect-operator/core/KubeObject"
 import { Namespace, Pod } from "@effect-operator/k8s/kinds"
 import { Event } from "@effect-operator/k8s/kinds/events.v1"
-import { ApiServer, Kubelet } from "@effect-operator/k8s/testing"
+import { ApiServer } from "@effect-operator/k8s/testing"
 import { assert, it } from "@effect/vitest"
 import { Effect, Metric } from "effect"
 import { TestClock } from "effect/testing"
 import { example } from "../src/autoscaler/example.ts"
 import { controller, owner } from "../src/autoscaler/reconciler.ts"
 import { Autoscaler } from "../src/autoscaler/resource.ts"
-import { all, assertQuiet, cluster, crashAtWrite, operated, settle } from "./support/Operator.ts"
+import { keepsPods } from "./support/KeepsPods.ts"
+import { all, assertQuiet, operated, settle } from "./support/Operator.ts"
 
 const key = { namespace: "default", name: "web" }
 
@@ -35,57 +36,7 @@ const assertSettled = Effect.fnUntraced(function*(count: number, namespace = "de
   assert.deepStrictEqual(status, { availableReplicas: count, ready: true })
 })
 
-it.effect("scales up, down and to zero, then leaves the cluster alone", () =>
-  Effect.gen(function*() {
-    yield* create(3)
-    yield* TestClock.adjust("10 seconds")
-    yield* assertSettled(3)
-    for (const desiredReplicas of [7, 2, 0, 1]) {
-      yield* change({ desiredReplicas })
-      yield* TestClock.adjust("1 minute")
-      yield* assertSettled(desiredReplicas)
-    }
-    yield* assertQuiet
-  }).pipe(Effect.provide(operated(example))))
-
-it.effect("replaces a Pod that dies, and removes what is left of it", () =>
-  Effect.gen(function*() {
-    yield* create(3)
-    yield* TestClock.adjust("10 seconds")
-    const [victim] = yield* all(Pod)
-    yield* Kubelet.fail(victim!)
-    yield* TestClock.adjust("1 minute")
-    yield* assertSettled(3)
-    assert.isFalse((yield* all(Pod)).some(({ metadata }) => metadata.uid === victim!.metadata.uid))
-    yield* assertQuiet
-  }).pipe(Effect.provide(operated(example))))
-
-it.effect("replaces a Pod that is deleted by hand, at once", () =>
-  Effect.gen(function*() {
-    const client = yield* KubeClient.KubeClient
-    yield* create(3)
-    yield* TestClock.adjust("10 seconds")
-    const [victim] = yield* all(Pod)
-    yield* client.delete(Pod, victim!)
-    // The deleted Pod still has its grace period; its replacement does not wait for that.
-    yield* TestClock.adjust("10 millis")
-    assert.strictEqual((yield* all(Pod)).filter((pod) => !isTerminating(pod)).length, 3)
-    yield* TestClock.adjust("1 minute")
-    yield* assertSettled(3)
-    yield* assertQuiet
-  }).pipe(Effect.provide(operated(example))))
-
-it.effect("follows the spec while it is still at work on an earlier one", () =>
-  Effect.gen(function*() {
-    yield* create(2)
-    for (const desiredReplicas of [9, 1, 6, 4]) {
-      yield* change({ desiredReplicas })
-      yield* TestClock.adjust("1 millis")
-    }
-    yield* TestClock.adjust("2 minutes")
-    yield* assertSettled(4)
-    yield* assertQuiet
-  }).pipe(Effect.provide(operated(example))))
+keepsPods({ example, create, scale: (desiredReplicas) => change({ desiredReplicas }), assertSettled, writesOfFour: 6 })
 
 it.effect("moves its Pods when the target namespace changes", () =>
   Effect.gen(function*() {
@@ -170,25 +121,6 @@ it.effect("records what it does as Events about the Autoscaler", () =>
     ])
     for (const { regarding } of own) assert.deepInclude(regarding, { kind: "Autoscaler", ...key })
   }).pipe(Effect.provide(operated(example))))
-
-it.effect("converges without a surplus Pod after a crash at any of its writes", () =>
-  Effect.gen(function*() {
-    for (let n = 1; n <= 6; n++) {
-      yield* Effect.gen(function*() {
-        yield* create(4)
-        const writes = yield* crashAtWrite(example, n, TestClock.adjust("10 seconds"))
-        assert.strictEqual(writes, n, "the operator got as far as the write it dies at")
-        yield* Effect.gen(function*() {
-          yield* TestClock.adjust("1 minute")
-          yield* assertSettled(4)
-          const server = yield* ApiServer.ApiServer
-          const created = (yield* server.snapshot).filter(({ kind }) => kind === "Pod")
-          assert.strictEqual(created.length, 4)
-          yield* assertQuiet
-        }).pipe(Effect.provide(Manager.layer([controller])))
-      }).pipe(Effect.provide(cluster(example)))
-    }
-  }))
 
 it.effect("1,000 Autoscalers of 3 Pods converge, and nothing is left running behind", () => {
   let fibers = 0

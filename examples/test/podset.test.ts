@@ -1,14 +1,13 @@
-import { KubeClient, Manager } from "@effect-operator/core"
+import { KubeClient } from "@effect-operator/core"
 import { controllerOf, isTerminating } from "@effect-operator/core/KubeObject"
 import { Pod } from "@effect-operator/k8s/kinds"
-import { Kubelet } from "@effect-operator/k8s/testing"
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { example } from "../src/podset/example.ts"
-import { controller } from "../src/podset/reconciler.ts"
 import { PodSet } from "../src/podset/resource.ts"
-import { all, assertQuiet, cluster, crashAtWrite, operated } from "./support/Operator.ts"
+import { keepsPods } from "./support/KeepsPods.ts"
+import { all, assertQuiet, operated } from "./support/Operator.ts"
 
 const key = { namespace: "default", name: "sample" }
 
@@ -38,55 +37,7 @@ const assertSettled = Effect.fnUntraced(function*(count: number) {
   })
 })
 
-it.effect("scales up, down and to zero, then leaves the cluster alone", () =>
-  Effect.gen(function*() {
-    yield* create(3)
-    yield* TestClock.adjust("10 seconds")
-    yield* assertSettled(3)
-    for (const replicas of [6, 2, 0, 1]) {
-      yield* scale(replicas)
-      yield* TestClock.adjust("1 minute")
-      yield* assertSettled(replicas)
-    }
-    yield* assertQuiet
-  }).pipe(Effect.provide(operated(example))))
-
-it.effect("replaces a Pod that dies", () =>
-  Effect.gen(function*() {
-    yield* create(3)
-    yield* TestClock.adjust("10 seconds")
-    const [victim] = yield* all(Pod)
-    yield* Kubelet.fail(victim!)
-    yield* TestClock.adjust("1 minute")
-    yield* assertSettled(3)
-    yield* assertQuiet
-  }).pipe(Effect.provide(operated(example))))
-
-it.effect("replaces a Pod that is deleted by hand", () =>
-  Effect.gen(function*() {
-    const client = yield* KubeClient.KubeClient
-    yield* create(3)
-    yield* TestClock.adjust("10 seconds")
-    const [victim] = yield* all(Pod)
-    yield* client.delete(Pod, victim!)
-    yield* TestClock.adjust("10 millis")
-    assert.strictEqual((yield* all(Pod)).filter((pod) => !isTerminating(pod)).length, 3)
-    yield* TestClock.adjust("1 minute")
-    yield* assertSettled(3)
-    yield* assertQuiet
-  }).pipe(Effect.provide(operated(example))))
-
-it.effect("follows the spec while it is still at work on an earlier one", () =>
-  Effect.gen(function*() {
-    yield* create(2)
-    for (const replicas of [9, 1, 6, 4]) {
-      yield* scale(replicas)
-      yield* TestClock.adjust("1 millis")
-    }
-    yield* TestClock.adjust("2 minutes")
-    yield* assertSettled(4)
-    yield* assertQuiet
-  }).pipe(Effect.provide(operated(example))))
+keepsPods({ example, create, scale, assertSettled, writesOfFour: 5 })
 
 it.effect("puts its status right when somebody else has changed it", () =>
   Effect.gen(function*() {
@@ -110,19 +61,3 @@ it.effect("its Pods go with it", () =>
     assert.deepStrictEqual(yield* all(Pod), [])
     yield* assertQuiet
   }).pipe(Effect.provide(operated(example))))
-
-it.effect("converges without a surplus Pod after a crash at any of its writes", () =>
-  Effect.gen(function*() {
-    for (let n = 1; n <= 5; n++) {
-      yield* Effect.gen(function*() {
-        yield* create(4)
-        const writes = yield* crashAtWrite(example, n, TestClock.adjust("10 seconds"))
-        assert.strictEqual(writes, n, "the operator got as far as the write it dies at")
-        yield* Effect.gen(function*() {
-          yield* TestClock.adjust("1 minute")
-          yield* assertSettled(4)
-          yield* assertQuiet
-        }).pipe(Effect.provide(Manager.layer([controller])))
-      }).pipe(Effect.provide(cluster(example)))
-    }
-  }))
