@@ -20,6 +20,7 @@
 import { FieldManager, KubeClient, Patch } from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"
 import type { OwnerReference } from "@effect-operator/core/KubeObject"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
@@ -37,8 +38,19 @@ import {
   OwnerGraph
 } from "./sim/OwnerGraph.ts"
 
+export interface Options {
+  /**
+   * Milliseconds until an object is looked at whose owners are not known: none by default. Where answers take no time,
+   * whoever makes such objects anew would else do so for ever in one moment.
+   */
+  readonly patience?: number | undefined
+}
+
 /** Collects the garbage of the server until the scope closes. */
-export const layer: Layer.Layer<never, never, ApiServer | KubeClient> = Layer.effectDiscard(Effect.suspend(() => run))
+export const layerOptions = (options: Options): Layer.Layer<never, never, ApiServer | KubeClient> =>
+  Layer.effectDiscard(Effect.suspend(() => run(options)))
+
+export const layer = layerOptions({})
 
 /** What became of an owner. */
 type Fate =
@@ -49,7 +61,10 @@ type Fate =
   /** Nothing can be said: its kind is not served, or it cannot own the object. */
   | "Unknown"
 
-const run: Effect.Effect<void, never, ApiServer | KubeClient | Scope.Scope> = Effect.gen(function*() {
+const run = Effect.fnUntraced(function*(
+  { patience = 0 }: Options
+): Effect.fn.Return<void, never, ApiServer | KubeClient | Scope.Scope> {
+  const clock = yield* Clock.Clock
   const client = yield* KubeClient
   const kinds = yield* Inventory.kinds
   const graph = new OwnerGraph()
@@ -132,7 +147,12 @@ const run: Effect.Effect<void, never, ApiServer | KubeClient | Scope.Scope> = Ef
   const agenda = yield* Agenda.make(work)
   yield* Inventory.follow({
     onPresent: (resource, object) => {
-      graph.set(nodeOf(resource, object)).forEach(agenda.now)
+      const stray = patience > 0 &&
+        object.metadata.ownerReferences?.some(({ uid }) => graph.get(uid) === undefined) === true
+      for (const uid of graph.set(nodeOf(resource, object))) {
+        if (stray) agenda.soon(uid, clock.currentTimeMillisUnsafe() + patience)
+        else agenda.now(uid)
+      }
       if (resource.kind === "CustomResourceDefinition") {
         parked.forEach(agenda.now)
         parked.clear()

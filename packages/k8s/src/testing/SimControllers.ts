@@ -26,6 +26,7 @@ import * as StatefulSetController from "./StatefulSetController.ts"
 import * as VolumeProtection from "./VolumeProtection.ts"
 
 export interface Options {
+  readonly garbageCollector?: GarbageCollector.Options | undefined
   readonly kubelet?: Kubelet.Options | undefined
   readonly namespaces?: NamespaceController.Options | undefined
   readonly persistentVolumes?: PersistentVolumes.Options | undefined
@@ -44,7 +45,7 @@ interface Controller {
 
 /** One line each. */
 const controllers = {
-  garbageCollector: { make: () => GarbageCollector.layer },
+  garbageCollector: { make: (options) => GarbageCollector.layerOptions(options.garbageCollector ?? {}) },
   namespaces: { make: (options) => NamespaceController.layer(options.namespaces), looksAfter: ["namespaces"] },
   replicaSets: { make: () => ReplicaSetController.layer, looksAfter: ["replicasets.apps"] },
   deployments: { make: () => DeploymentController.layer, looksAfter: ["deployments.apps"] },

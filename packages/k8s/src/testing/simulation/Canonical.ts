@@ -5,6 +5,7 @@
  * between two runs without faults, but with other chance, is masked by its path. Source of the rule: Sieve (OSDI'22).
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { touched } from "./Fault.ts"
 
 type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [key: string]: Json }
 
@@ -59,6 +60,11 @@ type Rename = (text: string) => string
 const familyOf = ({ kind, metadata }: KubeObject, rename: Rename): string =>
   `${kind} ${metadata.namespace === undefined ? "" : `${metadata.namespace}/`}${rename(metadata.name)}`
 
+/** Annotations of which a fault has made the only one. */
+const isTouch = (annotations: unknown): boolean =>
+  typeof annotations === "object" && annotations !== null && touched in annotations &&
+  Object.keys(annotations).length === 1
+
 const canonical = (value: unknown, path: string, rename: Rename, mask: Mask): Json => {
   if (mask.has(path) || assigned.has(path)) return "(masked)"
   if (typeof value === "string") return time.test(value) ? "(time)" : rename(value)
@@ -70,7 +76,7 @@ const canonical = (value: unknown, path: string, rename: Rename, mask: Mask): Js
   if (typeof value !== "object" || value === null) return value as Json
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([key]) => !(path.endsWith(".metadata") && dropped.has(key)))
+      .filter(([key, item]) => key !== touched && !(path.endsWith(".metadata") && (dropped.has(key) || isTouch(item))))
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, item]) => [key, canonical(item, `${path}.${key}`, rename, mask)])
   )
@@ -157,9 +163,15 @@ export const compare = (expected: State, actual: State): ReadonlyArray<string> =
 /** The value at a path, for a person. */
 const at = (json: string, path: string): string => {
   let value: unknown = JSON.parse(json)
-  for (const key of path.split(".").slice(1)) {
-    value = (value as Fields | null | undefined)?.[key.endsWith("[]") ? key.slice(0, -2) : key]
+  let key = ""
+  for (const part of path.split(".").slice(1)) {
+    key += part.endsWith("[]") ? part.slice(0, -2) : part
+    const next = (value as Fields | null | undefined)?.[key]
+    // A key may have dots itself: that of a label or an annotation.
+    if (next === undefined) key += "."
+    else [value, key] = [next, ""]
   }
+  if (key !== "") value = undefined
   const text = JSON.stringify(value) ?? "nothing"
   return text.length > 80 ? `${text.slice(0, 77)}...` : text
 }

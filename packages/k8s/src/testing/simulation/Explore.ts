@@ -6,11 +6,13 @@
  * pair from the recording of the run with the first fault, so that both are met. Nothing is left out in silence: what
  * was found and what was run is counted by kind.
  */
+import * as Effect from "effect/Effect"
 import * as Canonical from "./Canonical.ts"
 import {
   allClockFaults,
   allEventFaults,
   allExternalFaults,
+  allStepFaults,
   applicable,
   isEvent,
   type Kind,
@@ -21,7 +23,7 @@ import {
 import * as Oracle from "./Oracle.ts"
 import type { Entry, Recording } from "./Recording.ts"
 import * as Run from "./Run.ts"
-import type { Scenario } from "./Scenario.ts"
+import type { Scenario, Step } from "./Scenario.ts"
 import { draw } from "./Seed.ts"
 import { type Story, tell, whole } from "./Story.ts"
 
@@ -94,44 +96,89 @@ const unlike = (a: Recording, b: Recording): string | undefined => {
 /** The run without faults, and what chance decides in it. */
 export const reference = (scenario: Scenario, seed: number): Oracle.Reference => {
   const recording = Run.run(scenario, none, { seed })
-  if (recording.failure !== undefined) return { recording, mask: new Set(), state: new Map(), unlike: undefined }
+  const hasty = hastyOf(scenario, seed)
+  if (recording.failure !== undefined) return { recording, mask: new Set(), state: new Map(), unlike: undefined, hasty }
   const again = Run.run(scenario, none, { seed })
   const other = Run.run(scenario, none, { seed: seed + 1, quiet: Run.defaults.shortQuiet })
   const mask = Canonical.mask(recording.objects, other.objects)
-  return { recording, mask, state: Canonical.state(recording.objects, mask), unlike: unlike(recording, again) }
+  return { recording, mask, state: Canonical.state(recording.objects, mask), unlike: unlike(recording, again), hasty }
 }
 
-/** How far a run has come: the numbers of its last request, event and outside call. */
+/** The story with some steps taken together with the ones before them, so that the operator sees what both came to. */
+const hastened = ({ steps, ...scenario }: Scenario, taken: ReadonlyArray<number>): Scenario => {
+  const out: Array<Step> = []
+  for (const [index, step] of steps.entries()) {
+    const earlier = taken.includes(index) ? out.pop() : undefined
+    out.push(earlier === undefined ? step : { ...step, act: Effect.andThen(earlier.act, Effect.ignore(step.act)) })
+  }
+  return { ...scenario, steps: out }
+}
+
+/** References of hasty stories, each made when it is first asked for. */
+const hastyOf = (scenario: Scenario, seed: number): Oracle.Reference["hasty"] => {
+  const known = new Map<string, Oracle.Reference>()
+  return (steps) => {
+    const key = steps.join()
+    const found = known.get(key) ?? reference(hastened(scenario, steps), seed)
+    known.set(key, found)
+    return found
+  }
+}
+
+/** How far a run has come: the numbers of its last request, event, outside call and step. */
 interface Reach {
   readonly call: number
   readonly event: number
   readonly external: number
+  readonly step: number
 }
 
-const start: Reach = { call: 0, event: 0, external: 0 }
+const start: Reach = { call: 0, event: 0, external: 0, step: 0 }
+
+/**
+ * For each step whether it can come at any time: it changes a custom resource, and not what the operator has made of
+ * it, which may not be there yet.
+ */
+const urgentSteps = ({ entries, kinds, steps }: Recording): ReadonlyArray<boolean> =>
+  steps.map((begin) => {
+    const first = entries.find((entry) => entry._tag === "Change" && entry.at >= begin)
+    return first?._tag === "Change" && kinds.includes(first.change.object.kind)
+  })
 
 /** Every single fault that a recording has room for, after the faults it was made with. */
-export const points = (run: Recording, replicas: number, after: Reach = start): ReadonlyArray<Point> => [
-  ...run.entries.flatMap((entry): ReadonlyArray<Point> => {
-    if (entry._tag === "Call" && entry.n > after.call) {
-      return applicable(entry.request, replicas).map((fault) => ({ _tag: "Call", at: entry.n, fault }))
-    }
-    if (entry._tag === "Event" && entry.n > after.event) {
-      return allEventFaults.map((fault) => ({ _tag: "Event", at: entry.n, fault }))
-    }
-    if (entry._tag === "External" && entry.n > after.external) {
-      return allExternalFaults.map((fault) => ({ _tag: "External", at: entry.n, fault }))
-    }
-    return []
-  }),
-  ...(replicas > 1 && after === start
-    ? Array.from({ length: replicas }, (_, at) => allClockFaults.map((fault): Point => ({ _tag: "Clock", at, fault })))
-    : []).flat()
-]
+export const points = (run: Recording, replicas: number, after: Reach = start): ReadonlyArray<Point> => {
+  const urgent = urgentSteps(run)
+  return [
+    ...run.entries.flatMap((entry): ReadonlyArray<Point> => {
+      const hurries = urgent[run.steps.findIndex((begin) => begin > entry.at)] === true
+      if (entry._tag === "Call" && entry.n > after.call) {
+        return applicable(entry.request, replicas).filter((fault) => fault !== "hurried" || hurries)
+          .map((fault) => ({ _tag: "Call", at: entry.n, fault }))
+      }
+      if (entry._tag === "Event" && entry.n > after.event) {
+        return allEventFaults.map((fault) => ({ _tag: "Event", at: entry.n, fault }))
+      }
+      if (entry._tag === "External" && entry.n > after.external) {
+        return allExternalFaults.filter((fault) => fault !== "externalHurried" || hurries)
+          .map((fault) => ({ _tag: "External", at: entry.n, fault }))
+      }
+      return []
+    }),
+    ...run.steps.flatMap((_, step) =>
+      step + 1 > after.step ? allStepFaults.map((fault): Point => ({ _tag: "Step", at: step + 1, fault })) : []
+    ),
+    ...(replicas > 1 && after === start
+      ? Array.from(
+        { length: replicas },
+        (_, at) => allClockFaults.map((fault): Point => ({ _tag: "Clock", at, fault }))
+      )
+      : []).flat()
+  ]
+}
 
 /** How much a fault at a point tells: most at a write, least where nothing is at stake. */
 const weight = (point: Point, entry: Entry | undefined): number => {
-  if (point._tag === "Clock" || point._tag === "External") return 0
+  if (point._tag === "Clock" || point._tag === "External" || point._tag === "Step") return 0
   if (entry?._tag === "Call") return entry.request.method === "GET" ? 2 : isEvent(entry.request.path) ? 3 : 0
   return 1
 }
@@ -156,15 +203,16 @@ const stratified = (all: ReadonlyArray<Point>, run: Recording): ReadonlyArray<Po
 
 /** How far a run had come at its fault. */
 const reached = (point: Point, recording: Recording): Reach => {
-  let { call, event, external } = start
-  if (point._tag === "Clock") return { call, event, external }
+  let { call, event, external, step } = start
+  if (point._tag === "Clock") return { ...start }
   for (const entry of recording.entries) {
     if (entry._tag === "Call") call = entry.n
     if (entry._tag === "Event") event = entry.n
     if (entry._tag === "External") external = entry.n
+    if (entry._tag === "Step") step += 1
     if (entry._tag === "Fault" && entry.point.at === point.at && entry.point._tag === point._tag) break
   }
-  return { call, event, external }
+  return { call, event, external, step }
 }
 
 const distinct = (points: ReadonlyArray<Point>): ReadonlyArray<Point> => [

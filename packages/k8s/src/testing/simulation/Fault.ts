@@ -2,7 +2,7 @@
  * `Fault`: what can go wrong between an operator and its cluster, and where.
  *
  * A point is found in a run by counting: the operator's n-th request, the n-th watch event it is handed, its n-th call
- * of something outside the cluster; a clock by the number of its replica. Runs are deterministic, so that up to the
+ * of something outside the cluster; a clock by the number of its replica; a rest by the number of the step before it. Runs are deterministic, so that up to the
  * first fault the counts of any run are those of the run without faults, and up to the second those of the run with the
  * first.
  *
@@ -35,6 +35,14 @@ export const callFaults = {
   staleRestart: "the process dies after it, and starts again with a stale list",
   /** The same, older still: by four writes. */
   oldRestart: "the process dies after it, and starts again with a list from four writes ago",
+  /** The same, but only custom resources are old: as they were before the last step. Everything else is up to date. */
+  travelRestart: "the process dies after it, and starts again with custom resources from before the last step",
+  /** For 20 s the server answers everything with 503, at once. */
+  outage: "answered 503, like everything for 20 s",
+  /** Whoever does the next step does not wait: it comes before the answer. */
+  hurried: "the next step is taken before the answer",
+  /** Somebody else annotates the object written. */
+  annotated: "somebody annotates what it wrote",
   /** A Pod fails right after it. */
   podFailed: "a Pod fails after it",
   /** A Pod is removed by hand right after it. */
@@ -66,7 +74,15 @@ export const externalFaults = {
   externalFails: "fails, nothing done",
   externalLost: "done, but reported as failed",
   externalSlow: "takes 30 s",
-  externalCrash: "done, then the process dies"
+  externalCrash: "done, then the process dies",
+  /** Whoever does the next step does not wait. */
+  externalHurried: "done, and the next step is taken"
+} as const
+
+/** What happens when a step has come to rest. */
+export const stepFaults = {
+  /** Nothing is to do: nobody should notice. */
+  restarted: "the process dies, and starts again"
 } as const
 
 /** What the clock of a replica does. */
@@ -79,13 +95,16 @@ export type CallFault = keyof typeof callFaults
 export type EventFault = keyof typeof eventFaults
 export type ExternalFault = keyof typeof externalFaults
 export type ClockFault = keyof typeof clockFaults
-export type Kind = CallFault | EventFault | ExternalFault | ClockFault
+export type StepFault = keyof typeof stepFaults
+export type Kind = CallFault | EventFault | ExternalFault | ClockFault | StepFault
 
 export type Point =
   | { readonly _tag: "Call"; readonly at: number; readonly fault: CallFault }
   | { readonly _tag: "Event"; readonly at: number; readonly fault: EventFault }
   | { readonly _tag: "External"; readonly at: number; readonly fault: ExternalFault }
   | { readonly _tag: "Clock"; readonly at: number; readonly fault: ClockFault }
+  /** `at`: the how-manieth step, from 1. */
+  | { readonly _tag: "Step"; readonly at: number; readonly fault: StepFault }
 
 /** Faults by where they happen. At one place there is at most one. */
 export interface Plan {
@@ -107,8 +126,25 @@ export const describe = (point: Point): string => {
       return `outside call ${point.at}: ${externalFaults[point.fault]}`
     case "Clock":
       return `clock of replica ${point.at}: ${clockFaults[point.fault]}`
+    case "Step":
+      return `at rest after step ${point.at}: ${stepFaults[point.fault]}`
   }
 }
+
+/** Faults after which an operator knows no better: what it sees is old. */
+const blinding: ReadonlySet<Kind> = new Set<Kind>([
+  "staleRestart",
+  "oldRestart",
+  "travelRestart",
+  "watchStale",
+  "watchDelayed",
+  "watchSkipped"
+])
+
+export const blinds = ({ fault }: Point): boolean => blinding.has(fault)
+
+/** Somebody else's annotation, which is nobody else's business. */
+export const touched = "simulation.effect-operator/touched"
 
 export const isLease = (path: string): boolean => path.includes("/coordination.k8s.io/")
 export const isEvent = (path: string): boolean => path.includes("/events")
@@ -124,6 +160,9 @@ const write: ReadonlyArray<CallFault> = [
   "slowRequest",
   "staleRestart",
   "oldRestart",
+  "travelRestart",
+  "outage",
+  "hurried",
   "podFailed",
   "podRemoved"
 ]
@@ -131,15 +170,18 @@ const write: ReadonlyArray<CallFault> = [
 /** Faults that make sense at a request. */
 export const applicable = (request: Request, replicas = 1): ReadonlyArray<CallFault> => {
   const { method, path } = request
-  if (method === "GET") return ["crashBefore", "serverError", "lostAnswer"]
+  if (method === "GET") return ["crashBefore", "serverError", "lostAnswer", "hurried"]
   if (isEvent(path)) return ["crashAfter", "serverError", "lostAnswer"]
   if (isLease(path)) {
     return ["crashBefore", "crashAfter", "serverError", "conflict", "lostAnswer", "slowRequest", "cutOff"]
   }
-  const kinds: ReadonlyArray<CallFault> = method === "POST" ? [...write, "orphaned"] : [...write, "conflict"]
+  const kinds: ReadonlyArray<CallFault> = method === "POST"
+    ? [...write, "annotated", "orphaned"]
+    : [...write, "annotated", "conflict"]
   return replicas > 1 ? [...kinds, "cutOff"] : kinds
 }
 
 export const allEventFaults = Object.keys(eventFaults) as ReadonlyArray<EventFault>
 export const allExternalFaults = Object.keys(externalFaults) as ReadonlyArray<ExternalFault>
+export const allStepFaults = Object.keys(stepFaults) as ReadonlyArray<StepFault>
 export const allClockFaults = Object.keys(clockFaults) as ReadonlyArray<ClockFault>

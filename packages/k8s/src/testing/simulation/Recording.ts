@@ -67,6 +67,15 @@ export interface Recording {
   readonly objects: ReadonlyArray<KubeObject>
   /** What there is outside of the cluster, by name. */
   readonly outside: ReadonlyMap<string, unknown>
+  /** The kinds of the scenario's custom resources, and those that its operator leaves behind with reason. */
+  readonly kinds: ReadonlyArray<string>
+  readonly keeps: ReadonlyArray<string>
+  /** When each step was taken. */
+  readonly steps: ReadonlyArray<number>
+  /** Steps that were taken before the ones before them had come to rest; from 0. */
+  readonly hurried: ReadonlyArray<number>
+  /** When the last quiet time began, if it did. */
+  readonly quietAt: number | undefined
   /** Steps after which the cluster was not as it should be, in the words of the scenario. */
   readonly missed: ReadonlyArray<string>
   /** What the operator did in the last quiet time: requests that changed or tried to change something. */

@@ -6,11 +6,12 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Chance from "./Chance.ts"
 import { isLease, type Plan } from "./Fault.ts"
 import type { Entry, Recording } from "./Recording.ts"
-import type { Scenario } from "./Scenario.ts"
+import type { Scenario, Step } from "./Scenario.ts"
 import { Stage } from "./Stage.ts"
 import { Restless } from "./World.ts"
 
@@ -34,8 +35,15 @@ export interface Options {
 /** Uses of real chance that are told of. */
 const told = 20
 
-const live = (stage: Stage, quiet: number): Omit<Recording, "entries" | "calls" | "events" | "externals" | "met"> => {
+const live = (
+  stage: Stage,
+  plan: Plan,
+  quiet: number
+): Omit<Recording, "entries" | "calls" | "events" | "externals" | "met"> => {
   const { entries, scenario, wire, world } = stage
+  const steps: Array<number> = []
+  const hurried: Array<number> = []
+  let quietAt: number | undefined
   let failure: string | undefined
   let restless: ReadonlyArray<Entry> = []
   const missed: Array<string> = []
@@ -45,22 +53,55 @@ const live = (stage: Stage, quiet: number): Omit<Recording, "entries" | "calls" 
     world.advance(1_000)
     if ((scenario.replicas ?? 1) > 1) stage.rest()
     let before: ReadonlyArray<KubeObject> = []
-    for (const { act, desired, name } of scenario.steps) {
+    const take = ({ act, name }: Step) => {
       before = stage.objects()
+      stage.begin()
+      steps.push(world.now)
       const fiber = world.fork(Effect.provideContext(act, stage.people))
-      world.advance(1)
-      const exit = fiber.pollUnsafe()
-      const failed = exit !== undefined && Exit.isFailure(exit) ? String(Cause.squash(exit.cause)) : undefined
-      stage.note({ _tag: "Step", at: world.now, name, failed })
+      const told = () => {
+        const exit = fiber.pollUnsafe()
+        const failed = exit !== undefined && Exit.isFailure(exit) ? String(Cause.squash(exit.cause)) : undefined
+        stage.note({ _tag: "Step", at: world.now, name, failed })
+        return failed === undefined
+      }
+      return { fiber, told }
+    }
+    stage.hurry = Effect.gen(function*() {
+      const step = scenario.steps[steps.length]
+      if (step === undefined) return
+      const { fiber, told } = take(step)
+      yield* Effect.raceFirst(Effect.exit(Fiber.await(fiber)), Effect.sleep(1))
+      // What cannot be done yet is done at its time.
+      if (told()) hurried.push(steps.length - 1)
+      else steps.pop()
+    })
+    for (const [index, step] of scenario.steps.entries()) {
+      if (steps.length === index) {
+        const { told } = take(step)
+        world.advance(1)
+        told()
+      }
       if (!stage.rest()) {
-        failure = `the cluster does not come to rest after "${name}"`
+        failure = `the cluster does not come to rest after "${step.name}"`
         break
       }
-      if (desired?.(stage.objects(), before, wire.outside) === false) missed.push(name)
+      // Whoever could not wait does not look, either.
+      const last = steps.length === index + 1
+      if (last && step.desired?.(stage.objects(), before, wire.outside) === false) missed.push(step.name)
+      const restart = plan.points.find(({ _tag, at }) => _tag === "Step" && at === index + 1)
+      if (restart === undefined) continue
+      wire.happens(restart)
+      stage.restart()
+      if (!stage.rest()) {
+        failure = `the cluster does not come to rest when the process starts again after "${step.name}"`
+        break
+      }
+      if (last && step.desired?.(stage.objects(), before, wire.outside) === false) missed.push(step.name)
     }
     objects = stage.objects()
     if (failure === undefined) {
       const from = entries.length
+      quietAt = world.now
       world.advance(quiet)
       restless = entries.slice(from).filter((entry) =>
         entry._tag === "Call" && entry.request.method !== "GET" && !isLease(entry.request.path)
@@ -74,7 +115,19 @@ const live = (stage: Stage, quiet: number): Omit<Recording, "entries" | "calls" 
   } catch (defect) {
     failure = defect instanceof Restless ? `hot loop: ${defect.message}` : String(defect)
   }
-  return { objects, outside: wire.outside, missed, restless, failure }
+  const kinds = scenario.resources.map(({ kind }) => kind)
+  return {
+    kinds,
+    keeps: scenario.keeps ?? [],
+    objects,
+    outside: wire.outside,
+    missed,
+    restless,
+    failure,
+    steps,
+    hurried,
+    quietAt
+  }
 }
 
 /** Runs a scenario. Never throws: what goes wrong is in the recording. */
@@ -94,7 +147,7 @@ export const run = (scenario: Scenario, plan: Plan, options: Options): Recording
   })
   try {
     const quiet = (options.quiet ?? defaults.quiet) * ((scenario.replicas ?? 1) > 1 ? defaults.replicas : 1)
-    const outcome = live(stage, quiet)
+    const outcome = live(stage, plan, quiet)
     const { calls, events, externals, met } = wire
     return { ...outcome, entries, calls, events, externals, met }
   } finally {

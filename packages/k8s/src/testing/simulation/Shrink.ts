@@ -20,7 +20,7 @@ const places = 12
 /** What is at a point, without names that chance has made. */
 const sight = (point: Point, run: Recording): string | undefined => {
   for (const entry of run.entries) {
-    if (entry._tag !== point._tag || entry.n !== point.at) continue
+    if (entry._tag === "Step" || entry._tag !== point._tag || entry.n !== point.at) continue
     if (entry._tag === "Call") return line(entry.request).replace(/[0-9a-z]{5}(?=\/|$)/g, "*")
     return entry._tag === "Event" ? `${entry.type} ${entry.object.kind}` : entry.name
   }

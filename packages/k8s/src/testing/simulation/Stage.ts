@@ -24,11 +24,11 @@ import * as Kubelet from "../Kubelet.ts"
 import * as SimControllers from "../SimControllers.ts"
 import * as TestClient from "../TestClient.ts"
 import { External } from "./External.ts"
-import { isLease, type Plan } from "./Fault.ts"
+import { isLease, type Plan, touched } from "./Fault.ts"
 import type { Entry } from "./Recording.ts"
 import type { Scenario } from "./Scenario.ts"
 import { complete, furnitureOf, imageOf } from "./Server.ts"
-import { type Life, Wire } from "./Wire.ts"
+import { type Life, type Stale, Wire } from "./Wire.ts"
 import { World } from "./World.ts"
 
 /** Milliseconds. */
@@ -45,6 +45,8 @@ export const defaults = {
   requests: 500,
   /** Requests at one moment that make a hot loop. */
   hot: 250,
+  /** How long the garbage collector takes to find out that an owner was never there. */
+  collector: 1_000,
   /** How far the clock of a replica may be off. */
   skew: 5_000
 } as const
@@ -67,6 +69,12 @@ export class Stage {
   readonly #furniture: ReadonlySet<KubeObject>
   #lives = 0
   #revision: number
+  /** The store's revision before the last step. */
+  #before: number
+  /** Does the next step now. */
+  hurry: Effect.Effect<void> = Effect.void
+  /** What there was outside after the last call. */
+  #outside = "[]"
   /** When something happened last. */
   #active = 0
   /** The last moment of a request, and how many there were. */
@@ -78,9 +86,13 @@ export class Stage {
     this.#plan = plan
     const image = imageOf(scenario.resources)
     this.#revision = image.revision
+    this.#before = image.revision
     this.#furniture = furnitureOf(image)
     this.world = new World({ seed, interleaving: plan.interleaving })
-    const { layer, waiting } = SimControllers.onDemand(scenario.cluster)
+    const { layer, waiting } = SimControllers.onDemand({
+      garbageCollector: { patience: defaults.collector },
+      ...scenario.cluster
+    })
     const cluster = layer.pipe(
       Layer.provideMerge(TestClient.layer),
       Layer.provideMerge(ApiServer.layerOptions({
@@ -101,6 +113,11 @@ export class Stage {
       now: () => this.world.now,
       note: (entry) => this.note(entry),
       crash: (life, stale) => this.crash(life, stale),
+      before: () => ({
+        revision: this.#before,
+        only: scenario.resources.map(({ group, version }) => `/apis/${group}/${version}/`)
+      }),
+      hurry: Effect.suspend(() => this.hurry),
       mischief: (fault, object) => this.mischief(fault, object)
     })
   }
@@ -123,8 +140,21 @@ export class Stage {
       ? entry.request.method !== "GET" && !isLease(entry.request.path)
       : entry._tag === "Event"
       ? !idle.has(entry.object.kind)
+      : entry._tag === "External"
+      ? this.#outsideChanged()
       : entry._tag !== "Log"
     if (counts) this.#active = this.world.now
+  }
+
+  /** Asking the outside how it is, is no sign of life; changing it is. */
+  #outsideChanged(): boolean {
+    const outside = JSON.stringify(
+      [...this.wire.outside],
+      (_, value) => value instanceof Map || value instanceof Set ? [...value] : value
+    ) ?? ""
+    const changed = outside !== this.#outside
+    this.#outside = outside
+    return changed
   }
 
   #counted(): void {
@@ -158,13 +188,13 @@ export class Stage {
   }
 
   /** Starts a process of the operator. */
-  start(replica: number, stale?: number): void {
+  start(replica: number, stale?: Stale): void {
     const { scenario, wire, world } = this
     const life: Life = {
       replica,
       number: ++this.#lives,
       dead: false,
-      stale: stale === undefined ? undefined : { revision: stale, until: world.now + 30_000 },
+      stale: stale === undefined ? undefined : { ...stale, until: world.now + 30_000 },
       cutUntil: 0
     }
     this.note({ _tag: "Start", at: world.now, replica, life: life.number })
@@ -212,7 +242,7 @@ export class Stage {
     ])
 
   /** The process is gone from one moment to the next; another starts a little later. */
-  crash(life: Life, stale?: number, away: number = defaults.restart): void {
+  crash(life: Life, stale?: Stale, away: number = defaults.restart): void {
     if (life.dead) return
     life.dead = true
     this.note({ _tag: "Crash", at: this.world.now, replica: life.replica, life: life.number })
@@ -226,8 +256,25 @@ export class Stage {
     )
   }
 
-  mischief(fault: "podFailed" | "podRemoved" | "orphaned", object: KubeObject | undefined): Effect.Effect<void> {
-    const act = fault === "orphaned" ? this.#orphan(object) : this.#harm(fault)
+  /** A step is about to be taken. */
+  begin(): void {
+    this.#before = this.#revision
+  }
+
+  /** All processes die, and start again. */
+  restart(): void {
+    for (const life of this.#processes.keys()) this.crash(life)
+  }
+
+  mischief(
+    fault: "podFailed" | "podRemoved" | "orphaned" | "annotated",
+    object: KubeObject | undefined
+  ): Effect.Effect<void> {
+    const act = fault === "orphaned"
+      ? this.#edit(object, { labels: null, ownerReferences: null })
+      : fault === "annotated"
+      ? this.#edit(object, { annotations: { [touched]: "by somebody" } })
+      : this.#harm(fault)
     return Effect.ignore(Effect.provideContext(act, this.people))
   }
 
@@ -241,7 +288,7 @@ export class Stage {
     })
   }
 
-  #orphan(object: KubeObject | undefined): Effect.Effect<unknown, unknown, KubeClient> {
+  #edit(object: KubeObject | undefined, metadata: object): Effect.Effect<unknown, unknown, KubeClient> {
     if (object === undefined || object.kind === "Event") return Effect.void
     const [group, version] = object.apiVersion.includes("/") ? object.apiVersion.split("/") : ["", object.apiVersion]
     const known = this.scenario.resources.find(({ kind }) => kind === object.kind)
@@ -252,8 +299,7 @@ export class Stage {
       plural: known?.plural ?? `${object.kind.toLowerCase()}s`,
       scope: object.metadata.namespace === undefined ? "Cluster" : "Namespaced"
     })
-    const patch = Patch.merge({ metadata: { labels: null, ownerReferences: null } })
-    return KubeClient.use((client) => client.patch(resource, object.metadata, patch))
+    return KubeClient.use((client) => client.patch(resource, object.metadata, Patch.merge({ metadata })))
   }
 
   /** Lets time pass until nothing has happened for a while; false if that never comes. */

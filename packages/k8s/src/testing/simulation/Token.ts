@@ -5,7 +5,7 @@
  * would mean something else. What the operator does may change: that is what a replay is for.
  */
 import * as Crd from "../../Crd.ts"
-import { callFaults, clockFaults, eventFaults, externalFaults, type Plan, type Point } from "./Fault.ts"
+import { callFaults, clockFaults, eventFaults, externalFaults, type Plan, type Point, stepFaults } from "./Fault.ts"
 import { isObject } from "../../schema/JsonValue.ts"
 import type { Scenario } from "./Scenario.ts"
 import type { Story } from "./Story.ts"
@@ -39,10 +39,11 @@ const kinds = {
   c: ["Call", callFaults],
   e: ["Event", eventFaults],
   x: ["External", externalFaults],
-  k: ["Clock", clockFaults]
+  k: ["Clock", clockFaults],
+  s: ["Step", stepFaults]
 } as const
 
-const letters = { Call: "c", Event: "e", External: "x", Clock: "k" } as const
+const letters = { Call: "c", Event: "e", External: "x", Clock: "k", Step: "s" } as const
 
 export const format = ({ fingerprint, plan, scenario, seed, story }: Token): string =>
   prefix + Buffer.from(JSON.stringify([

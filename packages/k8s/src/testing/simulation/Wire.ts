@@ -22,17 +22,26 @@ export const defaults = {
   slow: 4_000,
   /** How long a process is cut off. */
   cut: 60_000,
+  /** How long the server answers nothing but 503: so that retries with growing delays come soon after. */
+  outage: 20_000,
   /** How long nobody answers before the client gives up. */
   patience: 5_000
 } as const
+
+/** What a process sees that starts with an old cluster. */
+export interface Stale {
+  readonly revision: number
+  /** Paths that its kinds begin with; everything by default. */
+  readonly only?: ReadonlyArray<string> | undefined
+}
 
 /** One life of a process of the operator. */
 export interface Life {
   readonly replica: number
   readonly number: number
   dead: boolean
-  /** Lists are of this revision, until a time. */
-  stale: { readonly revision: number; readonly until: number } | undefined
+  /** Lists are of this revision, until a time; `only` those of some API groups. */
+  stale: Stale & { readonly until: number } | undefined
   /** Nobody is reached before. */
   cutUntil: number
 }
@@ -45,20 +54,28 @@ export interface Run {
   readonly now: () => number
   readonly note: (entry: Entry) => void
   /** The process dies; the next life sees the cluster of `stale` at first. */
-  readonly crash: (life: Life, stale?: number) => void
+  readonly crash: (life: Life, stale?: Stale) => void
+  /** The custom resources as they were before the last step. */
+  readonly before: () => Stale
+  /** Whoever does the next step does it now. */
+  readonly hurry: Effect.Effect<void>
   /** Somebody does something to the cluster, about the object of an answer where there is one. */
   readonly mischief: (
-    fault: "podFailed" | "podRemoved" | "orphaned",
+    fault: "podFailed" | "podRemoved" | "orphaned" | "annotated",
     object: KubeObject | undefined
   ) => Effect.Effect<void>
 }
 
-const refusals: Partial<Record<CallFault, () => StatusError.StatusError>> = {
+const refusals = {
   serverError: () => StatusError.internal("simulated: the server failed"),
   unavailable: () => StatusError.serviceUnavailable("simulated: the server is not available"),
   throttled: () => StatusError.tooManyRequests("simulated: slow down", 1),
   conflict: () => StatusError.conflict({ group: "", plural: "objects" }, "simulated", StatusError.objectModified)
-}
+} satisfies Partial<Record<CallFault, () => StatusError.StatusError>>
+
+/** What a fault answers in the server's place. */
+const refusalOf = (fault: CallFault | undefined): StatusError.StatusError | undefined =>
+  fault === undefined || !(fault in refusals) ? undefined : refusals[fault as keyof typeof refusals]()
 
 const refused = ({ body, headers, status }: StatusError.StatusError): Response => ({
   status,
@@ -74,6 +91,9 @@ const objectOf = (body: unknown): KubeObject | undefined =>
     : undefined
 
 const expired: WireEvent = { type: "ERROR", object: StatusError.tooOldResourceVersion("1", "2").body }
+
+const concerns = ({ only }: Stale, { path }: Request): boolean =>
+  only === undefined || only.some((start) => path.startsWith(start))
 
 const isNamed = (path: string): boolean => {
   const segments = path.split("/").filter((part) => part !== "")
@@ -94,6 +114,8 @@ export class Wire {
   events = 0
   externals = 0
   met = 0
+  /** Nothing but 503 before. */
+  #outageUntil = 0
 
   constructor(run: Run) {
     this.#run = run
@@ -112,9 +134,12 @@ export class Wire {
         Effect.suspend(() => {
           if (life.dead) return Effect.never
           if (life.cutUntil > this.#run.now()) return this.#unreachable(life)
+          if (this.#outageUntil > this.#run.now()) {
+            return Effect.succeed({ ...refused(refusals.unavailable()), values: Stream.empty })
+          }
           return Effect.map(this.#run.server.handle(request), ({ events, ...response }) => ({
             ...response,
-            values: events === undefined ? Stream.empty : this.#watched(life, events)
+            values: events === undefined ? Stream.empty : this.#watched(life, request, events)
           }))
         })
     }
@@ -152,6 +177,7 @@ export class Wire {
       const result = yield* Effect.exit(act)
       note(fault === "externalLost" || result._tag === "Failure")
       if (fault === "externalLost") return yield* Effect.fail(failure())
+      if (fault === "externalHurried") yield* this.#run.hurry
       if (fault === "externalCrash") {
         this.#run.crash(life)
         return yield* Effect.never
@@ -199,9 +225,10 @@ export class Wire {
         return yield* this.#unreachable(life)
       }
       if (fault === "slowRequest") yield* Effect.sleep(defaults.slow)
-      const refusal = fault === undefined ? undefined : refusals[fault]
+      if (fault === "outage") this.#outageUntil = sent + defaults.outage
+      const refusal = refusalOf(this.#outageUntil > now() ? "unavailable" : fault)
       if (refusal !== undefined) {
-        const answer = refused(refusal())
+        const answer = refused(refusal)
         note(answer, revision())
         return answer
       }
@@ -214,16 +241,23 @@ export class Wire {
           crash(life)
           return yield* Effect.never
         case "staleRestart":
-          crash(life, this.#revisions.at(-2) ?? before)
+          crash(life, { revision: this.#revisions.at(-2) ?? before })
           return yield* Effect.never
         case "oldRestart":
-          crash(life, this.#revisions.at(-4) ?? this.#revisions[0])
+          crash(life, { revision: this.#revisions.at(-4) ?? this.#revisions[0] ?? before })
           return yield* Effect.never
+        case "travelRestart":
+          crash(life, this.#run.before())
+          return yield* Effect.never
+        case "hurried":
+          yield* this.#run.hurry
+          return answer
         case "lostAnswer":
           return yield* this.#unreachable(life)
         case "podFailed":
         case "podRemoved":
         case "orphaned":
+        case "annotated":
           yield* mischief(fault, objectOf(answer.body))
           return answer
         default:
@@ -237,7 +271,9 @@ export class Wire {
   /** A list of a stale life is that of an old revision. */
   #aged(life: Life, request: Request): Request {
     const { stale } = life
-    if (stale === undefined || request.method !== "GET" || isNamed(request.path)) return request
+    if (stale === undefined || request.method !== "GET" || isNamed(request.path) || !concerns(stale, request)) {
+      return request
+    }
     if (this.#run.now() >= stale.until) {
       life.stale = undefined
       return request
@@ -254,9 +290,13 @@ export class Wire {
   }
 
   /** The events of a watch, each with its number; a fault ends or delays the stream. */
-  #watched(life: Life, events: Stream.Stream<WireEvent>): Stream.Stream<unknown, KubeError.Transport> {
+  #watched(
+    life: Life,
+    request: Request,
+    events: Stream.Stream<WireEvent>
+  ): Stream.Stream<unknown, KubeError.Transport> {
     const { now } = this.#run
-    const wait = life.stale === undefined ? 0 : life.stale.until - now()
+    const wait = life.stale === undefined || !concerns(life.stale, request) ? 0 : life.stale.until - now()
     // Once the watch has ended nothing more comes of it: what is missing is seen by the next one.
     let over = false
     const end = () => {

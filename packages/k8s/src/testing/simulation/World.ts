@@ -55,7 +55,9 @@ export class World {
   #tasks: Array<Task> = []
   #head = 0
   #now: number
+  /** Steps at the moment. */
   #steps = 0
+  #moment = 0
   #stopped: string | undefined
 
   /** `interleaving` 0 runs tasks in the order they came. */
@@ -103,12 +105,18 @@ export class World {
 
   /** Runs whatever can run, until nothing can. */
   settle(): void {
-    this.#steps = 0
     for (let task = this.#take(); task !== undefined; task = this.#take()) {
-      if (this.#stopped !== undefined) throw new Restless(this.#stopped)
-      if (++this.#steps > defaults.steps) throw new Restless(`${defaults.steps} steps, and the clock has not moved`)
+      this.#step()
       task.run()
     }
+  }
+
+  /** A task, or the end of a sleep: sleeps of no length move no clock. */
+  #step(): void {
+    if (this.#stopped !== undefined) throw new Restless(this.#stopped)
+    if (this.#moment !== this.#now) this.#steps = 0
+    this.#moment = this.#now
+    if (++this.#steps > defaults.steps) throw new Restless(`${defaults.steps} steps, and the clock has not moved`)
   }
 
   /** Lets time pass, sleeper by sleeper, each with all that follows from it. */
@@ -117,6 +125,7 @@ export class World {
     this.settle()
     for (let next = this.#sleepers.peek(); next !== undefined && next.at <= until; next = this.#sleepers.peek()) {
       this.#now = Math.max(this.#now, next.at)
+      this.#step()
       this.#sleepers.pop()!()
       this.settle()
     }

@@ -1,0 +1,261 @@
+/**
+ * `Course`: what must hold of each single write on the way, wherever the run ends.
+ *
+ * Two runs that come to the same end may still differ in what was lost meanwhile, and a run without faults may be wrong
+ * in a way that every run with faults repeats: neither shows when ends are compared. Each rule here is one that
+ * Kubernetes' own conventions state (API conventions on conditions and metadata, owner references, garbage collection),
+ * and speaks of the operator's own writes only.
+ */
+import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
+import { blinds, touched } from "./Fault.ts"
+import type { Oracle } from "./Oracle.ts"
+import { type Call, calls, line, type Recording } from "./Recording.ts"
+
+const name = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.name}`
+
+const keyOf = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`
+
+/** A write of the operator that changed something: the object before and after it. */
+interface Write {
+  readonly at: number
+  readonly call: Call
+  /** Absent if the write made it. */
+  readonly before: KubeObject | undefined
+  /** What was left of it, if it was deleted. */
+  readonly after: KubeObject
+  readonly type: "ADDED" | "MODIFIED" | "DELETED"
+  /** Every object before the write, by uid. */
+  readonly objects: ReadonlyMap<string, KubeObject>
+}
+
+/** The operator's writes, in order; a write is good until the next is taken. */
+function* writes(run: Recording): Generator<Write> {
+  const made = new Map<number, Call>()
+  for (const call of calls(run)) {
+    if (call.after === call.before || call.request.method === "GET") continue
+    const version = Number(call.object?.metadata.resourceVersion)
+    made.set(version > call.before ? version : call.before + 1, call)
+  }
+  const objects = new Map<string, KubeObject>()
+  for (const entry of run.entries) {
+    if (entry._tag !== "Change") continue
+    const { change: { object, revision, type } } = entry
+    const { uid } = object.metadata
+    const call = made.get(revision)
+    if (call !== undefined) yield { at: entry.at, call, before: objects.get(uid), after: object, type, objects }
+    if (type === "DELETED") objects.delete(uid)
+    else objects.set(uid, object)
+  }
+}
+
+/** Says of the first write that is wrong what is wrong with it. */
+const each = (wrong: (write: Write) => string | undefined) => (run: Recording): string | undefined => {
+  for (const write of writes(run)) {
+    const complaint = wrong(write)
+    if (complaint !== undefined) return `${complaint}: ${line(write.call.request)}`
+  }
+  return undefined
+}
+
+interface Condition {
+  readonly type: string
+  readonly status: string
+  readonly lastTransitionTime?: string
+  readonly observedGeneration?: number
+}
+
+/** The conditions in an object's status. */
+export const conditionsOf = (object: KubeObject | undefined): ReadonlyArray<Condition> => {
+  const { conditions } = (object as { readonly status?: { readonly conditions?: unknown } } | undefined)?.status ?? {}
+  return Array.isArray(conditions) ? conditions : []
+}
+
+const moved = each(({ after, before }) => {
+  const now = conditionsOf(after)
+  const { generation = 0 } = after.metadata
+  for (const [index, { lastTransitionTime, observedGeneration = 0, status, type }] of now.entries()) {
+    if (now.findIndex((other) => other.type === type) < index) return `${name(after)}: two conditions ${type}`
+    if (observedGeneration > generation) {
+      return `${name(after)}: condition ${type}: observedGeneration ${observedGeneration} is ahead of ${generation}`
+    }
+    const then = conditionsOf(before).find((other) => other.type === type)
+    if (then === undefined) continue
+    if (observedGeneration < (then.observedGeneration ?? 0)) {
+      return `${name(after)}: condition ${type}: observedGeneration goes back to ${observedGeneration}`
+    }
+    if (then.status === status && then.lastTransitionTime !== lastTransitionTime) {
+      return `${name(after)}: condition ${type} is ${status} as before, but its lastTransitionTime moves`
+    }
+  }
+  return undefined
+})
+
+/** A condition has one entry for each type, a time that moves with its status only, and a generation there is. */
+const conditions: Oracle = {
+  name: "conditions",
+  judge: (run) => (run.entries.some((entry) => entry._tag === "Fault" && blinds(entry.point)) ? undefined : moved(run))
+}
+
+/** What is left of an object without what says whose it is. */
+const content = ({ metadata, ...rest }: KubeObject): string =>
+  JSON.stringify({ ...rest, labels: metadata.labels, annotations: metadata.annotations })
+
+/** Owner references are not lost in passing, by a write about something else. Letting go of an object is a write of its own. */
+const ownersKept: Oracle = {
+  name: "owners are kept",
+  judge: each(({ after, before, objects, type }) => {
+    if (before === undefined || type === "DELETED" || content(before) === content(after)) return undefined
+    const left = new Set(after.metadata.ownerReferences?.map(({ uid }) => uid))
+    const lost = before.metadata.ownerReferences?.find(({ uid }) => {
+      const owner = objects.get(uid)
+      return !left.has(uid) && owner !== undefined && !isTerminating(owner)
+    })
+    return lost === undefined ? undefined : `${name(after)} loses its owner, ${lost.kind} ${lost.name}`
+  })
+}
+
+/** What somebody else has written on an object stays there. */
+const othersKept: Oracle = {
+  name: "others' annotations are kept",
+  judge: each(({ after, before, type }) =>
+    type !== "DELETED" && before?.metadata.annotations?.[touched] !== undefined &&
+      after.metadata.annotations?.[touched] === undefined
+      ? `${name(after)} loses the annotation that somebody else has given it`
+      : undefined
+  )
+}
+
+/** Kinds whose objects are not the same again when they were made anew. */
+const precious: ReadonlySet<string> = new Set([
+  "PersistentVolumeClaim",
+  "PersistentVolume",
+  "Namespace",
+  "CustomResourceDefinition",
+  "VolumeSnapshot"
+])
+
+const losses = (run: Recording): ReadonlyMap<string, { readonly count: number; readonly call: Call }> => {
+  const found = new Map<string, { readonly count: number; readonly call: Call }>()
+  for (const { after, before, call } of writes(run)) {
+    if (call.request.method !== "DELETE" || !precious.has(after.kind) || (before && isTerminating(before))) continue
+    const key = keyOf(after)
+    found.set(key, { count: (found.get(key)?.count ?? 0) + 1, call })
+  }
+  return found
+}
+
+/** Data is deleted only where it is without faults. */
+const dataKept: Oracle = {
+  name: "data is kept",
+  judge: (run, { recording }) => {
+    const expected = losses(recording)
+    for (const [key, { call, count }] of losses(run)) {
+      const wanted = expected.get(key)?.count ?? 0
+      if (count > wanted) return `${key} is deleted, and without faults it is not: ${line(call.request)}`
+    }
+    return undefined
+  }
+}
+
+const phases: ReadonlySet<unknown> = new Set(["Failed", "Succeeded"])
+
+const isOver = (object: KubeObject): boolean =>
+  phases.has((object as { readonly status?: { readonly phase?: unknown } }).status?.phase)
+
+/** What the cluster fills in after the creation. */
+const assigned = { nodeName: undefined, volumeName: undefined, clusterIP: undefined, clusterIPs: undefined }
+
+const wanted = (object: KubeObject): string => {
+  const { spec, status: _, ...rest } = object as KubeObject & { readonly status?: unknown; readonly spec?: object }
+  return content({ ...rest, spec: { ...spec, ...assigned } } as KubeObject)
+}
+
+/** Without faults nothing is deleted that is then made anew as it was. */
+const noChurn: Oracle = {
+  name: "nothing deleted in vain",
+  judge: (run) => {
+    if (run.met > 0) return undefined
+    const deleted = new Map<string, { readonly step: number; readonly object: KubeObject }>()
+    for (const { after, at, before, call, type } of writes(run)) {
+      const step = run.steps.findLastIndex((begin) => begin <= at)
+      const key = keyOf(after)
+      if (call.request.method === "DELETE" && before !== undefined && !isTerminating(before) && !isOver(before)) {
+        deleted.set(key, { step, object: before })
+      }
+      const gone = deleted.get(key)
+      if (type === "ADDED" && gone?.step === step && wanted(gone.object) === wanted(after)) {
+        return `${name(after)} was deleted, and is made anew as it was: ${line(call.request)}`
+      }
+    }
+    return undefined
+  }
+}
+
+/** Kinds that outlive what they were made for: data, and what all objects of a namespace or cluster share. */
+const lasting: ReadonlySet<string> = new Set([
+  ...precious,
+  "Event",
+  "Lease",
+  "ServiceAccount",
+  "Role",
+  "RoleBinding",
+  "ClusterRole",
+  "ClusterRoleBinding"
+])
+
+/**
+ * When the last custom resource is gone, nothing is left of what the operator made since the first one came. What is to
+ * stay is named in a scenario's `keeps`.
+ */
+const nothingLeft: Oracle = {
+  name: "nothing left behind",
+  judge: (run) => {
+    const { failure, keeps, kinds, objects } = run
+    const orphaned = run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === "orphaned")
+    if (failure !== undefined || orphaned || objects.some(({ kind }) => kinds.includes(kind))) return undefined
+    const first = run.entries.find((entry) => entry._tag === "Change" && kinds.includes(entry.change.object.kind))
+    if (first?._tag !== "Change") return undefined
+    const made = new Map<string, Call>()
+    for (const { after, call, type } of writes(run)) {
+      if (type === "ADDED" && call.before >= first.change.revision) made.set(after.metadata.uid, call)
+    }
+    const left = objects.find(({ kind, metadata }) =>
+      made.has(metadata.uid) && !lasting.has(kind) && !keeps.includes(kind)
+    )
+    return left === undefined
+      ? undefined
+      : `${name(left)} is still there, and whom it was made for is not: ${
+        line(made.get(left.metadata.uid)!.request)
+      } ` +
+        `(what is to stay, "keeps" of the scenario names)`
+  }
+}
+
+/** How long after its start a process is done with what it found. */
+const awake = 5_000
+
+/** A process that starts again where all is as it should be changes nothing. */
+const calmStart: Oracle = {
+  name: "starts without a change",
+  judge: (run) => {
+    const at = run.entries.find((entry) => entry._tag === "Fault" && entry.point._tag === "Step")?.at
+    if (at === undefined || run.met > 1) return undefined
+    for (const { after, at: then, call } of writes(run)) {
+      if (then < at || then > at + awake || call.life === 1 || after.kind === "Event" || after.kind === "Lease") {
+        continue
+      }
+      return `nothing was to do, and ${name(after)} is changed: ${line(call.request)}`
+    }
+    return undefined
+  }
+}
+
+export const course: ReadonlyArray<Oracle> = [
+  conditions,
+  ownersKept,
+  othersKept,
+  dataKept,
+  noChurn,
+  nothingLeft,
+  calmStart
+]
