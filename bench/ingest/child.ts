@@ -11,6 +11,7 @@ const contestants: Readonly<Record<string, () => Promise<Contestant>>> = {
   plain: async () => (await import("./floors.ts")).plain,
   clientNode: async () => (await import("./clientNode.ts")).clientNode,
   ours: async () => (await import("./ours.ts")).ours,
+  lazy: async () => (await import("./ours.ts")).lazy,
   checked: async () => (await import("./ours.ts")).checked
 }
 

@@ -1,9 +1,10 @@
 /**
  * This framework: the live client, a reflector and its store, as a manager runs them. `ours` takes the objects as they
- * come, as the baselines do; `checked` has a Schema for them, as custom resources usually have.
+ * come, as the baselines do; `lazy` leaves them as text until they are read; `checked` has a Schema for them, as custom resources usually have.
  */
 import * as CustomResource from "@effect-operator/core/CustomResource"
 import * as Informers from "@effect-operator/core/Informers"
+import * as Projection from "@effect-operator/core/Projection"
 import * as Resource from "@effect-operator/core/Resource"
 import * as Supervisor from "@effect-operator/core/Supervisor"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
@@ -39,6 +40,8 @@ const Widget = Resource.make<KubeObject>()({
 
 const Pod = Resource.make<KubeObject>()({ group: "", version: "v1", kind: "Pod", plural: "pods", scope: "Namespaced" })
 
+const Lazy = { widgets: Projection.lazy(Widget), pods: Projection.lazy(Pod) }
+
 const contestant = (resources: Readonly<Record<Kind, Resource.Any>>): Contestant => async ({ events, kind, url }) => {
   const cluster = await Effect.runPromise(KubeConfig.load({ server: url }))
   const layer = Effect.flatMap(
@@ -70,4 +73,6 @@ const contestant = (resources: Readonly<Record<Kind, Resource.Any>>): Contestant
 }
 
 export const ours = contestant({ widgets: Widget, pods: Pod })
+/** The same where objects are parsed when they are read, and nobody reads them. */
+export const lazy = contestant(Lazy)
 export const checked = contestant({ widgets: CheckedWidget, pods: Pod })

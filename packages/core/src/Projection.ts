@@ -70,6 +70,70 @@ export const metadata = <A extends KubeObject, Id extends string>(
   encode: partial("metadata")
 })
 
+/**
+ * The kind as it is, for a cache of which little is read: its objects are kept as text, and each is parsed when it is
+ * first read, once for each version. What files, lists by namespace and expires them is known without. A list without a
+ * namespace, a selector or index over it, and a controller that is woken by it, parse every object they look at.
+ *
+ * Objects are what the server sent: they are not checked against a Schema, and are those of a kind without one.
+ */
+export const lazy = <A extends KubeObject, Id extends string>(
+  resource: Resource.Resource<A, Id>
+): Resource.Resource<A, `${Id}/lazy`> => ({
+  ...resource,
+  id: `${resource.id}/lazy`,
+  lazy: true,
+  Type: undefined as never,
+  decode: plain as Resource.Resource<A>["decode"]
+})
+
+/** One function for all: what it is tells projections of a name apart. */
+const plain = Result.succeed as (json: unknown) => Result.Result<KubeObject, Resource.Invalid>
+
+/**
+ * The kind without some fields, which a cache does not hold, and a live client cuts from the bytes before they are parsed:
+ * `Projection.without(Node, "images", ["status.images"])`. A path leads through objects by their names, and through lists
+ * by `*`. Fields that identify and relate an object stay.
+ */
+export const without = <A extends KubeObject, Id extends string, const Name extends string>(
+  resource: Resource.Resource<A, Id>,
+  name: Name,
+  paths: ReadonlyArray<string>
+): Resource.Resource<A, `${Id}/${Name}`> => {
+  for (const path of paths) {
+    if (!/^[^.*]+(\.[^.]+)+$/.test(path) || needed.test(path)) {
+      throw new Error(
+        `Projection.without: ${name}: ${JSON.stringify(path)}: must be a path below an object's own fields, ` +
+          `such as status.images or spec.containers.*.env`
+      )
+    }
+  }
+  const split = paths.map((path) => path.split("."))
+  return {
+    ...resource,
+    id: `${resource.id}/${name}`,
+    without: paths,
+    Type: undefined as never,
+    decode: (json) => resource.decode(split.reduce(dropped, json)),
+    encode: partial(name)
+  }
+}
+
+/** What a cache lives on. */
+const needed = /^metadata\.(name|namespace|uid|resourceVersion|labels|ownerReferences|creationTimestamp)\b/
+
+/** The value without the field of a path; itself where there is none. */
+const dropped = (value: unknown, [name, ...rest]: ReadonlyArray<string>): unknown => {
+  if (typeof value !== "object" || value === null || name === undefined) return value
+  if (Array.isArray(value)) return name === "*" ? value.map((part) => dropped(part, rest)) : value
+  const fields = value as Readonly<Record<string, unknown>>
+  if (!Object.hasOwn(fields, name)) return value
+  const { [name]: found, ...others } = fields
+  if (rest.length === 0) return others
+  const left = dropped(found, rest)
+  return left === found ? value : { ...fields, [name]: left }
+}
+
 const partial = (name: string) => (): Result.Result<never, Resource.Invalid> =>
   Result.fail({ issues: [`a projection (${name}) is not the whole object: patch it, or write it as its own kind`] })
 

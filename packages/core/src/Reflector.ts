@@ -277,6 +277,7 @@ export const make = Effect.fnUntraced(function*(
   const status = yield* SubscriptionRef.make<Status>(listing)
   const synced = yield* Deferred.make<void>()
   const raw = Resource.unstructured(resource)
+  const reading = { without: [...unread, ...resource.without ?? []], lazily: resource.lazy }
 
   /** The answer to a page; the one after it is asked for as soon as its token is known. */
   const page = (token: string | undefined, limit: number, ahead: Ahead.Ahead<Input>): Effect.Effect<Input> =>
@@ -284,7 +285,7 @@ export const make = Effect.fnUntraced(function*(
       ...selection,
       limit,
       continue: token,
-      reading: { without: unread, onContinue: (next) => ahead.ask(next, page(next, limit, ahead)) }
+      reading: { ...reading, onContinue: (next) => ahead.ask(next, page(next, limit, ahead)) }
     }).pipe(
       Effect.timeoutOrElse({
         duration: defaults.listTimeout,
@@ -321,7 +322,7 @@ export const make = Effect.fnUntraced(function*(
         ...from,
         timeoutSeconds,
         onOpen: opened,
-        reading: { without: unread }
+        reading
       }).pipe(
         Stream.timeout(defaults.idleTimeout),
         Stream.chunks,

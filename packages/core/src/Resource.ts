@@ -35,6 +35,10 @@ export interface Resource<out A extends KubeObject = KubeObject, out Id extends 
   readonly cluster?: string | undefined
   /** Whether the server is asked for nothing but metadata: see `Projection`. */
   readonly metadataOnly?: boolean | undefined
+  /** Whether a cache may keep objects as text until they are read: see `Projection`. */
+  readonly lazy?: boolean | undefined
+  /** Paths of fields, below those of every object, that a cache does without: see `Projection`. */
+  readonly without?: ReadonlyArray<string> | undefined
   /** Names of the subresources the server is expected to serve, such as `status` and `scale`. */
   readonly subresources: ReadonlyArray<string>
   /** The object's type: `typeof Pod.Type`. There is no value. */

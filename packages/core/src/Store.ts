@@ -18,6 +18,7 @@ import type { Delta } from "./Delta.ts"
 import type { Write } from "./KubeClient.ts"
 import type { CacheIndex } from "./CacheIndex.ts"
 import { Buckets } from "./internal/Buckets.ts"
+import { changed, updated } from "./internal/deltas.ts"
 import { footprintOfAll } from "./internal/footprint.ts"
 import { Marks } from "./internal/Marks.ts"
 import {
@@ -29,6 +30,7 @@ import {
   type ObjectKey
 } from "./KubeObject.ts"
 import type { Resource } from "./Resource.ts"
+import { parsed, Unparsed } from "./Unparsed.ts"
 import type { WatchEvent } from "./WatchEvent.ts"
 
 /** Figures of a store. */
@@ -102,7 +104,7 @@ export class Store<A extends KubeObject> {
 
   /** About how many bytes the objects take, from a sample. */
   get bytes(): number {
-    return footprintOfAll(this.values(), this.#size)
+    return footprintOfAll(this.#all(), this.#size)
   }
 
   /** How many wait for a change. */
@@ -116,26 +118,29 @@ export class Store<A extends KubeObject> {
   }
 
   get(key: string): A | undefined {
-    const entry = this.#entries.get(key)
-    return entry === undefined ? undefined : this.#visible(entry)
+    const object = this.#seen(key)
+    return object === undefined ? undefined : parsed(object)
   }
 
   /** Every visible object. */
   *values(): IterableIterator<A> {
-    for (const entry of this.#entries.values()) {
-      const object = this.#visible(entry)
-      if (object !== undefined) yield object
-    }
+    for (const object of this.#all()) yield parsed(object)
+  }
+
+  /** Keys of the visible objects. */
+  *keys(): IterableIterator<string> {
+    for (const object of this.#all()) yield keyString(object)
   }
 
   /** What the watch reported of a key, whatever own writes lie over it. */
   watched(key: string): A | undefined {
-    return this.#entries.get(key)?.watched
+    const watched = this.#entries.get(key)?.watched
+    return watched === undefined ? undefined : parsed(watched)
   }
 
   /** Everything the watch reported that is there. */
   *watchedValues(): IterableIterator<A> {
-    for (const { watched } of this.#entries.values()) if (watched !== undefined) yield watched
+    for (const { watched } of this.#entries.values()) if (watched !== undefined) yield parsed(watched)
   }
 
   /** Whether what is visible of the key is older than an own write. */
@@ -168,7 +173,8 @@ export class Store<A extends KubeObject> {
 
   /**
    * The visible objects filed under a value, by key: of an index that a program declared, of `namespace`, of `owner`
-   * (by uid), or of a label key that is indexed (`label:app`). Undefined where there is no such index.
+   * (by uid), or of a label key that is indexed (`label:app`). Undefined where there is no such index. Some may be
+   * `Unparsed`.
    */
   bucket(index: string | CacheIndex, value: string): ReadonlyMap<string, A> | undefined {
     return this.#index(index)?.get(value)
@@ -176,7 +182,10 @@ export class Store<A extends KubeObject> {
 
   /** The same without the keys. */
   lookup(index: string | CacheIndex, value: string): Iterable<A> | undefined {
-    return this.bucket(index, value)?.values()
+    const bucket = this.bucket(index, value)
+    return bucket === undefined || this.#options.resource.lazy !== true
+      ? bucket?.values()
+      : Array.from(bucket.values(), parsed)
   }
 
   /** Files objects by the value of a label from now on. */
@@ -199,7 +208,7 @@ export class Store<A extends KubeObject> {
   snapshot(): ReadonlyArray<Delta<A>> {
     const deltas: Array<Delta<A>> = []
     for (const { watched } of this.#entries.values()) {
-      if (watched !== undefined) deltas.push({ _tag: "Added", object: watched })
+      if (watched !== undefined) deltas.push(changed("Added", watched))
     }
     return deltas
   }
@@ -281,13 +290,13 @@ export class Store<A extends KubeObject> {
   #doom(target: ObjectKey, named: string | undefined): void {
     if (this.#options.covers?.(target) === false) return
     const key = keyString(target)
-    const visible = this.get(key)
+    const visible = this.#seen(key)
     if (named === undefined) {
       if (visible === undefined || !isTerminating(visible)) this.#marks.guess(key, visible?.metadata.uid)
       return
     }
     if (this.#graves.has(named) || (visible?.metadata.uid === named && isTerminating(visible))) return
-    this.#marks.deleting(key, named, (key, uid) => this.get(key)?.metadata.uid === uid)
+    this.#marks.deleting(key, named, (key, uid) => this.#seen(key)?.metadata.uid === uid)
   }
 
   /** The object is at this resourceVersion. Under a filter nobody waits for what is not here: it may have to stay away. */
@@ -314,13 +323,14 @@ export class Store<A extends KubeObject> {
       return
     }
     if (watched?.metadata.resourceVersion === raw.metadata.resourceVersion) return
+    if (raw instanceof Unparsed) return this.#see(key, entry, this.#own(raw), after(entry.overlay, raw), deltas)
     const decoded = this.#options.resource.decode(withoutManagedFields(raw))
     if (Result.isFailure(decoded)) {
       if (this.#invalid.get(key)?.metadata.resourceVersion === raw.metadata.resourceVersion) return
       this.#invalid.set(key, raw)
       this.#update(key, entry, undefined, after(entry.overlay, raw))
       // For whoever followed its last good state it has gone.
-      if (watched !== undefined) deltas.push({ _tag: "Deleted", object: watched })
+      if (watched !== undefined) deltas.push(changed("Deleted", watched))
       deltas.push({ _tag: "Invalid", raw, issues: decoded.failure.issues })
       return
     }
@@ -332,9 +342,9 @@ export class Store<A extends KubeObject> {
     const { watched } = entry
     this.#invalid.delete(key)
     this.#update(key, entry, object, overlay)
-    if (watched === undefined) deltas.push({ _tag: "Added", object })
-    else if (watched.metadata.uid === object.metadata.uid) deltas.push({ _tag: "Updated", old: watched, object })
-    else deltas.push({ _tag: "Deleted", object: watched }, { _tag: "Added", object })
+    if (watched === undefined) deltas.push(changed("Added", object))
+    else if (watched.metadata.uid === object.metadata.uid) deltas.push(updated(watched, object))
+    else deltas.push(changed("Deleted", watched), changed("Added", object))
   }
 
   /** The watch says the object is gone; `last` is its final state, where the watch gave one. */
@@ -344,7 +354,7 @@ export class Store<A extends KubeObject> {
     this.#update(key, entry, undefined, last === undefined ? entry.overlay : after(entry.overlay, last))
     if (watched === undefined) return
     if (last === undefined) this.#marks.seen(key, "0", watched.metadata.uid, this.#options.filtered === false)
-    deltas.push({ _tag: "Deleted", object: watched })
+    deltas.push(changed("Deleted", watched))
   }
 
   /**
@@ -410,7 +420,10 @@ export class Store<A extends KubeObject> {
   #index(index: string | CacheIndex): Buckets<A> | undefined {
     const built = this.#indexes.get(index)
     if (built !== undefined) return built
-    if (typeof index !== "string") return this.#build(index, `${index.name} of ${index.resource.id}`, index.valuesOf)
+    if (typeof index !== "string") {
+      const valuesOf = (object: A) => index.valuesOf(parsed(object))
+      return this.#build(index, `${index.name} of ${index.resource.id}`, valuesOf)
+    }
     const valuesOf = standard[index]
     return valuesOf === undefined ? undefined : this.#build(index, index, valuesOf)
   }
@@ -429,6 +442,23 @@ export class Store<A extends KubeObject> {
 
   #tell(): void {
     for (const listener of this.#listeners) listener()
+  }
+
+  /** What was made of an object's text is of the store's kind, as `decode` would say: a lazy kind has no Schema. */
+  #own(raw: Unparsed): A {
+    return raw as KubeObject as A
+  }
+
+  #seen(key: string): A | undefined {
+    const entry = this.#entries.get(key)
+    return entry === undefined ? undefined : this.#visible(entry)
+  }
+
+  *#all(): IterableIterator<A> {
+    for (const entry of this.#entries.values()) {
+      const object = this.#visible(entry)
+      if (object !== undefined) yield object
+    }
   }
 
   #visible({ overlay, watched }: Entry<A>): A | undefined {

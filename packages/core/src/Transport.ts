@@ -20,6 +20,8 @@ export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 export interface Reading {
   /** Paths in each object of a list or watch of what nobody will look at, such as `metadata.managedFields`. */
   readonly without: ReadonlyArray<string>
+  /** The objects may be `Unparsed`: most of them will never be looked at. */
+  readonly lazily?: boolean | undefined
   /**
    * Runs once it is known that another page of a list follows, with its token, maybe before the objects of this page are:
    * time to ask for it.

@@ -4,7 +4,7 @@
 import { makeReader, type View, view } from "./Cache.ts"
 import { type Delta, objects } from "./Delta.ts"
 import { keyString, type KubeObject } from "./KubeObject.ts"
-import type { Watch } from "./Watch.ts"
+import { nobody, type Watch } from "./Watch.ts"
 
 /** Why a key is in the queue. The reasons of merged triggers travel together to the reconcile. */
 export type Reason =
@@ -59,7 +59,7 @@ export const keys = (
   cache: View<string> = empty
 ): void => {
   for (const delta of deltas) {
-    if (delta._tag === "Invalid" || watch.predicate?.(delta) === false) continue
+    if (delta._tag === "Invalid" || watch.map === nobody || watch.predicate?.(delta) === false) continue
     const reason: Reason = { _tag: delta._tag, kind: watch.resource.kind, object: keyString(delta.object) }
     const seen = new Set<string>()
     for (const object of objects<KubeObject>(delta)) {

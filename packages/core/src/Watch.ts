@@ -60,8 +60,11 @@ export const cached = <R extends Resource.Any>(
 ): Watch<R, never> => ({
   ...options,
   resource,
-  map: () => []
+  map: nobody
 })
+
+/** Whom a change concerns that concerns nobody: nobody has to look at it. */
+export const nobody = (): ReadonlyArray<ObjectKey> => []
 
 /**
  * Follows what objects of the controller refer to: a change of a ConfigMap reconciles every object that names it,

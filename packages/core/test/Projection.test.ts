@@ -71,4 +71,48 @@ describe("Projection", () => {
       yield* server.own.patch(Head, ref("a"), { _tag: "Merge", body: { spec: { size: 2 } } })
       assert.strictEqual(server.requests.at(-1)!.headers["accept"], "application/json")
     }))
+
+  it.effect("without some fields, caches drop them, and transports are told not to bring them", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      const status = { images: [{ name: "a", sizes: [1] }, { name: "b" }], phase: "up" }
+      server.put(Part, "a", { spec: { role: "x", secret: 1 }, status })
+      const Lean = Projection.without(Part, "lean", ["spec.secret", "status.images.*.sizes", "status.none.deeper"])
+      const { run } = yield* reading(server, { resource: Lean })
+      const [a] = yield* run(Cache.list(Lean))
+      const { apiVersion: _, kind: __, metadata: ___, ...content } = a!
+      assert.deepStrictEqual(content as unknown, {
+        spec: { role: "x" },
+        status: { images: [{ name: "a" }, { name: "b" }], phase: "up" }
+      })
+      assert.isTrue(server.requests.every(({ reading }) => reading?.without.includes("status.images.*.sizes")))
+      server.hold()
+      yield* server.own.patch(Part, ref("a"), { _tag: "Merge", body: { spec: { secret: 2 } } })
+      assert.deepStrictEqual((yield* run(Cache.get(Lean, ref("a"))))?.spec as unknown, { role: "x" }, "own writes, too")
+      const write = server.own.create(Lean, { metadata: ref("b"), spec: {} })
+      assert.match((yield* Effect.flip(write)).message, /a projection \(lean\) is not the whole object/)
+    }))
+
+  it("without refuses paths to what a cache lives on, and what is no path", () => {
+    for (const path of ["", "spec", "metadata.name", "metadata.labels.app", "*.a", "spec.", "spec..a"]) {
+      assert.throws(
+        () => Projection.without(Part, "bad", [path]),
+        /Projection\.without: bad: ".*": must be a path/,
+        path
+      )
+    }
+  })
+
+  it.effect("lazy lets transports leave objects unparsed, and is the whole kind to who reads it", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      server.put(Part, "a", { spec: { role: "x" } })
+      const Lazy = Projection.lazy(Part)
+      const { run, used } = yield* reading(server, { resource: Lazy })
+      assert.isTrue(server.requests.every(({ reading }) => reading?.lazily === true))
+      assert.strictEqual((yield* run(Cache.get(Lazy, ref("a"))))?.spec?.role, "x")
+      assert.strictEqual(used[0]!.resource.id, "Part.v1/lazy")
+      yield* server.own.create(Lazy, { metadata: ref("b"), spec: { role: "y" } })
+      assert.deepStrictEqual(names(yield* run(Cache.list(Lazy))), ["a", "b"])
+    }))
 })

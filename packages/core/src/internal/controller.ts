@@ -139,9 +139,7 @@ export const start = Effect.fnUntraced(function*<R>(
     Effect.sleep(controller.resync),
     Effect.sync(() => {
       for (const { store } of own) {
-        for (const object of store.values()) {
-          queue.add(keyString(object), { _tag: "Resync" }, WorkQueue.priorities.background)
-        }
+        for (const key of store.keys()) queue.add(key, { _tag: "Resync" }, WorkQueue.priorities.background)
       }
     })
   )

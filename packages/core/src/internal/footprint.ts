@@ -1,8 +1,11 @@
+import { Unparsed } from "../Unparsed.ts"
+
 /**
  * About how many bytes a value parsed from JSON takes in memory, shared shapes and interned keys not counted: what
  * Node 24 takes for the objects of a cluster, give or take a quarter.
  */
 export const footprint = (value: unknown): number => {
+  if (value instanceof Unparsed) return value.length === undefined ? footprint(value.object) : 200 + value.length
   if (typeof value === "string") return 16 + value.length
   if (typeof value !== "object" || value === null) return 0
   let sum = Array.isArray(value) ? 32 : 24

@@ -7,6 +7,7 @@ import type { ListOptions, Reader, ReadOptions } from "../Cache.ts"
 import type { Informer } from "../Informers.ts"
 import { compareResourceVersions, key as keyOf, keyString, type KubeObject, parseKey } from "../KubeObject.ts"
 import type * as Resource from "../Resource.ts"
+import { parsed } from "../Unparsed.ts"
 import { type LabelSelector, matchesLabels, toLabels } from "../Selector.ts"
 
 type Store = Informer["store"]
@@ -142,7 +143,12 @@ const narrowest = (
       buckets.push(bucket)
     }
     const size = buckets.reduce((sum, bucket) => sum + bucket.size, 0)
-    if (size < best.size) best = { size, values: () => buckets.flatMap((bucket) => [...bucket.values()]) }
+    if (size < best.size) {
+      best = {
+        size,
+        values: () => buckets.flatMap((bucket) => Array.from(bucket.values(), parsed))
+      }
+    }
   }
   if (owner !== undefined) offer("owner", [owner])
   for (const requirement of selector) {

@@ -32,6 +32,7 @@ import { fieldsText, labelsText } from "../Selector.ts"
 import { isStatus, type Status } from "../Status.ts"
 import { type Request, type Response, type StreamResponse, type Transport } from "../Transport.ts"
 import type { WatchEvent, WireEvent } from "../WatchEvent.ts"
+import { Unparsed } from "../Unparsed.ts"
 import { hasVersion, isList, isObject, isStored, noObject } from "./answers.ts"
 import { requestSpan } from "./requestSpan.ts"
 import { writeOf, writesOfCollection } from "./writeOf.ts"
@@ -254,7 +255,9 @@ export const make = (transport: Transport["Service"]): Client => {
         return yield* KubeError.make(call, new KubeError.Decode({ message: issue, issues: [issue] }))
       }
       // The items of a list of a built-in kind carry neither apiVersion nor kind.
-      const full = item.kind === undefined
+      const full = item instanceof Unparsed
+        ? item.typed(resource.apiVersion, resource.kind)
+        : item.kind === undefined
         ? Object.freeze({ ...item, apiVersion: resource.apiVersion, kind: resource.kind })
         : item
       const decoded = decode(call, resource, full)

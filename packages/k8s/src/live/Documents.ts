@@ -3,11 +3,12 @@
  *
  * What is read is what `JSON.parse` would give, less the fields that a request names (see `JsonBytes`), with equal
  * strings shared between objects (see `Interning`). Bytes of which the scanner, or the parser after it, makes nothing are
- * parsed as they came. Of a page it is known which one follows before its objects are parsed: see `Transport.Reading`.
+ * parsed as they came. Where a request allows it, objects are left as text (see `Heads`). Of a page it is known which one follows before its objects are parsed: see `Transport.Reading`.
  */
 import type { Reading } from "@effect-operator/core/Transport"
 import * as Effect from "effect/Effect"
 import type { Buffer } from "node:buffer"
+import * as Heads from "./Heads.ts"
 import { intern } from "./Interning.ts"
 import { Cutter, fields } from "./JsonBytes.ts"
 
@@ -21,16 +22,22 @@ export const whole: Read = (bytes, from, to) => JSON.parse(bytes.toString("utf8"
 export const line = (reading: Reading | undefined): Read => {
   if (reading === undefined) return whole
   const cutter = new Cutter(fields(reading.without.map((path) => `object.${path}`)))
-  return (bytes, from, to) => parse(cutter.cut(bytes, from, to)) ?? interned(whole(bytes, from, to))
+  const parsed: Read = (bytes, from, to) => parse(cutter.cut(bytes, from, to)) ?? interned(whole(bytes, from, to))
+  if (reading.lazily !== true) return parsed
+  const lazily = Heads.line()
+  return (bytes, from, to) => lazily(bytes, from, to) ?? parsed(bytes, from, to)
 }
 
 /** Reads a page of a list; fails with `refused` if it is no JSON. */
 export const page = <E>(reading: Reading, bytes: Buffer, refused: () => E): Effect.Effect<unknown, E> =>
   Effect.suspend(() => {
+    if (reading.lazily === true) {
+      const found = Heads.page(bytes)
+      if (found !== undefined) return Effect.as(follow(reading, tokenIn(found)), found)
+    }
     const cutter = new Cutter(fields(reading.without.map((path) => `items.*.${path}`)), "metadata")
     const text = cutter.cut(bytes)
-    const token = reading.onContinue === undefined ? undefined : tokenOf(cutter.found)
-    const asked = token === undefined ? Effect.void : reading.onContinue!(token)
+    const asked = reading.onContinue === undefined ? Effect.void : follow(reading, tokenOf(cutter.found))
     const read = Effect.try({
       try: () => parse(text) ?? interned(whole(bytes, 0, bytes.length)),
       catch: refused
@@ -53,7 +60,13 @@ const interned = (value: unknown): unknown => {
   return value
 }
 
-const tokenOf = (metadata: string | undefined): string | undefined => {
-  const { continue: token } = (parse(metadata) ?? {}) as { readonly continue?: unknown }
+const follow = ({ onContinue }: Reading, token: string | undefined): Effect.Effect<void> =>
+  token === undefined || onContinue === undefined ? Effect.void : onContinue(token)
+
+const tokenOf = (metadata: string | undefined): string | undefined => tokenIn({ metadata: parse(metadata) })
+
+const tokenIn = (list: object): string | undefined => {
+  const { metadata } = list as { readonly metadata?: { readonly continue?: unknown } | undefined }
+  const token = metadata?.continue
   return typeof token === "string" && token !== "" ? token : undefined
 }

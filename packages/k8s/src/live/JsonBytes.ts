@@ -194,7 +194,7 @@ const find = (names: ReadonlyArray<Name>, all: Buffer, from: number, to: number)
 }
 
 /** The end of the value that begins at a position, -1 if it has none. */
-const valueEnd = (bytes: Buffer, at: number, end: number): number => {
+export const valueEnd = (bytes: Buffer, at: number, end: number): number => {
   const first = bytes[at]
   if (first === quote) return stringEnd(bytes, at + 1, end)
   if (first === openObject || first === openList) {
@@ -219,7 +219,7 @@ const valueEnd = (bytes: Buffer, at: number, end: number): number => {
 }
 
 /** The end of a string from behind its first quote on. */
-const stringEnd = (bytes: Buffer, from: number, end: number): number => {
+export const stringEnd = (bytes: Buffer, from: number, end: number): number => {
   for (let i = from; i < end; i++) {
     const byte = bytes[i]!
     if (byte === quote) return i + 1
@@ -228,7 +228,7 @@ const stringEnd = (bytes: Buffer, from: number, end: number): number => {
   return -1
 }
 
-const blanks = (bytes: Buffer, from: number, end: number): number => {
+export const blanks = (bytes: Buffer, from: number, end: number): number => {
   let at = from
   while (at < end && isBlank(bytes[at]!)) at++
   return at
