@@ -17,11 +17,13 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Pull from "effect/Pull"
 import * as Random from "effect/Random"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import * as Ahead from "./internal/Ahead.ts"
+import { monotonicMillis } from "./internal/monotonic.ts"
 import * as Backoff from "./Backoff.ts"
 import type { Client, Page, Selection, WatchOptions } from "./KubeClient.ts"
 import * as KubeError from "./KubeError.ts"
@@ -310,37 +312,52 @@ export const make = Effect.fnUntraced(function*(
     ) {
       const { max, min } = defaults.watchTimeout
       const timeoutSeconds = yield* Random.nextIntBetween(min, max)
-      const started = yield* Clock.currentTimeMillis
+      const clock = yield* Clock.Clock
+      const started = clock.currentTimeMillisUnsafe()
       let open = false
       let quiet = true
       const opened = Effect.suspend(() => {
         open = true
         return onOpen
       })
-      const pull = client.watch(raw, {
+      const events = client.watch(raw, {
         ...selection,
         ...from,
         timeoutSeconds,
         onOpen: opened,
         reading
-      }).pipe(
-        Stream.timeout(defaults.idleTimeout),
-        Stream.chunks,
-        Stream.mapEffect((events) => {
-          // A bookmark of where the watch began is no sign of life: a server might send it and hang up, for ever.
-          if (
-            events.some(({ object, type }) =>
-              type !== "BOOKMARK" || object.metadata.resourceVersion !== from.resourceVersion
-            )
-          ) {
-            quiet = false
+      })
+      let heard = monotonicMillis(clock)
+      /** Reads on until the watch ends, or `onEvents` says no. */
+      const toTheEnd = Effect.scoped(Effect.flatMap(Stream.toPull(events), (pull) => {
+        let goOn = true
+        return Effect.whileLoop({
+          while: () => goOn,
+          body: () =>
+            Effect.flatMap(pull, (events) => {
+              heard = monotonicMillis(clock)
+              // A bookmark of where the watch began is no sign of life: a server might send it and hang up, for ever.
+              if (
+                quiet && events.some(({ object, type }) =>
+                  type !== "BOOKMARK" || object.metadata.resourceVersion !== from.resourceVersion
+                )
+              ) {
+                quiet = false
+              }
+              return onEvents(events, clock.currentTimeMillisUnsafe())
+            }),
+          step: (answer) => {
+            goOn = answer
           }
-          return Effect.flatMap(Clock.currentTimeMillis, (at) => onEvents(events, at))
-        }),
-        Stream.takeWhile((goOn) => goOn),
-        Stream.runDrain
-      )
-      const result = yield* Effect.result(pull)
+        })
+      })).pipe(Pull.catchDone(() => Effect.void))
+      // One timer for the watch, not one for each event: it looks how long ago the last one came.
+      const silent = Effect.whileLoop({
+        while: () => monotonicMillis(clock) - heard < defaults.idleTimeout,
+        body: () => Effect.sleep(heard + defaults.idleTimeout - monotonicMillis(clock)),
+        step: () => {}
+      })
+      const result = yield* Effect.result(Effect.raceFirst(toTheEnd, silent))
       const at = yield* Clock.currentTimeMillis
       const failed = (reason: KubeError.Reason): Input => ({
         _tag: "Failed",
@@ -378,7 +395,10 @@ export const make = Effect.fnUntraced(function*(
     }
     const follow = (events: ReadonlyArray<WatchEvent>, at: number): Effect.Effect<boolean> => {
       const { next } = take({ _tag: "Events", events, at })
-      return Effect.as(live(at), next._tag === "Read")
+      const goOn = next._tag === "Read"
+      const now = SubscriptionRef.getUnsafe(status)
+      // Events of one moment are told of once.
+      return now._tag === "Live" && now.lastEventAt === at ? Effect.succeed(goOn) : Effect.as(live(at), goOn)
     }
     while (true) {
       const { next }: Output = output

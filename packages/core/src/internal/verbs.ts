@@ -1,6 +1,9 @@
 /** The verbs of `Client` as requests over a `Transport`. */
+import * as Arr from "effect/Array"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import type * as Pull from "effect/Pull"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import {
@@ -322,15 +325,21 @@ export const make = (transport: Transport["Service"]): Client => {
     }
     const opened = (response: StreamResponse): Stream.Stream<WatchEvent<A>, KubeError.KubeError> =>
       response.status === 200
-        ? response.values.pipe(
-          Stream.mapError(failed),
-          Stream.chunks,
-          Stream.flatMap((chunk) => {
-            const { events, fault } = read(chunk)
-            const good = Stream.fromArray(events)
-            return fault === undefined ? good : Stream.concat(good, Stream.fail(fault))
-          })
-        )
+        ? Stream.transformPull(response.values, (pull) =>
+          Effect.sync(() => {
+            /** What ends the stream once the events before it are taken. */
+            let end: KubeError.KubeError | undefined
+            const next: Pull.Pull<Arr.NonEmptyReadonlyArray<WatchEvent<A>>, KubeError.KubeError> = Effect.suspend(() =>
+              end === undefined ? Effect.flatMap(chunks, taken) : Effect.fail(end)
+            )
+            const chunks = Effect.mapError(pull, (error) => Cause.isDone(error) ? error : failed(error))
+            const taken = (values: ReadonlyArray<unknown>) => {
+              const { events, fault } = read(values)
+              end = fault
+              return Arr.isArrayNonEmpty(events) ? Effect.succeed(events) : next
+            }
+            return next
+          }))
         : Stream.fail(failed(KubeError.fromAnswer({ ...response, body: response.body })))
     return Stream.unwrap(
       within(call, resource, options).pipe(

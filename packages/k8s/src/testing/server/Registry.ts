@@ -122,20 +122,30 @@ export const compareVersions = (a: string, b: string): number => {
 
 const key = (group: string, version: string, plural: string): string => `${group}/${version}/${plural}`
 
-/** Built-in resources by their key, made once for all servers. */
-const indexes = new WeakMap<ReadonlyArray<Served>, ReadonlyMap<string, Served>>()
+interface Index {
+  /** By `key`. */
+  readonly resources: ReadonlyMap<string, Served>
+  /** By `group/version`. */
+  readonly versions: ReadonlyMap<string, ReadonlyArray<Served>>
+}
 
-const indexOf = (builtins: ReadonlyArray<Served>): ReadonlyMap<string, Served> => {
+/** Built-in resources, made once for all servers. */
+const indexes = new WeakMap<ReadonlyArray<Served>, Index>()
+
+const indexOf = (builtins: ReadonlyArray<Served>): Index => {
   let index = indexes.get(builtins)
   if (index === undefined) {
-    index = new Map(builtins.map((served) => [key(served.group, served.version, served.plural), served]))
+    index = {
+      resources: new Map(builtins.map((served) => [key(served.group, served.version, served.plural), served])),
+      versions: Map.groupBy(builtins, ({ group, version }) => `${group}/${version}`)
+    }
     indexes.set(builtins, index)
   }
   return index
 }
 
 export class Registry {
-  private readonly builtins: ReadonlyMap<string, Served>
+  private readonly builtins: Index
   private readonly builtinGroups: ReadonlySet<string> = new Set(Tables.groups.map((group) => group.name))
   /** By name of the definition. */
   private readonly customs = new Map<string, ReadonlyArray<Served>>()
@@ -150,7 +160,7 @@ export class Registry {
   /** The resource at a path. */
   lookup(group: string, version: string, plural: string): Served | undefined {
     const path = key(group, version, plural)
-    return this.builtins.get(path) ?? this.byPath.get(path)
+    return this.builtins.resources.get(path) ?? this.byPath.get(path)
   }
 
   /** True for a group that the server has by itself. */
@@ -181,12 +191,13 @@ export class Registry {
 
   /** Every served resource in every version. */
   all(): ReadonlyArray<Served> {
-    return [...this.builtins.values(), ...this.byPath.values()]
+    return [...this.builtins.resources.values(), ...this.byPath.values()]
   }
 
   /** The resources of a group version, by plural. */
   inVersion(group: string, version: string): ReadonlyArray<Served> {
-    return this.all().filter((served) => served.group === group && served.version === version)
+    const custom = [...this.byPath.values()].filter((served) => served.group === group && served.version === version)
+    return [...this.builtins.versions.get(`${group}/${version}`) ?? [], ...custom]
       .sort((a, b) => (a.plural < b.plural ? -1 : 1))
   }
 

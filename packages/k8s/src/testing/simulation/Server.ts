@@ -48,15 +48,20 @@ export const imageOf = (resources: Scenario["resources"]): Image => {
   return image
 }
 
-/** What a server has by itself, and no story is about. */
-const furniture = new WeakMap<Image, ReadonlySet<KubeObject>>()
+/** Where an object is stored, in a word. */
+export const placeOf = (collection: string, key: string): string => `${collection} ${key}`
 
-export const furnitureOf = (image: Image): ReadonlySet<KubeObject> => {
-  let objects = furniture.get(image)
+const inhabitants = new WeakMap<Image, ReadonlyMap<string, KubeObject>>()
+
+/** What stories are about of what a server has by itself, by place: its namespaces. */
+export const inhabitantsOf = (image: Image): ReadonlyMap<string, KubeObject> => {
+  let objects = inhabitants.get(image)
   if (objects === undefined) {
-    const all = [...image.collections.values()].flatMap((collection) => [...collection.values()])
-    objects = new Set(all.filter(({ kind }) => kind !== "Namespace"))
-    furniture.set(image, objects)
+    const all = [...image.collections].flatMap(([collection, objects]) =>
+      [...objects].map(([key, object]) => [placeOf(collection, key), object] as const)
+    )
+    objects = new Map(all.filter(([, { kind }]) => kind === "Namespace"))
+    inhabitants.set(image, objects)
   }
   return objects
 }

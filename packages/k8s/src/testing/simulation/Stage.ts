@@ -27,7 +27,7 @@ import { External } from "./External.ts"
 import { isLease, type Plan, touched } from "./Fault.ts"
 import type { Entry } from "./Recording.ts"
 import type { Scenario } from "./Scenario.ts"
-import { complete, furnitureOf, imageOf } from "./Server.ts"
+import { complete, imageOf, inhabitantsOf, placeOf } from "./Server.ts"
 import { type Life, type Stale, Wire } from "./Wire.ts"
 import { World } from "./World.ts"
 
@@ -66,7 +66,8 @@ export class Stage {
   readonly #built = Layer.makeMemoMapUnsafe()
   readonly #scope = Scope.makeUnsafe()
   readonly #awake = new Set<unknown>()
-  readonly #furniture: ReadonlySet<KubeObject>
+  /** What is stored, by collection and key, but for what the server had from its start. */
+  readonly #stored: Map<string, KubeObject>
   #lives = 0
   #revision: number
   /** The store's revision before the last step. */
@@ -87,7 +88,7 @@ export class Stage {
     const image = imageOf(scenario.resources)
     this.#revision = image.revision
     this.#before = image.revision
-    this.#furniture = furnitureOf(image)
+    this.#stored = new Map(inhabitantsOf(image))
     this.world = new World({ seed, interleaving: plan.interleaving })
     const { layer, waiting } = SimControllers.onDemand({
       garbageCollector: { patience: defaults.collector },
@@ -99,6 +100,9 @@ export class Stage {
         image,
         onChange: (change) => {
           this.#revision = change.revision
+          const place = placeOf(change.collection, change.key)
+          if (change.type === "DELETED") this.#stored.delete(place)
+          else this.#stored.set(place, change.object)
           this.note({ _tag: "Change", at: this.world.now, change })
           for (const controller of waiting.get(change.collection) ?? []) this.#wake(controller)
         }
@@ -166,7 +170,7 @@ export class Stage {
 
   /** Everything stored, but for what the server had from its start. */
   objects(): ReadonlyArray<KubeObject> {
-    return Effect.runSync(this.server.snapshot).filter((object) => !this.#furniture.has(object))
+    return [...this.#stored].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object)
   }
 
   /** The clock of a replica. */
