@@ -57,6 +57,8 @@ export interface Options {
   readonly seed?: number | undefined
   readonly runs?: number | undefined
   readonly budget?: Duration.Input | undefined
+  /** How long what goes wrong is made smaller, at most: 5 seconds by default. */
+  readonly shrinking?: Duration.Input | undefined
   /** Faults in one run at most. */
   readonly depth?: 1 | 2 | 3 | undefined
   /** Runs in another order of tasks, without faults, of each story. */
@@ -186,7 +188,7 @@ export const checkConvergence = (
       runs += outcome.runs
       parts.push(outcome.coverage)
       if (outcome.divergence === undefined) continue
-      const patience = after(defaults.shrinking)
+      const patience = after(options.shrinking ?? defaults.shrinking)
       const smallest = shrink(scenario, oracles, outcome.divergence, () => realNow() < patience)
       return Effect.fail(failure(scenario, smallest, runs, Explore.joined(parts)))
     }
