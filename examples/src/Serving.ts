@@ -19,10 +19,18 @@ export class NotReached extends Data.TaggedError("NotReached")<{ readonly messag
 export const beside = Effect.fnUntraced(function*({ api, server }: NonNullable<Example["serves"]>) {
   const options = { ...server, localhost: true, closeGrace: "1 second" } as const
   const context = yield* Layer.build(Layer.fresh(ApiService.layer(api, options)))
-  const { ready, status } = Context.get(context, ApiService.ApiServiceServer)
+  const port = yield* reached(api, Context.get(context, ApiService.ApiServiceServer))
+  yield* say(`the cluster's aggregator passes requests for ${api.groupVersion} on to port ${port}`)
+})
+
+/** The port that an API is served at, once the cluster passes requests on to it. */
+export const reached = Effect.fnUntraced(function*(
+  { kinds }: ApiService.Api,
+  { ready, status }: ApiService.ApiServiceServer["Service"]
+) {
   const { port } = yield* ready
   const client = yield* KubeClient.KubeClient
-  for (const { resource } of api.kinds) {
+  for (const { resource } of kinds) {
     yield* client.listPage(Resource.unstructured(resource), { limit: 1 }).pipe(
       Effect.retry(Schedule.spaced("200 millis")),
       Effect.timeoutOrElse({
@@ -38,5 +46,5 @@ export const beside = Effect.fnUntraced(function*({ api, server }: NonNullable<E
       })
     )
   }
-  yield* say(`the cluster's aggregator passes requests for ${api.groupVersion} on to port ${port}`)
+  return port
 })

@@ -3,7 +3,6 @@
 # and `effect-operator init` name: made, installed, tested, checked, run once, given another kind. One line for each.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
-repository="$PWD"
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 export npm_config_audit=false npm_config_fund=false npm_config_prefer_offline=true npm_config_update_notifier=false
@@ -40,9 +39,9 @@ run npm test
 run npm run check
 run npm start -- --once
 run npm run build
-run "$repository/node_modules/.bin/oxlint" --deny-warnings -c "$repository/.oxlintrc.json" src test
 run npx effect-operator add kind Site --group web.example.com
 refused "not overwritten" npx effect-operator add kind Site --group web.example.com
 # The permissions that `add kind` names are missing until somebody adds them.
 run npx tsc
+run npm run lint
 run npx vitest run -t "none once it is gone"

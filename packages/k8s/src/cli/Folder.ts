@@ -18,6 +18,9 @@ export const Top: Context.Reference<string> = Context.Reference<string>("@effect
 /** Texts by file name, `src/main.ts`. */
 export type Files = Readonly<Record<string, string>>
 
+/** The same with files that are no text among them. */
+export type Contents = Readonly<Record<string, string | Uint8Array>>
+
 /** A file's text; nothing if it is not there. */
 export const read = Effect.fnUntraced(function*(file: string) {
   const files = yield* FileSystem.FileSystem
@@ -28,10 +31,11 @@ export const read = Effect.fnUntraced(function*(file: string) {
 })
 
 /** Writes a file, and the folders it is in. */
-export const write = Effect.fnUntraced(function*(file: string, text: string) {
+export const write = Effect.fnUntraced(function*(file: string, content: string | Uint8Array) {
   const files = yield* FileSystem.FileSystem
+  const write = typeof content === "string" ? files.writeFileString(file, content) : files.writeFile(file, content)
   yield* files.makeDirectory(Path.dirname(file), { recursive: true }).pipe(
-    Effect.andThen(files.writeFileString(file, text)),
+    Effect.andThen(write),
     Effect.mapError(Failure.ofFile("write", file))
   )
 })
@@ -44,7 +48,7 @@ export const put = Effect.fnUntraced(function*(file: string, text: string) {
 })
 
 /** Makes files in a folder, none of which may be there; `remedy` is for those that are. */
-export const create = Effect.fnUntraced(function*(folder: string, made: Files, remedy: string) {
+export const create = Effect.fnUntraced(function*(folder: string, made: Contents, remedy: string) {
   const files = yield* FileSystem.FileSystem
   const names = Object.keys(made)
   const taken = yield* Effect.filter(

@@ -1,6 +1,6 @@
 /**
- * `effect-operator init`: a new operator that works: a kind, its reconciler, a test in virtual time, manifests, container
- * file and CI.
+ * `effect-operator init`: a new operator that works: a kind, its reconciler, a test in virtual time, manifests, lint,
+ * container file and CI.
  *
  * Choices are flags; on a terminal those that are missing are asked for. Nothing that is there is overwritten: one file in
  * the way, and nothing is written. Then the packages are installed and the manifests written, unless `--no-install`.
@@ -67,8 +67,8 @@ const run = Effect.fnUntraced(function*(options: {
     group: yield* choose(options.group, "Group of its API, a domain of yours", defaults.group),
     version: options.version
   })
-  const framework = yield* Project.framework(folder, Option.getOrUndefined(options.packages))
-  const files = { ...Project.files(name, framework), ...yield* Templates.ofProject(name, kind) }
+  const { dependencies, tarballs } = yield* Project.framework(Option.getOrUndefined(options.packages))
+  const files = { ...Project.files(name, dependencies), ...yield* Templates.ofProject(name, kind), ...tarballs }
   const made = yield* Folder.create(folder, files, "Name another folder, or remove what is in the way")
   for (const file of made) yield* Console.log(`created ${Path.join(folder, file)}`)
   const installed = options.install && (yield* install(folder).pipe(
@@ -101,7 +101,7 @@ export const command = Command.make("init", {
   ),
   ...kindFlags,
   packages: Flag.String("packages").pipe(
-    Flag.withDescription("A folder with tarballs of @effect-operator/*, instead of the registry"),
+    Flag.withDescription("A folder with tarballs of @effect-operator/*, which are copied, instead of the registry"),
     Flag.withMetavar("FOLDER"),
     Flag.optional
   ),

@@ -1,8 +1,9 @@
 /**
- * `Project`: what configures a new project: packages, types, CI and container.
+ * `Project`: what configures a new project: packages, types, lint, CI and container.
  *
- * Packages are those that this one is built and tested with. Where they are not in a registry, `packages` is a folder of
- * tarballs as `npm pack` makes them.
+ * Packages are those that this one is built and tested with. Where those of this framework are in no registry they come
+ * from a folder of tarballs, as `npm pack` makes them, and are copied: what builds the project, in CI or in a container,
+ * has nothing but the project.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -20,25 +21,35 @@ export const packages = {
     "@types/node": "^24.0.0",
     // The scripts run in this one, whichever is installed.
     node: "^24.0.0",
+    oxlint: "1.94.0",
     typescript: "7.0.2",
     vitest: "5.1.1"
   }
 } as const
 
-/** Where the packages of this framework come from: the registry, or a folder of tarballs. */
-export const framework = Effect.fnUntraced(function*(project: string, folder: string | undefined) {
-  if (folder === undefined) return { "@effect-operator/core": version, "@effect-operator/k8s": version }
-  const files = yield* FileSystem.FileSystem
-  const names = yield* Effect.mapError(files.readDirectory(folder), Failure.ofFile("read", folder))
-  const found: Record<string, string> = {}
+/** Where a project keeps packages that are in no registry. */
+export const vendor = "vendor"
+
+/** The packages of this framework: from the registry, or from a folder of tarballs, which become the project's own. */
+export const framework = Effect.fnUntraced(function*(folder: string | undefined) {
+  const dependencies: Record<string, string> = {}
+  const tarballs: Record<string, Uint8Array> = {}
   for (const name of ["core", "k8s"]) {
+    dependencies[`@effect-operator/${name}`] = version
+    if (folder === undefined) continue
     const file = `effect-operator-${name}-${version}.tgz`
-    if (!names.includes(file)) {
-      return yield* Failure.make(`${folder} has no ${file}: make it with \`npm pack --workspaces\``)
-    }
-    found[`@effect-operator/${name}`] = `file:${Path.relative(project, Path.join(folder, file))}`
+    const files = yield* FileSystem.FileSystem
+    tarballs[`${vendor}/${file}`] = yield* files.readFile(Path.join(folder, file)).pipe(
+      Effect.catchReason(
+        "PlatformError",
+        "NotFound",
+        () => Effect.fail(Failure.make(`${folder} has no ${file}: make it with \`npm pack --workspaces\``))
+      ),
+      Effect.catchTag("PlatformError", (error) => Effect.fail(Failure.ofFile("read", file)(error)))
+    )
+    dependencies[`@effect-operator/${name}`] = `file:${vendor}/${file}`
   }
-  return found
+  return { dependencies, tarballs }
 })
 
 const packageJson = (name: string, framework: Readonly<Record<string, string>>) => ({
@@ -50,7 +61,8 @@ const packageJson = (name: string, framework: Readonly<Record<string, string>>) 
   scripts: {
     start: "effect-operator dev --apply samples",
     test: "vitest run",
-    check: "tsc && effect-operator check",
+    check: "tsc && npm run lint && effect-operator check",
+    lint: "oxlint --deny-warnings src test",
     manifests: "effect-operator manifests",
     build: "tsc -p tsconfig.build.json"
   },
@@ -86,6 +98,36 @@ const tsconfigBuild = {
   include: ["src"]
 }
 
+const fromEffect = "time and chance come from Effect's Clock and Random, so that a test can set them"
+
+/** Beside what is wrong anywhere: what would keep a test from being in virtual time. */
+const lint = {
+  plugins: ["typescript", "import", "unicorn", "oxc"],
+  categories: { correctness: "error", suspicious: "error" },
+  rules: {
+    "import/no-cycle": "error",
+    "no-shadow": "off",
+    "no-underscore-dangle": "off",
+    "require-yield": "off",
+    "unicorn/consistent-function-scoping": "off"
+  },
+  overrides: [{
+    files: ["src/**"],
+    rules: {
+      "no-restricted-globals": [
+        "error",
+        ...["setTimeout", "setInterval", "performance"].map((name) => ({ name, message: fromEffect }))
+      ],
+      "no-restricted-properties": [
+        "error",
+        { object: "Date", property: "now", message: fromEffect },
+        { object: "Math", property: "random", message: fromEffect },
+        { object: "crypto", property: "randomUUID", message: fromEffect }
+      ]
+    }
+  }]
+}
+
 const ci = `name: ci
 on: [push, pull_request]
 jobs:
@@ -112,6 +154,7 @@ export const files = (name: string, framework: Readonly<Record<string, string>>)
   "package.json": json(packageJson(name, framework)),
   "tsconfig.json": json(tsconfig),
   "tsconfig.build.json": json(tsconfigBuild),
+  ".oxlintrc.json": json(lint),
   ".gitignore": "node_modules\ndist\n",
   ".dockerignore": "node_modules\ndist\n.git\n",
   "Containerfile": containerfile({ main: "dist/main.js" }),

@@ -18,7 +18,16 @@ it.live("makes a project, and says what to do next", () =>
     assert.strictEqual(JSON.parse(read("package.json")).name, "my-site")
     assert.include(read("src/mysite/resource.ts"), "kind: \"MySite\"")
     assert.include(read("samples/mysite.yaml"), "apiVersion: web.example.org/v1")
-    for (const file of [".gitignore", "Containerfile", "tsconfig.json", ".github/workflows/ci.yml", "README.md"]) {
+    for (
+      const file of [
+        ".gitignore",
+        "Containerfile",
+        "tsconfig.json",
+        ".oxlintrc.json",
+        ".github/workflows/ci.yml",
+        "README.md"
+      ]
+    ) {
       assert.isAbove(read(file).length, 0, file)
     }
   }))

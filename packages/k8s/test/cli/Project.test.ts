@@ -1,9 +1,11 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
+import * as ChildProcess from "node:child_process"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as Project from "../../src/cli/Project.ts"
+import * as Templates from "../../src/cli/Templates.ts"
 import { version } from "../../src/Version.ts"
 import { folder } from "../support/folder.ts"
 
@@ -21,15 +23,39 @@ it("a project's packages are those that this repository is built and tested with
   }
 })
 
-it.effect("the framework comes from the registry, or from a folder of tarballs, which must have them", () =>
+it.effect("the framework comes from the registry, or from a folder of tarballs, which the project keeps", () =>
   Effect.gen(function*() {
     const registry = { "@effect-operator/core": version, "@effect-operator/k8s": version }
-    assert.deepStrictEqual(yield* Project.framework("demo", undefined), registry)
+    assert.deepStrictEqual(yield* Project.framework(undefined), { dependencies: registry, tarballs: {} })
     const core = `effect-operator-core-${version}.tgz`
-    const packs = yield* folder({ [core]: "" })
-    const { message } = yield* Effect.flip(Project.framework("demo", packs))
+    const packs = yield* folder({ [core]: "bytes" })
+    const { message } = yield* Effect.flip(Project.framework(packs))
     assert.include(message, `${packs} has no effect-operator-k8s-${version}.tgz: make it with \`npm pack`)
     Fs.writeFileSync(Path.join(packs, `effect-operator-k8s-${version}.tgz`), "")
-    const found = yield* Project.framework(Path.join(packs, "demo"), packs)
-    assert.strictEqual(found["@effect-operator/core"], `file:../${core}`)
+    const { dependencies, tarballs } = yield* Project.framework(packs)
+    assert.strictEqual(dependencies["@effect-operator/core"], `file:vendor/${core}`)
+    assert.strictEqual(new TextDecoder().decode(tarballs[`vendor/${core}`]), "bytes")
+  }).pipe(Effect.provide(NodeServices.layer)))
+
+const root = Path.resolve(import.meta.dirname, "../../../..")
+
+it.effect("the lint of a project finds no fault with what is made, and finds what would not wait for a test's clock", () =>
+  Effect.gen(function*() {
+    const made = yield* Templates.ofProject("demo", { kind: "Website", group: "example.com", version: "v1" })
+    const path = yield* folder({ ...Project.files("demo", {}), ...made })
+    const lint = () =>
+      ChildProcess.spawnSync(Path.join(root, "node_modules/.bin/oxlint"), ["--deny-warnings", "src", "test"], {
+        cwd: path,
+        encoding: "utf8"
+      })
+    const clean = lint()
+    assert.strictEqual(clean.status, 0, clean.stdout)
+    Fs.writeFileSync(
+      Path.join(path, "src/late.ts"),
+      "import { Effect } from \"effect\"\nexport const at = Date.now()\n"
+    )
+    const { status, stdout } = lint()
+    assert.strictEqual(status, 1)
+    assert.include(stdout, "time and chance come from Effect's Clock and Random")
+    assert.include(stdout, "'Effect' is imported but never used")
   }).pipe(Effect.provide(NodeServices.layer)))
