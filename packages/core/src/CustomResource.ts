@@ -307,7 +307,14 @@ const checkNames = (options: {
     "must be a DNS subdomain with a dot, such as example.com"
   )
   label("version", options.version, "v1 or v1alpha1")
-  check("kind", options.kind, 63, /^[A-Z][A-Za-z0-9]*$/, "must be in CamelCase, such as Autoscaler")
+  // The server asks no more; kinds of others are not always in CamelCase.
+  check(
+    "kind",
+    options.kind,
+    63,
+    /^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$/,
+    "must be of letters and digits, such as Autoscaler; begin with a letter"
+  )
   label("plural", plural, "autoscalers")
   if (options.singular !== undefined) label("singular", options.singular, "autoscaler")
   for (const [i, name] of (options.shortNames ?? []).entries()) label(`shortNames[${i}]`, name, "as")

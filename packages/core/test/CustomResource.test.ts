@@ -96,8 +96,8 @@ describe("CustomResource.make", () => {
     [{ version: "V1" }, /: version: "V1": must be .* such as v1 or v1alpha1/],
     [{ version: "1" }, /: version: "1": /],
     [{ version: "v1.2" }, /: version: "v1\.2": /],
-    [{ kind: "web" }, /: kind: "web": must be in CamelCase, such as Autoscaler/],
-    [{ kind: "Web-App" }, /: kind: "Web-App": /],
+    [{ kind: "2web" }, /: kind: "2web": must be of letters and digits, such as Autoscaler/],
+    [{ kind: "Web_App" }, /: kind: "Web_App": /],
     [{ kind: `W${"e".repeat(63)}` }, /: kind: /],
     [{ plural: "Webs" }, /: plural: "Webs": must be of lower-case letters, .* such as autoscalers/],
     [{ plural: "" }, /: plural: "": /],
@@ -113,7 +113,11 @@ describe("CustomResource.make", () => {
   })
 
   it("accepts every name the server accepts", () => {
-    for (const more of [{ version: "foo-bar" }, { version: "v01" }, { plural: "w-s" }, { group: "a.b.c.d-e" }]) {
+    for (
+      const more of [{ version: "foo-bar" }, { version: "v01" }, { plural: "w-s" }, { group: "a.b.c.d-e" }, {
+        kind: "postgresql"
+      }]
+    ) {
       assert.doesNotThrow(make(more))
     }
   })

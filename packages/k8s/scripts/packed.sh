@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # A new operator from packed packages, in an empty folder outside of this repository, with the commands that its README
-# and `effect-operator init` name: made, installed, tested, checked, run once, given another kind. One line for each.
+# and `effect-operator init` name: made, installed, tested, checked, run once, built and run as its container file says, given
+# another version and another kind. One line for each.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
+repository="$PWD"
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 export npm_config_audit=false npm_config_fund=false npm_config_prefer_offline=true npm_config_update_notifier=false
@@ -39,6 +41,33 @@ run npm test
 run npm run check
 run npm start -- --once
 run npm run build
+
+# Without a container engine: see image.ts.
+image() {
+  (cd "$repository" && node --conditions=op-source packages/k8s/scripts/image.ts "$@")
+}
+if [ "$(id -u)" = 0 ]; then
+  run image "$PWD" "$PWD/Containerfile" "$PWD/deploy" "$PWD/samples"
+  run image "$repository" examples/deploy/autoscaler/Containerfile examples/deploy/autoscaler \
+    examples/deploy/autoscaler/sample.yaml
+else
+  echo "skipped the images: only root may give a program a root of its own"
+fi
+
+run npx effect-operator add version Demo v2 --storage
+refused "Demo has v2 already" npx effect-operator add version Demo v2
+# What it says is to be added.
+sed -i \
+  -e 's/import { LiveClient, type Manifests, runMain }/import { LiveClient, Manifests, runMain, Webhook }/' \
+  -e 's|^import { Demo } from .*|import { conversion, DemoVersions } from "./demo/versions.ts"|' \
+  -e 's/resources: \[Demo\],/resources: [DemoVersions],\n  webhooks: [conversion],/' \
+  -e 's/^  Manager.layer(operator.controllers).pipe(/  const server = Webhook.layer(operator.webhooks, { name: operator.name, service: Manifests.webhookService(operator) })\n&Layer.provide(server), /' \
+  src/main.ts
+sed -e 's|example.com/v1|example.com/v2|' -e 's/name: sample/name: second/' samples/demo.yaml > samples/demo.v2.yaml
+run npm run manifests
+run npm run check
+run npm test
+run npm start -- --once
 run npx effect-operator add kind Site --group web.example.com
 refused "not overwritten" npx effect-operator add kind Site --group web.example.com
 # The permissions that `add kind` names are missing until somebody adds them.

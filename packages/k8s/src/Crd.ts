@@ -106,19 +106,26 @@ export const schemaOf = (resource: CustomResource): JSONSchemaProps => {
     const lines = faults.map(({ message, path }) => `  ${path}: ${message}`)
     throw new Error(`Crd.make: the Schema of ${resource.id} has no structural form:\n${lines.join("\n")}`)
   }
+  const isSpec = Schema.is(resource.schemas.spec)
   return {
     ...(resource.description === undefined ? {} : { description: resource.description }),
     type: "object",
-    ...(Schema.is(resource.schemas.spec)(undefined) ? {} : { required: ["spec"] }),
+    ...(isSpec(undefined) ? {} : { required: ["spec"] }),
     properties: {
       apiVersion: { type: "string" },
       kind: { type: "string" },
       metadata: { type: "object" },
-      spec: spec.schema,
+      // An object may be without a spec; null in its place is another thing.
+      spec: isSpec(undefined) && !isSpec(null) ? withoutNull(spec.schema) : spec.schema,
       ...(status === undefined ? {} : { status: status.schema })
     },
     ...(resource.rules.length === 0 ? {} : { "x-kubernetes-validations": resource.rules })
   }
+}
+
+const withoutNull = (schema: JSONSchemaProps): JSONSchemaProps => {
+  const { nullable: _, ...rest } = schema
+  return rest
 }
 
 type Version = CustomResourceDefinition["spec"]["versions"][number]

@@ -5,6 +5,9 @@
  * Every served version becomes a `CustomResource`, named after the kind, with the version behind it where there are
  * several (`CertificateV1`). The source compiles under `strict`, and an object the definition's server has stored
  * decodes. It is meant to be read, changed and kept: it is made once, from then on it is yours.
+ *
+ * What a `CustomResource` has no place for is said in a comment: fields beside spec and status, and a status that is
+ * written with the object.
  */
 import type { Manifest } from "./Crd.ts"
 import { expression, indent } from "./crd/SchemaSource.ts"
@@ -30,8 +33,28 @@ export const crdToSchema = (crd: { readonly spec: Spec }): string => {
   ].join("\n")
 }
 
-const nameOf = ({ names }: Spec, { name }: Version, count: number): string =>
-  count === 1 ? names.kind : `${names.kind}${name.charAt(0).toUpperCase()}${name.slice(1)}`
+const capitalised = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`
+
+/** `Certificate`, `CertificateV1`; a kind of small letters gets a capital, as types have. */
+const nameOf = ({ names }: Spec, { name }: Version, count: number): string => {
+  const kind = names.kind.split("-").map(capitalised).join("")
+  return count === 1 ? kind : `${kind}${capitalised(name)}`
+}
+
+/** What the declaration leaves out. */
+const remarks = (version: Version): ReadonlyArray<string> => {
+  const { properties = {} } = version.schema?.openAPIV3Schema ?? {}
+  const envelope = ["apiVersion", "kind", "metadata", "spec", "status"]
+  const others = Object.keys(properties).filter((name) => !envelope.includes(name))
+  return [
+    ...(others.length === 0
+      ? []
+      : [`Beside spec and status it has ${others.join(", ")}: kept as they are, without a type.`]),
+    ...(properties["status"] === undefined || version.subresources?.status !== undefined
+      ? []
+      : ["Its status is written with the object: the definition has no status subresource."])
+  ]
+}
 
 const declaration = (spec: Spec, version: Version, name: string): string => {
   const { names } = spec
@@ -58,7 +81,9 @@ const declaration = (spec: Spec, version: Version, name: string): string => {
     ["deprecated", version.deprecated === true ? text(version.deprecationWarning ?? true) : undefined]
   ]
   const lines = options.flatMap(([key, value]) => value === undefined ? [] : [`${key}: ${value}`])
+  const notes = remarks(version)
   return [
+    ...(notes.length === 0 ? [] : [`/** ${notes.join(" ")} */`]),
     `export const ${name} = CustomResource.make({\n${indent(lines.join(",\n"))}\n})`,
     `export type ${name} = typeof ${name}.Type`
   ].join("\n")

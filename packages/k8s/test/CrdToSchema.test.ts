@@ -4,6 +4,7 @@ import { Effect, Result } from "effect"
 import * as ChildProcess from "node:child_process"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
+import * as Crd from "../src/Crd.ts"
 import { crdToSchema } from "../src/CrdToSchema.ts"
 import { samples } from "./crds/projects/index.ts"
 import { folder } from "./support/folder.ts"
@@ -53,6 +54,56 @@ const run = (command: string, args: ReadonlyArray<string>, cwd: string) =>
 
 const bin = (name: string) => Path.join(root, "node_modules/.bin", name)
 
+/** Keywords that a Schema of Effect has no word for: they are left to the server. */
+const unsaid = new Set(["anyOf", "oneOf", "allOf", "not", "example", "externalDocs", "title"])
+
+const isInner = (value: unknown): value is Readonly<Record<string, any>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** A schema without what is not said again, and with one form where there are several of the same meaning. */
+const schemaSaid = (schema: Readonly<Record<string, any>>): unknown => {
+  const { default: filled, items, ...inner } = schema
+  // What a server looks at in an embedded object anyway is said again.
+  const { properties, required = [], ...rest } = inner["x-kubernetes-embedded-resource"] === true
+    ? { ...inner, properties: undefined, required: [] }
+    : inner
+  const anything = rest["x-kubernetes-preserve-unknown-fields"] === true && rest["type"] === undefined
+  // A default fills what is required, nested ones are part of one that encloses them, a pattern may look different.
+  const needed = required.filter((name: string) => properties?.[name]?.default === undefined).toSorted()
+  const words = Object.entries(rest).filter(([key, value]) =>
+    !unsaid.has(key) && !(key === "pattern" && rest["x-kubernetes-int-or-string"] === true) &&
+    // Absent and zero, granular and not atomic, null where anything may stand: the same.
+    !(key.startsWith("min") && value === 0) && value !== "granular" && !(key === "nullable" && anything) &&
+    value !== false
+  )
+  return {
+    ...Object.fromEntries(words.map(([key, value]) => [key, key === "pattern" ? "a pattern" : within(key, value)])),
+    ...(filled === undefined || isInner(filled) ? {} : { default: filled }),
+    ...(items === undefined ? {} : { items: schemaSaid(items) }),
+    ...(needed.length === 0 ? {} : { required: needed }),
+    ...(properties === undefined || Object.keys(properties).length === 0
+      ? {}
+      : {
+        properties: Object.fromEntries(Object.entries<any>(properties).map(([key, value]) => [key, schemaSaid(value)]))
+      })
+  }
+}
+
+const within = (key: string, value: any): unknown =>
+  key === "additionalProperties" && isInner(value) ? schemaSaid(value) : value
+
+/** A version without what a server fills in, or asks for of every object; and what remarks in the source are about. */
+const said = ({ schema, subresources = {}, additionalPrinterColumns = [], ...version }: any) => {
+  const { properties: { spec, status }, required = [], ...root } = schema.openAPIV3Schema
+  const properties = { ...(spec === undefined ? {} : { spec }), ...(status === undefined ? {} : { status }) }
+  return {
+    ...version,
+    additionalPrinterColumns,
+    subresources: status === undefined ? subresources : { ...subresources, status: {} },
+    schema: schemaSaid({ ...root, properties, required: required.filter((name: string) => name !== "metadata") })
+  }
+}
+
 describe("crdToSchema", () => {
   it("covers ten definitions and more", () => assert.isAtLeast(samples.length, 10))
 
@@ -101,6 +152,49 @@ describe("crdToSchema", () => {
       }).pipe(Effect.scoped),
     120_000
   )
+
+  it.live(
+    "makes the definition again, but for what a Schema cannot say",
+    () =>
+      Effect.gen(function*() {
+        const path = yield* generated
+        for (const { definition, project } of samples) {
+          const module = yield* Effect.promise(() => import(/* @vite-ignore */ Path.join(path, `${project}.ts`)))
+          for (const resource of Object.values<any>(module)) {
+            const before = definition["spec"].versions.find(({ name }: any) => name === resource.version)
+            // Where a definition says nothing of the fields there is nothing to say again.
+            if (before.schema.openAPIV3Schema.properties === undefined) continue
+            const [after] = JSON.parse(JSON.stringify(Crd.make(resource).spec.versions))
+            const told = `${project} ${resource.version}`
+            assert.deepStrictEqual(said(after), said({ ...before, storage: true }), told)
+          }
+        }
+      }).pipe(Effect.scoped),
+    120_000
+  )
+
+  it("says what a kind has besides, and names one of small letters as types are named", () => {
+    const properties = { spec: { type: "object" }, data: { type: "object" }, status: { type: "object" } }
+    const versions = [{
+      name: "v1",
+      served: true,
+      storage: true,
+      schema: { openAPIV3Schema: { type: "object", properties } }
+    }]
+    const spec = {
+      group: "acid.example.com",
+      scope: "Namespaced",
+      names: { kind: "postgresql", plural: "postgresqls" },
+      versions
+    }
+    const source = crdToSchema({ spec } as never)
+    assert.include(
+      source,
+      "/** Beside spec and status it has data: kept as they are, without a type. Its status is written with the object: " +
+        "the definition has no status subresource. */\nexport const Postgresql = CustomResource.make({"
+    )
+    assert.include(source, "kind: \"postgresql\"")
+  })
 
   it("names what it makes after the kind, and the version where there are several", () => {
     const version = (name: string, served = true) => ({

@@ -2,11 +2,12 @@
  * `effect-operator add`: more of the same in a project that is there.
  *
  * `add kind` makes the resource, reconciler, test and sample of another kind, `add webhook` a hook and its test for a kind
- * that is there. They make files, none of which may be there, and change none: what is to be added to `src/main.ts` is
- * printed.
+ * that is there, `add version` another version of such a kind, with the way to it and back, and the test that nothing is
+ * lost on it. They make files, none of which may be there, and change none: what is to be added elsewhere is printed.
  */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -16,56 +17,21 @@ import * as Failure from "./Failure.ts"
 import * as Folder from "./Folder.ts"
 import * as Init from "./Init.ts"
 import * as Names from "./Names.ts"
+import * as Remaining from "./Remaining.ts"
 import * as Templates from "./Templates.ts"
-
-/** What remains to be done by hand for a kind. */
-const afterKind = (kind: Names.Kind) => {
-  const lower = Templates.lower(kind)
-  return [
-    "",
-    `Add to ${Description.defaults.main}:`,
-    "",
-    `  import { controller as ${lower} } from "./${lower}/reconciler.ts"`,
-    `  import { ${kind.kind} } from "./${lower}/resource.ts"`,
-    "",
-    `  resources: [..., ${kind.kind}],`,
-    `  controllers: [..., ${lower}],`,
-    "  writes: [..., { resource: Deployment, verbs: [\"create\", \"patch\", \"delete\"] }]   // what the reconciler writes",
-    "",
-    "then write the manifests: effect-operator manifests"
-  ].join("\n")
-}
-
-/** What remains to be done by hand for its webhooks. */
-const afterWebhook = (kind: Names.Kind) => {
-  const lower = Templates.lower(kind)
-  return [
-    "",
-    `Add to ${Description.defaults.main}:`,
-    "",
-    "  import { LiveClient, Manifests, runMain, Webhook } from \"@effect-operator/k8s\"   // without `type`",
-    `  import { webhooks } from "./${lower}/webhook.ts"`,
-    "",
-    "  webhooks,   // in `operator`",
-    "",
-    "  const server = Webhook.layer(webhooks, { name: operator.name, service: Manifests.webhookService(operator) })",
-    "  Manager.layer(operator.controllers).pipe(Layer.provide(server), Layer.provide(LiveClient.layer), ...",
-    "",
-    "then write the manifests: effect-operator manifests"
-  ].join("\n")
-}
+import * as Versions from "./Versions.ts"
 
 /** Makes files in the project, and says what remains. */
 const add = Effect.fnUntraced(function*<E, R>(
-  files: (top: string) => Effect.Effect<Folder.Files, E, R>,
-  remaining: string
+  make: (top: string) => Effect.Effect<{ readonly files: Folder.Files; readonly remaining: string }, E, R>
 ) {
   const { main } = Description.defaults
   const top = yield* Folder.Top
   if (!(yield* Folder.exists(Path.join(top, main)))) {
     return yield* Failure.make(`there is no ${main} here: run this at the top of a project, or make one with init`)
   }
-  const made = yield* Folder.create(top, yield* files(top), "Remove it first, or name another kind")
+  const { files, remaining } = yield* make(top)
+  const made = yield* Folder.create(top, files, "Remove it first, or name another kind")
   for (const file of made) yield* Console.log(`created ${Path.join(top, file)}`)
   yield* Console.log(remaining)
 })
@@ -77,19 +43,33 @@ const addKind = Effect.fnUntraced(function*(options: {
 }) {
   const group = Option.getOrElse(options.group, () => Init.defaults.group)
   const kind = yield* Names.kind({ kind: options.kind, group, version: options.version })
-  yield* add(() => Templates.ofKind(kind), afterKind(kind))
+  const files = yield* Templates.ofKind(kind)
+  yield* add(() => Effect.succeed({ files, remaining: Remaining.afterKind(kind) }))
 })
 
 const addWebhook = Effect.fnUntraced(function*(options: { readonly kind: string }) {
   const kind = yield* Names.kind({ kind: options.kind, ...Init.defaults })
-  const resource = `src/${Templates.lower(kind)}/resource.ts`
-  const files = Effect.fnUntraced(function*(top: string) {
-    if (!(yield* Folder.exists(Path.join(top, resource)))) {
-      return yield* Failure.make(`there is no ${resource} here: make it with \`effect-operator add kind ${kind.kind}\``)
-    }
-    return yield* Templates.ofWebhook(kind)
-  })
-  yield* add(files, afterWebhook(kind))
+  yield* add((top) =>
+    Versions.declared(top, kind.kind).pipe(
+      Effect.andThen(Templates.ofWebhook(kind)),
+      Effect.map((files) => ({ files, remaining: Remaining.afterWebhook(kind) }))
+    )
+  )
+})
+
+const addVersion = Effect.fnUntraced(function*(options: {
+  readonly kind: string
+  readonly version: string
+  readonly storage: boolean
+}) {
+  const { storage } = options
+  const kind = yield* Names.kind({ ...Init.defaults, ...options })
+  yield* add((top) =>
+    Effect.map(Versions.next(top, kind, storage), (made) => ({
+      files: made.files,
+      remaining: Remaining.afterVersion(kind.kind, made, storage)
+    }))
+  )
 })
 
 const name = Argument.String("kind").pipe(
@@ -98,10 +78,7 @@ const name = Argument.String("kind").pipe(
 )
 
 const kind = Command.make("kind", {
-  kind: Argument.String("kind").pipe(
-    Argument.withDescription("Its name, such as Website"),
-    Argument.withMetavar("KIND")
-  ),
+  kind: name,
   ...Init.kindFlags
 }, addKind).pipe(
   Command.withDescription(
@@ -119,8 +96,30 @@ const webhook = Command.make("webhook", { kind: name }, addWebhook).pipe(
   Command.withExamples([{ command: "effect-operator add webhook Website" }])
 )
 
+const version = Command.make("version", {
+  kind: name,
+  version: Argument.String("version").pipe(
+    Argument.withDescription("Its name, such as v2 or v1beta1; it comes after those that are there"),
+    Argument.withMetavar("VERSION")
+  ),
+  storage: Flag.Boolean("storage").pipe(
+    Flag.withDescription("Store objects in it from now on; by default they are stored as before"),
+    Flag.withDefault(false)
+  )
+}, addVersion).pipe(
+  Command.withDescription(
+    "Makes another version of a kind that is there: a copy of the newest, the way to it and back, and the test that " +
+      "nothing is lost on it. Says what to add where."
+  ),
+  Command.withShortDescription("Add a version to a kind"),
+  Command.withExamples([
+    { command: "effect-operator add version Website v2" },
+    { command: "effect-operator add version Website v2 --storage", description: "New objects are stored as v2" }
+  ])
+)
+
 export const command = Command.make("add").pipe(
   Command.withDescription("Adds to the operator in this folder; files that are there are not changed."),
-  Command.withShortDescription("Add a kind or a webhook to an operator"),
-  Command.withSubcommands([kind, webhook])
+  Command.withShortDescription("Add a kind, a webhook or a version to an operator"),
+  Command.withSubcommands([kind, webhook, version])
 )

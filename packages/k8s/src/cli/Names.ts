@@ -18,8 +18,9 @@ const label = /^[a-z]([-a-z0-9]*[a-z0-9])?$/
 
 /** Names that the sources of a new kind import already. */
 const taken = new Set(
-  ("Action Cache Conditions Controller CustomResource Deployment Effect KubeClient Layer LiveClient Manager Manifests " +
-    "ObjectStatus RbacProof Schema Sync TestClock TestCluster").split(" ")
+  ("Action Cache Conditions Controller ConversionProof CustomResource CustomResourceVersions Deployment Effect KubeClient " +
+    "Layer LiveClient Manager Manifests ObjectStatus RbacProof Schema Sync TestClock TestCluster TestWebhooks Webhook")
+    .split(" ")
 )
 
 const refuse = (what: string, value: string, rule: string) =>

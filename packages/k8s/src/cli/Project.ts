@@ -21,7 +21,8 @@ export const packages = {
     "@types/node": "^24.0.0",
     // The scripts run in this one, whichever is installed.
     node: "^24.0.0",
-    oxlint: "1.94.0",
+    // A release whose programs for all platforms are in every registry; npm writes no whole lock file otherwise.
+    oxlint: "1.89.0",
     typescript: "7.0.2",
     vitest: "5.1.1"
   }

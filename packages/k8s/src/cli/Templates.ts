@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url"
 import * as Failure from "./Failure.ts"
 import type { Files } from "./Folder.ts"
 import type { Kind } from "./Names.ts"
+import type { Version } from "./Versions.ts"
 
 // `src/cli` and `dist/cli` are at the same depth.
 const folder = fileURLToPath(new URL("../../templates/", import.meta.url))
@@ -28,6 +29,12 @@ const webhookFiles = (lower: string) => ({
   [`test/${lower}.webhook.test.ts`]: "test/website.webhook.test.ts"
 })
 
+/** Of its versions. */
+const versionFiles = (lower: string) => ({
+  [`src/${lower}/versions.ts`]: "src/website/versions.ts",
+  [`test/${lower}.versions.test.ts`]: "test/website.versions.test.ts"
+})
+
 const projectFiles = { "src/main.ts": "src/main.ts", "README.md": "README.md" }
 
 /** A kind's name in file names and labels. */
@@ -43,12 +50,17 @@ export const rename = (text: string, kind: Kind, project: string): string =>
     .replaceAll("website", lower(kind))
     .replaceAll(/\bdemo\b/g, project)
 
-const fill = Effect.fnUntraced(function*(templates: Files, kind: Kind, project: string) {
+const fill = Effect.fnUntraced(function*(
+  templates: Files,
+  kind: Kind,
+  project: string,
+  first: (text: string) => string = (text) => text
+) {
   const files = yield* FileSystem.FileSystem
   const texts: Record<string, string> = {}
   for (const [name, template] of Object.entries(templates)) {
     const text = yield* Effect.mapError(files.readFileString(folder + template), Failure.ofFile("read", template))
-    texts[name] = rename(text, kind, project)
+    texts[name] = rename(first(text), kind, project)
   }
   return texts
 })
@@ -58,6 +70,18 @@ export const ofKind = (kind: Kind) => fill(kindFiles(lower(kind)), kind, "demo")
 
 /** The files of the webhooks of a kind. */
 export const ofWebhook = (kind: Kind) => fill(webhookFiles(lower(kind)), kind, "demo")
+
+/** The files that put the first two versions of a kind together; the templates have v1, which is stored, and v2. */
+export const ofVersions = (kind: string, before: Version, made: Version, storage: boolean) => {
+  const names = (text: string) =>
+    text
+      .replaceAll("storage: Website ", `storage: ${storage ? made.name : before.name} `)
+      .replaceAll("WebsiteV2", made.name)
+      .replaceAll("toV2", `to${made.name.slice(kind.length)}`)
+      .replaceAll(/\bv1\b/g, before.version)
+      .replaceAll(/\bv2\b/g, made.version)
+  return fill(versionFiles(lower({ kind })), { kind, group: "example.com", version: "v1" }, "demo", names)
+}
 
 /** The files of a project that are sources; see `Project` for those that configure it. */
 export const ofProject = (project: string, kind: Kind) =>

@@ -3,8 +3,9 @@
  *
  * The other direction of `OpenApiSchema`, and as near to its inverse as the two languages allow: keywords become checks,
  * defaults decoding defaults, list types and rules the combinators that make them again. What narrows values down by
- * `allOf`, `anyOf`, `oneOf` and `not` is left to the server, as are formats: the decoder of a foreign kind may know less
- * than its server, but it must not refuse what is stored.
+ * `allOf`, `anyOf`, `oneOf` and `not`, and by the pattern of a quantity that may be a number, is left to the server, as are
+ * formats, of which it does not look at `int32`: the decoder of a foreign kind may know less than its server, but it must
+ * not refuse what is stored.
  */
 import * as Result from "effect/Result"
 import type { JSONSchemaProps } from "../kinds/apiextensions.v1.ts"
@@ -34,7 +35,7 @@ export const expression = (schema: JSONSchemaProps): string => {
 const described = (value: string, { description, format }: JSONSchemaProps): string => {
   const notes = [
     ...(description === undefined ? [] : [`description: ${json(description)}`]),
-    ...(format === undefined || format === "int32" || format === "int64" ? [] : [`format: ${json(format)}`])
+    ...(format === undefined ? [] : [`format: ${json(format)}`])
   ]
   return notes.length === 0 ? value : `${value}.annotate({ ${notes.join(", ")} })`
 }
@@ -85,7 +86,6 @@ const patterns = ({ pattern }: JSONSchemaProps): ReadonlyArray<string> => {
 }
 
 const bounds = (schema: JSONSchemaProps): ReadonlyArray<string> => [
-  ...(schema.format === "int32" && schema.type === "integer" ? ["Schema.isInt32()"] : []),
   ...(schema.minimum === undefined
     ? []
     : [`Schema.isGreaterThan${schema.exclusiveMinimum === true ? "" : "OrEqualTo"}(${schema.minimum})`]),
@@ -109,7 +109,10 @@ const object = (schema: JSONSchemaProps): string => {
     `${key(name)}: ${field(property, schema.required?.includes(name) === true)}`
   )
   const struct = `Schema.Struct({\n${indent(fields.join(",\n"))}\n})`
-  return schema[preserve] === true ? `Schema.StructWithRest(${struct}, [KubeSchema.AnyObject])` : struct
+  return checked(
+    schema[preserve] === true ? `Schema.StructWithRest(${struct}, [KubeSchema.AnyObject])` : struct,
+    limits(schema, "Properties")
+  )
 }
 
 /** A field with its default, or optional. A default fills a required field, too: the server gives it before it looks. */

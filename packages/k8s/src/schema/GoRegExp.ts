@@ -249,6 +249,7 @@ class Translation {
           return `\\u{${Number.parseInt(digits, 8).toString(16)}}`
         }
         if (/[A-Za-z0-9]/.test(char) || char > "\u007f") return this.refuse(from)
+        if (!inClass) return syntax.test(char) ? `\\${char}` : char
         return `\\u{${char.charCodeAt(0).toString(16)}}`
       }
     }
@@ -322,10 +323,14 @@ const backslash = 0x5c
 /** What `escape` answers for the escapes that keep their letter. */
 const controls: Readonly<Record<string, number>> = { "\\f": 12, "\\n": 10, "\\r": 13, "\\t": 9, "\\v": 11 }
 
+/** What JavaScript takes for syntax outside of a class, and lets a backslash take the meaning from. */
+const syntax = /[$()*+./?[\\\]^{|}]/
+
 /** A character in a class of JavaScript, escaped where it could mean something. */
 const inClass = (code: number): string => {
   const char = String.fromCodePoint(code)
-  return /[\\\]^[&~|!-]/.test(char) || code < 0x20 || code === 0x7f ? `\\u{${code.toString(16)}}` : char
+  if (/[\\\]^[-]/.test(char)) return `\\${char}`
+  return code < 0x20 || code === 0x7f ? `\\u{${code.toString(16)}}` : char
 }
 
 const isScript = (name: string): boolean => {

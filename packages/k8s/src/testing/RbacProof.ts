@@ -109,7 +109,7 @@ const allows = (permission: Manifests.Permission, asked: Missing): boolean =>
   (permission.names?.includes(asked.name) ?? true)
 
 /** What to add, and where. */
-const remedy = ({ controllers, writes }: Options, { group, namespace, resource, verb }: Missing): string => {
+const remedy = ({ controllers, writes }: Options, { group, resource, verb }: Missing): string => {
   const [plural, subresource] = resource.split("/")
   const known = [
     ...controllers.flatMap(({ resource, watches }) => [resource, ...watches.map(({ resource }) => resource)]),
@@ -118,7 +118,7 @@ const remedy = ({ controllers, writes }: Options, { group, namespace, resource, 
   const kind = known?.kind ?? `/* the kind of ${Resource.qualifiedName({ group, plural: plural! })} */`
   const write =
     `{ resource: ${kind}${subresource === undefined ? "" : `, subresource: ${JSON.stringify(subresource)}`}, ` +
-    `verbs: [${JSON.stringify(verb)}]${namespace === "" ? "" : " }"}${namespace === "" ? " }" : ""}`
+    `verbs: [${JSON.stringify(verb)}] }`
   return verb === "list" || verb === "watch"
     ? `declare the kind in \`owns\` or \`watches\` of the controller, or add ${write} to \`writes\``
     : `add ${write} to \`writes\``

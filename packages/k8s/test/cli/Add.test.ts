@@ -44,3 +44,57 @@ it.live("adds a webhook to a kind that is there", () =>
       "there is no src/alpaca/resource.ts here: make it with `effect-operator add kind Alpaca`"
     )
   }))
+
+const website = Fs.readFileSync(new URL("../../templates/src/website/resource.ts", import.meta.url), "utf8")
+
+it.live("adds a version to a kind that is there, as a copy of its newest, and says what to add", () =>
+  Effect.gen(function*() {
+    const top = yield* folder({ "src/main.ts": "mine", "src/website/resource.ts": website })
+    const add = (...args: ReadonlyArray<string>) => Shell.run(["add", "version", "Website", ...args], { top })
+    const read = (file: string) => Fs.readFileSync(Path.join(top, file), "utf8")
+    const { ok, out } = yield* add("v2")
+    assert.isTrue(ok)
+    assert.include(out, "import { conversion, WebsiteVersions } from \"./website/versions.ts\"")
+    assert.include(out, "resources: [..., WebsiteVersions],   // instead of Website")
+    assert.include(out, "Stored is still v1, so that the program before this one can run again")
+    // The templates are what the command makes of them: they are compiled and run as they are.
+    for (const file of ["src/website/v2.ts", "src/website/versions.ts", "test/website.versions.test.ts"]) {
+      assert.strictEqual(read(file), Fs.readFileSync(new URL(`../../templates/${file}`, import.meta.url), "utf8"), file)
+    }
+
+    const third = yield* add("v3alpha1")
+    assert.include(third.out, "const toV3alpha1 = CustomResourceVersions.between(WebsiteV2, WebsiteV3alpha1, {")
+    assert.include(third.out, "Add to src/website/versions.ts:")
+    assert.include(read("src/website/v3alpha1.ts"), "export type WebsiteV3alpha1 = typeof WebsiteV3alpha1.Type")
+    assert.include(read("src/website/v3alpha1.ts"), "version: \"v3alpha1\"")
+
+    const old = yield* add("v2beta1")
+    assert.isFalse(old.ok)
+    assert.include(old.err, "the version \"v2beta1\": Website has v3alpha1 already: name a newer one, such as v3")
+  }))
+
+it.live("stores the new version where that is asked for; says which kind it cannot copy", () =>
+  Effect.gen(function*() {
+    const top = yield* folder({
+      "src/main.ts": "mine",
+      "src/llama/resource.ts": website.replaceAll("Website", "Llama").replace("\"v1\"", "\"v1beta1\""),
+      "src/odd/resource.ts": "export const Odd = make()"
+    })
+    const { out } = yield* Shell.run(["add", "version", "Llama", "v1", "--storage"], { top })
+    assert.include(out, "New objects are stored as v1; the old ones: StoredVersions.migrate(LlamaV1).")
+    const versions = Fs.readFileSync(Path.join(top, "src/llama/versions.ts"), "utf8")
+    assert.include(versions, "/** From v1beta1 to v1, and back.")
+    assert.include(versions, "make({ steps: [toV1], storage: LlamaV1 })")
+    assert.include(versions, "import { LlamaV1 } from \"./v1.ts\"")
+    const odd = yield* Shell.run(["add", "version", "Odd", "v2"], { top })
+    assert.include(
+      odd.err,
+      "src/odd/resource.ts has no `export const Odd = CustomResource.make({ …, version: \"v1\", … })`"
+    )
+    const none = yield* Shell.run(["add", "version", "Alpaca", "v2"], { top })
+    assert.include(none.err, "there is no src/alpaca/resource.ts here: make it with `effect-operator add kind Alpaca`")
+    assert.include(
+      (yield* Shell.run(["add", "version", "Odd", "2"], { top })).err,
+      "the version \"2\": must be such as v1"
+    )
+  }))

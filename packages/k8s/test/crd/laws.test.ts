@@ -2,34 +2,16 @@
 import { Resource } from "@effect-operator/core"
 import { KubeClient } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Arbitrary, Effect, Result, Schema } from "effect"
+import { Effect, Result } from "effect"
 import * as Crd from "../../src/Crd.ts"
 import * as CrdValidation from "../../src/CrdValidation.ts"
 import * as TestCluster from "../../src/testing/TestCluster.ts"
-import { generated, kinds, Ruled } from "./Fixtures.ts"
+import { kinds, Ruled } from "./Fixtures.ts"
+import { decoded, type Kind, objectOf, specs, written } from "./Laws.ts"
 import { chance, type Json, mutant } from "./Mutants.ts"
 
 const cases = 1000
 const seed = Number(process.env["SEED"] ?? 20261121)
-
-type Kind = (typeof kinds)[number]
-
-/** Specs of a kind as they are sent. */
-const specs = Effect.fnUntraced(function*(kind: Kind, count = cases) {
-  const source = generated[kind.kind] ?? kind.schemas.spec
-  const values = yield* Arbitrary.sampleEffect(Arbitrary.schema(Schema.toType(source)), { count, seed })
-  return values.map((spec) => {
-    const encoded = Result.getOrThrow(kind.encode(objectOf(kind, spec))) as { readonly spec: unknown }
-    return JSON.parse(JSON.stringify(encoded.spec)) as Json
-  })
-})
-
-const objectOf = (kind: Kind, spec: unknown) => ({
-  apiVersion: kind.apiVersion,
-  kind: kind.kind,
-  metadata: { namespace: "default", name: "a" },
-  spec
-})
 
 /** What the server makes of a spec, or why it refuses it. */
 const sent = Effect.fnUntraced(function*(kind: Kind, spec: Json) {
@@ -40,15 +22,7 @@ const sent = Effect.fnUntraced(function*(kind: Kind, spec: Json) {
   )
 })
 
-const decoded = (kind: Kind, spec: Json) => kind.decode(objectOf(kind, spec))
-
 const told = (kind: Kind, spec: Json, more: string) => `${kind.kind} (seed ${seed}): ${JSON.stringify(spec)}: ${more}`
-
-/** What the Schema knows of a spec: unknown fields are pruned by the server and kept by the decoder. */
-const written = (kind: Kind, spec: unknown) =>
-  Schema.decodeUnknownSync(Schema.toCodecJson(kind.schemas.spec))(
-    Schema.encodeUnknownSync(Schema.toCodecJson(kind.schemas.spec))(spec)
-  )
 
 const inCluster = <A, E>(kind: Kind, test: Effect.Effect<A, E, KubeClient.KubeClient>) =>
   Effect.andThen(Crd.install(kind), test).pipe(Effect.provide(TestCluster.layer()))
@@ -59,7 +33,7 @@ describe(`with seed ${seed}`, () => {
       inCluster(
         kind,
         Effect.gen(function*() {
-          const all = yield* specs(kind)
+          const all = yield* specs(kind, { count: cases, seed })
           assert.isAtLeast(all.length, cases)
           for (const spec of all) {
             const answer = yield* sent(kind, spec)
@@ -77,7 +51,7 @@ describe(`with seed ${seed}`, () => {
           const random = chance(seed)
           let refused = 0
           let taken = 0
-          for (const spec of yield* specs(kind)) {
+          for (const spec of yield* specs(kind, { count: cases, seed })) {
             for (let i = 0; i < 2; i++) {
               const damaged = i === 0 ? mutant(random, spec) : mutant(random, mutant(random, spec))
               const answer = yield* sent(kind, damaged)
@@ -126,7 +100,7 @@ describe(`with seed ${seed}`, () => {
         const checked = CrdValidation.checked(Ruled)
         const random = chance(seed)
         let refused = 0
-        for (const spec of yield* specs(Ruled)) {
+        for (const spec of yield* specs(Ruled, { count: cases, seed })) {
           for (const given of [spec, mutant(random, spec)]) {
             const answer = yield* sent(Ruled, given)
             if ("refused" in answer) refused++

@@ -7,17 +7,14 @@
  *
  * `smaller` are the stories a little simpler than one: with a change, a field or an item less, with smaller numbers and
  * shorter texts. Only what decodes, and what the server accepts, is one.
- *
- * The one module that knows `effect/Arbitrary`, which is not stable yet.
  */
 import type { AnySchema, CustomResource } from "@effect-operator/core/CustomResource"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Resource from "@effect-operator/core/Resource"
-import * as Arbitrary from "effect/Arbitrary"
-import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { isObject, type JsonObject } from "../../schema/JsonValue.ts"
+import * as Samples from "../internal/Samples.ts"
 import { draw } from "./Seed.ts"
 import type { Change, Draws, Scenario } from "./Scenario.ts"
 import * as Server from "./Server.ts"
@@ -59,9 +56,7 @@ export const draws = <A extends KubeObject>(resource: CustomResource<A>, options
   return {
     resource,
     specs: (seed, count) => {
-      const values = Effect.runSync(
-        Arbitrary.sampleEffect(Arbitrary.schema(schema), { count, seed, size: defaults.size })
-      )
+      const values = Samples.of(schema, { count, seed, size: defaults.size })
       return values.map((value) => Schema.encodeSync(schema)(value)).filter(isObject)
     },
     fits: (spec) => Result.isSuccess(Schema.decodeUnknownResult(schema)(spec)),

@@ -1,0 +1,91 @@
+/**
+ * `Remaining`: what a person adds by hand after `effect-operator add` has made its files, since it changes none.
+ */
+import * as Description from "./Description.ts"
+import type * as Names from "./Names.ts"
+import * as Templates from "./Templates.ts"
+import type * as Versions from "./Versions.ts"
+
+/** The hooks' server in the program, where there was none. */
+const serve = [
+  "  const server = Webhook.layer(operator.webhooks, { name: operator.name, service: Manifests.webhookService(operator) })",
+  "  Manager.layer(operator.controllers).pipe(Layer.provide(server), Layer.provide(LiveClient.layer), ..."
+]
+
+/** For a kind. */
+export const afterKind = (kind: Names.Kind) => {
+  const lower = Templates.lower(kind)
+  return [
+    "",
+    `Add to ${Description.defaults.main}:`,
+    "",
+    `  import { controller as ${lower} } from "./${lower}/reconciler.ts"`,
+    `  import { ${kind.kind} } from "./${lower}/resource.ts"`,
+    "",
+    `  resources: [..., ${kind.kind}],`,
+    `  controllers: [..., ${lower}],`,
+    "  writes: [..., { resource: Deployment, verbs: [\"create\", \"patch\", \"delete\"] }]   // what the reconciler writes",
+    "",
+    "then write the manifests: effect-operator manifests"
+  ].join("\n")
+}
+
+/** For the webhooks of a kind. */
+export const afterWebhook = (kind: Names.Kind) => {
+  const lower = Templates.lower(kind)
+  return [
+    "",
+    `Add to ${Description.defaults.main}:`,
+    "",
+    "  import { LiveClient, Manifests, runMain, Webhook } from \"@effect-operator/k8s\"   // without `type`",
+    `  import { webhooks } from "./${lower}/webhook.ts"`,
+    "",
+    "  webhooks,   // in `operator`",
+    "",
+    ...serve,
+    "",
+    "then write the manifests: effect-operator manifests"
+  ].join("\n")
+}
+
+/** For a version: one after which there are several, or a further one. */
+export const afterVersion = (kind: string, { before, isFirst, made }: Versions.Made, storage: boolean) => {
+  const folder = Templates.lower({ kind })
+  const versions = `src/${folder}/versions.ts`
+  const step = `to${made.name.slice(kind.length)}`
+  const migrate = storage
+    ? `New objects are stored as ${made.version}; the old ones: StoredVersions.migrate(${made.name}).`
+    : `Stored is still ${before.version}, so that the program before this one can run again. Once it will not: ` +
+      `\`storage: ${made.name}\` in ${versions}, and StoredVersions.migrate(${made.name}).`
+  return [
+    "",
+    ...(isFirst ?
+      [
+        `Add to ${Description.defaults.main}:`,
+        "",
+        "  import { LiveClient, Manifests, runMain, Webhook } from \"@effect-operator/k8s\"   // without `type`",
+        `  import { conversion, ${kind}Versions } from "./${folder}/versions.ts"`,
+        "",
+        `  resources: [..., ${kind}Versions],   // instead of ${kind}`,
+        "  webhooks: [..., conversion],   // in `operator`",
+        "",
+        ...serve
+      ] :
+      [
+        `Add to ${versions}:`,
+        "",
+        `  import { ${made.name} } from "./${made.file}"`,
+        "",
+        `  const ${step} = CustomResourceVersions.between(${before.name}, ${made.name}, {`,
+        "    up: ({ spec, status }) => ({ spec, status }),",
+        "    down: ({ spec, status }) => ({ spec, status })",
+        "  })",
+        "",
+        `  steps: [..., ${step}]`
+      ]),
+    "",
+    `then change ${made.name} in src/${folder}/${made.file}, say in ${versions} how one becomes the other, and write the ` +
+    "manifests: effect-operator manifests",
+    migrate
+  ].join("\n")
+}

@@ -1,0 +1,101 @@
+/**
+ * `ConversionProof`: every object of a kind survives the way to every other version of it, and back.
+ *
+ * The API server reads an object in whatever version a client asks for, and writes back what that client sends: what a
+ * conversion changes or loses, somebody loses. So objects are drawn from the Schemas of each version, spec and status,
+ * and brought to each other version, where they must be what its Schema says, and back, where they must be what they
+ * were. The same seed draws the same objects.
+ *
+ * ```ts
+ * it.effect("no conversion loses anything", () => ConversionProof.prove(WebsiteVersions))
+ * ```
+ *
+ * Only what a Schema says is drawn: a conversion that takes a text for a number needs a Schema that says so.
+ */
+import type { CustomResource } from "@effect-operator/core/CustomResource"
+import * as CustomResourceVersions from "@effect-operator/core/CustomResourceVersions"
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as JsonValue from "../schema/JsonValue.ts"
+import * as Samples from "./internal/Samples.ts"
+
+export const defaults = {
+  /** Objects of each version. */
+  count: 1000,
+  seed: 1
+} as const
+
+export interface Options {
+  readonly count?: number | undefined
+  readonly seed?: number | undefined
+}
+
+/** A conversion fails, gives what the other version is not, or changes an object on the way back. */
+export class ConversionLoses extends Data.TaggedError("ConversionLoses")<{ readonly message: string }> {}
+
+/** Fails with the first object that does not survive, as JSON, and what becomes of it. */
+export const prove = (
+  versions: CustomResourceVersions.CustomResourceVersions,
+  { count = defaults.count, seed = defaults.seed }: Options = {}
+): Effect.Effect<void, ConversionLoses> =>
+  Effect.forEach(
+    versions.versions,
+    (from) =>
+      Effect.suspend(() =>
+        Effect.forEach(drawn(from, { count, seed }), (object) =>
+          Effect.forEach(versions.versions, (to) => {
+            const fault = from === to ? undefined : faultOf(versions, object, from, to)
+            return fault === undefined ? Effect.void : Effect.fail(
+              new ConversionLoses({
+                message: `${from.kind} from ${from.version} to ${to.version}, of ${count} objects with seed ${seed}: ` +
+                  `${fault}\n  ${from.version}: ${contentOf(object)}`
+              })
+            )
+          }, { discard: true }), { discard: true })
+      ),
+    { discard: true }
+  )
+
+/** Objects of a version, as they are stored; one in four has no status. */
+const drawn = (resource: CustomResource, options: Samples.Options): ReadonlyArray<KubeObject> => {
+  const { spec, status } = resource.schemas
+  const statuses = status === undefined ? [] : Samples.of(status, options)
+  return Samples.of(spec, options).map((spec, i) => {
+    const object = {
+      apiVersion: resource.apiVersion,
+      kind: resource.kind,
+      metadata: { name: "drawn", ...(resource.scope === "Namespaced" ? { namespace: "default" } : {}) },
+      spec,
+      ...(statuses[i] === undefined || i % 4 === 0 ? {} : { status: statuses[i] })
+    }
+    return JSON.parse(JSON.stringify(Result.getOrThrow(resource.encode(object as never)))) as KubeObject
+  })
+}
+
+const faultOf = (
+  versions: CustomResourceVersions.CustomResourceVersions,
+  object: KubeObject,
+  from: CustomResource,
+  to: CustomResource
+): string | undefined => {
+  const there = CustomResourceVersions.convert(versions, object, to.apiVersion)
+  if (Result.isFailure(there)) return `it cannot be converted: ${there.failure}`
+  const known = to.decode(there.success)
+  if (Result.isFailure(known)) {
+    return `what it becomes is no ${to.version}: ${known.failure.issues.join("; ")}${shown(to, there.success)}`
+  }
+  const back = CustomResourceVersions.convert(versions, there.success, from.apiVersion)
+  if (Result.isFailure(back)) return `it cannot be converted back: ${back.failure}${shown(to, there.success)}`
+  return JsonValue.equals(back.success, object)
+    ? undefined
+    : `it does not come back as it was${shown(to, there.success)}\n  back: ${contentOf(back.success)}`
+}
+
+const shown = ({ version }: CustomResource, object: KubeObject): string => `\n  ${version}: ${contentOf(object)}`
+
+const contentOf = (object: KubeObject): string => {
+  const { apiVersion: _, kind: __, metadata: ___, ...content } = object
+  return JSON.stringify(content)
+}

@@ -1,0 +1,5 @@
+import { ConversionProof } from "@effect-operator/k8s/testing"
+import { it } from "@effect/vitest"
+import { WebsiteVersions } from "../src/website/versions.ts"
+
+it.effect("a Website goes to every other version and back unchanged", () => ConversionProof.prove(WebsiteVersions))
