@@ -24,7 +24,9 @@ import * as Samples from "./internal/Samples.ts"
 export const defaults = {
   /** Objects of each version. */
   count: 1000,
-  seed: 1
+  seed: 1,
+  /** How long texts and lists of the objects may be. */
+  size: 8
 } as const
 
 export interface Options {
@@ -44,7 +46,7 @@ export const prove = (
     versions.versions,
     (from) =>
       Effect.suspend(() =>
-        Effect.forEach(drawn(from, { count, seed }), (object) =>
+        Effect.forEach(drawn(from, { count, seed, size: defaults.size }), (object) =>
           Effect.forEach(versions.versions, (to) => {
             const fault = from === to ? undefined : faultOf(versions, object, from, to)
             return fault === undefined ? Effect.void : Effect.fail(

@@ -2,4 +2,9 @@ import { ConversionProof } from "@effect-operator/k8s/testing"
 import { it } from "@effect/vitest"
 import { WebsiteVersions } from "../src/website/versions.ts"
 
-it.effect("a Website goes to every other version and back unchanged", () => ConversionProof.prove(WebsiteVersions))
+it.effect(
+  "a Website goes to every other version and back unchanged",
+  () => ConversionProof.prove(WebsiteVersions),
+  // A thousand objects of each.
+  60_000
+)
