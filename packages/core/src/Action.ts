@@ -4,11 +4,12 @@
  * Failing is not an action: an error is retried with a growing delay, a `Terminal` error waits for the next change.
  */
 import * as Duration from "effect/Duration"
+import * as Option from "effect/Option"
 
 export type Action =
   /** Nothing until something changes. */
   | { readonly _tag: "Done" }
-  /** Once more, at once, behind the other keys. */
+  /** Once more, at once, behind the other keys; held back if that goes on and nothing is written. */
   | { readonly _tag: "Requeue" }
   /** Once more after `delay` milliseconds, unless a change comes first. */
   | { readonly _tag: "RequeueAfter"; readonly delay: number }
@@ -17,7 +18,18 @@ export const done: Action = { _tag: "Done" }
 
 export const requeue: Action = { _tag: "Requeue" }
 
-export const requeueAfter = (delay: Duration.Input): Action => ({
-  _tag: "RequeueAfter",
-  delay: Duration.toMillis(Duration.fromInputUnsafe(delay))
-})
+/** Throws if the delay is no duration, or a negative one. */
+export const requeueAfter = (delay: Duration.Input): Action => {
+  const duration = Duration.fromInput(delay)
+  if (Option.isNone(duration) || typeof delay === "number" && !(delay >= 0)) {
+    throw new Error(
+      `Action.requeueAfter: ${JSON.stringify(delay)}: must be a duration, such as "30 seconds", and not negative`
+    )
+  }
+  return { _tag: "RequeueAfter", delay: Duration.toMillis(duration.value) }
+}
+
+const tags: ReadonlySet<unknown> = new Set(["Done", "Requeue", "RequeueAfter"])
+
+export const isAction = (value: unknown): value is Action =>
+  typeof value === "object" && value !== null && "_tag" in value && tags.has(value._tag)

@@ -11,7 +11,7 @@
  * them. Every other change does, also what it wrote to other objects.
  */
 import * as Duration from "effect/Duration"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import type * as Schedule from "effect/Schedule"
 import type * as Action from "./Action.ts"
 import type { Cached } from "./Cache.ts"
@@ -143,6 +143,14 @@ export const make = <
   for (const scope of [options, ...(options.watches ?? [])]) {
     if (scope.namespaces?.length === 0) {
       throw new Error(`Controller.make: ${name}: namespaces: []: selects nothing; leave it out for all namespaces`)
+    }
+  }
+  for (const what of ["reconcile", "finalize"] as const) {
+    if (options[what] !== undefined && typeof options[what] !== "function") {
+      throw new Error(
+        `Controller.make: ${name}: ${what}: must be a function of the object that returns an Effect, got ` +
+          `${Effect.isEffect(options[what]) ? "an Effect itself" : typeof options[what]}`
+      )
     }
   }
   const self = Watch.make(options.for, {

@@ -77,6 +77,23 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
   const { finalize, resource, timeout } = controller
   const hotLoops = new HotLoop()
 
+  /** What types would have refused is a defect of the user's code, told in its words, and stops nobody else. */
+  const runnable = <A, E, RR>(what: string, effect: Effect.Effect<A, E, RR>): Effect.Effect<A, E, RR> =>
+    Effect.isEffect(effect) ? effect : Effect.die(
+      new TypeError(
+        `${what} of controller ${controller.name} returned ${told(effect)}: it must return an Effect ` +
+          `(of a function that returns a Promise, make one with Effect.promise(() => ...))`
+      )
+    )
+
+  const meant = (exit: Exit.Exit<Action.Action, unknown>): Exit.Exit<Action.Action, unknown> =>
+    Exit.isFailure(exit) || Action.isAction(exit.value) ? exit : Exit.die(
+      new TypeError(
+        `reconcile or finalize of controller ${controller.name} ended with ${told(exit.value)}: it must end with ` +
+          `Action.done, Action.requeue or Action.requeueAfter("30 seconds")`
+      )
+    )
+
   /** One run of one key: the action, or why not. */
   const attempt = (item: Item, object: KubeObject): Effect.Effect<Action.Action, unknown, R | KubeClient> =>
     Effect.suspend(() => {
@@ -84,16 +101,16 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       if (isTerminating(object)) {
         if (finalize === undefined || !Finalizer.has(object, finalize.finalizer)) return Effect.succeed(Action.done)
         return Effect.tap(
-          finalize.run(object, context),
-          (action) => action._tag === "Done" ? Finalizer.remove(resource, object, finalize.finalizer) : Effect.void
+          runnable("finalize", finalize.run(object, context)),
+          (action) => action?._tag === "Done" ? Finalizer.remove(resource, object, finalize.finalizer) : Effect.void
         )
       }
       if (finalize === undefined || Finalizer.has(object, finalize.finalizer)) {
-        return controller.reconcile(object, context)
+        return runnable("reconcile", controller.reconcile(object, context))
       }
       return Effect.flatMap(Finalizer.add(resource, object, finalize.finalizer), (guarded) => {
         ownWrites.wrote(item.key, guarded.metadata.resourceVersion)
-        return controller.reconcile(guarded, context)
+        return runnable("reconcile", controller.reconcile(guarded, context))
       })
     })
 
@@ -127,8 +144,11 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     queue.hold(item.key, hold)
     metrics.hotLoop()
     return Effect.logWarning(
-      `hot loop: it writes what it wrote before, ${writes.length} writes in this reconcile; held back ${hold} ms: ` +
-        (writes[0] ?? "").slice(0, 200)
+      writes.length === 0
+        ? `hot loop: it asks to be run again at once, time after time, and writes nothing; held back ${hold} ms: ` +
+          "return Action.requeueAfter with a delay, or wait for a change"
+        : `hot loop: it writes what it wrote before, ${writes.length} writes in this reconcile; held back ${hold} ms: ` +
+          (writes[0] ?? "").slice(0, 200)
     )
   }
 
@@ -205,13 +225,14 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       return Effect.flatMap(ending(fiber), (exit) => ended(run, exit))
     }
 
-    const ended = (run: Run, exit: Exit.Exit<Action.Action, unknown>): Effect.Effect<void> => {
+    const ended = (run: Run, came: Exit.Exit<Action.Action, unknown>): Effect.Effect<void> => {
+      const exit = meant(came)
       const { item, writes } = run
       const now = clock.currentTimeMillisUnsafe()
       hands.running = undefined
       hands.processing?.reconciled(exit)
       metrics.ended(now - run.started)
-      const hold = hotLoops.judge(item.key, writes, now)
+      const hold = hotLoops.judge(item.key, writes.length === 0 && asksAtOnce(exit) ? atOnce : writes, now)
       if (hold > 0) return longer(run, Effect.andThen(heldBack(run, hold), Effect.suspend(() => settle(run, exit))))
       if (Exit.isFailure(exit) || Stalled.says(run.object)) return longer(run, settle(run, exit))
       succeeded(exit.value)
@@ -277,7 +298,10 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       // Losing a race is everyday life of a controller, anything else is worth a line in production logs.
       return yield* kube?.reason._tag === "Conflict"
         ? Effect.logDebug(`conflict, again in ${delay} ms: ${kube.message}`)
-        : Effect.logWarning(`reconcile failed (${item.failures + 1} in a row), again in ${delay} ms`, cause)
+        : Effect.logWarning(
+          `reconcile failed (${item.failures + 1} in a row), again in ${delay} ms${remedy(cause)}`,
+          cause
+        )
     })
 
     const giveBack = (outcome: Settled): void => {
@@ -350,6 +374,29 @@ const annotations = (controller: Pick<Controller, "name" | "resource">, key: str
     ? { ...whose, name: key, reconcileID }
     : { ...whose, namespace: key.slice(0, slash), name: key.slice(slash + 1), reconcileID }
 }
+
+/** What the engine says of a frozen object, it says without a word about caches. */
+const remedy = (cause: Cause.Cause<unknown>): string =>
+  cause.reasons.some((reason) =>
+      reason._tag === "Die" && reason.defect instanceof TypeError &&
+      /read only property|not extensible|Cannot delete property/.test(reason.defect.message)
+    )
+    ? " (what comes from a cache is frozen: change a copy, { ...object, spec: { ...object.spec, … } })"
+    : ""
+
+/** A value in a few words. */
+const told = (value: unknown): string =>
+  value instanceof Promise
+    ? "a Promise"
+    : typeof value === "function"
+    ? "a function"
+    : JSON.stringify(value) ?? String(value)
+
+/** What a reconcile is taken to write that does nothing but ask for another run now. */
+const atOnce: ReadonlyArray<string> = ["another run at once"]
+
+const asksAtOnce = (exit: Exit.Exit<Action.Action, unknown>): boolean =>
+  Exit.isSuccess(exit) && (exit.value._tag === "Requeue" || exit.value._tag === "RequeueAfter" && exit.value.delay < 1)
 
 const again = { _tag: "Again", delay: 0 } as const
 const done = { _tag: "Done" } as const

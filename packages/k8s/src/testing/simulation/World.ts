@@ -20,7 +20,9 @@ export const defaults = {
   /** 2026-01-01: an hour at which time stamps look sane. */
   start: 1_767_225_600_000,
   /** Steps of fibers without the clock moving after which a program counts as a loop. */
-  steps: 50_000
+  steps: 50_000,
+  /** Steps that a fiber counts for which goes on until it is made to give way: some 2,000 operations. */
+  tireless: 50
 } as const
 
 /** The program does not come to rest: steps of fibers follow one another, and the clock does not move. */
@@ -166,7 +168,12 @@ export class World {
   #scheduler(): Scheduler.Scheduler {
     return {
       executionMode: "async",
-      shouldYield: (fiber) => fiber.currentOpCount >= fiber.cache.maxOpsBeforeYield,
+      shouldYield: (fiber) => {
+        if (fiber.currentOpCount < fiber.cache.maxOpsBeforeYield) return false
+        // A fiber that has gone on for so long without a rest has done the work of many.
+        this.#steps += defaults.tireless
+        return true
+      },
       makeDispatcher: () => ({
         scheduleTask: (run, priority) => this.#push({ run, priority }),
         flush: () => this.settle()

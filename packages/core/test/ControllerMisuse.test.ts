@@ -1,0 +1,70 @@
+import { Action, Controller } from "@effect-operator/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Effect, Logger } from "effect"
+import { Widget } from "./support/Kinds.ts"
+import { Journal, operate } from "./support/Operating.ts"
+import { Server } from "./support/Server.ts"
+import { pass, settle } from "./support/Time.ts"
+
+const small = { spec: { size: 1 } }
+
+/** What types would have refused, or nobody thought of. */
+describe("Controller: wrong uses", () => {
+  it.effect("requeue for ever is held back, longer and longer, where nothing is written", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      server.put(Widget, "a", small)
+      const journal = new Journal()
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        reconcile: ({ metadata }) => Effect.as(journal.note(metadata.name), Action.requeueAfter(0))
+      })])
+      yield* pass("1 minute")
+      assert.isAtLeast(journal.entries.length, 10)
+      assert.isAtMost(journal.entries.length, 30)
+    }))
+
+  it.effect("what a reconcile must not return is its failure, in plain words, and stops no controller", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      const wrong: Record<string, () => unknown> = {
+        nothing: () => undefined,
+        promise: () => Promise.resolve(Action.done),
+        "no-action": () => Effect.void,
+        word: () => Effect.succeed("done"),
+        frozen: () => Effect.sync(() => void Object.assign(Object.freeze({ size: 1 }), { size: 2 }))
+      }
+      for (const name of [...Object.keys(wrong), "right"]) server.put(Widget, name, small)
+      const journal = new Journal()
+      const lines: Array<string> = []
+      const logger = Logger.layer([
+        Logger.make(({ cause, message }) => void lines.push(`${String(message)}: ${String(Cause.squash(cause))}`))
+      ])
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        reconcile: (({ metadata: { name } }: typeof Widget.Type) =>
+          wrong[name] === undefined
+            ? Effect.as(journal.note(name), Action.done)
+            : wrong[name]()) as () => Effect.Effect<Action.Action>
+      })]).pipe(Effect.provide(logger))
+      yield* settle
+      assert.deepStrictEqual(journal.entries, [[0, "right"]])
+      const text = lines.join("\n")
+      assert.include(text, "reconcile of controller widgets returned undefined: it must return an Effect")
+      assert.include(text, "reconcile of controller widgets returned a Promise")
+      assert.include(text, "controller widgets ended with undefined: it must end with Action.done")
+      assert.include(text, "controller widgets ended with \"done\"")
+      assert.include(text, "what comes from a cache is frozen: change a copy")
+    }))
+
+  it("a delay or a reconcile that is none is refused at once", () => {
+    assert.throws(() => Action.requeueAfter(-5), /-5: must be a duration/)
+    assert.throws(() => Action.requeueAfter(Number.NaN), /must be a duration/)
+    assert.throws(() => Action.requeueAfter("5 sec" as never), /"5 sec": must be a duration, such as "30 seconds"/)
+    const reconcile = Effect.succeed(Action.done) as never
+    assert.throws(
+      () => Controller.make("widgets", { for: Widget, reconcile }),
+      /reconcile: must be a function.*an Effect itself/
+    )
+  })
+})
