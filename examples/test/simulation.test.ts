@@ -28,6 +28,16 @@ describe("simulated examples", () => {
       }), { timeout: 60_000 })
   }
 
+  it.live("an Autoscaler that is gone is not made Pods for, whatever a cache says of it", () =>
+    Effect.gen(function*() {
+      const report = yield* Simulation.checkConvergence(named("autoscaler"), {
+        depth: 1,
+        faults: ["travelRestart"],
+        interleavings: 0
+      })
+      assert.isTrue(report.exhaustive)
+    }), { timeout: 60_000 })
+
   it.live("a PodSet converges whatever sizes it is given, one after the other", () =>
     Effect.gen(function*() {
       const options = { depth: 1, runs: 12, interleavings: 1, stories: 3 } as const

@@ -1,4 +1,4 @@
-import { Action, Cache, Controller, KubeClient, ObjectStatus, OwnerLabel, Watch } from "@effect-operator/core"
+import { Action, Adoption, Cache, Controller, KubeClient, ObjectStatus, OwnerLabel, Watch } from "@effect-operator/core"
 import type { EventRecorder } from "@effect-operator/core/EventRecorder"
 import { isTerminating } from "@effect-operator/core/KubeObject"
 import { Pod } from "@effect-operator/k8s/kinds"
@@ -85,6 +85,8 @@ export const controller = Controller.make("autoscaler", {
 
   reconcile: Effect.fn("Autoscaler.reconcile")(function*(autoscaler, { events }) {
     const { missing, owned, surplus } = yield* survey(autoscaler)
+    // Pods of an Autoscaler that is gone would stay for ever, and a cache may be of yesterday.
+    if (missing > 0 && !(yield* Adoption.isAlive(Autoscaler, autoscaler))) return Action.done
     const names = freeNames(autoscaler, owned)
     for (let made = 0; made < missing;) if (yield* createPod(autoscaler, names.next().value, events)) made += 1
     for (const pod of surplus) yield* deletePod(pod, events)

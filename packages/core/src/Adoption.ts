@@ -17,6 +17,21 @@ import type * as Resource from "./Resource.ts"
 import { type LabelsInput, matchesLabels, toLabels } from "./Selector.ts"
 import * as Result from "effect/Result"
 
+/**
+ * Whether an object is still there and not being deleted, by a read from the server. A cache may be filled by a server
+ * that is behind: ask before something is made for an object that no garbage collector would take away after it.
+ */
+export const isAlive = Effect.fn("Adoption.isAlive")(function*<A extends KubeObject>(
+  resource: Resource.Resource<A>,
+  object: A
+): Effect.fn.Return<boolean, KubeError.KubeError, KubeClient> {
+  const client = yield* KubeClient
+  return yield* client.get(resource, object.metadata).pipe(
+    Effect.map((fresh) => fresh.metadata.uid === object.metadata.uid && !isTerminating(fresh)),
+    Effect.catchReason("KubeError", "NotFound", () => Effect.succeed(false))
+  )
+})
+
 /** The owner's dependents of a kind in its namespace, after adoption and release. The kind must be cached. */
 export const claim = Effect.fn("Adoption.claim")(function*<
   O extends KubeObject,
@@ -28,18 +43,11 @@ export const claim = Effect.fn("Adoption.claim")(function*<
   resource: Resource.Resource<A, Id>,
   labels: LabelsInput
 ): Effect.fn.Return<ReadonlyArray<A>, KubeError.KubeError, KubeClient | Cache.Cached<Id>> {
-  const client = yield* KubeClient
   const { object } = owner
   const selector = Result.getOrThrowWith(toLabels(labels), (why) => new Error(`Adoption.claim: labels: ${why}`))
   const found = yield* Cache.list(resource, { namespace: object.metadata.namespace })
   const claimed: Array<A> = []
   let mayAdopt: boolean | undefined
-
-  /** Asked once, and only if there is something to adopt. */
-  const alive = client.get(owner.resource, object.metadata).pipe(
-    Effect.map((fresh) => fresh.metadata.uid === object.metadata.uid && !isTerminating(fresh)),
-    Effect.catchReason("KubeError", "NotFound", () => Effect.succeed(false))
-  )
 
   for (const dependent of found) {
     const controller = controllerOf(dependent)
@@ -50,7 +58,8 @@ export const claim = Effect.fn("Adoption.claim")(function*<
       continue
     }
     if (controller !== undefined || !matches || isTerminating(dependent) || isTerminating(object)) continue
-    mayAdopt ??= yield* alive
+    // Asked once, and only if there is something to adopt.
+    mayAdopt ??= yield* isAlive(owner.resource, object)
     if (!mayAdopt) continue
     const adopted = yield* adopt(resource, dependent, object)
     if (adopted !== undefined) claimed.push(adopted)
