@@ -204,8 +204,8 @@ const lasting: ReadonlySet<string> = new Set([
 ])
 
 /**
- * When the last custom resource is gone, nothing is left of what the operator made since the first one came. What is to
- * stay is named in a scenario's `keeps`.
+ * When the last custom resource is gone, nothing is left of what the operator made while one lived. What it made when
+ * all were being deleted (a last backup, say) is meant to stay; what else is, a scenario's `keeps` names.
  */
 const nothingLeft: Oracle = {
   name: "nothing left behind",
@@ -213,11 +213,10 @@ const nothingLeft: Oracle = {
     const { failure, keeps, kinds, objects } = run
     const orphaned = run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === "orphaned")
     if (failure !== undefined || orphaned || objects.some(({ kind }) => kinds.includes(kind))) return undefined
-    const first = run.entries.find((entry) => entry._tag === "Change" && kinds.includes(entry.change.object.kind))
-    if (first?._tag !== "Change") return undefined
     const made = new Map<string, Call>()
-    for (const { after, call, type } of writes(run)) {
-      if (type === "ADDED" && call.before >= first.change.revision) made.set(after.metadata.uid, call)
+    for (const { after, call, objects: before, type } of writes(run)) {
+      const lives = (object: KubeObject) => kinds.includes(object.kind) && !isTerminating(object)
+      if (type === "ADDED" && [...before.values()].some(lives)) made.set(after.metadata.uid, call)
     }
     const left = objects.find(({ kind, metadata }) =>
       made.has(metadata.uid) && !lasting.has(kind) && !keeps.includes(kind)
