@@ -31,6 +31,8 @@ export const defaults = {
   patience: 6_000,
   /** The same at the end, where only a lost client takes so long. */
   lastPatience: 60_000,
+  /** How long the status may take to show the last fault, in real milliseconds. */
+  settling: 1_000,
   /** How many requests on the wire one call of the transport may become, where it asks again by itself. */
   attempts: 5,
   /** A process that stood still for longer, in real milliseconds, cannot tell what came when. */
@@ -153,6 +155,7 @@ const attempt = Effect.fnUntraced(function*(plan: Plan.Plan, subject: Subject.Su
   const struck = new Map<Fault.Kind, number>()
   const calls: Array<Verdict.Call> = []
 
+  const mistimes = (follower: Follower.Follower) => Verdict.judgeTimes(follower, proxy, calls, now())
   const session = yield* Scope.make()
   const followers = yield* Effect.gen(function*() {
     const layer = LiveClient.transportLayerOptions({
@@ -169,6 +172,11 @@ const attempt = Effect.fnUntraced(function*(plan: Plan.Plan, subject: Subject.Su
       (resource) => Effect.provideService(Follower.make(client, resource, { namespace }), Reflector.ListBy, plan.listBy)
     )
     yield* perform({ plan, proxy, client, change, struck, isCaughtUp: () => followers.every(isEqual) })
+    // A watch may end in the last moment: the cache is equal, and the status has not said so yet.
+    yield* until(
+      () => followers.every((follower) => isEqual(follower) && mistimes(follower).length === 0),
+      defaults.settling
+    )
     return followers
 
     function isEqual(follower: Follower.Follower): boolean {
@@ -179,7 +187,7 @@ const attempt = Effect.fnUntraced(function*(plan: Plan.Plan, subject: Subject.Su
 
   for (const follower of followers) {
     divergences.push(...Verdict.judge(follower, logs.get(follower.resource.plural)!))
-    mistimed.push(...Verdict.judgeTimes(follower, proxy, calls, now()))
+    mistimed.push(...mistimes(follower))
   }
   divergences.push(...Verdict.writtenTwice(logs))
   yield* Scope.close(session, Exit.void)
