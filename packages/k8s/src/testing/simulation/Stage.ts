@@ -117,10 +117,7 @@ export class Stage {
       now: () => this.world.now,
       note: (entry) => this.note(entry),
       crash: (life, stale) => this.crash(life, stale),
-      before: () => ({
-        revision: this.#before,
-        only: scenario.resources.map(({ group, version }) => `/apis/${group}/${version}/`)
-      }),
+      before: () => this.#old(),
       hurry: Effect.suspend(() => this.hurry),
       mischief: (fault, object) => this.mischief(fault, object)
     })
@@ -258,6 +255,21 @@ export class Stage {
         Effect.andThen(Effect.sleep(away), Effect.sync(() => this.start(life.replica, stale)))
       )
     )
+  }
+
+  /**
+   * Custom resources as they were before the last step. None that is going or gone is shown as if it lived: nobody could
+   * tell, and what is then done for it stays.
+   */
+  #old(): Stale {
+    const { resources } = this.scenario
+    const ghosts = this.entries.some((entry) =>
+      entry._tag === "Change" && entry.change.revision > this.#before &&
+      (entry.change.type === "DELETED" || isTerminating(entry.change.object)) &&
+      resources.some(({ kind }) => kind === entry.change.object.kind)
+    )
+    const only = ghosts ? [] : resources.map(({ group, version }) => `/apis/${group}/${version}/`)
+    return { revision: this.#before, only }
   }
 
   /** A step is about to be taken. */
