@@ -86,8 +86,11 @@ const live = (
         break
       }
       // Whoever could not wait does not look, either.
-      const last = steps.length === index + 1
-      if (last && step.desired?.(stage.objects(), before, wire.outside) === false) missed.push(step.name)
+      const look = () => {
+        const waited = steps.length === index + 1
+        if (waited && step.desired?.(stage.objects(), before, wire.outside) === false) missed.push(step.name)
+      }
+      look()
       const restart = plan.points.find(({ _tag, at }) => _tag === "Step" && at === index + 1)
       if (restart === undefined) continue
       wire.happens(restart)
@@ -96,7 +99,7 @@ const live = (
         failure = `the cluster does not come to rest when the process starts again after "${step.name}"`
         break
       }
-      if (last && step.desired?.(stage.objects(), before, wire.outside) === false) missed.push(step.name)
+      look()
     }
     objects = stage.objects()
     if (failure === undefined) {

@@ -109,6 +109,8 @@ export class Wire {
   readonly #externals = new Map<number, ExternalFault>()
   /** The store's revision before each write of the operator. */
   readonly #revisions: Array<number> = []
+  /** The last revision of which the server has no history. */
+  #forgotten = 0
   readonly outside = new Map<string, unknown>()
   calls = 0
   events = 0
@@ -283,7 +285,7 @@ export class Wire {
       ...request,
       query: [
         ...request.query.filter(([name]) => !name.startsWith("resourceVersion")),
-        ["resourceVersion", String(stale.revision)],
+        ["resourceVersion", String(Math.max(stale.revision, this.#forgotten))],
         ["resourceVersionMatch", "Exact"]
       ]
     }
@@ -328,7 +330,7 @@ export class Wire {
     chunk: ReadonlyArray<WireEvent>,
     end: () => void
   ): Effect.Effect<Arr.NonEmptyReadonlyArray<unknown>, KubeError.Transport> {
-    const { note, now, revision } = this.#run
+    const { note, now, revision, server } = this.#run
     const out: Array<unknown> = []
     for (const [index, event] of chunk.entries()) {
       if (event.type === "BOOKMARK" || event.type === "ERROR") {
@@ -367,7 +369,9 @@ export class Wire {
           return Effect.succeed(Arr.append(out, expired))
         case "watchExpired":
           end()
-          return Effect.succeed(Arr.append(out, expired))
+          // The server has forgotten in earnest: nobody resumes from before, nor reads how it was.
+          this.#forgotten = revision()
+          return Effect.as(server.compact(), Arr.append(out, expired))
         case "watchClosed":
         case "watchBroken":
           end()

@@ -1,9 +1,12 @@
 import { Controller, Manager } from "@effect-operator/core"
-import { controllerReference } from "@effect-operator/core/KubeObject"
+import { controllerReference, type KubeObject } from "@effect-operator/core/KubeObject"
 import { ConfigMap, Pod, Service } from "@effect-operator/k8s/kinds"
 import { Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { none, type Plan } from "../../../src/testing/simulation/Fault.ts"
+import * as Run from "../../../src/testing/simulation/Run.ts"
+import { Stage } from "../../../src/testing/simulation/Stage.ts"
 import * as B from "./planted/Box.ts"
 
 const app = { app: "web" }
@@ -44,5 +47,48 @@ describe("the cluster of a simulation", () => {
     )
     assert.strictEqual(made.length, 1)
     assert.deepStrictEqual(objects.filter(({ kind }) => kind !== "Event" && kind !== "Namespace"), [])
+  })
+
+  it("forgets its history where a watch is told so", () => {
+    const scenario = { name: "serving", resources: B.resources, operator: Manager.layer([serving]), steps: B.sized(1) }
+    /** The answer to a question about how it was before the step. */
+    const past = (plan: Plan): number => {
+      const stage = new Stage(scenario, plan, 1)
+      stage.start(0)
+      stage.world.advance(1_000)
+      const before = stage.world.run(stage.server.revision)
+      stage.world.fork(Effect.provideContext(scenario.steps[0]!.act, stage.people))
+      assert.isTrue(stage.rest())
+      const query = [["resourceVersion", String(before)], ["resourceVersionMatch", "Exact"]] as const
+      return stage.world.run(stage.server.handle({ method: "GET", path: "/api/v1/pods", query, headers: {} })).status
+    }
+    assert.strictEqual(past(none), 200)
+    assert.strictEqual(past({ points: [{ _tag: "Event", at: 2, fault: "watchExpired" }], interleaving: 0 }), 410)
+  })
+
+  it("a step that is taken while a process starts again is not looked at as if nothing had been done", () => {
+    const scenario = {
+      name: "serving",
+      resources: B.resources,
+      operator: Manager.layer([serving]),
+      steps: [
+        ...B.sized(1).map((step) => ({
+          ...step,
+          desired: (objects: ReadonlyArray<KubeObject>) => objects.some(({ kind }) => kind === "Box")
+        })),
+        ...B.deleted
+      ]
+    }
+    const restarted = { _tag: "Step", at: 1, fault: "restarted" } as const
+    const run = (points: Plan["points"]) => Run.run(scenario, { points, interleaving: 0 }, { seed: 1, quiet: 60_000 })
+    const first = run([restarted]).entries.find((entry) => entry._tag === "Call" && entry.life === 2)
+    assert.isDefined(first)
+    const { hurried, missed } = run([restarted, {
+      _tag: "Call",
+      at: first._tag === "Call" ? first.n : 0,
+      fault: "hurried"
+    }])
+    assert.deepStrictEqual(hurried, [1])
+    assert.deepStrictEqual(missed, [])
   })
 })
