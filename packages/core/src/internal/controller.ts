@@ -7,7 +7,6 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
-import * as Queue from "effect/Queue"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import { CacheReader, makeReader, makeReadThrough, Remembered, settled, view } from "../Cache.ts"
 import { FieldManager } from "../Client.ts"
@@ -26,7 +25,8 @@ import type { Supervisor } from "../Supervisor.ts"
 import type { Watch } from "../Watch.ts"
 import * as WorkQueue from "../WorkQueue.ts"
 import type { Tracing } from "./tracing.ts"
-import { type Fault, fits, OwnWrites, scopeHint, subscriber } from "./triggers.ts"
+import * as Invalid from "./invalid.ts"
+import { fits, OwnWrites, scopeHint, subscriber } from "./triggers.ts"
 import * as Worker from "./worker.ts"
 
 /** How a controller is doing. */
@@ -71,8 +71,6 @@ export const start = Effect.fnUntraced(function*<R>(
   const metrics = yield* Metrics.forController(controller)
   const queue = yield* WorkQueue.make({ ...controller.queue, monitor: metrics.queue })
   yield* metrics.observe(queue)
-  const faults = yield* Queue.unbounded<Fault>()
-  const report = (fault: Fault): void => void Queue.offerUnsafe(faults, fault)
   const ownWrites = new OwnWrites()
 
   const watched: Array<{ readonly watch: Watch; readonly informers: ReadonlyArray<Informer> }> = []
@@ -87,10 +85,11 @@ export const start = Effect.fnUntraced(function*<R>(
   const informers = watched.flatMap(({ informers }) => informers)
   /** Those of the controller's own kind: a watch of the same kind may see objects that are not the controller's. */
   const own = watched[0]!.informers
+  const invalid = yield* Invalid.make({ controller, own, events, metrics, leadership })
   const reader = makeReader(informers)
   const cache = view(reader)
   for (const { informers, watch } of watched) {
-    const subscribe = subscriber(controller.resource, watch, queue, report, cache, tracing?.triggered)
+    const subscribe = subscriber(controller.resource, watch, queue, invalid.report, cache, tracing?.triggered)
     const take: Subscriber = watch === controller.watches[0]
       ? (deltas, initial) => subscribe(deltas.filter((delta) => !ownWrites.echoes(delta)), initial)
       : subscribe
@@ -128,13 +127,6 @@ export const start = Effect.fnUntraced(function*<R>(
     discard: true
   }).pipe(Effect.andThen(Effect.never))
 
-  const reportFault = Effect.fnUntraced(function*({ action, object, why }: Fault) {
-    const note = `${object.kind} ${keyString(object)} ${why}`
-    metrics.invalid()
-    yield* Effect.logError(note)
-    yield* events.recorder(controller.name, object).warning({ reason: "Invalid", action, note })
-  })
-
   const resync = Effect.andThen(
     Effect.sleep(controller.resync),
     Effect.sync(() => {
@@ -163,10 +155,10 @@ export const start = Effect.fnUntraced(function*<R>(
   const started = yield* Latch.make()
   const run = (name: string, part: Effect.Effect<unknown, unknown, any>) =>
     supervisor.run(name, Effect.annotateLogs(part, { controller: controller.name }))
-  yield* run(
-    `invalid objects of ${controller.name}`,
-    Effect.forever(Effect.flatMap(Queue.take(faults), reportFault))
-  )
+  yield* run(`invalid objects of ${controller.name}`, invalid.telling)
+  if (invalid.marking !== undefined) {
+    yield* run(`conditions of ${controller.name}`, Effect.provideService(invalid.marking, KubeClient, client))
+  }
   yield* run(`resync of ${controller.name}`, Effect.forever(resync))
   yield* run(
     `controller ${controller.name}`,

@@ -20,15 +20,23 @@ const type = "Stalled"
 const longest = 1024
 
 /** Why an object was given up, in one word. */
-export type Reason = "RetriesExhausted" | "Terminal"
+export type Reason = "RetriesExhausted" | "Terminal" | "Invalid"
 
 /** How often a write that lost a race is tried anew. */
 const races = 5
 
 type Said = ReadonlyArray<Conditions.Condition> | undefined
 
-const conditionsOf = (object: KubeObject): Said =>
-  (object as { readonly status?: { readonly conditions?: Said } }).status?.conditions
+const found = (object: KubeObject): unknown =>
+  (object as { readonly status?: { readonly conditions?: unknown } | null }).status?.conditions
+
+const isCondition = (value: unknown): value is Conditions.Condition => typeof value === "object" && value !== null
+
+/** What is there, if it is a list of conditions: the object may be one that does not decode. */
+const conditionsOf = (object: KubeObject): Said => {
+  const conditions = found(object)
+  return Array.isArray(conditions) && conditions.every(isCondition) ? conditions : undefined
+}
 
 /** Whether objects of the resource have conditions to say it in. */
 export const canSay = (resource: Resource.Any): boolean => {
@@ -40,6 +48,13 @@ export const canSay = (resource: Resource.Any): boolean => {
 
 /** Whether the object says that it was given up. */
 export const says = (object: KubeObject): boolean => Conditions.isTrue(conditionsOf(object), type)
+
+/** Whether the object says that of itself, as it is now. */
+export const saysSo = (object: KubeObject, reason: Reason, message: string): boolean => {
+  const said = Conditions.get(conditionsOf(object), type)
+  return said?.status === "True" && said.reason === reason && said.message === message.slice(0, longest) &&
+    said.observedGeneration === object.metadata.generation
+}
 
 /** The object as it is now, no older than the own writes; undefined if it is gone. */
 type Find<E> = Effect.Effect<KubeObject | undefined, E>
@@ -53,6 +68,8 @@ const write = <E>(
     const object = yield* find
     if (object === undefined) return
     const said = conditionsOf(object)
+    // Something else stands where conditions belong.
+    if (said === undefined && found(object) !== undefined) return
     const conditions = yield* change(object, said)
     if (conditions === said) return
     const { resourceVersion } = object.metadata

@@ -1,0 +1,84 @@
+/**
+ * What a controller says of objects that it cannot do anything with: one that does not decode, or that no trigger can
+ * be made of. It is logged, counted, and told in an event about the object; where the object is one of the controller's
+ * own kind and has conditions, it says so itself (`Stalled`, reason `Invalid`) until it has been mended and reconciled.
+ *
+ * Every replica tells; only the one that leads writes conditions, also of what was found while it did not lead.
+ */
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import { Writing } from "../Client.ts"
+import type { Controller } from "../Controller.ts"
+import type { EventSink } from "../EventRecorder.ts"
+import type { Informer } from "../Informers.ts"
+import type { KubeClient } from "../KubeClient.ts"
+import { keyString } from "../KubeObject.ts"
+import type { Leadership } from "../Leadership.ts"
+import type { ControllerMetrics } from "../Metrics.ts"
+import * as Stalled from "./stalled.ts"
+import type { Fault } from "./triggers.ts"
+
+export interface Options {
+  readonly controller: Pick<Controller, "name" | "resource">
+  /** Those of the controller's own kind. */
+  readonly own: ReadonlyArray<Pick<Informer, "store">>
+  readonly events: EventSink["Service"]
+  readonly metrics: Pick<ControllerMetrics, "invalid">
+  readonly leadership: Leadership
+}
+
+export interface Invalid {
+  /** Takes note of a fault; returns at once. */
+  readonly report: (fault: Fault) => void
+  /** Tells of what was reported. */
+  readonly telling: Effect.Effect<never>
+  /** Writes conditions while this process leads; absent where objects of the kind have none. */
+  readonly marking: Effect.Effect<never, never, KubeClient> | undefined
+}
+
+export const make = Effect.fnUntraced(function*({ controller, events, leadership, metrics, own }: Options) {
+  const faults = yield* Queue.unbounded<Fault>()
+  /** Why an object of the own kind does not decode, by its key, until its condition was written. */
+  const unmarked = new Map<string, string>()
+  const changed = yield* Queue.dropping<void>(1)
+  const { resource } = controller
+  const canSay = Stalled.canSay(resource)
+
+  const isOwn = ({ action, object }: Fault): boolean =>
+    canSay && action === "Decode" && object.kind === resource.kind && object.apiVersion === resource.apiVersion
+
+  const tell = Effect.fnUntraced(function*(fault: Fault) {
+    const { action, object, why } = fault
+    if (isOwn(fault)) {
+      // The write of the condition itself comes back as another version of an object that does not decode.
+      if (Stalled.saysSo(object, "Invalid", why)) return
+      unmarked.set(keyString(object), why)
+      yield* Queue.offer(changed, undefined)
+    }
+    const note = `${object.kind} ${keyString(object)} ${why}`
+    metrics.invalid()
+    yield* Effect.logError(note)
+    yield* events.recorder(controller.name, object).warning({ reason: "Invalid", action, note })
+  })
+
+  const find = (key: string) =>
+    Effect.sync(() => own.map(({ store }) => store.invalid.get(key)).find((object) => object !== undefined))
+
+  const mark = (key: string, why: string) =>
+    Stalled.say(resource, find(key), "Invalid", why).pipe(
+      Effect.provideService(Writing, { permit: leadership.permit, wrote: () => {} }),
+      // What the server answers with is the object, which does not decode.
+      Effect.catchCause((cause) => Effect.logDebug(`the Stalled condition of ${key} could not be written`, cause)),
+      Effect.andThen(Effect.sync(() => unmarked.get(key) === why && unmarked.delete(key)))
+    )
+
+  const marks = Effect.suspend(() => Effect.forEach([...unmarked], ([key, why]) => mark(key, why), { discard: true }))
+
+  return {
+    report: (fault) => void Queue.offerUnsafe(faults, fault),
+    telling: Effect.forever(Effect.flatMap(Queue.take(faults), tell)),
+    marking: canSay
+      ? leadership.lead(Effect.andThen(marks, Effect.forever(Effect.andThen(Queue.take(changed), marks))))
+      : undefined
+  } satisfies Invalid as Invalid
+})
