@@ -20,13 +20,15 @@ export interface Result {
   readonly alarming: boolean
 }
 
-/** How thorough a run is: `quick` is a tenth of the work, for a machine that checks every change. */
+/** How thorough a run is: `quick` is a fraction of the work, for a machine that checks every change. */
 export interface Effort {
   readonly quick: boolean
 }
 
 export interface Benchmark {
   readonly name: string
+  /** Left out of a quick run, unless it is asked for by name: it takes long, or a short one tells nothing. */
+  readonly long?: true
   readonly run: (effort: Effort) => Effect.Effect<ReadonlyArray<Result>>
 }
 

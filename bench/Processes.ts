@@ -3,6 +3,9 @@ import { Context, Effect, type Scope } from "effect"
 import * as ChildProcess from "node:child_process"
 import * as Path from "node:path"
 
+/** Whatever takes longer than this hangs: a contestant waits for something that is not going to happen. */
+const longest = "10 minutes"
+
 const flags = ["--conditions=op-source", "--expose-gc"]
 
 /** Where Node keeps compiled code from one process to the next; nowhere by default. */
@@ -27,7 +30,11 @@ const start = (
 
 /** What a script printed as JSON on its last line; a defect if it failed. */
 export const run = <A>(script: string, ...args: ReadonlyArray<string | number>): Effect.Effect<A> =>
-  Effect.flatMap(CompileCache, (cache) => runCached(cache, script, args))
+  Effect.flatMap(CompileCache, (cache) =>
+    Effect.timeoutOrElse(runCached<A>(cache, script, args), {
+      duration: longest,
+      orElse: () => Effect.die(new Error(`${script} ${args.join(" ")} has not ended after ${longest}`))
+    }))
 
 const runCached = <A>(cache: string | undefined, script: string, args: ReadonlyArray<string | number>) =>
   Effect.callback<A>((resume) => {

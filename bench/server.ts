@@ -126,6 +126,7 @@ const watch = (server: Server, path: string, seen: { n: number }) =>
 
 const watched: Benchmark = {
   name: "server watchers",
+  long: true,
   run: ({ quick }) =>
     Effect.scoped(Effect.gen(function*() {
       const seen = { n: 0 }
@@ -171,6 +172,7 @@ const watched: Benchmark = {
 
 const kept: Benchmark = {
   name: "server memory",
+  long: true,
   run: ({ quick }) =>
     Effect.scoped(Effect.gen(function*() {
       const server = yield* fresh({ historyLimit: 20_000 })
