@@ -89,6 +89,8 @@ export class Cutter {
     cuts.length = 0
     const end = this.#value(blanks(bytes, from, to), this.#fields, true)
     if (end < 0 || cuts.length === 0) return undefined
+    // The parser joins two texts in less time than it takes to copy their bytes together.
+    if (cuts.length === 2) return bytes.toString("utf8", from, cuts[0]) + bytes.toString("utf8", cuts[1], to)
     if (this.#scratch.length < to - from) this.#scratch = Buffer.allocUnsafe((to - from) * 2)
     const scratch = this.#scratch
     let at = from
