@@ -596,16 +596,16 @@ export const normalisations: ReadonlyArray<Normalisation> = [
         : answer
   },
   {
-    name: "group of NetworkPolicies",
+    name: "group of Ingresses and NetworkPolicies",
     reason: "1.20 still stores them, and refuses preconditions, under the group that they come from",
     apply: forPath(
-      /networkpolicies/,
+      /networking\.k8s\.io/,
       everywhere((object) =>
         typeof object["message"] === "string" && isObject(object["details"]) &&
           object["details"]["group"] === "extensions"
           ? {
             ...object,
-            message: object["message"].replace("NetworkPolicy.extensions ", "NetworkPolicy.networking.k8s.io "),
+            message: object["message"].replace(/ on (\w+)\.extensions /, " on $1.networking.k8s.io "),
             details: { ...object["details"], group: "networking.k8s.io" }
           }
           : object
