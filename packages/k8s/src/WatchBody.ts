@@ -183,7 +183,8 @@ export const stream = <E>(
       Effect.callback<void>((resume) => {
         wake = () => {
           wake = undefined
-          resume(Effect.void)
+          // Whatever else came off the socket with this is there a turn later: it is read in one go.
+          resume(Effect.yieldNow)
         }
         return Effect.sync(() => {
           wake = undefined

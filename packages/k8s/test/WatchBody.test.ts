@@ -127,6 +127,29 @@ describe("WatchBody.stream", () => {
       assert.include(String(Exit.isFailure(exit) && exit.cause), "line 3 of the watch is not JSON")
     }))
 
+  it.effect("reads together what came off the socket together, also where the reader waits", () =>
+    Effect.gen(function*() {
+      const chunks: Array<Uint8Array> = []
+      const listeners = new Map<string, () => void>()
+      const body: WatchBody.Body = {
+        read: () => chunks.shift() ?? null,
+        more: () => chunks.length > 0,
+        on: (event, listener) => listeners.set(event, listener)
+      }
+      const taken = yield* Effect.forkChild(
+        Stream.runCollect(Stream.take(Stream.chunks(WatchBody.stream(body, lost)), 2)),
+        { startImmediately: true }
+      )
+      for (const values of [[1, 2, 3], [4, 5]]) {
+        for (const value of values) {
+          chunks.push(bytes(`${value}\n`))
+          listeners.get("readable")!()
+        }
+        yield* Effect.repeat(Effect.yieldNow, { times: 10 })
+      }
+      assert.deepStrictEqual(yield* Fiber.join(taken), [[1, 2, 3], [4, 5]])
+    }))
+
   it.effect("fails when the connection does", () =>
     Effect.gen(function*() {
       const body = open()
