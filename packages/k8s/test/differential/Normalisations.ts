@@ -633,6 +633,11 @@ export const normalisations: ReadonlyArray<Normalisation> = [
     }
   },
   {
+    name: "backends of Ingresses",
+    reason: "1.20 says of a missing name that it is missing",
+    apply: forPath(/ingresses/, messages(/(Required value): name is required/g, "$1"))
+  },
+  {
     name: "absent versions",
     reason: "since 1.24 the document of a custom object must say of what version it is",
     apply: (answer, step) =>

@@ -67,7 +67,7 @@ const backend = (value: unknown, path: string): Faults => {
   return [
     ...(name === ""
       ? required(service, `${path}.service`, "name")
-      : invalids(`${path}.service.name`, name, Names.dnsLabel(name))),
+      : invalids(`${path}.service.name`, name, Names.dns1035Label(name))),
     ...servicePort(service, path)
   ]
 }

@@ -250,7 +250,7 @@ const validateClass: Strategy["validate"] = (object) => {
       ? [FieldError.required("provisioner", "")]
       : invalids("provisioner", provisioner.toLowerCase(), Names.labelKey(provisioner.toLowerCase()))),
     ...parameterFaults(objectAt(object, "parameters")),
-    ...choice(object, "reclaimPolicy", ["Delete", "Retain"]),
+    ...when(stringAt(object, "reclaimPolicy") !== "", ...choice(object, "reclaimPolicy", ["Delete", "Retain"])),
     ...choice(object, "volumeBindingMode", ["Immediate", "WaitForFirstConsumer"]),
     ...topologyFaults(arrayAt(object, "allowedTopologies"))
   ]

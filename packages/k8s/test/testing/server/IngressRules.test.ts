@@ -28,9 +28,9 @@ describe("IngressRules", () => {
         `${p}.path: Invalid value: "a//b/..": must be an absolute path`,
         `${p}.path: Invalid value: "a//b/..": must not contain '//'`,
         `${p}.path: Invalid value: "a//b/..": cannot end with '/..'`,
-        `${p}.backend.service.name: Invalid value: "A": a lowercase RFC 1123 label must consist of lower case alphanumeric ` +
-        "characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex " +
-        "used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
+        `${p}.backend.service.name: Invalid value: "A": a DNS-1035 label must consist of lower case alphanumeric ` +
+        "characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  " +
+        "or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
         `${p}.backend: Required value: port name or number is required`
       ],
       [

@@ -92,6 +92,10 @@ describe("StorageRules", () => {
         `${url}/a`,
         body,
         [
+          (object) => ({ ...object, reclaimPolicy: "" }),
+          "reclaimPolicy: Forbidden: updates to reclaimPolicy are forbidden."
+        ],
+        [
           (object) => ({ ...object, parameters: { a: "b" }, volumeBindingMode: "WaitForFirstConsumer" }),
           "parameters: Forbidden: updates to parameters are forbidden.",
           "volumeBindingMode: Invalid value: \"WaitForFirstConsumer\": field is immutable"
