@@ -78,7 +78,9 @@ const endings = ["/..", "/."]
 const pathFaults = (value: unknown, path: string): Faults => {
   const text = stringAt(value, "path")
   const type = stringAt(value, "pathType")
-  if (type === "") return [FieldError.required(`${path}.pathType`, "pathType must be specified")]
+  if (at(value, "pathType") === undefined) {
+    return [FieldError.required(`${path}.pathType`, "pathType must be specified")]
+  }
   const refused = (wrong: boolean, why: string) => when(wrong, FieldError.invalid(`${path}.path`, text, why))
   const absolute = refused(!text.startsWith("/"), "must be an absolute path")
   return [

@@ -23,6 +23,10 @@ describe("IngressRules", () => {
       ],
       [rule({ backend: service }), `${p}.pathType: Required value: pathType must be specified`],
       [
+        rule({ pathType: "", backend: service }),
+        `${p}.pathType: Unsupported value: "": supported values: "Exact", "ImplementationSpecific", "Prefix"`
+      ],
+      [
         rule({ path: "a//b/..", pathType: "Exact", backend: { service: { name: "A", port: {} } } }, "1.2.3.4"),
         "spec.rules[0].host: Invalid value: \"1.2.3.4\": must be a DNS name, not an IP address",
         `${p}.path: Invalid value: "a//b/..": must be an absolute path`,
