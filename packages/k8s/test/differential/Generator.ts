@@ -108,6 +108,8 @@ const change = (world: World, kind: Kind): Edit => {
     (kind.plural === "configmaps" && key === undefined && isEmpty(found.value)) ||
     (kind.plural === "services" &&
       ((root === "spec" && key === undefined) || key === "uid" || key === "resourceVersion")) ||
+    // A claim without a class may be given one later since 1.28.
+    (kind.plural === "persistentvolumeclaims" && key === "storageClassName") ||
     (kind.plural === "jobs" && key === "uid") || (kind.plural === "secrets" && Array.isArray(found.value))
   return moved ? change(world, kind) : found
 }

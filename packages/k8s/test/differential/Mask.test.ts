@@ -64,4 +64,10 @@ describe("Mask", () => {
       { message: `"b-x4b7z" is invalid`, details: { name: "b-x4b7z" } }
     ])
   })
+
+  it("a list from a cache has no version to compare, also where there is nothing in it", () => {
+    const lists = [[], null].map((items) => answer({ metadata: { resourceVersion: "7" }, items }))
+    const bodies = [...mask(new Map(lists.entries()), today, new Set([0, 1]), none, none).values()]
+    assert.deepStrictEqual(bodies.map(({ body }) => body), [{ metadata: {}, items: [] }, { metadata: {}, items: null }])
+  })
 })

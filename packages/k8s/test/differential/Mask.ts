@@ -83,13 +83,14 @@ const collect = (document: unknown, seen: Seen, naming: boolean, versions = true
 /** Items of a list in the order of their names, without a version: a cache may have no order, and may lag behind. */
 const sortItems = (document: unknown): unknown => {
   if (!isObject(document) || !isObject(document["metadata"])) return document
-  const part = ["items", "rows"].find((key) => Array.isArray(document[key]))
+  const part = ["items", "rows"].find((key) => key in document)
   if (part === undefined) return document
   const name = (item: unknown) =>
     String(at(item, ["metadata", "name"]) ?? at(item, ["object", "metadata", "name"]) ?? "")
   const { resourceVersion: _, ...metadata } = document["metadata"] as Json
-  const items = document[part] as ReadonlyArray<unknown>
-  return { ...document, metadata, [part]: items.toSorted((a, b) => (name(a) < name(b) ? -1 : 1)) }
+  // Of metadata, a list of nothing is null.
+  const items = document[part] as ReadonlyArray<unknown> | null
+  return { ...document, metadata, [part]: items?.toSorted((a, b) => (name(a) < name(b) ? -1 : 1)) ?? null }
 }
 
 /** Columns come with whatever table is the first. */

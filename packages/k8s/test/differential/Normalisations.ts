@@ -634,8 +634,8 @@ export const normalisations: ReadonlyArray<Normalisation> = [
   },
   {
     name: "backends of Ingresses",
-    reason: "1.20 says of a missing name that it is missing",
-    apply: forPath(/ingresses/, messages(/(Required value): name is required/g, "$1"))
+    reason: "1.20 says of what is missing that it is missing",
+    apply: forPath(/ingresses/, messages(/(Required value): (?:name|kind) is required/g, "$1"))
   },
   {
     name: "absent versions",
