@@ -100,7 +100,7 @@ describe("worker", () => {
         })
       )))
       for (let n = 0; n < 10_000; n++) queue.add(`b/${n}`, why)
-      for (let turn = 0; turn < 100; turn++) yield* Effect.yieldNow
+      for (let turn = 0; turn < 2_000; turn++) yield* Effect.yieldNow
       assert.strictEqual(left, 0)
       assert.strictEqual(sleeps, 0)
       assert.isTrue(sawOthers)

@@ -336,10 +336,13 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       over(exit)
     }
 
+    let streak = 0
     return Effect.onInterrupt(
       Effect.whileLoop({
         while: () => true,
         body: () => {
+          // Other fibers, sockets and clocks get their turn also while there is always a next key.
+          if (++streak % turn === 0) return Effect.yieldNow
           const item = queue.takeUnsafe()
           return item === undefined ? Effect.flatMap(queue.take, processNext) : process(item)
         },
@@ -358,6 +361,9 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     (context) => worker(flat(context), Context.get(context, Clock.Clock))
   )
 }
+
+/** Keys after which a worker lets others have their turn. */
+const turn = 8
 
 /** The same services in one table: adding to it costs the same each time. */
 const flat = <R>(context: Context.Context<R>): Context.Context<R> => Context.makeUnsafe(new Map(context.mapUnsafe))

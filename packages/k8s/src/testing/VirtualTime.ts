@@ -19,28 +19,35 @@ import type * as TestClock from "effect/testing/TestClock"
 
 export const defaults = {
   /**
-   * Steps of fibers, all together, without the clock moving, after which a program counts as a loop: some ten times what
+   * Turns of fibers, all together, without the clock moving, after which a program counts as a loop: some ten times what
    * a thousand objects that come at once take.
    */
-  steps: 50_000
+  turns: 50_000,
+  /** The same of operations: a loop may take few turns. Twice what those objects take. */
+  operations: 3_000_000
 } as const
 
-const restless = new Error(
-  `the program does not come to rest: ${defaults.steps} steps, and the clock has not moved. Most likely a controller ` +
-    "reconciles in a loop, woken by its own writes: write only what differs, or filter with Predicate.generationChanged"
-)
+const restless = (turns: number, operations: number) =>
+  new Error(
+    `the program does not come to rest: ${turns} turns, ${operations} operations, and the clock has not moved. Most ` +
+      "likely a controller reconciles in a loop, woken by its own writes: write only what differs, or filter with Predicate.generationChanged"
+  )
 
 /** Counts what is scheduled and has not run yet; tells when there is nothing, or when there is no end of it. */
 class Tally {
   private pending = 0
-  private steps = 0
+  private turns = 0
+  private operations = 0
   private waiting: Array<(outcome: Effect.Effect<void>) => void> = []
 
   /** The scheduler, every task of it counted. */
   counting(scheduler: Scheduler.Scheduler): Scheduler.Scheduler {
     return {
       executionMode: scheduler.executionMode,
-      shouldYield: (fiber) => scheduler.shouldYield(fiber),
+      shouldYield: (fiber) => {
+        this.operations += 1
+        return scheduler.shouldYield(fiber)
+      },
       makeDispatcher: () => {
         const dispatcher = scheduler.makeDispatcher()
         return {
@@ -51,9 +58,11 @@ class Tally {
                 task()
               } finally {
                 this.pending -= 1
-                this.steps += 1
+                this.turns += 1
                 if (this.pending === 0) this.settle(Effect.void)
-                else if (this.steps > defaults.steps) this.settle(Effect.die(restless))
+                else if (this.turns > defaults.turns || this.operations > defaults.operations) {
+                  this.settle(Effect.die(restless(this.turns, this.operations)))
+                }
               }
             }, priority)
           },
@@ -63,17 +72,22 @@ class Tally {
     }
   }
 
+  private restart(): void {
+    this.turns = 0
+    this.operations = 0
+  }
+
   private settle(outcome: Effect.Effect<void>): void {
     const { waiting } = this
     this.waiting = []
-    this.steps = 0
+    this.restart()
     for (const resume of waiting) resume(outcome)
   }
 
   /** Completes when no fiber can run but the one that asks. */
   readonly idle: Effect.Effect<void> = Effect.callback<void>((resume) => {
     if (this.pending === 0) return resume(Effect.void)
-    this.steps = 0
+    this.restart()
     this.waiting.push(resume)
   })
 }
