@@ -119,7 +119,7 @@ const nameLabel = [
 
 /** Since 1.33 a Pod has one. */
 /** 1.35 calls Endpoints old. */
-const oldEndpoints = [[/Warning: v1 Endpoints is deprecated.*\n/, ""]] as const
+const oldEndpoints = [[/\[stderr\] Warning: v1 Endpoints is deprecated.*\n/, ""]] as const
 const generation = [[/^ {2}generation: 1\n/m, ""]] as const
 
 export const reading = script("reading", { "all.yaml": objects }, [
