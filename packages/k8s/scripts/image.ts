@@ -15,13 +15,13 @@ import * as ChildProcess from "node:child_process"
 import * as Fs from "node:fs"
 import * as Os from "node:os"
 import * as Path from "node:path"
-import * as Yaml from "yaml"
 import { serviceAccount } from "../src/api/UserInfo.ts"
+import * as Definitions from "../src/cli/Definitions.ts"
 import * as Health from "../src/cli/dev/Health.ts"
 import * as Objects from "../src/cli/dev/Objects.ts"
 import * as InMemory from "../src/cli/InMemory.ts"
 import * as Crd from "../src/Crd.ts"
-import type { Deployment } from "../src/kinds/apps.v1.ts"
+import { Deployment } from "../src/kinds/apps.v1.ts"
 import { ApiServer } from "../src/testing/ApiServer.ts"
 import * as HttpFacade from "../src/testing/HttpFacade.ts"
 import * as Containerfile from "./image/Containerfile.ts"
@@ -29,12 +29,14 @@ import * as Containerfile from "./image/Containerfile.ts"
 const fail = (message: string) => Effect.die(new Error(message))
 
 /** What is in the folder of the manifests. */
-const read = (folder: string) =>
-  Fs.readdirSync(folder).filter((name) => name.endsWith(".yaml") && name !== "kustomization.yaml")
-    .flatMap((name) => Yaml.parseAllDocuments(Fs.readFileSync(Path.join(folder, name), "utf8")))
-    .map((document) => document.toJS() as Objects.Written)
-
-const isDefinition = ({ kind }: Objects.Written) => kind === "CustomResourceDefinition"
+const read = Effect.fnUntraced(function*(folder: string) {
+  const files = (yield* Objects.filesOf(folder)).filter((file) => Path.basename(file) !== "kustomization.yaml")
+  const objects = (yield* Effect.forEach(files, Objects.inFile)).flat()
+  const definitions = (yield* Effect.forEach(files, Definitions.inFile)).flat()
+  const found = objects.find(({ kind }) => kind === "Deployment")
+  if (found === undefined) return yield* fail(`${folder}: there is no Deployment in it`)
+  return { objects, definitions, deployment: yield* Effect.fromResult(Deployment.decode(found)) }
+})
 
 /** What a Pod has of its account. */
 const mountAccount = Effect.fnUntraced(
@@ -72,8 +74,7 @@ const run = Effect.fnUntraced(function*(project: string, file: string, manifests
   }
   Containerfile.addBase(image)
 
-  const objects = read(manifests)
-  const deployment = objects.find(({ kind }) => kind === "Deployment") as unknown as Deployment
+  const { definitions, deployment, objects } = yield* read(manifests)
   const { metadata: { name, namespace }, spec } = deployment
   const [container] = spec!.template.spec!.containers
   const where = { name, namespace: namespace! }
@@ -81,24 +82,15 @@ const run = Effect.fnUntraced(function*(project: string, file: string, manifests
   const context = yield* Layer.build(InMemory.layer({ port: 0 }))
   const facade = Context.get(context, HttpFacade.HttpFacade)
   const client = Context.pick(KubeClient.KubeClient)(context)
-  const kinds = objects.filter(isDefinition).flatMap((definition) => {
-    const { group, names, scope, versions } = (definition as unknown as Crd.Manifest).spec
-    return versions.map((version) => ({
-      group,
-      version: version.name,
-      kind: names.kind,
-      plural: names.plural,
-      scope: scope as "Cluster" | "Namespaced"
-    }))
-  })
+  const kinds = definitions.flatMap(({ spec }) =>
+    spec.versions.map((version) => Crd.resourceOf({ spec: { ...spec, versions: [version] } }))
+  )
   const apply = (object: Objects.Written) => Effect.provide(Objects.apply(object, kinds, object.kind), client)
-  for (const object of objects.filter(isDefinition)) {
-    yield* Effect.provide(Crd.installManifest(object as unknown as Crd.Manifest), client)
-  }
+  for (const definition of definitions) yield* Effect.provide(Crd.installManifest(definition), client)
   for (const kind of ["Namespace", "ServiceAccount"]) {
     yield* Effect.forEach(objects.filter((object) => object.kind === kind), apply)
   }
-  const rest = objects.filter((object) => !isDefinition(object) && object.kind !== "Deployment")
+  const rest = objects.filter(({ kind }) => kind !== "CustomResourceDefinition" && kind !== "Deployment")
   yield* Effect.forEach(rest, apply)
 
   yield* mountAccount(image.root, context, where)

@@ -1,9 +1,6 @@
 /** The verbs of `Client` as requests over a `Transport`. */
-import * as Arr from "effect/Array"
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type * as Pull from "effect/Pull"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import {
@@ -33,11 +30,11 @@ import {
 import * as Resource from "../Resource.ts"
 import { fieldsText, labelsText } from "../Selector.ts"
 import { isStatus, type Status } from "../Status.ts"
-import { type Request, type Response, type StreamResponse, type Transport } from "../Transport.ts"
-import type { WatchEvent, WireEvent } from "../WatchEvent.ts"
+import { type Request, type Response, type Transport } from "../Transport.ts"
 import { Unparsed } from "../Unparsed.ts"
-import { hasVersion, isList, isObject, isStored, noObject } from "./answers.ts"
+import { isList, isObject, isStored, noObject } from "./answers.ts"
 import { requestSpan } from "./requestSpan.ts"
+import { watchEvents } from "./watchEvents.ts"
 import { writeOf, writesOfCollection } from "./writeOf.ts"
 
 const contentTypes: Record<Patch["_tag"], string> = {
@@ -305,47 +302,11 @@ export const make = (transport: Transport["Service"]): Client => {
       reading: options.reading
     })
     const failed = (reason: KubeError.Reason) => KubeError.make(call, reason)
-    /** The events of a chunk up to the first fault, and the fault. */
-    const read = (values: ReadonlyArray<unknown>) => {
-      const events: Array<WatchEvent<A>> = []
-      for (const value of values) {
-        const { object, type } = (value ?? {}) as Partial<WireEvent>
-        if (type === "ERROR" && isStatus(object)) return { events, fault: failed(KubeError.fromStatus(object)) }
-        if (type === "BOOKMARK" && hasVersion(object)) events.push({ type, object })
-        else if ((type === "ADDED" || type === "MODIFIED" || type === "DELETED") && isStored(object)) {
-          const decoded = decode(call, resource, object)
-          if (Result.isFailure(decoded)) return { events, fault: decoded.failure }
-          events.push({ type, object: decoded.success })
-        } else {
-          const issue = `no event of a watch: ${JSON.stringify(value)?.slice(0, 100)}`
-          return { events, fault: failed(new KubeError.Decode({ message: issue, issues: [issue] })) }
-        }
-      }
-      return { events, fault: undefined }
-    }
-    const opened = (response: StreamResponse): Stream.Stream<WatchEvent<A>, KubeError.KubeError> =>
-      response.status === 200
-        ? Stream.transformPull(response.values, (pull) =>
-          Effect.sync(() => {
-            /** What ends the stream once the events before it are taken. */
-            let end: KubeError.KubeError | undefined
-            const next: Pull.Pull<Arr.NonEmptyReadonlyArray<WatchEvent<A>>, KubeError.KubeError> = Effect.suspend(() =>
-              end === undefined ? Effect.flatMap(chunks, taken) : Effect.fail(end)
-            )
-            const chunks = Effect.mapError(pull, (error) => Cause.isDone(error) ? error : failed(error))
-            const taken = (values: ReadonlyArray<unknown>) => {
-              const { events, fault } = read(values)
-              end = fault
-              return Arr.isArrayNonEmpty(events) ? Effect.succeed(events) : next
-            }
-            return next
-          }))
-        : Stream.fail(failed(KubeError.fromAnswer({ ...response, body: response.body })))
     return Stream.unwrap(
       within(call, resource, options).pipe(
         Effect.flatMap((namespace) => Effect.mapError(transport.stream(request(namespace)), failed)),
         Effect.tap(({ status }) => status === 200 && options.onOpen !== undefined ? options.onOpen : Effect.void),
-        Effect.map(opened)
+        Effect.map((response) => watchEvents(response, (object) => decode(call, resource, object), failed))
       )
     )
   }

@@ -143,6 +143,8 @@ export const statefulSets = [
     yield* create("statefulsets", "db", spec("db", { replicas: 1, updateStrategy: { type: "OnDelete" } }))
     const first = yield* so("pods", "db-0", () => true)
     yield* ready("db-0")
+    // Changed before its first status is written, it would never have had another revision.
+    yield* so("statefulsets", "db", ({ status }) => status.currentRevision !== undefined)
     yield* patch("statefulsets", "db", { spec: { template: { spec: { containers: [container("nginx:2")] } } } })
     // The revision is told of now and then by a later write than the generation.
     const updated = yield* so("statefulsets", "db", ({ status }) => status.updateRevision !== status.currentRevision)
