@@ -65,6 +65,18 @@ describe("Mask", () => {
     ])
   })
 
+  it("names made up from one prefix are listed in the order in which they were made up", () => {
+    const list = (...names: ReadonlyArray<string>) => ({
+      metadata: { resourceVersion: "9" },
+      rows: names.map((name) => ({ cells: [name, "1"] }))
+    })
+    const made = ["b-x4b7z", "b-c5d6f"].map((name, index) => object(name, index, index, { generateName: "b-" }))
+    const names = (body: any) => body.rows.map(({ cells }: any) => cells[0])
+    assert.deepStrictEqual(names(masked(...made, list("b-c5d6f", "b-x4b7z"))[2]), ["b-<name 1>", "b-<name 2>"])
+    // The order of all other names is the server's.
+    assert.deepStrictEqual(names(masked(...made, list("z", "b-x4b7z", "a"))[2]), ["z", "b-<name 1>", "a"])
+  })
+
   it("a list from a cache has no version to compare, also where there is nothing in it", () => {
     const lists = [[], null].map((items) => answer({ metadata: { resourceVersion: "7" }, items }))
     const bodies = [...mask(new Map(lists.entries()), today, new Set([0, 1]), none, none).values()]

@@ -80,17 +80,34 @@ const collect = (document: unknown, seen: Seen, naming: boolean, versions = true
     generatedName(value["name"], seen, ofPrefix(value["generateName"]))
   })
 
+/** Where a list has its items, or a table its rows. */
+const partOf = (document: Json): "items" | "rows" | undefined =>
+  (["items", "rows"] as const).find((key) => key in document)
+
+/** The name of an item, or of what a row tells of. */
+const nameOf = (item: unknown): string =>
+  String(at(item, ["metadata", "name"]) ?? at(item, ["object", "metadata", "name"]) ?? at(item, ["cells", "0"]) ?? "")
+
+const byName = (a: unknown, b: unknown): number => (nameOf(a) < nameOf(b) ? -1 : 1)
+
 /** Items of a list in the order of their names, without a version: a cache may have no order, and may lag behind. */
 const sortItems = (document: unknown): unknown => {
   if (!isObject(document) || !isObject(document["metadata"])) return document
-  const part = ["items", "rows"].find((key) => key in document)
+  const part = partOf(document)
   if (part === undefined) return document
-  const name = (item: unknown) =>
-    String(at(item, ["metadata", "name"]) ?? at(item, ["object", "metadata", "name"]) ?? "")
   const { resourceVersion: _, ...metadata } = document["metadata"] as Json
   // Of metadata, a list of nothing is null.
   const items = document[part] as ReadonlyArray<unknown> | null
-  return { ...document, metadata, [part]: items?.toSorted((a, b) => (name(a) < name(b) ? -1 : 1)) ?? null }
+  return { ...document, metadata, [part]: items?.toSorted(byName) ?? null }
+}
+
+/** Where several made-up names begin alike, what a list has of them comes in an order that is made up, too. */
+const sortMadeUp = (document: unknown): unknown => {
+  const part = isList(document) ? partOf(document as Json) : undefined
+  const items = part === undefined ? undefined : (document as Json)[part]
+  return Array.isArray(items) && items.filter((item) => /<name \d+>$/.test(nameOf(item))).length > 1
+    ? { ...(document as Json), [part!]: items.toSorted(byName) }
+    : document
 }
 
 /** Columns come with whatever table is the first. */
@@ -110,10 +127,7 @@ const sortEvents = (events: Answer["events"]): Pick<Answer, "events"> => {
   if (events === undefined) return {}
   const initial = events.findIndex((event) => at(event, ["type"]) !== "ADDED")
   const count = initial < 0 ? events.length : initial
-  const name = (event: unknown) =>
-    String(
-      at(event, ["object", "metadata", "name"]) ?? at(event, ["object", "rows", "0", "object", "metadata", "name"])
-    )
+  const name = (event: unknown) => nameOf(at(event, ["object", "rows", "0"]) ?? at(event, ["object"]))
   const sorted = events.slice(0, count).toSorted((a, b) => (name(a) < name(b) ? -1 : 1))
   return { events: [...withColumnsFirst(sorted), ...events.slice(count)] }
 }
@@ -172,7 +186,7 @@ export const mask = (
   return new Map([...ordered].map(([id, answer]) => [id, {
     ...answer,
     headers: Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, text(value, ["", name])])),
-    body: masked(answer.body, []),
+    body: sortMadeUp(masked(answer.body, [])),
     ...(answer.events === undefined ? {} : { events: answer.events.map((event) => masked(event, [])) })
   }]))
 }

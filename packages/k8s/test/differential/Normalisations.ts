@@ -293,9 +293,10 @@ export const normalisations: ReadonlyArray<Normalisation> = [
   },
   {
     name: "nothing",
-    reason: "1.20 prints lists and maps that are not there in Go's form",
+    reason:
+      "1.20 prints lists and maps that are not there in Go's form, and one that is empty is read as one that is not",
     apply: messages(
-      /(Invalid|Unsupported) value: (?:null|\{\.\.\.\}|[\w.]+\(nil\))(: (?:either|supported values: "storage"))/g,
+      /(Invalid|Unsupported) value: (?:null|\{\.\.\.\}|[\w.]*\{\}|[\w.]+\(nil\))(: (?:either|supported values: "storage"))/g,
       "$1 value: nothing$2"
     )
   },
