@@ -10,6 +10,7 @@ import * as Ast from "./Ast.ts"
 import type { FunctionDeclaration, Functions, Overload } from "./Functions.ts"
 import type { Issue } from "./Source.ts"
 import * as Types from "./Types.ts"
+import * as Values from "./Values.ts"
 
 /** The object types an expression may meet, and their fields. */
 export interface TypeProvider {
@@ -86,21 +87,6 @@ const typeNames: ReadonlyMap<string, Types.Type> = new Map([
   ["net.CIDR", Types.opaque("net.CIDR")] as const
 ])
 
-const literalType = (value: Ast.Literal["value"]): Types.Type => {
-  switch (typeof value) {
-    case "string":
-      return Types.string
-    case "bigint":
-      return Types.int
-    case "boolean":
-      return Types.bool
-    case "number":
-      return Types.double
-    default:
-      return value === null ? Types.nullType : value instanceof Uint8Array ? Types.bytes : Types.uint
-  }
-}
-
 class Checker {
   readonly issues: Array<Issue> = []
   readonly types = new Map<Ast.Expr, Types.Type>()
@@ -129,7 +115,7 @@ class Checker {
   private typeOfNode(expr: Ast.Expr): Types.Type {
     switch (expr.kind) {
       case "literal":
-        return literalType(expr.value)
+        return Values.typeOf(expr.value)
       case "ident":
         return this.named(expr, expr.name) ?? this.undeclared(expr.at, expr.name)
       case "select":
