@@ -1,6 +1,6 @@
 import { Action, Controller } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Effect, Logger } from "effect"
+import { Cause, Deferred, Effect, Logger } from "effect"
 import { Widget } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
 import { Server } from "./support/Server.ts"
@@ -22,6 +22,39 @@ describe("Controller: wrong uses", () => {
       yield* pass("1 minute")
       assert.isAtLeast(journal.entries.length, 10)
       assert.isAtMost(journal.entries.length, 30)
+    }))
+
+  it.effect("a reconcile that never ends is told, again and again, and ever more rarely; the others go on", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      for (const name of ["a", "b", "c"]) server.put(Widget, name, small)
+      const end = yield* Deferred.make<void>()
+      const lines: Array<string> = []
+      const logger = Logger.layer([
+        Logger.make(({ logLevel, message }) => void (logLevel === "Warn" && lines.push(String(message))))
+      ])
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        concurrency: 2,
+        reconcile: ({ metadata: { name } }) =>
+          Effect.as(name === "a" ? Deferred.await(end) : Effect.sleep("110 seconds"), Action.done)
+      })]).pipe(Effect.provide(logger))
+      yield* pass("3 minutes")
+      assert.deepStrictEqual(lines, [
+        "default/a: its reconcile has been under way for 2m and holds one of 2 workers; nothing else is done for this " +
+        "object meanwhile. Give the controller a `timeout`, or look for an Effect that never completes"
+      ])
+      yield* pass("1 hour")
+      assert.deepStrictEqual(lines.map((line) => /under way for (.*) and/.exec(line)![1]), [
+        "2m",
+        "4m",
+        "8m",
+        "16m",
+        "32m"
+      ])
+      yield* Deferred.succeed(end, undefined)
+      yield* pass("3 minutes")
+      assert.lengthOf(lines, 5)
     }))
 
   it.effect("what a reconcile must not return is its failure, in plain words, and stops no controller", () =>

@@ -26,6 +26,7 @@ import type { Watch } from "../Watch.ts"
 import * as WorkQueue from "../WorkQueue.ts"
 import type { Tracing } from "./tracing.ts"
 import * as Invalid from "./invalid.ts"
+import * as Overdue from "./Overdue.ts"
 import { fits, OwnWrites, scopeHint, subscriber } from "./triggers.ts"
 import * as Worker from "./worker.ts"
 
@@ -136,6 +137,14 @@ export const start = Effect.fnUntraced(function*<R>(
     })
   )
 
+  const overdue = new Overdue.Overdue()
+  const tellOverdue = Effect.gen(function*() {
+    yield* Effect.sleep(Overdue.defaults.first)
+    for (const [key, age] of overdue.due(queue.processing(), yield* Clock.currentTimeMillis)) {
+      yield* Effect.logWarning(Overdue.line(key, age, controller.concurrency, controller.timeout))
+    }
+  })
+
   const emit = (source: string): Source.Emit => (...keys) => {
     for (const key of keys.map(keyString)) {
       if (!fits(controller.resource, key)) {
@@ -160,6 +169,7 @@ export const start = Effect.fnUntraced(function*<R>(
     yield* run(`conditions of ${controller.name}`, Effect.provideService(invalid.marking, KubeClient, client))
   }
   yield* run(`resync of ${controller.name}`, Effect.forever(resync))
+  yield* run(`overdue reconciles of ${controller.name}`, Effect.forever(tellOverdue))
   yield* run(
     `controller ${controller.name}`,
     Effect.gen(function*() {

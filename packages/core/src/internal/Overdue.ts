@@ -1,0 +1,42 @@
+/**
+ * `Overdue`: tells of reconciles that do not come to an end.
+ *
+ * A reconcile without a time-out that waits for what never comes holds a worker and its object for ever, and writes no
+ * line about it: to everybody else the operator is up, ready and idle. So whatever is under way longer than `first` is
+ * told, and told again each time its age has doubled, until it ends; a long one costs a handful of lines, however long.
+ */
+import * as Duration from "effect/Duration"
+
+export const defaults = {
+  /** How long a reconcile may be under way before it is told, and how often it is looked for, in milliseconds. */
+  first: 120_000
+} as const
+
+export class Overdue {
+  /** Since when a key is under way, and the age in milliseconds at which it is told next. */
+  readonly #told = new Map<string, { readonly since: number; readonly next: number }>()
+
+  /** The keys to be told now with how long they have been under way, in milliseconds. `processing`: key to start. */
+  due(processing: ReadonlyMap<string, number>, now: number): ReadonlyArray<readonly [key: string, age: number]> {
+    for (const [key, { since }] of this.#told) if (processing.get(key) !== since) this.#told.delete(key)
+    const due: Array<readonly [string, number]> = []
+    for (const [key, since] of processing) {
+      const age = now - since
+      if (age < (this.#told.get(key)?.next ?? defaults.first)) continue
+      this.#told.set(key, { since, next: age * 2 })
+      due.push([key, age])
+    }
+    return due
+  }
+}
+
+/** The line about a key. */
+export const line = (key: string, age: number, workers: number, timeout: Duration.Duration | undefined): string =>
+  `${key}: its reconcile has been under way for ${
+    Duration.format(Duration.seconds(Math.floor(age / 1000)))
+  } and holds ` +
+  `one of ${workers} ${workers === 1 ? "worker" : "workers"}; nothing else is done for this object meanwhile. ` + (
+    timeout === undefined
+      ? "Give the controller a `timeout`, or look for an Effect that never completes"
+      : `Its time-out is ${Duration.format(timeout)}: what it waits for cannot be interrupted, or is allowed that long`
+  )
