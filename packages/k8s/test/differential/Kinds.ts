@@ -134,18 +134,21 @@ const builtins: ReadonlyArray<Kind> = [
     plural: "configmaps",
     namespaced: true,
     weight: 10,
-    content: (chance) => ({
-      ...chance.maybe(0.8, () => ({ data: { k: text(chance), ...chance.maybe(0.4, () => ({ "a.b-c": "2" })) } })),
-      ...chance.maybe(0.1, () => ({ binaryData: { bin: "AAEC" } })),
-      ...chance.maybe(0.07, () => ({ immutable: chance.chance(0.7) }))
-    }),
+    // A real server tells content that is empty from none in what it is sent, and does not in what it has: so what
+    // must not change is all there.
+    content: (chance) =>
+      chance.chance(0.05) ? { data: { k: text(chance) }, binaryData: { bin: "AAEC" }, immutable: true } : {
+        ...chance.maybe(0.8, () => ({ data: { k: text(chance), ...chance.maybe(0.4, () => ({ "a.b-c": "2" })) } })),
+        ...chance.maybe(0.1, () => ({ binaryData: { bin: "AAEC" } })),
+        ...chance.maybe(0.02, () => ({ immutable: false }))
+      },
     edit: (chance) =>
       chance.pick<Edit>([
         { path: ["data", chance.pick(["k", "l"])], value: text(chance) },
         { path: ["data"] },
         { path: ["data", "k"] },
         { path: ["binaryData"], value: { b: "AA==" } },
-        { path: ["immutable"], value: chance.chance(0.5) }
+        { path: ["immutable"], value: false }
       ])
   },
   {
