@@ -614,6 +614,15 @@ export const normalisations: ReadonlyArray<Normalisation> = [
     )
   },
   {
+    name: "dry runs of Ingresses",
+    reason:
+      "1.20, which stores them in an older form, shows the default backend that an update in a dry run takes away",
+    apply: (answer, step) =>
+      /\/ingresses\//.test(step.path) && step.query.some(([key]) => key === "dryRun")
+        ? fields("spec defaultBackend")(answer, step)
+        : answer
+  },
+  {
     name: "selectors of affinity",
     reason: "1.20 names the wrong field on the way to their parts",
     apply: everywhere((object) =>
