@@ -12,7 +12,7 @@
  */
 import { type Head, Unparsed } from "@effect-operator/core/Unparsed"
 import { Buffer } from "node:buffer"
-import { blanks, stringEnd, valueEnd } from "./JsonBytes.ts"
+import { blanks, stringEnd, unreadEnd, valueEnd } from "./JsonBytes.ts"
 
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a]
 const [openObject, closeObject, openList, closeList] = [0x7b, 0x7d, 0x5b, 0x5d]
@@ -139,8 +139,10 @@ class Objects {
     return this.#metadata.walk(this.#bytes, at, this.#end, this.#field)
   }
 
-  readonly #field = (index: number, key: number): undefined => {
-    if (index === 4) this.#key = key
+  readonly #field = (index: number, key: number, at: number): number | undefined => {
+    if (index !== 4) return undefined
+    this.#key = key
+    return unreadEnd(this.#bytes, at, this.#end)
   }
 
   /** A string of the metadata; nothing if it is none, or has escapes. */

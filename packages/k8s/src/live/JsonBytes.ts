@@ -11,7 +11,7 @@
  *   recognized, and of names that occur twice not all may be: then more is left than was asked for, never less;
  * - bytes that the scanner does not understand are left whole (`undefined`): the parser knows what is wrong with them.
  *
- * What is cut is not checked, beyond its brackets and quotes.
+ * What is cut is not checked.
  */
 import { Buffer } from "node:buffer"
 
@@ -137,10 +137,14 @@ export class Cutter {
       const name = find(names, bytes, key + 1, keyEnd - 1)
       if (name !== undefined) found += 1
       const isLast = last && found === names.length
-      const valueAt = name === undefined ? valueEnd(bytes, at, end) : this.#value(at, name.below, isLast)
+      const cut = name !== undefined && name.below === undefined
+      const valueAt = cut
+        ? unreadEnd(bytes, at, end)
+        : name === undefined
+        ? valueEnd(bytes, at, end)
+        : this.#value(at, name.below, isLast)
       if (valueAt < 0 || this.#stopped) return valueAt
       if (name !== undefined && name === this.#sought) this.#found = [at, valueAt]
-      const cut = name !== undefined && name.below === undefined
       at = blanks(bytes, valueAt, end)
       const next = bytes[at]
       if (next === comma) {
@@ -219,6 +223,25 @@ export const valueEnd = (bytes: Buffer, at: number, end: number): number => {
   while (i < end && isWord(bytes[i]!)) i++
   return i === at ? -1 : i
 }
+
+/**
+ * The same for a value that nobody reads, and that is legal. A list without a list in it, as `managedFields` is, ends at
+ * its first bracket that closes one and is no part of a string, which native searches find. Behind a string no letter can
+ * stand: so a quote before one begins a string, and what is before that quote is in none.
+ */
+export const unreadEnd = (bytes: Buffer, at: number, end: number): number => {
+  if (bytes[at] !== openList) return valueEnd(bytes, at, end)
+  const close = bytes.indexOf(closeList, at + 1)
+  let next = close + 1
+  while (bytes[next] === closeObject || bytes[next] === comma) next++
+  if (close < 0 || next + 1 >= end || bytes[next] !== quote || !isLetter(bytes[next + 1]!)) {
+    return valueEnd(bytes, at, end)
+  }
+  const inner = bytes.indexOf(openList, at + 1)
+  return inner >= 0 && inner < close ? valueEnd(bytes, at, end) : close + 1
+}
+
+const isLetter = (byte: number): boolean => (byte & 0xdf) >= 0x41 && (byte & 0xdf) <= 0x5a
 
 /** The end of a string from behind its first quote on. */
 export const stringEnd = (bytes: Buffer, from: number, end: number): number => {

@@ -30,6 +30,12 @@ const eventOf = (seed: number) => {
         return `${written}${blank()}:${blank()}${text}${blank()}`
       }).join(`,${blank()}`)
     }}`
+  /** As API servers write it: a list of objects without a list in it, but with brackets in its names. */
+  const owners = (): string => {
+    const name = () => JSON.stringify(pick(["f:a", "k:{\"a\":[]}", "v:]}", "v:}],", ...strings]))
+    const owner = () => `{"manager":${name()},${name()}:{${name()}:{}},"time":${name()}}`
+    return `[${Array.from({ length: int(3) }, owner).join(",")}]`
+  }
   const shuffled = <A>(all: ReadonlyArray<A>): ReadonlyArray<A> =>
     all.map((one) => [next(), one] as const).toSorted(([a], [b]) => a - b).map(([, one]) => one)
   const metadata: Array<readonly [string, string]> = [
@@ -38,7 +44,7 @@ const eventOf = (seed: number) => {
     ["resourceVersion", String(plain || next() < 0.9 ? `"${seed}"` : seed)]
   ]
   if (next() < 0.7) metadata.push(["namespace", plain ? `"ns"` : JSON.stringify(pick(strings))])
-  if (next() < 0.7) metadata.push(["managedFields", value(1)])
+  if (next() < 0.7) metadata.push(["managedFields", next() < 0.5 ? value(1) : owners()])
   if (next() < 0.5) metadata.push(["labels", `{"app":"web"}`])
   const members: Array<readonly [string, string]> = [["metadata", object(shuffled(metadata))]]
   for (const name of ["apiVersion", "kind", "spec", "status"]) if (next() < 0.7) members.push([name, value(0)])

@@ -17,6 +17,9 @@ const texts = [
   "\"managedFields\":[",
   "a\\\"b\\\\",
   "}]{[,:",
+  "}]",
+  "]},",
+  "]\"a",
   "äöü €",
   "😀",
   "\u0000\n\t",
@@ -47,12 +50,19 @@ const documentOf = (prng: Prng, plain: boolean): string => {
   }
   const value = (depth: number, name: string): string => {
     const nested = name !== "name" && depth < 5
+    if (nested && name === "managedFields" && prng.chance(0.5)) return owners()
     if (nested && (name === "items" || prng.chance(0.15))) {
       const length = prng.int(0, 3)
       return `[${blank()}${Array.from({ length }, () => value(depth + 1, "metadata") + blank()).join(`,${blank()}`)}]`
     }
     if (nested && prng.chance(depth < 2 ? 0.8 : 0.4)) return object(depth + 1)
     return prng.chance(0.5) ? quoted(prng.pick(texts), prng.chance(0.3)) : prng.pick(numbers)
+  }
+  /** As API servers write it: a list of objects without a list in it, but with brackets in its names. */
+  const owners = (): string => {
+    const name = () => JSON.stringify(prng.pick(["f:a", "k:{\"a\":[]}", "v:]}", "v:}],", ...texts]))
+    const owner = () => `{"manager":${name()},${name()}:{${name()}:{}},"time":${name()}}`
+    return `[${Array.from({ length: prng.int(0, 2) }, owner).join(",")}]`
   }
   const object = (depth: number): string => {
     const all = Array.from({ length: prng.int(0, depth < 3 ? 5 : 2) }, () => prng.pick(names))
