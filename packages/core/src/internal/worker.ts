@@ -34,6 +34,7 @@ import { digest, HotLoop } from "./HotLoop.ts"
 import type { ControllerTracing, Processing } from "./tracing.ts"
 import * as Stalled from "./stalled.ts"
 import type { OwnWrites } from "./triggers.ts"
+import * as Vanished from "./Vanished.ts"
 
 export interface Options<R> {
   readonly controller: Controller<R>
@@ -76,6 +77,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
   const { controller, events, find, leadership, metrics, nextId, ownWrites, queue, tracing } = options
   const { finalize, resource, timeout } = controller
   const hotLoops = new HotLoop()
+  const vanished = new Vanished.Vanished()
 
   /** What types would have refused is a defect of the user's code, told in its words, and stops nobody else. */
   const runnable = <A, E, RR>(what: string, effect: Effect.Effect<A, E, RR>): Effect.Effect<A, E, RR> =>
@@ -195,7 +197,9 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
 
     const processFound = (item: Item, found: Exit.Exit<KubeObject | undefined, NotObserved>): Effect.Effect<void> => {
       if (Exit.isSuccess(found)) {
-        if (found.value !== undefined) return reconcile(item, found.value)
+        const object = found.value
+        const hidden = vanished.size > 0 && vanished.hides(item.key, object, clock.currentTimeMillisUnsafe())
+        if (object !== undefined && !hidden) return reconcile(item, object)
         giveBack(done)
         over(Exit.void)
         return Effect.void
@@ -279,6 +283,15 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
 
     const failed = Effect.fnUntraced(function*(item: Item, object: KubeObject, cause: Cause.Cause<unknown>) {
       const error = Option.getOrUndefined(Cause.findErrorOption(cause))
+      if (Vanished.saysSo(error, resource, object)) {
+        metrics.result("success")
+        vanished.note(item.key, object, clock.currentTimeMillisUnsafe())
+        giveBack({ _tag: "Again", delay: Vanished.defaults.recheck })
+        return yield* Effect.logDebug(
+          "the object is gone: nothing is done for it until its cache shows something new",
+          cause
+        )
+      }
       metrics.result("error")
       if (error === undefined) metrics.panicked()
       if (error instanceof ReconcileTimeout) metrics.timedOut()

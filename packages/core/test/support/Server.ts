@@ -302,7 +302,9 @@ export class Server {
     const { name, namespace, resource } = target
     const existing = this.#objects.get(identity(resource, namespace, name))
     if (existing === undefined) {
-      return refuse(404, "NotFound", `${Resource.qualifiedName(resource)} "${name}" not found`)
+      const { group, plural } = resource
+      const details = { name, kind: plural, ...(group === "" ? {} : { group }) }
+      return refuse(404, "NotFound", `${Resource.qualifiedName(resource)} "${name}" not found`, details)
     }
     switch (request.method) {
       case "GET":

@@ -92,9 +92,12 @@ const metadataEdit = (world: World): Edit => {
  */
 const unvalidated = (kind: Kind): boolean => ["statefulsets", "namespaces", "secrets"].includes(kind.plural)
 
-/** The first update of these is a new version in 1.20, whatever is in it: so it shall be on every server. */
+/**
+ * The first update of these is a new version in 1.20, whatever is in it: so it shall be on every server. Of a
+ * NetworkPolicy an empty selector is a change, too, where there was none.
+ */
 const always = (world: World, { plural }: Kind): ReadonlyArray<Edit> =>
-  plural.startsWith("persistentvolume") || plural === "jobs"
+  plural.startsWith("persistentvolume") || plural === "jobs" || plural === "networkpolicies"
     ? [{ path: ["metadata", "annotations", "step"], value: String(world.next) }]
     : []
 

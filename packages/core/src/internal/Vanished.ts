@@ -1,0 +1,58 @@
+/**
+ * `Vanished`: objects that the server says are gone while the cache still shows them.
+ *
+ * A cache that is filled by a server that is behind, after a watch was lost, shows what was deleted. A reconcile that
+ * makes something for such an object sees a garbage collector take it away, and makes it again, as fast as it can, until
+ * the cache catches up. But who began with an object and is then answered that this very object is not found has a proof:
+ * a uid never comes back. So the key has no object from then on, until the cache shows another version of it; or for
+ * `recheck` at most, since nothing rests on one answer for ever.
+ */
+import { KubeError } from "../KubeError.ts"
+import type { KubeObject } from "../KubeObject.ts"
+import * as Resource from "../Resource.ts"
+import { isStatus } from "../Status.ts"
+
+export const defaults = {
+  /** How long the answer is believed while the cache shows the same, in milliseconds. */
+  recheck: 60_000
+} as const
+
+interface Proof {
+  readonly uid: string
+  readonly resourceVersion: string | undefined
+  readonly until: number
+}
+
+export class Vanished {
+  readonly #proofs = new Map<string, Proof>()
+
+  /** The object of the key was not found. */
+  note(key: string, { metadata: { resourceVersion, uid } }: KubeObject, now: number): void {
+    this.#proofs.set(key, { uid, resourceVersion, until: now + defaults.recheck })
+  }
+
+  /** Whether what the cache shows of the key is known not to be there. */
+  hides(key: string, object: KubeObject | undefined, now: number): boolean {
+    const proof = this.#proofs.get(key)
+    if (proof === undefined) return false
+    const same = object?.metadata.uid === proof.uid && object.metadata.resourceVersion === proof.resourceVersion
+    if (same && now < proof.until) return true
+    this.#proofs.delete(key)
+    return false
+  }
+
+  /** Keys there is proof about. */
+  get size(): number {
+    return this.#proofs.size
+  }
+}
+
+/** Whether an error says that the object itself is not there; not that its kind, or something else, is not. */
+export const saysSo = (error: unknown, resource: Resource.Any, { metadata }: KubeObject): boolean => {
+  if (!(error instanceof KubeError) || error.reason._tag !== "NotFound") return false
+  const { namespace, objectName, reason: { status } } = error
+  const [about] = error.resource.split("/")
+  return about === Resource.qualifiedName(resource) && objectName === metadata.name &&
+    namespace === (resource.scope === "Cluster" ? undefined : metadata.namespace) &&
+    isStatus(status) && status.details?.name === metadata.name && status.details.kind === resource.plural
+}

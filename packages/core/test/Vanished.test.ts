@@ -1,0 +1,90 @@
+import { Action, Controller, KubeClient, KubeError, ObjectStatus } from "@effect-operator/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { defaults, saysSo, Vanished } from "../src/internal/Vanished.ts"
+import { Part, Widget } from "./support/Kinds.ts"
+import { Journal, operate } from "./support/Operating.ts"
+import { Server, statusOf } from "./support/Server.ts"
+import { pass, settle } from "./support/Time.ts"
+
+const widget = (uid: string, resourceVersion: string) => ({
+  apiVersion: Widget.apiVersion,
+  kind: Widget.kind,
+  metadata: { name: "a", namespace: "default", uid, resourceVersion, creationTimestamp: "2026-01-01T00:00:00Z" },
+  spec: { size: 1 }
+})
+
+describe("Vanished", () => {
+  it("hides what was not found until the cache shows something else, a minute at most", () => {
+    const shown = widget("1", "5")
+    const cases: ReadonlyArray<readonly [ReturnType<typeof widget> | undefined, number, boolean]> = [
+      [shown, 0, true],
+      [shown, defaults.recheck - 1, true],
+      [shown, defaults.recheck, false],
+      [widget("2", "9"), 1, false],
+      [widget("1", "6"), 1, false],
+      [undefined, 1, false]
+    ]
+    for (const [object, at, hidden] of cases) {
+      const vanished = new Vanished()
+      vanished.note("default/a", shown, 0)
+      assert.isFalse(vanished.hides("default/b", shown, at))
+      assert.strictEqual(vanished.hides("default/a", object, at), hidden, JSON.stringify([object?.metadata, at]))
+      // What was once shown again is not hidden any more.
+      assert.strictEqual(vanished.size, hidden ? 1 : 0)
+    }
+  })
+
+  it("takes no answer for a proof that is about something else", () => {
+    const error = (resource: string, details: object | undefined, name = "a", namespace = "default") =>
+      KubeError.make(
+        { verb: "patch", resource, namespace, name },
+        new KubeError.NotFound({ message: "", code: 404, status: statusOf(404, "NotFound", "", details) })
+      )
+    const about = { name: "a", group: "test.io", kind: "widgets" }
+    const says = (error: unknown) => saysSo(error, Widget, widget("1", "5"))
+    assert.isTrue(says(error("widgets.test.io", about)))
+    assert.isTrue(says(error("widgets.test.io/status", about)))
+    // The kind is not served; the namespace is gone; another object, kind or namespace; no answer of a server at all.
+    assert.isFalse(says(error("widgets.test.io", {})))
+    assert.isFalse(says(error("widgets.test.io", { name: "default", kind: "namespaces" })))
+    assert.isFalse(says(error("widgets.test.io", about, "b")))
+    assert.isFalse(says(error("parts", { name: "a", kind: "parts" })))
+    assert.isFalse(says(error("widgets.test.io", about, "a", "other")))
+    assert.isFalse(says(new Error("widgets.test.io \"a\" not found")))
+  })
+
+  it.effect("nothing more is made for an object that only the cache has; its namesake is reconciled at once", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Part)
+      const journal = new Journal()
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        watches: [],
+        reconcile: (object) =>
+          Effect.gen(function*() {
+            yield* journal.note(object.metadata.uid)
+            const client = yield* KubeClient.KubeClient
+            yield* client.create(Part, { metadata: { namespace: "default", name: `p-${journal.words.length}` } })
+            yield* ObjectStatus.write(Widget, object, { ready: object.status?.ready !== true })
+            return Action.requeueAfter("1 second")
+          })
+      })])
+      yield* settle
+      server.hold()
+      const { metadata: { uid } } = server.put(Widget, "a", { spec: { size: 1 } })
+      server.release()
+      server.hold()
+      server.delete(Widget, "a")
+      yield* pass("59 seconds")
+      assert.deepStrictEqual(journal.words, [uid])
+      // A server that is behind for good: once a minute is looked again.
+      yield* pass("5 minutes")
+      assert.lengthOf(journal.words, 6)
+      journal.clear()
+      const next = server.put(Widget, "a", { spec: { size: 1 } })
+      server.release()
+      yield* settle
+      assert.deepStrictEqual(journal.words.slice(0, 1), [next.metadata.uid])
+    }))
+})
