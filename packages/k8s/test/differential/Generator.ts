@@ -356,12 +356,9 @@ const deleteOptions = (world: World, known: Known | undefined): unknown => {
     ...chance.maybe(0.5, () => ({ apiVersion: "v1", kind: "DeleteOptions" })),
     ...chance.maybe(0.25, () => ({ gracePeriodSeconds: chance.pick([0, 1, 60, -1]) })),
     ...chance.maybe(0.4, () => ({
-      // Since 1.22 the Endpoints of a Service go when it is gone; before, when its deletion is asked for.
-      propagationPolicy: known?.kind.plural === "services"
-        ? chance.pick(["Background", "Nope"])
-        : chance.pick(["Foreground", "Background", "Orphan", "Orphan", "Nope"])
+      propagationPolicy: chance.pick(["Foreground", "Background", "Orphan", "Orphan", "Nope"])
     })),
-    ...chance.maybe(known?.kind.plural === "services" ? 0 : 0.08, () => ({ orphanDependents: chance.chance(0.5) })),
+    ...chance.maybe(0.08, () => ({ orphanDependents: chance.chance(0.5) })),
     ...chance.maybe(0.2, () => ({ preconditions: chance.chance(0.7) ? { uid } : { uid: "no" } })),
     ...chance.maybe(steps.length > 0 ? 0.15 : 0, () => ({ preconditions: { resourceVersion: version } })),
     ...chance.maybe(0.08, () => ({ dryRun: [chance.pick(["All", "All", "x"])] }))
@@ -377,7 +374,7 @@ const remove = (world: World): Draft => {
   return {
     method: "DELETE",
     path: itemPath(known.kind, known.name),
-    query: chance.chance(0.1) && known.kind.plural !== "services"
+    query: chance.chance(0.1)
       ? [chance.pick([["gracePeriodSeconds", "0"], ["propagationPolicy", "Foreground"], ["dryRun", "All"]] as const)]
       : [],
     headers: json,
