@@ -3,6 +3,8 @@
  * in a fresh process, against one server in another.
  */
 import { Effect } from "effect"
+import * as Fs from "node:fs"
+import * as Path from "node:path"
 import { type Benchmark, type Effort, inTurns, median, result } from "./Benchmark.ts"
 import type { Kind } from "./fixture/Objects.ts"
 import type { Measured } from "./ingest/Contestant.ts"
@@ -10,6 +12,16 @@ import type { Slow } from "./ingest/slow.ts"
 import * as Processes from "./Processes.ts"
 
 type Name = "bytes" | "plain" | "clientNode" | "ours" | "lazy"
+
+/** A folder below the modules that a bundle leaves out. */
+const folder = Effect.acquireRelease(
+  Effect.sync(() => {
+    const cache = Path.join(import.meta.dirname, "../node_modules/.cache")
+    Fs.mkdirSync(cache, { recursive: true })
+    return Fs.mkdtempSync(Path.join(cache, "bench-"))
+  }),
+  (path) => Effect.sync(() => Fs.rmSync(path, { recursive: true }))
+)
 
 interface Scenario<N extends Name> {
   readonly kind: Kind
@@ -27,12 +39,12 @@ const compete = <const N extends Name>(
     const size = sizeOf({ quick })
     const task = [kind, size(objects), size(events)] as const
     const port = yield* Processes.serve("fixture/main.ts", ...task)
+    const path = yield* folder
+    const files = yield* Processes.run<ReadonlyArray<string>>("ingest/bundle.ts", path, ...contestants)
     const found = new Map(contestants.map((name): [N, Array<Measured>] => [name, []]))
     for (let round = 0; round < (quick ? 3 : 5); round++) {
-      for (const name of contestants) {
-        found.get(name)!.push(
-          yield* Processes.run<Measured>("ingest/child.ts", name, `http://127.0.0.1:${port}`, ...task)
-        )
+      for (const [index, name] of contestants.entries()) {
+        found.get(name)!.push(yield* Processes.run<Measured>(files[index]!, `http://127.0.0.1:${port}`, ...task))
       }
     }
     const middle = (all: ReadonlyArray<Measured>): Measured => ({

@@ -12,32 +12,7 @@ import * as Readline from "node:readline"
 import * as Undici from "undici"
 import { type Benchmark, median, result } from "./Benchmark.ts"
 import { type Access, type Burst, path } from "./real/Contestant.ts"
-
-const definition = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "widgets.bench.example.com" },
-  spec: {
-    group: "bench.example.com",
-    scope: "Namespaced",
-    names: { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
-    versions: [{
-      name: "v1",
-      served: true,
-      storage: true,
-      subresources: { status: {} },
-      schema: {
-        openAPIV3Schema: {
-          type: "object",
-          properties: {
-            spec: { type: "object", properties: { size: { type: "integer" } } },
-            status: { type: "object", properties: { ready: { type: "boolean" }, round: { type: "integer" } } }
-          }
-        }
-      }
-    }]
-  }
-}
+import { definition } from "./Widget.ts"
 
 const api = ({ caFile, token, url }: Access) => {
   const agent = new Undici.Agent({ bodyTimeout: 0, connect: { ca: Fs.readFileSync(caFile) } })

@@ -2,6 +2,7 @@
 import { ApiServer } from "@effect-operator/k8s/testing"
 import { Context, Effect, Layer, Stream } from "effect"
 import { type Benchmark, cpuMicros, heapBytes, inTurns, result } from "./Benchmark.ts"
+import { definition } from "./Widget.ts"
 
 type Server = ApiServer.ApiServer["Service"]
 
@@ -15,32 +16,6 @@ const send = (server: Server, method: "GET" | "POST" | "PUT" | "PATCH", path: st
     headers: method === "PATCH" ? { ...json, "content-type": "application/merge-patch+json" } : json,
     ...(body === undefined ? {} : { body })
   })
-
-const definition = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "widgets.bench.example.com" },
-  spec: {
-    group: "bench.example.com",
-    scope: "Namespaced",
-    names: { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
-    versions: [{
-      name: "v1",
-      served: true,
-      storage: true,
-      subresources: { status: {} },
-      schema: {
-        openAPIV3Schema: {
-          type: "object",
-          properties: {
-            spec: { type: "object", properties: { size: { type: "integer" }, colour: { type: "string" } } },
-            status: { type: "object", properties: { ready: { type: "boolean" } } }
-          }
-        }
-      }
-    }]
-  }
-}
 
 const collection = (namespace: string): string => `/apis/bench.example.com/v1/namespaces/${namespace}/widgets`
 

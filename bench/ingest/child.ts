@@ -1,24 +1,13 @@
 /**
- * One contestant, once: `child.ts NAME URL KIND OBJECTS EVENTS` prints what was measured as JSON. A process of its own,
- * so that peak memory and compiled code are nobody else's.
+ * Measures one contestant, once, and prints what was found as JSON. The arguments of the process are the address of the
+ * fixture, the kind, and the numbers of objects and events. It has a process of its own, so that peak memory and compiled
+ * code are nobody else's.
  */
 import * as Http from "node:http"
 import type { Kind } from "../fixture/Objects.ts"
 import type { Contestant, Measured, Task } from "./Contestant.ts"
 
-const contestants: Readonly<Record<string, () => Promise<Contestant>>> = {
-  bytes: async () => (await import("./floors.ts")).bytes,
-  plain: async () => (await import("./floors.ts")).plain,
-  clientNode: async () => (await import("./clientNode.ts")).clientNode,
-  ours: async () => (await import("./ours.ts")).ours,
-  lazy: async () => (await import("./ours.ts")).lazy,
-  checked: async () => (await import("./ours.ts")).checked
-}
-
-const [name = "", url = "", kind = "widgets", objects, events] = process.argv.slice(2)
-const task: Task = { url, kind: kind as Kind, objects: Number(objects), events: Number(events) }
-
-const start = () =>
+const start = (url: string) => () =>
   new Promise<void>((resolve, reject) => {
     // A moment for the watch to open.
     setTimeout(() => Http.get(`${url}/start`, (answer) => answer.resume().on("end", resolve)).on("error", reject), 100)
@@ -39,13 +28,15 @@ const held = (): number => {
   return heapUsed + external
 }
 
-const load = contestants[name]
-if (load === undefined) throw new Error(`${name}: no such contestant: ${Object.keys(contestants).join(", ")}`)
-const client = await (await load())(task)
-const empty = held()
-const [list, count] = await seconds(client.list)
-if (count !== task.objects) throw new Error(`${name} holds ${count} objects, not ${task.objects}`)
-const retained = task.events > 0 ? 0 : (held() - empty) / task.objects
-const [watch] = task.events > 0 ? await seconds(() => client.watch(start)) : [0]
-const measured: Measured = { list, watch, retained, peakRss: process.resourceUsage().maxRSS * 1024 }
-process.stdout.write(`${JSON.stringify(measured)}\n`, () => process.exit(0))
+export const measure = async (contestant: Contestant): Promise<void> => {
+  const [url = "", kind = "widgets", objects, events] = process.argv.slice(2)
+  const task: Task = { url, kind: kind as Kind, objects: Number(objects), events: Number(events) }
+  const client = await contestant(task)
+  const empty = held()
+  const [list, count] = await seconds(client.list)
+  if (count !== task.objects) throw new Error(`there are ${count} objects, not ${task.objects}`)
+  const retained = task.events > 0 ? 0 : (held() - empty) / task.objects
+  const [watch] = task.events > 0 ? await seconds(() => client.watch(start(url))) : [0]
+  const measured: Measured = { list, watch, retained, peakRss: process.resourceUsage().maxRSS * 1024 }
+  process.stdout.write(`${JSON.stringify(measured)}\n`, () => process.exit(0))
+}
