@@ -229,7 +229,9 @@ export class Store<A extends KubeObject> {
   /** Swaps in a whole list of the given resourceVersion; only what differs from what was read becomes a delta. */
   replace(items: ReadonlyArray<KubeObject>, resourceVersion: string): ReadonlyArray<Delta<A>> {
     const deltas: Array<Delta<A>> = []
-    const listed = new Map(items.map((item) => [keyString(item), item.metadata.resourceVersion]))
+    // What is missing from a list is asked only where something was known.
+    const compared = this.#entries.size + this.#invalid.size === 0 ? [] : items
+    const listed = new Map(compared.map((item) => [keyString(item), item.metadata.resourceVersion]))
     // A list older than the watch is that of another server, or of a restored one, which knows nothing of the writes.
     const restored = compareResourceVersions(resourceVersion, this.#resourceVersion) < 0
     for (const key of this.#overlaid) {
@@ -392,23 +394,27 @@ export class Store<A extends KubeObject> {
     this.#marks.clear()
     for (const [key, entry] of this.#entries) {
       entry.overlay = undefined
+      if (entry.watched === undefined) this.#entries.delete(key)
       this.#file(key, entry, before.get(key))
     }
   }
 
   #update(key: string, entry: Entry<A>, watched: A | undefined, overlay: Overlay<A> | undefined): void {
     const before = this.#visible(entry)
+    const known = holds(entry)
     entry.watched = watched
     if (entry.overlay !== overlay) this.#overlaid.delete(key)
     entry.overlay = overlay
+    if (holds(entry) !== known) {
+      if (known) this.#entries.delete(key)
+      else this.#entries.set(key, entry)
+    }
     this.#file(key, entry, before)
   }
 
   /** Brings everything derived from an entry up to date; `before` is what was visible. */
   #file(key: string, entry: Entry<A>, before: A | undefined): void {
     const { overlay, watched } = entry
-    if (watched === undefined && overlay === undefined) this.#entries.delete(key)
-    else this.#entries.set(key, entry)
     put(this.#overlaid, key, overlay !== undefined)
     put(this.#haunted, key, watched !== undefined && this.#graves.has(watched.metadata.uid))
     const now = this.#visible(entry)
@@ -479,9 +485,12 @@ const after = <A>(overlay: Overlay<A> | undefined, reported: KubeObject): Overla
     ? overlay
     : undefined
 
+/** Whether anything is known of the key: only then the entry is kept. */
+const holds = <A>({ overlay, watched }: Entry<A>): boolean => watched !== undefined || overlay !== undefined
+
 const put = (set: Set<string>, key: string, belongs: boolean): void => {
   if (belongs) set.add(key)
-  else set.delete(key)
+  else if (set.size > 0) set.delete(key)
 }
 
 const withoutManagedFields = (object: KubeObject): KubeObject => {
