@@ -95,18 +95,19 @@ export const pathSegment = (value: string): ReadonlyArray<string> =>
 export const pathSegmentPrefix = (value: string): ReadonlyArray<string> =>
   ["/", "%"].filter((char) => value.includes(char)).map((char) => `may not contain '${char}'`)
 
+const keySyntax = regexText(
+  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+  keyFormat,
+  "MyName",
+  "my.name",
+  "123-abc"
+)
+
 /** A label key, also the rule of finalizers and annotation keys: an optional DNS prefix, `/`, a name. */
 export const labelKey = (value: string): ReadonlyArray<string> => {
   const parts = value.split("/")
-  const syntax = regexText(
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
-    keyFormat,
-    "MyName",
-    "my.name",
-    "123-abc"
-  )
   if (parts.length > 2) {
-    return [`a valid label key ${syntax} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`]
+    return [`a valid label key ${keySyntax} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`]
   }
   const faults: Array<string> = []
   const name = parts.at(-1)!
@@ -117,7 +118,7 @@ export const labelKey = (value: string): ReadonlyArray<string> => {
   }
   if (name === "") faults.push("name part must be non-empty")
   else if (byteLength(name) > 63) faults.push(`name part ${lengthText(63)}`)
-  if (!keyPattern.test(name)) faults.push(`name part ${syntax}`)
+  if (!keyPattern.test(name)) faults.push(`name part ${keySyntax}`)
   return faults
 }
 

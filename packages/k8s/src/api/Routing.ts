@@ -5,6 +5,7 @@
  * `/apis/GROUP/VERSION` with a resource in it is a `Path`: discovery, health, or nothing at all.
  */
 import type { Request } from "@effect-operator/core/Transport"
+import * as Remembered from "./Remembered.ts"
 
 /** The verb as authorization and audit name it. */
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection"
@@ -74,9 +75,11 @@ const decode = (segment: string): string => {
   }
 }
 
-/** Reads a request line. Total. */
-export const route = (request: Request): Route => {
-  const segments = request.path.split("/").filter((part) => part !== "").map(decode)
+/** What a path says, whatever is done there. */
+type Place = PathRoute | Omit<ResourceRoute, "verb">
+
+const place = Remembered.ofText((path): Place => {
+  const segments = path.split("/").filter((part) => part !== "").map(decode)
   const prefix = segments[0] === "api" ? 1 : segments[0] === "apis" ? 2 : undefined
   if (prefix === undefined || segments.length < prefix + 2) return { _tag: "Path", segments }
   const group = prefix === 1 ? "" : segments[1]!
@@ -92,15 +95,14 @@ export const route = (request: Request): Route => {
   const [plural = "", name = "", ...subresource] = rest
   // A Namespace lies, for authorization and admission, in itself.
   if (plural === "namespaces" && group === "" && namespace === "") namespace = ""
-  return {
-    _tag: "Resource",
-    verb: verbOf(request, name, watchPrefix),
-    group,
-    version,
-    plural,
-    namespace,
-    name,
-    subresource: subresource.join("/"),
-    watchPrefix
-  }
+  return { _tag: "Resource", group, version, plural, namespace, name, subresource: subresource.join("/"), watchPrefix }
+}, 1_000)
+
+/** Reads a request line. Total. */
+export const route = (request: Request): Route => {
+  const at = place(request.path)
+  if (at._tag === "Path") return at
+  const { group, name, namespace, plural, subresource, version, watchPrefix } = at
+  const verb = verbOf(request, name, watchPrefix)
+  return { _tag: "Resource", verb, group, version, plural, namespace, name, subresource, watchPrefix }
 }

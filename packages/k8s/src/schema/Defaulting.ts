@@ -18,6 +18,7 @@ const isRefusedNull = (value: unknown, schema: Schema.Schema | undefined): boole
 
 /** The object without the nulls that its schema does not allow, unless a default waits to take their place. */
 export const withoutNulls = (schema: Schema.Schema | undefined, value: unknown): unknown => {
+  if (typeof value !== "object" || value === null || Schema.isSettled(schema, value)) return value
   if (JsonValue.isArray(value)) return JsonValue.mapArray(value, (item) => withoutNulls(schema?.items, item))
   if (!JsonValue.isObject(value)) return value
   return JsonValue.mapObject(value, (item, key) => {
@@ -27,7 +28,9 @@ export const withoutNulls = (schema: Schema.Schema | undefined, value: unknown):
 }
 
 const fill = (schema: Schema.Schema | undefined, value: unknown): unknown => {
-  if (schema === undefined) return value
+  if (schema === undefined || typeof value !== "object" || value === null || Schema.isSettled(schema, value)) {
+    return value
+  }
   if (JsonValue.isArray(value)) {
     return JsonValue.mapArray(value, (item) => fill(schema.items, defaulted(item, schema.items)))
   }

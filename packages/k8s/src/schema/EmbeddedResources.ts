@@ -25,7 +25,7 @@ const validateAt = (
   value: unknown,
   path: string
 ): ReadonlyArray<FieldError.FieldError> => {
-  if (schema === undefined) return []
+  if (schema === undefined || !Schema.embeds(schema)) return []
   if (JsonValue.isArray(value)) {
     return schema.items === undefined
       ? []
@@ -112,7 +112,7 @@ export const coerceMetadata = (
   const unknown: Array<string> = []
   let failure: FieldError.FieldError | undefined
   const walk = (inner: Schema.Schema | undefined, value: unknown, path: string): unknown => {
-    if (inner === undefined || failure !== undefined) return value
+    if (inner === undefined || failure !== undefined || !Schema.embeds(inner)) return value
     if (JsonValue.isArray(value)) {
       return JsonValue.mapArray(value, (item, index) => walk(inner.items, item, `${path}[${index}]`))
     }

@@ -32,14 +32,17 @@ export const remove = (object: JsonObject, key: string): JsonObject => {
 
 /** Every value replaced by `f`; `undefined` leaves the entry out. The same object if nothing changed. */
 export const mapObject = (object: JsonObject, f: (value: unknown, key: string) => unknown): JsonObject => {
-  let changed = false
-  const entries: Array<[string, unknown]> = []
-  for (const [key, value] of Object.entries(object)) {
-    const next = f(value, key)
-    if (next !== value) changed = true
-    if (next !== undefined) entries.push([key, next])
+  const keys = Object.keys(object)
+  let values: Array<unknown> | undefined
+  for (let at = 0; at < keys.length; at++) {
+    const value = object[keys[at]!]
+    const next = f(value, keys[at]!)
+    if (values === undefined && next !== value) values = keys.slice(0, at).map((key) => object[key])
+    values?.push(next)
   }
-  return changed ? Object.fromEntries(entries) : object
+  return values === undefined
+    ? object
+    : Object.fromEntries(keys.map((key, at) => [key, values[at]] as const).filter(([, value]) => value !== undefined))
 }
 
 /** Every item replaced by `f`. The same array if nothing changed. */

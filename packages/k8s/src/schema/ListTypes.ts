@@ -12,6 +12,7 @@ export const validate = (schema: Schema.Schema, object: unknown): ReadonlyArray<
   walk(schema, object, "")
 
 const walk = (schema: Schema.Schema, value: unknown, path: string): ReadonlyArray<FieldError.FieldError> => {
+  if (!Schema.hasDistinctItems(schema)) return []
   if (JsonValue.isArray(value)) {
     const { items } = schema
     return [

@@ -7,6 +7,7 @@
  * Source: k8s.io/apimachinery/pkg/apis/meta/v1 ObjectMeta and Go's encoding/json.
  */
 import * as Result from "effect/Result"
+import * as Remembered from "../api/Remembered.ts"
 import * as JsonValue from "./JsonValue.ts"
 
 type Shape =
@@ -150,7 +151,7 @@ const read = (shape: Shape, value: unknown, where: string, path: string, unknown
 }
 
 /** A `metav1.Time`: any RFC 3339 time, kept in whole seconds of UTC. */
-const readTime = (value: string): string => {
+const readTime = Remembered.ofText((value) => {
   const parts = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:[.,]\d+)?(Z|[+-]\d{2}:\d{2})$/.exec(value)
   const at = parts === null ? Number.NaN : Date.parse(parts[1]! + parts[2]!)
   if (Number.isNaN(at)) {
@@ -161,4 +162,4 @@ const readTime = (value: string): string => {
     )
   }
   return `${new Date(at).toISOString().slice(0, 19)}Z`
-}
+})

@@ -30,6 +30,7 @@ export const pruneWithPaths = (schema: Schema.Schema, object: unknown): Pruned =
 export const pruneValue = (schema: Schema.Schema, value: unknown): unknown => walk(schema, value, "", [])
 
 const walk = (schema: Schema.Schema | undefined, value: unknown, path: string, unknown: Array<string>): unknown => {
+  if (typeof value !== "object" || value === null || Schema.isSettled(schema, value)) return value
   if (schema?.["x-kubernetes-preserve-unknown-fields"] === true) return preserve(schema, value, path, unknown)
   if (JsonValue.isArray(value)) {
     return JsonValue.mapArray(value, (item, index) => walk(schema?.items, item, `${path}[${index}]`, unknown))

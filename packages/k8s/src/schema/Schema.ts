@@ -69,3 +69,46 @@ export const keyPath = (path: string, key: string): string => `${path}[${key}]`
 
 /** The path of a property. An empty path is the object itself. */
 export const childPath = (path: string, name: string): string => path === "" ? name : `${path}.${name}`
+
+/** Schemas of which a question was asked, with the answer. */
+type Answers = WeakMap<Schema, boolean>
+
+const inside = (schema: Schema, is: (schema: Schema) => boolean, answers: Answers): boolean => {
+  let answer = answers.get(schema)
+  if (answer === undefined) {
+    const inner = [...Object.values(schema.properties ?? {}), mapValue(schema), schema.items]
+    answer = is(schema) || inner.some((part) => part !== undefined && inside(part, is, answers))
+    answers.set(schema, answer)
+  }
+  return answer
+}
+
+const embedding: Answers = new WeakMap()
+const listing: Answers = new WeakMap()
+
+/** True if the schema, or one in it, is of an object of its own: what has none need not be searched for it. */
+export const embeds = (schema: Schema): boolean =>
+  inside(schema, (part) => part["x-kubernetes-embedded-resource"] === true, embedding)
+
+/** True if the schema, or one in it, is of a list whose items differ. */
+export const hasDistinctItems = (schema: Schema): boolean =>
+  inside(
+    schema,
+    ({ "x-kubernetes-list-type": type }) => type === "set" || type === "map",
+    listing
+  )
+
+/** The schema by which a frozen value was read, so that reading it by that again changes nothing. */
+const settled = new WeakMap<object, Schema>()
+
+/** True for a value that is as reading it by the schema makes it. */
+export const isSettled = (schema: Schema | undefined, value: object): boolean =>
+  schema !== undefined && settled.get(value) === schema
+
+/** Says of a frozen object that its parts are as reading them by the schema makes them. */
+export const settle = (schema: Schema, object: object): void => {
+  for (const [key, part] of Object.entries(object)) {
+    const inner = typeof part === "object" && part !== null ? property(schema, key) : undefined
+    if (inner !== undefined && !isMetaField(key) && Object.isFrozen(part)) settled.set(part, inner)
+  }
+}

@@ -16,7 +16,7 @@ import * as SchemaValidation from "./SchemaValidation.ts"
 export { applyDefaults } from "./Defaulting.ts"
 export { type Coerced, coerceMetadata, decodeMessage } from "./EmbeddedResources.ts"
 export { prune, type Pruned, pruneWithPaths } from "./Pruning.ts"
-export type { Schema } from "./Schema.ts"
+export { type Schema, settle } from "./Schema.ts"
 export { checkStructural } from "./StructuralRules.ts"
 
 /**

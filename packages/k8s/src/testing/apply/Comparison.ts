@@ -29,6 +29,12 @@ export const make = (
   removed: FieldSet.FieldSet
 ): Comparison => ({ added, modified, removed, changed: FieldSet.union(modified, added) })
 
+/** The fields of a frozen value, by a type. */
+type Known = WeakMap<object, { readonly type: Type; readonly fields: FieldSet.FieldSet | undefined }>
+
+const structs: Known = new WeakMap()
+const plain: Known = new WeakMap()
+
 class Walk {
   readonly added = new FieldSet.Builder()
   readonly modified = new FieldSet.Builder()
@@ -113,8 +119,17 @@ class Walk {
     else if (type.list !== undefined) this.list(type.list, before, after)
   }
 
-  /** All that a value has, which the other side has nothing of. */
+  /** All that a value has, which the other side has nothing of. Found out once of what is frozen. */
   private whole(type: Type, value: unknown): FieldSet.FieldSet | undefined {
+    if (typeof value !== "object" || value === null) return undefined
+    const known = (this.structs ? structs : plain).get(value)
+    if (known !== undefined && known.type === type) return known.fields
+    const fields = this.fieldsOf(type, value)
+    if (Object.isFrozen(value)) (this.structs ? structs : plain).set(value, { type, fields })
+    return fields
+  }
+
+  private fieldsOf(type: Type, value: object): FieldSet.FieldSet | undefined {
     const { list, map, scalar } = deduce(type, value)
     const nodes = new Map<PathElement.PathElement, FieldSet.Node>()
     if (map !== undefined) {

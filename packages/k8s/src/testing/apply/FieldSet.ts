@@ -34,6 +34,8 @@ const put = (draft: Draft, element: PathElement.PathElement, member: boolean, be
 /** A set under construction. */
 export class Builder {
   private readonly root: Draft = new Map()
+  /** What this one has made, and may change; what was grafted belongs to others. */
+  private readonly own = new Set<FieldSet>()
 
   /** Adds a path. The whole object, the empty path, belongs to nobody. */
   add(path: PathElement.Path): void {
@@ -53,7 +55,11 @@ export class Builder {
         return
       }
       let below = node?.below as Draft | undefined
-      if (below === undefined) at.set(element, { member: node?.member ?? false, below: below = new Map() })
+      if (below === undefined || !this.own.has(below)) {
+        below = new Map(below)
+        this.own.add(below)
+        at.set(element, { member: node?.member ?? false, below })
+      }
       at = below
     }
   }

@@ -65,17 +65,18 @@ const resized = ["containers", "initContainers"].flatMap((list) => [
   `spec.${list}.*.resizePolicy`
 ])
 
-/** Endpoints of built-in kinds that are neither the object nor its status. */
-const others: Readonly<Record<string, Filter>> = {
-  "namespaces/finalize": exceptStatus,
-  "pods/ephemeralcontainers": only("spec.ephemeralContainers"),
-  "pods/resize": only(...resized),
-  "certificatesigningrequests.certificates.k8s.io/": except("spec", "status"),
-  "certificatesigningrequests.certificates.k8s.io/approval": except("spec", "status.certificate")
+/** Endpoints of built-in kinds that are neither the object nor its status, by collection and subresource. */
+const others: Readonly<Record<string, Readonly<Record<string, Filter>>>> = {
+  namespaces: { finalize: exceptStatus },
+  pods: { ephemeralcontainers: only("spec.ephemeralContainers"), resize: only(...resized) },
+  "certificatesigningrequests.certificates.k8s.io": {
+    "": except("spec", "status"),
+    approval: except("spec", "status.certificate")
+  }
 }
 
 /** What a write to an endpoint of a resource reaches. `status` tells whether the resource has that subresource. */
 export const of = (collection: string, subresource: string, status: boolean): Filter => {
   if (subresource === "status") return statuses[collection] ?? exceptSpec
-  return others[`${collection}/${subresource}`] ?? (subresource === "" && status ? exceptStatus : all)
+  return others[collection]?.[subresource] ?? (subresource === "" && status ? exceptStatus : all)
 }

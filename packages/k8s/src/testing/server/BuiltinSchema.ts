@@ -15,6 +15,7 @@ import { Fault, nameOf, wrong, wrongSelf } from "./GoFault.ts"
 import * as GoZero from "./GoZero.ts"
 import type { Draft } from "../../api/Plain.ts"
 import * as Quantity from "./Quantity.ts"
+import * as Remembered from "../../api/Remembered.ts"
 
 /** A body that was read. */
 export interface Decoded {
@@ -37,8 +38,7 @@ export const definitionOf = (group: string, version: string, kind: string): stri
 
 const instant = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
-/** A `Time` in whole seconds, or a `MicroTime` of exactly six digits, in UTC. */
-const time = (value: string, micro: boolean): string | Fault => {
+const readTime = (value: string, micro: boolean): string | Fault => {
   const match = instant.exec(value)
   const millis = match === null ? Number.NaN : Date.parse(`${match[1]}T${match[2]}${match[4]}`)
   if (match === null || Number.isNaN(millis) || (micro && match[3]?.length !== 7)) {
@@ -48,6 +48,10 @@ const time = (value: string, micro: boolean): string | Fault => {
   const seconds = new Date(millis).toISOString().slice(0, 19)
   return `${seconds}${micro ? match[3]! : ""}Z`
 }
+
+/** A `Time` in whole seconds, or a `MicroTime` of exactly six digits, in UTC. */
+const time = Remembered.ofText((value) => readTime(value, false))
+const microTime = Remembered.ofText((value) => readTime(value, true))
 
 /** Bytes stay as they were written, if they can be read. */
 const bytes = (text: string): string | Fault => {
@@ -97,6 +101,9 @@ interface Walk {
   readonly definition: string
 }
 
+/** The Go type of a definition, without its package. */
+const ownerOf = (definition: string): string => definition.slice(definition.lastIndexOf(".") + 1)
+
 const named = (value: unknown, ref: string, path: string, walk: Walk): unknown => {
   if (ref.endsWith("resource.Quantity")) {
     const text = typeof value === "number" ? String(value) : value
@@ -105,7 +112,7 @@ const named = (value: unknown, ref: string, path: string, walk: Walk): unknown =
   }
   if (ref === `${meta}Time` || ref === `${meta}MicroTime`) {
     return typeof value === "string"
-      ? time(value, ref.endsWith("MicroTime"))
+      ? (ref.endsWith("MicroTime") ? microTime : time)(value)
       : wrongSelf(value, "string")
   }
   const schema = definitions[ref] ?? {}
@@ -114,7 +121,7 @@ const named = (value: unknown, ref: string, path: string, walk: Walk): unknown =
     value,
     schema,
     path,
-    schema.properties === undefined ? walk : { ...walk, owner: ref.slice(ref.lastIndexOf(".") + 1), definition: ref }
+    schema.properties === undefined ? walk : { unknown: walk.unknown, owner: ownerOf(ref), definition: ref }
   )
 }
 
@@ -175,6 +182,14 @@ const object = (value: JsonValue.JsonObject, schema: Schema, path: string, walk:
     }
   }
   return out
+}
+
+/** Reads one field of an object of a kind; `undefined` for nothing. Adds to `unknown`. */
+export const field = (definition: string, key: string, value: unknown, unknown: Array<string>): unknown => {
+  const schema = definitions[definition]!.properties![key]!
+  if (value === null) return undefined
+  const result = read(value, schema, `.${key}`, { unknown, owner: ownerOf(definition), definition })
+  return result instanceof Fault || !GoZero.leftOut(definition, key, schema, result) ? result : undefined
 }
 
 /** Reads an object of a kind; the failure is the decoder's message. */

@@ -13,10 +13,12 @@ import { definitions } from "./CustomResources.ts"
 import * as Defaults from "./Defaults.ts"
 import * as GoZero from "./GoZero.ts"
 import * as DefinitionRules from "./DefinitionRules.ts"
-import type * as JsonValue from "../../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import * as MetadataRules from "../../api/MetadataRules.ts"
+import * as Parts from "./Parts.ts"
 import type { Decoded } from "../../api/CustomBody.ts"
 import { apiVersionOf, type Conversion as Converted, type Served } from "./Registry.ts"
+import * as Remembered from "../../api/Remembered.ts"
 import * as StatusError from "../../api/StatusError.ts"
 
 /** Two resources with one store. */
@@ -39,16 +41,23 @@ const conversion = (resource: Tables.ServedResource, storageVersion: string): Co
   }
 }
 
+/** Kinds whose defaults are not of `Defaults`. */
+const special: ReadonlySet<string> = new Set(["CustomResourceDefinition", "APIService"])
+
 const decoder = (resource: Tables.ServedResource): Served["decode"] => {
   const definition = BuiltinSchema.definitionOf(resource.group, resource.version, resource.kind)
   if (definition === undefined) return (body) => Result.succeed({ object: body, unknown: [] })
   const { version } = resource
+  const parts = special.has(resource.kind) ? undefined : Defaults.partsOf(resource.group, resource.kind)
+  const byParts = parts === undefined ? undefined : Parts.make(definition, parts)
   const defaults = resource.kind === "CustomResourceDefinition"
     ? DefinitionRules.applyDefaults
     : resource.kind === "APIService"
     ? ApiServiceRules.applyDefaults
     : (object: JsonValue.JsonObject) => Defaults.apply(resource.group, resource.kind, object)
   return (body: JsonValue.JsonObject): Result.Result<Decoded, StatusError.StatusError> => {
+    const object = byParts?.(body)
+    if (object !== undefined) return Result.succeed({ object, unknown: [] })
     const decoded = BuiltinSchema.decode(definition, body)
     return Result.isFailure(decoded)
       ? Result.fail(StatusError.badRequest(
@@ -81,6 +90,10 @@ const serve = (resource: Tables.ServedResource): Served => {
     ...(collection === definitions ? DefinitionRules.strategy : {}),
     ...(collection === ApiServices.collection ? ApiServiceRules.strategy : {})
   }
+  const intern = Remembered.interning()
+  // Metadata is never the same; of the rest, each is kept once, however many objects have it.
+  const shared = (object: JsonValue.JsonObject) =>
+    JsonValue.mapObject(object, (part, key) => key === "metadata" ? part : intern(part))
   return {
     ...resource,
     conversion: conversion(resource, version),
@@ -90,7 +103,7 @@ const serve = (resource: Tables.ServedResource): Served => {
     strategy: {
       ...strategy,
       prepareCreate: (object) => {
-        const created = Defaults.status(collection, strategy.prepareCreate(object))
+        const created = shared(Defaults.status(collection, strategy.prepareCreate(object)))
         return definition === undefined ? created : GoZero.complete(definition, created)
       }
     },

@@ -59,7 +59,11 @@ export const make = (definition: KubeObject, convert: Convert | undefined, stray
   /** As its own version reads it. */
   const read = memoized((stored) => {
     const schema = schemaOf(stored)
-    return freeze(asObject(StructuralSchema.applyDefaults(schema, StructuralSchema.prune(schema, stored)) as object))
+    const read = freeze(
+      asObject(StructuralSchema.applyDefaults(schema, StructuralSchema.prune(schema, stored)) as object)
+    )
+    StructuralSchema.settle(schema, read)
+    return read
   })
   /** What was converted, without what its new version does not know. */
   const fitted: Pure = (converted) => {

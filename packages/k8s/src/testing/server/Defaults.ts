@@ -241,8 +241,41 @@ const balancer = (object: Filled): Filled =>
         map(objectAt(own), "ingress", (point) =>
           stringAt(point, "ip") === "" ? point : fill(point, { ipMode: "VIP" }))))
 
+/** Kinds whose defaults are those of their spec. */
+const specs: Readonly<Record<string, (spec: unknown) => Filled>> = {
+  "/Pod": pod,
+  "/LimitRange": (spec) => map(objectAt(spec), "limits", limitRangeItem),
+  "/PersistentVolumeClaim": claimSpec,
+  "apps/Deployment": deployment,
+  "apps/ReplicaSet": (spec) => templated(fill(spec, { replicas: 1 })),
+  "apps/StatefulSet": statefulSet,
+  "apps/DaemonSet": daemonSet,
+  "batch/Job": job,
+  "batch/CronJob": cronJob
+}
+
+/** Kinds whose defaults are what is told where a field is missing. */
+const fields: Readonly<Record<string, Filled>> = {
+  "/Event": {
+    source: {},
+    firstTimestamp: null,
+    lastTimestamp: null,
+    eventTime: null,
+    reportingComponent: "",
+    reportingInstance: ""
+  },
+  "events.k8s.io/Event": {
+    eventTime: null,
+    deprecatedSource: {},
+    deprecatedFirstTimestamp: null,
+    deprecatedLastTimestamp: null
+  }
+}
+
 const byKind: Readonly<Record<string, (object: Filled) => Filled>> = {
   ...ClusterDefaults.byKind,
+  ...Object.fromEntries(Object.entries(specs).map(([kind, spec]) => [kind, inSpec(spec)])),
+  ...Object.fromEntries(Object.entries(fields).map(([kind, missing]) => [kind, (object) => fill(object, missing)])),
   "/Pod": (object) => edit(inSpec(pod)(object), "status", podStatus),
   "/Namespace": (object) => edit(object, "metadata", labelledNamespace),
   "/PodTemplate": templated,
@@ -250,40 +283,45 @@ const byKind: Readonly<Record<string, (object: Filled) => Filled>> = {
     ClusterDefaults.controller(
       inSpec((spec) => edit(fill(spec, { replicas: 1 }), "template", template))(object)
     ),
-  "/LimitRange": inSpec((spec) => map(objectAt(spec), "limits", limitRangeItem)),
   "/Service": (object) => balancer(inSpec(service)(object)),
   "/Secret": secret,
-  "/Event": (object) =>
-    fill(object, {
-      source: {},
-      firstTimestamp: null,
-      lastTimestamp: null,
-      eventTime: null,
-      reportingComponent: "",
-      reportingInstance: ""
-    }),
-  "events.k8s.io/Event": (object) =>
-    fill(object, {
-      eventTime: null,
-      deprecatedSource: {},
-      deprecatedFirstTimestamp: null,
-      deprecatedLastTimestamp: null
-    }),
-  "/PersistentVolumeClaim": inSpec(claimSpec),
   "admissionregistration.k8s.io/MutatingWebhookConfiguration": WebhookRules.applyDefaults(true),
   "admissionregistration.k8s.io/ValidatingWebhookConfiguration": WebhookRules.applyDefaults(false),
   "admissionregistration.k8s.io/ValidatingAdmissionPolicy": PolicyRules.policyDefaults,
   "admissionregistration.k8s.io/MutatingAdmissionPolicy": PolicyRules.policyDefaults,
   "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding": PolicyRules.bindingDefaults,
   "admissionregistration.k8s.io/MutatingAdmissionPolicyBinding": PolicyRules.bindingDefaults,
-  "apps/Deployment": inSpec(deployment),
-  "apps/ReplicaSet": inSpec((spec) => templated(fill(spec, { replicas: 1 }))),
-  "apps/StatefulSet": inSpec(statefulSet),
-  "apps/DaemonSet": inSpec(daemonSet),
-  "batch/Job": inSpec(job),
-  "batch/CronJob": inSpec(cronJob),
   "rbac.authorization.k8s.io/RoleBinding": (object) => roleBinding(object),
   "rbac.authorization.k8s.io/ClusterRoleBinding": (object) => roleBinding(object)
+}
+
+/** The defaults of one part of an object. */
+export interface Part {
+  readonly fill: (value: unknown) => unknown
+  /** Given to a part that is missing, too. */
+  readonly always: boolean
+}
+
+/** Defaults that are each part's own. */
+export interface Parts {
+  readonly parts: Readonly<Record<string, Part>>
+  /** What is told where a part is missing. */
+  readonly missing: Filled | undefined
+}
+
+/** The same as `apply`, by parts; undefined for a kind one part of which depends on another. */
+export const partsOf = (group: string, kind: string): Parts | undefined => {
+  const name = `${group}/${kind}`
+  const spec = specs[name]
+  const missing = fields[name]
+  if (spec === undefined && missing === undefined && byKind[name] !== undefined) return undefined
+  return {
+    parts: {
+      ...(spec === undefined ? {} : { spec: { fill: spec, always: true } }),
+      ...(name === "/Pod" ? { status: { fill: podStatus, always: false } } : {})
+    },
+    missing
+  }
 }
 
 const rbacGroup = "rbac.authorization.k8s.io"

@@ -105,29 +105,41 @@ const inner = (schema: Schema): Schema => schema.items ?? schema.values ?? schem
 const value = (schema: Schema, item: unknown): unknown => {
   const struct = structOf(inner(schema))
   if (struct === undefined || typeof item !== "object" || item === null) return item
-  if (schema.items !== undefined) {
-    return Array.isArray(item)
-      ? item.map((entry) => JsonValue.isObject(entry) ? completed(struct, entry) : entry)
-      : item
-  }
-  if (schema.values !== undefined) {
-    return Object.fromEntries(
-      Object.entries(item).map(([key, entry]) => [key, JsonValue.isObject(entry) ? completed(struct, entry) : entry])
-    )
-  }
-  return JsonValue.isObject(item) ? completed(struct, item) : item
+  const each = (entry: unknown) => JsonValue.isObject(entry) ? completed(struct, entry) : entry
+  if (schema.items !== undefined) return Array.isArray(item) ? JsonValue.mapArray(item, each) : item
+  if (schema.values !== undefined) return JsonValue.mapObject(item as JsonValue.JsonObject, each)
+  return each(item)
 }
 
+/** Frozen objects that lack nothing, with their definition. */
+const whole = new WeakMap<JsonValue.JsonObject, string>()
+
+/** The same object where nothing is missing. */
 const completed = (definition: string, object: JsonValue.JsonObject): JsonValue.JsonObject => {
+  if (whole.get(object) === definition) return object
   const properties = definitions[definition]?.properties ?? {}
+  let changed = false
   const out: Draft = {}
   for (const key of Object.keys(object)) {
     const schema = Object.hasOwn(properties, key) ? properties[key] : undefined
-    out[key] = schema === undefined ? object[key] : value(schema, object[key])
+    const item = object[key]
+    const next = schema === undefined ? item : value(schema, item)
+    if (next !== item) changed = true
+    out[key] = next
   }
-  for (const [field, nothing] of fillsOf(definition)) if (!(field in out)) out[field] = nothing
-  return out
+  for (const [field, nothing] of fillsOf(definition)) {
+    if (field in out) continue
+    out[field] = nothing
+    changed = true
+  }
+  if (changed) return out
+  if (Object.isFrozen(object)) whole.set(object, definition)
+  return object
 }
+
+/** As `complete`, of one field of an object. */
+export const completeField = (definition: string, key: string, item: unknown): unknown =>
+  value(definitions[definition]!.properties![key]!, item)
 
 /** The object with everything that is told even if it is empty. Metadata of the object itself is left as it is. */
 export const complete = (definition: string, object: JsonValue.JsonObject): JsonValue.JsonObject => {

@@ -9,6 +9,7 @@ import { omit } from "./Immutability.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as PodSpecRules from "./PodSpecRules.ts"
+import * as Remembered from "../../api/Remembered.ts"
 import type { Strategy } from "./Strategy.ts"
 
 const maxInt32 = 2_147_483_647
@@ -201,13 +202,14 @@ const newFaults = (spec: unknown): ReadonlyArray<FieldError.FieldError> => [
     : [FieldError.forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")])
 ]
 
+const judged = Remembered.faultless<FieldError.FieldError>()
+
 /** Faults of a Pod. */
 export const validate: Strategy["validate"] = (pod, previous) => {
   const spec = objectAt(pod, "spec")
   return [
     ...PodSpecRules.podSpec(spec, "spec", { isPod: true, name: pod.metadata.name }),
-    ...tokenFaults(spec),
-    ...ContainerRules.imagesOfPod(spec, "spec"),
+    ...judged(spec, () => [...tokenFaults(spec), ...ContainerRules.imagesOfPod(spec, "spec")]),
     ...(previous === undefined ? newFaults(spec) : [])
   ]
 }

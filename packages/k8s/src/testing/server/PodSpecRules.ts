@@ -16,6 +16,7 @@ import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as PodNetworkRules from "./PodNetworkRules.ts"
 import * as PodSecurityRules from "./PodSecurityRules.ts"
 import * as PodSystemRules from "./PodSystemRules.ts"
+import * as Remembered from "../../api/Remembered.ts"
 import * as ResourceRules from "./ResourceRules.ts"
 import * as VolumeRules from "./VolumeRules.ts"
 
@@ -83,8 +84,17 @@ const overhead = (spec: unknown, path: string): Faults =>
 
 const ofTemplate: VolumeRules.Owner = { isPod: false }
 
+const judgedPods = Remembered.faultless<FieldError.FieldError>()
+const judgedTemplates = Remembered.faultless<FieldError.FieldError>()
+
 /** Faults of the spec of a Pod. */
-export const podSpec = (spec: JsonValue.JsonObject, path: string, owner = ofTemplate): Faults => {
+export const podSpec = (spec: JsonValue.JsonObject, path: string, owner = ofTemplate): Faults =>
+  // The name of a Pod is part of those of some of its volumes.
+  arrayAt(spec, "volumes").length > 0
+    ? faults(spec, path, owner)
+    : (owner.isPod ? judgedPods : judgedTemplates)(spec, () => faults(spec, path, owner))
+
+const faults = (spec: JsonValue.JsonObject, path: string, owner: VolumeRules.Owner): Faults => {
   const volumes = VolumeRules.judge(spec, path, owner)
   const claims = arrayAt(spec, "resourceClaims").map((claim) => stringAt(claim, "name")).filter((name) => name !== "")
   return [

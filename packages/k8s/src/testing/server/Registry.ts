@@ -85,9 +85,17 @@ export interface Served extends Tables.ServedResource {
   readonly custom: Custom | undefined
 }
 
-/** `version`, or `group/version`. */
-export const apiVersionOf = (resource: { readonly group: string; readonly version: string }): string =>
-  resource.group === "" ? resource.version : `${resource.group}/${resource.version}`
+const apiVersions = new WeakMap<object, string>()
+
+/** `version`, or `group/version`. One text for each resource, which a comparison need not read. */
+export const apiVersionOf = (resource: { readonly group: string; readonly version: string }): string => {
+  let text = apiVersions.get(resource)
+  if (text === undefined) {
+    text = resource.group === "" ? resource.version : `${resource.group}/${resource.version}`
+    apiVersions.set(resource, text)
+  }
+  return text
+}
 
 /** The subresource of that name, if it is served. */
 export const subresource = (resource: Served, name: string): Tables.ServedSubresource | undefined =>

@@ -17,8 +17,12 @@ const hasLeadingZero = (text: string): boolean => !text.includes(":") && /(?:^|[
 
 const isMapped = ({ bits, length }: RangeRules.Range): boolean => length === 128 && bits >> 32n === 0xffffn
 
+/** What most addresses look like: there is nothing to say of them. */
+const plain = /^(?:0|[1-9]\d{0,2})(?:\.(?:0|[1-9]\d{0,2})){3}$/
+
 /** Of an address that validation has let pass. */
 export const ofAddress = (path: string, value: string): Warnings => {
+  if (plain.test(value)) return []
   const range = RangeRules.parse(`${value}/${value.includes(":") ? 128 : 32}`)
   if (range === undefined) return []
   const text = format(addressOf(range))

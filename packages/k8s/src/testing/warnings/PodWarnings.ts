@@ -8,6 +8,7 @@ import * as PodSystemRules from "../server/PodSystemRules.ts"
 import * as AddressWarnings from "./AddressWarnings.ts"
 import * as ClaimWarnings from "./ClaimWarnings.ts"
 import * as NodeLabelWarnings from "./NodeLabelWarnings.ts"
+import * as Remembered from "../../api/Remembered.ts"
 import * as OverlapWarnings from "./OverlapWarnings.ts"
 import * as PortWarnings from "./PortWarnings.ts"
 
@@ -151,8 +152,18 @@ const ofContainer = (
 
 const seccomp = "seccomp.security.alpha.kubernetes.io/pod"
 
+const quietPods = Remembered.faultless<string>()
+const quietTemplates = Remembered.faultless<string>()
+
 /** Of a Pod, or of the template of one, which stands at a path. */
 const of = (pod: unknown, template: string | undefined): Warnings => {
+  const spec = at(pod, "spec")
+  return typeof spec !== "object" || spec === null || at(pod, "metadata", "annotations") !== undefined
+    ? ofAll(pod, template)
+    : (template === undefined ? quietPods : quietTemplates)(spec, () => ofAll(pod, template))
+}
+
+const ofAll = (pod: unknown, template: string | undefined): Warnings => {
   const within = template === undefined ? "" : `${template}.`
   const [spec, path] = [at(pod, "spec"), `${within}spec`]
   const [metadata, metadataPath] = [at(pod, "metadata"), `${within}metadata`]

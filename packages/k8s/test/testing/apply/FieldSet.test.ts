@@ -37,6 +37,16 @@ describe("FieldSet", () => {
       assert.strictEqual(FieldSet.isEmpty(FieldSet.difference(a, a)), true)
     }))
 
+  it("a builder leaves what was grafted as it is", () => {
+    const under = FieldSet.of(["f:b", "f:c"])
+    const builder = new FieldSet.Builder()
+    builder.graft(["f:a"], under)
+    builder.add(["f:a", "f:b", "f:d"])
+    builder.add(["f:a", "f:e"])
+    assert.deepStrictEqual(texts(under), ["f:b/f:c"])
+    assert.deepStrictEqual(texts(builder.set), ["f:a", "f:a/f:b/f:c", "f:a/f:b/f:d", "f:a/f:e"])
+  })
+
   it("shares what does not change", () => {
     const set = FieldSet.of(["f:a", "f:b"], ["f:c"])
     assert.strictEqual(FieldSet.difference(set, FieldSet.of(["f:x"])), set)
