@@ -15,6 +15,7 @@
  */
 import * as Result from "effect/Result"
 import * as Yaml from "yaml"
+import * as Remembered from "./Remembered.ts"
 
 /** What the server writes. */
 export type Encoding = "json" | "yaml"
@@ -39,12 +40,14 @@ export const parseMediaType = (text: string): MediaType => {
   return { type: type.trim().toLowerCase(), parameters }
 }
 
-/** The alternatives of an `Accept` header, the preferred first; alternatives of equal weight keep their order. */
-export const parseAccept = (header: string | undefined): ReadonlyArray<MediaType> => {
-  if (header === undefined || header.trim() === "") return [{ type: "*/*", parameters: {} }]
+const alternatives = Remembered.ofText((header): ReadonlyArray<MediaType> => {
+  if (header.trim() === "") return [{ type: "*/*", parameters: {} }]
   const weight = (type: MediaType) => type.parameters["q"] === undefined ? 1 : Number(type.parameters["q"]) || 0
   return header.split(",").map(parseMediaType).sort((a, b) => weight(b) - weight(a))
-}
+}, 100)
+
+/** The alternatives of an `Accept` header, the preferred first; alternatives of equal weight keep their order. */
+export const parseAccept = (header: string | undefined): ReadonlyArray<MediaType> => alternatives(header ?? "")
 
 /** How to answer, or undefined where nothing the client accepts is spoken (406). A watch is spoken in JSON only. */
 export const acceptable = (header: string | undefined, watch: boolean): Encoding | undefined => {

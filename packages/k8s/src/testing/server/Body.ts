@@ -70,7 +70,8 @@ export const decode = (
   const type = resource.custom === undefined
     ? { apiVersion: apiVersionOf(resource), kind: resource.kind }
     : { apiVersion: stringAt(body, "apiVersion"), kind: stringAt(body, "kind") }
-  return Effect.flatMap(Effect.fromResult(resource.decode({ ...read, ...type })), ({ object, unknown }) => {
+  const typed = read["apiVersion"] === type.apiVersion && read["kind"] === type.kind ? read : { ...read, ...type }
+  return Effect.flatMap(Effect.fromResult(resource.decode(typed)), ({ object, unknown }) => {
     const text = Bodies.unknownFields(exchange, options, unknown)
     if (text !== undefined) return Effect.fail(strict(text))
     const { apiVersion: _, kind: __, metadata: ___, ...rest } = object
