@@ -172,7 +172,7 @@ it.effect("goes although a Job of a backup has lost its owner: it is the Job's n
     yield* TestClock.adjust("5 minutes")
     assert.deepStrictEqual(yield* all(Database), [])
     assert.deepStrictEqual(yield* all(Job), [])
-    assert.deepStrictEqual(yield* claims, ["final"])
+    assert.deepStrictEqual(yield* claims, ["before-1", "final"], "a backup that was made is kept")
   }).pipe(Effect.provide(operated)))
 
 it.effect("is not let go while its last backup fails", () =>

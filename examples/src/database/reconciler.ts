@@ -187,6 +187,8 @@ export const controller = Controller.make("database", {
     const backups = yield* tidy(database, status)
     yield* ObjectStatus.write(Database, said, { ...said.status!, backups })
     if (status.revision !== before.revision) return Action.requeue
+    // A task wakes this up when it is over; the delay is for a Job that has lost its owner.
+    if (status.phase !== "Ready") return Action.requeueAfter("30 seconds")
     return next === undefined ? Action.done : Action.requeueAfter(next)
   }),
 
@@ -210,18 +212,19 @@ export const controller = Controller.make("database", {
     if (!(yield* Sync.remove(database, Children.kinds))) return Action.requeueAfter("1 minute")
     const pods = yield* Cache.list(Pod, { namespace, labels: OwnerLabel.selector(Tasks.owner, database) })
     if (pods.length > 0) return Action.requeueAfter("1 minute")
+    yield* Tasks.completeAll(database)
     for (const job of yield* Cache.list(Job, { namespace, owner: database })) yield* Tasks.remove(job)
     const claims = yield* Cache.list(PersistentVolumeClaim, {
       namespace,
       labels: OwnerLabel.selector(Tasks.owner, database)
     })
-    const leaving = claims.filter((claim) => claim.metadata.annotations?.[Tasks.completed] === undefined)
-    for (const claim of leaving) {
-      yield* Tasks.remove(claim)
+    for (const claim of claims) {
       // A Job that has lost its owner would hold the claim for ever.
       const job = yield* Cache.get(Job, claim.metadata)
       if (job !== undefined) yield* Tasks.remove(job)
     }
+    const leaving = claims.filter((claim) => claim.metadata.annotations?.[Tasks.completed] === undefined)
+    for (const claim of leaving) yield* Tasks.remove(claim)
     return leaving.length === 0 ? Action.done : Action.requeueAfter("1 minute")
   })
 })

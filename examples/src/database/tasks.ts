@@ -2,7 +2,7 @@
  * What a Database has done once: a Job whose name says what for, so that a crash neither does it twice nor forgets it.
  */
 import { Cache, KubeClient, type KubeError, OwnerLabel } from "@effect-operator/core"
-import { controllerReference, isTerminating } from "@effect-operator/core/KubeObject"
+import { controllerReference, isTerminating, type ObjectRef } from "@effect-operator/core/KubeObject"
 import { Job, PersistentVolumeClaim } from "@effect-operator/k8s/kinds"
 import { Clock, Effect } from "effect"
 import type { Database } from "./resource.ts"
@@ -94,16 +94,17 @@ export const backup = Effect.fnUntraced(function*(database: Database, what: stri
     }))
   }
   const outcome = yield* run(database, `backup-${what}`, ["dump", "--to", "/backup"], { claim: name })
-  if (outcome === "Succeeded") {
-    const job = yield* Cache.get(Job, { namespace, name })
-    const annotations = { [completed]: job?.status?.completionTime ?? "" }
-    yield* client.patch(
-      PersistentVolumeClaim,
-      { namespace, name },
-      KubeClient.Patch.merge({ metadata: { annotations } })
-    )
-  }
+  if (outcome === "Succeeded") yield* complete({ namespace, name })
   return { name, outcome }
+})
+
+/** Says on a claim that the backup in it is complete, once its Job has succeeded. */
+const complete = Effect.fnUntraced(function*(claim: ObjectRef) {
+  const client = yield* KubeClient.KubeClient
+  const job = yield* Cache.get(Job, claim)
+  if (job === undefined || outcome(job) !== "Succeeded") return
+  const annotations = { [completed]: job.status?.completionTime ?? "" }
+  yield* client.patch(PersistentVolumeClaim, claim, KubeClient.Patch.merge({ metadata: { annotations } }))
 })
 
 /** The claims of a Database's backups, by what they were made for; complete ones and others. */
@@ -118,4 +119,10 @@ export const backups = Effect.fnUntraced(function*(database: Database) {
     ),
     incomplete: found.filter((claim) => when(claim) === "")
   }
+})
+
+/** Completes the backups that have been made without anybody taking note, as of a Job that has lost its owner. */
+export const completeAll = Effect.fnUntraced(function*(database: Database) {
+  const { incomplete } = yield* backups(database)
+  for (const { metadata } of incomplete) yield* complete(metadata)
 })

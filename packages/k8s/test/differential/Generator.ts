@@ -220,9 +220,10 @@ const updateStatus = (world: World): Draft | undefined => {
   const known = pickKnown(world)
   const { kind, name, steps } = known
   if (kind.status === undefined || steps.length === 0) return undefined
-  // Metadata that the status endpoint of a custom kind ignores has owners nevertheless, and so is a new version.
+  // Metadata that the status endpoint of a custom kind ignores has owners nevertheless, and so is a new version; with
+  // another kind nobody owns anything any more since 1.21.
   const main = (chance.chance(0.2) ? [change(world, kind)] : []).filter(({ path }) =>
-    kind.custom !== true || path[0] !== "metadata"
+    kind.custom !== true || (path[0] !== "metadata" && path[0] !== "kind")
   )
   const path = `${itemPath(kind, name)}/status`
   const wanted = chance.chance(0.1) ? { path: ["status", "bogus"], value: { a: 1 } } : kind.status(chance)

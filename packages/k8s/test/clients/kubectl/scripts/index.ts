@@ -4,6 +4,7 @@ import { applying } from "./applying.ts"
 import { changing } from "./changing.ts"
 import { creating } from "./creating.ts"
 import { deleting } from "./deleting.ts"
+import { describing } from "./describing.ts"
 import { discovering } from "./discovering.ts"
 import { reading } from "./reading.ts"
 import { refusing } from "./refusing.ts"
@@ -17,6 +18,7 @@ export const scripts: ReadonlyArray<Script> = [
   changing,
   deleting,
   refusing,
+  describing,
   discovering,
   working,
   serverSide
