@@ -21,6 +21,7 @@ import * as NodeLifecycle from "./NodeLifecycle.ts"
 import * as PersistentVolumes from "./PersistentVolumes.ts"
 import * as PolicyStatusController from "./PolicyStatusController.ts"
 import * as ReplicaSetController from "./ReplicaSetController.ts"
+import * as ResourceQuotaController from "./ResourceQuotaController.ts"
 import * as ServiceAccounts from "./ServiceAccounts.ts"
 import * as StatefulSetController from "./StatefulSetController.ts"
 import * as VolumeProtection from "./VolumeProtection.ts"
@@ -60,6 +61,7 @@ const controllers = {
     make: () => PolicyStatusController.layer,
     looksAfter: ["validatingadmissionpolicies.admissionregistration.k8s.io"]
   },
+  resourceQuotas: { make: () => ResourceQuotaController.layer, looksAfter: ["resourcequotas"] },
   volumeProtection: {
     make: () => VolumeProtection.layer,
     looksAfter: ["persistentvolumeclaims", "persistentvolumes", "volumeattributesclasses.storage.k8s.io"]

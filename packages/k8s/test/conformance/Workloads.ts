@@ -37,6 +37,7 @@ const kinds: Readonly<Record<string, readonly [apiVersion: string, kind: string]
   poddisruptionbudgets: ["policy/v1", "PodDisruptionBudget"],
   pods: ["v1", "Pod"],
   replicasets: ["apps/v1", "ReplicaSet"],
+  resourcequotas: ["v1", "ResourceQuota"],
   serviceaccounts: ["v1", "ServiceAccount"],
   services: ["v1", "Service"],
   statefulsets: ["apps/v1", "StatefulSet"]

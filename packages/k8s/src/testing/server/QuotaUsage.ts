@@ -230,6 +230,14 @@ export const evaluatorOf = (collection: string): Evaluator => {
   return found
 }
 
+/** The collection whose objects use what a quota calls by this name; undefined for a name that nobody knows. */
+export const collectionOf = (name: string): string | undefined =>
+  name.startsWith("count/")
+    ? name.slice("count/".length)
+    : aliases.includes(name)
+    ? name
+    : Object.entries(special).find(([, { concerns }]) => concerns(name))?.[0]
+
 /** The amounts of an object of the API, by name. */
 export const amountsAt = (value: unknown, ...path: ReadonlyArray<string>): Amounts =>
   Object.fromEntries(Object.entries(objectAt(value, ...path)).map(([name, amount]) => [name, String(amount)]))

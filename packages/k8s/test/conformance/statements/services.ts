@@ -1,4 +1,4 @@
-/** Endpoints, disruption budgets, claims in use and service accounts: statements 157 to 160. */
+/** Endpoints, disruption budgets, claims in use, service accounts and quotas: statements 157 to 161. */
 import { assert } from "@effect/vitest"
 import { statement } from "../Statement.ts"
 import { Target } from "../Target.ts"
@@ -158,5 +158,52 @@ export const services = [
     assert.strictEqual((yield* get("serviceaccounts", "default")).object.metadata.uid, again["metadata"].uid)
     yield* remove("configmaps", "kube-root-ca.crt")
     yield* so("configmaps", "kube-root-ca.crt", ({ metadata }) => metadata.uid !== trusted["metadata"].uid)
+  }),
+
+  statement("161a", "a quota says what its namespace uses, and gives back what is over or gone", {
+    controllers: true
+  }, function*() {
+    const { create, ended, patch, pod, remove, so } = yield* workloads
+    const asking = (cpu: string) => ({
+      containers: [{ ...container("nginx:1"), resources: { requests: { cpu } } }]
+    })
+    const uses = (wanted: Json) =>
+      so(
+        "resourcequotas",
+        "quota",
+        ({ status }) => Object.entries(wanted).every(([name, amount]) => status.used?.[name] === amount)
+      )
+    yield* pod("early", {}, asking("100m"))
+    const hard = { pods: "2", "requests.cpu": "1", services: "1", "count/deployments.apps": "0" }
+    yield* create("resourcequotas", "quota", { hard })
+    const counted = yield* uses({ pods: "1" })
+    assert.deepStrictEqual(counted["status"], {
+      hard,
+      used: { pods: "1", "requests.cpu": "100m", services: "0", "count/deployments.apps": "0" }
+    })
+    const greedy = yield* pod("greedy", {}, asking("950m"))
+    assert.strictEqual(greedy.status, 403)
+    assert.include(
+      greedy.object.message,
+      "exceeded quota: quota, requested: requests.cpu=950m, used: requests.cpu=100m, limited: requests.cpu=1"
+    )
+    const none = yield* create("deployments", "none", {
+      selector: { matchLabels: { a: "b" } },
+      template: {
+        metadata: { labels: { a: "b" } },
+        spec: { containers: [container("nginx:1")] }
+      }
+    })
+    assert.strictEqual(none.status, 403)
+    yield* pod("late", {}, asking("200m"))
+    yield* uses({ pods: "2", "requests.cpu": "300m" })
+    assert.strictEqual((yield* pod("third", {}, asking("1m"))).status, 403)
+    yield* ended("late", "Succeeded")
+    yield* uses({ pods: "1", "requests.cpu": "100m" })
+    yield* remove("pods", "early", { gracePeriodSeconds: "0" })
+    yield* uses({ pods: "0", "requests.cpu": "0" })
+    yield* patch("resourcequotas", "quota", { spec: { hard: { pods: "5" } } })
+    const wider = yield* so("resourcequotas", "quota", ({ status }) => status.hard.pods === "5")
+    assert.strictEqual(wider["status"].used.pods, "0")
   })
 ]
