@@ -3,18 +3,19 @@
 # sample applied, until nothing is left to do. One line for each. Names as arguments choose.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-log="$(mktemp)"
-trap 'rm -f "$log"' EXIT
-failed=0
-for name in "${@:-}"; do
-  for main in examples/src/${name:-*}/main.ts; do
-    example="$(basename "$(dirname "$main")")"
-    if node --conditions=op-source packages/k8s/src/cli/main.ts dev "$main" --once \
-      --apply "examples/deploy/$example/sample.yaml" > "$log" 2>&1; then echo "ok      $example"; else
-      failed=$((failed + 1))
-      echo "FAILED  $example"
-      cat "$log"
-    fi
-  done
-done
-[ "$failed" -eq 0 ]
+one() {
+  local log
+  log="$(mktemp)"
+  if node --conditions=op-source packages/k8s/src/cli/main.ts dev "examples/src/$1/main.ts" --once \
+    --apply "examples/deploy/$1/sample.yaml" > "$log" 2>&1; then echo "ok      $1"; else
+    echo "FAILED  $1"
+    cat "$log"
+    rm -f "$log"
+    return 1
+  fi
+  rm -f "$log"
+}
+export -f one
+if [ $# -eq 0 ]; then set -- $(cd examples/src && ls -d */main.ts | xargs -n 1 dirname); fi
+# Most of it is waiting.
+printf '%s\n' "$@" | xargs -P 3 -I NAME bash -c 'one NAME'
