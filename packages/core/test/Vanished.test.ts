@@ -1,6 +1,6 @@
 import { Action, Controller, KubeClient, KubeError, ObjectStatus } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { defaults, saysSo, Vanished } from "../src/internal/Vanished.ts"
 import { Part, Widget } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
@@ -86,5 +86,26 @@ describe("Vanished", () => {
       server.release()
       yield* settle
       assert.deepStrictEqual(journal.words.slice(0, 1), [next.metadata.uid])
+    }))
+
+  it.effect("a namesake that is missing in another cluster is a failure like any other", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      server.put(Widget, "a", { spec: { size: 1 } })
+      const elsewhere = yield* Layer.build(new Server(Widget).layer)
+      const journal = new Journal()
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        reconcile: (object) =>
+          Effect.andThen(
+            journal.note("a"),
+            ObjectStatus.write(Widget, object, { ready: true }).pipe(
+              Effect.provide(elsewhere),
+              Effect.as(Action.done)
+            )
+          )
+      })])
+      yield* pass("1 second")
+      assert.deepStrictEqual(journal.times, [0, 5, 15, 35, 75, 155, 315, 635])
     }))
 })

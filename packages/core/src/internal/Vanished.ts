@@ -3,10 +3,13 @@
  *
  * A cache that is filled by a server that is behind, after a watch was lost, shows what was deleted. A reconcile that
  * makes something for such an object sees a garbage collector take it away, and makes it again, as fast as it can, until
- * the cache catches up. But who began with an object and is then answered that this very object is not found has a proof:
+ * the cache catches up. But who began with an object and is then answered that this very object is not there has a proof:
  * a uid never comes back. So the key has no object from then on, until the cache shows another version of it; or for
- * `recheck` at most, since nothing rests on one answer for ever.
+ * `recheck` at most, since nothing rests on one answer for ever. The answer that counts is one to the controller's own
+ * client: an object of the same kind and name may be missing in some other cluster.
  */
+import * as Effect from "effect/Effect"
+import { KubeClient } from "../KubeClient.ts"
 import { KubeError } from "../KubeError.ts"
 import type { KubeObject } from "../KubeObject.ts"
 import * as Resource from "../Resource.ts"
@@ -46,6 +49,16 @@ export class Vanished {
     return this.#proofs.size
   }
 }
+
+/** Whether the object is not there any more, as far as the server of the controller says. */
+export const isGone = <A extends KubeObject>(
+  resource: Resource.Resource<A>,
+  { metadata }: A
+): Effect.Effect<boolean, never, KubeClient> =>
+  KubeClient.use((client) => client.get(resource, metadata)).pipe(
+    Effect.map((found) => found.metadata.uid !== metadata.uid),
+    Effect.catch(({ reason }) => Effect.succeed(reason._tag === "NotFound"))
+  )
 
 /** Whether an error says that the object itself is not there; not that its kind, or something else, is not. */
 export const saysSo = (error: unknown, resource: Resource.Any, { metadata }: KubeObject): boolean => {

@@ -283,7 +283,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
 
     const failed = Effect.fnUntraced(function*(item: Item, object: KubeObject, cause: Cause.Cause<unknown>) {
       const error = Option.getOrUndefined(Cause.findErrorOption(cause))
-      if (Vanished.saysSo(error, resource, object)) {
+      if (Vanished.saysSo(error, resource, object) && (yield* Vanished.isGone(resource, object))) {
         metrics.result("success")
         vanished.note(item.key, object, clock.currentTimeMillisUnsafe())
         giveBack({ _tag: "Again", delay: Vanished.defaults.recheck })
