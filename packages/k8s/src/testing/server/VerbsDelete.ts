@@ -107,10 +107,10 @@ export const deleteObject = Effect.fnUntraced(function*(
     if (Deletion.isPending(stored, resource.strategy, options, now)) return { gone: false, object: shown }
     yield* review(shown)
     const decide = decisions[resource.collection] ?? Deletion.decide
-    // What is marked of a custom object is written in the form of today.
+    // What is marked of a custom object, or was before, is written in the form of today.
     const base = resource.custom === undefined ? stored : shown
     const outcome = decide(base, resource.strategy, options, now)
-    const marked = outcome._tag === "Mark" ? outcome.object : outcome._tag === "Remove" ? outcome.marked : undefined
+    const marked = outcome._tag === "Mark" ? outcome.object : outcome._tag === "Remove" ? outcome.marked : base
     const encoded = marked === undefined || resource.custom === undefined
       ? marked
       : yield* Versions.store(resource, marked)
@@ -123,13 +123,13 @@ export const deleteObject = Effect.fnUntraced(function*(
         `ResourceVersion in precondition: , ResourceVersion in object meta: ${stored.metadata.resourceVersion}`
       return yield* Effect.fail(Exchange.storageConflict(exchange, { name, namespace }, dryRun, why))
     }
-    if (outcome._tag === "Keep") return { gone: false, object: shown }
+    if (outcome._tag === "Keep" && JsonValue.equals(encoded, stored)) return { gone: false, object: shown }
     const last = encoded === undefined
       ? stored
       : dryRun
       ? freeze(encoded)
       : core.storage.put(resource.collection, key, namespace, encoded).object
-    if (outcome._tag === "Mark") return { gone: false, object: yield* Versions.show(resource, last) }
+    if (outcome._tag !== "Remove") return { gone: false, object: yield* Versions.show(resource, last) }
     // Marked and removed are two steps, and admission is asked before each.
     if (encoded !== undefined) yield* review(yield* Versions.show(resource, last))
     // A dry run does not come to the removal where finalizers are taken away before.

@@ -64,6 +64,29 @@ describe("delete", () => {
       assert.deepStrictEqual(yield* left, ["c"])
     }).pipe(Effect.provide(layer)))
 
+  it.effect("a custom object that waits is written in the form of today, once, and not where it has it", () =>
+    Effect.gen(function*() {
+      yield* post(crds, widgetDefinition())
+      yield* TestClock.adjust("1 second")
+      yield* post(widgets, widget("a", { metadata: { finalizers: ["example.com/hold"] }, spec: {} }))
+      yield* del(`${widgets}/a`)
+      const version = Effect.map(get(`${widgets}/a`), ({ body }) => body.metadata.resourceVersion)
+      const marked = yield* version
+      yield* del(`${widgets}/a`)
+      assert.strictEqual(yield* version, marked)
+      const properties = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties"
+      const color = { type: "string", default: "red" }
+      yield* patch(`${crds}/widgets.example.com`, "json", [{ op: "add", path: `${properties}/color`, value: color }])
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* del(`${widgets}/a?dryRun=All`)).body.spec.color, "red")
+      assert.strictEqual(yield* version, marked)
+      yield* del(`${widgets}/a`)
+      const written = yield* version
+      assert.notStrictEqual(written, marked)
+      yield* del(`${widgets}/a`)
+      assert.strictEqual(yield* version, written)
+    }).pipe(Effect.provide(layer)))
+
   it.effect("at once, with the last state and the deletion's resourceVersion", () =>
     Effect.gen(function*() {
       yield* post(configMaps, configMap("a", { data: { k: "v" } }))
