@@ -91,6 +91,8 @@ export const campaign = Effect.fnUntraced(function*(
     /** Whether to shrink a difference, rather than only to count it. */
     readonly wanted?: (difference: Difference) => boolean
     readonly found: (found: Found) => void
+    /** A difference that did not show a second time: chance, or the time of day, had a part in it. */
+    readonly once?: (found: Found) => void
   }
 ) {
   const attempt = make(options)
@@ -101,7 +103,10 @@ export const campaign = Effect.fnUntraced(function*(
     if (first.difference === undefined || handlers.wanted?.(first.difference) === false) return
     const wanted = signature(first.difference)
     const same = (outcome: Outcome) => outcome.difference !== undefined && signature(outcome.difference) === wanted
-    if (!same(yield* attempt(steps))) return
+    if (!same(yield* attempt(steps))) {
+      const { difference, left, place } = first
+      return handlers.once?.({ seed, steps, difference, script: script(seed, place, steps, left, difference) })
+    }
     const upTo = steps.slice(0, steps.findIndex(({ id }) => id === first.difference!.step.id) + 1)
     const small = yield* shrink(upTo, (candidate) => Effect.map(attempt(candidate), same))
     const last = yield* attempt(small)

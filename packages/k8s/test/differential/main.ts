@@ -46,6 +46,7 @@ const command = Command.make(
       const started = yield* Clock.currentTimeMillis
       const statuses = new Map<string, number>()
       const signatures = new Map<string, number>()
+      const once: Array<string> = []
       let done = 0
       let requests = 0
       const seeds = Array.from({ length: sequences }, (_, index) => seed + index)
@@ -68,13 +69,20 @@ const command = Command.make(
             signatures.set(key, before + 1)
             return before === 0 && signatures.size <= differences
           },
-          found: ({ script }) => console.log(`${script}\n`)
+          found: ({ script }) => console.log(`${script}\n`),
+          once: ({ difference, script }) => {
+            const key = signature(difference)
+            signatures.delete(key)
+            once.push(key)
+            console.log(`# seen once, and not again\n${script}\n`)
+          }
         }
       )
       const seconds = ((yield* Clock.currentTimeMillis) - started) / 1000
       yield* Console.log([
         ...[...statuses].sort().map(([key, count]) => `${key}: ${count}`),
         ...[...signatures].sort((a, b) => b[1] - a[1]).map(([key, count]) => `${count} x ${key}`),
+        ...once.map((key) => `seen once, and not again: ${key}`),
         `${done} sequences from seed ${seed}, ${requests} requests to each server in ${seconds.toFixed(0)} s`
       ].join("\n"))
       if (signatures.size > 0) return yield* new Different({ message: `${signatures.size} kinds of differences` })

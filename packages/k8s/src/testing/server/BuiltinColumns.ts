@@ -86,7 +86,7 @@ const externalAddress: Value = (service) => {
 const eventObject = (event: KubeObject): string => {
   const kind = stringAt(event, "involvedObject", "kind") || stringAt(event, "regarding", "kind")
   const name = stringAt(event, "involvedObject", "name") || stringAt(event, "regarding", "name")
-  return `${kind.toLowerCase()}/${name}`
+  return name === "" ? kind.toLowerCase() : `${kind.toLowerCase()}/${name}`
 }
 
 const either = (...names: ReadonlyArray<string>) => (event: KubeObject): string => {

@@ -42,6 +42,16 @@ export const subdomain = (object: unknown, field: string, path: string): Faults 
   return value === "" ? [] : invalids(`${path}.${field}`, value, Names.dnsSubdomain(value))
 }
 
+const given =
+  (rule: (name: string) => ReadonlyArray<string>) => (object: unknown, field: string, path: string): Faults => {
+    const value = at(object, field)
+    return typeof value === "string" ? invalids(`${path}.${field}`, value, rule(value)) : []
+  }
+
+/** As `subdomain` and `label`, of fields whose empty text is not taken for none. */
+export const givenSubdomain = given(Names.dnsSubdomain)
+export const givenLabel = given(Names.dnsLabel)
+
 /** As `subdomain`, of a name without dots. */
 export const label = (object: unknown, field: string, path: string): Faults => {
   const value = stringAt(object, field)

@@ -4,7 +4,20 @@
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidateEndpoints`, `ValidateLoadBalancerStatus`;
  * pkg/apis/discovery/validation/validation.go.
  */
-import { type Faults, invalids, ip, isAddress, isAddress6, label, oneOf, optional, subdomain, when } from "./Checks.ts"
+import {
+  type Faults,
+  givenLabel,
+  givenSubdomain,
+  invalids,
+  ip,
+  isAddress,
+  isAddress6,
+  label,
+  oneOf,
+  optional,
+  subdomain,
+  when
+} from "./Checks.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import { immutable } from "./Immutability.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
@@ -38,7 +51,7 @@ const appProtocol = (port: unknown, path: string): Faults => {
 const addressFaults = (address: unknown, path: string): Faults => [
   ...ip(`${path}.ip`, stringAt(address, "ip")),
   ...label(address, "hostname", path),
-  ...subdomain(address, "nodeName", path),
+  ...givenSubdomain(address, "nodeName", path),
   ...special(`${path}.ip`, stringAt(address, "ip"))
 ]
 
@@ -138,13 +151,13 @@ const endpointFaults = (endpoint: unknown, type: string, path: string): Faults =
       FieldError.tooMany(`${path}.addresses`, addresses.length, mostAddresses)
     ),
     ...addresses.flatMap((address, index) => sliceAddress(type, `${path}.addresses`, index, address)),
-    ...subdomain(endpoint, "nodeName", path),
+    ...givenSubdomain(endpoint, "nodeName", path),
     ...when(
       Object.keys(topology).length > mostLabels,
       FieldError.tooMany(`${path}.deprecatedTopology`, Object.keys(topology).length, mostLabels)
     ),
     ...MetadataRules.validateLabels(topology as Readonly<Record<string, string>>, `${path}.deprecatedTopology`),
-    ...label(endpoint, "hostname", path),
+    ...givenLabel(endpoint, "hostname", path),
     ...hintFaults(endpoint, `${path}.hints`)
   ]
 }

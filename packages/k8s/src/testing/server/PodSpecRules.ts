@@ -5,7 +5,7 @@
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go, `ValidatePodSpec`, `ValidatePodTemplateSpec`.
  */
-import { type Faults, invalids, label, oneOf, required, subdomain, when } from "./Checks.ts"
+import { type Faults, givenSubdomain, invalids, label, oneOf, required, subdomain, when } from "./Checks.ts"
 import * as ContainerRules from "./ContainerRules.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import type * as JsonValue from "../../schema/JsonValue.ts"
@@ -124,7 +124,7 @@ const faults = (spec: JsonValue.JsonObject, path: string, owner: VolumeRules.Own
     ...PlacementRules.tolerations(spec, path),
     ...PodNetworkRules.hostAliases(spec, path),
     ...subdomain(spec, "priorityClassName", path),
-    ...subdomain(spec, "runtimeClassName", path),
+    ...givenSubdomain(spec, "runtimeClassName", path),
     ...(at(spec, "preemptionPolicy") === undefined ? [] : oneOf(spec, "preemptionPolicy", path, policies)),
     ...overhead(spec, path),
     ...PodSystemRules.system(spec, path)

@@ -3,6 +3,14 @@ import { Effect } from "effect"
 import { causes, refuses } from "../support/refusals.ts"
 import { layer, patch, post } from "../support/server.ts"
 
+const subdomain =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must " +
+  "start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is " +
+  "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+const label =
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end " +
+  "with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is " +
+  "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 const address = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 
 describe("EndpointRules", () => {
@@ -25,6 +33,11 @@ describe("EndpointRules", () => {
         "subsets[1].ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive",
         "subsets[1].ports[1].name: Required value",
         "subsets[1].ports[1].port: Invalid value: 0: must be between 1 and 65535, inclusive"
+      ],
+      [
+        // An empty hostname is none, an empty name of a node is not.
+        { metadata: { name: "a" }, subsets: [{ addresses: [{ ip: "10.0.0.1", hostname: "", nodeName: "" }] }] },
+        `subsets[0].addresses[0].nodeName: Invalid value: "": ${subdomain}`
       ]
     ).pipe(Effect.provide(layer)))
 
@@ -36,6 +49,15 @@ describe("EndpointRules", () => {
         { metadata: { name: "a" }, addressType: "Other", endpoints: [{ addresses: [] }] },
         "addressType: Unsupported value: \"Other\": supported values: \"FQDN\", \"IPv4\", \"IPv6\"",
         "endpoints[0].addresses: Required value: must contain at least 1 address"
+      ],
+      [
+        {
+          metadata: { name: "a" },
+          addressType: "IPv4",
+          endpoints: [{ addresses: ["10.0.0.1"], hostname: "", nodeName: "" }]
+        },
+        `endpoints[0].nodeName: Invalid value: "": ${subdomain}`,
+        `endpoints[0].hostname: Invalid value: "": ${label}`
       ],
       [
         {

@@ -81,6 +81,17 @@ describe("tables", () => {
       assert.strictEqual((yield* get(`${configMaps}?includeObject=x`, table)).status, 400)
     }).pipe(Effect.provide(layer)))
 
+  it.effect("of Events name what they are about, as far as it has a name", () =>
+    Effect.gen(function*() {
+      const events = "/api/v1/namespaces/default/events"
+      const about = (name: string, involvedObject: object) =>
+        post(events, { metadata: { name }, involvedObject: { kind: "Pod", namespace: "default", ...involvedObject } })
+      yield* about("a", { name: "web" })
+      yield* about("b", {})
+      const { body } = yield* get(events, table)
+      assert.deepStrictEqual(body.rows.map(({ cells }: any) => cells[3]), ["pod/web", "pod"])
+    }).pipe(Effect.provide(layer)))
+
   it.effect("of a watch define their columns once", () =>
     Effect.gen(function*() {
       for (const name of ["a", "b"]) yield* post(configMaps, configMap(name))
