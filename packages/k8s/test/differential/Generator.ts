@@ -151,6 +151,7 @@ const create = (world: World): Draft => {
   const generated = chance.chance(0.08)
   const name = pickName(world, kind)
   const named = generated ? { generateName: `${name}-` } : { name }
+  if (generated) world.madeUp.add(kind)
   const good = {
     apiVersion: kind.apiVersion,
     kind: kind.kind,
@@ -348,7 +349,7 @@ const patch = (world: World): Draft => {
 }
 
 /** Options of a deletion, right and wrong. */
-const deleteOptions = (world: World, known: Known | undefined): unknown => {
+const deleteOptions = (world: World, known: Known | undefined): Readonly<Record<string, unknown>> => {
   const { chance } = world
   const steps = known?.steps ?? []
   const uid = steps.length > 0 ? reference(steps, "metadata", "uid") : "no"
@@ -396,7 +397,12 @@ const removeAll = (world: World): Draft | undefined => {
     path: collection(kind),
     query,
     headers: json,
-    ...chance.maybe(0.4, () => ({ body: { _tag: "Json" as const, value: deleteOptions(world, undefined) } }))
+    ...chance.maybe(0.4, () => {
+      const { preconditions, ...others } = deleteOptions(world, undefined)
+      // Which of them is refused first, and so what becomes of the others, goes by their names.
+      const value = world.madeUp.has(kind) ? others : { ...others, preconditions }
+      return { body: { _tag: "Json" as const, value } }
+    })
   }
 }
 
@@ -419,7 +425,7 @@ const makers: ReadonlyArray<readonly [weight: number, make: Maker]> = [
 
 /** The sequence of a seed. */
 export const generate = (seed: number, length = 50): Sequence => {
-  const world: World = { chance: new Chance(seed), known: [], lists: [], next: 1 }
+  const world: World = { chance: new Chance(seed), known: [], lists: [], madeUp: new Set(), next: 1 }
   const steps: Array<Step> = []
   while (steps.length < length) {
     // The first steps make what the others are about.

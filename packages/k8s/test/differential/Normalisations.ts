@@ -589,7 +589,7 @@ export const normalisations: ReadonlyArray<Normalisation> = [
     reason: "which object is refused first depends on the names that the servers have made up",
     apply: (answer, step) =>
       step.method === "DELETE" && isStatus(answer) && answer.status === 409 && !namesOne(step.path, answer)
-        ? messages(/ on (\w+) .*/, " on $1 ...")(everywhere((object) => without(object, "name"))(answer, step), step)
+        ? messages(/ on ([\w.]+) .*/, " on $1 ...")(everywhere((object) => without(object, "name"))(answer, step), step)
         : answer
   },
   {

@@ -134,7 +134,7 @@ export const list = (world: World): Draft | undefined => {
     ? [["resourceVersionMatch", chance.pick(matches)]]
     : []
   // Pages of a version that is not there yet come from the store in one release, from the cache in another.
-  const paged = kind.namespaced && versioned.query[0]?.[1] !== "99999999999"
+  const paged = kind.namespaced && versioned.query[0]?.[1] !== "99999999999" && !world.madeUp.has(kind)
   const limit: Query = paged && chance.chance(0.35) ? [["limit", chance.pick(["1", "1", "2", "3", "500"])]] : []
   if (limit.length > 0) world.lists.push({ kind, step: world.next })
   return {

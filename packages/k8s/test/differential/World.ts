@@ -19,6 +19,8 @@ export interface World {
   readonly known: Array<Known>
   /** Steps that answered a list, by collection. */
   readonly lists: Array<{ readonly kind: Kind; readonly step: number }>
+  /** Kinds of which the servers have made up names: what comes first of them is chance. */
+  readonly madeUp: Set<Kind>
   next: number
 }
 
