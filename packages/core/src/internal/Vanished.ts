@@ -34,14 +34,14 @@ export class Vanished {
     this.#proofs.set(key, { uid, resourceVersion, until: now + defaults.recheck })
   }
 
-  /** Whether what the cache shows of the key is known not to be there. */
-  hides(key: string, object: KubeObject | undefined, now: number): boolean {
+  /** For how many milliseconds more what the cache shows of the key is known not to be there; 0 if it is not known. */
+  hidden(key: string, object: KubeObject | undefined, now: number): number {
     const proof = this.#proofs.get(key)
-    if (proof === undefined) return false
+    if (proof === undefined) return 0
     const same = object?.metadata.uid === proof.uid && object.metadata.resourceVersion === proof.resourceVersion
-    if (same && now < proof.until) return true
+    if (same && now < proof.until) return proof.until - now
     this.#proofs.delete(key)
-    return false
+    return 0
   }
 
   /** Keys there is proof about. */

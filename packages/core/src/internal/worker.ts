@@ -198,9 +198,9 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     const processFound = (item: Item, found: Exit.Exit<KubeObject | undefined, NotObserved>): Effect.Effect<void> => {
       if (Exit.isSuccess(found)) {
         const object = found.value
-        const hidden = vanished.size > 0 && vanished.hides(item.key, object, clock.currentTimeMillisUnsafe())
-        if (object !== undefined && !hidden) return reconcile(item, object)
-        giveBack(done)
+        const hidden = vanished.size === 0 ? 0 : vanished.hidden(item.key, object, clock.currentTimeMillisUnsafe())
+        if (object !== undefined && hidden === 0) return reconcile(item, object)
+        giveBack(hidden === 0 ? done : { _tag: "Again", delay: hidden })
         over(Exit.void)
         return Effect.void
       }
