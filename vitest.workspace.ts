@@ -1,11 +1,11 @@
 import { defineConfig } from "vitest/config"
 
 // vitest reads no workspace file of its own accord: the npm scripts name this one (`vitest -c vitest.workspace.ts`).
-const project = (name: string, root: string, include: ReadonlyArray<string>, retry = 0) => ({
+const project = (name: string, root: string, include: ReadonlyArray<string>) => ({
   extends: true as const,
   root,
   // Property tests run thousands of cases: a busy machine takes its time, and no test waits for a limit on purpose.
-  test: { name, include: [...include], retry, testTimeout: 120_000, hookTimeout: 120_000, isolate: false }
+  test: { name, include: [...include], testTimeout: 120_000, hookTimeout: 120_000, isolate: false }
 })
 
 const tests = ["test/**/*.test.ts"]
@@ -20,9 +20,7 @@ export default defineConfig({
       project("core", "packages/core", tests),
       project("k8s", "packages/k8s", [...tests, "templates/test/*.test.ts"]),
       project("examples", "examples", tests),
-      // The controllers of a real cluster race with each other on a busy machine; what fails twice is wrong. The reporter
-      // names what was tried again.
-      project("real", ".", ["packages/*/test/**/*.real.ts", "examples/test/**/*.real.ts"], 1)
+      project("real", ".", ["packages/*/test/**/*.real.ts", "examples/test/**/*.real.ts"])
     ]
   }
 })

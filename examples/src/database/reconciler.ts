@@ -64,19 +64,20 @@ const upgrade = Effect.fnUntraced(function*(
   return { ...status, rejectedImage: image, revision } satisfies Status
 })
 
-/** The backup that is due, if any; answers when the next is. */
+/** The backup that is due, if any; answers in how many milliseconds there is something to do. */
 const scheduledBackup = Effect.fnUntraced(function*(database: Database, events: EventRecorder.EventRecorder) {
   const { backup } = database.spec
   const schedule = backup === undefined ? undefined : Result.getOrUndefined(parse(backup.schedule))
   if (schedule === undefined) return undefined
   const now = yield* Clock.currentTimeMillis
   const due = schedule.last(now)
+  let wait = Infinity
   if (due !== undefined && due > Date.parse(database.metadata.creationTimestamp)) {
     const { name, outcome } = yield* Tasks.backup(database, `at-${due / 1000}`)
     if (outcome === "Failed") yield* events.warning({ reason: "BackupFailed", note: `${name} could not be made` })
+    if (outcome === "Running") wait = Tasks.patience
   }
-  const next = schedule.next(now)
-  return next === undefined ? undefined : next - now
+  return Math.min(wait, (schedule.next(now) ?? Infinity) - now)
 })
 
 /** Forgets backups that are too many, and those that came to nothing; and Jobs whose task is over. */
@@ -187,9 +188,8 @@ export const controller = Controller.make("database", {
     const backups = yield* tidy(database, status)
     yield* ObjectStatus.write(Database, said, { ...said.status!, backups })
     if (status.revision !== before.revision) return Action.requeue
-    // A task wakes this up when it is over; the delay is for a Job that has lost its owner.
-    if (status.phase !== "Ready") return Action.requeueAfter("30 seconds")
-    return next === undefined ? Action.done : Action.requeueAfter(next)
+    const wait = status.phase === "Ready" ? next : Tasks.patience
+    return wait === undefined || wait === Infinity ? Action.done : Action.requeueAfter(wait)
   }),
 
   /** A last backup, then the servers, then their volumes. The backups stay. */

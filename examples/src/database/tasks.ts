@@ -14,6 +14,12 @@ export const completed = "stable.imaginedata.com/completed"
 /** On the claim of a backup: what it was made for. */
 export const purpose = "stable.imaginedata.com/backup"
 
+/**
+ * How long a task may be under way before it is looked at again, in milliseconds: its end wakes the Database, unless its
+ * Job has lost its owner.
+ */
+export const patience = 30_000
+
 const nameOf = ({ metadata }: Database, what: string) =>
   `${metadata.name.slice(0, 28).replace(/[^a-z0-9]+$/, "")}-${metadata.uid.slice(0, 8)}-${what}`
 

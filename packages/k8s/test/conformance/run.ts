@@ -24,25 +24,16 @@ const servers: Readonly<Record<Server, number>> = { memory: 3, http: 3, real: 1 
 const skipReason = ({ since }: Statement, minor: number): string | undefined =>
   since !== undefined && since > minor ? `not in this version: since 1.${since}, the server is 1.${minor}` : undefined
 
-/** What came of a statement, however it went. */
-const tried = (statement: Statement) => Effect.exit(Effect.scoped(statement.run))
-
-/**
- * One statement. Whatever happens to it is its outcome. The controllers of a real cluster are no part of what is judged, and
- * lose races on a busy machine: what depends on their work is tried once more, and says so.
- */
-const runOne = Effect.fnUntraced(function*(statement: Statement, server: Server) {
+/** One statement. Whatever happens to it is its outcome. */
+const runOne = Effect.fnUntraced(function*(statement: Statement) {
   const { minor } = yield* Target
-  const { controllers, id, title } = statement
+  const { id, title } = statement
   const skipped = skipReason(statement, minor)
   if (skipped !== undefined) return { id, title, status: "skipped", note: skipped } satisfies Outcome
-  const first = yield* tried(statement)
-  const again = Exit.isFailure(first) && controllers === true && server === "real"
-  const exit = again ? yield* tried(statement) : first
-  const once = again ? [`tried again after: ${String(Cause.squash(first.cause)).slice(0, 200)}`] : []
-  return (Exit.isSuccess(exit)
-    ? { id, title, status: "passed", note: [statement.note ?? [], once].flat().join("; ") }
-    : { id, title, status: "failed", note: String(Cause.squash(exit.cause)) }) satisfies Outcome
+  const exit = yield* Effect.exit(Effect.scoped(statement.run))
+  return Exit.isSuccess(exit)
+    ? { id, title, status: "passed", note: statement.note ?? "" } satisfies Outcome
+    : { id, title, status: "failed", note: String(Cause.squash(exit.cause)) } satisfies Outcome
 })
 
 /**
@@ -54,7 +45,7 @@ const start = Effect.fnUntraced(function*(server: Server) {
   for (const statement of suite) outcomes.set(statement, yield* Deferred.make<Outcome>())
   const outcomeOf = (statement: Statement) => outcomes.get(statement)!
   const ask = (share: ReadonlyArray<Statement>) =>
-    Effect.forEach(share, (statement) => Deferred.complete(outcomeOf(statement), runOne(statement, server)), {
+    Effect.forEach(share, (statement) => Deferred.complete(outcomeOf(statement), runOne(statement)), {
       discard: true
     }).pipe(
       Effect.provide(layer(server)),
