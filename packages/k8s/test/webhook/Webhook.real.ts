@@ -162,10 +162,9 @@ layer(cluster, { excludeTestServices: true, timeout: "120 seconds" })("webhooks 
           yield* Effect.sleep("20 millis")
         }))
         const enough = Effect.gen(function*() {
-          while (bundles.size < 4) yield* Effect.sleep("100 millis")
+          while (bundles.size < 4 || calls <= 100) yield* Effect.sleep("100 millis")
         })
         yield* Effect.timeout(Effect.raceFirst(load, enough), "60 seconds")
-        assert.isAbove(calls, 100)
       }),
     120_000
   )
