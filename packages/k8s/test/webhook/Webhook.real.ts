@@ -161,9 +161,7 @@ layer(cluster, { excludeTestServices: true, timeout: "120 seconds" })("webhooks 
           )
           yield* Effect.sleep("20 millis")
         }))
-        const enough = Effect.gen(function*() {
-          while (bundles.size < 4 || calls <= 100) yield* Effect.sleep("100 millis")
-        })
+        const enough = Effect.repeat(Effect.sleep("100 millis"), { until: () => bundles.size >= 4 && calls > 100 })
         yield* Effect.timeout(Effect.raceFirst(load, enough), "60 seconds")
       }),
     120_000
