@@ -13,6 +13,9 @@ export const CompileCache = Context.Reference<string | undefined>("bench/Compile
   defaultValue: () => undefined
 })
 
+/** More flags for Node; none by default. */
+export const NodeOptions = Context.Reference<ReadonlyArray<string>>("bench/NodeOptions", { defaultValue: () => [] })
+
 const start = (
   script: string,
   args: ReadonlyArray<string | number>,
@@ -30,15 +33,24 @@ const start = (
 
 /** What a script printed as JSON on its last line; a defect if it failed. */
 export const run = <A>(script: string, ...args: ReadonlyArray<string | number>): Effect.Effect<A> =>
-  Effect.flatMap(CompileCache, (cache) =>
-    Effect.timeoutOrElse(runCached<A>(cache, script, args), {
+  Effect.gen(function*() {
+    const more = yield* NodeOptions
+    return yield* printed<A>(script, args, [...flags, ...more], yield* CompileCache)
+  }).pipe(
+    Effect.timeoutOrElse({
       duration: longest,
       orElse: () => Effect.die(new Error(`${script} ${args.join(" ")} has not ended after ${longest}`))
-    }))
+    })
+  )
 
-const runCached = <A>(cache: string | undefined, script: string, args: ReadonlyArray<string | number>) =>
+const printed = <A>(
+  script: string,
+  args: ReadonlyArray<string | number>,
+  nodeFlags: ReadonlyArray<string>,
+  cache: string | undefined
+) =>
   Effect.callback<A>((resume) => {
-    const child = start(script, args, flags, cache)
+    const child = start(script, args, nodeFlags, cache)
     let text = ""
     child.stdout.on("data", (bytes) => {
       text += bytes

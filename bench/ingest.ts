@@ -2,6 +2,7 @@
  * Ingest: what it costs to take in a list and a watch, and what stays in memory. The contestants take turns, each time
  * in a fresh process, against one server in another.
  */
+import { defaults as containerDefaults } from "@effect-operator/k8s/manifests/Containerfile"
 import { Effect } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -235,6 +236,9 @@ const slow: Benchmark = {
         `http://127.0.0.1:${port}`,
         1_000,
         events
+      ).pipe(
+        // As in the image of an operator.
+        Effect.provideService(Processes.NodeOptions, [containerDefaults.nodeOptions])
       )
       return [
         result({

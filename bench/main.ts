@@ -3,10 +3,11 @@
  * results as JSON and as a picture. With `--quick` some are left out, the others do a fraction of their work, and the exit
  * code is 1 if a figure is far off: that is for a machine that checks every change.
  */
-import { NodeRuntime } from "@effect/platform-node"
-import { Console, Effect } from "effect"
+import * as Main from "@effect-operator/k8s/Main"
+import { NodeServices } from "@effect/platform-node"
+import { Console, Data, Effect, Option } from "effect"
+import { Command, Flag } from "effect/cli"
 import * as Fs from "node:fs"
-import { parseArgs } from "node:util"
 import type { Benchmark, Result } from "./Benchmark.ts"
 import { ingest } from "./ingest.ts"
 import { plot } from "./plot.ts"
@@ -15,16 +16,26 @@ import { real } from "./real.ts"
 import { server } from "./server.ts"
 import { startup } from "./startup.ts"
 
+class Fails extends Data.TaggedError("Fails")<{ readonly message: string }> {}
+
 const benchmarks: ReadonlyArray<Benchmark> = [...ingest, ...queue, ...startup, ...server, ...real]
 
-const { values: options } = parseArgs({
-  options: {
-    json: { type: "string" },
-    svg: { type: "string" },
-    only: { type: "string" },
-    quick: { type: "boolean", default: false }
-  }
-})
+const file = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withDescription(description), Flag.withMetavar("FILE"), Flag.optional)
+
+const flags = {
+  json: file("json", "File for the results"),
+  svg: file("svg", "File for a picture of them"),
+  only: Flag.String("only").pipe(
+    Flag.withDescription("Only those whose name has this in it"),
+    Flag.withMetavar("NAME"),
+    Flag.optional
+  ),
+  quick: Flag.Boolean("quick").pipe(
+    Flag.withDescription("Fewer, with less work; exit code 1 if a figure is far off"),
+    Flag.withDefault(false)
+  )
+}
 
 const line = ({ baseline, goal, met, name, ratio, unit, value }: Result): string =>
   [
@@ -36,32 +47,38 @@ const line = ({ baseline, goal, met, name, ratio, unit, value }: Result): string
     met ? " met" : " MISSED"
   ].join(" ")
 
-const main = Effect.gen(function*() {
-  const chosen = benchmarks.filter(({ long, name }) =>
-    options.only === undefined ? !(options.quick && long) : name.includes(options.only)
-  )
-  if (chosen.length === 0) {
-    yield* Console.error(`--only: ${options.only}: no such benchmark: ${benchmarks.map(({ name }) => name).join(", ")}`)
-    return yield* Effect.sync(() => process.exit(2))
-  }
-  yield* Console.log(
-    `${"benchmark".padEnd(78)} ${"value".padStart(18)} ${"baseline".padStart(12)} ${"ratio".padStart(8)} ${
-      "goal".padStart(10)
-    }`
-  )
-  const results: Array<Result> = []
-  for (const { run } of chosen) {
-    for (const result of yield* run(options)) {
-      results.push(result)
-      yield* Console.log(line(result))
+const command = Command.make("bench", flags, ({ json, only, quick, svg }) =>
+  Effect.gen(function*() {
+    const chosen = benchmarks.filter(({ long, name }) =>
+      Option.match(only, { onNone: () => !(quick && long), onSome: (part) => name.includes(part) })
+    )
+    if (chosen.length === 0) {
+      const names = benchmarks.map(({ name }) => name).join(", ")
+      return yield* new Fails({ message: `--only ${Option.getOrThrow(only)}: no such benchmark; there are ${names}` })
     }
-    // A run that is cut short leaves what it has found.
-    if (options.json !== undefined) Fs.writeFileSync(options.json, `${JSON.stringify(results, undefined, 2)}\n`)
-  }
-  const alarming = options.quick ? results.filter(({ alarming }) => alarming) : []
-  for (const { goal, name, ratio } of alarming) yield* Console.error(`far off: ${name}: ratio ${ratio}, goal ${goal}`)
-  if (options.svg !== undefined) Fs.writeFileSync(options.svg, plot(results))
-  if (alarming.length > 0) process.exitCode = 1
-})
+    yield* Console.log(
+      `${"benchmark".padEnd(78)} ${"value".padStart(18)} ${"baseline".padStart(12)} ${"ratio".padStart(8)} ${
+        "goal".padStart(10)
+      }`
+    )
+    const results: Array<Result> = []
+    for (const { run } of chosen) {
+      for (const result of yield* run({ quick })) {
+        results.push(result)
+        yield* Console.log(line(result))
+      }
+      // A run that is cut short leaves what it has found.
+      if (Option.isSome(json)) Fs.writeFileSync(json.value, `${JSON.stringify(results, undefined, 2)}\n`)
+    }
+    if (Option.isSome(svg)) Fs.writeFileSync(svg.value, plot(results))
+    const alarming = quick ? results.filter(({ alarming }) => alarming) : []
+    if (alarming.length > 0) {
+      const message = alarming.map(({ goal, name, ratio }) => `${name}: ratio ${ratio}, goal ${goal}`).join("\n")
+      return yield* new Fails({ message: `far off:\n${message}` })
+    }
+  })).pipe(Command.withDescription("What things cost, beside what they might"))
 
-NodeRuntime.runMain(main)
+Command.run(command, { version: "0.1.0" }).pipe(
+  Effect.provide(NodeServices.layer),
+  Main.makeRunMain({ report: Main.reportToPerson("bench") })
+)

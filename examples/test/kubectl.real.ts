@@ -37,8 +37,14 @@ it.live("kubectl applies definition and sample, follows, patches, edits and dele
 
     const followed = Path.join(folder, "followed")
     yield* Effect.forkScoped(
-      Processes.run("sh", ["-c", `timeout 30 ${assets}/kubectl get autoscalers -w > ${followed} 2>&1`], env)
+      Processes.run("sh", ["-c", `exec timeout 30 ${assets}/kubectl get autoscalers -w > ${followed} 2>&1`], env)
     )
+    const rows = Effect.sync(() =>
+      Fs.existsSync(followed)
+        ? Fs.readFileSync(followed, "utf8").split("\n").map((line) => line.split(/\s+/).slice(0, 4).join(" "))
+        : []
+    )
+    yield* Processes.until(Effect.map(rows, (rows) => rows.includes("web 2 2 true")))
     yield* kubectl("patch", "autoscaler", "web", "--type", "merge", "-p", `{"spec":{"desiredReplicas":4}}`)
     yield* reads("4 4 true")
     assert.strictEqual(yield* pods, 4)
@@ -56,15 +62,20 @@ it.live("kubectl applies definition and sample, follows, patches, edits and dele
       kubectl("patch", "autoscaler", "web", "--type", "merge", "-p", `{"spec":{"desiredReplicas":-1}}`)
     )
     assert.include(refused.message, `The Autoscaler "web" is invalid: spec.desiredReplicas: Invalid value: -1`)
-    const described = yield* kubectl("describe", "autoscaler", "web")
-    assert.match(described, /REPLICA_CREATED\s+\S+\s+autoscaler\s+created Pod default\/web-/)
-    assert.match(described, /REPLICA_DELETED\s+\S+\s+autoscaler\s+deleted Pod default\/web-/)
+    // Events are written beside the work, and after it.
+    const events = [
+      /REPLICA_CREATED\s+\S+\s+autoscaler\s+created Pod default\/web-/,
+      /REPLICA_DELETED\s+\S+\s+autoscaler\s+deleted Pod default\/web-/
+    ]
+    const described = kubectl("describe", "autoscaler", "web")
+    yield* Processes.until(Effect.map(described, (text) => events.every((event) => event.test(text))))
 
     // kubectl waits until the finalizer is gone, which is when the Pods are.
     assert.include(yield* kubectl("delete", "autoscaler", "web"), `"web" deleted`)
     assert.strictEqual(yield* pods, 0)
-    const rows = Fs.readFileSync(followed, "utf8").split("\n").map((line) => line.split(/\s+/).slice(0, 4).join(" "))
-    for (const row of ["NAME DESIRED AVAILABLE READY", "web 4 4 true", "web 1 1 true"]) assert.include(rows, row)
+    for (const row of ["NAME DESIRED AVAILABLE READY", "web 4 4 true", "web 1 1 true"]) {
+      assert.include(yield* rows, row)
+    }
 
     for (const process of [operator, cluster]) {
       yield* process.signal("SIGTERM")

@@ -48,8 +48,9 @@ it.live(
       yield* Processes.until(Effect.map(get(`${probes}/readyz`), ({ status }) => status === 200))
       assert.strictEqual((yield* get(`${probes}/healthz`)).body, "ok")
 
+      const key = { namespace: "default", name: "web" }
       yield* client.create(Autoscaler, {
-        metadata: { namespace: "default", name: "web" },
+        metadata: key,
         spec: { targetNamespace: "default", desiredReplicas: 1, image: "nginx" }
       })
       yield* Processes.until(
@@ -65,6 +66,7 @@ it.live(
       const stopping = yield* get(`${probes}/readyz`)
       assert.include(stopping.body, "[-]shutdown failed: the process is stopping")
       assert.strictEqual((yield* get(`${probes}/livez`)).status, 200)
+      yield* client.patch(Autoscaler, key, KubeClient.Patch.merge({ spec: { desiredReplicas: 2 } }))
       assert.deepStrictEqual(yield* operator.exited.pipe(Effect.timeout("25 seconds")), { code: 0, signal: null })
       const lines = operator.output().trim().split("\n").map((line) => JSON.parse(line))
       const finished = lines.find(({ message }) => message === "finished")

@@ -55,6 +55,8 @@ interface Entry {
   /** Not handed out before, whoever adds it. */
   heldUntil: number
   readySince: number
+  /** Since when it is being processed. */
+  takenAt: number
   /** The earliest time asked for while being processed. */
   at: number | undefined
   failures: number
@@ -89,6 +91,11 @@ export class QueueState {
 
   get processing(): number {
     return this.#processing.size
+  }
+
+  /** Keys being processed, and the moments they were handed out. Not for the hot path. */
+  processingSince(): ReadonlyArray<readonly [key: string, at: number]> {
+    return Array.from(this.#processing.values(), ({ key, takenAt }) => [key, takenAt] as const)
   }
 
   /** Keys known, for whatever reason: zero when nothing is to be done and nothing failed. */
@@ -140,8 +147,8 @@ export class QueueState {
     return this.#waiting.peek()?.at
   }
 
-  /** Hands out the next key; `shift` is added to the time it became ready. */
-  take(shift = 0): Item | undefined {
+  /** Hands out the next key at a moment; `shift` is added to the time it became ready. */
+  take(now = 0, shift = 0): Item | undefined {
     const entry = this.#ready.pop()
     if (entry === undefined) return undefined
     this.#order.served(entry.place!)
@@ -155,6 +162,7 @@ export class QueueState {
     entry.reasons = undefined
     entry.slot = undefined
     entry.place = undefined
+    entry.takenAt = now
     entry.handed = item.priority
     entry.priority = undefined
     entry.phase = "Processing"
@@ -230,6 +238,7 @@ export class QueueState {
         handed: 0,
         heldUntil: -Infinity,
         readySince: 0,
+        takenAt: 0,
         at: undefined,
         failures: 0
       }

@@ -43,6 +43,8 @@ interface Entry {
   readonly wanted: number
   /** Of what the server made of it, as far as it was wanted. */
   readonly became: number
+  /** The last version of the object that was seen to be so. */
+  readonly resourceVersion: string | undefined
 }
 
 export const makeApplied = (): Applied["Service"] => {
@@ -72,16 +74,22 @@ export const apply = <A extends KubeObject, Id extends string>(
     const wanted = fingerprint(JSON.stringify(fields))
     const live = yield* Cache.get(resource, key)
     const last = applied.get(id)
-    const same = live !== undefined && last?.uid === live.metadata.uid && last.wanted === wanted &&
-      last.became === shape(fields, live)
-    if (same) return live
+    if (live !== undefined && last?.uid === live.metadata.uid && last.wanted === wanted) {
+      const { resourceVersion } = live.metadata
+      if (last.resourceVersion === resourceVersion) return live
+      if (last.became === shape(fields, live)) {
+        applied.set(id, { ...last, resourceVersion })
+        return live
+      }
+    }
     applied.forget(id)
     const client = yield* KubeClient
     const object = yield* client.apply(resource, fields as Parameters<typeof client.apply<A>>[1], {
       force: true,
       ...options
     })
-    applied.set(id, { uid: object.metadata.uid, wanted, became: shape(fields, object) })
+    const { resourceVersion, uid } = object.metadata
+    applied.set(id, { uid, wanted, became: shape(fields, object), resourceVersion })
     return object
   }))
 

@@ -11,7 +11,8 @@ import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import type { Transport as TransportFailed } from "./KubeError.ts"
 
-export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+/** The last two are a server's to answer; no client of an API needs them. */
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS"
 
 /**
  * What a reader of objects does without. A transport may make use of it or not: the answer is right either way, and what

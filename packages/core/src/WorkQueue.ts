@@ -122,7 +122,6 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
   const debounce = Duration.toMillis(Duration.fromInputUnsafe(options.debounce ?? 0))
   const bucket = options.rate === undefined ? undefined : bucketOf(options.rate)
   const retries = new Map<string, { readonly step: Step; due: number }>()
-  const processing = new Map<string, number>()
   /** Workers waiting for a key, and those waiting for the last key to be given back. */
   const takers = new Set<(item: Option.Option<Item>) => void>()
   const drainers = new Set<() => void>()
@@ -147,9 +146,8 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     const at = now()
     if (bucket !== undefined && bucket.nextAt > at) return undefined
     const time = clock.currentTimeMillisUnsafe()
-    const item = state.take(time - at)!
+    const item = state.take(at, time - at)!
     bucket?.take(at)
-    processing.set(item.key, at)
     options.monitor?.taken(time - item.readySince)
     return item
   }
@@ -226,7 +224,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
         state.fail(key)
     }
     retries.delete(key)
-    givenBack(key, at)
+    givenBack(at)
     return delay
   }
 
@@ -236,15 +234,14 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     state.fail(key, delay === undefined ? undefined : { at: at + delay, reason: { _tag: "Retry" } })
     if (delay === undefined) retries.delete(key)
     else options.monitor?.retried()
-    givenBack(key, at)
+    givenBack(at)
     return delay
   })
 
   const done: WorkQueue["done"] = (key, outcome) =>
     outcome._tag === "Failed" ? failed(key, outcome) : Effect.sync(() => doneUnsafe(key, outcome))
 
-  const givenBack = (key: string, at: number): void => {
-    processing.delete(key)
+  const givenBack = (at: number): void => {
     if (state.promote(at) || state.ready > 0) hand()
     if (state.processing === 0) {
       for (const drainer of drainers) drainer()
@@ -271,7 +268,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     drain,
     stats: () => ({ ready: state.ready, waiting: state.waiting, processing: state.processing }),
     readyAt: (priority) => state.readyAt(priority),
-    processing: () => new Map([...processing].map(([key, since]) => [key, timeOf(since)])),
+    processing: () => new Map(state.processingSince().map(([key, at]) => [key, timeOf(at)])),
     keys: () => state.keys().map((key) => ({ ...key, readySince: told(key.readySince), due: told(key.due) }))
   } satisfies WorkQueue
 })

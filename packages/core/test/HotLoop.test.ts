@@ -44,6 +44,32 @@ describe("HotLoop", () => {
     assert.strictEqual(loops.size, 0)
   })
 
+  it("forgets what a key wrote as soon as writing it again would be no loop, whoever writes next", () => {
+    const loops = new HotLoop()
+    for (let i = 0; i < 500; i++) loops.judge(`key ${i}`, ["same"], i)
+    assert.strictEqual(loops.size, 500)
+    loops.judge("another", ["same"], 499 + defaults.gap)
+    assert.strictEqual(loops.size, 2)
+    loops.judge("another", [], 500 + defaults.gap)
+    assert.strictEqual(loops.size, 0)
+  })
+
+  it("looks at what a key wrote only when it writes again in time", () => {
+    const loops = new HotLoop()
+    let looks = 0
+    const spec = {
+      toJSON: () => {
+        looks += 1
+        return "same"
+      }
+    }
+    const write = part({ spec })
+    for (let i = 0; i < 20; i++) loops.judge(`key ${i}`, [write], 0)
+    assert.strictEqual(looks, 0)
+    loops.judge("key 0", [write], 1)
+    assert.isAbove(looks, 0)
+  })
+
   it("ends a hold with the first reconcile that writes something else", () => {
     const loops = new HotLoop()
     let now = 0

@@ -16,7 +16,6 @@ import * as Manager from "@effect-operator/core/Manager"
 import * as Settings from "@effect-operator/core/Settings"
 import * as Config from "effect/Config"
 import * as Data from "effect/Data"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
@@ -24,13 +23,13 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Fs from "node:fs"
-import * as Http from "node:http"
-import * as Https from "node:https"
+import type * as Http from "node:http"
 import { type Answer, type Asked, notFound, text } from "./endpoints/Answer.ts"
 import * as Authentication from "./endpoints/Authentication.ts"
 import * as Debug from "./endpoints/Debug.ts"
 import * as Metrics from "./endpoints/Metrics.ts"
 import * as Probes from "./endpoints/Probes.ts"
+import * as HangUp from "./HangUp.ts"
 
 export const defaults = {
   metrics: ":8080",
@@ -237,6 +236,9 @@ export const layerConfig: Layer.Layer<never, Config.ConfigError> = Layer.unwrap(
 
 // --- sockets --------------------------------------------------------------------------------------------------------
 
+/** An `import` of node:http reads all that it exports, and so loads a second HTTP client and WebSockets: 14 MB. */
+const builtin = process.getBuiltinModule
+
 const serverOf = (
   tls: Options["tls"],
   failure: (message: string) => ListenFailed
@@ -245,7 +247,7 @@ const serverOf = (
     try: () => {
       const { headersTimeout, idleTimeout: keepAliveTimeout, maxHeaderSize } = defaults
       const options = { headersTimeout, keepAliveTimeout, maxHeaderSize }
-      return tls === undefined ? Http.createServer(options) : Https.createServer({
+      return tls === undefined ? builtin("node:http").createServer(options) : builtin("node:https").createServer({
         ...options,
         minVersion: "TLSv1.2",
         cert: Fs.readFileSync(tls.cert),
@@ -262,6 +264,7 @@ const listen = Effect.fnUntraced(function*(
   failure: (message: string) => ListenFailed
 ) {
   const run = Effect.runForkWith(yield* Effect.context<never>())
+  const { hangUp } = HangUp.make(server)
   server.on("request", (request, response) => {
     run(respond(answer, request, response))
   })
@@ -275,25 +278,10 @@ const listen = Effect.fnUntraced(function*(
   })
   // An error of one connection is that connection's; the server goes on.
   server.on("error", () => {})
-  yield* Effect.addFinalizer(() => hangUp(server))
+  yield* Effect.addFinalizer(() => hangUp(defaults.closeGrace))
   const at = server.address()
   return typeof at === "object" && at !== null ? at.port : port
 })
-
-/** Answers under way go out, then whoever is still connected is cut off. In real time: no test waits for it. */
-const hangUp = (server: Http.Server): Effect.Effect<void> =>
-  Effect.gen(function*() {
-    const closed = yield* Deferred.make<void>()
-    yield* Effect.sync(() => {
-      const cut = setTimeout(() => server.closeAllConnections(), defaults.closeGrace)
-      server.close(() => {
-        clearTimeout(cut)
-        Deferred.doneUnsafe(closed, Effect.void)
-      })
-      server.closeIdleConnections()
-    })
-    yield* Deferred.await(closed)
-  })
 
 const respond = (
   answer: (asked: Asked) => Effect.Effect<Answer>,

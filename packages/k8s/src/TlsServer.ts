@@ -12,16 +12,14 @@
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import * as Clock from "effect/Clock"
-import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as HttpServerRequest from "effect/http/HttpServerRequest"
 import type * as HttpServerResponse from "effect/http/HttpServerResponse"
-import type * as Http from "node:http"
 import * as Https from "node:https"
 import * as Tls from "node:tls"
 import * as Endpoints from "./Endpoints.ts"
+import * as HangUp from "./HangUp.ts"
 
 export const defaults = {
   /** How long a whole request may take to arrive. */
@@ -56,8 +54,6 @@ export interface Server {
 
 export type App = Effect.Effect<HttpServerResponse.HttpServerResponse, never, HttpServerRequest.HttpServerRequest>
 
-const realClock = Clock.Clock.defaultValue()
-
 /** Connections made under authorities that are not trusted any more. */
 const distrusted = new WeakSet<Tls.TLSSocket>()
 
@@ -91,6 +87,7 @@ export const make = Effect.fnUntraced(function*(app: App, options: Options) {
     headersTimeout: Math.min(headersTimeout, requestTimeout),
     connectionsCheckingInterval: Math.max(50, Math.min(1000, requestTimeout / 4))
   })
+  const { closeIdle, hangUp } = HangUp.make(node)
   // An error of one connection is that connection's; the server goes on.
   node.on("tlsClientError", () => {})
   const sockets = new Set<Tls.TLSSocket>()
@@ -111,7 +108,7 @@ export const make = Effect.fnUntraced(function*(app: App, options: Options) {
     Effect.mapError((error) => failed(error.cause))
   )
   yield* server.serve(app)
-  yield* Effect.addFinalizer(() => hangUp(node, options.closeGrace ?? defaults.closeGrace))
+  yield* Effect.addFinalizer(() => hangUp(options.closeGrace ?? defaults.closeGrace))
   return {
     address: { host: address.host, port: "port" in server.address ? server.address.port : address.port },
     renew: (certificate) =>
@@ -120,22 +117,12 @@ export const make = Effect.fnUntraced(function*(app: App, options: Options) {
         node.setSecureContext(tls())
       }),
     trust: (authorities) =>
-      Effect.sync(() => {
-        if (authorities === clientAuthorityPem) return
+      Effect.suspend(() => {
+        if (authorities === clientAuthorityPem) return Effect.void
         clientAuthorityPem = authorities
         for (const socket of sockets) distrusted.add(socket)
         node.setSecureContext(tls())
-        node.closeIdleConnections()
+        return closeIdle
       })
   } satisfies Server
 })
-
-const hangUp = (node: Http.Server, grace: Duration.Input): Effect.Effect<void> =>
-  Effect.gen(function*() {
-    const closed = yield* Deferred.make<void>()
-    node.close(() => Deferred.doneUnsafe(closed, Effect.void))
-    node.closeIdleConnections()
-    yield* Effect.timeoutOption(Deferred.await(closed), grace)
-    node.closeAllConnections()
-    yield* Deferred.await(closed)
-  }).pipe(Effect.provideService(Clock.Clock, realClock))

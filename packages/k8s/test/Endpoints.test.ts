@@ -197,6 +197,10 @@ const request = (port: number, path: string, method = "GET") =>
     }
   )
 
+/** What it answers once the manager is ready. */
+const untilReady = (port: number) =>
+  Effect.repeat(Effect.delay(request(port, "/readyz"), "5 millis"), { until: ({ status }) => status === 200 })
+
 describe("Endpoints over sockets", () => {
   const served = Effect.fnUntraced(function*(options: Endpoints.Options) {
     const scope = yield* Scope.make()
@@ -215,8 +219,7 @@ describe("Endpoints over sockets", () => {
     Effect.gen(function*() {
       const { close, endpoints } = yield* served({ metrics: "127.0.0.1:0", probes: "127.0.0.1:0" })
       const { metrics, probes } = endpoints.addresses()
-      yield* Effect.sleep("50 millis")
-      const ready = yield* request(probes!.port, "/readyz")
+      const ready = yield* untilReady(probes!.port)
       assert.deepStrictEqual([ready.status, ready.body], [200, "ok"])
       assert.strictEqual(ready.headers["cache-control"], "no-cache, private")
       const scraped = yield* request(metrics!.port, "/metrics")
@@ -236,8 +239,7 @@ describe("Endpoints over sockets", () => {
       assert.notStrictEqual(endpoints.addresses().metrics?.port, endpoints.addresses().probes?.port)
       const port = yield* freePort
       const both = yield* served({ metrics: `127.0.0.1:${port}`, probes: `127.0.0.1:${port}` })
-      yield* Effect.sleep("50 millis")
-      assert.strictEqual((yield* request(port, "/readyz")).status, 200)
+      assert.strictEqual((yield* untilReady(port)).status, 200)
       assert.strictEqual((yield* request(port, "/metrics")).status, 200)
       yield* both.close
     }).pipe(Effect.provide(live)))

@@ -65,7 +65,9 @@ const story = Effect.fnUntraced(function*(kubeconfig: string, clusterScoped: boo
   assert.match(described!.stdout, /Warning\s+Failed\s.*\sno room ü/)
   assert.match(listed!.stdout, /Warning\s+Failed\s+configmap\/web\s+no room ü/)
   assert.strictEqual(cluster!.code, 0)
-  return [described!.stdout, listed!.stdout].map((text) => text.replace(/\b\d+m?s\b/g, "<age>").replace(/ +/g, " "))
+  return [described!.stdout, listed!.stdout].map((text) =>
+    text.replace(/\b(?:\d+[hms])+\b/g, "<age>").replace(/ +/g, " ")
+  )
 })
 
 it.live(

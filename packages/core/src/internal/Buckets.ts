@@ -28,21 +28,30 @@ export class Buckets<A extends KubeObject> {
   }
 
   update(key: string, before: A | undefined, after: A | undefined): void {
-    if (before !== undefined && !this.#faults.delete(key)) {
-      for (const value of this.#valuesOf(before)) {
+    const left = before === undefined || this.#faults.delete(key) ? none : this.#valuesOf(before)
+    const now = after === undefined ? none : this.#filed(key, after)
+    // Most objects stay where they are, and are written over in their place.
+    if (!(left.length === now.length && left.every((value, index) => value === now[index]))) {
+      for (const value of left) {
         const bucket = this.#buckets.get(value)
         if (bucket?.delete(key) === true && bucket.size === 0) this.#buckets.delete(value)
       }
     }
-    if (after === undefined) return
+    for (const value of now) {
+      const bucket = this.#buckets.get(value)
+      if (bucket === undefined) this.#buckets.set(value, new Map([[key, after!]]))
+      else bucket.set(key, after!)
+    }
+  }
+
+  #filed(key: string, object: A): ReadonlyArray<string> {
     try {
-      for (const value of this.#valuesOf(after)) {
-        const bucket = this.#buckets.get(value)
-        if (bucket === undefined) this.#buckets.set(value, new Map([[key, after]]))
-        else bucket.set(key, after)
-      }
+      return this.#valuesOf(object)
     } catch (fault) {
       this.#faults.set(key, fault)
+      return none
     }
   }
 }
+
+const none: ReadonlyArray<string> = []

@@ -6,6 +6,8 @@
  * the server answers. A reconcile is suspicious if it writes something (times and metadata of the server aside) that an
  * earlier one of the same key wrote, less than `gap` after it; after `threshold` of them in a row the key is held back,
  * twice as long each time. The first reconcile that writes nothing, or nothing it wrote before, ends that.
+ *
+ * Most keys write once and rest: what a key wrote is looked at when it writes again in time, and forgotten otherwise.
  */
 import type { Write } from "../Client.ts"
 import { keyString, type KubeObject } from "../KubeObject.ts"
@@ -22,32 +24,43 @@ export const defaults = {
   remembered: 256
 } as const
 
+/** A write, or a word for what counts as one. */
+export type Sign = Write | string
+
 interface Trail {
+  /** What it wrote first, as long as that is all. */
+  unread: ReadonlyArray<Sign>
   readonly written: Set<string>
   suspicious: number
   last: number
   hold: number
 }
 
+const isOver = ({ hold, last }: Trail, now: number): boolean => now - last > defaults.gap + 2 * hold
+
 export class HotLoop {
+  /** The one that wrote last is the last. */
   readonly #trails = new Map<string, Trail>()
 
   /**
    * Called after each reconcile with what it wrote. Answers how many milliseconds to hold the key back, 0 for not at
    * all.
    */
-  judge(key: string, writes: ReadonlyArray<string>, now: number): number {
+  judge(key: string, writes: ReadonlyArray<Sign>, now: number): number {
+    if (this.#trails.size > 0) this.#forget(now)
     const trail = this.#trails.get(key)
-    if (writes.length === 0) {
-      this.#trails.delete(key)
+    if (trail !== undefined) this.#trails.delete(key)
+    if (writes.length === 0) return 0
+    if (trail === undefined || isOver(trail, now)) {
+      this.#trails.set(key, { unread: writes, written: new Set(), suspicious: 0, last: now, hold: 0 })
       return 0
     }
-    if (trail === undefined || now - trail.last > defaults.gap + 2 * trail.hold) {
-      this.#trails.set(key, { written: new Set(writes), suspicious: 0, last: now, hold: 0 })
-      return 0
-    }
-    const repeats = writes.some((write) => trail.written.has(write))
-    for (const write of writes) if (trail.written.size < defaults.remembered) trail.written.add(write)
+    this.#trails.set(key, trail)
+    remember(trail, trail.unread.map(digest))
+    trail.unread = []
+    const digests = writes.map(digest)
+    const repeats = digests.some((write) => trail.written.has(write))
+    remember(trail, digests)
     trail.last = now
     trail.suspicious = repeats ? trail.suspicious + 1 : 0
     trail.hold = trail.suspicious < defaults.threshold
@@ -56,14 +69,26 @@ export class HotLoop {
     return trail.hold
   }
 
-  /** Keys under suspicion. */
+  #forget(now: number): void {
+    for (const [key, trail] of this.#trails) {
+      if (!isOver(trail, now)) return
+      this.#trails.delete(key)
+    }
+  }
+
+  /** Keys whose writes are remembered. */
   get size(): number {
     return this.#trails.size
   }
 }
 
+const remember = ({ written }: Trail, digests: ReadonlyArray<string>): void => {
+  for (const write of digests) if (written.size < defaults.remembered) written.add(write)
+}
+
 /** What a write makes of which object, without what differs each time. */
-export const digest = (write: Write): string => {
+export const digest = (write: Sign): string => {
+  if (typeof write === "string") return write
   if (write._tag === "Deleted" || write._tag === "Deleting") {
     return `delete ${write.resource.id} ${keyString(write.key)}`
   }

@@ -30,7 +30,7 @@ import type { ControllerMetrics } from "../Metrics.ts"
 import type { Item } from "../QueueState.ts"
 import { ReconcileTimeout, Terminal } from "../Reconciler.ts"
 import type { Settled, WorkQueue } from "../WorkQueue.ts"
-import { digest, HotLoop } from "./HotLoop.ts"
+import { digest, HotLoop, type Sign } from "./HotLoop.ts"
 import type { ControllerTracing, Processing } from "./tracing.ts"
 import * as Stalled from "./stalled.ts"
 import type { OwnWrites } from "./triggers.ts"
@@ -60,7 +60,7 @@ interface Run {
   readonly object: KubeObject
   readonly started: number
   readonly annotations: Readonly<Record<string, unknown>>
-  readonly writes: Array<string>
+  readonly writes: Array<Write>
 }
 
 /** What a worker has in hand: what is to be undone if it is interrupted. */
@@ -117,10 +117,10 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     })
 
   /** What an attempt writes, for the hot-loop watch and the echo filter. */
-  const writing = (item: Item, writes: Array<string>): Writing => ({
+  const writing = (item: Item, writes: Array<Write>): Writing => ({
     permit: leadership.permit,
     wrote: (write: Write) => {
-      writes.push(digest(write))
+      writes.push(write)
       tracing?.wrote(item.key, write)
       if (
         write._tag === "Written" && write.subresource === "status" && write.resource.id === resource.id &&
@@ -150,7 +150,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
         ? `hot loop: it asks to be run again at once, time after time, and writes nothing; held back ${hold} ms: ` +
           "return Action.requeueAfter with a delay, or wait for a change"
         : `hot loop: it writes what it wrote before, ${writes.length} writes in this reconcile; held back ${hold} ms: ` +
-          (writes[0] ?? "").slice(0, 200)
+          digest(writes[0]!).slice(0, 200)
     )
   }
 
@@ -412,7 +412,7 @@ const told = (value: unknown): string =>
     : JSON.stringify(value) ?? String(value)
 
 /** What a reconcile is taken to write that does nothing but ask for another run now. */
-const atOnce: ReadonlyArray<string> = ["another run at once"]
+const atOnce: ReadonlyArray<Sign> = ["another run at once"]
 
 const asksAtOnce = (exit: Exit.Exit<Action.Action, unknown>): boolean =>
   Exit.isSuccess(exit) && (exit.value._tag === "Requeue" || exit.value._tag === "RequeueAfter" && exit.value.delay < 1)

@@ -9,9 +9,8 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { timestamp } from "./Identity.ts"
-import * as FieldError from "../schema/FieldError.ts"
-import { isObject, type JsonObject } from "../schema/JsonValue.ts"
-import { arrayAt, at, objectAt, stringAt } from "./Plain.ts"
+import type { JsonObject } from "../schema/JsonValue.ts"
+import { arrayAt, objectAt, stringAt } from "./Plain.ts"
 
 /** What happens to dependents where a deletion does not say. `Unsupported` ignores what it says, too. */
 export type GarbageCollection = "Background" | "Orphan" | "Unsupported"
@@ -42,38 +41,6 @@ export type Outcome =
   | { readonly _tag: "Mark"; readonly object: KubeObject }
   | { readonly _tag: "Keep" }
 
-/** The options in the query, where there is no body. */
-const queryOptions = (parameter: (name: string) => string | undefined): DeleteOptions => {
-  const grace = parameter("gracePeriodSeconds")
-  const orphan = parameter("orphanDependents")
-  const policy = parameter("propagationPolicy") ?? ""
-  const dryRun = parameter("dryRun")
-  return {
-    ...(grace === undefined ? {} : { gracePeriodSeconds: Number(grace) }),
-    ...(orphan === undefined ? {} : { orphanDependents: orphan === "true" }),
-    ...(policy === "" ? {} : { propagationPolicy: policy }),
-    dryRun: dryRun === undefined ? [] : [dryRun]
-  }
-}
-
-/** Reads the options from the body, or, where there is none, from the query. */
-export const readOptions = (body: unknown, parameter: (name: string) => string | undefined): DeleteOptions => {
-  if (!isObject(body)) return queryOptions(parameter)
-  const grace = at(body, "gracePeriodSeconds")
-  const orphan = at(body, "orphanDependents")
-  const policy = stringAt(body, "propagationPolicy")
-  const uid = at(body, "preconditions", "uid")
-  const resourceVersion = at(body, "preconditions", "resourceVersion")
-  return {
-    ...(typeof grace === "number" ? { gracePeriodSeconds: grace } : {}),
-    ...(typeof orphan === "boolean" ? { orphanDependents: orphan } : {}),
-    ...(policy === "" ? {} : { propagationPolicy: policy }),
-    ...(typeof uid === "string" ? { uid } : {}),
-    ...(typeof resourceVersion === "string" ? { resourceVersion } : {}),
-    dryRun: arrayAt(body, "dryRun").map(String)
-  }
-}
-
 /** The options as the API has them. */
 export const toApi = (options: DeleteOptions): JsonObject => {
   const { dryRun, gracePeriodSeconds, orphanDependents, propagationPolicy, resourceVersion, uid } = options
@@ -90,26 +57,6 @@ export const toApi = (options: DeleteOptions): JsonObject => {
     ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
     ...(dryRun.length === 0 ? {} : { dryRun })
   }
-}
-
-const policies = ["Foreground", "Background", "Orphan"]
-
-/** Faults of the options. */
-export const optionFaults = (options: DeleteOptions): ReadonlyArray<FieldError.FieldError> => {
-  const { dryRun, orphanDependents, propagationPolicy } = options
-  return [
-    ...(orphanDependents !== undefined && propagationPolicy !== undefined
-      ? [FieldError.invalid(
-        "propagationPolicy",
-        propagationPolicy,
-        "orphanDependents and deletionPropagation cannot be both set"
-      )]
-      : []),
-    ...(propagationPolicy !== undefined && !policies.includes(propagationPolicy)
-      ? [FieldError.notSupported("propagationPolicy", propagationPolicy, [...policies, "nil"])]
-      : []),
-    ...(dryRun.every((value) => value === "All") ? [] : [FieldError.notSupported("dryRun", dryRun, ["All"])])
-  ]
 }
 
 /** Why a precondition fails. Kinds that are drained before they go (`drains`) judge it themselves, in other words. */

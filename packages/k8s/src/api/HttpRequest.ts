@@ -13,19 +13,14 @@ import * as StatusError from "./StatusError.ts"
 /** The largest body in bytes, as in a real server. */
 export const maxBodyBytes = 3 * 1024 * 1024
 
-const methods: ReadonlySet<string> = new Set<Method>(["GET", "POST", "PUT", "PATCH", "DELETE"])
+const methods: ReadonlySet<string> = new Set<Method>(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"])
 
-/** Paths whose router, unlike that of custom resources and of health checks, has no HEAD. */
-const withoutHead = /^\/(?:version$|api(?:\/|$)|apis\/(?:[^/.]+|[^/]*\.k8s\.io)(?:\/|$))/
-
-/** The request line and headers; undefined for a method not served. A HEAD is a GET whose body is not sent. */
-export const requestOf = (http: HttpServerRequest.HttpServerRequest): Request | undefined => {
+/** The request line and headers; what is no method of an API is as good as OPTIONS. */
+export const requestOf = (http: HttpServerRequest.HttpServerRequest): Request => {
   const mark = http.url.indexOf("?")
   const [path, query] = mark < 0 ? [http.url, ""] : [http.url.slice(0, mark), http.url.slice(mark + 1)]
-  const method = http.method === "HEAD" && !withoutHead.test(path) ? "GET" : http.method
-  if (!methods.has(method)) return undefined
   return {
-    method: method as Method,
+    method: methods.has(http.method) ? http.method as Method : "OPTIONS",
     path,
     query: query === "" ? [] : [...new URLSearchParams(query)],
     headers: http.headers

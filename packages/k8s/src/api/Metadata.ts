@@ -17,7 +17,7 @@ type Refused = StatusError.StatusError
 /** A write while it is being judged. */
 export interface Writing {
   readonly resource: StatusError.Target & {
-    readonly strategy: { readonly generation: boolean; readonly unconditionalUpdate: boolean }
+    readonly strategy: { readonly generation: boolean | "first" | "later"; readonly unconditionalUpdate: boolean }
   }
   readonly route: { readonly name: string }
   /** Milliseconds since 1970. */
@@ -46,7 +46,7 @@ export const systemMetadata = (
     ...rest,
     uid: uuid(writing.random),
     creationTimestamp: timestamp(writing.now),
-    ...(writing.resource.strategy.generation ? { generation: 1 } : {})
+    ...([true, "first"].includes(writing.resource.strategy.generation) ? { generation: 1 } : {})
   } as KubeObject["metadata"]
 }
 

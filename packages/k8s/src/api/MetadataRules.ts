@@ -216,7 +216,7 @@ export const validateOwnerReferences = (
       ))
     }
     if (reference.controller === true) {
-      const current = `${reference.kind}/${reference.name}`
+      const current = `${reference.kind ?? ""}/${reference.name ?? ""}`
       if (controller === undefined) {
         controller = current
       } else {
@@ -260,6 +260,14 @@ const validateStandardFinalizers = (
       "name is neither a standard finalizer name nor is it fully qualified"
     )]
   )
+
+/** Faults in one name of what a Namespace waits for before it goes. */
+export const validateFinalizerName = (name: string, path: string): ReadonlyArray<FieldError.FieldError> => [
+  ...Names.labelKey(name).map((fault) => FieldError.invalid(path, name, fault)),
+  ...(name.includes("/") || standardFinalizers.has(name)
+    ? []
+    : [FieldError.invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified")])
+]
 
 /** The texts of the Warning headers for unusual finalizers that a write adds to a custom resource. */
 export const finalizerWarnings = (

@@ -40,26 +40,54 @@ export const parseMediaType = (text: string): MediaType => {
   return { type: type.trim().toLowerCase(), parameters }
 }
 
+/** An alternative of an `Accept` header, in which case matters. */
+const alternative = (text: string): MediaType => ({ ...parseMediaType(text), type: text.split(";", 1)[0]!.trim() })
+
 const alternatives = Remembered.ofText((header): ReadonlyArray<MediaType> => {
   if (header.trim() === "") return [{ type: "*/*", parameters: {} }]
   const weight = (type: MediaType) => type.parameters["q"] === undefined ? 1 : Number(type.parameters["q"]) || 0
-  return header.split(",").map(parseMediaType).sort((a, b) => weight(b) - weight(a))
+  return header.split(",").map(alternative).sort((a, b) => weight(b) - weight(a))
 }, 100)
 
 /** The alternatives of an `Accept` header, the preferred first; alternatives of equal weight keep their order. */
 export const parseAccept = (header: string | undefined): ReadonlyArray<MediaType> => alternatives(header ?? "")
 
-/** How to answer, or undefined where nothing the client accepts is spoken (406). A watch is spoken in JSON only. */
-export const acceptable = (header: string | undefined, watch: boolean): Encoding | undefined => {
-  for (const { type } of parseAccept(header)) {
-    if (type === "application/json" || type === "*/*" || type === "application/*") return "json"
-    if (type === "application/yaml" && !watch) return "yaml"
-  }
-  return undefined
+/** The encoding of an alternative of an `Accept` header; undefined for one that is not spoken. */
+export const spoken = ({ parameters, type }: MediaType): Encoding | undefined => {
+  if (!["", "watch"].includes(parameters["stream"] ?? "")) return undefined
+  return ["application/json", "*/*", "application/*", "*"].includes(type)
+    ? "json"
+    : type === "application/yaml"
+    ? "yaml"
+    : undefined
 }
 
+/** How to answer, or undefined where nothing the client accepts is spoken (406). A watch is spoken in JSON only. */
+export const acceptable = (header: string | undefined, watch: boolean): Encoding | undefined =>
+  parseAccept(header).map(spoken).find((encoding) => encoding !== undefined && !(watch && encoding === "yaml"))
+
+/** What the router before built-in resources and documents lets pass: it does not know `application/*`. */
+const routable: ReadonlySet<string> = new Set([
+  "*/*",
+  "application/json",
+  "application/yaml",
+  "application/vnd.kubernetes.protobuf"
+])
+
+/** Whether that router lets a request pass. */
+export const passesRouter = (header: string | undefined): boolean =>
+  parseAccept(header).some(({ type }) => routable.has(type))
+
+/** How to answer with what has but one form (a document, an error); undefined where only others are accepted. */
+export const asItIs = (header: string | undefined): Encoding | undefined =>
+  parseAccept(header).filter(({ parameters: { as, g, v } }) => as === undefined && g === undefined && v === undefined)
+    .map(spoken).find((encoding) => encoding !== undefined)
+
 /** The encoding of an error: as asked where that is possible, JSON otherwise. */
-export const errorEncoding = (header: string | undefined): Encoding => acceptable(header, false) ?? "json"
+export const errorEncoding = (header: string | undefined): Encoding => asItIs(header) ?? "json"
+
+/** What a refusal names as accepted. */
+export const spokenTypes = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"] as const
 
 /** How a request body is encoded, or undefined for a content type the server does not read (415). */
 export const bodyEncoding = (contentType: string | undefined): Encoding | undefined => {
@@ -127,18 +155,36 @@ export const yamlOptions: Yaml.ParseOptions & Yaml.DocumentOptions & Yaml.Schema
       typeof tag === "string" || tag.format !== "TIME" && tag.tag !== "tag:yaml.org,2002:timestamp" &&
         tag.tag !== "tag:yaml.org,2002:binary"
     ),
+  // The last of several equal keys counts.
+  uniqueKeys: false,
   prettyErrors: false,
   logLevel: "error"
 }
 
 const decodeYaml = (text: string): Result.Result<unknown, string> => {
-  const [document, next] = Yaml.parseAllDocuments(text, yamlOptions) as ReadonlyArray<Yaml.Document.Parsed>
+  // What follows the first document is not read.
+  const [document] = Yaml.parseAllDocuments(text, yamlOptions) as ReadonlyArray<Yaml.Document.Parsed>
   if (document === undefined) return Result.succeed(null)
-  if (next !== undefined) return Result.fail("yaml: expected a single document in the stream")
   const [error] = document.errors
   if (error === undefined) return Result.succeed(document.toJS() as unknown)
-  const line = text.slice(0, error.pos[0]).split("\n").length
-  return Result.fail(`yaml: line ${line}: ${error.message}`)
+  return Result.fail(goYamlError(error, text))
+}
+
+/** What Go's reader says, by what ours says. It does not tell the first line. */
+const yamlComplaints: Readonly<Record<string, readonly [said: string]>> = {
+  TAB_AS_INDENT: ["found character that cannot start any token"],
+  BLOCK_AS_IMPLICIT_KEY: ["mapping values are not allowed in this context"]
+}
+
+const goYamlError = ({ code, message, pos }: Yaml.YAMLParseError, text: string): string => {
+  const line = text.slice(0, pos[0]).split("\n").length
+  if (/^Flow (?:sequence|map) in block collection/.test(message)) {
+    const end = message.startsWith("Flow sequence") ? "]" : "}"
+    return `yaml: line ${text.split("\n").length}: did not find expected ',' or '${end}'`
+  }
+  const known = yamlComplaints[code]
+  if (known === undefined) return `yaml: line ${line}: ${message}`
+  return line === 1 ? `yaml: ${known[0]}` : `yaml: line ${line}: ${known[0]}`
 }
 
 /** The start of a body, as the server quotes it in a message about it. */
@@ -161,7 +207,13 @@ export const noObject = (value: unknown): string =>
 /** A JSON value as text. The server ends compact JSON with a newline, and indents with two spaces on request. */
 export const encode = (encoding: Encoding, value: unknown, pretty: boolean): string =>
   encoding === "yaml"
-    ? Yaml.stringify(value, { version: "1.1", sortMapEntries: true, lineWidth: 0, aliasDuplicateObjects: false })
+    ? Yaml.stringify(value, {
+      version: "1.1",
+      sortMapEntries: true,
+      lineWidth: 0,
+      aliasDuplicateObjects: false,
+      indentSeq: false
+    })
     : pretty
     ? JSON.stringify(value, null, 2)
     : `${JSON.stringify(value)}\n`

@@ -1,15 +1,15 @@
 /**
  * `PrinterColumns`: the columns of a custom resource's table.
  *
- * A path reads one value; a value of another type than the column's is shown as null, objects and lists in a string
- * column as JSON. Supported is what the real server accepts as a "simple" path and what people write: `.a.b`,
- * `['a.b/c']`, `[0]`, `[-1]`, `[*]` and `[?(@.type=="Ready")]`.
+ * A column shows the first value its path leads to; null, if there is none or if it is of another type than the
+ * column's. In a string column everything is text: objects and lists as JSON, null as `<no value>`. A path that cannot
+ * be read ends the columns: it and those after it are not there.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor/tableconvertor.go.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as FieldError from "../schema/FieldError.ts"
-import * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonPath from "./JsonPath.ts"
 import { at, stringAt } from "./Plain.ts"
 
 /** A column of a table. */
@@ -22,55 +22,6 @@ export interface Column {
   readonly priority: number
   readonly value: (object: KubeObject, now: number) => unknown
 }
-
-type Step =
-  | { readonly _tag: "Key"; readonly key: string }
-  | { readonly _tag: "Index"; readonly index: number }
-  | { readonly _tag: "All" }
-  | { readonly _tag: "Filter"; readonly path: ReadonlyArray<Step>; readonly negated: boolean; readonly value: string }
-
-const token =
-  /\.?\['((?:[^'\\]|\\.)*)'\]|\[(-?\d+)\]|\[\*\]|\.\*|\[\?\(@((?:[^=!)]|\\.)+?)\s*(==|!=)\s*(?:"([^"]*)"|'([^']*)'|([^)"']*))\)\]|\.((?:[^.[\\]|\\.)+)/gy
-
-/** A path such as `.status.conditions[?(@.type=="Ready")].status`. Whatever cannot be read ends it. */
-export const parse = (path: string): ReadonlyArray<Step> => {
-  const steps: Array<Step> = []
-  const text = path.replace(/^\{|\}$/g, "")
-  const source = text.startsWith(".") || text.startsWith("[") ? text : `.${text}`
-  for (const match of source.matchAll(token)) {
-    const [whole, quoted, index, filter, operator, double, single, bare, key] = match
-    // What is quoted is a path again, whose dots must be escaped to be none.
-    if (quoted !== undefined) steps.push(...parse(`.${quoted}`))
-    else if (index !== undefined) steps.push({ _tag: "Index", index: Number(index) })
-    else if (filter !== undefined) {
-      const value = (double ?? single ?? bare ?? "").trim()
-      steps.push({ _tag: "Filter", path: parse(filter.trim()), negated: operator === "!=", value })
-    } else if (key !== undefined) steps.push({ _tag: "Key", key: key.replace(/\\(.)/g, "$1") })
-    else if (whole.includes("*")) steps.push({ _tag: "All" })
-  }
-  return steps
-}
-
-const follow = (value: unknown, step: Step): ReadonlyArray<unknown> => {
-  switch (step._tag) {
-    case "Key":
-      return JsonValue.isObject(value) && JsonValue.has(value, step.key) ? [value[step.key]] : []
-    case "Index": {
-      const item = JsonValue.isArray(value) ? value.at(step.index) : undefined
-      return item === undefined ? [] : [item]
-    }
-    case "All":
-      return JsonValue.isArray(value) ? value : JsonValue.isObject(value) ? Object.values(value) : []
-    case "Filter":
-      return JsonValue.isArray(value)
-        ? value.filter((item) => (String(find(item, step.path)[0] ?? "") === step.value) !== step.negated)
-        : []
-  }
-}
-
-/** Every value a path leads to. */
-export const find = (value: unknown, path: ReadonlyArray<Step>): ReadonlyArray<unknown> =>
-  path.reduce<ReadonlyArray<unknown>>((found, step) => found.flatMap((item) => follow(item, step)), [value])
 
 /** How long ago, in the units kubectl prints: `5s`, `3m20s`, `2d`. */
 export const age = (from: string, now: number): string => {
@@ -93,11 +44,21 @@ export const age = (from: string, now: number): string => {
   return days < 2920 ? two(Math.floor(days / 365), "y", days % 365, "d") : `${Math.floor(days / 365)}y`
 }
 
+const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:[.,]\d+)?(?:Z|[+-]\d{2}:\d{2})$/
+
+const dated = (text: string, now: number): string => {
+  if (text === "" || text === "null") return "<unknown>"
+  return rfc3339.test(text) && !Number.isNaN(Date.parse(text)) ? age(text, now) : "<invalid>"
+}
+
+const textOf = (value: unknown): string =>
+  value === null ? "<no value>" : typeof value === "string" ? value : FieldError.printValue(value)
+
 const cell = (value: unknown, type: string, now: number): unknown => {
-  if (value === undefined || value === null) return null
+  if (value === undefined) return null
   switch (type) {
     case "string":
-      return typeof value === "object" ? FieldError.goJson(value) : String(value)
+      return textOf(value)
     case "integer":
       return typeof value === "number" ? Math.trunc(value) : null
     case "number":
@@ -105,7 +66,7 @@ const cell = (value: unknown, type: string, now: number): unknown => {
     case "boolean":
       return typeof value === "boolean" ? value : null
     case "date":
-      return typeof value === "string" ? age(value, now) : null
+      return typeof value === "string" ? dated(value, now) : null
     default:
       return null
   }
@@ -151,21 +112,26 @@ export const createdColumn: Column = {
   value: (object, now) => age(object.metadata.creationTimestamp, now)
 }
 
+const customColumn = (entry: unknown): Column | undefined => {
+  const jsonPath = stringAt(entry, "jsonPath")
+  const path = JsonPath.parse(jsonPath)
+  const type = stringAt(entry, "type")
+  const priority = at(entry, "priority")
+  return path && {
+    name: stringAt(entry, "name"),
+    type,
+    format: stringAt(entry, "format"),
+    description: stringAt(entry, "description") ||
+      `Custom resource definition column (in JSONPath format): ${jsonPath}`,
+    priority: typeof priority === "number" ? priority : 0,
+    value: (object, now) => cell(JsonPath.find(object, path)[0], type, now)
+  }
+}
+
 /** The columns of a version's `additionalPrinterColumns`: Name first; Age alone where there are none. */
-export const custom = (entries: ReadonlyArray<unknown>): ReadonlyArray<Column> => [
-  nameColumn,
-  ...(entries.length === 0 ? [createdColumn] : entries.map((entry): Column => {
-    const path = parse(stringAt(entry, "jsonPath"))
-    const type = stringAt(entry, "type")
-    const priority = at(entry, "priority")
-    return {
-      name: stringAt(entry, "name"),
-      type,
-      format: stringAt(entry, "format"),
-      description: stringAt(entry, "description") ||
-        `Custom resource definition column (in JSONPath format): ${stringAt(entry, "jsonPath")}`,
-      priority: typeof priority === "number" ? priority : 0,
-      value: (object: KubeObject, now: number) => cell(find(object, path)[0], type, now)
-    }
-  }))
-]
+export const custom = (entries: ReadonlyArray<unknown>): ReadonlyArray<Column> => {
+  const columns = entries.map(customColumn)
+  const end = columns.indexOf(undefined)
+  const known = columns.slice(0, end < 0 ? undefined : end) as ReadonlyArray<Column>
+  return [nameColumn, ...(entries.length === 0 ? [createdColumn] : known)]
+}

@@ -44,9 +44,12 @@ export const defaults = {
 export const version = (exchange: Asked): Result.Result<number | undefined, Refused> => {
   const text = parameter(exchange.request, "resourceVersion") ?? ""
   if (text === "") return Result.succeed(undefined)
-  if (/^\d+$/.test(text)) return Result.succeed(Number(text))
+  const number = /^\d+$/.test(text)
+  if (number && BigInt(text) < 2n ** 64n) return Result.succeed(Number(text))
   const { resource, route } = exchange
-  const error = `strconv.ParseUint: parsing ${FieldError.quote(text)}: invalid syntax`
+  const error = `strconv.ParseUint: parsing ${FieldError.quote(text)}: ${
+    number ? "value out of range" : "invalid syntax"
+  }`
   const fault = FieldError.invalid("resourceVersion", text, error)
   // Pages and exact versions do not come from the cache, which has words of its own, nor do Events.
   const paged = Number(parameter(exchange.request, "limit") ?? 0) > 0 ||
@@ -56,7 +59,7 @@ export const version = (exchange: Asked): Result.Result<number | undefined, Refu
     return Result.fail(StatusError.badRequest(`invalid resource version: ${FieldError.format(fault)}`))
   }
   return Result.fail(
-    route.verb === "watch" || route.verb === "get" || route.verb === "list"
+    ["watch", "get", "list", "deletecollection"].includes(route.verb)
       ? StatusError.plain(FieldError.format(fault))
       : StatusError.badRequest(`invalid resource version of ${resource.plural}`)
   )
@@ -188,11 +191,10 @@ export const plan = (
   })
   const token = parameter(request, "continue") ?? ""
   if (token !== "") {
-    if (wanted !== undefined && wanted !== 0) {
-      return Result.fail(StatusError.badRequest("specifying resource version is not allowed when using continue"))
-    }
     return Result.flatMap(decodeToken(token), ({ after, revision }) =>
-      revision < 0
+      wanted !== undefined && wanted !== 0
+        ? Result.fail(StatusError.badRequest("specifying resource version is not allowed when using continue"))
+        : revision < 0
         ? Result.succeed(now(after))
         : revision < storage.compacted
         ? Result.fail(StatusError.expired(inconsistent, encodeToken({ revision: -1, after })))

@@ -25,12 +25,19 @@ const wantsPretty = ({ headers, query }: Request): boolean => {
     : asked === "true" || asked === "1"
 }
 
+/** Of a Status there is but one form. */
+const isStatus = (body: unknown): boolean =>
+  typeof body === "object" && body !== null && (body as { readonly kind?: unknown }).kind === "Status"
+
 /** The body as bytes, and what they are. Bytes and text are sent as they came; what JSON it is, the server may say. */
 const encodeBody = (body: unknown, said: string | undefined, request: Request): readonly [Uint8Array, string] => {
   if (body instanceof Uint8Array) return [body, said ?? "application/octet-stream"]
   const json = said !== undefined && /^application\/(?:[\w.-]+\+)?json\b/.test(said)
   if (typeof body === "string" && !json) return [Buffer.from(body, "utf8"), said ?? "text/plain; charset=utf-8"]
-  const encoding = Negotiation.errorEncoding(request.headers["accept"])
+  const { accept } = request.headers
+  const encoding = isStatus(body)
+    ? Negotiation.errorEncoding(accept)
+    : Negotiation.acceptable(accept, false) ?? "json"
   const contentType = encoding === "json" && json ? said : Negotiation.contentTypes[encoding]
   return [Buffer.from(Negotiation.encode(encoding, body, wantsPretty(request)), "utf8"), contentType]
 }

@@ -80,9 +80,10 @@ const forms: ReadonlySet<string> = new Set(["Table", "PartialObjectMetadata", "P
 
 /** The first alternative of the Accept header that the server can give; undefined for none. */
 export const form = (header: string | undefined): Form | undefined => {
-  for (const { parameters, type } of Negotiation.parseAccept(header)) {
-    if (!["application/json", "application/yaml", "application/*", "*/*"].includes(type)) continue
-    const { as, g, v } = parameters
+  for (const alternative of Negotiation.parseAccept(header)) {
+    if (Negotiation.spoken(alternative) === undefined) continue
+    const { as, g, v } = alternative.parameters
+    if (as === undefined && (g !== undefined || v !== undefined)) continue
     if (as === undefined) return { as: "Object", version: "v1" }
     if (!forms.has(as) || g !== "meta.k8s.io" || (v !== "v1" && v !== "v1beta1")) continue
     return { as: as as As, version: v }

@@ -66,12 +66,16 @@ export const decode = (body: Body): Effect.Effect<Result.Result<unknown, StatusE
     : undefined
   return said === undefined
     ? Effect.succeed(Result.mapError(decoded, StatusError.badRequest))
-    : Effect.map(malformed(body, encoding, said), Result.fail)
+    // What has been read is a document of JSON, whatever it was written in.
+    : Effect.map(malformed(body, Result.isSuccess(decoded) ? "json" : encoding, said), Result.fail)
 }
 
 const encodingOf = ({ contentType, method }: Body): Encoding | undefined =>
   method !== "PATCH" && contentType !== undefined && Negotiation.parseMediaType(contentType).type === Protobuf.mediaType
     ? "protobuf"
+    // The types of patches are for patches only.
+    : method !== "PATCH" && contentType?.includes("-patch+") === true
+    ? undefined
     : Negotiation.bodyEncoding(contentType)
 
 /** 400; each verb has its own way of saying so. */

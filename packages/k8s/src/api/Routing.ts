@@ -7,8 +7,8 @@
 import type { Request } from "@effect-operator/core/Transport"
 import * as Remembered from "./Remembered.ts"
 
-/** The verb as authorization and audit name it. */
-export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection"
+/** The verb as authorization and audit name it; `""` of a method that means nothing. */
+export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection" | ""
 
 /** A request for a resource. */
 export interface ResourceRoute {
@@ -30,7 +30,7 @@ export interface ResourceRoute {
 
 export interface PathRoute {
   readonly _tag: "Path"
-  /** Without empty segments: `["apis", "apps", "v1"]`. */
+  /** `["apis", "apps", "v1"]`; the first is `""` where the path begins with two slashes, and so leads nowhere. */
   readonly segments: ReadonlyArray<string>
 }
 
@@ -39,16 +39,14 @@ export type Route = ResourceRoute | PathRoute
 /** Subresources of a Namespace, which look like the resources in it. */
 const namespaceSubresources: ReadonlySet<string> = new Set(["status", "finalize"])
 
-const truthy = (text: string | undefined): boolean => text === "true" || text === "1" || text === "t" || text === "True"
-
 /** The first value of a query parameter. */
 export const parameter = (request: Pick<Request, "query">, name: string): string | undefined =>
   request.query.find(([key]) => key === name)?.[1]
 
-/** A boolean query parameter, as Go reads one. Present without a value counts as true. */
+/** A boolean query parameter: whatever is there counts as true, but for `false` and `0`. */
 export const flag = (request: Pick<Request, "query">, name: string): boolean => {
   const value = parameter(request, name)
-  return value !== undefined && (value === "" || truthy(value))
+  return value !== undefined && value !== "0" && value.toLowerCase() !== "false"
 }
 
 const verbOf = (request: Request, name: string, watchPrefix: boolean): Verb => {
@@ -61,30 +59,40 @@ const verbOf = (request: Request, name: string, watchPrefix: boolean): Verb => {
       return "patch"
     case "DELETE":
       return name === "" ? "deletecollection" : "delete"
+    case "OPTIONS":
+      return ""
     case "GET":
+    case "HEAD":
       // `watch` on the URL of a named object is a plain GET; the old prefix watches there too.
       return watchPrefix || (name === "" && flag(request, "watch")) ? "watch" : name === "" ? "list" : "get"
   }
 }
 
-const decode = (segment: string): string => {
+const decode = (path: string): string => {
   try {
-    return decodeURIComponent(segment)
+    return decodeURIComponent(path)
   } catch {
-    return segment
+    return path
   }
 }
+
+/** Verbs that stand in a path, before what they are about. */
+const pathVerbs: ReadonlySet<string> = new Set(["watch", "proxy"])
 
 /** What a path says, whatever is done there. */
 type Place = PathRoute | Omit<ResourceRoute, "verb">
 
 const place = Remembered.ofText((path): Place => {
-  const segments = path.split("/").filter((part) => part !== "").map(decode)
+  // An escaped slash is one. Slashes at either end do not count, those within make empty parts.
+  const trimmed = decode(path).replace(/^\/+|\/+$/g, "")
+  const segments = trimmed === "" ? [] : trimmed.split("/")
+  if (path.startsWith("//")) return { _tag: "Path", segments: ["", ...segments] }
   const prefix = segments[0] === "api" ? 1 : segments[0] === "apis" ? 2 : undefined
   if (prefix === undefined || segments.length < prefix + 2) return { _tag: "Path", segments }
   const group = prefix === 1 ? "" : segments[1]!
   const version = segments[prefix]!
   let rest = segments.slice(prefix + 1)
+  if (rest.length === 1 && pathVerbs.has(rest[0]!)) return { _tag: "Path", segments }
   const watchPrefix = rest[0] === "watch" && rest.length > 1
   if (watchPrefix) rest = rest.slice(1)
   let namespace = ""

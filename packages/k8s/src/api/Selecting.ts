@@ -7,7 +7,7 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Request } from "@effect-operator/core/Transport"
 import * as Selector from "@effect-operator/core/Selector"
 import * as Result from "effect/Result"
-import * as FieldError from "../schema/FieldError.ts"
+import * as Parameters from "./Parameters.ts"
 import { at } from "./Plain.ts"
 import { parameter } from "./Routing.ts"
 import * as StatusError from "./StatusError.ts"
@@ -52,18 +52,12 @@ export interface Parsed {
   readonly fields: Selector.FieldSelector
 }
 
-/** A parameter that must be a whole number, if it is there. */
-const numberFault = (request: Request, name: string): StatusError.StatusError | undefined => {
-  const text = parameter(request, name) ?? ""
-  return text === "" || /^[+-]?\d+$/.test(text)
-    ? undefined
-    : StatusError.badRequest(`strconv.ParseInt: parsing ${FieldError.quote(text)}: invalid syntax`)
-}
-
 /** Reads `labelSelector` and `fieldSelector`, and sees that the numbers beside them are numbers. */
 export const parse = (request: Request): Result.Result<Parsed, StatusError.StatusError> => {
-  const number = numberFault(request, "limit") ?? numberFault(request, "timeoutSeconds")
-  if (number !== undefined) return Result.fail(number)
+  for (const name of ["timeoutSeconds", "limit"]) {
+    const number = Parameters.integer(request, name)
+    if (Result.isFailure(number)) return Result.fail(number.failure)
+  }
   const labels = Selector.parseLabels(parameter(request, "labelSelector") ?? "")
   if (Result.isFailure(labels)) return Result.fail(StatusError.badRequest(labels.failure))
   const fields = Selector.parseFields(parameter(request, "fieldSelector") ?? "")

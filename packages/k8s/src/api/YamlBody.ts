@@ -14,8 +14,6 @@ export interface Parsed {
   readonly repeated: ReadonlyArray<string>
 }
 
-const options = { ...yamlOptions, uniqueKeys: false }
-
 const lineOf = (text: string, offset: number): number => text.slice(0, offset).split("\n").length
 
 const repeatedKeys = (text: string, document: Yaml.Document.Parsed): ReadonlyArray<string> => {
@@ -39,7 +37,7 @@ const repeatedKeys = (text: string, document: Yaml.Document.Parsed): ReadonlyArr
 
 /** Reads a body; the error is the parser's. */
 export const parse = (text: string): Parsed | { readonly error: string } => {
-  const [document, following] = Yaml.parseAllDocuments(text, options) as ReadonlyArray<Yaml.Document.Parsed>
+  const [document, following] = Yaml.parseAllDocuments(text, yamlOptions) as ReadonlyArray<Yaml.Document.Parsed>
   if (document === undefined) return { value: undefined, repeated: [] }
   if (following !== undefined) return { error: "yaml: expected a single document in the stream" }
   const [error] = document.errors

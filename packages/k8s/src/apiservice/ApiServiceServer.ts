@@ -144,7 +144,6 @@ const remote = (
     const request = HttpRequest.requestOf(http)
     const refused = (answer: Representation.ApiResponse) =>
       Reply.make(answer, { method: "GET", path: "", query: [], headers: http.headers }, closing)
-    if (request === undefined) return yield* refused(Representation.refused(StatusError.methodNotAllowed))
     const trusted = trust()
     const { rawHeaders } = NodeHttpServerRequest.toIncomingMessage(http)
     const user = trusted === undefined

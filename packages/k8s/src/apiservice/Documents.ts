@@ -93,6 +93,8 @@ export const make = (api: Api<unknown>, served: ReadonlyArray<Served>) => {
     const path = request.path.length > 1 ? request.path.replace(/\/+$/, "") : request.path
     const document = Object.hasOwn(documents, path) ? documents[path] : undefined
     if (document === undefined) return unserved
-    return request.method === "GET" ? document(request) : Representation.refused(StatusError.methodNotAllowed)
+    return request.method === "GET" || request.method === "HEAD"
+      ? document(request)
+      : Representation.refused(StatusError.methodNotAllowed)
   }
 }

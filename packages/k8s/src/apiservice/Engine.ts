@@ -58,7 +58,7 @@ export interface Engine {
   readonly views: ReadonlyMap<string, Views.View>
 }
 
-const ofObject: Readonly<Record<Routing.Verb, Verb>> = {
+const ofObject: Readonly<Record<Exclude<Routing.Verb, "">, Verb>> = {
   get: Reads.get,
   list: Reads.list,
   watch: Reads.watch,
@@ -76,7 +76,7 @@ const ofStatus: Partial<Record<Routing.Verb, Verb>> = {
 }
 
 const chosen = ({ resource, route }: Exchange): Verb | undefined => {
-  if (!resource.verbs.includes(route.verb)) return undefined
+  if (route.verb === "" || !resource.verbs.includes(route.verb)) return undefined
   if (route.subresource === "status") return ofStatus[route.verb]
   if (route.verb === "create" && route.name !== "") return undefined
   return ofObject[route.verb]
@@ -153,7 +153,8 @@ export const make = Effect.fnUntraced(function*<R>(
       return yield* Effect.fail(StatusError.methodNotAllowedBecause(resource, what))
     }
     yield* computed(resource.plural)
-    const sent = body === undefined || request.method === "GET" ? request.body : yield* body(resource.kind)
+    const bodiless = body === undefined || request.method === "GET" || request.method === "HEAD"
+    const sent = bodiless ? request.body : yield* body(resource.kind)
     return yield* verb(sent === undefined ? exchange : { ...exchange, request: { ...request, body: sent } }).pipe(
       Effect.provideContext(context)
     ) as Effect.Effect<Representation.Answer, StatusError.StatusError>

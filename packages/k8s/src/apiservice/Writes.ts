@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Bodies from "../api/Bodies.ts"
 import * as Deletion from "../api/Deletion.ts"
+import * as DeletionOptions from "../api/DeletionOptions.ts"
 import { generatedName, storageKey } from "../api/Identity.ts"
 import * as Metadata from "../api/Metadata.ts"
 import * as MetadataRules from "../api/MetadataRules.ts"
@@ -19,7 +20,6 @@ import { noObject, summarize } from "../api/Negotiation.ts"
 import * as Patches from "../api/patch/Patches.ts"
 import { asObject, copy, freeze, objectAt } from "../api/Plain.ts"
 import type * as Representation from "../api/Representation.ts"
-import { parameter } from "../api/Routing.ts"
 import * as Selecting from "../api/Selecting.ts"
 import * as StatusError from "../api/StatusError.ts"
 import * as WriteOptions from "../api/WriteOptions.ts"
@@ -292,17 +292,8 @@ export const patch = (part: Part) =>
 
 // --- delete -----------------------------------------------------------------------------------------------------------
 
-const deleteOptions = ({ request }: Exchange): Effect.Effect<Deletion.DeleteOptions, Refused> => {
-  const { body } = request
-  if (body !== undefined && body !== "" && body !== null && !JsonValue.isObject(body)) {
-    return Effect.fail(StatusError.badRequest("the body of a deletion must be DeleteOptions"))
-  }
-  const options = Deletion.readOptions(body, (name) => parameter(request, name))
-  const faults = Deletion.optionFaults(options)
-  return faults.length > 0
-    ? Effect.fail(StatusError.invalidOptions("DeleteOptions", faults))
-    : Effect.succeed(options)
-}
+const deleteOptions = ({ request }: Exchange): Effect.Effect<Deletion.DeleteOptions, Refused> =>
+  Effect.fromResult(DeletionOptions.read(request))
 
 /** Deletes one object; what is left of it, or what it was. */
 const deleteObject = Effect.fnUntraced(function*(

@@ -27,13 +27,24 @@ export const validateValue = (
   field?: string
 ): ReadonlyArray<FieldError.FieldError> => {
   const old = previous === undefined ? undefined : { value, old: previous, schema }
-  return [...check({ schema, field }, "", value, old).errors.values()]
+  return [...check({ schema, field, everyFormat: false }, "", value, old).errors.values()]
 }
+
+/** Faults of a default, which is at `field`. Of a schema with a format its type is told by, known or not. */
+export const validateDefault = (
+  schema: Schema.Schema,
+  value: unknown,
+  field: string
+): ReadonlyArray<FieldError.FieldError> => [
+  ...check({ schema, field, everyFormat: true }, "", value, undefined).errors.values()
+]
 
 /** What stays the same during one validation. */
 interface Context {
   readonly schema: Schema.Schema
   readonly field: string | undefined
+  /** Whether formats count that nobody knows: the server takes them out of a schema that objects are judged by. */
+  readonly everyFormat: boolean
 }
 
 /** What was found. `matches` counts what fitted, to choose the branch of an anyOf that got furthest. */
@@ -142,12 +153,13 @@ const checkType: Check = (context, outcome, path, value) => {
   }
   const found = typeOf(value)
   const fits = expected.includes(found) || found === "integer" && expected.includes("number")
-  const known = SchemaFormats.rule(context.schema.format) !== undefined
+  const { format = "" } = context.schema
+  const known = context.everyFormat ? format !== "" : SchemaFormats.rule(format) !== undefined
   const numeric = expected.includes("number") || expected.includes("integer")
   if (found !== "string" && found !== "array" && known && !fits) {
     // The server names formats here: its own for the value, the schema's as the expected type.
-    const format = found === "integer" ? "int64" : found === "number" ? "float64" : ""
-    return failType(context, outcome, path, context.schema.format!, format)
+    const ours = found === "integer" ? "int64" : found === "number" ? "float64" : ""
+    if (ours !== format) return failType(context, outcome, path, format, ours)
   }
   if (!fits && !(known && !numeric && (found === "string" || found === "array"))) {
     return failType(context, outcome, path, expected.join(","), found)

@@ -234,7 +234,7 @@ const defaults = (schema: Schema.Schema, path: string, insideMeta: boolean): Err
     const resource = EmbeddedResources.validate(schema, value)
     const wrong = resource.length > 0
       ? resource.map((error) => ({ ...error, field: `${at}.${error.field}` }))
-      : SchemaValidation.validateValue(schema, value, undefined, at)
+      : SchemaValidation.validateDefault(schema, value, at)
     errors.push(...(wrong.length > 0 ? wrong : RuleValidation.validateDefault(schema, at)))
   }
   if (schema.items !== undefined) errors.push(...defaults(schema.items, `${path}.items`, insideMeta))

@@ -50,6 +50,7 @@ import { Feed } from "./server/Feed.ts"
 import { Registry } from "./server/Registry.ts"
 import * as Representation from "../api/Representation.ts"
 import * as Respond from "./server/Respond.ts"
+import { ServicePool } from "./server/ServicePool.ts"
 import { type ResourceRoute, route } from "../api/Routing.ts"
 import type { StatusError } from "../api/StatusError.ts"
 import { type Change, type Image, Storage } from "../api/Storage.ts"
@@ -152,7 +153,16 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const tokens = new Tokens(storage, () => random.nextDoubleUnsafe())
   const rbac = new Rbac(storage)
   const gate = Gate.make({ storage, rbac, tokens })
-  const parts = { storage, hub, registry, backends: Backends.calls(storage, () => backends), authorizer: rbac, tokens }
+  const services = new ServicePool(storage)
+  const parts = {
+    storage,
+    hub,
+    services,
+    registry,
+    backends: Backends.calls(storage, () => backends),
+    authorizer: rbac,
+    tokens
+  }
   const core: Exchange.Core = { ...parts, admission: Plugins.make(parts, options.admission ?? []) }
   const definitions = new Definitions(core)
   const aggregator = new Aggregator(parts)

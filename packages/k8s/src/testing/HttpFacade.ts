@@ -24,7 +24,6 @@ import type * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import type { Request } from "@effect-operator/core/Transport"
 import * as NodeCrypto from "node:crypto"
 import * as Http from "node:http"
 import * as Https from "node:https"
@@ -33,16 +32,15 @@ import { ApiServer, type Arrival, type UserInfo } from "./ApiServer.ts"
 import * as FrontProxy from "./aggregation/FrontProxy.ts"
 import * as Certificates from "../Certificates.ts"
 import * as Endpoints from "../Endpoints.ts"
+import * as HangUp from "../HangUp.ts"
 import * as Arrivals from "./http/Arrival.ts"
 import * as HttpRequest from "../api/HttpRequest.ts"
-import * as Negotiation from "../api/Negotiation.ts"
 import * as OpenApiEndpoint from "./http/OpenApiEndpoint.ts"
 import * as Reply from "../api/Reply.ts"
 import * as WatchSocket from "./http/WatchSocket.ts"
 import * as LiveBackends from "./LiveBackends.ts"
 import * as Representation from "../api/Representation.ts"
 import { administrator } from "../api/UserInfo.ts"
-import * as StatusError from "../api/StatusError.ts"
 
 export const defaults = {
   /** The largest request body in bytes, as in a real server. */
@@ -114,11 +112,12 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const node = authority === undefined
     ? Http.createServer(limits)
     : Https.createServer({ ...limits, ...(yield* serverOptions(authority, now)) })
+  const { hangUp } = HangUp.make(node)
   // A server in Go says nothing of its connections, nor how long it keeps them.
   node.prependListener("request", (_, response) => response.removeHeader("connection"))
   if (authority !== undefined) yield* server.introduce(yield* FrontProxy.make(now, authority.certPem))
   const port = yield* listen(node, options.port ?? 0, respond({ server, closing, document: documents(server) }))
-  yield* Effect.addFinalizer(() => Effect.andThen(Deferred.succeed(closing, undefined), hangUp(node)))
+  yield* Effect.addFinalizer(() => Effect.andThen(Deferred.succeed(closing, undefined), hangUp(defaults.closeGrace)))
 
   const url = `${authority === undefined ? "http" : "https"}://127.0.0.1:${port}`
   const caPem = authority?.certPem ?? ""
@@ -179,16 +178,6 @@ const listenMessage = (port: number, cause: unknown): string => {
     : `cannot listen on port ${port} of 127.0.0.1: ${String(cause)}`
 }
 
-/** Stops listening, lets answers under way go out, then cuts off whoever is still connected. */
-const hangUp = (node: Http.Server): Effect.Effect<void> =>
-  Effect.gen(function*() {
-    const closed = yield* Deferred.make<void>()
-    node.close(() => Deferred.doneUnsafe(closed, Effect.void))
-    yield* Effect.timeoutOption(Deferred.await(closed), defaults.closeGrace)
-    node.closeAllConnections()
-    yield* Deferred.await(closed)
-  }).pipe(Effect.provideService(Clock.Clock, realClock))
-
 /** A kubeconfig with one cluster, one user and one context. */
 export const kubeconfig = (access: {
   readonly url: string
@@ -236,7 +225,6 @@ const respond = (
   Effect.gen(function*() {
     const http = yield* HttpServerRequest.HttpServerRequest
     const request = HttpRequest.requestOf(http)
-    if (request === undefined) return yield* Reply.make(unknownMethod, { ...nothing, headers: http.headers }, closing)
     const answer = yield* Effect.catchDefect(
       server.receive(request, Arrivals.make(http, request, document)),
       (defect) =>
@@ -247,31 +235,18 @@ const respond = (
       : yield* Reply.make(answer, request, closing)
   }).pipe(Effect.interruptible)
 
-const nothing: Request = { method: "GET", path: "/", query: [], headers: {} }
 /** A defect of the server ends the request, as a panic of the real one does, not the connection. */
 const panicked: Representation.ApiResponse = {
   status: 500,
   headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" },
   body: "This request caused apiserver to panic. Look in the logs for details.\n"
 }
-const unknownMethod = Representation.refused(StatusError.methodNotAllowed)
 
 /** The documents that the facade adds to the server's, and the refusal of what it cannot send them as. */
 const documents = (server: ApiServer["Service"]): Parts["document"] => {
   const openApi = OpenApiEndpoint.make(server)
   return (request) => {
-    const { headers, path } = request
-    if (/^\/apis?\//.test(path) && Negotiation.acceptable(headers["accept"], false) === undefined) {
-      return Effect.succeed(Representation.refused(notAcceptable(path)))
-    }
+    const { path } = request
     return OpenApiEndpoint.isOpenApi(path) ? openApi(request) : Effect.undefined
   }
-}
-
-/** Built-in groups are refused by the router in front of a real server, custom ones by their handler. */
-const notAcceptable = (path: string): StatusError.StatusError => {
-  const group = /^\/apis\/([^/]+)/.exec(path)?.[1] ?? ""
-  return group.includes(".") && !group.endsWith(".k8s.io")
-    ? StatusError.notAcceptableTypes(["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"])
-    : StatusError.notAcceptable
 }

@@ -1,20 +1,29 @@
 /**
  * `VirtualTime`: a test clock that never runs ahead of the program.
  *
- * `TestClock.adjust` wakes sleepers in order and waits for those it woke. It does not wait for fibers that something
- * else has made ready: a test that creates an object and then lets a minute pass may see the minute pass before the
- * operator has seen the object. Under this layer time moves only when nothing else can run: before the first sleeper
- * wakes, and after the last, every fiber has come to rest. That makes a test in virtual time mean what it says.
+ * `TestClock.adjust` wakes sleepers in order and waits for those it woke, a second of real time at most. It does not wait
+ * for fibers that something else has made ready: a test that creates an object and then lets a minute pass may see the
+ * minute pass before the operator has seen the object. Under this layer time moves only when nothing else can run: before
+ * a sleeper wakes, and after the last, every fiber has come to rest, however busy the machine is. That makes a test in
+ * virtual time mean what it says.
+ *
+ * Chance is drawn from a seed: jitter, names and uids are the same whenever the test runs, so that it passes always or
+ * never. `Random.withSeed(test, seed)` around it draws others.
  *
  * Nothing changes for the test but this: it calls `TestClock.adjust` and `TestClock.setTime` as always. Outside a test
  * (where the clock is not a `TestClock`) the layer does nothing.
  */
+import { DelayHeap } from "@effect-operator/core/internal/DelayHeap"
 import * as Manager from "@effect-operator/core/Manager"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
+import * as Random from "effect/Random"
 import * as Scheduler from "effect/Scheduler"
+import * as Semaphore from "effect/Semaphore"
 import type * as TestClock from "effect/testing/TestClock"
 
 export const defaults = {
@@ -24,7 +33,9 @@ export const defaults = {
    */
   turns: 50_000,
   /** The same of operations: a loop may take few turns. Twice what those objects take. */
-  operations: 3_000_000
+  operations: 3_000_000,
+  /** Of what is drawn by chance, where the test has no seed of its own. */
+  seed: "virtual time"
 } as const
 
 const restless = (turns: number, operations: number) =>
@@ -94,22 +105,55 @@ class Tally {
 
 const isTestClock = (clock: Clock.Clock): clock is TestClock.TestClock => "adjust" in clock && "setTime" in clock
 
-/** The clock and the scheduler of the test, made to wait for each other. */
+/** What the test was given, or else a new sequence of `defaults.seed`. */
+const chance = Effect.contextWith((context: Context.Context<never>) => {
+  const given = Context.getOrUndefined(context, Random.Random)
+  return given === undefined ? Random.withSeed(Random.Random, defaults.seed) : Effect.succeed(given)
+})
+
+/** The clock and the scheduler of the test, made to wait for each other; and its chance, made the same each time. */
 export const layer: Layer.Layer<never> = Layer.effectContext(
   Effect.gen(function*() {
     const clock = yield* Clock.Clock
     if (!isTestClock(clock)) return Context.empty()
     const tally = new Tally()
-    const around = (move: Effect.Effect<void>) => Effect.andThen(tally.idle, Effect.andThen(move, tally.idle))
+    const sleepers = new DelayHeap<Latch.Latch>()
+    const moving = yield* Semaphore.make(1)
+    let hasSlept = false
+    const now = () => clock.currentTimeMillisUnsafe()
+    const moveTo = Effect.fnUntraced(function*(end: () => number) {
+      yield* tally.idle
+      const by = end()
+      for (let next = sleepers.peek(); next !== undefined && next.at <= by; next = sleepers.peek()) {
+        sleepers.pop()
+        if (next.at > now()) yield* clock.setTime(next.at)
+        next.value.openUnsafe()
+        yield* tally.idle
+      }
+      yield* clock.setTime(by)
+      yield* tally.idle
+    }, moving.withPermits(1))
     const patient: TestClock.TestClock = {
       ...clock,
-      adjust: (duration) => around(clock.adjust(duration)),
-      setTime: (timestamp) => around(clock.setTime(timestamp))
+      sleep: (duration) =>
+        Effect.suspend(() => {
+          const at = now() + Duration.toMillis(duration)
+          if (at <= now()) return Effect.void
+          const latch = Latch.makeUnsafe()
+          const slot = sleepers.push(at, latch)
+          // The first one is the test clock's, too: it says so where nobody moves it.
+          const asleep = hasSlept ? latch.await : clock.sleep(duration)
+          hasSlept = true
+          return Effect.ensuring(asleep, Effect.sync(() => sleepers.remove(slot)))
+        }),
+      adjust: (duration) => moveTo(() => now() + Duration.toMillis(Duration.fromInputUnsafe(duration))),
+      setTime: (timestamp) => moveTo(() => timestamp)
     }
     return Context.empty().pipe(
       Context.add(Clock.Clock, patient),
       // Nobody moves the clock while a test is being taken down: waiting for it would be for ever.
       Context.add(Manager.Drain, 0),
+      Context.add(Random.Random, yield* chance),
       Context.add(Scheduler.Scheduler, tally.counting(yield* Scheduler.Scheduler))
     )
   })

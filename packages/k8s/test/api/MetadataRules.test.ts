@@ -87,6 +87,11 @@ describe("create", () => {
     ])
   })
 
+  it("names two controllers by what there is of their kinds and names", () => {
+    const references = [{ controller: true }, { name: "b", controller: true }] as never
+    assert.match(create({ ownerReferences: references }).at(-1)!, / in references for \/ and \/b$/)
+  })
+
   it("Events own nothing", () => {
     const owner = { apiVersion: "v1", kind: "Event", name: "n", uid: "u" }
     assert.match(create({ ownerReferences: [owner] })[0]!, /\/v1, Kind=Event is disallowed from being an owner$/)

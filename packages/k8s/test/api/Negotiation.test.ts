@@ -62,12 +62,26 @@ describe("Negotiation", () => {
     assert.isNull(yaml(""))
   })
 
-  it("refuses YAML that is broken, naming the line, and more than one document", () => {
+  it("refuses YAML that is broken, naming the line", () => {
     assert.match(said(Negotiation.decode("yaml", "a: 1\nb: [\n")) ?? "", /^yaml: line \d+: /)
-    assert.strictEqual(
-      said(Negotiation.decode("yaml", "a: 1\n---\nb: 2\n")),
-      "yaml: expected a single document in the stream"
-    )
+    assert.strictEqual(said(Negotiation.decode("yaml", "a: [1")), "yaml: line 1: did not find expected ',' or ']'")
+    assert.strictEqual(said(Negotiation.decode("yaml", "\ta: 1")), "yaml: found character that cannot start any token")
+  })
+
+  it("reads the first of several documents, and of several equal keys the last", () => {
+    assert.deepStrictEqual(yaml("a: 1\n---\nb: 2\n"), { a: 1 })
+    assert.deepStrictEqual(yaml("a: 1\na: 2\n"), { a: 2 })
+  })
+
+  it("passes over what is not spoken: streams of nothing, forms of no name, other cases", () => {
+    assert.strictEqual(Negotiation.acceptable("application/json;stream=watch", false), "json")
+    assert.isUndefined(Negotiation.acceptable("application/json;stream=nope", false))
+    assert.isUndefined(Negotiation.acceptable("Application/JSON", false))
+    assert.strictEqual(Negotiation.acceptable("*", false), "json")
+    assert.isFalse(Negotiation.passesRouter("*"))
+    assert.isFalse(Negotiation.passesRouter("application/*"))
+    assert.isUndefined(Negotiation.asItIs("application/yaml;as=Table;g=meta.k8s.io;v=v1"))
+    assert.strictEqual(Negotiation.errorEncoding("application/yaml;g=meta.k8s.io,application/yaml"), "yaml")
   })
 
   it("quotes the start of a body: text if it is JSON, hexadecimal otherwise", () => {
@@ -87,5 +101,6 @@ describe("Negotiation", () => {
     assert.strictEqual(Negotiation.encode("json", { b: 1 }, true), "{\n  \"b\": 1\n}")
     const shared = { x: 1 }
     assert.strictEqual(Negotiation.encode("yaml", { b: shared, a: shared }, false), "a:\n  x: 1\nb:\n  x: 1\n")
+    assert.strictEqual(Negotiation.encode("yaml", { a: [{ b: 1 }] }, false), "a:\n- b: 1\n")
   })
 })

@@ -80,7 +80,7 @@ describe("RequestBody", () => {
       assert.strictEqual(code, 400)
       assert.match(String(message), /json parse error: json: cannot unmarshal array into Go value of type struct/)
       const [, plain] = yield* refused("text", { ...yaml, ...noKind })
-      assert.match(String(plain), /^json: cannot unmarshal string into/)
+      assert.match(String(plain), /json parse error: json: cannot unmarshal string into/)
     }))
 
   it.effect("reads protobuf, but not in a patch", () =>

@@ -25,7 +25,14 @@ describe("Routing", () => {
     ["GET", "/api/v1/namespaces/a/status", "get||v1||namespaces|a|status"],
     ["GET", "/api/v1/watch/namespaces/a/pods/b", "watch||v1|a|pods|b|"],
     ["GET", "/api/v1/watch/pods", "watch||v1||pods||"],
-    ["GET", "/api/v1/namespaces/a/configmaps/x%2Fy", "get||v1|a|configmaps|x/y|"],
+    ["GET", "/api/v1/namespaces/a/configmaps/x%2Fy", "get||v1|a|configmaps|x|y"],
+    ["GET", "/api/v1/namespaces/a/configmaps/%61/", "get||v1|a|configmaps|a|"],
+    ["GET", "/api/v1/namespaces/a//configmaps", "get||v1|a||configmaps|"],
+    ["GET", "/api//v1/pods", "get||||v1|pods|"],
+    ["GET", "//api/v1/pods", "/api/v1/pods"],
+    ["GET", "/api/v1/watch", "api/v1/watch"],
+    ["HEAD", "/api/v1/pods", "list||v1||pods||"],
+    ["OPTIONS", "/api/v1/pods", "||v1||pods||"],
     ["GET", "/api/v1", "api/v1"],
     ["GET", "/apis/apps/v1", "apis/apps/v1"],
     ["GET", "/healthz", "healthz"]
@@ -35,7 +42,12 @@ describe("Routing", () => {
     const watch: Request["query"] = [["watch", "true"]]
     assert.strictEqual(read("GET", "/api/v1/pods", watch), "watch||v1||pods||")
     assert.strictEqual(read("GET", "/api/v1/namespaces/a/pods/b", watch), "get||v1|a|pods|b|")
-    assert.strictEqual(read("GET", "/api/v1/pods", [["watch", "false"]]), "list||v1||pods||")
+    for (const no of ["false", "False", "0"]) {
+      assert.strictEqual(read("GET", "/api/v1/pods", [["watch", no]]), "list||v1||pods||")
+    }
+    for (const yes of ["", "maybe", "t"]) {
+      assert.strictEqual(read("GET", "/api/v1/pods", [["watch", yes]]), "watch||v1||pods||")
+    }
     assert.strictEqual(
       (route({ method: "GET", path: "/api/v1/pods", query: [["watch", "1"]], headers: {} }) as ResourceRoute).verb,
       "watch"

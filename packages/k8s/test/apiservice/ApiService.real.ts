@@ -1,7 +1,7 @@
 /** kubectl against an API of an operator's own, behind the aggregator of a real kube-apiserver and of the in-memory one. */
 import { KubeClient } from "@effect-operator/core"
 import { assert, it } from "@effect/vitest"
-import { Context, Effect, Fiber, Layer, Schedule } from "effect"
+import { Context, Effect, Layer, Schedule } from "effect"
 import * as ChildProcess from "node:child_process"
 import * as Https from "node:https"
 import * as Path from "node:path"
@@ -38,7 +38,13 @@ interface Output {
   readonly stderr: string
 }
 
-const kubectlOf = (kubeconfig: string, home: string) => (line: string, input = "") =>
+const kubectlOf = (kubeconfig: string, home: string) =>
+(
+  line: string,
+  input = "",
+  /** Is told what it has written so far. */
+  onOutput: (stdout: string) => void = () => {}
+) =>
   Effect.callback<Output>((resume) => {
     const child = ChildProcess.spawn(
       Path.join(process.env["KUBEBUILDER_ASSETS"]!, "kubectl"),
@@ -46,7 +52,7 @@ const kubectlOf = (kubeconfig: string, home: string) => (line: string, input = "
       { env: { HOME: home } }
     )
     let [stdout, stderr] = ["", ""]
-    child.stdout.on("data", (chunk: Buffer) => stdout += chunk.toString())
+    child.stdout.on("data", (chunk: Buffer) => onOutput(stdout += chunk.toString()))
     child.stderr.on("data", (chunk: Buffer) => stderr += chunk.toString())
     child.on("close", (code) => resume(Effect.succeed({ code, stdout, stderr })))
     child.stdin.end(input)
@@ -113,12 +119,14 @@ const story = Effect.fnUntraced(function*(kubeconfig: string) {
   const explained = yield* eventually("explained", kubectl("explain llama.spec"), ({ code }) => code === 0)
   assert.match(explained.stdout, /weight\t?\s*<number>/)
 
-  const followed: Array<string> = []
-  const follower = yield* Effect.forkScoped(Effect.map(
-    kubectl("get llamas -w --no-headers --request-timeout=15s"),
-    ({ stdout }) => followed.push(...columns(stdout).map((row) => row.slice(0, 2).join(" ")))
-  ))
-  yield* Effect.sleep("1 second")
+  const followed = new Set<string>()
+  const follows = (row: string) =>
+    eventually(`a row ${row}`, Effect.sync(() => [...followed]), (rows) => rows.includes(row))
+  yield* Effect.forkScoped(kubectl("get llamas -w --no-headers", "", (output) => {
+    const lines = output.slice(0, output.lastIndexOf("\n") + 1)
+    for (const [name, weight] of columns(lines)) if (weight !== undefined) followed.add(`${name} ${weight}`)
+  }))
+  yield* follows("dolly 130.5")
 
   const created = yield* kubectl("create -f -", llama("fred", { weight: 90, height: 1.5 }))
   assert.strictEqual(created.stdout, "llama.farm.example.com/fred created\n", created.stderr)
@@ -154,8 +162,8 @@ const story = Effect.fnUntraced(function*(kubeconfig: string) {
 
   yield* client.delete(Pod, { namespace: "farm", name: "web" }, { gracePeriodSeconds: 0 })
   yield* eventually("the Pod is gone", kubectl("get farmpods"), ({ stdout }) => stdout === "")
-  yield* Fiber.join(follower)
-  assert.deepStrictEqual([...new Set(followed)], ["dolly 130.5", "fred 90", "fred 91", "fred 92"])
+  yield* follows("fred 92")
+  assert.deepStrictEqual([...followed], ["dolly 130.5", "fred 90", "fred 91", "fred 92"])
 
   // The client of the operator's own package sees no difference to a custom resource.
   const own = yield* client.get(Llama, { namespace: "farm", name: "dolly" })

@@ -1,7 +1,7 @@
 /** An API over TLS: whom it believes, with which certificates it is reached, and how it ends. */
 import { KubeClient } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { Clock, Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import * as Https from "node:https"
 import * as ApiService from "../../src/ApiService.ts"
 import * as Certificates from "../../src/Certificates.ts"
@@ -37,7 +37,14 @@ interface Reply {
 }
 
 /** Asks as an administrator, through whichever certificate. */
-const ask = (port: number, options: Https.RequestOptions = {}, query = "", body?: object) =>
+const ask = (
+  port: number,
+  options: Https.RequestOptions = {},
+  query = "",
+  body?: object,
+  /** Is told when the answer begins, and when something comes of its body. */
+  on: { readonly answer?: () => void; readonly data?: () => void } = {}
+) =>
   Effect.callback<Reply, Error>((resume) => {
     const request = Https.request({
       host: "127.0.0.1",
@@ -51,7 +58,11 @@ const ask = (port: number, options: Https.RequestOptions = {}, query = "", body?
       headers: { "x-remote-user": "admin", "x-remote-group": "system:masters", "content-type": "application/json" }
     }, (response) => {
       let text = ""
-      response.on("data", (chunk: Buffer) => text += chunk.toString())
+      on.answer?.()
+      response.on("data", (chunk: Buffer) => {
+        text += chunk.toString()
+        on.data?.()
+      })
       response.on("error", (error) => resume(Effect.fail(error)))
       response.on("end", () => resume(Effect.succeed({ status: response.statusCode ?? 0, body: text })))
     })
@@ -108,9 +119,12 @@ describe("over TLS", () => {
         yield* Effect.addFinalizer(() => Effect.sync(() => agent.destroy()))
         assert.strictEqual(yield* status({ ...first, agent }), 200)
         // Busy while the change comes, and there to be used again afterwards.
-        const busy = ask(port, { ...first, agent }, "?watch=true&timeoutSeconds=2")
+        const letIn = yield* Deferred.make<void>()
+        const busy = ask(port, { ...first, agent }, "?watch=true&timeoutSeconds=2", undefined, {
+          answer: () => Deferred.doneUnsafe(letIn, Effect.void)
+        })
         const watching = yield* Effect.forkChild(busy, { startImmediately: true })
-        yield* Effect.sleep("300 millis")
+        yield* Deferred.await(letIn)
         yield* client.patch(ConfigMap, configMap, KubeClient.Patch.merge({ data: data(second.authority) }))
         yield* eventually("another is believed", status(second), (code) => code === 200)
         assert.strictEqual(yield* status(first), 401)
@@ -146,8 +160,10 @@ describe("over TLS", () => {
       yield* client.create(ConfigMap, { metadata: configMap, data: data(front.authority) })
       yield* eventually("it is believed", ask(port, front), ({ status }) => status === 200)
       assert.strictEqual((yield* ask(port, front, "", llama("a"))).status, 201)
-      const watching = yield* Effect.forkChild(ask(port, front, "?watch=true"), { startImmediately: true })
-      yield* Effect.sleep("300 millis")
+      const added = yield* Deferred.make<void>()
+      const watch = ask(port, front, "?watch=true", undefined, { data: () => Deferred.doneUnsafe(added, Effect.void) })
+      const watching = yield* Effect.forkChild(watch, { startImmediately: true })
+      yield* Deferred.await(added)
       yield* stop
       // The answer is complete: a connection that was cut off would be an error.
       const { body, status } = yield* Fiber.join(watching)

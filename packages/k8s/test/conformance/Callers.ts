@@ -22,10 +22,11 @@ import type { Event } from "../../src/testing/auth/Audit.ts"
 import * as OwnerReferences from "../../src/testing/auth/OwnerReferences.ts"
 import * as Envtest from "../../src/testing/Envtest.ts"
 import * as HttpFacade from "../../src/testing/HttpFacade.ts"
+import { patience } from "./Patience.ts"
 
 export class Callers extends Context.Service<Callers, {
   readonly bare: Transport["Service"]
-  /** The events of the request with that id, once there are so many; fails the statement after 10 seconds. */
+  /** The events of the request with that id, once there are so many; fails the statement if they do not come. */
   readonly audited: (id: string, count: number) => Effect.Effect<ReadonlyArray<Event>>
 }>()("@effect-operator/k8s/test/conformance/Callers") {}
 
@@ -37,7 +38,7 @@ const patiently = (read: Effect.Effect<ReadonlyArray<Event>>): Callers["Service"
     Effect.map((events) => events.filter(({ auditID }) => auditID === id)),
     Effect.repeat({ until: (events) => events.length >= count, schedule: Schedule.spaced("50 millis") }),
     Effect.timeoutOrElse({
-      duration: "10 seconds",
+      duration: patience.events,
       orElse: () => Effect.die(new Error(`no ${count} audit events of ${id}`))
     }),
     Effect.provideService(Clock.Clock, live)

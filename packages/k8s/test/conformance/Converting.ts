@@ -8,6 +8,8 @@ import { type Answer, Target } from "./Target.ts"
 export const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 export const mergePatch = "application/merge-patch+json"
 
+const asTable = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" }
+
 export type Json = { readonly [key: string]: any }
 
 /** A version whose spec knows `x`, a field of its own, and a default of its own. */
@@ -60,7 +62,7 @@ export const asked = (backend: Backend, from = 0) =>
 
 /** A kind in two versions and the webhook that converts it; v1 is stored. */
 export const converting = Effect.fnUntraced(function*(fields: Json = {}) {
-  const { backend, namespace, request, sleep, unique, until } = yield* Target
+  const { backend, namespace, request, unique, until } = yield* Target
   const ns = yield* namespace
   let answer: (review: Json, received: Received) => unknown = (review) => converted(review)
   let raw: Backends.Handler | undefined
@@ -116,12 +118,24 @@ export const converting = Effect.fnUntraced(function*(fields: Json = {}) {
     answersRaw: (handler: Backends.Handler) => {
       raw = handler
     },
-    /** Changes the definition and waits until it is served so. */
-    redefine: (spec: Json) =>
-      Effect.andThen(
-        request("PATCH", `${definitions}/${name}`, { contentType: mergePatch, body: { spec } }),
-        (answer) => Effect.as(sleep(1500), answer)
+    /** Changes the definition and waits until it is served so: a column of tables shows which one is. */
+    redefine: Effect.fnUntraced(function*(spec: Json) {
+      const { object } = yield* request("GET", `${definitions}/${name}`)
+      const column = unique("column")
+      const additionalPrinterColumns = [{ name: column, type: "string", jsonPath: ".spec.none" }]
+      const versions: ReadonlyArray<Json> = spec["versions"] ?? object["spec"].versions
+      const answer = yield* request("PATCH", `${definitions}/${name}`, {
+        contentType: mergePatch,
+        body: { spec: { ...spec, versions: versions.map((of) => ({ ...of, additionalPrinterColumns })) } }
+      })
+      // Where there are no objects nothing is converted.
+      const stored = versions.find(({ storage }) => storage)!["name"]
+      yield* until(
+        request("GET", `/apis/${group}/${stored}/namespaces/${unique("none")}/widgets`, { headers: asTable }),
+        ({ object }) => object["columnDefinitions"]?.some((found: Json) => found["name"] === column)
       )
+      return answer
+    })
   }
 })
 

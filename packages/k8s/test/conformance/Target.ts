@@ -6,9 +6,10 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Status } from "@effect-operator/core/Status"
 import { type Method, type Response, Transport } from "@effect-operator/core/Transport"
 import type { WireEvent } from "@effect-operator/core/WatchEvent"
-import type * as Cause from "effect/Cause"
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
@@ -24,6 +25,7 @@ import * as SimControllers from "../../src/testing/SimControllers.ts"
 import * as TestClient from "../../src/testing/TestClient.ts"
 import * as Backend from "./Backend.ts"
 import * as Callers from "./Callers.ts"
+import { patience } from "./Patience.ts"
 
 export type Server = "memory" | "http" | "real"
 
@@ -47,11 +49,11 @@ export interface RequestOptions {
 export interface Watching {
   /** Status code and headers of the answer. */
   readonly response: Response
-  /** The next `n` events; fails the statement if they do not come within 10 seconds. */
+  /** The next `n` events; fails the statement if they do not come. */
   readonly take: (n: number) => Effect.Effect<ReadonlyArray<WireEvent>>
   /** All that came within `millis` milliseconds. */
   readonly within: (millis: number) => Effect.Effect<ReadonlyArray<WireEvent>>
-  /** Completes when the server has ended the watch; fails the statement after 10 seconds. */
+  /** Completes when the server has ended the watch; fails the statement if it does not. */
   readonly ended: Effect.Effect<void>
 }
 
@@ -104,7 +106,7 @@ export class Target extends Context.Service<Target, {
   readonly unique: (prefix: string) => string
   /** Waits in real time. */
   readonly sleep: (millis: number) => Effect.Effect<void>
-  /** Repeats a request every 50 ms until its answer is as wanted; fails the statement after 20 seconds. */
+  /** Repeats a request every 50 ms until its answer is as wanted; fails the statement if it never is. */
   readonly until: (
     request: Effect.Effect<Answer, TransportFailed>,
     wanted: (answer: Answer) => boolean
@@ -160,17 +162,26 @@ const make = Effect.fnUntraced(function*(server: Server) {
       headers: { accept: "application/json", ...headers }
     })
     const queue = yield* Queue.unbounded<WireEvent, TransportFailed | Cause.Done>()
-    yield* Effect.forkScoped(Stream.runIntoQueue(response.values as Stream.Stream<WireEvent, TransportFailed>, queue))
+    const over = yield* Deferred.make<void>()
+    yield* Effect.forkScoped(
+      Stream.runIntoQueue(response.values as Stream.Stream<WireEvent, TransportFailed>, queue).pipe(
+        Effect.ensuring(Deferred.succeed(over, undefined))
+      )
+    )
     const patient = <A, E, R>(effect: Effect.Effect<A, E, R>, what: string) =>
       real(
         Effect.timeoutOrElse(effect, {
-          duration: "10 seconds",
+          duration: patience.events,
           orElse: () => Effect.die(new Error(`${what} did not come`))
         })
       )
     const take = (n: number) =>
       patient(
-        Effect.orDie(Effect.forEach(Array.from({ length: n }), () => Queue.take(queue))),
+        Effect.forEach(Array.from({ length: n }), () => Queue.take(queue)).pipe(
+          Effect.catch((error) =>
+            Effect.die(Cause.isDone(error) ? new Error(`${path} ended before ${n} events had come`) : error)
+          )
+        ),
         `${n} events of ${path}`
       )
     return {
@@ -188,7 +199,7 @@ const make = Effect.fnUntraced(function*(server: Server) {
             return events
           })
         ),
-      ended: patient(Effect.ignore(Queue.await(queue)), `the end of ${path}`)
+      ended: patient(Deferred.await(over), `the end of ${path}`)
     } satisfies Watching
   })
 
@@ -197,7 +208,7 @@ const make = Effect.fnUntraced(function*(server: Server) {
       request.pipe(
         Effect.repeat({ until: wanted, schedule: Schedule.spaced("50 millis") }),
         Effect.timeoutOrElse({
-          duration: "20 seconds",
+          duration: patience.until,
           orElse: () =>
             Effect.flatMap(request, (last) => Effect.die(new Error(`never so: ${JSON.stringify(last.body)}`)))
         })

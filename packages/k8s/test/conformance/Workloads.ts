@@ -11,6 +11,8 @@ const mergePatch = "application/merge-patch+json"
 
 export type Json = Readonly<Record<string, any>>
 
+type Query = Readonly<Record<string, string>>
+
 export const container = (image: string) => ({ name: "main", image })
 
 export const spec = (app: string, more: Json = {}, template: Json = {}) => ({
@@ -46,7 +48,7 @@ const kinds: Readonly<Record<string, readonly [apiVersion: string, kind: string]
 /** Workloads of a namespace, and what happens to their Pods. */
 export const workloads = Effect.gen(function*() {
   const target = yield* Target
-  const { minor, request, until } = target
+  const { minor, request, unique, until } = target
   const namespace = yield* target.namespace
   const path = (kind: string, name?: string) => {
     const [version] = kinds[kind]!
@@ -58,9 +60,9 @@ export const workloads = Effect.gen(function*() {
   const get = (kind: string, name: string) => request("GET", path(kind, name))
   const patch = (kind: string, name: string, body: unknown, contentType = mergePatch) =>
     request("PATCH", path(kind, name), { contentType, body })
-  const create = (kind: string, name: string, spec: unknown, metadata: Json = {}) => {
+  const create = (kind: string, name: string, spec: unknown, metadata: Json = {}, query: Query = {}) => {
     const [apiVersion, of] = kinds[kind]!
-    return request("POST", path(kind), { body: { apiVersion, kind: of, metadata: { name, ...metadata }, spec } })
+    return request("POST", path(kind), { query, body: { apiVersion, kind: of, metadata: { name, ...metadata }, spec } })
   }
   const statusOf = (name: string, status: Json) =>
     request("PATCH", `${path("pods", name)}/status`, { contentType: mergePatch, body: { status } })
@@ -68,6 +70,10 @@ export const workloads = Effect.gen(function*() {
     Clock.Clock.use(() => Clock.currentTimeMillis),
     () => `${new Date(Clock.Clock.defaultValue().currentTimeMillisUnsafe()).toISOString().slice(0, 19)}Z`
   )
+  const pod = (name: string, labels: Json, more: Json = {}, query: Query = {}) =>
+    create("pods", name, { containers: [container("nginx:1")], ...more }, { labels }, query)
+  const remove = (kind: string, name: string, query: Query = {}) => request("DELETE", path(kind, name), { query })
+  const gone = (kind: string, name: string) => until(get(kind, name), ({ status }) => status === 404)
   return {
     minor,
     namespace,
@@ -76,10 +82,26 @@ export const workloads = Effect.gen(function*() {
     get,
     patch,
     create,
-    pod: (name: string, labels: Json, more: Json = {}) =>
-      create("pods", name, { containers: [container("nginx:1")], ...more }, { labels }),
-    remove: (kind: string, name: string, query: Readonly<Record<string, string>> = {}) =>
-      request("DELETE", path(kind, name), { query }),
+    pod,
+    remove,
+    gone,
+    /** A watch of everything that happens from now on. */
+    watched: (kind: string) =>
+      Effect.flatMap(
+        list(kind),
+        ({ object }) => target.watch(path(kind), { resourceVersion: object.metadata.resourceVersion! })
+      ),
+    /**
+     * Waits until the controllers know the Pods that were written before: they share one cache of them, which is in
+     * order. A ReplicaSet of none takes away a Pod of its own.
+     */
+    podsKnown: Effect.gen(function*() {
+      const name = unique("canary")
+      yield* create("replicasets", name, spec(name, { replicas: 0 }))
+      yield* pod(name, { app: name })
+      yield* gone("pods", name)
+      yield* remove("replicasets", name)
+    }),
     /** Waits until the list is as wanted; the items by name. */
     listed: (kind: string, wanted: (items: ReadonlyArray<Json>) => boolean) =>
       Effect.map(until(list(kind), ({ object }) => wanted(object["items"])), ({ object }) => byName(object["items"])),
@@ -89,7 +111,6 @@ export const workloads = Effect.gen(function*() {
         until(get(kind, name), ({ object, status }) => status === 200 && wanted(object)),
         ({ object }): Json => object
       ),
-    gone: (kind: string, name: string) => until(get(kind, name), ({ status }) => status === 404),
     /** Makes a Pod ready, or not, as its kubelet would. */
     ready: Effect.fnUntraced(function*(name: string, ready = true, more: Json = {}) {
       const lastTransitionTime = yield* time

@@ -11,7 +11,7 @@ import { generate } from "./Generator.ts"
 import { type Answers, type Place, run } from "./Run.ts"
 import { script } from "./Report.ts"
 import { shrink } from "./Shrink.ts"
-import type { Step } from "./Step.ts"
+import type { Sequence, Step } from "./Step.ts"
 import type { Send } from "./Wire.ts"
 
 export interface Options {
@@ -23,7 +23,8 @@ export interface Options {
   readonly today: number
   /** Sequences under way at once. */
   readonly concurrency: number
-  readonly length?: number
+  /** The sequence of a seed; one of fifty steps about all kinds by default. */
+  readonly sequence?: (seed: number) => Sequence
 }
 
 export interface Found {
@@ -89,18 +90,19 @@ export const campaign = Effect.fnUntraced(function*(
   handlers: {
     readonly done?: (seed: number, steps: ReadonlyArray<Step>, answers: Answers) => void
     /** Whether to shrink a difference, rather than only to count it. */
-    readonly wanted?: (difference: Difference) => boolean
+    readonly wanted?: (difference: Difference, seed: number) => boolean
     readonly found: (found: Found) => void
     /** A difference that did not show a second time: chance, or the time of day, had a part in it. */
     readonly once?: (found: Found) => void
   }
 ) {
   const attempt = make(options)
+  const { sequence = generate } = options
   const one = Effect.fnUntraced(function*(seed: number) {
-    const { steps } = generate(seed, options.length)
+    const { steps } = sequence(seed)
     const first = yield* attempt(steps)
     handlers.done?.(seed, steps, first.left)
-    if (first.difference === undefined || handlers.wanted?.(first.difference) === false) return
+    if (first.difference === undefined || handlers.wanted?.(first.difference, seed) === false) return
     const wanted = signature(first.difference)
     const same = (outcome: Outcome) => outcome.difference !== undefined && signature(outcome.difference) === wanted
     if (!same(yield* attempt(steps))) {

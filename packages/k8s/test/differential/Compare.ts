@@ -72,13 +72,13 @@ export const describe = (left: unknown, right: unknown, path = ""): ReadonlyArra
 const fromNoVersion = (step: Step, answers: Answers): boolean =>
   /[?&]resourceVersion=(?:&|$)/.test(resolve(step, { id: "", namespace: "", answers }).path)
 
-/** The first difference; undefined for none. `today` is the time of the run. */
-export const compare = (
+/** Every step to which the answers differ. `today` is the time of the run. */
+export function* differing(
   steps: ReadonlyArray<Step>,
   left: Answers,
   right: Answers,
   today: number
-): Difference | undefined => {
+): Generator<Difference> {
   const idsOf = (chosen: (step: Step) => boolean) => new Set(steps.filter(chosen).map(({ id }) => id))
   const fromCache = idsOf((step) => step.settle !== undefined && (step.watch !== true || fromNoVersion(step, left)))
   const deletions = idsOf(({ method }) => method === "DELETE")
@@ -90,7 +90,10 @@ export const compare = (
   for (const step of steps) {
     const [one, other] = [normalise(lefts.get(step.id)!, step), normalise(rights.get(step.id)!, step)]
     const lines = describe(essence(one), essence(other))
-    if (lines.length > 0) return { step, left: one, right: other, lines }
+    if (lines.length > 0) yield { step, left: one, right: other, lines }
   }
-  return undefined
 }
+
+/** The first difference; undefined for none. */
+export const compare = (...compared: Parameters<typeof differing>): Difference | undefined =>
+  differing(...compared).next().value as Difference | undefined

@@ -6,6 +6,7 @@
  */
 import { Chance } from "./Chance.ts"
 import type { Kind } from "./Kind.ts"
+import { kinds } from "./Kinds.ts"
 import * as Mutation from "./Mutation.ts"
 import * as Reads from "./Reads.ts"
 import { type Body, type Edit, edit, reference, type Sequence, type Step } from "./Step.ts"
@@ -13,6 +14,7 @@ import * as Strange from "./Strange.ts"
 import {
   collection,
   type Draft,
+  isAlone,
   itemPath,
   json,
   type Known,
@@ -87,10 +89,11 @@ const metadataEdit = (world: World): Edit => {
 }
 
 /**
- * 1.20 does not judge the template of a StatefulSet; what is wrong with a Namespace the server puts right; and an empty
- * value of a Secret is stored in two forms.
+ * 1.20 does not judge the template of a StatefulSet, nor what a ControllerRevision holds; what is wrong with a Namespace
+ * the server puts right; and an empty value of a Secret is stored in two forms.
  */
-const unvalidated = (kind: Kind): boolean => ["statefulsets", "namespaces", "secrets"].includes(kind.plural)
+const unvalidated = (kind: Kind): boolean =>
+  ["statefulsets", "namespaces", "secrets", "controllerrevisions"].includes(kind.plural)
 
 /**
  * The first update of these is a new version in 1.20, whatever is in it: so it shall be on every server. Of a
@@ -111,6 +114,8 @@ const change = (world: World, kind: Kind): Edit => {
     (kind.plural === "configmaps" && key === undefined && isEmpty(found.value)) ||
     (kind.plural === "services" &&
       ((root === "spec" && key === undefined) || key === "uid" || key === "resourceVersion")) ||
+    // Nothing of a CSIDriver could change in 1.20.
+    (kind.plural === "csidrivers" && root === "spec") ||
     // A claim without a class may be given one later since 1.28.
     (kind.plural === "persistentvolumeclaims" && key === "storageClassName") ||
     (kind.plural === "jobs" && key === "uid") || (kind.plural === "secrets" && Array.isArray(found.value))
@@ -148,7 +153,7 @@ const text = (chance: Chance, value: unknown, garbage = Mutation.garbage, twice 
 const create = (world: World): Draft => {
   const { chance } = world
   const kind = pickKind(world)
-  const generated = chance.chance(0.08)
+  const generated = chance.chance(0.08) && !isAlone(kind)
   const name = pickName(world, kind)
   const named = generated ? { generateName: `${name}-` } : { name }
   if (generated) world.madeUp.add(kind)
@@ -166,12 +171,15 @@ const create = (world: World): Draft => {
       path[0] !== "kind" || (!generated && kind.plural !== "shapes")
     )
     : []
+  const faults = spoilt.filter(({ path: [root, key] }) =>
+    !isAlone(kind) || root !== "metadata" || (key !== undefined && key !== "name")
+  )
   const query = writeQuery(world)
   const step = world.next
   if (!query.some(([key]) => key === "dryRun")) {
     remember(world, kind, generated ? reference([step], "metadata", "name") : name)
   }
-  return { method: "POST", path: collection(kind), query, headers: json, body: text(chance, edit(good, spoilt)) }
+  return { method: "POST", path: collection(kind), query, headers: json, body: text(chance, edit(good, faults)) }
 }
 
 /** What a PUT says about the version it replaces. */
@@ -222,9 +230,9 @@ const updateStatus = (world: World): Draft | undefined => {
   const { kind, name, steps } = known
   if (kind.status === undefined || steps.length === 0) return undefined
   // Metadata that the status endpoint of a custom kind ignores has owners nevertheless, and so is a new version; with
-  // another kind nobody owns anything any more since 1.21.
-  const main = (chance.chance(0.2) ? [change(world, kind)] : []).filter(({ path }) =>
-    kind.custom !== true || (path[0] !== "metadata" && path[0] !== "kind")
+  // another kind or version nobody owns anything any more since 1.21.
+  const main = (chance.chance(0.2) ? [change(world, kind)] : []).filter(({ path: [first] }) =>
+    kind.custom !== true || (first !== "metadata" && first !== "kind" && first !== "apiVersion")
   )
   const path = `${itemPath(kind, name)}/status`
   const wanted = chance.chance(0.1) ? { path: ["status", "bogus"], value: { a: 1 } } : kind.status(chance)
@@ -349,18 +357,21 @@ const patch = (world: World): Draft => {
 }
 
 /** Options of a deletion, right and wrong. */
-const deleteOptions = (world: World, known: Known | undefined): Readonly<Record<string, unknown>> => {
-  const { chance } = world
-  const steps = known?.steps ?? []
+const deleteOptions = (
+  { chance }: World,
+  { plural }: Kind,
+  steps: ReadonlyArray<number>
+): Readonly<Record<string, unknown>> => {
   const uid = steps.length > 0 ? reference(steps, "metadata", "uid") : "no"
   const version = reference(chance.chance(0.7) ? steps : steps.slice(-1), "metadata", "resourceVersion")
+  // Of a CronJob 1.20 is told what is the default today (see `Servers`), which would take back what was asked before.
+  const isTold = plural === "cronjobs"
+  const policies = isTold ? ["Background", "Nope"] : ["Foreground", "Background", "Orphan", "Orphan", "Nope"]
   return {
     ...chance.maybe(0.5, () => ({ apiVersion: "v1", kind: "DeleteOptions" })),
     ...chance.maybe(0.25, () => ({ gracePeriodSeconds: chance.pick([0, 1, 60, -1]) })),
-    ...chance.maybe(0.4, () => ({
-      propagationPolicy: chance.pick(["Foreground", "Background", "Orphan", "Orphan", "Nope"])
-    })),
-    ...chance.maybe(0.08, () => ({ orphanDependents: chance.chance(0.5) })),
+    ...chance.maybe(0.4, () => ({ propagationPolicy: chance.pick(policies) })),
+    ...chance.maybe(0.08, () => ({ orphanDependents: !isTold && chance.chance(0.5) })),
     ...chance.maybe(0.2, () => ({ preconditions: chance.chance(0.7) ? { uid } : { uid: "no" } })),
     ...chance.maybe(steps.length > 0 ? 0.15 : 0, () => ({ preconditions: { resourceVersion: version } })),
     ...chance.maybe(0.08, () => ({ dryRun: [chance.pick(["All", "All", "x"])] }))
@@ -370,14 +381,18 @@ const deleteOptions = (world: World, known: Known | undefined): Readonly<Record<
 const remove = (world: World): Draft => {
   const { chance } = world
   const known = pickKnown(world)
-  const body = chance.chance(0.5) ? deleteOptions(world, known) : undefined
+  const body = chance.chance(0.5) ? deleteOptions(world, known.kind, known.steps) : undefined
   // A PUT of a Service that is gone is another thing since 1.23.
   if (chance.chance(0.6) || known.kind.plural === "services") forget(world, known)
   return {
     method: "DELETE",
     path: itemPath(known.kind, known.name),
     query: chance.chance(0.1)
-      ? [chance.pick([["gracePeriodSeconds", "0"], ["propagationPolicy", "Foreground"], ["dryRun", "All"]] as const)]
+      ? [chance.pick([
+        ["gracePeriodSeconds", "0"],
+        ["propagationPolicy", known.kind.plural === "cronjobs" ? "Background" : "Foreground"],
+        ["dryRun", "All"]
+      ])]
       : [],
     headers: json,
     ...(body === undefined ? {} : { body: { _tag: "Json" as const, value: body } })
@@ -398,7 +413,7 @@ const removeAll = (world: World): Draft | undefined => {
     query,
     headers: json,
     ...chance.maybe(0.4, () => {
-      const { preconditions, ...others } = deleteOptions(world, undefined)
+      const { preconditions, ...others } = deleteOptions(world, kind, [])
       // Which of them is refused first, and so what becomes of the others, goes by their names.
       const value = world.madeUp.has(kind) ? others : { ...others, preconditions }
       return { body: { _tag: "Json" as const, value } }
@@ -423,9 +438,9 @@ const makers: ReadonlyArray<readonly [weight: number, make: Maker]> = [
   [3, Strange.request]
 ]
 
-/** The sequence of a seed. */
-export const generate = (seed: number, length = 50): Sequence => {
-  const world: World = { chance: new Chance(seed), known: [], lists: [], madeUp: new Set(), next: 1 }
+/** The sequence of a seed, about all kinds or some. */
+export const generate = (seed: number, length = 50, among = kinds): Sequence => {
+  const world: World = { chance: new Chance(seed), kinds: among, known: [], lists: [], madeUp: new Set(), next: 1 }
   const steps: Array<Step> = []
   while (steps.length < length) {
     // The first steps make what the others are about.

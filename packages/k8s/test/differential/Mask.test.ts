@@ -30,6 +30,25 @@ describe("Mask", () => {
     ])
   })
 
+  it("what is seen later changes nothing before it, however old it is", () => {
+    const before = [object("a", 1, 100), object("b", 2, 300)]
+    assert.deepStrictEqual(masked(...before, object("c", 3, 200)).slice(0, 2), masked(...before))
+  })
+
+  it("what a watch begins with comes in the order of the masked names where names are made up", () => {
+    const made = (name: string, uid: number) => ({
+      type: "ADDED",
+      object: object(name, uid, uid, { generateName: "a-" })
+    })
+    const events = (...all: ReadonlyArray<object>) => {
+      const created = [object("a-x4b7z", 1, 1, { generateName: "a-" }), object("a-b2c4d", 2, 2, { generateName: "a-" })]
+      const answers = new Map([...created.map(answer), { ...answer(null), events: all }].entries())
+      return mask(answers, today, none, none, none).get(2)!.events
+    }
+    const [one, two] = [made("a-x4b7z", 1), made("a-b2c4d", 2)]
+    assert.deepStrictEqual(events(one, two), events(two, one))
+  })
+
   it("a list has the version of the newest object it can know, however far the server has gone on", () => {
     const list = (resourceVersion: string) => ({ metadata: { resourceVersion }, items: [] })
     const [, early, late] = masked(object("a", 1, 100), list("100"), list("99999")) as ReadonlyArray<any>

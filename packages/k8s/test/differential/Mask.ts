@@ -2,9 +2,9 @@
  * `Mask`: what two servers cannot have in common is made comparable, nothing else.
  *
  * Made-up values are named by the order in which they appear: the third uid a sequence sees is `<uid 3>` on both
- * servers. A resourceVersion becomes its rank among the versions of the objects seen: writes of other sequences, which
- * move the revision on, do not show, but order and equality do. The version of a list is the rank of the newest object
- * it can know. Times of the day of the run are `<now>`; those a client gave stay.
+ * servers. A resourceVersion becomes its rank among the versions of the objects seen so far: writes of other sequences,
+ * which move the revision on, do not show, but order and equality do, and what differs does not reach back. The version
+ * of a list is the rank of the newest object it can know. Times of the day of the run are `<now>`; those a client gave stay.
  */
 import { at } from "./Path.ts"
 import type { Answer } from "./Step.ts"
@@ -110,6 +110,24 @@ const sortMadeUp = (document: unknown): unknown => {
     : document
 }
 
+/** The same of what is there when a watch begins. */
+const sortMadeUpEvents = (events: ReadonlyArray<unknown>): ReadonlyArray<unknown> => {
+  const [first, rest] = initialOf(events)
+  return first.filter((event) => /<name \d+>$/.test(eventName(event))).length > 1
+    ? [...first.toSorted(byEventName), ...rest]
+    : events
+}
+
+/** What is there when a watch begins, and what comes after it. */
+const initialOf = (events: ReadonlyArray<unknown>): readonly [ReadonlyArray<unknown>, ReadonlyArray<unknown>] => {
+  const end = events.findIndex((event) => at(event, ["type"]) !== "ADDED")
+  return end < 0 ? [events, []] : [events.slice(0, end), events.slice(end)]
+}
+
+const eventName = (event: unknown): string => nameOf(at(event, ["object", "rows", "0"]) ?? at(event, ["object"]))
+
+const byEventName = (a: unknown, b: unknown): number => (eventName(a) < eventName(b) ? -1 : 1)
+
 /** Columns come with whatever table is the first. */
 const withColumnsFirst = (events: ReadonlyArray<unknown>): ReadonlyArray<unknown> => {
   const columns = events.map((event) => at(event, ["object", "columnDefinitions"])).find(Array.isArray)
@@ -125,11 +143,8 @@ const withColumnsFirst = (events: ReadonlyArray<unknown>): ReadonlyArray<unknown
  */
 const sortEvents = (events: Answer["events"]): Pick<Answer, "events"> => {
   if (events === undefined) return {}
-  const initial = events.findIndex((event) => at(event, ["type"]) !== "ADDED")
-  const count = initial < 0 ? events.length : initial
-  const name = (event: unknown) => nameOf(at(event, ["object", "rows", "0"]) ?? at(event, ["object"]))
-  const sorted = events.slice(0, count).toSorted((a, b) => (name(a) < name(b) ? -1 : 1))
-  return { events: [...withColumnsFirst(sorted), ...events.slice(count)] }
+  const [first, rest] = initialOf(events)
+  return { events: [...withColumnsFirst(first.toSorted(byEventName)), ...rest] }
 }
 
 /** Masks the answers of one server to one sequence. */
@@ -148,11 +163,14 @@ export const mask = (
     unordered.has(id) ? { ...answer, body: sortItems(answer.body), ...sortEvents(answer.events) } : answer
   ]))
   const seen: Seen = { uids: new Map(), names: new Map(), versions: new Set() }
+  /** The versions seen by the end of each step. */
+  const known = new Map<number, ReadonlyArray<number>>()
   for (const [id, { body, events }] of ordered) {
     collect(body, seen, naming.has(id), !deletions.has(id))
     for (const event of events ?? []) collect(at(event, ["object"]), seen, false)
+    known.set(id, [...seen.versions])
   }
-  const versions = [...seen.versions].sort((a, b) => a - b)
+  let versions: ReadonlyArray<number> = []
   const rank = (version: number): string => `<version ${versions.filter((other) => other <= version).length}>`
   const generated = [...seen.names]
 
@@ -183,10 +201,16 @@ export const mask = (
       Object.entries(value).map(([key, item]) => [text(key, ["", ""]), masked(item, [...path, key])])
     )
   }
-  return new Map([...ordered].map(([id, answer]) => [id, {
-    ...answer,
-    headers: Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, text(value, ["", name])])),
-    body: sortMadeUp(masked(answer.body, [])),
-    ...(answer.events === undefined ? {} : { events: answer.events.map((event) => masked(event, [])) })
-  }]))
+  return new Map([...ordered].map(([id, answer]) => {
+    versions = known.get(id)!
+    const events = answer.events?.map((event) => masked(event, []))
+    return [id, {
+      ...answer,
+      headers: Object.fromEntries(
+        Object.entries(answer.headers).map(([name, value]) => [name, text(value, ["", name])])
+      ),
+      body: sortMadeUp(masked(answer.body, [])),
+      ...(events === undefined ? {} : { events: sortMadeUpEvents(events) })
+    }]
+  }))
 }

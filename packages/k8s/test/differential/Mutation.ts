@@ -43,9 +43,17 @@ const unfitOrEmpty = (chance: Chance, value: unknown): unknown => {
   return chance.pick<unknown>([{}, [], "x", null, 5])
 }
 
-/** Names of environment variables may be more since 1.30, addresses of Services are checked otherwise since 1.23. */
+/**
+ * Names of environment variables may be more since 1.30, those that a driver has for Nodes longer since 1.22; addresses
+ * of Services are checked otherwise since 1.23.
+ */
 const later = (path: ReadonlyArray<string>): boolean =>
-  (path.includes("env") && path.at(-1) === "name") || path.includes("clusterIP")
+  (path.includes("env") && path.at(-1) === "name") ||
+  (path.includes("envFrom") && path.at(-1) === "prefix") ||
+  path.includes("clusterIP") ||
+  path.includes("nodeID") ||
+  // A version without a group is refused since 1.27.
+  path.includes("scaleTargetRef")
 
 /** An edit of a document that most likely makes it unfit. */
 export const mutation = (chance: Chance, document: unknown, custom = false): Edit => {

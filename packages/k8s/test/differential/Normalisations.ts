@@ -5,6 +5,8 @@
  * Each has a name and a reason, says exactly what it touches, and brings both answers to one form. Whatever no
  * normalisation names is compared as it is.
  */
+import { newerApi } from "./NewerApi.ts"
+import { normalisationsOfKinds } from "./NormalisationsOfKinds.ts"
 import { at } from "./Path.ts"
 import {
   everywhere,
@@ -18,6 +20,7 @@ import {
   type Rewrite,
   tables,
   without,
+  withoutCauses,
   withoutIndices
 } from "./Rewrite.ts"
 import type { Answer, Step } from "./Step.ts"
@@ -34,11 +37,29 @@ const namesOne = (path: string, { body }: Answer): boolean => {
   return isObject(details) && path.endsWith(`/${String(details["name"])}`)
 }
 
-export const normalisations: ReadonlyArray<Normalisation> = [
+const normalisations: ReadonlyArray<Normalisation> = [
   {
     name: "managedFields",
     reason: "compared by the tests of server-side apply; releases differ in what of status they track",
     apply: fields("managedFields")
+  },
+  {
+    name: "rules at the root of a schema",
+    reason: "rules in CEL came with 1.25",
+    apply: messages(/(Example XPreserveUnknownFields) XValidations\]/g, "$1]")
+  },
+  {
+    name: "taken names beside a prefix",
+    reason: "1.20 says of a name that is taken that it has no time, if a prefix is given, too",
+    apply: (answer) => {
+      const { message, reason } = isObject(answer.body) ? answer.body : {}
+      const { "retry-after": _, ...headers } = answer.headers
+      const text = String(message)
+      return reason === "ServerTimeout" && text.startsWith("The POST operation against") ||
+          text.endsWith("the server was not able to generate a unique name for the object")
+        ? { ...answer, status: 409, headers, body: "taken" }
+        : answer
+    }
   },
   {
     name: "null creationTimestamp",
@@ -61,7 +82,7 @@ export const normalisations: ReadonlyArray<Normalisation> = [
     name: "warnings about content",
     reason: "since 1.22 a server says what is hardly meant in objects of its own kinds, and 1.20 calls other kinds old",
     apply: (answer, step) =>
-      step.path.includes("/fuzz.example.com/") ? answer : {
+      step.path.includes(".example.com/") ? answer : {
         ...answer,
         headers: Object.fromEntries(Object.entries(answer.headers).filter(([name]) => name !== "warning"))
       }
@@ -105,11 +126,30 @@ export const normalisations: ReadonlyArray<Normalisation> = [
         return { ...object, causes: object["causes"].filter((cause: Json) => cause["field"] !== "metadata.labels") }
       }
       const label = "kubernetes.io/metadata.name"
-      const labels = object["labels"]
-      if (!isObject(labels) || !(label in labels)) return object
-      const others = without(labels, label)
-      return Object.keys(others).length === 0 ? without(object, "labels") : { ...object, labels: others }
+      // Patches carry labels to where annotations are.
+      return ["labels", "annotations"].reduce((object, field) => {
+        const labels = object[field]
+        if (!isObject(labels) || !(label in labels)) return object
+        const others = without(labels, label)
+        return Object.keys(others).length === 0 ? without(object, field) : { ...object, [field]: others }
+      }, object)
     })
+  },
+  {
+    name: "finalizers of Namespaces",
+    reason: "a real server goes through those of one that is deleted in the order of a map of Go: in any",
+    apply: everywhere((object) => {
+      const metadata = object["kind"] === "Namespace" ? object["metadata"] : undefined
+      const finalizers = isObject(metadata) ? metadata["finalizers"] : undefined
+      return isObject(metadata) && Array.isArray(finalizers)
+        ? { ...object, metadata: { ...metadata, finalizers: finalizers.toSorted() } }
+        : object
+    })
+  },
+  {
+    name: "search domains",
+    reason: "since 1.32 a label of theirs may have an underscore",
+    apply: messages(/\[(-?)a-z0-9_\]/g, "[$1a-z0-9]")
   },
   {
     name: "availableReplicas of StatefulSets",
@@ -230,7 +270,7 @@ export const normalisations: ReadonlyArray<Normalisation> = [
   {
     name: "two controllers",
     reason: "1.20 names the owners without their kinds",
-    apply: messages(/(Found "true" in references for )\S+ and \S+?(?=$|[,\]])/g, "$1...")
+    apply: messages(/(Found "true" in references for ).+? and .+?(?=$|[,\]])/g, "$1...")
   },
   {
     name: "immutable claims",
@@ -331,7 +371,7 @@ export const normalisations: ReadonlyArray<Normalisation> = [
     name: "indices in paths",
     reason: "1.20 leaves the index out of paths through the arrays of custom objects",
     apply: forPath(
-      /fuzz\.example\.com/,
+      /\.example\.com\//,
       everywhere((object) =>
         typeof object["field"] === "string" && typeof object["message"] === "string"
           ? { ...object, field: withoutIndices(object["field"]), message: withoutIndices(object["message"]) }
@@ -340,10 +380,40 @@ export const normalisations: ReadonlyArray<Normalisation> = [
     )
   },
   {
-    name: "lengths and counts",
-    reason: "1.20 has no FieldValueTooLong and FieldValueTooMany for custom objects",
+    name: "values in messages about custom objects",
+    reason:
+      "without indices, 1.20 tells of several items that are wrong in the same way only one; of properties that are too few it prints how many there must be",
     apply: forPath(
-      /fuzz\.example\.com/,
+      /\.example\.com\//,
+      messages(/^(Invalid|Unsupported) value: .*: (?=\S* in body should|supported values)/s, "$1 value: ...: ")
+    )
+  },
+  {
+    name: "indices in defaults",
+    reason: "1.20 leaves the index out of paths through the arrays of a default",
+    apply: forPath(
+      /customresourcedefinitions/,
+      everywhere((object) => {
+        const { field, message } = object
+        if (typeof field !== "string" || typeof message !== "string" || !/\.default\.\[/.test(field)) return object
+        return {
+          ...object,
+          field: field.replace(/\.default\.\[\d+\]/, ".default"),
+          message: message.replace(/\[\d+\](?=\S* in body)/, "")
+        }
+      })
+    )
+  },
+  {
+    name: "null in messages",
+    reason: "1.20 prints it as a text",
+    apply: messages(/(?<=^(?:Unsupported|Invalid) value: )"null"(?=: (?:supported values|must be atomic))/, "null")
+  },
+  {
+    name: "lengths and counts",
+    reason: "1.20 has no FieldValueTooLong and FieldValueTooMany for custom objects and defaults",
+    apply: forPath(
+      /\.example\.com\/|customresourcedefinitions/,
       everywhere((object) =>
         typeof object["field"] === "string" && typeof object["message"] === "string" &&
           /^Too (?:long|many): |should (?:be at most|have at most)/.test(object["message"])
@@ -369,17 +439,7 @@ export const normalisations: ReadonlyArray<Normalisation> = [
   {
     name: "labels of Jobs",
     reason: "since 1.27 they have a prefix, too",
-    apply: (answer, step) =>
-      /\/jobs/.test(step.path) && isStatus(answer)
-        ? everywhere((object) =>
-          Array.isArray(object["causes"])
-            ? {
-              ...object,
-              causes: object["causes"].filter((cause: Json) => !String(cause["field"]).includes("batch.kubernetes.io/"))
-            }
-            : object
-        )(answer, step)
-        : answer
+    apply: forPath(/\/jobs/, withoutCauses((field) => field.includes("batch.kubernetes.io/")))
   },
   {
     name: "Scales of custom objects",
@@ -497,14 +557,7 @@ export const normalisations: ReadonlyArray<Normalisation> = [
   {
     name: "smaller claims",
     reason: "since 1.23 a claim that is not bound may ask for less",
-    apply: everywhere((object) =>
-      Array.isArray(object["causes"])
-        ? {
-          ...object,
-          causes: object["causes"].filter((cause: Json) => cause["field"] !== "spec.resources.requests.storage")
-        }
-        : object
-    )
+    apply: withoutCauses((field) => field === "spec.resources.requests.storage")
   },
   {
     name: "fileKeyRef",
@@ -656,7 +709,7 @@ export const normalisations: ReadonlyArray<Normalisation> = [
     name: "absent versions",
     reason: "since 1.24 the document of a custom object must say of what version it is",
     apply: (answer, step) =>
-      step.method === "PUT" && step.path.includes("/fuzz.example.com/") && answer.status === 400
+      step.method === "PUT" && step.path.includes(".example.com/") && answer.status === 400
         ? messages(/^(?:the API version in the data \(\)|the name of the object \(.* was undeterminable).*/, "...")(
           answer,
           step
@@ -671,16 +724,7 @@ export const normalisations: ReadonlyArray<Normalisation> = [
   {
     name: "absent drivers",
     reason: "1.20 says of a name that is not there also what a name would have to look like",
-    apply: everywhere((object) =>
-      Array.isArray(object["causes"])
-        ? {
-          ...object,
-          causes: object["causes"].filter(({ field, message }: Json) =>
-            !(String(field).endsWith(".driver") && String(message).startsWith("Invalid value: \"\": "))
-          )
-        }
-        : object
-    )
+    apply: withoutCauses((field, message) => field.endsWith(".driver") && message.startsWith("Invalid value: \"\": "))
   },
   {
     name: "decoding errors",
@@ -695,6 +739,9 @@ export const normalisations: ReadonlyArray<Normalisation> = [
   }
 ]
 
+/** All of them, in their order. */
+export const all: ReadonlyArray<Normalisation> = [...newerApi, ...normalisations, ...normalisationsOfKinds]
+
 /** An answer in the form that all releases have in common. */
 export const normalise = (answer: Answer, step: Step): Answer =>
-  normalisations.reduce((current, { apply }) => apply(current, step), answer)
+  all.reduce((current, { apply }) => apply(current, step), answer)

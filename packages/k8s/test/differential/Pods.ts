@@ -183,6 +183,10 @@ export const podSpec = (chance: Chance): Readonly<Record<string, unknown>> => ({
   ...chance.maybe(0.04, () => ({
     [chance.pick(["hostname", "subdomain", "priorityClassName", "nodeName"])]: chance.pick(["x", "A.b"])
   })),
+  // Classes of the sequence, where it has made them.
+  ...chance.maybe(0.05, () => ({
+    [chance.pick(["runtimeClassName", "priorityClassName"])]: chance.pick(["{{id}}-a", "{{id}}-b"])
+  })),
   ...chance.maybe(
     0.03,
     () => ({ hostAliases: [{ ip: chance.pick(["1.2.3.4", "::1"]), hostnames: ["a", "b.c"] }] })

@@ -57,9 +57,24 @@ export const fields = (...paths: ReadonlyArray<string>): Rewrite => {
   })
 }
 
+/** Without the causes that are chosen. */
+export const withoutCauses = (chosen: (field: string, message: string) => boolean): Rewrite =>
+  everywhere((object) =>
+    Array.isArray(object["causes"])
+      ? {
+        ...object,
+        causes: object["causes"].filter(({ field, message }: Json) => !chosen(String(field), String(message)))
+      }
+      : object
+  )
+
 /** Only for paths of requests that match. */
 export const forPath = (pattern: RegExp, apply: Rewrite): Rewrite => (answer, step) =>
   pattern.test(step.path) ? apply(answer, step) : answer
+
+/** Every cell of the tables in an answer, changed. */
+export const cells = (change: (cell: unknown) => unknown): Rewrite =>
+  everywhere((object) => Array.isArray(object["cells"]) ? { ...object, cells: object["cells"].map(change) } : object)
 
 export const reasons = (from: string, to: string): Rewrite =>
   everywhere((object) => object["reason"] === from ? { ...object, reason: to } : object)
@@ -73,7 +88,9 @@ export const tables = (object: Json): Json => {
   const { columnDefinitions, rows } = object
   if (!Array.isArray(rows) || !Array.isArray(columnDefinitions)) return object
   const names = columnDefinitions.map((column: Json) => column["name"])
-  const newer = new Set(names.includes("Completions") ? ["Status", "Selector"] : ["VolumeAttributesClass"])
+  const newer = new Set(
+    names.includes("Completions") ? ["Status", "Selector"] : ["VolumeAttributesClass", "RequestedDuration"]
+  )
   const restarts = names.indexOf("Restarts")
   const kept = <A>(list: ReadonlyArray<A>): ReadonlyArray<A> =>
     list.filter((_, index) => !newer.has(names[index] as string))

@@ -1,5 +1,6 @@
 /** Runs a sequence on a server: its steps one after the other, each with what the answers before it gave. */
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
 import * as Step from "./Step.ts"
 import type { Send } from "./Wire.ts"
 
@@ -12,6 +13,16 @@ export interface Place {
 export const namespaceOf = ({ id }: Place): string => `f-${id}`
 
 export type Answers = ReadonlyMap<number, Step.Answer>
+
+/** Long enough for a server's caches; after as many times the last answer counts. */
+const attempts = { times: 500, every: "10 millis" } as const
+
+const until = (answer: Effect.Effect<Step.Answer>, wanted: number | "served"): Effect.Effect<Step.Answer> =>
+  Effect.repeat(answer, {
+    until: ({ body, status }) => wanted === "served" ? body !== "404 page not found\n" : status === wanted,
+    times: attempts.times,
+    schedule: Schedule.spaced(attempts.every)
+  })
 
 /** Creates the namespace, then runs every step. */
 export const run = Effect.fnUntraced(function*(send: Send, place: Place, steps: ReadonlyArray<Step.Step>) {
@@ -31,7 +42,8 @@ export const run = Effect.fnUntraced(function*(send: Send, place: Place, steps: 
       }, { ...context, answers: new Map([[-1, consistent]]) })
       yield* send(version)
     }
-    answers.set(step.id, yield* send(Step.resolve(step, context)))
+    const answer = send(Step.resolve(step, context))
+    answers.set(step.id, yield* step.until === undefined ? answer : until(answer, step.until))
   }
   return answers as Answers
 })

@@ -9,6 +9,7 @@ import * as Redacted from "effect/Redacted"
 import * as ApiServer from "../../src/testing/ApiServer.ts"
 import * as Envtest from "../../src/testing/Envtest.ts"
 import * as HttpFacade from "../../src/testing/HttpFacade.ts"
+import type * as Step from "./Step.ts"
 import * as Wire from "./Wire.ts"
 
 /** The in-memory server, or a variant of it. */
@@ -26,17 +27,39 @@ const apiServerFlags = [
   "--feature-gates=ServerSideApply=false"
 ]
 
-/** Groups that the real server has under an older name, by their path. */
-const renamed: ReadonlyArray<readonly [newer: string, older: string]> = [["policy/v1", "policy/v1beta1"]]
+/** Versions that the real server has under an older name, with the resource that is meant. */
+const renamed: ReadonlyArray<readonly [newer: string, older: string, resource: string]> = [
+  ["policy/v1", "policy/v1beta1", "poddisruptionbudgets"],
+  ["batch/v1", "batch/v1beta1", "cronjobs"],
+  ["discovery.k8s.io/v1", "discovery.k8s.io/v1beta1", "endpointslices"]
+]
+
+/** The older version of a CronJob leaves its Jobs behind, unless a deletion says otherwise. */
+const inBackground = (wire: Step.Wire): Step.Wire => {
+  const { body, method, path } = wire
+  const background = "\"propagationPolicy\":\"Background\""
+  if (method !== "DELETE" || /propagationPolicy|orphanDependents/.test(body ?? path)) return wire
+  return body === undefined
+    ? { ...wire, path: `${path}${path.includes("?") ? "&" : "?"}propagationPolicy=Background` }
+    : {
+      ...wire,
+      body: body.replace(/^\{(\s*\})?/, (_, end) => end === undefined ? `{${background},` : `{${background}}`)
+    }
+}
 
 /** Speaks to an older server as if it had the newer names. */
 const translated = (send: Wire.Send): Wire.Send => (wire) => {
-  const found = renamed.find(([newer]) => wire.path.startsWith(`/apis/${newer}/`))
+  const evicts = /\/pods\/[^/]+\/eviction(?:\?|$)/.test(wire.path)
+  const found = renamed.find(([newer, , resource]) =>
+    (evicts && newer.startsWith("policy/")) ||
+    wire.path.startsWith(`/apis/${newer}/`) && wire.path.split(/[/?]/).includes(resource)
+  )
   if (found === undefined) return send(wire)
   const [newer, older] = found
-  const path = wire.path.replace(`/apis/${newer}/`, `/apis/${older}/`)
-  const body = wire.body?.replaceAll(`"${newer}"`, `"${older}"`)
-  return Effect.map(send({ ...wire, path, body }), (answer) => {
+  const sent = found[2] === "cronjobs" ? inBackground(wire) : wire
+  const path = sent.path.replace(`/apis/${newer}/`, `/apis/${older}/`)
+  const body = sent.body?.replaceAll(`"${newer}"`, `"${older}"`)
+  return Effect.map(send({ ...sent, path, body }), (answer) => {
     const back = (value: unknown): unknown =>
       value === undefined
         ? undefined

@@ -8,7 +8,7 @@
  */
 import { at, isIndex } from "./Path.ts"
 
-export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS"
 
 /** A change of a JSON document; without `value` the field is removed. */
 export interface Edit {
@@ -33,6 +33,11 @@ export interface Step {
   readonly body?: Body
   /** The answer is a stream of events, which the server ends. */
   readonly watch?: boolean
+  /**
+   * Asked again until the answer has this status: what was written before counts once a server has noticed. Or until
+   * the path is served: a server that learns of other kinds makes its routes anew, and knows none of them meanwhile.
+   */
+  readonly until?: number | "served"
   /** Read this path consistently first: the answer may come from a cache that lags behind. */
   readonly settle?: string
 }
@@ -152,7 +157,7 @@ export const resolve = (step: Step, context: Context): Wire => {
   return {
     method: step.method,
     path: query === "" ? path : `${path}?${query}`,
-    headers: step.headers,
+    headers: resolveValue(step.headers, context) as Wire["headers"],
     body: step.body === undefined ? undefined : bodyText(step.body, context),
     watch: step.watch === true
   }

@@ -1,7 +1,7 @@
 /** `Strange`: requests no client should send, and parts of patches that seldom make sense. */
 import { broken, garbage } from "./Mutation.ts"
 import type { Edit } from "./Step.ts"
-import { collection, type Draft, itemPath, json, patchTypes, pickKnown, type World } from "./World.ts"
+import { collection, type Draft, itemPath, json, patchTypes, pickKnown, pickName, type World } from "./World.ts"
 
 /** Operations that carry metadata from one field to another. */
 const carrying: ReadonlyArray<unknown> = [
@@ -62,7 +62,7 @@ const requests: ReadonlyArray<(world: World) => Draft> = [
     const value = {
       apiVersion: kind.apiVersion,
       kind: kind.kind,
-      metadata: { name: "typed" },
+      metadata: { name: pickName(world, kind) },
       ...kind.content(world.chance)
     }
     const headers = { ...json, "content-type": world.chance.pick(contentTypes) }

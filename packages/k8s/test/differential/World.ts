@@ -1,7 +1,6 @@
 /** `World`: what a generator guesses that there is, and what its requests are put together from. */
 import type { Chance } from "./Chance.ts"
 import type { Kind } from "./Kind.ts"
-import { kinds } from "./Kinds.ts"
 import type { Step } from "./Step.ts"
 
 /** An object that probably exists. */
@@ -16,6 +15,8 @@ export interface Known {
 /** What is known while a sequence is made. */
 export interface World {
   readonly chance: Chance
+  /** What the sequence may be about. */
+  readonly kinds: ReadonlyArray<Kind>
   readonly known: Array<Known>
   /** Steps that answered a list, by collection. */
   readonly lists: Array<{ readonly kind: Kind; readonly step: number }>
@@ -35,13 +36,16 @@ export const patchTypes = {
   strategic: "application/strategic-merge-patch+json"
 } as const
 
-export const pickKind = ({ chance }: World): Kind => chance.weighted(kinds.map((kind) => [kind.weight, kind]))
+export const pickKind = ({ chance, kinds }: World): Kind => chance.weighted(kinds.map((kind) => [kind.weight, kind]))
 
 const names = ["a", "b", "c"]
 
+/** Kinds of which a real server goes through those of a namespace in the order of a map of Go: in any. */
+export const isAlone = ({ plural }: Kind): boolean => plural === "limitranges" || plural === "resourcequotas"
+
 /** A name for an object of a kind: of its own, where others could see it. */
 export const pickName = ({ chance }: World, kind: Kind): string => {
-  const name = chance.pick(names)
+  const name = chance.pick(isAlone(kind) ? names.slice(0, 1) : names)
   // Since 1.22 the Endpoints of a Service's name go when it is gone; before, when its deletion is asked for.
   return kind.plural === "endpoints" ? `${name}-ends` : kind.namespaced ? name : `{{id}}-${name}`
 }

@@ -13,7 +13,7 @@ const statuses: ReadonlySet<number> = new Set([200, 201, 202, 400, 403, 404, 405
 
 /** What 500 may say. Anything else is a failure of the server itself. */
 const known =
-  /strconv\.ParseUint|should not be set on objects to be created|does not exist|content is not a list|map: map\[|merge key|\$patch|\$setElementOrder|list element/
+  /strconv\.ParseUint|should not be set on objects to be created|does not exist|content is not a list|map: map\[|merge key|unable to find api field|\$patch|\$setElementOrder|list element/
 
 const parse = (text: string): unknown => {
   try {

@@ -15,7 +15,10 @@ import * as Flag from "effect/cli/Flag"
 import * as Command from "effect/cli/Command"
 import * as Main from "../../src/Main.ts"
 import { campaign, prepare, signature } from "./Campaign.ts"
-import { normalisations } from "./Normalisations.ts"
+import { generate } from "./Generator.ts"
+import { kinds } from "./Kinds.ts"
+import { all } from "./Normalisations.ts"
+import * as SchemaSequences from "./schemas/SchemaSequences.ts"
 import * as Servers from "./Servers.ts"
 
 class Different extends Data.TaggedError("Different")<{ readonly message: string }> {}
@@ -28,21 +31,31 @@ const flags = {
     Flag.withDescription("How many kinds of differences to shrink and print"),
     Flag.withDefault(20)
   ),
+  kinds: Flag.String("kinds").pipe(
+    Flag.withDescription("Only these, by their plurals and with commas between them"),
+    Flag.withDefault("")
+  ),
+  schemas: Flag.Boolean("schemas").pipe(
+    Flag.withDescription("Definitions of custom resources by chance, and objects of theirs"),
+    Flag.withDefault(false)
+  ),
   normalisations: Flag.Boolean("normalisations").pipe(
     Flag.withDescription("Only print where the servers are known to differ"),
     Flag.withDefault(false)
   )
 }
 
-const list = Console.log(normalisations.map(({ name, reason }) => `${name}: ${reason}`).join("\n"))
+const list = Console.log(all.map(({ name, reason }) => `${name}: ${reason}`).join("\n"))
 
 const command = Command.make(
   "differential",
   flags,
-  ({ concurrency, differences, normalisations, seed, sequences }) =>
+  ({ concurrency, differences, kinds: only, normalisations, schemas, seed, sequences }) =>
     normalisations ? list : Effect.scoped(Effect.gen(function*() {
       const [left, right] = yield* Effect.all([Servers.inMemory(), Servers.real], { concurrency: 2 })
       yield* Effect.all([prepare(left), prepare(right)], { concurrency: 2 })
+      const chosen = kinds.filter(({ plural }) => only === "" || only.split(",").includes(plural))
+      const sequence = schemas ? SchemaSequences.generate : (seed: number) => generate(seed, 50, chosen)
       const started = yield* Clock.currentTimeMillis
       const statuses = new Map<string, number>()
       const signatures = new Map<string, number>()
@@ -51,7 +64,7 @@ const command = Command.make(
       let requests = 0
       const seeds = Array.from({ length: sequences }, (_, index) => seed + index)
       yield* campaign(
-        { left, right, run: started.toString(36), today: started, concurrency },
+        { left, right, run: started.toString(36), today: started, concurrency, sequence },
         seeds,
         {
           done: (_, steps, answers) => {
@@ -61,12 +74,13 @@ const command = Command.make(
               const key = `${step.method} ${answers.get(step.id)?.status}`
               statuses.set(key, (statuses.get(key) ?? 0) + 1)
             }
-            if (done % 500 === 0) console.error(`${done} sequences`)
+            if (done % Math.min(500, Math.ceil(sequences / 20)) === 0) console.error(`${done} sequences`)
           },
-          wanted: (difference) => {
+          wanted: (difference, seed) => {
             const key = signature(difference)
             const before = signatures.get(key) ?? 0
             signatures.set(key, before + 1)
+            if (before === 0) console.error(`seed ${seed} differs: ${key}`)
             return before === 0 && signatures.size <= differences
           },
           found: ({ script }) => console.log(`${script}\n`),

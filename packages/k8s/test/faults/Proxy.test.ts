@@ -47,14 +47,15 @@ const agents = Effect.acquireRelease(
   (agent) => Effect.sync(() => agent.destroy())
 )
 
-/** Sends a request; `millis` is how long to read. */
+/** Sends a request. */
 const ask = (
   proxy: Proxy.Proxy,
   path: string,
   options: {
     readonly method?: string
     readonly body?: string
-    readonly millis?: number
+    /** Reading ends a moment after there is so much. */
+    readonly enough?: number
     readonly agent?: Https.Agent
     /** Once the answer has begun. */
     readonly onData?: () => void
@@ -71,6 +72,8 @@ const ask = (
           : { "content-length": Buffer.byteLength(options.body), "x-test": "yes" }
       }, (response) => {
         const parts: Array<Buffer> = []
+        const { enough = Infinity } = options
+        let length = 0
         const done = () =>
           resolve({
             status: response.statusCode!,
@@ -78,22 +81,28 @@ const ask = (
             body: Buffer.concat(parts).toString("utf8"),
             broken: !response.complete
           })
-        response.on("data", (part: Buffer) => parts.push(part))
+        response.on("data", (part: Buffer) => {
+          parts.push(part)
+          const before = length
+          length += part.length
+          if (before >= enough || length < enough) return
+          setTimeout(() => {
+            done()
+            request.destroy()
+          }, 200)
+        })
         response.once("data", () => options.onData?.())
         response.on("end", done)
         response.on("error", done)
         response.on("close", done)
-        if (options.millis !== undefined) {
-          setTimeout(() => {
-            done()
-            request.destroy()
-          }, options.millis)
-        }
       })
       request.on("error", resolve)
       request.end(options.body)
     })
   )
+
+/** Waits until no connection of a client is left. */
+const nobody = (proxy: Proxy.Proxy) => Effect.repeat(Effect.sleep(5), { until: () => proxy.open().clients === 0 })
 
 const answered = (answer: Answer | Error): Answer => {
   if (answer instanceof Error) throw answer
@@ -127,11 +136,11 @@ describe("Proxy", () => {
         ["list", undefined],
         ["write", undefined]
       ])
-      const watch = answered(yield* ask(proxy, "/list?watch=true", { millis: 100 }))
-      assert.isTrue(watch.body.startsWith(line("ADDED", "a") + line("BOOKMARK", "") + line("ADDED", "b0")))
+      const beginning = line("ADDED", "a") + line("BOOKMARK", "") + line("ADDED", "b0")
+      const watch = answered(yield* ask(proxy, "/list?watch=true", { enough: beginning.length }))
+      assert.isTrue(watch.body.startsWith(beginning))
       agent.destroy()
-      yield* Effect.sleep(50)
-      assert.strictEqual(proxy.open().clients, 0)
+      yield* nobody(proxy)
     })
   )
 
@@ -141,7 +150,7 @@ describe("Proxy", () => {
       Effect.gen(function*() {
         const { proxy } = yield* scene
         const infliction = proxy.inflict(fault(kind, "list", { after: expected }))
-        const answer = answered(yield* ask(proxy, "/list", { millis: 200 }))
+        const answer = answered(yield* ask(proxy, "/list", { enough: expected }))
         assert.strictEqual(answer.body.length, expected)
         assert.isTrue(answer.broken)
         assert.strictEqual(infliction.struck, 1)
@@ -166,9 +175,9 @@ describe("Proxy", () => {
     Effect.gen(function*() {
       const { proxy } = yield* scene
       proxy.inflict(fault("corrupt", "list", { after: 10 }))
-      assert.include(answered(yield* ask(proxy, "/list", { millis: 100 })).body, "\u0001")
+      assert.include(answered(yield* ask(proxy, "/list")).body, "\u0001")
       proxy.inflict(fault("garble", "list", { after: 10 }))
-      const answer = yield* ask(proxy, "/list", { millis: 200 })
+      const answer = yield* ask(proxy, "/list")
       assert.isTrue(answer instanceof Error || answer.broken)
     })
   )
@@ -237,8 +246,9 @@ describe("Proxy", () => {
     Effect.gen(function*() {
       const { proxy } = yield* scene
       const infliction = proxy.inflict(fault("noBookmarks", "watch"))
-      const { body } = answered(yield* ask(proxy, "/?watch=true", { millis: 100 }))
-      assert.isTrue(body.startsWith(line("ADDED", "a") + line("ADDED", "b0")))
+      const beginning = line("ADDED", "a") + line("ADDED", "b0")
+      const { body } = answered(yield* ask(proxy, "/?watch=true", { enough: beginning.length }))
+      assert.isTrue(body.startsWith(beginning))
       assert.strictEqual(infliction.struck, 1)
     })
   )
@@ -288,8 +298,7 @@ describe("Proxy", () => {
       assert.instanceOf(yield* ask(proxy, "/list"), Error)
       proxy.relent()
       assert.strictEqual(answered(yield* ask(proxy, "/list")).status, 200)
-      yield* Effect.sleep(50)
-      assert.deepStrictEqual(proxy.open().clients, 0)
+      yield* nobody(proxy)
     })
   )
 })

@@ -85,12 +85,12 @@ describe("ExecPlugin.run", () => {
     Effect.gen(function*() {
       const path = yield* folder({})
       const file = Path.join(path, "pid")
-      const spec = plugin(
-        `require("node:fs").writeFileSync(process.env.OUT, String(process.pid)); setInterval(() => {}, 1000)`,
-        {
-          env: { OUT: file }
-        }
-      )
+      // A shell is there at once, also where it takes Node its time.
+      const spec = plugin("", {
+        command: "sh",
+        args: ["-c", "echo $$ > \"$OUT\"; exec sleep 1000"],
+        env: { OUT: file }
+      })
       const credentials = Credentials.issued(ExecPlugin.run(spec), { name: "the plugin", timeout: "2 seconds" })
       const error = yield* Effect.flip(credentials.headers)
       assert.strictEqual(error.message, "the plugin gave no credentials within 2s")

@@ -61,6 +61,20 @@ describe("types", () => {
       "spec: Invalid value: \"\": spec in body must be of type date-time: \"\""
     ])
   })
+
+  it("of a default formats count that nobody knows", () => {
+    const told = (schema: Schema, value: unknown) =>
+      SchemaValidation.validateDefault(schema, value, "default").map(FieldError.format)
+    const wrong: Schema = { type: "integer", format: "int64" }
+    assert.deepStrictEqual(told(wrong, {}), ["default: Invalid value: \"\":  in body must be of type int64: \"\""])
+    assert.deepStrictEqual(errors(wrong, {}), [
+      "spec: Invalid value: \"object\": spec in body must be of type integer: \"object\""
+    ])
+    assert.deepStrictEqual(told({ type: "string", format: "int64" }, 5), [
+      "default: Invalid value: \"integer\":  in body must be of type string: \"integer\""
+    ])
+    assert.deepStrictEqual(told({ type: "boolean", format: "custom" }, "x"), [])
+  })
 })
 
 describe("values", () => {

@@ -115,6 +115,9 @@ export const connect = (config: ClusterConfig, options?: LiveClient.Options) =>
     (context) => ({ client: Context.get(context, KubeClient.KubeClient), transport: Context.get(context, Transport) })
   )
 
+/** What is under way between sockets of this process arrives: that takes turns of its event loop, not time. */
+export const arrive = Effect.repeat(Effect.sleep("5 millis"), { times: 20 })
+
 /** Completes once the socket is closed. */
 export const closed = (socket: Net.Socket) =>
   Effect.promise(() => socket.destroyed ? Promise.resolve() : new Promise((resolve) => socket.once("close", resolve)))

@@ -102,15 +102,30 @@ const anonymous = Effect.map(
   ({ credentials }) => ({ credentials })
 )
 
-const folders = () => Fs.readdirSync(Os.tmpdir()).filter((name) => name.startsWith("envtest-"))
+/** A folder for what is temporary: in the usual one there may be that of others. */
+const temporary = Effect.acquireRelease(
+  Effect.sync(() => {
+    const before = process.env["TMPDIR"]
+    const folder = Fs.mkdtempSync(Path.join(Os.tmpdir(), "temporary-"))
+    process.env["TMPDIR"] = folder
+    return { before, folder }
+  }),
+  ({ before, folder }) =>
+    Effect.sync(() => {
+      if (before === undefined) delete process.env["TMPDIR"]
+      else process.env["TMPDIR"] = before
+      Fs.rmSync(folder, { recursive: true })
+    })
+)
 
 it.live("leaves nothing behind when it is interrupted while it starts", () =>
   Effect.gen(function*() {
-    const before = folders()
+    const { folder } = yield* temporary
     const fiber = yield* Effect.forkChild(Effect.scoped(Layer.build(Envtest.layer)))
+    yield* Effect.repeat(Effect.sleep("10 millis"), { until: () => Fs.readdirSync(folder).length > 0 })
     yield* Effect.sleep("500 millis")
     yield* Fiber.interrupt(fiber)
-    assert.deepStrictEqual(folders().filter((name) => !before.includes(name)), [])
+    assert.deepStrictEqual(Fs.readdirSync(folder), [])
   }), 30_000)
 
 it.live("ends with the process that started it, even if that is killed", () =>

@@ -78,7 +78,7 @@ describe("Events", () => {
       yield* post(events, modern("a"))
       yield* post(events, modern("b"))
       yield* TestClock.adjust("30 minutes")
-      yield* patch(`${events}/b`, "merge", { note: "still" })
+      yield* patch(`${events}/b`, "merge", { series: { count: 2, lastObservedTime: "1970-01-01T00:30:00.000000Z" } })
       yield* TestClock.adjust("30 minutes")
       assert.deepStrictEqual((yield* get(core)).body.items.map(({ metadata }: any) => metadata.name), ["b"])
       assert.strictEqual((yield* server.log()).at(-1)?.type, "DELETED")

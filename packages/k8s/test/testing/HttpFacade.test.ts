@@ -290,7 +290,7 @@ describe("HttpFacade", () => {
       assert.strictEqual((JSON.parse(refused.text) as { message: string }).message, "406: Not Acceptable")
       assert.strictEqual(
         (JSON.parse((yield* accept(protobuf, "/apis/apps/v1")).text) as { message: string }).message,
-        "406: Not Acceptable"
+        "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf"
       )
       const watch = yield* accept("application/yaml", `${configMaps}?watch=true`)
       assert.strictEqual(watch.status, 406)

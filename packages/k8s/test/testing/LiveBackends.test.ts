@@ -160,7 +160,7 @@ describe("LiveBackends", () => {
         return yield* Stream.runCollect(Stream.take(body.chunks, 1))
       }))
       assert.strictEqual(Buffer.concat(first!).toString(), "{\"n\":1}\n")
-      yield* Effect.sleep("100 millis")
+      yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => ended > 0 })
       assert.strictEqual(ended, 1)
     }))
 })

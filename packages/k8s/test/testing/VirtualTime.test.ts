@@ -1,6 +1,6 @@
 import { Action, Controller, CustomResource, KubeClient, Manager } from "@effect-operator/core"
 import { assert, it } from "@effect/vitest"
-import { Cause, Clock, Effect, Exit, Layer, Schema, Scope } from "effect"
+import { Cause, Clock, Effect, Exit, Layer, Random, Schema, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import * as TestCluster from "../../src/testing/TestCluster.ts"
 import * as VirtualTime from "../../src/testing/VirtualTime.ts"
@@ -44,6 +44,34 @@ it.effect("after the last sleeper has woken, what it started has come to rest, t
     yield* TestClock.adjust("1 second")
     assert.strictEqual(steps, 500)
   }).pipe(Effect.provide(VirtualTime.layer)))
+
+it.effect("also where what a sleeper does takes longer than a test clock waits for", () =>
+  Effect.gen(function*() {
+    const seen: Array<readonly [string, number]> = []
+    const note = (who: string) => Effect.map(Clock.currentTimeMillis, (now) => void seen.push([who, now]))
+    const busy = Effect.andThen(
+      Effect.sync(() => {
+        const end = performance.now() + 100
+        while (performance.now() < end);
+      }),
+      Effect.yieldNow
+    )
+    yield* Effect.forkChild(Effect.delay(Effect.void, "10 millis"))
+    yield* Effect.forkChild(Effect.delay(Effect.andThen(Effect.replicateEffect(busy, 20), note("busy")), "1 second"))
+    yield* Effect.forkChild(Effect.delay(note("next"), "2 seconds"))
+    yield* TestClock.adjust("3 seconds")
+    assert.deepStrictEqual(seen, [["busy", 1000], ["next", 2000]])
+  }).pipe(Effect.provide(VirtualTime.layer)))
+
+it.effect("chance is the same each time, and another with another seed", () =>
+  Effect.gen(function*() {
+    const drawn = Effect.provide(Effect.all([Random.next, Random.nextInt]), VirtualTime.layer)
+    const first = yield* drawn
+    assert.deepStrictEqual(yield* drawn, first)
+    const other = yield* Random.withSeed(drawn, "other")
+    assert.notDeepEqual(other, first)
+    assert.deepStrictEqual(yield* Random.withSeed(drawn, "other"), other)
+  }))
 
 it.live("outside a test the clock is left alone", () =>
   Effect.gen(function*() {

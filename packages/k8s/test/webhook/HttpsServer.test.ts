@@ -32,10 +32,15 @@ const review = (size: number, more: object = {}) =>
     ...more
   })
 
+/** A server, and what waits until a request has come to it that says how long it waits for an answer. */
 const serve = Effect.fnUntraced(function*(options: Partial<HttpsServer.Options> = {}) {
   const { ca, first, second } = yield* certificates
-  const server = yield* HttpsServer.make(yield* Handler.make(hooks), { address, ...first, ...options })
-  return { ca, second, server, port: server.address.port }
+  const arrived = yield* Deferred.make<void>()
+  const handler = yield* Handler.make(hooks)
+  const told: Handler.Handler = (request) =>
+    Effect.andThen(request.query.length > 0 ? Deferred.succeed(arrived, undefined) : Effect.void, handler(request))
+  const server = yield* HttpsServer.make(told, { address, ...first, ...options })
+  return { ca, second, server, port: server.address.port, arrived: Deferred.await(arrived) }
 })
 
 describe("HttpsServer", () => {
@@ -69,10 +74,10 @@ describe("HttpsServer", () => {
 
   it.live("shows a new certificate to those who come from then on, and goes on with those who are there", () =>
     Effect.gen(function*() {
-      const { ca, port, second, server } = yield* serve()
+      const { arrived, ca, port, second, server } = yield* serve()
       const before = yield* post(port, path, review(1), { ca })
       const open = yield* Effect.forkChild(post(port, `${path}?timeout=500ms`, review(668), { ca }))
-      yield* Effect.sleep("100 millis")
+      yield* arrived
       yield* server.renew(second)
       const after = yield* post(port, path, review(1), { ca })
       assert.notStrictEqual(after.serial, before.serial)
@@ -113,17 +118,14 @@ describe("HttpsServer", () => {
 
   it.live("on close, answers under way go out", () =>
     Effect.gen(function*() {
-      const done = yield* Deferred.make<void>()
-      const { ca, open } = yield* Effect.scoped(Effect.gen(function*() {
-        const { ca, port } = yield* serve()
+      const open = yield* Effect.scoped(Effect.gen(function*() {
+        const { arrived, ca, port } = yield* serve()
         const open = yield* Effect.forkDetach(post(port, `${path}?timeout=400ms`, review(668), { ca }), {
           startImmediately: true
         })
-        yield* Effect.sleep("150 millis")
-        return { ca, open }
+        yield* arrived
+        return open
       }))
-      yield* Deferred.succeed(done, undefined)
-      assert.isDefined(ca)
       assert.strictEqual((yield* Fiber.join(open)).status, 504)
     }))
 })

@@ -4,6 +4,7 @@ import { assert, it, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import * as ChildProcess from "node:child_process"
 import * as Fs from "node:fs"
+import * as Net from "node:net"
 import * as Os from "node:os"
 import * as Path from "node:path"
 import * as Crd from "../../src/Crd.ts"
@@ -30,6 +31,16 @@ const kubectl = Effect.fnUntraced(function*(args: ReadonlyArray<string>, input =
     child.on("close", (code) => resume(Effect.succeed({ code, text })))
     child.stdin.end(input)
   })
+})
+
+/** A port that is free, out of the range that systems take ports for connections from. */
+const freePort = Effect.callback<number>((resume) => {
+  const tryNext = () => {
+    const port = 10_000 + Math.floor(Math.random() * 20_000)
+    const server = Net.createServer().once("error", tryNext)
+    server.listen(port, "127.0.0.1", () => server.close(() => resume(Effect.succeed(port))))
+  }
+  tryNext()
 })
 
 const eventually = <A, E, R>(what: string, look: Effect.Effect<A, E, R>, is: (value: A) => boolean) =>
@@ -77,12 +88,13 @@ layer(cluster, { excludeTestServices: true, timeout: "120 seconds" })("webhooks 
         const client = yield* KubeClient.KubeClient
         yield* client.create(Namespace, { metadata: { name: "shop" } })
         const all = [...hooks, Webhook.conversion(Gadgets)]
-        const url = "https://127.0.0.1:19443"
+        const address = `127.0.0.1:${yield* freePort}`
+        const url = `https://${address}`
         const options: Webhook.ServerOptions = {
           name: "databases",
           service: { namespace: "shop", name: "webhooks" },
           url,
-          address: "127.0.0.1:19443",
+          address,
           certificates: { validity: "10 seconds", authorityValidity: "20 seconds", overlap: "3 seconds" }
         }
         yield* Crd.install(Database)
@@ -94,6 +106,15 @@ layer(cluster, { excludeTestServices: true, timeout: "120 seconds" })("webhooks 
         const context = yield* Layer.build(Webhook.layer(all, options))
         yield* Context.get(context, Webhook.WebhookServer).ready
 
+        // The API server hears of the configurations one after the other; until then it asks nobody.
+        const tried = (name: string) =>
+          client.create(Database, { metadata: { namespace: "shop", name }, spec: { size: 1 } }, { dryRun: true })
+        yield* eventually("objects are changed", tried("try"), ({ spec }) => spec.engine === "pg")
+        yield* eventually(
+          "objects are refused",
+          Effect.flip(tried("forbidden")),
+          ({ message }) => message.includes("no such name")
+        )
         const make = (name: string, spec: object) => kubectl(["apply", "-f", "-"], database(name, spec))
         yield* eventually("a Database is admitted", make("a", { size: 5 }), ({ code }) => code === 0)
         const read = yield* kubectl(["get", "database", "a", "-n", "shop", "-o", "jsonpath={.spec.engine}"])
@@ -272,13 +293,17 @@ layer(cluster, { excludeTestServices: true, timeout: "120 seconds" })("webhooks 
         yield* client.create(Widget, { metadata: key, spec: { size: 3 } })
         yield* eventually("the Widget is ready", client.get(Widget, key), ({ status }) => status?.ready === true)
         assert.deepStrictEqual((yield* client.get(ConfigMap, key)).data, { size: "3" })
-        const { text } = yield* kubectl([
-          "get",
-          "validatingwebhookconfiguration",
-          "widgets",
-          "-o",
-          "jsonpath={.webhooks[0].clientConfig.caBundle}"
-        ])
+        const { text } = yield* eventually(
+          "the configuration has a bundle",
+          kubectl([
+            "get",
+            "validatingwebhookconfiguration",
+            "widgets",
+            "-o",
+            "jsonpath={.webhooks[0].clientConfig.caBundle}"
+          ]),
+          ({ text }) => text !== ""
+        )
         assert.match(Buffer.from(text, "base64").toString(), /^-----BEGIN CERTIFICATE-----/)
       }),
     120_000
@@ -299,6 +324,11 @@ layer(cluster, { excludeTestServices: true, timeout: "120 seconds" })("webhooks 
         kind: "ConfigMap",
         metadata: { name: "made", namespace: "default" }
       })
+      yield* eventually(
+        "jane may read",
+        kubectl(["get", "configmap", "made", "-n", "default", "--as=jane"]),
+        ({ text }) => text.includes("NotFound")
+      )
       const refused = yield* kubectl(["apply", "--server-side", "--as=jane", "-f", "-"], object)
       assert.include(refused.text, "configmaps \"made\" is forbidden: ")
     }), 60_000)

@@ -33,7 +33,7 @@ export const objectOrFault = (patched: Result.Result<unknown, PatchFailure.Patch
 
 /** The content type, without parameters. */
 export const typeOf = (request: Pick<Request, "headers">): string =>
-  (request.headers["content-type"] ?? "").split(";")[0]!.trim().toLowerCase()
+  (request.headers["content-type"] ?? "").split(";")[0]!.trim()
 
 /** A body that must be an object. */
 export const objectBody = (

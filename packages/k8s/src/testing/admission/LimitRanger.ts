@@ -47,12 +47,9 @@ const completed = (
       : [`${Object.keys(added).sort().join(", ")} ${key} for ${what} ${stringAt(container, "name")}`]
   const texts = [...said(requests, "request"), ...said(limits, "limit")]
   if (texts.length === 0) return [container, texts]
-  const resources = {
-    ...objectAt(container, "resources"),
-    limits: { ...own.limits, ...limits },
-    requests: { ...own.requests, ...requests }
-  }
-  return [{ ...objectAt(container), resources }, texts]
+  const amounts = { limits: { ...own.limits, ...limits }, requests: { ...own.requests, ...requests } }
+  const given = Object.fromEntries(Object.entries(amounts).filter(([, all]) => Object.keys(all).length > 0))
+  return [{ ...objectAt(container), resources: { ...objectAt(container, "resources"), ...given } }, texts]
 }
 
 const withDefaults = (pod: KubeObject, range: KubeObject): KubeObject => {

@@ -65,7 +65,7 @@ export const make = (
     certificate: certificateOf(socket),
     sourceIPs: socket.remoteAddress === undefined ? [] : [socket.remoteAddress],
     document,
-    ...(method === "GET" ? {} : { body }),
+    ...(method === "GET" || method === "HEAD" ? {} : { body }),
     bytes: Effect.catch(readBytes(http), () => Effect.succeed(new Uint8Array()))
   }
 }

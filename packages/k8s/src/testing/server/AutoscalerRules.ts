@@ -211,6 +211,7 @@ const validate: Strategy["validate"] = (object, previous) => {
   const spec = objectAt(object, "spec")
   const [least, most] = [numberAt(spec, "minReplicas"), numberAt(spec, "maxReplicas") ?? 0]
   const metrics = arrayAt(spec, "metrics")
+  const processor = numberAt(spec, "targetCPUUtilizationPercentage")
   // Only those that had none may have none; a reference that is wrong may stay.
   const lowest = previous !== undefined && numberAt(at(previous, "spec"), "minReplicas") === 0 ? 0 : 1
   const same = ["apiVersion", "kind"].every((field) =>
@@ -230,6 +231,11 @@ const validate: Strategy["validate"] = (object, previous) => {
       ? reference(at(spec, "scaleTargetRef"), "spec.scaleTargetRef", needsGroup(spec))
       : segment(at(spec, "scaleTargetRef"), "spec.scaleTargetRef", "kind", "name")),
     ...metrics.flatMap((metric, index) => specFaults(metric, `spec.metrics[${index}]`)),
+    // The first version says in one number what is a metric to all others.
+    ...when(
+      processor !== undefined && processor < 1,
+      FieldError.invalid("spec.metrics[0].resource.target.averageUtilization", processor, "must be greater than 0")
+    ),
     ...when(
       least === 0 && !metrics.some((metric) => ["Object", "External"].includes(stringAt(metric, "type"))),
       FieldError.forbidden(

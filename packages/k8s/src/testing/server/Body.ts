@@ -21,7 +21,10 @@ type Refused = StatusError.StatusError
 const internalVersion = (group: string): string => `${group === "" ? "core" : group.split(".")[0]!}`
 
 /** Why a body of another kind or version is refused. */
-const kindFault = (exchange: Exchange.Exchange, body: JsonValue.JsonObject): Refused | undefined => {
+export const kindFault = (
+  exchange: Pick<Exchange.Exchange, "request" | "resource">,
+  body: JsonValue.JsonObject
+): Refused | undefined => {
   const { resource } = exchange
   if (resource.custom !== undefined) return Bodies.kindFault(exchange, body)
   const unreadable = Bodies.typeFault(exchange, body)

@@ -141,6 +141,8 @@ const roles: Value = (node) =>
       .map((key) => key.slice("node-role.kubernetes.io/".length)).sort().join(",")
   )
 
+const orUnknown = (...path: ReadonlyArray<string>): Value => (object) => stringAt(object, ...path) || "<unknown>"
+
 const nodeAddress = (type: string): Value => (node) =>
   orNone(stringAt(arrayAt(node, "status", "addresses").find((entry) => stringAt(entry, "type") === type), "address"))
 
@@ -215,7 +217,7 @@ const endpoints: Value = (object) =>
 
 const slicePorts: Value = (object) =>
   several(
-    arrayAt(object, "ports").map((port) => String(at(port, "port") ?? (stringAt(port, "name") || "*"))),
+    arrayAt(object, "ports").map((port) => String(at(port, "port") ?? at(port, "name") ?? "*")),
     "<unset>"
   )
 
@@ -274,9 +276,9 @@ const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
     text("Version", plain("status", "nodeInfo", "kubeletVersion")),
     text("Internal-IP", nodeAddress("InternalIP"), 1),
     text("External-IP", nodeAddress("ExternalIP"), 1),
-    text("OS-Image", field("status", "nodeInfo", "osImage"), 1),
-    text("Kernel-Version", field("status", "nodeInfo", "kernelVersion"), 1),
-    text("Container-Runtime", field("status", "nodeInfo", "containerRuntimeVersion"), 1)
+    text("OS-Image", orUnknown("status", "nodeInfo", "osImage"), 1),
+    text("Kernel-Version", orUnknown("status", "nodeInfo", "kernelVersion"), 1),
+    text("Container-Runtime", orUnknown("status", "nodeInfo", "containerRuntimeVersion"), 1)
   ),
   persistentvolumeclaims: named(
     text("Status", phase),
@@ -388,7 +390,9 @@ const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
   "controllerrevisions.apps": named(
     text("Controller", (object) => {
       const owner = object.metadata.ownerReferences?.find((reference) => reference.controller === true)
-      return owner === undefined ? "<none>" : `${owner.kind.toLowerCase()}/${owner.name}`
+      if (owner === undefined) return "<none>"
+      const [group, version] = owner.apiVersion.split("/")
+      return `${owner.kind}${version === undefined ? "" : `.${group}`}`.toLowerCase() + `/${owner.name}`
     }),
     text("Revision", (object) => at(object, "revision") ?? 0),
     ageColumn

@@ -11,7 +11,7 @@ import * as Result from "effect/Result"
 import { definitions, type Schema } from "../../kinds/definitions.ts"
 import * as GoBase64 from "../../schema/GoBase64.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
-import { Fault, nameOf, wrong, wrongSelf } from "./GoFault.ts"
+import { Fault, nameOf, wrong, wrongSelf } from "../../schema/GoFault.ts"
 import * as GoZero from "./GoZero.ts"
 import type { Draft } from "../../api/Plain.ts"
 import * as Quantity from "./Quantity.ts"
@@ -104,7 +104,24 @@ interface Walk {
 /** The Go type of a definition, without its package. */
 const ownerOf = (definition: string): string => definition.slice(definition.lastIndexOf(".") + 1)
 
+const schemaOf = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
+
+/**
+ * A schema, or what may stand instead of one. These types read themselves, so that nobody is told of what a schema in
+ * them does not have, nor where in a body it was wrong. What is neither, and a list of no schemas, is nothing.
+ */
+const alternative = (value: unknown, ref: string): unknown => {
+  const walk: Walk = { unknown: [], owner: "", definition: schemaOf }
+  if (JsonValue.isObject(value)) return named(value, schemaOf, "", walk)
+  if (ref === `${schemaOf}OrBool`) {
+    return typeof value === "boolean" ? value : new Fault("boolean or JSON schema expected")
+  }
+  if (!Array.isArray(value) || value.length === 0) return undefined
+  return list(value, ref === `${schemaOf}OrArray` ? { ref: schemaOf } : { type: "string" }, "", walk)
+}
+
 const named = (value: unknown, ref: string, path: string, walk: Walk): unknown => {
+  if (ref.startsWith(`${schemaOf}Or`)) return alternative(value, ref)
   if (ref.endsWith("resource.Quantity")) {
     const text = typeof value === "number" ? String(value) : value
     if (typeof text !== "string") return new Fault(Quantity.malformed)
@@ -178,7 +195,11 @@ const object = (value: JsonValue.JsonObject, schema: Schema, path: string, walk:
     else if (item !== null || schema.properties === undefined) {
       const next = item === null ? nothing(known) : read(item, known, here, walk)
       if (next instanceof Fault) return next
-      if (schema.properties === undefined || !GoZero.leftOut(walk.definition, key, known, next)) out[key] = next
+      if (
+        next !== undefined && (schema.properties === undefined || !GoZero.leftOut(walk.definition, key, known, next))
+      ) {
+        out[key] = next
+      }
     }
   }
   return out

@@ -2,11 +2,15 @@
  * `BuiltinStrategies`: the strategies of built-in kinds, a table of exceptions to one default.
  */
 import * as Amounts from "./Amounts.ts"
+import * as AttachmentRules from "./AttachmentRules.ts"
 import * as AutoscalerRules from "./AutoscalerRules.ts"
+import * as MetadataRules from "../../api/MetadataRules.ts"
 import { optional } from "./Checks.ts"
+import * as CapacityRules from "./CapacityRules.ts"
 import * as ClaimRules from "./ClaimRules.ts"
 import * as ContentRules from "./ContentRules.ts"
 import * as CronJobRules from "./CronJobRules.ts"
+import * as DriverRules from "./DriverRules.ts"
 import * as EndpointRules from "./EndpointRules.ts"
 import * as EventRules from "./EventRules.ts"
 import * as FieldError from "../../schema/FieldError.ts"
@@ -26,7 +30,11 @@ import * as PriorityRules from "./PriorityRules.ts"
 import * as PolicyRules from "./PolicyRules.ts"
 import * as QuotaRules from "./QuotaRules.ts"
 import * as RbacRules from "./RbacRules.ts"
+import * as ReplicationRules from "./ReplicationRules.ts"
+import * as RevisionRules from "./RevisionRules.ts"
+import * as RuntimeClassRules from "./RuntimeClassRules.ts"
 import * as ServiceRules from "./ServiceRules.ts"
+import * as SigningRequestRules from "./SigningRequestRules.ts"
 import * as StatefulSetRules from "./StatefulSetRules.ts"
 import * as StorageRules from "./StorageRules.ts"
 import { commonFields, fieldsAt, make, type Strategy } from "./Strategy.ts"
@@ -56,6 +64,13 @@ const namespaceUpdate: Strategy["prepareUpdate"] = (next, previous) => {
   const kept = at(previous, "spec", "finalizers")
   return { ...labelled(next), spec: kept === undefined ? spec : { ...spec, finalizers: kept } }
 }
+
+const namespaceFaults: Strategy["validate"] = (namespace, previous) =>
+  previous !== undefined ?
+    [] :
+    arrayAt(namespace, "spec", "finalizers").flatMap((name) =>
+      MetadataRules.validateFinalizerName(String(name), "spec.finalizers")
+    )
 
 /** The phase of a Namespace says whether it is being deleted, and nothing else does. */
 const namespaceStatus: Strategy["validateStatus"] = (namespace) => {
@@ -119,7 +134,12 @@ const lease: Strategy["validate"] = (object) => {
 
 const workload = { generation: true }
 
-const webhooks = { generation: true, unconditionalUpdate: false, validate: WebhookRules.validate }
+/** Kinds of the API machinery itself: their metadata is judged as that of custom resources is. */
+const machinery = { judgesMetadata: false, unconditionalUpdate: false }
+
+const registering = { ...machinery, generation: true }
+
+const webhooks = { ...registering, validate: WebhookRules.validate }
 
 /** Exceptions to the default, by collection. */
 const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
@@ -143,7 +163,7 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
       "status.nominatedNodeName"
     )
   },
-  podtemplates: { generation: true, answersDeleted: true },
+  podtemplates: { ...ReplicationRules.template, answersDeleted: true },
   serviceaccounts: { answersDeleted: true },
   services: {
     ...ServiceRules.strategy,
@@ -162,11 +182,12 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
   },
   resourcequotas: { ...QuotaRules.quota, answersDeleted: true },
   endpoints: { createsOnUpdate: true, validate: EndpointRules.validate },
-  limitranges: { ...QuotaRules.limitRange, createsOnUpdate: true },
+  limitranges: { ...QuotaRules.limitRange, namesItself: true, createsOnUpdate: true },
   events: {
     judgesMetadata: false,
     createsOnUpdate: true,
     validate: EventRules.validate,
+    validateUpdate: EventRules.validateUpdate,
     garbageCollection: "Unsupported",
     listsFields: false,
     fields: {
@@ -188,6 +209,7 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
   namespaces: {
     prepareCreate: namespaceCreate,
     prepareUpdate: namespaceUpdate,
+    validate: namespaceFaults,
     validateStatus: namespaceStatus,
     fields: { name: (namespace) => namespace.metadata.name, ...fieldsAt("status.phase") },
     listsFields: false
@@ -195,9 +217,13 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
   nodes: {
     createsStatus: true,
     listsFields: false,
-    fields: fieldsAt("spec.unschedulable"),
+    fields: { "spec.unschedulable": (node) => String(at(node, "spec", "unschedulable") ?? false) },
+    prepareCreate: NodeRules.withoutConfig,
+    prepareUpdate: NodeRules.withoutConfig,
+    prepareStatus: NodeRules.withoutConfig,
     validate: NodeRules.validate,
-    validateUpdate: NodeRules.validateUpdate
+    validateUpdate: NodeRules.validateUpdate,
+    validateStatus: NodeRules.validateStatus
   },
   secrets: {
     listsFields: false,
@@ -207,7 +233,7 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
   },
   configmaps: { validate: ContentRules.configMap, validateUpdate: immutableContent },
   replicationcontrollers: {
-    generation: true,
+    ...ReplicationRules.controller,
     garbageCollection: "Orphan",
     listsFields: false,
     fields: fieldsAt("status.replicas")
@@ -246,6 +272,7 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
       "availableReplicas"
     )
   },
+  "controllerrevisions.apps": RevisionRules.strategy,
   "jobs.batch": {
     generation: true,
     garbageCollection: "Orphan",
@@ -260,24 +287,24 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
   },
   "cronjobs.batch": { generation: true, validate: CronJobRules.validate },
   "leases.coordination.k8s.io": {
-    judgesMetadata: false,
+    ...machinery,
     createsOnUpdate: true,
-    unconditionalUpdate: false,
     validate: lease
   },
   "horizontalpodautoscalers.autoscaling": AutoscalerRules.strategy,
   "ingresses.networking.k8s.io": IngressRules.ingress,
   "ingressclasses.networking.k8s.io": IngressRules.ingressClass,
+  "runtimeclasses.node.k8s.io": RuntimeClassRules.strategy,
   "priorityclasses.scheduling.k8s.io": PriorityRules.strategy,
   "storageclasses.storage.k8s.io": { ...StorageRules.storageClass, answersDeleted: true },
-  "csidrivers.storage.k8s.io": { answersDeleted: true },
-  "csinodes.storage.k8s.io": { answersDeleted: true },
-  "volumeattachments.storage.k8s.io": { answersDeleted: true },
-  "volumeattributesclasses.storage.k8s.io": { answersDeleted: true },
+  "csidrivers.storage.k8s.io": DriverRules.driver,
+  "csinodes.storage.k8s.io": DriverRules.node,
+  "volumeattachments.storage.k8s.io": AttachmentRules.strategy,
+  "volumeattributesclasses.storage.k8s.io": { ...StorageRules.attributesClass, answersDeleted: true },
+  "csistoragecapacities.storage.k8s.io": CapacityRules.strategy,
   "networkpolicies.networking.k8s.io": { generation: true, validate: NetworkPolicyRules.validate },
   "endpointslices.discovery.k8s.io": {
     generation: true,
-    createsOnUpdate: true,
     validate: EndpointRules.validateSlice,
     validateUpdate: EndpointRules.validateSliceUpdate
   },
@@ -301,37 +328,35 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
   "roles.rbac.authorization.k8s.io": { createsOnUpdate: true, validate: RbacRules.validateRole(true) },
   "clusterroles.rbac.authorization.k8s.io": { createsOnUpdate: true, validate: RbacRules.validateRole(false) },
   "customresourcedefinitions.apiextensions.k8s.io": {
-    generation: true,
-    unconditionalUpdate: false,
+    ...registering,
     answersDeleted: true,
     statusMetadata: "kept"
   },
-  "apiservices.apiregistration.k8s.io": { unconditionalUpdate: false, statusMetadata: "kept" },
+  "apiservices.apiregistration.k8s.io": { ...machinery, statusMetadata: "kept" },
   "validatingwebhookconfigurations.admissionregistration.k8s.io": webhooks,
   "mutatingwebhookconfigurations.admissionregistration.k8s.io": webhooks,
   "validatingadmissionpolicies.admissionregistration.k8s.io": {
-    generation: true,
-    unconditionalUpdate: false,
+    ...registering,
     validate: PolicyRules.validatingPolicy
   },
   "validatingadmissionpolicybindings.admissionregistration.k8s.io": {
-    generation: true,
-    unconditionalUpdate: false,
+    ...registering,
     validate: PolicyRules.validatingBinding
   },
-  "mutatingadmissionpolicies.admissionregistration.k8s.io": {
-    generation: true,
-    unconditionalUpdate: false,
-    validate: PolicyRules.mutatingPolicy
-  },
+  "mutatingadmissionpolicies.admissionregistration.k8s.io": { ...registering, validate: PolicyRules.mutatingPolicy },
   "mutatingadmissionpolicybindings.admissionregistration.k8s.io": {
-    generation: true,
-    unconditionalUpdate: false,
+    ...registering,
     validate: PolicyRules.mutatingBinding
   },
   "flowschemas.flowcontrol.apiserver.k8s.io": { generation: true, statusMetadata: "kept" },
   "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": { generation: true, statusMetadata: "kept" },
-  "certificatesigningrequests.certificates.k8s.io": { fields: fieldsAt("spec.signerName"), listsFields: false }
+  "certificatesigningrequests.certificates.k8s.io": {
+    fields: fieldsAt("spec.signerName"),
+    listsFields: false,
+    validate: SigningRequestRules.validate,
+    signed: SigningRequestRules.signed,
+    prepareUpdate: SigningRequestRules.prepareUpdate
+  }
 }
 
 /** The strategy of a built-in kind. */

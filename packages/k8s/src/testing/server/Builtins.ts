@@ -102,8 +102,8 @@ const serve = (resource: Tables.ServedResource): Served => {
     nameRule: MetadataRules.nameRuleFor(resource.group, resource.kind),
     strategy: {
       ...strategy,
-      prepareCreate: (object) => {
-        const created = shared(Defaults.status(collection, strategy.prepareCreate(object)))
+      prepareCreate: (object, pool) => {
+        const created = shared(Defaults.status(collection, strategy.prepareCreate(object, pool)))
         return definition === undefined ? created : GoZero.complete(definition, created)
       }
     },

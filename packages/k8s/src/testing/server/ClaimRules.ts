@@ -108,8 +108,8 @@ const withSources = (claim: JsonValue.JsonObject, previous?: unknown): JsonValue
   }
 }
 
-export const prepareCreate: Strategy["prepareCreate"] = (claim) => withSources(claim)
-export const prepareUpdate: Strategy["prepareUpdate"] = withSources
+export const prepareCreate = (claim: JsonValue.JsonObject): JsonValue.JsonObject => withSources(claim)
+export const prepareUpdate = withSources
 
 /** Faults of the spec of a claim, of its own or in a template. */
 export const specFaults = (spec: JsonValue.JsonObject, path: string): Faults => {

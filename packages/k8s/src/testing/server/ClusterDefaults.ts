@@ -19,13 +19,14 @@ const networkPolicy = (value: unknown): Filled => {
   return fill(spec, { policyTypes: types })
 }
 
-/** One network and the list of all of them say the same; what a node has it can give. */
+/** One network and the list of all of them say the same, and the one is believed; what a node has it can give. */
 const node: Default = (object) => {
   const network = stringAt(object, "spec", "podCIDR")
   const all = arrayAt(object, "spec", "podCIDRs")
-  const filled = network !== "" && all.length === 0
-    ? edit(object, "spec", (spec) => fill(spec, { podCIDRs: [network] }))
-    : object
+  const podCIDRs = network !== "" && network !== all[0] ? [network] : all
+  const filled = podCIDRs.length === 0
+    ? object
+    : edit(object, "spec", (spec) => ({ ...objectAt(spec), podCIDR: podCIDRs[0], podCIDRs }))
   return edit(filled, "status", (status) => fill(status, { allocatable: at(status, "capacity") }))
 }
 
@@ -64,13 +65,14 @@ const utilization = [{
 }]
 
 /** Without a metric it is 80 % of the processor. */
-const autoscaler: Default = (object) =>
-  edit(object, "spec", (spec) => {
-    const filled = fill(spec, { minReplicas: 1 })
-    if (stringAt(object, "apiVersion") !== "autoscaling/v1") return fill(filled, { metrics: utilization })
-    const others = at(object, "metadata", "annotations", "autoscaling.alpha.kubernetes.io/metrics")
-    return others === undefined ? fill(filled, { targetCPUUtilizationPercentage: 80 }) : filled
-  })
+const autoscaler: Default = (object) => {
+  const spec = fill(object["spec"], { minReplicas: 1 })
+  if (stringAt(object, "apiVersion") !== "autoscaling/v1") {
+    return { ...object, spec: fill(spec, { metrics: utilization }) }
+  }
+  const others = at(object, "metadata", "annotations", "autoscaling.alpha.kubernetes.io/metrics")
+  return { ...object, spec: others === undefined ? fill(spec, { targetCPUUtilizationPercentage: 80 }) : spec }
+}
 
 const priorityLevel: Default = (object) =>
   edit(

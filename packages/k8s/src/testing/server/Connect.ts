@@ -29,14 +29,18 @@ const fields: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
   proxy: { path: text }
 }
 
+/** The subresource without the path that a proxy passes on. */
+export const headOf = ({ subresource }: Exchange.Exchange["route"]): string =>
+  subresource.startsWith("proxy/") ? "proxy" : subresource
+
 /** Whether a request is connected through, its body and all. */
 export const isConnected = ({ resource, route }: Exchange.Exchange): boolean =>
-  resource.custom === undefined && fields[route.subresource] !== undefined
+  resource.custom === undefined && fields[headOf(route)] !== undefined
 
 /** Asks admission about a request that is to be connected; others pass. */
 export const admit = (exchange: Exchange.Exchange): Effect.Effect<void, StatusError.StatusError> => {
   const { core, request, route } = exchange
-  const readers = fields[route.subresource]
+  const readers = fields[headOf(route)]
   if (readers === undefined) return Effect.void
   const options: Record<string, unknown> = {}
   for (const [name, read] of Object.entries(readers)) {

@@ -81,7 +81,7 @@ const templateFaults = (spec: unknown): Faults => {
 /** Faults of a CronJob. */
 export const validate: Strategy["validate"] = (object, previous) => {
   const spec = objectAt(object, "spec")
-  const { name } = object.metadata
+  const name = stringAt(object, "metadata", "name")
   const zone = at(spec, "timeZone")
   return [
     ...scheduleFaults(stringAt(spec, "schedule"), zone, stringAt(previous, "spec", "schedule")),

@@ -12,6 +12,7 @@ import { edit, fill, type Filled, map } from "./Filling.ts"
 import { pullPolicy } from "./PullPolicy.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as PolicyRules from "./PolicyRules.ts"
+import * as Quantity from "./Quantity.ts"
 import * as VolumeDefaults from "./VolumeDefaults.ts"
 import * as WebhookRules from "./WebhookRules.ts"
 
@@ -175,10 +176,11 @@ const cronJob = (value: unknown): Filled =>
       concurrencyPolicy: "Allow",
       suspend: false,
       successfulJobsHistoryLimit: 3,
-      failedJobsHistoryLimit: 1
+      failedJobsHistoryLimit: 1,
+      jobTemplate: {}
     }),
     "jobTemplate",
-    (jobTemplate) => edit(fill(jobTemplate, { metadata: {} }), "spec", (spec) => templated(objectAt(spec)))
+    (jobTemplate) => edit(fill(jobTemplate, { metadata: {}, spec: {} }), "spec", (spec) => templated(objectAt(spec)))
   )
 
 const service = (value: unknown): Filled => {
@@ -379,20 +381,24 @@ export const status = (collection: string, object: JsonObject): JsonObject => {
 /** Guaranteed, Burstable or BestEffort, by the requests and limits of all containers. */
 const qosClass = (object: JsonObject): string => {
   const containers = [...arrayAt(object, "spec", "containers"), ...arrayAt(object, "spec", "initContainers")]
-  const amounts = (entry: unknown, key: string) => objectAt(entry, "resources", key)
+  // Nothing of something counts as nothing.
+  const amount = (entry: unknown, key: string, name: string) => {
+    const found = at(entry, "resources", key, name)
+    return found === undefined || Quantity.compare(String(found), "0") === 0 ? undefined : found
+  }
   const counted = ["cpu", "memory"]
   if (
     containers.every((entry) =>
       counted.every((name) =>
-        amounts(entry, "requests")[name] === undefined && amounts(entry, "limits")[name] === undefined
+        amount(entry, "requests", name) === undefined && amount(entry, "limits", name) === undefined
       )
     )
   ) return "BestEffort"
   return containers.every((entry) =>
-      counted.every((name) =>
-        amounts(entry, "limits")[name] !== undefined &&
-        amounts(entry, "limits")[name] === amounts(entry, "requests")[name]
-      )
+      counted.every((name) => {
+        const limit = amount(entry, "limits", name)
+        return limit !== undefined && limit === amount(entry, "requests", name)
+      })
     )
     ? "Guaranteed"
     : "Burstable"

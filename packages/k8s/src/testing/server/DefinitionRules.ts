@@ -8,6 +8,7 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Approval from "./DefinitionApproval.ts"
 import * as ConversionRules from "./ConversionRules.ts"
 import { conditionIsTrue } from "./CustomResources.ts"
+import * as DefinitionPaths from "./DefinitionPaths.ts"
 import * as DefinitionZeros from "./DefinitionZeros.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
@@ -79,30 +80,33 @@ const prepareUpdate: Strategy["prepareUpdate"] = (next) => {
     : { ...next, status: { ...objectAt(next, "status"), storedVersions: [...stored, storage] } }
 }
 
-const label = (field: string, value: string, faults = Names.dns1035Label): Faults =>
-  value === ""
-    ? [FieldError.required(field, "")]
-    : faults(value).map((fault) => FieldError.invalid(field, value, fault))
+/** A name is told once, whatever is wrong with it. */
+const label = (field: string, value: string, faults = Names.dns1035Label, before = "", text = value): Faults => {
+  const found = faults(text)
+  return found.length === 0 ? [] : [FieldError.invalid(field, value, before + found.join(","))]
+}
+
+const needed = (
+  field: string,
+  value: string,
+  ...rule: [faults?: typeof Names.dns1035Label, before?: string, text?: string]
+) => value === "" ? [FieldError.required(field, "")] : label(field, value, ...rule)
 
 const namesFaults = (names: unknown): Faults => {
-  const at_ = "spec.names"
+  const path = "spec.names"
   const kind = stringAt(names, "kind")
   const mixed = (field: string, value: string): Faults =>
-    value === "" ?
-      [FieldError.required(field, "")] :
-      Names.dns1035Label(value.toLowerCase()).map((fault) =>
-        FieldError.invalid(field, value, `may have mixed case, but should otherwise match: ${fault}`)
-      )
+    needed(field, value, Names.dns1035Label, "may have mixed case, but should otherwise match: ", value.toLowerCase())
   return [
-    ...label(`${at_}.plural`, stringAt(names, "plural")),
-    ...label(`${at_}.singular`, stringAt(names, "singular")),
-    ...mixed(`${at_}.kind`, kind),
-    ...mixed(`${at_}.listKind`, stringAt(names, "listKind")),
+    ...needed(`${path}.plural`, stringAt(names, "plural")),
+    ...needed(`${path}.singular`, stringAt(names, "singular")),
+    ...mixed(`${path}.kind`, kind),
+    ...mixed(`${path}.listKind`, stringAt(names, "listKind")),
     ...(kind !== "" && kind === stringAt(names, "listKind")
-      ? [FieldError.invalid(`${at_}.listKind`, kind, "kind and listKind may not be the same")]
+      ? [FieldError.invalid(`${path}.listKind`, kind, "kind and listKind may not be the same")]
       : []),
-    ...arrayAt(names, "shortNames").flatMap((name, index) => label(`${at_}.shortNames[${index}]`, String(name))),
-    ...arrayAt(names, "categories").flatMap((name, index) => label(`${at_}.categories[${index}]`, String(name)))
+    ...arrayAt(names, "shortNames").flatMap((name, index) => label(`${path}.shortNames[${index}]`, String(name))),
+    ...arrayAt(names, "categories").flatMap((name, index) => label(`${path}.categories[${index}]`, String(name)))
   ]
 }
 
@@ -171,46 +175,16 @@ const schemaFaults = (definition: unknown): Faults => {
   })
 }
 
-const columnTypes = ["integer", "number", "string", "boolean", "date"]
-
-const columnFaults = (column: unknown, path: string): Faults => [
-  ...(stringAt(column, "name") === "" ? [FieldError.required(`${path}.name`, "")] : []),
-  ...(stringAt(column, "type") === ""
-    ? [FieldError.required(`${path}.type`, `must be one of ${columnTypes.join(",")}`)]
-    : columnTypes.includes(stringAt(column, "type"))
-    ? []
-    : [FieldError.invalid(`${path}.type`, stringAt(column, "type"), `must be one of ${columnTypes.join(",")}`)]),
-  ...(stringAt(column, "jsonPath") === "" ? [FieldError.required(`${path}.jsonPath`, "")] : [])
-]
-
-const scaleFaults = (scale: unknown, path: string): Faults => {
-  if (scale === undefined) return []
-  const replicas = (key: string, root: string): Faults => {
-    const value = stringAt(scale, key)
-    return value === ""
-      ? [FieldError.required(`${path}.${key}`, "")]
-      : value.startsWith(root)
-      ? []
-      : [FieldError.invalid(`${path}.${key}`, value, `should be a json path under ${root}`)]
-  }
-  return [...replicas("specReplicasPath", ".spec."), ...replicas("statusReplicasPath", ".status.")]
-}
-
 const versionsFaults = (definition: unknown): Faults => {
   const versions = arrayAt(definition, "spec", "versions")
   const names = versions.map((version) => stringAt(version, "name"))
   const storage = storageVersions(definition)
   const faults: Array<FieldError.FieldError> = []
-  for (const [index, version] of versions.entries()) {
-    const path = `spec.versions[${index}]`
-    faults.push(...label(`${path}.name`, names[index]!))
+  for (const index of versions.keys()) {
+    faults.push(...label(`spec.versions[${index}].name`, names[index]!))
     if (names.indexOf(names[index]!) < index) {
       faults.push(FieldError.invalid("spec.versions", names[index]!, "must contain unique version names"))
     }
-    for (const [at_, column] of arrayAt(version, "additionalPrinterColumns").entries()) {
-      faults.push(...columnFaults(column, `${path}.additionalPrinterColumns[${at_}]`))
-    }
-    faults.push(...scaleFaults(at(version, "subresources", "scale"), `${path}.subresources.scale`))
   }
   if (storage.length !== 1) {
     faults.push(
@@ -243,7 +217,7 @@ const validate: Strategy["validate"] = (definition) => {
     ...(definition.metadata.name === name
       ? []
       : [FieldError.invalid("metadata.name", definition.metadata.name, "must be spec.names.plural+\".\"+spec.group")]),
-    ...label("spec.group", group, Names.dnsSubdomain),
+    ...needed("spec.group", group, Names.dnsSubdomain),
     ...(group !== "" && !group.includes(".")
       ? [FieldError.invalid("spec.group", group, "should be a domain with at least one dot")]
       : []),
@@ -254,6 +228,7 @@ const validate: Strategy["validate"] = (definition) => {
       : [FieldError.notSupported("spec.scope", scope, scopes)]),
     ...namesFaults(at(definition, "spec", "names")),
     ...versionsFaults(definition),
+    ...DefinitionPaths.faults(definition),
     ...schemaFaults(definition),
     ...ConversionRules.faults(definition),
     ...(arrayAt(definition, "status", "storedVersions").length > 0

@@ -10,8 +10,10 @@ import type { Request } from "@effect-operator/core/Transport"
 import * as DiscoveryDocuments from "../../api/DiscoveryDocuments.ts"
 import { unserved } from "./Dispatch.ts"
 import * as Health from "./Health.ts"
+import * as FieldError from "../../schema/FieldError.ts"
 import { freeze } from "../../api/Plain.ts"
 import { apiVersionOf, type Group, type Registry, type Served } from "./Registry.ts"
+import * as Negotiation from "../../api/Negotiation.ts"
 import * as Representation from "../../api/Representation.ts"
 import * as StatusError from "../../api/StatusError.ts"
 
@@ -93,6 +95,10 @@ const aggregated = (
 ): Representation.ApiResponse =>
   DiscoveryDocuments.aggregated(request, groups.flatMap((group) => aggregatedGroup(tells, group)), form)
 
+/** A group that lost its APIService is no longer told of, but still served. */
+const groupOf = ({ aggregator, registry }: Tells, name: string): Group | undefined =>
+  [...aggregator.groups(), ...registry.groups()].find((candidate) => candidate.name === name)
+
 const apis = (tells: Tells, request: Request, path: ReadonlyArray<string>): Representation.ApiResponse => {
   const groups = tells.aggregator.groups()
   const [name, entry] = path
@@ -106,8 +112,7 @@ const apis = (tells: Tells, request: Request, path: ReadonlyArray<string>): Repr
       })
       : aggregated(tells, request, groups, form)
   }
-  // A group that lost its APIService is no longer told of, but still served.
-  const group = [...groups, ...tells.registry.groups()].find((candidate) => candidate.name === name)
+  const group = groupOf(tells, name)
   if (group === undefined) return unserved
   if (entry === undefined) {
     return Representation.plain(200, { kind: "APIGroup", apiVersion: "v1", ...DiscoveryDocuments.groupOf(group) })
@@ -169,16 +174,54 @@ const innermost: ReadonlyArray<string> = [
   "/version"
 ].sort()
 
+/** 406 of a document that the client could not read; those of built-in versions stand behind a router. */
+const unacceptable = (
+  tells: Tells,
+  request: Request,
+  [root, group = "", entry]: ReadonlyArray<string>
+): Representation.ApiResponse | undefined => {
+  const { accept } = request.headers
+  const routed = root === "api" || root === "version" || (entry !== undefined && tells.registry.isBuiltin(group))
+  if (routed && !Negotiation.passesRouter(accept)) return Representation.refused(StatusError.notAcceptable)
+  // The release is told in one form to all; of a group that is not there nothing is told in any.
+  const told = root === "version" || (root === "apis" && group !== "" && groupOf(tells, group) === undefined)
+  return !told && Negotiation.asItIs(accept) === undefined && DiscoveryDocuments.aggregatedForm(request) === undefined
+    ? Representation.refused(StatusError.notAcceptableTypes(Negotiation.spokenTypes))
+    : undefined
+}
+
+/** 500 of a path that ends with its verb. */
+const verbAlone = (request: Request): Representation.ApiResponse => {
+  const query = request.query.map(([name, value]) => `${name}=${value}`).join("&")
+  const url = query === "" ? request.path : `${request.path}?${query}`
+  return {
+    status: 500,
+    headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" },
+    body:
+      `Internal Server Error: ${FieldError.quote(url)}: failed to create RequestInfo: unable to determine kind and ` +
+      `namespace from url, ${url}\n`
+  }
+}
+
 /** Answers a request for a path that names no resource. */
 export const answer = (tells: Tells, request: Request, segments: ReadonlyArray<string>): Representation.ApiResponse => {
   const [root, ...rest] = segments
-  // Groups are told of whatever the method.
-  if (root === "apis" && (request.method === "GET" || rest.length < 2)) return apis(tells, request, rest)
+  if (segments.some((segment) => segment === "watch" || segment === "proxy") && /^apis?$/.test(root ?? "")) {
+    return verbAlone(request)
+  }
+  const unread = ["api", "apis", "version"].includes(root ?? "") ? unacceptable(tells, request, segments) : undefined
+  if (unread !== undefined) return unread
+  // Groups, and the versions of custom ones, are told of whatever the method.
+  const [group] = rest
+  const anyhow = rest.length < 2 || (group !== undefined && !tells.registry.isBuiltin(group))
+  if (root === "apis" && (request.method === "GET" || anyhow)) return apis(tells, request, rest)
   if (root === "api" || root === "apis") {
     return request.method === "GET" ? api(tells, request, rest) : Representation.refused(StatusError.methodNotAllowed)
   }
-  if (root === "version" && rest.length === 0) {
-    return request.method === "GET"
+  if (root === "version") {
+    return rest.length > 0
+      ? Representation.refused(StatusError.genericNotFound)
+      : request.method === "GET"
       ? Representation.plain(200, version)
       : Representation.refused(StatusError.methodNotAllowed)
   }

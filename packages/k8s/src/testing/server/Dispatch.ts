@@ -14,6 +14,7 @@ import * as Respond from "./Respond.ts"
 import * as Reviews from "./Reviews.ts"
 import type { ResourceRoute } from "../../api/Routing.ts"
 import * as StatusError from "../../api/StatusError.ts"
+import * as SubresourceBody from "./SubresourceBody.ts"
 import * as Subresources from "./Subresources.ts"
 import { create } from "./VerbsCreate.ts"
 import { remove, removeCollection } from "./VerbsDelete.ts"
@@ -33,6 +34,14 @@ export type Found =
 
 const missing = (response: Representation.ApiResponse): Found => ({ _tag: "Missing", response })
 
+const ofItem: ReadonlyArray<string> = ["get", "update", "patch", "delete"]
+
+/** Whether there is anything to be done where a route leads: what is only created has no items, nor a list of all. */
+const hasPath = ({ scope, verbs }: Served, { name, namespace }: ResourceRoute): boolean =>
+  name !== ""
+    ? verbs.some((verb) => ofItem.includes(verb))
+    : scope === "Cluster" || namespace !== "" || verbs.includes("list")
+
 /** The resource of a route. */
 export const find = (registry: Registry, route: ResourceRoute): Found => {
   const generic = missing(Representation.refused(StatusError.genericNotFound))
@@ -44,7 +53,8 @@ export const find = (registry: Registry, route: ResourceRoute): Found => {
     ? route.namespace !== ""
     : route.namespace === "" && (route.name !== "" || (custom && route.verb !== "list" && route.verb !== "watch"))
   if (misplaced) return custom ? missing(unserved) : generic
-  if (route.subresource === "" || subresource(resource, route.subresource) !== undefined) {
+  if (!custom && route.subresource === "" && !hasPath(resource, route)) return generic
+  if (route.subresource === "" || subresource(resource, Connect.headOf(route)) !== undefined) {
     return { _tag: "Found", resource }
   }
   return custom
@@ -52,7 +62,7 @@ export const find = (registry: Registry, route: ResourceRoute): Found => {
     : generic
 }
 
-const ofObject: Readonly<Record<ResourceRoute["verb"], Exchange.Verb>> = {
+const ofObject: Readonly<Record<Exclude<ResourceRoute["verb"], "">, Exchange.Verb>> = {
   get: Read.get,
   list: Read.list,
   watch: Read.watch,
@@ -83,7 +93,9 @@ const allowed = ({ resource, route }: Exchange.Exchange): boolean => {
 
 /** The verb of an exchange; undefined where the resource has none such. */
 const chosen = (exchange: Exchange.Exchange): Exchange.Verb | undefined => {
-  const { route } = exchange
+  const { request: { method }, resource, route } = exchange
+  // Methods beyond those of the API: the router of built-in kinds has none, that of custom ones takes HEAD for GET.
+  if (route.verb === "" || (method === "HEAD" && resource.custom === undefined)) return undefined
   if (route.subresource === "status") return ofStatus[route.verb]
   if (route.subresource !== "") return Subresources.find(exchange)
   if (!allowed(exchange)) return undefined
@@ -117,7 +129,7 @@ export const verb: Exchange.Verb = (exchange) => {
       (route.verb === "update" || route.verb === "patch")
     if (nameless) return Effect.fail(StatusError.badRequest("name must be provided"))
     return Effect.fail(
-      resource.custom !== undefined && route.subresource !== ""
+      resource.custom !== undefined && (route.subresource !== "" || route.verb === "")
         ? StatusError.methodNotAllowedBecause(
           resource,
           `${route.verb} is not supported on resources of kind "${StatusError.targetName(resource)}"`
@@ -125,11 +137,15 @@ export const verb: Exchange.Verb = (exchange) => {
         : StatusError.methodNotAllowed
     )
   }
-  if (incoming === undefined || request.method === "GET" || Connect.isConnected(exchange)) return answer(exchange)
   const kind = subresource(resource, route.subresource)?.kind ?? resource.kind
-  const body = Effect.catch(incoming(kind), (unreadable) => Effect.andThen(judged(exchange), Effect.fail(unreadable)))
+  if (request.method === "GET" || request.method === "HEAD" || Connect.isConnected(exchange)) return answer(exchange)
+  const unreadable = (fault: StatusError.StatusError) => Effect.andThen(judged(exchange), Effect.fail(fault))
+  const typed = (asked: Exchange.Exchange) =>
+    Effect.andThen(Effect.catch(Effect.fromResult(SubresourceBody.judge(asked)), unreadable), answer(asked))
+  if (incoming === undefined) return typed(exchange)
+  const body = Effect.catch(incoming(kind), unreadable)
   return Effect.flatMap(
     body,
-    (body) => answer(body === undefined ? exchange : { ...exchange, request: { ...request, body } })
+    (body) => typed(body === undefined ? exchange : { ...exchange, request: { ...request, body } })
   )
 }

@@ -17,6 +17,7 @@ import * as Negotiation from "../../api/Negotiation.ts"
 import { copy } from "../../api/Plain.ts"
 import type { Registry, Served } from "./Registry.ts"
 import type { ResourceRoute } from "../../api/Routing.ts"
+import type { ServicePool } from "./ServicePool.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import type { Storage } from "../../api/Storage.ts"
 import type { UserInfo } from "../../api/UserInfo.ts"
@@ -24,12 +25,14 @@ import type { WatchHub } from "../../api/WatchHub.ts"
 
 export { generatedName, storageKey, timestamp, uuid } from "../../api/Identity.ts"
 export { storageConflict } from "../../api/Metadata.ts"
-export { dryRunFaults, read as writeOptions, type WriteOptions } from "../../api/WriteOptions.ts"
+export { read as writeOptions, type WriteOptions } from "../../api/WriteOptions.ts"
 
 /** The parts of a server that verbs work with. */
 export interface Core {
   readonly storage: Storage
   readonly hub: WatchHub
+  /** What Services share. */
+  readonly services: ServicePool
   readonly registry: Registry
   readonly admission: ReadonlyArray<Admission.Plugin>
   /** What the server calls outside of itself. */
@@ -109,6 +112,7 @@ export const notFound = (exchange: Exchange, name = exchange.route.name): Status
 
 /** Kinds that a refusal tells by the group they were in first. */
 const firstGroups: Readonly<Record<string, string>> = {
+  "Event.events.k8s.io": "",
   "Ingress.networking.k8s.io": "extensions",
   "NetworkPolicy.networking.k8s.io": "extensions"
 }

@@ -10,7 +10,7 @@ import { goJson } from "../../schema/FieldError.ts"
 import { at } from "../../api/Plain.ts"
 
 /** A field: its JSON name, what is printed where it is not set, its parts; and its Go name, if not the same with a capital. */
-export type Field = readonly [json: string, zero: string, of?: Fields, go?: string]
+export type Field = readonly [json: string, zero: string, of?: Fields | undefined, go?: string]
 
 export type Fields = ReadonlyArray<Field>
 

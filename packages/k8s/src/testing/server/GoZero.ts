@@ -46,12 +46,16 @@ const texts: Readonly<Record<string, unknown>> = {
   "io.k8s.apimachinery.pkg.util.intstr.IntOrString": 0
 }
 
+/** What is not looked into is kept as it was sent. */
+const raw = "io.k8s.apimachinery.pkg.runtime.RawExtension"
+
 const structOf = (schema: Schema): string | undefined =>
   schema.ref !== undefined && definitions[schema.ref]?.properties !== undefined ? schema.ref : undefined
 
 /** Whether an empty value of a field means that there is none. */
 export const leftOut = (definition: string, field: string, schema: Schema, value: unknown): boolean => {
-  if (!isEmpty(value) || structOf(schema) !== undefined || (schema.ref !== undefined && schema.ref in texts)) {
+  const { ref } = schema
+  if (!isEmpty(value) || structOf(schema) !== undefined || (ref !== undefined && (ref === raw || ref in texts))) {
     return false
   }
   const type = typeOf(definition)

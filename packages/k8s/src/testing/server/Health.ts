@@ -9,7 +9,7 @@
 import type { Request } from "@effect-operator/core/Transport"
 import * as FieldError from "../../schema/FieldError.ts"
 import type { ApiResponse } from "../../api/Representation.ts"
-import { flag } from "../../api/Routing.ts"
+import { parameter } from "../../api/Routing.ts"
 
 type Endpoint = "healthz" | "livez" | "readyz"
 
@@ -100,7 +100,7 @@ export const answer = (request: Request): ApiResponse | undefined => {
   const known = checks.get(name)
   if (known === undefined) return undefined
   if (check !== undefined) return known.includes(check) ? text("ok") : undefined
-  if (!flag(request, "verbose")) return text("ok", nosniff)
+  if (parameter(request, "verbose") === undefined) return text("ok", nosniff)
   const excluded = request.query.filter(([key]) => key === "exclude").map(([, value]) => value)
   const strange = [...new Set(excluded)].filter((entry) => !known.includes(entry)).sort()
   const lines = known.map((entry) => `[+]${entry} ${excluded.includes(entry) ? "excluded: ok" : "ok"}\n`)

@@ -3,7 +3,7 @@
  */
 import * as FieldError from "../../schema/FieldError.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
-import { at, objectAt } from "../../api/Plain.ts"
+import { at, objectAt, stringAt } from "../../api/Plain.ts"
 import type { Strategy } from "./Strategy.ts"
 
 /** A field that may not change; `path` is also what the message names. */
@@ -14,6 +14,12 @@ export const immutable = (...paths: ReadonlyArray<string>): Strategy["validateUp
       ? []
       : [FieldError.invalid(path, value ?? null, "field is immutable")]
   })
+
+/** As `immutable`, of a text: one that is missing is an empty one, and printed so. */
+export const immutableText = (path: string): Strategy["validateUpdate"] => (next, previous) => {
+  const [value, before] = [next, previous].map((object) => stringAt(object, ...path.split(".")))
+  return value === before ? [] : [FieldError.invalid(path, value, "field is immutable")]
+}
 
 /** ConfigMap and Secret: once `immutable` is true, neither it nor the content may change. */
 export const immutableContent: Strategy["validateUpdate"] = (next, previous) => {

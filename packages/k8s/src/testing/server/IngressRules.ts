@@ -16,7 +16,7 @@ import {
 } from "./Checks.ts"
 import * as EndpointRules from "./EndpointRules.ts"
 import * as FieldError from "../../schema/FieldError.ts"
-import { immutable } from "./Immutability.ts"
+import { immutableText } from "./Immutability.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as PortRules from "./PortRules.ts"
@@ -188,5 +188,5 @@ export const ingress: Partial<Strategy> = {
 export const ingressClass: Partial<Strategy> = {
   generation: true,
   validate: validateClass,
-  validateUpdate: immutable("spec.controller")
+  validateUpdate: immutableText("spec.controller")
 }

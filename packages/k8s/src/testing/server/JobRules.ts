@@ -62,7 +62,7 @@ export const prepareCreate: Strategy["prepareCreate"] = (job) => {
 }
 
 /** A Job without labels has those of its template. */
-export const prepareUpdate: Strategy["prepareUpdate"] = (job) => {
+export const prepareUpdate = (job: JsonValue.JsonObject): JsonValue.JsonObject => {
   const metadata = objectAt(job, "metadata")
   const labels = objectAt(job, "spec", "template", "metadata", "labels")
   return Object.keys(objectAt(metadata, "labels")).length > 0 || Object.keys(labels).length === 0

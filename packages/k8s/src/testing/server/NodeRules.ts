@@ -59,13 +59,20 @@ const rangeFaults = (node: unknown): Faults => {
   ]
 }
 
+const without = (node: JsonValue.JsonObject, part: "spec" | "status", field: string): JsonValue.JsonObject =>
+  at(node, part, field) === undefined ? node : { ...node, [part]: JsonValue.remove(objectAt(node, part), field) }
+
+/** Where its settings are from a Node says no more. */
+export const withoutConfig = (node: JsonValue.JsonObject): JsonValue.JsonObject =>
+  without(without(node, "spec", "configSource"), "status", "config")
+
 export const validate: Strategy["validate"] = (node) => [
   ...taintFaults(node),
   ...amountFaults(node),
   ...rangeFaults(node)
 ]
 
-/** Networks and who provides a Node are told once. */
+/** Networks and who provides a Node are told once; the rest is judged again, and said again. */
 export const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
   const [ranges, before] = [rangesOf(next), rangesOf(previous)]
   const provider = stringAt(previous, "spec", "providerID")
@@ -73,6 +80,7 @@ export const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
   const told = (field: string, name: string) =>
     FieldError.forbidden(`spec.${field}`, `node updates may not change ${name} except from "" to valid`)
   return [
+    ...amountFaults(next),
     ...addresses.flatMap((address, index) =>
       when(
         addresses.slice(0, index).some((other) => JsonValue.equals(other, address)),
@@ -83,6 +91,9 @@ export const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
       )
     ),
     ...when(before.length > 0 && !JsonValue.equals(ranges, before), told("podCIDRs", "podCIDR")),
-    ...when(provider !== "" && at(next, "spec", "providerID") !== provider, told("providerID", "providerID"))
+    ...when(provider !== "" && at(next, "spec", "providerID") !== provider, told("providerID", "providerID")),
+    ...taintFaults(next)
   ]
 }
+
+export const validateStatus: Strategy["validateStatus"] = validateUpdate

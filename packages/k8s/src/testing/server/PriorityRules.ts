@@ -16,7 +16,7 @@ const system: Readonly<Record<string, number>> = {
   "system-cluster-critical": 2_000_000_000
 }
 
-const policies = ["Never", "PreemptLowerPriority"]
+const policies = ["PreemptLowerPriority", "Never"]
 
 const reserved = (name: string, value: number, isDefault: boolean): string | undefined => {
   const known = Object.hasOwn(system, name) ? system[name] : undefined
@@ -25,8 +25,10 @@ const reserved = (name: string, value: number, isDefault: boolean): string | und
   return isDefault ? `globalDefault of ${name} PriorityClass must be false` : undefined
 }
 
-const validate: Strategy["validate"] = (object) => {
-  const { name } = object.metadata
+/** Only a new one is judged: what could be wrong stays as it is. */
+const validate: Strategy["validate"] = (object, previous) => {
+  if (previous !== undefined) return []
+  const name = stringAt(object, "metadata", "name")
   const value = Number(at(object, "value") ?? 0)
   const policy = stringAt(object, "preemptionPolicy")
   const why = name.startsWith("system-") ? reserved(name, value, at(object, "globalDefault") === true) : undefined
@@ -38,7 +40,11 @@ const validate: Strategy["validate"] = (object) => {
     ...(!name.startsWith("system-") && value > highest
       ? [FieldError.forbidden("value", `maximum allowed value of a user defined priority is ${highest}`)]
       : []),
-    ...(policies.includes(policy) ? [] : [FieldError.notSupported("preemptionPolicy", policy, policies)])
+    ...(policies.includes(policy) ? [] : [
+      policy === ""
+        ? FieldError.required("preemptionPolicy", "")
+        : FieldError.notSupported("preemptionPolicy", policy, policies)
+    ])
   ]
 }
 
@@ -49,4 +55,4 @@ const validateUpdate: Strategy["validateUpdate"] = (next, previous) => [
   ...immutable("preemptionPolicy")(next, previous)
 ]
 
-export const strategy: Partial<Strategy> = { generation: true, validate, validateUpdate }
+export const strategy: Partial<Strategy> = { generation: "first", validate, validateUpdate }

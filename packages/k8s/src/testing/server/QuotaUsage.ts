@@ -99,7 +99,9 @@ const containersOf = (pod: unknown): ReadonlyArray<unknown> => [
 const isBestEffort = (pod: unknown): boolean =>
   !PodResources.isPodLevelSet(pod) && containersOf(pod).every((container) => {
     const { limits, requests } = PodResources.ofContainer(container)
-    return ["cpu", "memory"].every((name) => requests[name] === undefined && limits[name] === undefined)
+    return ["cpu", "memory"].every((name) =>
+      [requests[name], limits[name]].every((amount) => amount === undefined || Quantity.compare(amount, "0") === 0)
+    )
   })
 
 const affinityTerms = (pod: unknown): ReadonlyArray<unknown> =>

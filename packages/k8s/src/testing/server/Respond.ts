@@ -19,30 +19,15 @@ export const deprecated = ({ deprecation }: Served, response: Representation.Api
     ? response
     : { ...response, headers: { ...response.headers, ...Warnings.header([deprecation]) } }
 
-/** What the router before the built-in resources lets pass: it does not know `application/*`. */
-const routable: ReadonlySet<string> = new Set([
-  "*/*",
-  "application/json",
-  "application/yaml",
-  "application/vnd.kubernetes.protobuf"
-])
-
-const passesRouter = ({ request: { headers: { accept } } }: Exchange.Exchange): boolean =>
-  Negotiation.parseAccept(accept).some(({ type }) => routable.has(type))
-
-const canAnswer = (exchange: Exchange.Exchange): boolean =>
-  Representation.form(exchange.request.headers["accept"]) !== undefined &&
-  (exchange.resource.custom !== undefined || passesRouter(exchange))
-
 /** 406 for a request whose answer the client could not read; asked before anything is done. */
-export const unacceptable = (exchange: Exchange.Exchange): StatusError.StatusError | undefined =>
-  exchange.route.verb === "watch" && Negotiation.acceptable(exchange.request.headers["accept"], true) === undefined
+export const unacceptable = (exchange: Exchange.Exchange): StatusError.StatusError | undefined => {
+  const { accept } = exchange.request.headers
+  if (exchange.resource.custom === undefined && !Negotiation.passesRouter(accept)) return StatusError.notAcceptable
+  if (Representation.form(accept) === undefined) return StatusError.notAcceptableTypes(Negotiation.spokenTypes)
+  return exchange.route.verb === "watch" && Negotiation.acceptable(accept, true) === undefined
     ? StatusError.notAcceptableWatch
-    : canAnswer(exchange)
-    ? undefined
-    : exchange.resource.custom === undefined && !passesRouter(exchange)
-    ? StatusError.notAcceptable
-    : StatusError.notAcceptableTypes(["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"])
+    : undefined
+}
 
 /** With the warnings: about the version asked for, then those of the verb. A refusal has them, too. */
 const warned = (exchange: Exchange.Exchange, response: Representation.ApiResponse): Representation.ApiResponse => {

@@ -88,22 +88,20 @@ const setAt = (object: JsonValue.JsonObject, path: ReadonlyArray<string>, value:
 }
 
 /** Kinds whose Scale is missed as a Scale when it is read. */
-const missedAsScale: ReadonlySet<string> = new Set(["deployments", "replicasets", "replicationcontrollers"])
+const missedAsScale: ReadonlySet<string> = new Set(["deployments", "replicasets"])
 
 const missing = (exchange: Exchange.Exchange): Refused => {
   const { custom, group, plural } = exchange.resource
   return custom === undefined && exchange.route.verb === "get" && missedAsScale.has(plural)
-    ? StatusError.notFound({ group, plural: `${plural}/scale` }, exchange.route.name)
+    ? StatusError.notFound({ group: group || "autoscaling", plural: `${plural}/scale` }, exchange.route.name)
     : Exchange.notFound(exchange)
 }
 
-/** The faults of a Scale that was sent. */
-const judge = (exchange: Exchange.Exchange, scale: JsonValue.JsonObject): Refused | undefined => {
-  const { custom } = exchange.resource
+/** Whether a Scale that was sent is of what the path names. */
+const placeFault = (exchange: Exchange.Exchange, scale: JsonValue.JsonObject): Refused | undefined => {
   const { name, namespace } = exchange.route
   const sent = stringAt(scale, "metadata", "name")
   const sentNamespace = stringAt(scale, "metadata", "namespace")
-  const replicas = at(scale, "spec", "replicas")
   if (sent !== name) {
     return StatusError.badRequest(
       sent === ""
@@ -111,11 +109,19 @@ const judge = (exchange: Exchange.Exchange, scale: JsonValue.JsonObject): Refuse
         : `the name of the object (${sent}) does not match the name on the URL (${name})`
     )
   }
-  if (sentNamespace !== "" && sentNamespace !== namespace) {
-    return StatusError.badRequest(
+  return sentNamespace !== "" && sentNamespace !== namespace
+    ? StatusError.badRequest(
       `the namespace of the object (${sentNamespace}) does not match the namespace on the request (${namespace})`
     )
-  }
+    : undefined
+}
+
+/** The faults of a Scale that is to be written. */
+const judge = (exchange: Exchange.Exchange, scale: JsonValue.JsonObject): Refused | undefined => {
+  const { resource: { custom }, route: { name } } = exchange
+  const misplaced = placeFault(exchange, scale)
+  if (misplaced !== undefined) return misplaced
+  const replicas = at(scale, "spec", "replicas")
   // Custom resources judge the number where they keep it.
   return custom === undefined && count(replicas) < 0
     ? StatusError.invalid("Scale", "autoscaling", name, [
@@ -153,6 +159,8 @@ interface Making {
 const replacing = Effect.fnUntraced(function*(exchange: Exchange.Exchange, patch: boolean) {
   const options = yield* Exchange.writeOptions(exchange, patch ? "PatchOptions" : "UpdateOptions")
   const sent = patch ? undefined : yield* readScale(yield* Exchange.bodyObject(exchange), false)
+  const misplaced = sent === undefined ? undefined : placeFault(exchange, sent)
+  if (misplaced !== undefined) return yield* Effect.fail(misplaced)
   const patched = patch ? yield* Patching.reader(exchange, scaleKind) : undefined
   const make = Effect.fnUntraced(function*(scaled: ScaleOwnership.Scaled) {
     const scale = sent ?? (yield* readScale(yield* patched!(scaled.scale), true))
@@ -210,7 +218,15 @@ const write = (patch: boolean): Exchange.Verb =>
         asObject(scale)
       )
       const version = stringAt(admitted, "metadata", "resourceVersion")
-      const named = version === "" ? stored : { ...stored, metadata: { ...stored.metadata, resourceVersion: version } }
+      const uid = stringAt(admitted, "metadata", "uid")
+      const named: KubeObject = {
+        ...stored,
+        metadata: {
+          ...stored.metadata,
+          ...(version === "" ? {} : { resourceVersion: version }),
+          ...(uid === "" ? {} : { uid })
+        }
+      }
       // An object with its replicas set is an object of the same kind.
       const scaled = asObject(setAt(named as never, paths.specReplicas, count(at(admitted, "spec", "replicas"))))
       return yield* carry(scaled)

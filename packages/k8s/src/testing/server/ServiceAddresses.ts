@@ -1,29 +1,22 @@
 /**
- * `ServiceAddresses`: the addresses and ports a Service is given.
+ * `ServiceAddresses`: the addresses and ports a Service is given, out of a pool that all Services share.
  *
- * The real server takes them from a pool; here they follow from the uid, so that no pool has to be kept.
+ * Source: k8s.io/kubernetes/pkg/registry/core/service/storage/{alloc,storage}.go.
  */
 import { omit } from "./Immutability.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import { nodePorts, type ServicePool } from "./ServicePool.ts"
 import type { Strategy } from "./Strategy.ts"
-
-const digits = (uid: string, from: number): number =>
-  Number.parseInt(uid.replaceAll("-", "").slice(from, from + 4), 16) || 0
-
-/** An address in 10.96.0.0/12 that is none of the network's own. */
-const address = (uid: string): string => {
-  const host = digits(uid, 0)
-  return `10.${96 + (digits(uid, 4) % 16)}.${host >> 8}.${1 + (host & 0xff) % 254}`
-}
 
 const hasAddress = (spec: unknown): boolean => stringAt(spec, "type") !== "ExternalName"
 
-const withAddress = (spec: JsonValue.JsonObject, given: string): JsonValue.JsonObject => {
+const withAddress = (spec: JsonValue.JsonObject, given: () => string): JsonValue.JsonObject => {
   const one = stringAt(spec, "clusterIP")
   const all = arrayAt(spec, "clusterIPs")
   // The one and the list of all are one thing; where they are not, the validation says so.
-  const ip = one === "" && all.length === 0 ? given : one
+  const ip = one === "" && all.length === 0 ? given() : one
   return {
     ...spec,
     ...(ip === "" ? {} : { clusterIP: ip }),
@@ -33,43 +26,73 @@ const withAddress = (spec: JsonValue.JsonObject, given: string): JsonValue.JsonO
   }
 }
 
-const withNodePorts = (spec: JsonValue.JsonObject, uid: string): JsonValue.JsonObject =>
-  stringAt(spec, "type") === "NodePort" || stringAt(spec, "type") === "LoadBalancer"
-    ? {
-      ...spec,
-      ports: arrayAt(spec, "ports").map((port, index) => ({
-        ...objectAt(port),
-        nodePort: at(port, "nodePort") ?? 30000 + ((digits(uid, 8) + index) % 2768)
-      }))
-    }
-    : spec
-
-/** A balancer that asks each node for its own Pods asks at a port of its own. */
-const withHealthCheck = (spec: JsonValue.JsonObject, uid: string): JsonValue.JsonObject =>
-  stringAt(spec, "type") === "LoadBalancer" && stringAt(spec, "externalTrafficPolicy") === "Local"
-    ? { ...spec, healthCheckNodePort: at(spec, "healthCheckNodePort") ?? 30000 + (digits(uid, 12) % 2768) }
-    : spec
-
-const complete = (service: JsonValue.JsonObject, ip: string, uid: string): JsonValue.JsonObject => {
-  const spec = objectAt(service, "spec")
-  return hasAddress(spec)
-    ? { ...service, spec: withHealthCheck(withNodePorts(withAddress(spec, ip), uid), uid) }
-    : service
-}
-
-export const prepareCreate: Strategy["prepareCreate"] = (service) => {
-  const uid = stringAt(service, "metadata", "uid")
-  return complete(service, address(uid), uid)
-}
-
-const isExternal = (spec: unknown): boolean =>
-  usesNodes(spec) || (stringAt(spec, "type") === "ClusterIP" && arrayAt(spec, "externalIPs").length > 0)
-
 const usesNodes = (spec: unknown): boolean => ["LoadBalancer", "NodePort"].includes(stringAt(spec, "type"))
 
 const isBalancer = (spec: unknown): boolean => stringAt(spec, "type") === "LoadBalancer"
 
 const isChecked = (spec: unknown): boolean => isBalancer(spec) && stringAt(spec, "externalTrafficPolicy") === "Local"
+
+/** Ports of nodes are given to whoever uses nodes; a balancer may do without. */
+const isGivenPorts = (spec: unknown): boolean =>
+  usesNodes(spec) && !(isBalancer(spec) && at(spec, "allocateLoadBalancerNodePorts") === false)
+
+const numberAt = (value: unknown, field: string): number => {
+  const found = at(value, field)
+  return typeof found === "number" ? found : 0
+}
+
+const nodePortsOf = (spec: unknown): ReadonlyArray<number> =>
+  arrayAt(spec, "ports").map((port) => numberAt(port, "nodePort")).filter((port) => port !== 0)
+
+/** Ports of a new Service: what differs by protocol alone has one port of the nodes. */
+const withNodePorts = (spec: JsonValue.JsonObject, uid: string, pool: ServicePool, fresh: boolean) => {
+  if (!isGivenPorts(spec)) return spec
+  const ports = arrayAt(spec, "ports")
+  const own = new Set(nodePortsOf(spec))
+  const byPort = new Map<number, number>()
+  if (fresh) {
+    for (const port of ports.toReversed()) {
+      if (numberAt(port, "nodePort") !== 0) byPort.set(numberAt(port, "port"), numberAt(port, "nodePort"))
+    }
+  }
+  const given = (port: unknown): number => {
+    const known = byPort.get(numberAt(port, "port"))
+    if (known !== undefined) return known
+    const free = pool.freePort(uid, own)
+    own.add(free)
+    if (fresh) byPort.set(numberAt(port, "port"), free)
+    return free
+  }
+  return {
+    ...spec,
+    ports: ports.map((port) => ({
+      ...objectAt(port),
+      nodePort: numberAt(port, "nodePort") === 0 ? given(port) : at(port, "nodePort")
+    }))
+  }
+}
+
+/** A balancer that asks each node for its own Pods asks at a port of its own. */
+const withHealthCheck = (spec: JsonValue.JsonObject, uid: string, pool: ServicePool): JsonValue.JsonObject =>
+  isChecked(spec)
+    ? {
+      ...spec,
+      healthCheckNodePort: at(spec, "healthCheckNodePort") ?? pool.freePort(uid, new Set(nodePortsOf(spec)))
+    }
+    : spec
+
+const complete = (service: JsonValue.JsonObject, uid: string, pool: ServicePool, fresh: boolean) => {
+  const spec = objectAt(service, "spec")
+  if (!hasAddress(spec)) return service
+  const addressed = withAddress(spec, () => pool.freeAddress(uid))
+  return { ...service, spec: withHealthCheck(withNodePorts(addressed, uid, pool, fresh), uid, pool) }
+}
+
+export const prepareCreate: Strategy["prepareCreate"] = (service, pool) =>
+  complete(service, stringAt(service, "metadata", "uid"), pool, true)
+
+const isExternal = (spec: unknown): boolean =>
+  usesNodes(spec) || (stringAt(spec, "type") === "ClusterIP" && arrayAt(spec, "externalIPs").length > 0)
 
 /** What a Service of another type has no use for, by whether a Service has a use for it. */
 const ofType: ReadonlyArray<readonly [uses: (spec: unknown) => boolean, ...fields: ReadonlyArray<string>]> = [
@@ -77,9 +100,6 @@ const ofType: ReadonlyArray<readonly [uses: (spec: unknown) => boolean, ...field
   [isBalancer, "allocateLoadBalancerNodePorts", "loadBalancerClass"],
   [isExternal, "externalTrafficPolicy"]
 ]
-
-const nodePortsOf = (spec: unknown): ReadonlyArray<unknown> =>
-  arrayAt(spec, "ports").map((port) => at(port, "nodePort")).filter((port) => port !== undefined && port !== 0)
 
 /** The spec without what its new type has no use for, unless the update itself has brought it. */
 const dropped = (spec: JsonValue.JsonObject, before: JsonValue.JsonObject): JsonValue.JsonObject => {
@@ -99,6 +119,26 @@ const dropped = (spec: JsonValue.JsonObject, before: JsonValue.JsonObject): Json
     : left
 }
 
+/** The ports with those of the nodes that ports of the same name had, where they are left out and not used by others. */
+const keptPorts = (spec: JsonValue.JsonObject, before: JsonValue.JsonObject): JsonValue.JsonObject => {
+  if (!usesNodes(spec) || !usesNodes(before)) return spec
+  const [now, then] = [nodePortsOf(spec), nodePortsOf(before)]
+  const used = new Set(then.filter((port) => now.includes(port)))
+  const byName = new Map(arrayAt(before, "ports").map((port) => [stringAt(port, "name"), numberAt(port, "nodePort")]))
+  const ports = arrayAt(spec, "ports").map((port) => {
+    const old = byName.get(stringAt(port, "name")) ?? 0
+    if (numberAt(port, "nodePort") !== 0 || old === 0 || used.has(old)) return port
+    used.add(old)
+    return { ...objectAt(port), nodePort: old }
+  })
+  return { ...spec, ports }
+}
+
+const keptCheck = (spec: JsonValue.JsonObject, before: JsonValue.JsonObject): JsonValue.JsonObject =>
+  isChecked(spec) && isChecked(before) && numberAt(spec, "healthCheckNodePort") === 0
+    ? { ...spec, healthCheckNodePort: before["healthCheckNodePort"] }
+    : spec
+
 /** What was given to the Service and is left out it keeps; another first address is the only one. */
 const kept = (spec: JsonValue.JsonObject, before: JsonValue.JsonObject): JsonValue.JsonObject => {
   if (!hasAddress(spec) || !hasAddress(before)) return spec
@@ -109,9 +149,35 @@ const kept = (spec: JsonValue.JsonObject, before: JsonValue.JsonObject): JsonVal
   return { ...spec, ...(one === "" ? {} : { clusterIP: one }), clusterIPs: moved ? [one] : all }
 }
 
-export const prepareUpdate: Strategy["prepareUpdate"] = (next, previous) => {
-  const { uid } = previous.metadata
+export const prepareUpdate: Strategy["prepareUpdate"] = (next, previous, pool) => {
   const before = objectAt(previous, "spec")
-  const spec = dropped(kept(objectAt(next, "spec"), before), before)
-  return complete({ ...next, spec }, address(uid), uid)
+  const patched = keptCheck(keptPorts(kept(objectAt(next, "spec"), before), before), before)
+  return complete({ ...next, spec: dropped(patched, before) }, previous.metadata.uid, pool, false)
+}
+
+const isTaken = "is already allocated"
+
+/** The first of what a Service asks for that it cannot be given. */
+export const refusals: Strategy["refusals"] = (service, previous, pool) => {
+  const spec = objectAt(service, "spec")
+  const { uid } = service.metadata
+  const ips = hasAddress(spec) ? arrayAt(spec, "clusterIPs").map(String) : []
+  const ip = ips.find((address) => pool.hasAddress(address, uid))
+  if (ip !== undefined) {
+    return [FieldError.invalid("spec.clusterIPs", ips, `failed to allocate IP ${ip}: provided IP ${isTaken}`)]
+  }
+  if (!usesNodes(spec)) return []
+  const old = new Set(previous === undefined ? [] : nodePortsOf(objectAt(previous, "spec")))
+  return arrayAt(spec, "ports").flatMap((port, index) => {
+    const number = numberAt(port, "nodePort")
+    if (number === 0 || old.has(number)) return []
+    const why = number < nodePorts.lowest || number > nodePorts.highest
+      ? `is not in the valid range. The range of valid ports is ${nodePorts.lowest}-${nodePorts.highest}`
+      : pool.hasPort(number, uid)
+      ? isTaken
+      : undefined
+    return why === undefined
+      ? []
+      : [FieldError.invalid(`spec.ports[${index}].nodePort`, number, `provided port ${why}`)]
+  }).slice(0, 1)
 }

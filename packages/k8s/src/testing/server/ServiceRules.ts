@@ -18,22 +18,6 @@ import type { Strategy } from "./Strategy.ts"
 
 const types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]
 
-const nodePorts = { lowest: 30000, highest: 32767 }
-
-/** The range is asked when a port is given out: it is the last to be told. */
-const rangeFaults = (ports: ReadonlyArray<unknown>): Faults =>
-  ports.flatMap((port, index) => {
-    const number = at(port, "nodePort")
-    return when(
-      typeof number === "number" && number !== 0 && (number < nodePorts.lowest || number > nodePorts.highest),
-      FieldError.invalid(
-        `spec.ports[${index}].nodePort`,
-        number,
-        `provided port is not in the valid range. The range of valid ports is ${nodePorts.lowest}-${nodePorts.highest}`
-      )
-    )
-  })
-
 const portFaults = (ports: ReadonlyArray<unknown>): Faults => {
   const names = new Set<string>()
   return ports.flatMap((port, index) => {
@@ -238,8 +222,7 @@ const validate: Strategy["validate"] = (service) => {
     ...repeatedPorts(ports),
     ...sourceFaults(spec),
     ...balancerFaults(spec),
-    ...trafficFaults(spec),
-    ...(type === "ClusterIP" ? [] : rangeFaults(ports))
+    ...trafficFaults(spec)
   ]
 }
 
@@ -264,6 +247,7 @@ const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
 export const strategy: Partial<Strategy> = {
   prepareCreate: ServiceAddresses.prepareCreate,
   prepareUpdate: ServiceAddresses.prepareUpdate,
+  refusals: ServiceAddresses.refusals,
   validate,
   validateUpdate,
   validateStatus: (service) =>

@@ -81,13 +81,54 @@ const sources: Readonly<Record<string, (source: unknown, path: string, spec: unk
 const givenSources = (spec: unknown): ReadonlyArray<string> =>
   Object.keys(sources).filter((name) => at(spec, name) !== undefined)
 
-const sourceFaults = (spec: unknown): Faults => {
+const sourceFaults = (spec: unknown, path: string): Faults => {
   const [first, ...others] = givenSources(spec)
-  return first === undefined ? [FieldError.required("spec", "must specify a volume type")] : [
-    ...sources[first]!(at(spec, first), `spec.${first}`, spec),
-    ...others.map((name) => FieldError.forbidden(`spec.${name}`, "may not specify more than 1 volume type"))
+  return first === undefined ? [FieldError.required(path, "must specify a volume type")] : [
+    ...sources[first]!(at(spec, first), `${path}.${first}`, spec),
+    ...others.map((name) => FieldError.forbidden(`${path}.${name}`, "may not specify more than 1 volume type"))
   ]
 }
+
+const accessFaults = (spec: unknown, path: string): Faults => [
+  ...when(arrayAt(spec, "accessModes").length === 0, FieldError.required(`${path}.accessModes`, "")),
+  ...ClaimRules.modeFaults(arrayAt(spec, "accessModes"), `${path}.accessModes`)
+]
+
+/** What a volume that is no object of its own may not have, or may have in one way only. */
+const inlineFields: Readonly<Record<string, string | undefined>> = {
+  claimRef: undefined,
+  capacity: undefined,
+  persistentVolumeReclaimPolicy: "Retain",
+  nodeAffinity: undefined,
+  storageClassName: undefined,
+  volumeMode: "Filesystem"
+}
+
+/** Faults of a volume that is given in full where it is used. */
+export const inlineVolume = (spec: unknown, path: string): Faults => {
+  const context = "in the context of inline volumes"
+  return [
+    ...Object.entries(inlineFields).flatMap(([field, only]) => {
+      const value = at(spec, field)
+      const words = field === "volumeMode" ? "may not specify volumeMode other than" : "may only be"
+      return when(
+        value !== undefined && value !== "" && value !== only && (field !== "capacity" || !isEmpty(value)),
+        FieldError.forbidden(
+          `${path}.${field}`,
+          only === undefined ? `may not be specified ${context}` : `${words} ${only} ${context}`
+        )
+      )
+    }),
+    ...when(
+      at(spec, "csi") === undefined,
+      FieldError.required(`${path}.csi`, `has to be specified ${context}`)
+    ),
+    ...accessFaults(spec, path),
+    ...sourceFaults(spec, path)
+  ]
+}
+
+const isEmpty = (value: unknown): boolean => JsonValue.isObject(value) && Object.keys(value).length === 0
 
 const capacityFaults = (spec: unknown): Faults => {
   const capacity = objectAt(spec, "capacity")
@@ -129,12 +170,11 @@ const validateVolume: Strategy["validate"] = (volume) => {
   const spec = objectAt(volume, "spec")
   const attributes = at(spec, "volumeAttributesClassName")
   return [
-    ...when(arrayAt(spec, "accessModes").length === 0, FieldError.required("spec.accessModes", "")),
-    ...ClaimRules.modeFaults(arrayAt(spec, "accessModes"), "spec.accessModes"),
+    ...accessFaults(spec, "spec"),
     ...capacityFaults(spec),
     ...optional(spec, "persistentVolumeReclaimPolicy", "spec", ["Delete", "Recycle", "Retain"]),
     ...affinityFaults(spec),
-    ...sourceFaults(spec),
+    ...sourceFaults(spec, "spec"),
     ...when(
       stringAt(spec, "hostPath", "path") === "/" && stringAt(spec, "persistentVolumeReclaimPolicy") === "Recycle",
       FieldError.forbidden("spec.persistentVolumeReclaimPolicy", "may not be 'recycle' for a hostPath mount of '/'")
@@ -243,27 +283,50 @@ const topologyFaults = (terms: ReadonlyArray<unknown>): Faults =>
     })
   })
 
-const validateClass: Strategy["validate"] = (object) => {
-  const provisioner = stringAt(object, "provisioner")
-  return [
-    ...(provisioner === ""
-      ? [FieldError.required("provisioner", "")]
-      : invalids("provisioner", provisioner.toLowerCase(), Names.labelKey(provisioner.toLowerCase()))),
-    ...parameterFaults(objectAt(object, "parameters")),
-    ...when(stringAt(object, "reclaimPolicy") !== "", ...choice(object, "reclaimPolicy", ["Delete", "Retain"])),
-    ...choice(object, "volumeBindingMode", ["Immediate", "WaitForFirstConsumer"]),
-    ...topologyFaults(arrayAt(object, "allowedTopologies"))
-  ]
+/** Who makes the volumes of a class. */
+const provisionerFaults = (object: unknown, field: string): Faults => {
+  const provisioner = stringAt(object, field).toLowerCase()
+  return provisioner === ""
+    ? [FieldError.required(field, "")]
+    : invalids(field, provisioner, Names.labelKey(provisioner))
 }
 
-const validateClassUpdate: Strategy["validateUpdate"] = (next, previous) => [
-  ...["parameters", "provisioner", "reclaimPolicy"].flatMap((field) =>
+/** Fields that no update may change. */
+const fixed = (...fields: ReadonlyArray<string>): Strategy["validateUpdate"] => (next, previous) =>
+  fields.flatMap((field) =>
     when(
       !JsonValue.equals(at(next, field), at(previous, field)),
       FieldError.forbidden(field, `updates to ${field} are forbidden.`)
     )
-  ),
+  )
+
+const validateClass: Strategy["validate"] = (object) => [
+  ...provisionerFaults(object, "provisioner"),
+  ...parameterFaults(objectAt(object, "parameters")),
+  ...when(stringAt(object, "reclaimPolicy") !== "", ...choice(object, "reclaimPolicy", ["Delete", "Retain"])),
+  ...choice(object, "volumeBindingMode", ["Immediate", "WaitForFirstConsumer"]),
+  ...topologyFaults(arrayAt(object, "allowedTopologies"))
+]
+
+const validateClassUpdate: Strategy["validateUpdate"] = (next, previous) => [
+  ...fixed("parameters", "provisioner", "reclaimPolicy")(next, previous),
   ...immutable("volumeBindingMode")(next, previous)
 ]
 
 export const storageClass: Partial<Strategy> = { validate: validateClass, validateUpdate: validateClassUpdate }
+
+/** A VolumeAttributesClass: what a driver makes of volumes that are there already. */
+export const attributesClass: Partial<Strategy> = {
+  validate: (object) => {
+    const parameters = objectAt(object, "parameters")
+    return [
+      ...provisionerFaults(object, "driverName"),
+      ...parameterFaults(parameters),
+      ...when(
+        Object.keys(parameters).length === 0,
+        FieldError.required("parameters", "must contain at least one key/value pair")
+      )
+    ]
+  },
+  validateUpdate: fixed("driverName", "parameters")
+}

@@ -8,14 +8,16 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type * as FieldError from "../../schema/FieldError.ts"
+import type { UserInfo } from "../../api/UserInfo.ts"
 import type * as JsonValue from "../../schema/JsonValue.ts"
 import type { Strategy as Deletion } from "../../api/Deletion.ts"
 import type { FieldReader } from "../../api/Selecting.ts"
+import type { ServicePool } from "./ServicePool.ts"
 
 /** How a kind behaves. Functions never change their arguments. */
 export interface Strategy extends Deletion {
-  /** Objects have `metadata.generation`: 1 at first, one more with every change of what `generationOf` sees. */
-  readonly generation: boolean
+  /** Objects have `metadata.generation`: 1 at first, and one more with every change of what is wanted; or either. */
+  readonly generation: boolean | "first" | "later"
   /** The kind's own validation judges metadata, too: finalizers without a domain are refused. */
   readonly judgesMetadata: boolean
   /** A change of annotations is a change of what is wanted, too. */
@@ -26,6 +28,8 @@ export interface Strategy extends Deletion {
   readonly createsStatus: boolean
   /** What the status subresource does with metadata: keep the old, take labels and the like from the request. */
   readonly statusMetadata: "kept" | "written" | "labelsKept" | "ownersKept"
+  /** A new object without any name is named by the server. */
+  readonly namesItself: boolean
   /** A PUT of a missing object creates it. */
   readonly createsOnUpdate: boolean
   /** A PUT without a resourceVersion overwrites whatever is there. */
@@ -39,15 +43,27 @@ export interface Strategy extends Deletion {
   /** True where an unknown field label is refused with the list of the known ones. */
   readonly listsFields: boolean
   /** The last touches before an object is first stored: what the server sets, whatever the client wrote. */
-  readonly prepareCreate: (object: JsonValue.JsonObject) => JsonValue.JsonObject
+  readonly prepareCreate: (object: JsonValue.JsonObject, pool: ServicePool) => JsonValue.JsonObject
+  /** The new object with whoever creates it, of a kind that says so. */
+  readonly signed: (object: JsonValue.JsonObject, user: UserInfo) => JsonValue.JsonObject
   /** The same before an update of the object itself (not of a subresource). */
-  readonly prepareUpdate: (next: JsonValue.JsonObject, previous: KubeObject) => JsonValue.JsonObject
+  readonly prepareUpdate: (
+    next: JsonValue.JsonObject,
+    previous: KubeObject,
+    pool: ServicePool
+  ) => JsonValue.JsonObject
   /** The same before an update of the status, at a time in milliseconds since 1970. */
   readonly prepareStatus: (next: JsonValue.JsonObject, previous: KubeObject, now: number) => JsonValue.JsonObject
   /** Faults of an object, that is created or takes the place of `previous`. */
   readonly validate: (object: KubeObject, previous?: KubeObject) => ReadonlyArray<FieldError.FieldError>
   /** Faults of an update, beyond those of `validate`. */
   readonly validateUpdate: (next: KubeObject, previous: KubeObject) => ReadonlyArray<FieldError.FieldError>
+  /** What an object without faults asks for and cannot be given, as others have it. */
+  readonly refusals: (
+    object: KubeObject,
+    previous: KubeObject | undefined,
+    pool: ServicePool
+  ) => ReadonlyArray<FieldError.FieldError>
   /** Faults of the status, when it is written in the place of `previous`. */
   readonly validateStatus: (object: KubeObject, previous: KubeObject) => ReadonlyArray<FieldError.FieldError>
   /** Warnings about an object without faults, that is created or takes the place of `previous`. */
@@ -69,6 +85,7 @@ const defaults: Strategy = {
   statusSubresource: false,
   createsStatus: false,
   statusMetadata: "written",
+  namesItself: false,
   createsOnUpdate: false,
   unconditionalUpdate: true,
   answersDeleted: false,
@@ -76,10 +93,12 @@ const defaults: Strategy = {
   fields: {},
   listsFields: true,
   prepareCreate: same,
+  signed: same,
   prepareUpdate: same,
   prepareStatus: same,
   validate: none,
   validateUpdate: none,
+  refusals: none,
   validateStatus: none,
   warnings: none,
   statusWarnings: none

@@ -2,7 +2,7 @@
  * `Subresources`: what a built-in object can do besides being read and written: a Pod is bound or evicted, a Namespace
  * finalized, a service account issued a token.
  *
- * What needs a node behind a Pod (logs, exec, port-forward) is refused as for a Pod that no node has.
+ * What needs somebody behind an object has modules of its own (`PodConnections`, `Proxying`).
  *
  * Source: k8s.io/kubernetes/pkg/registry/core/pod/storage/{storage,eviction}.go.
  */
@@ -13,12 +13,14 @@ import * as Effect from "effect/Effect"
 import * as TokenRequests from "../auth/TokenRequests.ts"
 import * as Admission from "../Admission.ts"
 import * as Connect from "./Connect.ts"
-import * as Deletion from "../../api/Deletion.ts"
+import type * as Deletion from "../../api/Deletion.ts"
+import * as DeletionOptions from "../../api/DeletionOptions.ts"
 import * as Exchange from "./Exchange.ts"
 import type * as JsonValue from "../../schema/JsonValue.ts"
 import * as Ownership from "./Ownership.ts"
 import { arrayAt, asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
-import { parameter } from "../../api/Routing.ts"
+import * as PodConnections from "./PodConnections.ts"
+import * as Proxying from "./Proxying.ts"
 import * as Scale from "./Scale.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import { deleteObject } from "./VerbsDelete.ts"
@@ -64,6 +66,7 @@ const bindAs = Effect.fnUntraced(function*(exchange: Exchange.Exchange, asked: E
     )
   }
   yield* Admission.review(core, attributes)
+  if (route.name === "") return yield* Effect.fail(StatusError.badRequest("Name parameter required."))
   const key = Exchange.storageKey(route.namespace, route.name)
   const pod = core.storage.get(resource.collection, key)
   if (pod === undefined) return yield* Effect.fail(Exchange.notFound(exchange))
@@ -144,10 +147,14 @@ const spend = (
 /** Deletes a Pod if its disruption budget allows it. */
 const evict: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { core, resource, route } = exchange
-  const sent = yield* Exchange.bodyObject(exchange)
-  const { attributes, object: body } = yield* admitted(exchange, sent, parameter(exchange.request, "dryRun") === "All")
+  const { dryRun } = yield* Exchange.writeOptions(exchange, "CreateOptions")
+  const { attributes, object: body } = yield* admitted(exchange, yield* Exchange.bodyObject(exchange), dryRun)
+  if (stringAt(body, "metadata", "name") !== route.name) {
+    return yield* Effect.fail(StatusError.badRequest("name in URL does not match name in Eviction object"))
+  }
   yield* Admission.review(core, attributes)
-  const options = Deletion.readOptions(objectAt(body, "deleteOptions"), () => undefined)
+  const said = DeletionOptions.of(objectAt(body, "deleteOptions"))
+  const options: Deletion.DeleteOptions = dryRun && said.dryRun.length === 0 ? { ...said, dryRun: ["All"] } : said
   const pod = core.storage.get(resource.collection, Exchange.storageKey(route.namespace, route.name))
   if (pod === undefined) return yield* Effect.fail(Exchange.notFound(exchange))
   const covering = harmless(pod) ? [] : budgetsOf(exchange, pod)
@@ -162,23 +169,6 @@ const evict: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exch
   return created
 })
 
-/** What a Pod that no node has says. */
-const nothingLogged: Exchange.Answer = { _tag: "Plain", status: 200, body: undefined }
-
-const needsNode: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
-  const { core, resource, route } = exchange
-  yield* Connect.admit(exchange)
-  const pod = core.storage.get(resource.collection, Exchange.storageKey(route.namespace, route.name))
-  if (pod === undefined) return yield* Effect.fail(Exchange.notFound(exchange))
-  const node = stringAt(pod, "spec", "nodeName")
-  // The node is looked up as if it were of the resource of the request.
-  if (node !== "" && core.storage.get("nodes", node) === undefined) {
-    return yield* Effect.fail(Exchange.notFound(exchange, node))
-  }
-  if (node === "" && route.subresource === "log") return nothingLogged
-  return yield* Effect.fail(StatusError.badRequest(`pod ${route.name} does not have a host assigned`))
-})
-
 /** Writes of a part of the spec that the object's own endpoint refuses. */
 const writePart: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const lenient: Exchange.Exchange = {
@@ -190,7 +180,10 @@ const writePart: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.
 
 type Verbs = Partial<Record<Exchange.Exchange["route"]["verb"], Exchange.Verb>>
 
-const hosted: Verbs = { get: needsNode, create: needsNode }
+const streamed = (verb: Exchange.Verb): Verbs => ({ get: verb, create: verb })
+
+const { proxy } = Proxying
+const proxied: Verbs = { get: proxy, create: proxy, update: proxy, patch: proxy, delete: proxy }
 
 const builtin: Readonly<Record<string, Verbs>> = {
   "namespaces/finalize": { update: replace("finalize") },
@@ -198,11 +191,13 @@ const builtin: Readonly<Record<string, Verbs>> = {
   "pods/eviction": { create: evict },
   "pods/ephemeralcontainers": { get, update: writePart, patch: writePart },
   "pods/resize": { get, update: writePart, patch: writePart },
-  "pods/log": hosted,
-  "pods/exec": hosted,
-  "pods/attach": hosted,
-  "pods/portforward": hosted,
-  "pods/proxy": hosted,
+  "pods/log": { get: PodConnections.log },
+  "pods/exec": streamed(PodConnections.intoContainer),
+  "pods/attach": streamed(PodConnections.intoContainer),
+  "pods/portforward": streamed(PodConnections.portForward),
+  "pods/proxy": proxied,
+  "services/proxy": proxied,
+  "nodes/proxy": proxied,
   "serviceaccounts/token": { create: TokenRequests.create },
   "certificatesigningrequests.certificates.k8s.io/approval": {
     get,
@@ -214,7 +209,9 @@ const builtin: Readonly<Record<string, Verbs>> = {
 /** The verb of a subresource other than status; undefined where there is none. */
 export const find = ({ resource, route }: Exchange.Exchange): Exchange.Verb | undefined => {
   if (route.subresource === "scale") return (Scale.verbs as Verbs)[route.verb]
-  return builtin[`${resource.collection}/${route.subresource}`]?.[route.verb]
+  return route.verb === ""
+    ? undefined
+    : builtin[`${resource.collection}/${Connect.headOf(route)}`]?.[route.verb]
 }
 
 /** The old way to bind a Pod: a Binding of the Pod's name, created in the namespace. */

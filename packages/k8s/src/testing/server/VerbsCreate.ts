@@ -10,6 +10,7 @@ import * as Escalation from "../auth/Escalation.ts"
 import * as Bodies from "../../api/Bodies.ts"
 import * as Body from "./Body.ts"
 import * as Exchange from "./Exchange.ts"
+import { uuid } from "../../api/Identity.ts"
 import * as Metadata from "../../api/Metadata.ts"
 import * as MetadataRules from "../../api/MetadataRules.ts"
 import * as Ownership from "./Ownership.ts"
@@ -58,9 +59,11 @@ const attempt = Effect.fnUntraced(function*(
   const { resourceVersion, ...metadata } = Metadata.systemMetadata(exchange, object, name)
   const base = resource.strategy.statusSubresource && !resource.strategy.createsStatus ? withoutStatus(object) : object
   const { apiVersion, kind } = object
-  const filled = resource.strategy.prepareCreate({ ...base, metadata })
+  const signed = resource.strategy.signed({ ...base, metadata }, exchange.user)
+  const filled = resource.strategy.prepareCreate(signed, core.services)
   const admitted = asObject({ ...filled, apiVersion, kind })
-  const found = faults(exchange, admitted)
+  const judged = faults(exchange, admitted)
+  const found = judged.length > 0 ? judged : resource.strategy.refusals(admitted, undefined, core.services)
   if (found.length > 0) return yield* Effect.fail(Exchange.invalid(exchange, admitted.metadata.name ?? "", found))
   exchange.warnings.push(...resource.strategy.warnings(admitted, undefined))
   yield* Admission.review(core, { ...attributes, name: attributes.name || name, object: admitted })
@@ -137,7 +140,8 @@ export const createOwned = Effect.fnUntraced(function*(
   if (escalation !== undefined) return yield* Effect.fail(escalation)
   const { generateName, name } = admitted.metadata
   if ((name ?? "") !== "" || (generateName ?? "") === "") {
-    return yield* attempt(exchange, options, attributes, admitted, name ?? "")
+    const own = (name ?? "") === "" && resource.strategy.namesItself ? uuid(exchange.random) : name
+    return yield* attempt(exchange, options, attributes, admitted, own ?? "")
   }
   for (let tries = 1;; tries++) {
     const generated = Exchange.generatedName(generateName!, exchange.random)

@@ -9,25 +9,17 @@ import type { Status } from "@effect-operator/core/Status"
 import * as Effect from "effect/Effect"
 import * as Admission from "../Admission.ts"
 import * as Deletion from "../../api/Deletion.ts"
+import * as DeletionOptions from "../../api/DeletionOptions.ts"
 import * as Exchange from "./Exchange.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import { freeze } from "../../api/Plain.ts"
+import * as Reading from "../../api/Reading.ts"
 import { parameter } from "../../api/Routing.ts"
 import { selectable, type Served } from "./Registry.ts"
 import * as Selecting from "../../api/Selecting.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import type { Change } from "../../api/Storage.ts"
 import * as Versions from "./Versions.ts"
-
-const options = (exchange: Exchange.Exchange): Effect.Effect<Deletion.DeleteOptions, StatusError.StatusError> => {
-  const { body } = exchange.request
-  if (body !== undefined && body !== "" && body !== null && !JsonValue.isObject(body)) {
-    return Effect.fail(StatusError.badRequest("the body of a deletion must be DeleteOptions"))
-  }
-  const read = Deletion.readOptions(body, (name) => parameter(exchange.request, name))
-  const faults = Deletion.optionFaults(read)
-  return faults.length > 0 ? Effect.fail(StatusError.invalidOptions("DeleteOptions", faults)) : Effect.succeed(read)
-}
 
 const success = (exchange: Exchange.Exchange, object: KubeObject): Status => {
   const { group, plural } = exchange.resource
@@ -144,7 +136,7 @@ export const deleteObject = Effect.fnUntraced(function*(
 /** DELETE of an object. */
 export const remove: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { resource, route } = exchange
-  const asked = yield* options(exchange)
+  const asked = yield* Effect.fromResult(DeletionOptions.read(exchange.request))
   const { gone, object } = yield* deleteObject(exchange, route.name, route.namespace, asked)
   if (gone && !resource.strategy.answersDeleted) {
     return { _tag: "Plain", status: 200, body: success(exchange, object) } as const
@@ -157,8 +149,11 @@ export const remove: Exchange.Verb = Effect.fnUntraced(function*(exchange: Excha
 export const removeCollection: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { core, request, resource, route } = exchange
   const parsed = yield* Effect.fromResult(Selecting.parse(request))
+  const faults = Reading.optionFaults(exchange)
+  if (faults.length > 0) return yield* Effect.fail(StatusError.invalidOptions("ListOptions", faults))
   const { matches } = yield* Effect.fromResult(Selecting.read(selectable(resource), parsed))
-  const asked = yield* options(exchange)
+  const asked = yield* Effect.fromResult(DeletionOptions.read(exchange.request))
+  yield* Effect.fromResult(Reading.version(exchange))
   const listing = core.storage.list(resource.collection, route.namespace)
   const revision = String(core.storage.revision)
   const limit = Number(parameter(request, "limit") ?? 0) || Number.POSITIVE_INFINITY

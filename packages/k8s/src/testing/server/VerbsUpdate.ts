@@ -95,6 +95,11 @@ const finalizeWrite = (next: KubeObject, stored: KubeObject): KubeObject => {
   } as KubeObject
 }
 
+const finalizerFaults = (next: KubeObject): ReadonlyArray<FieldError.FieldError> =>
+  arrayAt(next, "spec", "finalizers").flatMap((name, index) =>
+    MetadataRules.validateFinalizerName(String(name), `spec.finalizers[${index}]`)
+  )
+
 /** The new object with everything in it that no client can change. */
 const completed = ({ exchange, part }: Update, next: KubeObject, stored: KubeObject): KubeObject => {
   const { strategy } = exchange.resource
@@ -107,20 +112,18 @@ const completed = ({ exchange, part }: Update, next: KubeObject, stored: KubeObj
     ? Metadata.withStatus(next, Metadata.statusOf(stored))
     : next
   const prepared = part === "object"
-    ? asObject(strategy.prepareUpdate(written as never, stored))
+    ? asObject(strategy.prepareUpdate(written as never, stored, exchange.core.services))
     : part === "status"
     ? asObject(strategy.prepareStatus(written as never, stored, exchange.now))
     : written
-  const bumps = part === "object" && strategy.generation && (
+  const bumps = part === "object" && (strategy.generation === true || strategy.generation === "later") && (
     !JsonValue.equals(
       Metadata.desired(prepared, strategy.statusSubresource),
       Metadata.desired(stored, strategy.statusSubresource)
     ) || (strategy.annotationsCount && !JsonValue.equals(prepared.metadata.annotations ?? {}, own.annotations ?? {}))
   )
   const { generation: _, ...metadata } = prepared.metadata
-  const generation = own.generation === undefined && !strategy.generation
-    ? undefined
-    : (own.generation ?? 0) + (bumps ? 1 : 0)
+  const generation = (own.generation ?? 0) + (bumps ? 1 : 0)
   return Metadata.mergeOwners(exchange, {
     ...prepared,
     apiVersion: stored.apiVersion,
@@ -129,7 +132,7 @@ const completed = ({ exchange, part }: Update, next: KubeObject, stored: KubeObj
       ...metadata,
       uid: metadata.uid ?? own.uid,
       creationTimestamp: own.creationTimestamp,
-      generation,
+      generation: generation === 0 ? undefined : generation,
       // A deletion cannot be taken back; a client that sets one is told so by the validation.
       deletionTimestamp: own.deletionTimestamp ?? metadata.deletionTimestamp,
       deletionGracePeriodSeconds: own.deletionGracePeriodSeconds ?? metadata.deletionGracePeriodSeconds
@@ -164,6 +167,7 @@ const faults = ({ exchange, part }: Update, next: KubeObject, stored: KubeObject
       part === "status" ? "status" : "object",
       (text) => exchange.warnings.push(text)
     ),
+    ...(part === "finalize" ? finalizerFaults(next) : []),
     ...(part === "status" ? resource.strategy.validateStatus(next, stored) : []),
     ...(whole ? resource.strategy.validate(next, stored) : []),
     ...(whole ? resource.strategy.validateUpdate(next, stored) : [])
@@ -205,7 +209,10 @@ const attempt = Effect.fnUntraced(function*(update: Update, written: KubeObject,
   if (outdated !== undefined) return yield* Effect.fail(outdated)
   const versioned = { ...next, metadata: { ...next.metadata, resourceVersion: stored.metadata.resourceVersion } }
   const admitted = Ownership.settled(completed(update, versioned, stored), stored)
-  const found = faults(update, admitted, stored)
+  const judged = faults(update, admitted, stored)
+  const found = judged.length > 0 || update.part !== "object"
+    ? judged
+    : resource.strategy.refusals(admitted, stored, core.services)
   if (found.length > 0) return yield* Effect.fail(Exchange.invalid(exchange, route.name, found))
   exchange.warnings.push(...warnings(update, admitted, stored))
   yield* Admission.review(

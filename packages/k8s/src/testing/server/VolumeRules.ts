@@ -32,15 +32,16 @@ const items = (source: unknown, path: string): Faults => [
   ...arrayAt(source, "items").flatMap((item, index) => PathRules.keyToPath(item, `${path}.items[${index}]`))
 ]
 
-/** A driver's name. */
-export const driver = (source: unknown, path: string): Faults => {
-  const name = stringAt(source, "driver")
-  const here = `${path}.driver`
-  return name === "" ? [FieldError.required(here, "")] : [
-    ...when(name.length > 63, FieldError.tooLong(here, 63)),
-    ...invalids(here, name, Names.dnsSubdomain(name.toLowerCase()))
+/** Faults of a driver's name. */
+export const driverName = (name: string, path: string): Faults =>
+  name === "" ? [FieldError.required(path, "")] : [
+    ...when(Names.byteLength(name) > 63, FieldError.tooLong(path, 63)),
+    ...invalids(path, name, Names.dnsSubdomain(name.toLowerCase()))
   ]
-}
+
+/** As `driverName`, of a source that names a driver. */
+export const driver = (source: unknown, path: string): Faults =>
+  driverName(stringAt(source, "driver"), `${path}.driver`)
 
 const hostPathTypes = [
   "",

@@ -147,8 +147,18 @@ const counts = [
   "numberUnavailable"
 ]
 
+/** Kinds that count how often a name they had made up was taken. */
+const collide: ReadonlySet<string> = new Set(["Deployment", "StatefulSet", "DaemonSet"])
+
+const collisions = (object: KubeObject): number | undefined =>
+  at(object, "status", "collisionCount") as number | undefined
+
+/** None at all is fewer than some. */
+const fewer = (next: number | undefined, previous: number | undefined): boolean =>
+  previous !== undefined && (next === undefined || next < previous)
+
 /** Faults of the status of a workload: counts, and which may not be greater than which. */
-export const validateStatus = (...parts: ReadonlyArray<string>): Strategy["validate"] => (object) => {
+export const validateStatus = (...parts: ReadonlyArray<string>): Strategy["validateStatus"] => (object, previous) => {
   const status = objectAt(object, "status")
   const count = (field: string): number => typeof status[field] === "number" ? status[field] : 0
   const available = count("availableReplicas")
@@ -163,6 +173,9 @@ export const validateStatus = (...parts: ReadonlyArray<string>): Strategy["valid
         available,
         `cannot be greater than ${object.kind === "StatefulSet" ? "status." : ""}readyReplicas`
       )]
+      : []),
+    ...(collide.has(object.kind) && fewer(collisions(object), collisions(previous))
+      ? [FieldError.invalid("status.collisionCount", collisions(object) ?? 0, "cannot be decremented")]
       : [])
   ]
 }

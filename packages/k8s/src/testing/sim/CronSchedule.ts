@@ -11,6 +11,7 @@ import * as Cron from "effect/Cron"
 import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
+import * as CronFields from "./CronFields.ts"
 import type { CronJob } from "../../kinds/batch.v1.ts"
 
 /** The first time after a given one (milliseconds); Infinity if there is none. */
@@ -64,18 +65,17 @@ export const parse = (text: string, timeZone: string = "UTC"): Result.Result<Sch
   const trimmed = rest.trim()
   const period = trimmed.startsWith("@every ") ? seconds(trimmed.slice("@every ".length)) : undefined
   if (period !== undefined) return Result.succeed(every(period))
+  if (trimmed.startsWith("@every ")) {
+    const length = trimmed.slice("@every ".length)
+    return Result.fail(`failed to parse duration ${length}: time: invalid duration ${JSON.stringify(length)}`)
+  }
   const expression = macros[trimmed] ?? trimmed
   if (expression.startsWith("@")) return Result.fail(`unrecognized descriptor: ${expression}`)
-  const fields = expression.split(/\s+/)
-  if (fields.length !== 5) {
-    const found = `found ${fields.length}: [${fields.join(" ")}]`
-    return Result.fail(`expected exactly 5 fields, ${found}`)
-  }
-  const plain = fields.map((field) => field.replace(/^\?/, "*")).join(" ")
-  return Cron.parse(plain, zone, { onDstOverlap: "both" }).pipe(
-    Result.map(calendar),
-    Result.mapError(({ message }) => message)
-  )
+  return Result.flatMap(CronFields.read(expression), (plain) =>
+    Cron.parse(plain, zone, { onDstOverlap: "both" }).pipe(
+      Result.map(calendar),
+      Result.mapError(({ message }) => message)
+    ))
 }
 
 /** A time in the zone, as RFC 3339. */

@@ -10,21 +10,9 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { ControllerRevision } from "../../kinds/apps.v1.ts"
 import type { PodTemplateSpec } from "../../kinds/core.v1.ts"
 import { at, dropNulls, objectAt } from "../../api/Plain.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import { fnv1, safe, utf8 } from "./Hash.ts"
-
-/** JSON as Go's encoder writes maps: keys sorted, and nothing in it that HTML would read. */
-export const goJson = (value: unknown): string => {
-  if (Array.isArray(value)) return `[${value.map(goJson).join(",")}]`
-  if (typeof value === "object" && value !== null) {
-    const entries = Object.entries(value).filter(([, item]) => item !== undefined)
-    entries.sort(([a], [b]) => a < b ? -1 : 1)
-    return `{${entries.map(([key, item]) => `${goJson(key)}:${goJson(item)}`).join(",")}}`
-  }
-  return JSON.stringify(value).replace(
-    /[<>&\u2028\u2029]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`
-  )
-}
 
 /** What a revision of the template holds. */
 export const dataOf = (template: PodTemplateSpec): unknown => ({
@@ -32,7 +20,7 @@ export const dataOf = (template: PodTemplateSpec): unknown => ({
 })
 
 /** True if two revisions hold the same. */
-export const sameData = (a: unknown, b: unknown): boolean => a === b || goJson(a) === goJson(b)
+export const sameData = (a: unknown, b: unknown): boolean => JsonValue.equals(a, b)
 
 /** The template that a revision holds. */
 export const templateOf = (revision: ControllerRevision): PodTemplateSpec => {
@@ -42,7 +30,7 @@ export const templateOf = (revision: ControllerRevision): PodTemplateSpec => {
 
 /** The hash of what a revision holds; `collisions` makes it another one. */
 export const hashOf = (data: unknown, collisions: number): string =>
-  safe(fnv1(utf8(String(collisions)), fnv1(utf8(goJson(data)))))
+  safe(fnv1(utf8(String(collisions)), fnv1(utf8(FieldError.goJson(data)))))
 
 /** The name of a revision. */
 export const nameOf = (owner: KubeObject, hash: string): string => `${owner.metadata.name.slice(0, 223)}-${hash}`

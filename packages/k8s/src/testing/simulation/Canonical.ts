@@ -4,8 +4,12 @@
  * What a server draws (uids, versions, times) is left out; a generated name is that of its family; what else differs
  * between two runs without faults, but with other chance, is masked by its path. Source of the rule: Sieve (OSDI'22).
  */
-import type { KubeObject } from "@effect-operator/core/KubeObject"
-import { touched } from "./Fault.ts"
+import { controllerOf, type KubeObject } from "@effect-operator/core/KubeObject"
+import { isObject } from "../../schema/JsonValue.ts"
+import { guard, touched } from "./Fault.ts"
+import { type Recording, seen } from "./Recording.ts"
+
+type Fields = Readonly<Record<string, unknown>>
 
 type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [key: string]: Json }
 
@@ -37,25 +41,40 @@ const assigned: Mask = new Set([
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
 
-/** Puts what every run calls an object in the place of what this one does: its uid, a part of it, a generated name. */
-const renamer = (objects: ReadonlyArray<KubeObject>): (text: string) => string => {
+type Rename = (text: string) => string
+
+const naming = (
+  objects: Iterable<KubeObject>,
+  common: (metadata: KubeObject["metadata"]) => string | undefined
+): Rename => {
   const known = new Map<string, string>()
   for (const { kind, metadata } of objects) {
-    const { generateName = "", name, uid } = metadata
+    const { name, uid } = metadata
     known.set(uid, `(uid of ${kind})`)
     known.set(uid.slice(0, 8), "(uid)")
-    if (generateName !== "" && name.startsWith(generateName)) known.set(name, `${generateName}*`)
-    // Which number a replica has depends on which were taken when it was made.
-    else if (ordinal.test(name)) known.set(name, name.replace(ordinal, "-#"))
+    const renamed = common(metadata)
+    if (renamed !== undefined) known.set(name, renamed)
   }
   return (text) =>
     (known.get(text) ?? text)
       .replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8}/g, (part) => known.get(part) ?? part)
 }
 
+const generated = ({ generateName = "", name }: KubeObject["metadata"]): string | undefined =>
+  generateName !== "" && name.startsWith(generateName) ? `${generateName}*` : undefined
+
 const ordinal = /-\d+$/
 
-type Rename = (text: string) => string
+/** Puts what every run calls an object in the place of what chance has drawn in this one: uids, parts of them, names. */
+export const undrawn = (objects: Iterable<KubeObject>): Rename => naming(objects, generated)
+
+/** The same, and the numbers of replicas: which one a replica has depends on which were taken when it was made. */
+const renamer = (objects: Iterable<KubeObject>): Rename =>
+  naming(
+    objects,
+    (metadata) =>
+      generated(metadata) ?? (ordinal.test(metadata.name) ? metadata.name.replace(ordinal, "-#") : undefined)
+  )
 
 const familyOf = ({ kind, metadata }: KubeObject, rename: Rename): string =>
   `${kind} ${metadata.namespace === undefined ? "" : `${metadata.namespace}/`}${rename(metadata.name)}`
@@ -65,18 +84,39 @@ const isTouch = (annotations: unknown): boolean =>
   typeof annotations === "object" && annotations !== null && touched in annotations &&
   Object.keys(annotations).length === 1
 
+/** Conditions by their type: the order they came in is history. */
+const byType = (path: string, items: ReadonlyArray<unknown>): Fields | undefined => {
+  if (!path.endsWith(".conditions")) return undefined
+  const entries = items.flatMap((item): ReadonlyArray<readonly [string, unknown]> =>
+    isObject(item) && typeof item["type"] === "string" ? [[item["type"], item]] : []
+  )
+  return new Map(entries).size === items.length ? Object.fromEntries(entries) : undefined
+}
+
+/** How often a spec was changed is history, and so is which of its states a status speaks of. */
+const isCount = (path: string, key: string): boolean => key === "observedGeneration" && /^[^.]+\.status$/.test(path)
+
+/** What of an object's metadata says nothing of what the run came to. */
+const isAside = (key: string, item: unknown): boolean =>
+  dropped.has(key) || isTouch(item) || (key === "finalizers" && Array.isArray(item) && item.every((it) => it === guard))
+
 const canonical = (value: unknown, path: string, rename: Rename, mask: Mask): Json => {
-  if (mask.has(path) || assigned.has(path)) return "(masked)"
+  if (mask.has(path)) return "(masked)"
   if (typeof value === "string") return time.test(value) ? "(time)" : rename(value)
   if (Array.isArray(value)) {
-    const items = value.map((item) => canonical(item, `${path}[]`, rename, mask))
+    const conditions = byType(path, value)
+    if (conditions !== undefined) return canonical(conditions, path, rename, mask)
+    const items = value.filter((item) => item !== guard).map((item) => canonical(item, `${path}[]`, rename, mask))
     // What was renamed may have been sorted by its name.
     return items.every((item) => typeof item === "string") ? items.toSorted() : items
   }
   if (typeof value !== "object" || value === null) return value as Json
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([key, item]) => key !== touched && !(path.endsWith(".metadata") && (dropped.has(key) || isTouch(item))))
+      .filter(([key, item]) =>
+        key !== touched && !isCount(path, key) && !assigned.has(`${path}.${key}`) &&
+        !(path.endsWith(".metadata") && isAside(key, item))
+      )
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, item]) => [key, canonical(item, `${path}.${key}`, rename, mask)])
   )
@@ -85,12 +125,29 @@ const canonical = (value: unknown, path: string, rename: Rename, mask: Mask): Js
 /** Paths, such as `Pod.status.podIP`, that chance decides. */
 export type Mask = ReadonlySet<string>
 
+/** What is compared of a run: what there was at its end, where names may speak of what was there before. */
+type Run = Pick<Recording, "entries" | "objects">
+
+/** Kinds whose controller has put another Pod in the place of one that failed. */
+const replacing: ReadonlySet<string> = new Set([
+  "ReplicaSet",
+  "ReplicationController",
+  "DaemonSet",
+  "StatefulSet",
+  "Job"
+])
+
+/** What is left of a Pod that failed, and was replaced by the cluster: it stays until the cluster sweeps it up. */
+const isRemains = (object: KubeObject): boolean =>
+  object.kind === "Pod" && (object as { readonly status?: { readonly phase?: unknown } }).status?.phase === "Failed" &&
+  replacing.has(controllerOf(object)?.kind ?? "")
+
 /** The objects by family, those of one family sorted. */
-export const state = (objects: ReadonlyArray<KubeObject>, mask: Mask): State => {
-  const rename = renamer(objects)
+export const state = (run: Run, mask: Mask): State => {
+  const rename = renamer(seen(run))
   const families = new Map<string, Array<string>>()
-  for (const object of objects) {
-    if (left.has(object.kind)) continue
+  for (const object of run.objects) {
+    if (left.has(object.kind) || isRemains(object)) continue
     const family = familyOf(object, rename)
     const members = families.get(family) ?? []
     members.push(JSON.stringify(canonical(object, object.kind, rename, mask)))
@@ -100,19 +157,19 @@ export const state = (objects: ReadonlyArray<KubeObject>, mask: Mask): State => 
   return families
 }
 
-type Fields = Readonly<Record<string, unknown>>
+/** Where two values differ, as paths of the kind, and the first values there. */
+type Differences = Map<string, readonly [unknown, unknown]>
 
-/** Where two values differ, as paths of the kind. */
-const differences = (a: unknown, b: unknown, path: string, found: Set<string>): void => {
+const differences = (a: unknown, b: unknown, path: string, found: Differences): void => {
   if (JSON.stringify(a) === JSON.stringify(b)) return
   const objects = typeof a === "object" && typeof b === "object" && a !== null && b !== null &&
     Array.isArray(a) === Array.isArray(b)
   if (!objects) {
-    found.add(path)
+    if (!found.has(path)) found.set(path, [a, b])
     return
   }
   if (Array.isArray(a) && Array.isArray(b)) {
-    if (a.length !== b.length) found.add(path)
+    if (a.length !== b.length) found.set(path, [a, b])
     else for (const [index, item] of a.entries()) differences(item, b[index], `${path}[]`, found)
     return
   }
@@ -123,9 +180,9 @@ const differences = (a: unknown, b: unknown, path: string, found: Set<string>): 
 }
 
 /** What differs between two runs of the same story: nothing a fault could be blamed for. */
-export const mask = (a: ReadonlyArray<KubeObject>, b: ReadonlyArray<KubeObject>): Mask => {
+export const mask = (a: Run, b: Run): Mask => {
   const [one, two] = [state(a, new Set()), state(b, new Set())]
-  const found = new Set<string>()
+  const found: Differences = new Map()
   for (const [family, members] of one) {
     const others = two.get(family) ?? []
     for (const [index, member] of members.entries()) {
@@ -135,7 +192,7 @@ export const mask = (a: ReadonlyArray<KubeObject>, b: ReadonlyArray<KubeObject>)
       differences(JSON.parse(member), JSON.parse(other), kind, found)
     }
   }
-  return found
+  return new Set(found.keys())
 }
 
 /** How one state differs from another, a line for each family that does; nothing if it does not. */
@@ -149,29 +206,22 @@ export const compare = (expected: State, actual: State): ReadonlyArray<string> =
     }
     for (const [index, member] of wanted.entries()) {
       if (member === found[index]) continue
-      const paths = new Set<string>()
+      const paths: Differences = new Map()
       const kind = family.split(" ")[0]!
       differences(JSON.parse(member), JSON.parse(found[index]!), kind, paths)
-      for (const path of paths) {
-        lines.push(`${family}: ${path}: ${at(found[index]!, path)} instead of ${at(member, path)}`)
+      // What is nearest to the object tells most: the phase of a Pod before the reason of a condition.
+      for (
+        const [path, [expected, actual]] of [...paths].sort(([a], [b]) => a.split(".").length - b.split(".").length)
+      ) {
+        lines.push(`${family}: ${path}: ${shown(actual)} instead of ${shown(expected)}`)
       }
     }
   }
   return lines
 }
 
-/** The value at a path, for a person. */
-const at = (json: string, path: string): string => {
-  let value: unknown = JSON.parse(json)
-  let key = ""
-  for (const part of path.split(".").slice(1)) {
-    key += part.endsWith("[]") ? part.slice(0, -2) : part
-    const next = (value as Fields | null | undefined)?.[key]
-    // A key may have dots itself: that of a label or an annotation.
-    if (next === undefined) key += "."
-    else [value, key] = [next, ""]
-  }
-  if (key !== "") value = undefined
+/** A value for a person. */
+const shown = (value: unknown): string => {
   const text = JSON.stringify(value) ?? "nothing"
   return text.length > 80 ? `${text.slice(0, 77)}...` : text
 }

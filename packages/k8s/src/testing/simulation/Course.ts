@@ -7,9 +7,10 @@
  * and speaks of the operator's own writes only.
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
-import { blinds, touched } from "./Fault.ts"
+import { undrawn } from "./Canonical.ts"
+import { blinds, guard, touched } from "./Fault.ts"
 import type { Oracle } from "./Oracle.ts"
-import { type Call, calls, line, type Recording } from "./Recording.ts"
+import { type Call, calls, line, type Recording, seen } from "./Recording.ts"
 
 const name = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.name}`
 
@@ -125,6 +126,17 @@ const othersKept: Oracle = {
   )
 }
 
+/** A finalizer is taken off by whoever put it there. */
+const guardsKept: Oracle = {
+  name: "others' finalizers are kept",
+  judge: each(({ after, before, type }) =>
+    before?.metadata.finalizers?.includes(guard) === true &&
+      (type === "DELETED" || after.metadata.finalizers?.includes(guard) !== true)
+      ? `${name(after)} loses the finalizer that somebody else holds it by`
+      : undefined
+  )
+}
+
 /** Kinds whose objects are not the same again when they were made anew. */
 const precious: ReadonlySet<string> = new Set([
   "PersistentVolumeClaim",
@@ -134,12 +146,21 @@ const precious: ReadonlySet<string> = new Set([
   "VolumeSnapshot"
 ])
 
-const losses = (run: Recording): ReadonlyMap<string, { readonly count: number; readonly call: Call }> => {
-  const found = new Map<string, { readonly count: number; readonly call: Call }>()
+interface Loss {
+  readonly count: number
+  readonly call: Call
+  readonly key: string
+}
+
+/** What the operator has deleted of them, by what every run calls it. */
+const losses = (run: Recording): ReadonlyMap<string, Loss> => {
+  const found = new Map<string, Loss>()
+  const rename = undrawn(seen(run))
   for (const { after, before, call } of writes(run)) {
     if (call.request.method !== "DELETE" || !precious.has(after.kind) || (before && isTerminating(before))) continue
     const key = keyOf(after)
-    found.set(key, { count: (found.get(key)?.count ?? 0) + 1, call })
+    const common = keyOf({ ...after, metadata: { ...after.metadata, name: rename(after.metadata.name) } })
+    found.set(common, { count: (found.get(common)?.count ?? 0) + 1, call, key })
   }
   return found
 }
@@ -149,8 +170,8 @@ const dataKept: Oracle = {
   name: "data is kept",
   judge: (run, { recording }) => {
     const expected = losses(recording)
-    for (const [key, { call, count }] of losses(run)) {
-      const wanted = expected.get(key)?.count ?? 0
+    for (const [common, { call, count, key }] of losses(run)) {
+      const wanted = expected.get(common)?.count ?? 0
       if (count > wanted) return `${key} is deleted, and without faults it is not: ${line(call.request)}`
     }
     return undefined
@@ -230,6 +251,36 @@ const nothingLeft: Oracle = {
   }
 }
 
+/** What is at a path of canonical form, `ConfigMap.data.password`, as text. */
+const valueAt = (object: KubeObject, path: string): string | undefined => {
+  let value: unknown = object
+  for (const part of path.split(".").slice(1)) value = (value as Record<string, unknown> | null | undefined)?.[part]
+  return typeof value === "string" ? value : undefined
+}
+
+const address = /^\d+\.\d+\.\d+\.\d+$/
+
+/** The first write that puts another text where chance has already decided. */
+const redrawn = (run: Recording, paths: ReadonlyArray<string>): string | undefined =>
+  each(({ after, before, type }) => {
+    if (type !== "MODIFIED" || before === undefined) return undefined
+    for (const path of paths.filter((path) => path.startsWith(`${after.kind}.`))) {
+      const [then, now] = [valueAt(before, path), valueAt(after, path)]
+      if (then === undefined || now === undefined || then === now || address.test(now)) continue
+      return `${name(after)}: ${path} was drawn by chance, and is drawn anew`
+    }
+    return undefined
+  })(run)
+
+/** What chance has decided once (a password) stays, where it does without faults. */
+const drawnOnce: Oracle = {
+  name: "drawn once",
+  judge: (run, { mask, recording }) => {
+    const paths = [...mask].filter((path) => !/^[^.]+\.(?:metadata|status)\b/.test(path))
+    return paths.length === 0 || redrawn(recording, paths) !== undefined ? undefined : redrawn(run, paths)
+  }
+}
+
 /** How long after its start a process is done with what it found. */
 const awake = 5_000
 
@@ -237,7 +288,7 @@ const awake = 5_000
 const calmStart: Oracle = {
   name: "starts without a change",
   judge: (run) => {
-    const at = run.entries.find((entry) => entry._tag === "Fault" && entry.point._tag === "Step")?.at
+    const at = run.entries.find((entry) => entry._tag === "Fault" && entry.point.fault === "restarted")?.at
     if (at === undefined || run.met > 1) return undefined
     for (const { after, at: then, call } of writes(run)) {
       if (then < at || then > at + awake || call.life === 1 || after.kind === "Event" || after.kind === "Lease") {
@@ -253,8 +304,10 @@ export const course: ReadonlyArray<Oracle> = [
   conditions,
   ownersKept,
   othersKept,
+  guardsKept,
   dataKept,
   noChurn,
   nothingLeft,
+  drawnOnce,
   calmStart
 ]

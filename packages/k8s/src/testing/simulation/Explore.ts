@@ -25,6 +25,7 @@ import type { Entry, Recording } from "./Recording.ts"
 import * as Run from "./Run.ts"
 import type { Scenario, Step } from "./Scenario.ts"
 import { draw } from "./Seed.ts"
+import { isReplaced } from "./Stage.ts"
 import { type Story, tell, whole } from "./Story.ts"
 
 /** A run that an oracle complains about. */
@@ -100,8 +101,8 @@ export const reference = (scenario: Scenario, seed: number): Oracle.Reference =>
   if (recording.failure !== undefined) return { recording, mask: new Set(), state: new Map(), unlike: undefined, hasty }
   const again = Run.run(scenario, none, { seed })
   const other = Run.run(scenario, none, { seed: seed + 1, quiet: Run.defaults.shortQuiet })
-  const mask = Canonical.mask(recording.objects, other.objects)
-  return { recording, mask, state: Canonical.state(recording.objects, mask), unlike: unlike(recording, again), hasty }
+  const mask = Canonical.mask(recording, other)
+  return { recording, mask, state: Canonical.state(recording, mask), unlike: unlike(recording, again), hasty }
 }
 
 /** The story with some steps taken together with the ones before them, so that the operator sees what both came to. */
@@ -148,9 +149,16 @@ const urgentSteps = ({ entries, kinds, steps }: Recording): ReadonlyArray<boolea
 /** Every single fault that a recording has room for, after the faults it was made with. */
 export const points = (run: Recording, replicas: number, after: Reach = start): ReadonlyArray<Point> => {
   const urgent = urgentSteps(run)
+  // Who holds an object by a finalizer makes the next step wait for it.
+  const pods = run.entries.some((entry) =>
+    entry._tag === "Change" && entry.change.type === "ADDED" && entry.change.object.kind === "Pod" &&
+    isReplaced(run.entries, entry.change.object)
+  )
+  const steps = allStepFaults.filter((fault) => pods || (fault !== "podFailed" && fault !== "podRemoved"))
+  const held = run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === "guarded")
   return [
     ...run.entries.flatMap((entry): ReadonlyArray<Point> => {
-      const hurries = urgent[run.steps.findIndex((begin) => begin > entry.at)] === true
+      const hurries = !held && urgent[run.steps.findIndex((begin) => begin > entry.at)] === true
       if (entry._tag === "Call" && entry.n > after.call) {
         return applicable(entry.request, replicas).filter((fault) => fault !== "hurried" || hurries)
           .map((fault) => ({ _tag: "Call", at: entry.n, fault }))
@@ -165,7 +173,7 @@ export const points = (run: Recording, replicas: number, after: Reach = start): 
       return []
     }),
     ...run.steps.flatMap((_, step) =>
-      step + 1 > after.step ? allStepFaults.map((fault): Point => ({ _tag: "Step", at: step + 1, fault })) : []
+      step + 1 > after.step ? steps.map((fault): Point => ({ _tag: "Step", at: step + 1, fault })) : []
     ),
     ...(replicas > 1 && after === start
       ? Array.from(
@@ -229,7 +237,7 @@ const history = (run: Recording): string => {
   return text
 }
 
-/** Recordings that second faults are drawn from; all of them would be too much to keep. */
+/** First faults that further ones are drawn after, each with as many of those as a run has room for. */
 const kept = 256
 
 export interface Outcome {
@@ -299,25 +307,26 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
   if (healthy !== undefined) {
     return outcome({ plan: none, seed, story, recording: base.recording, reference: base, ...healthy })
   }
-  const recordings: Array<{ readonly point: Point; readonly recording: Recording }> = []
+  const firsts: Array<{ readonly point: Point; readonly further: ReadonlyArray<Point> }> = []
   for (const [turn, point] of stratified(single, base.recording).entries()) {
     if (turn % part.of !== part.index) continue
     if (!goesOn()) return outcome(undefined)
     const { divergence, recording } = attempt({ points: [point], interleaving: 0 })
     kind(point).run += 1
     if (divergence !== undefined) return outcome(divergence)
-    if (recordings.length < kept && depth > 1) recordings.push({ point, recording })
+    if (firsts.length < kept && depth > 1) {
+      firsts.push({ point, further: points(recording, replicas, reached(point, recording)).filter(wanted) })
+    }
   }
   for (let turn = part.index; turn < interleavings && goesOn(); turn += part.of) {
     const { divergence } = attempt({ points: [], interleaving: 1 + draw(seed, turn, 1_000_000) })
     reordered += 1
     if (divergence !== undefined) return outcome(divergence)
   }
-  if (recordings.length === 0) return outcome(undefined)
+  if (firsts.length === 0) return outcome(undefined)
   for (let turn = part.index; goesOn(); turn += part.of) {
-    const { point, recording: first } = recordings[draw(seed, 3 * turn, recordings.length)]!
+    const { further, point } = firsts[draw(seed, 3 * turn, firsts.length)]!
     let chosen: ReadonlyArray<Point> = [point]
-    const further = points(first, replicas, reached(point, first)).filter(wanted)
     if (further.length > 0) chosen = [...chosen, further[draw(seed, 3 * turn + 1, further.length)]!]
     if (depth > 2 && further.length > 1 && turn % 2 === 1) {
       chosen = [...chosen, further[draw(seed, 3 * turn + 2, further.length)]!]

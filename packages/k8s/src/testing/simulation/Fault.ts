@@ -2,9 +2,9 @@
  * `Fault`: what can go wrong between an operator and its cluster, and where.
  *
  * A point is found in a run by counting: the operator's n-th request, the n-th watch event it is handed, its n-th call
- * of something outside the cluster; a clock by the number of its replica; a rest by the number of the step before it. Runs are deterministic, so that up to the
- * first fault the counts of any run are those of the run without faults, and up to the second those of the run with the
- * first.
+ * of something outside the cluster; a clock by the number of its replica; a step by its own. Runs are deterministic, so
+ * that up to the first fault the counts of any run are those of the run without faults, and up to the second those of
+ * the run with the first.
  *
  * Source of the kinds: Sieve (OSDI'22) for intermediate, stale and unobserved states; Anvil (OSDI'24) for lost requests
  * and for Pods that die; Mutiny (DSN'24) for metadata that ties objects together; the NSDI'26 study for outside calls.
@@ -23,6 +23,8 @@ export const callFaults = {
   throttled: "answered 429, retry after 1 s",
   /** Somebody else was faster. */
   conflict: "answered 409 Conflict: somebody was faster",
+  /** Somebody else annotates the object before the request arrives: whoever says which version it is of is refused. */
+  overtaken: "somebody annotates the object just before it",
   /** Nothing was done, and no answer comes. */
   lostRequest: "lost before it arrived",
   /** It was carried out, and no answer comes. */
@@ -79,10 +81,17 @@ export const externalFaults = {
   externalHurried: "done, and the next step is taken"
 } as const
 
-/** What happens when a step has come to rest. */
+/** What happens at a step. */
 export const stepFaults = {
   /** Nothing is to do: nobody should notice. */
-  restarted: "the process dies, and starts again"
+  restarted: "the process dies at rest after it, and starts again",
+  /** Nobody sees it happen: only what came of it is there when the process starts again. */
+  away: "taken while the process is away",
+  /** A Pod is lost when nothing else happens that could wake the operator. */
+  podFailed: "a Pod fails at rest after it",
+  podRemoved: "a Pod is removed at rest after it",
+  /** Somebody else holds the custom resources, too: they outlive their deletion, and what the operator waits for. */
+  guarded: "somebody else gives the custom resources a finalizer, and takes it off 50 s after they are deleted"
 } as const
 
 /** What the clock of a replica does. */
@@ -127,7 +136,7 @@ export const describe = (point: Point): string => {
     case "Clock":
       return `clock of replica ${point.at}: ${clockFaults[point.fault]}`
     case "Step":
-      return `at rest after step ${point.at}: ${stepFaults[point.fault]}`
+      return `step ${point.at}: ${stepFaults[point.fault]}`
   }
 }
 
@@ -145,6 +154,9 @@ export const blinds = ({ fault }: Point): boolean => blinding.has(fault)
 
 /** Somebody else's annotation, which is nobody else's business. */
 export const touched = "simulation.effect-operator/touched"
+
+/** Somebody else's finalizer: who put it there takes it off. */
+export const guard = "simulation.effect-operator/guard"
 
 export const isLease = (path: string): boolean => path.includes("/coordination.k8s.io/")
 export const isEvent = (path: string): boolean => path.includes("/events")
@@ -177,7 +189,7 @@ export const applicable = (request: Request, replicas = 1): ReadonlyArray<CallFa
   }
   const kinds: ReadonlyArray<CallFault> = method === "POST"
     ? [...write, "annotated", "orphaned"]
-    : [...write, "annotated", "conflict"]
+    : [...write, "annotated", "conflict", "overtaken"]
   return replicas > 1 ? [...kinds, "cutOff"] : kinds
 }
 

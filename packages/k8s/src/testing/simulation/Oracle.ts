@@ -52,7 +52,13 @@ const deterministic: Oracle = {
 }
 
 /** The run came to its rest: no loop, no end of patience. */
-const rests: Oracle = { name: "comes to rest", judge: (run) => run.failure }
+const rests: Oracle = {
+  name: "comes to rest",
+  judge: (run) => {
+    const last = run.failure === undefined ? undefined : calls(run).findLast(({ request }) => !isLease(request.path))
+    return last === undefined ? run.failure : `${run.failure}: its last request was ${describe(last)}`
+  }
+}
 
 /** No part of the operator fails for good. */
 const survives: Oracle = {
@@ -91,7 +97,7 @@ const sameEnd: Oracle = {
   name: "same end state",
   judge: (run, { mask, recording, state }) => {
     if (taken(run)) return undefined
-    const lines = [...Canonical.compare(state, Canonical.state(run.objects, mask))]
+    const lines = [...Canonical.compare(state, Canonical.state(run, mask))]
     for (const key of new Set([...recording.outside.keys(), ...run.outside.keys()])) {
       const [wanted, found] = [recording, run].map(({ outside }) =>
         JSON.stringify(shown(outside.get(key))) ?? "nothing"
@@ -239,7 +245,7 @@ const noPingPong: Oracle = {
       const seen = contents.get(object.metadata.uid) ?? new Map<string, number>()
       contents.set(object.metadata.uid, seen.set(text, (seen.get(text) ?? 0) + 1))
       if (seen.size > 1 && seen.get(text)! > 3 + run.met) {
-        return `${name(object)} was given the same content ${seen.get(text)} times`
+        return `${name(object)} was given the same content ${seen.get(text)} times, last by ${line(call.request)}`
       }
     }
     return undefined

@@ -86,6 +86,12 @@ export interface Recording {
   readonly met: number
 }
 
+/** Every object there was, in each of its states. */
+export const seen = ({ entries, objects }: Pick<Recording, "entries" | "objects">): ReadonlyArray<KubeObject> => [
+  ...entries.flatMap((entry) => entry._tag === "Change" ? [entry.change.object] : []),
+  ...objects
+]
+
 export type Call = Extract<Entry, { readonly _tag: "Call" }>
 
 export const calls = (run: Recording): ReadonlyArray<Call> =>

@@ -9,7 +9,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Chance from "./Chance.ts"
-import { isLease, type Plan } from "./Fault.ts"
+import { guard, isLease, type Plan, type StepFault } from "./Fault.ts"
 import type { Entry, Recording } from "./Recording.ts"
 import type { Scenario, Step } from "./Scenario.ts"
 import { Stage } from "./Stage.ts"
@@ -21,6 +21,8 @@ export const defaults = {
   quiet: 60 * 60_000,
   /** The same, of one run among many: longer than any delay between retries. */
   shortQuiet: 20 * 60_000,
+  /** How long a process is away that does not see a step. */
+  away: 5_000,
   /** Of several replicas, who renew a lease every other second: only so much of it. */
   replicas: 1 / 12
 } as const
@@ -34,6 +36,14 @@ export interface Options {
 
 /** Uses of real chance that are told of. */
 const told = 20
+
+/** An object as it is without the finalizer of somebody else, which a scenario knows nothing of. */
+const unguarded = (object: KubeObject): KubeObject => {
+  const { finalizers, ...metadata } = object.metadata
+  if (finalizers?.includes(guard) !== true) return object
+  const own = finalizers.filter((finalizer) => finalizer !== guard)
+  return { ...object, metadata: own.length === 0 ? metadata : { ...metadata, finalizers: own } }
+}
 
 const live = (
   stage: Stage,
@@ -53,8 +63,10 @@ const live = (
     world.advance(1_000)
     if ((scenario.replicas ?? 1) > 1) stage.rest()
     let before: ReadonlyArray<KubeObject> = []
+    const faultAt = (step: number, fault: StepFault) =>
+      plan.points.find((point) => point._tag === "Step" && point.at === step && point.fault === fault)
     const take = ({ act, name }: Step) => {
-      before = stage.objects()
+      before = stage.objects().map(unguarded)
       stage.begin()
       steps.push(world.now)
       const fiber = world.fork(Effect.provideContext(act, stage.people))
@@ -77,7 +89,15 @@ const live = (
     })
     for (const [index, step] of scenario.steps.entries()) {
       if (steps.length === index) {
-        const { told } = take(step)
+        const away = faultAt(index + 1, "away")
+        if (away !== undefined) {
+          wire.happens(away)
+          stage.restart(defaults.away)
+          world.settle()
+        }
+        const guarded = faultAt(index + 1, "guarded")
+        if (guarded !== undefined) wire.happens(guarded)
+        const { told } = take(guarded === undefined ? step : { ...step, act: Effect.tap(step.act, () => stage.guard) })
         world.advance(1)
         told()
       }
@@ -88,10 +108,23 @@ const live = (
       // Whoever could not wait does not look, either.
       const look = () => {
         const waited = steps.length === index + 1
-        if (waited && step.desired?.(stage.objects(), before, wire.outside) === false) missed.push(step.name)
+        if (waited && step.desired?.(stage.objects().map(unguarded), before, wire.outside) === false) {
+          missed.push(step.name)
+        }
       }
       look()
-      const restart = plan.points.find(({ _tag, at }) => _tag === "Step" && at === index + 1)
+      const lost = faultAt(index + 1, "podFailed") ?? faultAt(index + 1, "podRemoved")
+      if (lost?.fault === "podFailed" || lost?.fault === "podRemoved") {
+        wire.happens(lost)
+        world.fork(stage.mischief(lost.fault, undefined))
+        if (!stage.rest()) {
+          failure = `the cluster does not come to rest when a Pod is lost after "${step.name}"`
+          break
+        }
+        look()
+        continue
+      }
+      const restart = faultAt(index + 1, "restarted")
       if (restart === undefined) continue
       wire.happens(restart)
       stage.restart()
@@ -111,7 +144,7 @@ const live = (
       )
       objects = stage.objects()
       const last = scenario.steps.at(-1)
-      if (missed.length === 0 && last?.desired?.(objects, before, wire.outside) === false) {
+      if (missed.length === 0 && last?.desired?.(objects.map(unguarded), before, wire.outside) === false) {
         missed.push(`${last.name}, some time later`)
       }
     }

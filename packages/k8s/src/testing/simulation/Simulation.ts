@@ -11,8 +11,9 @@
  * run, to the letter, on any machine. A program that asks the real world (its time, its chance, its network) is found
  * out, and told where it does.
  *
- * Not explored: what other clients write between two requests of the operator (except Pods that die, conflicts, and
- * labels and owner references that are lost); time zones; the contents of answers that a server would never give.
+ * Not explored: what other clients write between two requests of the operator (except Pods that die, conflicts,
+ * labels and owner references that are lost, annotations and finalizers of others); time zones; the contents of answers
+ * that a server would never give.
  */
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"

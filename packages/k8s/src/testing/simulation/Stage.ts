@@ -4,6 +4,7 @@
  * A process may die and start again; the server, the Pods and the garbage collector live on. The server begins as an
  * image that all runs of a scenario share; controllers start when there is something for them to do.
  */
+import type { CustomResource } from "@effect-operator/core/CustomResource"
 import { KubeClient, make as makeClient, Patch } from "@effect-operator/core/KubeClient"
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { Drain, Manager } from "@effect-operator/core/Manager"
@@ -19,12 +20,12 @@ import * as Logger from "effect/Logger"
 import * as References from "effect/References"
 import * as Scope from "effect/Scope"
 import { Pod } from "../../kinds/core.v1.ts"
-import { ApiServer } from "../ApiServer.ts"
+import { ApiServer, type Change } from "../ApiServer.ts"
 import * as Kubelet from "../Kubelet.ts"
 import * as SimControllers from "../SimControllers.ts"
 import * as TestClient from "../TestClient.ts"
 import { External } from "./External.ts"
-import { isLease, type Plan, touched } from "./Fault.ts"
+import { guard, isLease, type Plan, touched } from "./Fault.ts"
 import type { Entry } from "./Recording.ts"
 import type { Scenario } from "./Scenario.ts"
 import { complete, imageOf, inhabitantsOf, placeOf } from "./Server.ts"
@@ -47,12 +48,21 @@ export const defaults = {
   hot: 250,
   /** How long the garbage collector takes to find out that an owner was never there. */
   collector: 1_000,
+  /** How long somebody else holds what was deleted. */
+  guard: 50_000,
   /** How far the clock of a replica may be off. */
   skew: 5_000
 } as const
 
 /** Kinds whose changes are no sign of life: they come by themselves. */
 const idle: ReadonlySet<string> = new Set(["Lease", "Event"])
+
+/** Whether somebody is to replace a Pod: whoever owns it, or the operator that made it. What people make they miss. */
+export const isReplaced = (entries: ReadonlyArray<Entry>, { metadata }: KubeObject): boolean =>
+  (metadata.ownerReferences?.length ?? 0) > 0 ||
+  entries.some((entry) =>
+    entry._tag === "Call" && entry.request.method === "POST" && entry.object?.metadata.uid === metadata.uid
+  )
 
 export class Stage {
   readonly world: World
@@ -66,6 +76,8 @@ export class Stage {
   readonly #built = Layer.makeMemoMapUnsafe()
   readonly #scope = Scope.makeUnsafe()
   readonly #awake = new Set<unknown>()
+  /** Objects, by uid, that are soon let go by whoever else held them. */
+  readonly #releasing = new Set<string>()
   /** What is stored, by collection and key, but for what the server had from its start. */
   readonly #stored: Map<string, KubeObject>
   #lives = 0
@@ -104,6 +116,7 @@ export class Stage {
           if (change.type === "DELETED") this.#stored.delete(place)
           else this.#stored.set(place, change.object)
           this.note({ _tag: "Change", at: this.world.now, change })
+          this.#released(change)
           for (const controller of waiting.get(change.collection) ?? []) this.#wake(controller)
         }
       }))
@@ -195,7 +208,7 @@ export class Stage {
       replica,
       number: ++this.#lives,
       dead: false,
-      stale: stale === undefined ? undefined : { ...stale, until: world.now + 30_000 },
+      stale: stale === undefined || this.#haunted(stale.revision) ? undefined : { ...stale, until: world.now + 30_000 },
       cutUntil: 0
     }
     this.note({ _tag: "Start", at: world.now, replica, life: life.number })
@@ -257,19 +270,28 @@ export class Stage {
     )
   }
 
-  /**
-   * Custom resources as they were before the last step. None that is going or gone is shown as if it lived: nobody could
-   * tell, and what is then done for it stays.
-   */
+  /** Custom resources as they were before the last step. */
   #old(): Stale {
-    const { resources } = this.scenario
-    const ghosts = this.entries.some((entry) =>
-      entry._tag === "Change" && entry.change.revision > this.#before &&
-      (entry.change.type === "DELETED" || isTerminating(entry.change.object)) &&
-      resources.some(({ kind }) => kind === entry.change.object.kind)
-    )
-    const only = ghosts ? [] : resources.map(({ group, version }) => `/apis/${group}/${version}/`)
+    const only = this.scenario.resources.map(({ group, version }) => `/apis/${group}/${version}/`)
     return { revision: this.#before, only }
+  }
+
+  /**
+   * Whether a revision shows a custom resource as if it lived that is going or gone: nobody could tell, and what is then
+   * done for it outside of the cluster, or without an owner, stays.
+   */
+  #haunted(revision: number): boolean {
+    const alive = new Set<string>()
+    for (const entry of this.entries) {
+      if (entry._tag !== "Change" || this.#resourceOf(entry.change.object) === undefined) continue
+      const { object, type } = entry.change
+      const lives = type !== "DELETED" && !isTerminating(object)
+      if (entry.change.revision > revision) {
+        if (!lives && alive.has(object.metadata.uid)) return true
+      } else if (lives) alive.add(object.metadata.uid)
+      else alive.delete(object.metadata.uid)
+    }
+    return false
   }
 
   /** A step is about to be taken. */
@@ -278,8 +300,43 @@ export class Stage {
   }
 
   /** All processes die, and start again. */
-  restart(): void {
-    for (const life of this.#processes.keys()) this.crash(life)
+  restart(away: number = defaults.restart): void {
+    for (const life of this.#processes.keys()) this.crash(life, undefined, away)
+  }
+
+  /** Somebody else puts a finalizer on every custom resource there is. */
+  get guard(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const held = this.objects().filter((object) => this.#resourceOf(object) !== undefined && !isTerminating(object))
+      return Effect.forEach(held, ({ metadata }) => this.#hold(metadata.uid, true), { discard: true })
+    })
+  }
+
+  /** Gives an object the finalizer of somebody else, or takes it off, as it is then. */
+  #hold(uid: string, held: boolean): Effect.Effect<void> {
+    const change = Effect.suspend(() => {
+      const object = this.objects().find(({ metadata }) => metadata.uid === uid)
+      if (object === undefined) return Effect.void
+      const { finalizers = [], resourceVersion } = object.metadata
+      const others = finalizers.filter((finalizer) => finalizer !== guard)
+      return this.#edit(object, { resourceVersion, finalizers: held ? [...others, guard] : others })
+    })
+    return Effect.ignore(Effect.provideContext(Effect.retry(change, { times: 3 }), this.people))
+  }
+
+  /** Who held an object lets go of it some time after it was deleted. */
+  #released({ object, type }: Change): void {
+    const { finalizers, uid } = object.metadata
+    if (type === "DELETED" || !isTerminating(object) || finalizers?.includes(guard) !== true) return
+    if (this.#releasing.has(uid)) return
+    this.#releasing.add(uid)
+    this.world.fork(Effect.andThen(Effect.sleep(defaults.guard), this.#hold(uid, false)))
+  }
+
+  #resourceOf({ apiVersion, kind }: KubeObject): CustomResource | undefined {
+    return this.scenario.resources.find((resource) =>
+      resource.kind === kind && apiVersion === `${resource.group}/${resource.version}`
+    )
   }
 
   mischief(
@@ -295,10 +352,10 @@ export class Stage {
   }
 
   #harm(fault: "podFailed" | "podRemoved"): Effect.Effect<unknown, unknown, KubeClient | Kubelet.Kubelet> {
-    return Effect.gen(function*() {
+    return Effect.gen({ self: this }, function*() {
       const client = yield* KubeClient
       const { items } = yield* client.listPage(Pod, { limit: 0 })
-      const victim = items.find((pod) => !isTerminating(pod))
+      const victim = items.find((pod) => !isTerminating(pod) && isReplaced(this.entries, pod))
       if (victim === undefined) return
       yield* fault === "podFailed" ? Kubelet.fail(victim) : client.delete(Pod, victim, { gracePeriodSeconds: 0 })
     })
@@ -307,7 +364,7 @@ export class Stage {
   #edit(object: KubeObject | undefined, metadata: object): Effect.Effect<unknown, unknown, KubeClient> {
     if (object === undefined || object.kind === "Event") return Effect.void
     const [group, version] = object.apiVersion.includes("/") ? object.apiVersion.split("/") : ["", object.apiVersion]
-    const known = this.scenario.resources.find(({ kind }) => kind === object.kind)
+    const known = this.#resourceOf(object)
     const resource = Resource.make<KubeObject>()({
       group: group!,
       version: version!,

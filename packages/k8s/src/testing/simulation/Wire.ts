@@ -234,6 +234,7 @@ export class Wire {
         note(answer, revision())
         return answer
       }
+      if (fault === "overtaken") yield* mischief("annotated", yield* this.#target(request))
       const before = revision()
       if (request.method !== "GET") this.#revisions.push(before)
       const answer = yield* server.handle(this.#aged(life, request))
@@ -269,6 +270,18 @@ export class Wire {
       }
     }
   )
+
+  /** The object that a request is about, as it is. */
+  readonly #target = (request: Request): Effect.Effect<KubeObject | undefined> =>
+    Effect.map(
+      this.#run.server.handle({
+        method: "GET",
+        path: request.path.replace(/\/(?:status|scale)$/, ""),
+        query: [],
+        headers: {}
+      }),
+      ({ body }) => objectOf(body)
+    )
 
   /** A list of a stale life is that of an old revision. */
   #aged(life: Life, request: Request): Request {

@@ -4,6 +4,7 @@
  * Servers say so since 1.22, in Warning headers: nothing is refused, and kubectl prints it.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as Quantity from "../server/Quantity.ts"
 import * as AddressWarnings from "./AddressWarnings.ts"
@@ -55,6 +56,18 @@ const ofRuntimeClass: Of = (runtimeClass) =>
     NodeLabelWarnings.ofLabel(label, (message) => `scheduling.nodeSelector: ${message}`)
   )
 
+/** Said of a driver that gets tokens, when it begins to. */
+const ofDriver: Of = (driver, previous) => {
+  const requests = arrayAt(driver, "spec", "tokenRequests")
+  return requests.length === 0 || at(driver, "spec", "serviceAccountTokenInSecrets") !== undefined ||
+      (previous !== undefined && JsonValue.equals(requests, arrayAt(previous, "spec", "tokenRequests")))
+    ? []
+    : [
+      "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible " +
+      "logging of tokens in volume attributes"
+    ]
+}
+
 const ofTemplate = WorkloadWarnings.ofTemplate("spec", "template")
 
 const objects: Readonly<Record<string, Of>> = {
@@ -75,6 +88,7 @@ const objects: Readonly<Record<string, Of>> = {
   persistentvolumes: ClaimWarnings.ofVolume,
   persistentvolumeclaims: ClaimWarnings.ofClaim,
   "storageclasses.storage.k8s.io": ClaimWarnings.ofStorageClass,
+  "csidrivers.storage.k8s.io": ofDriver,
   "csistoragecapacities.storage.k8s.io": ClaimWarnings.ofCapacity,
   secrets: SecretWarnings.ofSecret,
   serviceaccounts: ofServiceAccount,

@@ -156,6 +156,16 @@ export const names = [
       "metadata.finalizers[0]: Invalid value: \"simple\": name is neither a standard finalizer name nor is it fully " +
       "qualified"
     ])
+    // What the API machinery itself registers is judged as custom resources are.
+    const hooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+    const registered = yield* request("POST", hooks, { body: { metadata: { name: ns, finalizers: ["simple"] } } })
+    assert.strictEqual(registered.status, 201)
+    assert.strictEqual(
+      (yield* request("PATCH", `${hooks}/${ns}`, merge({ metadata: { finalizers: ["plain"] } }))).status,
+      200
+    )
+    yield* request("PATCH", `${hooks}/${ns}`, merge({ metadata: { finalizers: null } }))
+    assert.strictEqual((yield* request("DELETE", `${hooks}/${ns}`)).status, 200)
   }),
 
   statement("24a", "an owner reference is complete, one of them is the controller's, and none is there twice", {

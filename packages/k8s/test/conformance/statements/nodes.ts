@@ -1,5 +1,7 @@
 /** DaemonSets and nodes: statements 153 and 154. */
 import { assert } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
 import { statement } from "../Statement.ts"
 import { Target } from "../Target.ts"
 import { container, hashPattern, type Json, names, node, spec, taintsOf, workloads } from "../Workloads.ts"
@@ -112,7 +114,7 @@ export const nodes = [
     controllers: true
   }, function*() {
     const { request, until } = yield* Target
-    const { get, gone, namespace } = yield* workloads
+    const { get, namespace, watched } = yield* workloads
     const mine = yield* node({})
     yield* mine.report("True")
     yield* until(mine.get, (answer) => taintsOf(answer).length === 0)
@@ -139,10 +141,17 @@ export const nodes = [
     yield* on("intolerant", [])
     yield* on("patient", tolerations(2))
     yield* on("tolerant", tolerations(undefined))
+    const watching = yield* watched("pods")
+    const leaves = Effect.map(
+      Effect.repeat(watching.take(1), { until: ([event]) => event?.type === "DELETED" }),
+      ([event]) => (event!.object as Json)["metadata"].name
+    )
+    const now = () => Clock.Clock.defaultValue().currentTimeMillisUnsafe()
+    const tainted = now()
     yield* mine.patch({ spec: { taints: [{ key: "example.com/bad", effect: "NoExecute" }] } })
-    yield* gone("pods", "intolerant")
-    assert.strictEqual((yield* get("pods", "patient")).status, 200)
-    yield* gone("pods", "patient")
+    assert.strictEqual(yield* leaves, "intolerant")
+    assert.strictEqual(yield* leaves, "patient", "it was still there")
+    assert.isAtLeast(now() - tainted, 1900, "as long as it tolerates")
     assert.strictEqual((yield* get("pods", "tolerant")).status, 200)
     yield* request("DELETE", `/api/v1/namespaces/${namespace}/pods/tolerant`, { query: { gracePeriodSeconds: "0" } })
   })

@@ -102,7 +102,7 @@ export const openapi = [
       ]
     })
     // The hash is that of the version that is stored.
-    const { object: older } = yield* request("GET", `/apis/${group}/v1beta1`)
+    const { object: older } = yield* until(request("GET", `/apis/${group}/v1beta1`), ({ status }) => status === 200)
     assert.deepStrictEqual(older["resources"], [thing])
     const named = yield* until(request("GET", `/apis/${group}`), ({ object }) => object["versions"]?.length === 2)
     assert.deepStrictEqual(named.object["versions"].map(({ version }: Json) => version), ["v1", "v1beta1"])

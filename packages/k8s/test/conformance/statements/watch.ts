@@ -191,10 +191,11 @@ export const watch = [
     const widgets = yield* kind()
     const path = widgets.path(ns)
     const { object: { metadata: { resourceVersion } } } = yield* request("GET", path)
-    const query = { resourceVersion, timeoutSeconds: "3" }
+    // A bookmark comes two seconds before the end, to those who were there by then.
+    const query = { resourceVersion, timeoutSeconds: "8" }
     const with_ = yield* watch(path, { ...query, allowWatchBookmarks: "true" })
     const without = yield* watch(path, query)
-    // A cache that has seen nothing sends no bookmark either.
+    // A cache that has seen nothing since then sends no bookmark either.
     const { object } = yield* request("POST", path, { body: widgets.object("a") })
     const [added, bookmark] = yield* with_.take(2)
     assert.strictEqual(added!.type, "ADDED")
@@ -204,8 +205,10 @@ export const watch = [
     assert.strictEqual(of(bookmark).kind, "Widget")
     assert.notProperty(of(bookmark), "spec")
     assert.notProperty(of(bookmark).metadata, "name")
+    assert.deepStrictEqual(told(yield* without.take(1)), ["ADDED a"])
+    yield* without.ended
+    assert.deepStrictEqual(yield* without.within(0), [], "and nothing until its end")
     yield* request("DELETE", widgets.path(ns, "a"))
-    assert.deepStrictEqual(told(yield* without.take(2)), ["ADDED a", "DELETED a"])
     const after = yield* watch(path, { resourceVersion: of(bookmark).metadata.resourceVersion })
     assert.deepStrictEqual(told(yield* after.take(1)), ["DELETED a"], "a client may go on from a bookmark")
   }),
@@ -278,9 +281,9 @@ export const watch = [
   statement("66", "timeoutSeconds ends the stream in an orderly way", {}, function*() {
     const { watch } = yield* Target
     const { create, path, resourceVersion } = yield* leases
+    yield* create("a")
     const limited = yield* watch(path, { resourceVersion, timeoutSeconds: "1" })
     const unlimited = yield* watch(path, { resourceVersion })
-    yield* create("a")
     assert.deepStrictEqual(told(yield* limited.take(1)), ["ADDED a"])
     yield* limited.ended
     assert.deepStrictEqual(yield* limited.within(0), [], "the end is no event")

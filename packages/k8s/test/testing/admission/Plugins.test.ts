@@ -86,6 +86,15 @@ describe("Plugins", () => {
     }
   })
 
+  it.effect("LimitRanger gives what there is, and nothing that is empty", () =>
+    Effect.gen(function*() {
+      const { put, server: own } = server()
+      put("limitranges", "r", { spec: { limits: [{ type: "Container", defaultRequest: { cpu: "0" } }] } }, "ns")
+      const attributes = about("pods", pod({ containers: [{ name: "c" }] }))
+      const mutated: Json = yield* LimitRanger.plugin(own).mutate!(attributes, attributes.object!)
+      assert.deepStrictEqual(mutated["spec"].containers[0].resources, { requests: { cpu: "0" } })
+    }))
+
   it.effect("LimitRanger knows Pods that are created and resized, and leaves those that go alone", () =>
     Effect.gen(function*() {
       const { put, server: own } = server()

@@ -91,12 +91,21 @@ it.live("keeps managedFields as a real server does, through random writes", () =
     for (const to of servers) {
       yield* post(to, definitions, widgetDefinition(group, minor < 22 ? { type: "string" } : undefined))
     }
-    yield* Effect.sleep("1 second")
+    // Where nobody writes.
+    const served = (to: Connection) =>
+      send(
+        to,
+        { method: "GET", path: `/apis/${group}/v1/namespaces/none/widgets`, query: [], contentType: "", userAgent: "" },
+        undefined
+      )
+    for (const to of servers) {
+      yield* Effect.repeat(Effect.delay(served(to), "50 millis"), { until: ({ status }) => status === 200 })
+    }
     const first = Number(process.env["APPLY_SEED"] ?? 1)
     const until = performance.now() + Number(process.env["APPLY_SECONDS"] ?? 5) * 1000
     let steps = 0
     let seed = first
-    for (; performance.now() < until; seed++) {
+    for (; performance.now() < until || steps <= 20; seed++) {
       steps += yield* compare(servers, seed)
     }
     console.log(`seeds ${first} to ${seed - 1}: ${steps} steps compared`)

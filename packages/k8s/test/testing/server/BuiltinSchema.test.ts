@@ -28,6 +28,41 @@ describe("BuiltinSchema", () => {
     assert.match(String(read("%%")), /^illegal base64 data/)
   })
 
+  it("reads the schemas in a schema, and says neither what they do not have nor where they are wrong", () => {
+    const definition = BuiltinSchema.definitionOf("apiextensions.k8s.io", "v1", "CustomResourceDefinition")!
+    const read = (schema: Record<string, unknown>) =>
+      Result.map(
+        BuiltinSchema.decode(definition, { spec: { versions: [{ schema: { openAPIV3Schema: schema } }] } }),
+        ({ object, unknown }) => {
+          const { spec } = object as { readonly spec: { readonly versions: ReadonlyArray<Record<string, any>> } }
+          return { schema: spec.versions[0]!["schema"].openAPIV3Schema, unknown }
+        }
+      )
+    const inner = { type: "string", required: [], nope: 1 }
+    assert.deepStrictEqual(
+      read({ items: inner, additionalProperties: inner, additionalItems: true, dependencies: { a: inner, b: ["c"] } }),
+      Result.succeed({
+        schema: {
+          items: { type: "string" },
+          additionalProperties: { type: "string" },
+          additionalItems: true,
+          dependencies: { a: { type: "string" }, b: ["c"] }
+        },
+        unknown: []
+      })
+    )
+    assert.deepStrictEqual(
+      read({ items: [inner, { items: inner }] }),
+      Result.succeed({ schema: { items: [{ type: "string" }, { items: { type: "string" } }] }, unknown: [] })
+    )
+    assert.deepStrictEqual(read({ items: [] }), Result.succeed({ schema: {}, unknown: [] }))
+    assert.deepStrictEqual(read({ additionalProperties: 5 }), Result.fail("boolean or JSON schema expected"))
+    assert.deepStrictEqual(
+      read({ items: { properties: { a: { type: 5 } } } }),
+      Result.fail("json: cannot unmarshal number into Go struct field JSONSchemaProps.properties.type of type string")
+    )
+  })
+
   it("names what the type does not have, and writes times as the server does", () => {
     const metadata = { name: "a", creationTimestamp: "2026-01-01T02:00:00.5+01:00", nope: 2 }
     assert.deepInclude(decode("ConfigMap", { metadata, more: 1 }), {

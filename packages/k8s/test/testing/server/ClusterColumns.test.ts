@@ -35,11 +35,23 @@ const cases: ReadonlyArray<readonly [string, object, Record<string, unknown>]> =
     ports: [{ port: 80 }, { name: "x" }],
     endpoints: [{ addresses: ["1", "2"] }, { addresses: ["3"] }, { addresses: ["4"] }]
   }, { AddressType: "IPv4", Ports: "80,x", Endpoints: "1,2,3 + 1 more..." }],
+  ["endpointslices.discovery.k8s.io", { addressType: "FQDN", ports: [{ name: "a", port: 0 }, { name: "" }] }, {
+    AddressType: "FQDN",
+    Ports: "0,",
+    Endpoints: "<unset>"
+  }],
   ["apiservices.apiregistration.k8s.io", { spec: {} }, { Service: "Local", Available: "Unknown" }],
   ["apiservices.apiregistration.k8s.io", {
     spec: { service: { namespace: "n", name: "s" } },
     status: { conditions: [{ type: "Available", status: "False", reason: "MissingEndpoints" }] }
   }, { Service: "n/s", Available: "False (MissingEndpoints)" }],
+  ["controllerrevisions.apps", {
+    metadata: { ownerReferences: [{ apiVersion: "apps/v1", kind: "DaemonSet", name: "d", controller: true }] },
+    revision: 2
+  }, { Controller: "daemonset.apps/d", Revision: 2 }],
+  ["controllerrevisions.apps", {
+    metadata: { ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "c", controller: true }] }
+  }, { Controller: "configmap/c", Revision: 0 }],
   ["storageclasses.storage.k8s.io", {
     provisioner: "p",
     reclaimPolicy: "Delete",

@@ -33,6 +33,10 @@ const cases: ReadonlyArray<readonly [group: string, kind: string, sent: object, 
     apiVersion: "autoscaling/v1",
     spec: { maxReplicas: 3, minReplicas: 1, targetCPUUtilizationPercentage: 80 }
   }],
+  ["autoscaling", "HorizontalPodAutoscaler", { apiVersion: "autoscaling/v1" }, {
+    apiVersion: "autoscaling/v1",
+    spec: { minReplicas: 1, targetCPUUtilizationPercentage: 80 }
+  }],
   ["autoscaling", "HorizontalPodAutoscaler", { apiVersion: "autoscaling/v2", spec: { maxReplicas: 3 } }, {
     apiVersion: "autoscaling/v2",
     spec: {

@@ -23,6 +23,18 @@ describe("CronJobRules", () => {
       ...["*/5 * * * *", "0 9 * * mon-fri", "@hourly", "@every 90m"].map((schedule) => [cronJob({ schedule })] as const)
     ).pipe(Effect.provide(layer)))
 
+  it.effect("without a spec it lacks what has no default", () =>
+    refuses(url, [
+      { metadata: { name: "a" } },
+      "spec.schedule: Required value",
+      "spec.jobTemplate.spec.template.spec.containers: Required value",
+      "spec.jobTemplate.spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", \"Never\""
+    ]).pipe(Effect.provide(layer)))
+
+  it.effect("one without a name is told so", () =>
+    refuses(url, [{ ...cronJob(), metadata: {} }, "metadata.name: Required value: name or generateName is required"])
+      .pipe(Effect.provide(layer)))
+
   it.effect("refuses what is none, and names field and value", () =>
     refuses(
       url,

@@ -60,6 +60,30 @@ describe("definitions", () => {
       )
     }).pipe(Effect.provide(layer)))
 
+  it.effect("have names that are labels, each told once; what must be there is missing, the rest is wrong", () =>
+    Effect.gen(function*() {
+      const { spec } = widgetDefinition() as any
+      const long = "A".repeat(64)
+      const answer = yield* post(
+        crds,
+        widgetDefinition({
+          names: { ...spec.names, plural: "", kind: long, shortNames: ["", "a_b"] },
+          versions: [{ ...spec.versions[0], name: "" }]
+        })
+      )
+      const causes = answer.body.details.causes.map(({ field, message }: any) => `${field}: ${message}`)
+      const label = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an " +
+        "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for " +
+        "validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+      assert.includeMembers(causes, [
+        "spec.names.plural: Required value",
+        `spec.names.kind: Invalid value: "${long}": may have mixed case, but should otherwise match: must be no more than 63 bytes`,
+        `spec.names.shortNames[0]: Invalid value: "": ${label}`,
+        `spec.names.shortNames[1]: Invalid value: "a_b": ${label}`,
+        `spec.versions[0].name: Invalid value: "": ${label}`
+      ])
+    }).pipe(Effect.provide(layer)))
+
   it.effect("nothing is served before and after", () =>
     Effect.gen(function*() {
       assert.strictEqual((yield* get(widgets)).status, 404)

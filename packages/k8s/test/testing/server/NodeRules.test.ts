@@ -1,7 +1,7 @@
-import { describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { refuses, refusesUpdates } from "../support/refusals.ts"
-import { layer, post } from "../support/server.ts"
+import { causes, refuses, refusesUpdates } from "../support/refusals.ts"
+import { get, layer, post, put } from "../support/server.ts"
 
 const url = "/api/v1/nodes"
 const node = (spec: object) => ({ metadata: { name: "a" }, spec })
@@ -23,6 +23,30 @@ describe("NodeRules", () => {
       ]
     ).pipe(Effect.provide(layer)))
 
+  it.effect("believes the one network rather than the list of all", () =>
+    Effect.gen(function*() {
+      const networks = (spec: object) =>
+        Effect.map(post(`${url}?dryRun=All`, node(spec)), ({ body }) => [body.spec.podCIDR, body.spec.podCIDRs])
+      const one = ["10.0.0.0/24", ["10.0.0.0/24"]]
+      assert.deepStrictEqual(yield* networks({ podCIDR: "10.0.0.0/24" }), one)
+      assert.deepStrictEqual(yield* networks({ podCIDRs: ["10.0.0.0/24"] }), one)
+      assert.deepStrictEqual(yield* networks({ podCIDR: "10.0.0.0/24", podCIDRs: ["10.1.0.0/24"] }), one)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("does not keep where its settings are from", () =>
+    Effect.gen(function*() {
+      const { body } = yield* post(url, node({ configSource: {} }))
+      assert.notProperty(body.spec, "configSource")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("is found by what it is not", () =>
+    Effect.gen(function*() {
+      yield* post(url, node({}))
+      const count = (value: string) =>
+        Effect.map(get(`${url}?fieldSelector=spec.unschedulable=${value}`), ({ body }) => body.items.length)
+      assert.deepStrictEqual([yield* count("false"), yield* count("true"), yield* count("")], [1, 0, 0])
+    }).pipe(Effect.provide(layer)))
+
   it.effect("networks and providers are told once", () =>
     Effect.gen(function*() {
       const { body } = yield* post(url, node({ podCIDR: "10.0.0.0/24", providerID: "x" }))
@@ -36,5 +60,20 @@ describe("NodeRules", () => {
           "spec.providerID: Forbidden: node updates may not change providerID except from \"\" to valid"
         ]
       )
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("what it has is judged in its status, too", () =>
+    Effect.gen(function*() {
+      const { body } = yield* post(url, node({}))
+      const address = { type: "Hostname", address: "a" }
+      const refused = yield* put(`${url}/a/status`, {
+        ...body,
+        status: { capacity: { pods: "1.5" }, addresses: [address, address] }
+      })
+      assert.deepStrictEqual(causes(refused), [
+        "status.capacity.pods: Invalid value: \"1500m\": must be an integer",
+        "status.allocatable.pods: Invalid value: \"1500m\": must be an integer",
+        "status.addresses[1]: Duplicate value: {\"Type\":\"Hostname\",\"Address\":\"a\"}"
+      ])
     }).pipe(Effect.provide(layer)))
 })

@@ -22,7 +22,7 @@ describe("a PriorityClass", () => {
       `${prefix}globalDefault of system-cluster-critical PriorityClass must be false`
     ]],
     ["a", { value: 1, preemptionPolicy: "Maybe" }, [
-      "preemptionPolicy: Unsupported value: \"Maybe\": supported values: \"Never\", \"PreemptLowerPriority\""
+      "preemptionPolicy: Unsupported value: \"Maybe\": supported values: \"PreemptLowerPriority\", \"Never\""
     ]]
   ]
   for (const [name, fields, faults] of cases) {

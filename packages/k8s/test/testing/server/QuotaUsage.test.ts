@@ -48,6 +48,8 @@ describe("QuotaUsage", () => {
     })
     const plain = pod({ containers: [{}], priorityClassName: "high" })
     const busy = pod({ containers: [container({ cpu: "1" })], activeDeadlineSeconds: 5 })
+    // Nothing of something is nothing.
+    assert.isTrue(inScope(scope("BestEffort"), pod({ containers: [container({ cpu: "0" })] })))
     const within = (name: string) => [inScope(scope(name), plain), inScope(scope(name), busy)]
     assert.deepStrictEqual(within("BestEffort"), [true, false])
     assert.deepStrictEqual(within("NotBestEffort"), [false, true])

@@ -102,4 +102,23 @@ describe("StorageRules", () => {
         ]
       )
     }).pipe(Effect.provide(layer)))
+
+  it.effect("judges classes of attributes, which do not change either", () =>
+    Effect.gen(function*() {
+      const url = "/apis/storage.k8s.io/v1/volumeattributesclasses"
+      const attributes = (fields: object) => ({ metadata: { name: "a" }, ...fields })
+      yield* refuses(url, [
+        attributes({ driverName: "a b" }),
+        "driverName: Invalid value: \"a b\": name part must consist of alphanumeric characters, '-', '_' or '.', and must " +
+        "start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for " +
+        "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+        "parameters: Required value: must contain at least one key/value pair"
+      ])
+      const { body } = yield* post(url, attributes({ driverName: "d", parameters: { a: "b" } }))
+      yield* refusesUpdates(`${url}/a`, body, [
+        (object) => ({ ...object, driverName: "e", parameters: { a: "c" } }),
+        "driverName: Forbidden: updates to driverName are forbidden.",
+        "parameters: Forbidden: updates to parameters are forbidden."
+      ])
+    }).pipe(Effect.provide(layer)))
 })

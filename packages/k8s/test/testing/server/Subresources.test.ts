@@ -52,7 +52,27 @@ describe("scale", () => {
       )
       const stale = { metadata: { name: "d", resourceVersion }, spec: { replicas: 5 } }
       assert.strictEqual((yield* put(`${deployments}/d/scale`, stale)).status, 409)
+      const other = { metadata: { name: "d", uid: "other" }, spec: { replicas: 5 } }
+      assert.strictEqual((yield* put(`${deployments}/d/scale`, other)).status, 409)
+      assert.match(message(yield* put(`${deployments}/x/scale`, {})), /^400 the name of the object \(x based on URL\)/)
+      assert.match(
+        message(yield* put(`${deployments}/d/scale`, { apiVersion: "v1", kind: "Pod", metadata: { name: "d" } })),
+        /^400 Pod in version "v1" cannot be handled as a Scale: /
+      )
       assert.strictEqual(message(yield* get(`${deployments}/x/scale`)), "404 deployments/scale.apps \"x\" not found")
+      const controllers = "/api/v1/namespaces/default/replicationcontrollers"
+      assert.strictEqual(message(yield* get(`${controllers}/x/scale`)), "404 replicationcontrollers \"x\" not found")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("the options of a write are judged before its body", () =>
+    Effect.gen(function*() {
+      yield* post(deployments, deployment)
+      for (const body of [{ kind: "Nope" }, { spec: { replicas: "x" } }, { metadata: { name: "other" } }]) {
+        assert.match(
+          message(yield* put(`${deployments}/d/scale?dryRun=bogus`, body)),
+          /^422 UpdateOptions.meta.k8s.io "" is invalid: dryRun: /
+        )
+      }
     }).pipe(Effect.provide(layer)))
 
   it.effect("of a custom resource follows the paths of its definition", () =>
@@ -125,16 +145,31 @@ describe("pods", () => {
       assert.deepStrictEqual(Object.keys((yield* get(`${budgets}/p`)).body.status.disruptedPods), ["a"])
     }).pipe(Effect.provide(layer)))
 
-  it.effect("have nothing to log without a node, and nowhere to run a command", () =>
+  it.effect("are evicted by their own name, and in a rehearsal not at all", () =>
     Effect.gen(function*() {
       yield* post(pods, pod("a"))
-      const log = yield* get(`${pods}/a/log`)
-      assert.deepStrictEqual([log.status, log.body], [200, undefined])
-      assert.strictEqual(message(yield* get(`${pods}/a/exec`)), "400 pod a does not have a host assigned")
+      const eviction = (name: string, more: object = {}) => ({ kind: "Eviction", metadata: { name }, ...more })
       assert.strictEqual(
-        (yield* get(`${pods}/a/nope`)).body.message,
-        "the server could not find the requested resource"
+        message(yield* post(`${pods}/a/eviction`, {})),
+        "400 name in URL does not match name in Eviction object"
       )
+      assert.strictEqual(
+        message(yield* post(`${pods}/a/eviction`, { apiVersion: "v1", kind: "Pod", metadata: { name: "a" } })),
+        "400 Pod in version \"v1\" cannot be handled as a Eviction: converting (v1.Pod) to (policy.Eviction): unknown conversion"
+      )
+      yield* post(`${pods}/a/eviction?dryRun=All`, eviction("a"))
+      yield* post(`${pods}/a/eviction`, eviction("a", { deleteOptions: { dryRun: ["All"] } }))
+      assert.strictEqual((yield* get(`${pods}/a`)).status, 200)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("are bound by their name", () =>
+    Effect.gen(function*() {
+      const target = { kind: "Node", name: "n" }
+      const bindings = "/api/v1/namespaces/default/bindings"
+      assert.strictEqual(message(yield* post(bindings, { target })), "400 Name parameter required.")
+      assert.strictEqual(message(yield* post(bindings, {})), "500 target.name: Required value")
+      assert.strictEqual((yield* get(bindings)).status, 405)
+      assert.strictEqual((yield* get(`${bindings}/a`)).body.message, "the server could not find the requested resource")
     }).pipe(Effect.provide(layer)))
 })
 

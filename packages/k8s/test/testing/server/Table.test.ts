@@ -3,7 +3,6 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import * as PodColumns from "../../../src/testing/server/PodColumns.ts"
-import * as PrinterColumns from "../../../src/api/PrinterColumns.ts"
 import {
   type Answer,
   configMap,
@@ -54,13 +53,17 @@ describe("tables", () => {
         { name: "Phase", type: "string", jsonPath: ".status.phase" },
         { name: "Color", type: "integer", jsonPath: ".spec.color" },
         { name: "All", type: "string", jsonPath: ".spec", priority: 1 },
-        { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" }
+        { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" },
+        { name: "No date", type: "date", jsonPath: ".spec.color" },
+        { name: "No path", type: "string", jsonPath: ".spec[" },
+        { name: "After it", type: "integer", jsonPath: ".spec.replicas" }
       ]
       yield* post(crds, definition)
       yield* post(widgets, widget("a", { spec: { replicas: 3, color: "red" } }))
       const answer = yield* get(widgets, table)
-      assert.deepStrictEqual(columns(answer), ["Name", "Replicas", "Phase", "Color", "Age"])
-      assert.deepStrictEqual(cells(answer), [["a", 3, null, null, "{\"color\":\"red\",\"replicas\":3}", "0s"]])
+      assert.deepStrictEqual(columns(answer), ["Name", "Replicas", "Phase", "Color", "Age", "No date"])
+      const all = "{\"color\":\"red\",\"replicas\":3}"
+      assert.deepStrictEqual(cells(answer), [["a", 3, null, null, all, "0s", "<invalid>"]])
     }).pipe(Effect.provide(layer)))
 
   it.effect("of kinds without columns of their own say when they were created", () =>
@@ -131,48 +134,6 @@ describe("metadata only", () => {
       yield* post(pods, pod("a"))
       assert.strictEqual((yield* patch(`${pods}/a`, "merge", {})).status, 200)
     }).pipe(Effect.provide(layer)))
-})
-
-describe("JSON paths", () => {
-  const object = {
-    spec: { list: [{ type: "Ready", status: "True" }, { type: "Other", status: "False" }], "a.b": 1 },
-    metadata: { annotations: { "x.y/z": "v" } }
-  }
-
-  it.each<[string, ReadonlyArray<unknown>]>([
-    [".spec.list[0].type", ["Ready"]],
-    [".spec.list[-1].type", ["Other"]],
-    [".spec.list[*].type", ["Ready", "Other"]],
-    [".spec.list[?(@.type==\"Other\")].status", ["False"]],
-    [".spec.list[?(@.type=='Ready')].status", ["True"]],
-    [".metadata.annotations['x\\.y/z']", ["v"]],
-    [".spec['a\\.b']", [1]],
-    // As in the real server: what is quoted is a path again.
-    [".spec['a.b']", []],
-    [".spec.a\\.b", [1]],
-    [".spec.none.deep", []],
-    ["{.spec.list[0].status}", ["True"]]
-  ])(
-    "%s",
-    (path, expected) => assert.deepStrictEqual(PrinterColumns.find(object, PrinterColumns.parse(path)), expected)
-  )
-
-  it.each<[number, string]>([
-    [5, "5s"],
-    [119, "119s"],
-    [120, "2m"],
-    [200, "3m20s"],
-    [660, "11m"],
-    [3 * 3600, "3h"],
-    [3 * 3600 + 60, "3h1m"],
-    [9 * 3600, "9h"],
-    [50 * 3600, "2d2h"],
-    [10 * 86400, "10d"],
-    [800 * 86400, "2y70d"]
-  ])(
-    "%d seconds are %s",
-    (seconds, expected) => assert.strictEqual(PrinterColumns.age("1970-01-01T00:00:00Z", seconds * 1000), expected)
-  )
 })
 
 describe("Pods in one line", () => {

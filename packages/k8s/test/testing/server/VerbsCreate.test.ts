@@ -70,6 +70,14 @@ describe("create", () => {
       assert.strictEqual(both.body.metadata.name, "own")
     }).pipe(Effect.provide(layer)))
 
+  it.effect("a LimitRange without any name has a uid for one", () =>
+    Effect.gen(function*() {
+      const { body, status } = yield* post("/api/v1/namespaces/default/limitranges", { spec: { limits: [] } })
+      assert.strictEqual(status, 201)
+      assert.match(body.metadata.name, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+      assert.notStrictEqual(body.metadata.name, body.metadata.uid)
+    }).pipe(Effect.provide(layer)))
+
   it.effect("gives up after eight generated names that are taken", () =>
     Effect.gen(function*() {
       const same = { nextIntUnsafe: () => 1, nextDoubleUnsafe: () => 0.5 }
@@ -233,14 +241,17 @@ describe("create", () => {
         template: {
           spec: {
             containers: [{ name: "c", image: "i" }],
-            volumes: [{ name: "e" }, { name: "h", hostPath: { path: "/tmp" } }, { name: "s", secret: {} }]
+            volumes: [{ name: "e" }, { name: "h", hostPath: { path: "/tmp" } }, {
+              name: "s",
+              secret: { secretName: "x" }
+            }]
           }
         }
       })
       assert.deepStrictEqual(body.template.spec.volumes, [
         { name: "e", emptyDir: {} },
         { name: "h", hostPath: { path: "/tmp", type: "" } },
-        { name: "s", secret: { defaultMode: 420 } }
+        { name: "s", secret: { secretName: "x", defaultMode: 420 } }
       ])
     }).pipe(Effect.provide(layer)))
 

@@ -115,6 +115,15 @@ describe("replace", () => {
       assert.isUndefined(plain.body.metadata.generation, "a kind without generations")
     }).pipe(Effect.provide(layer)))
 
+  it.effect("the generation of a PriorityClass stays the first", () =>
+    Effect.gen(function*() {
+      const url = "/apis/scheduling.k8s.io/v1/priorityclasses"
+      const { body } = yield* post(url, { metadata: { name: "a" }, value: 1 })
+      assert.strictEqual(body.metadata.generation, 1)
+      const changed = yield* put(`${url}/a`, { ...body, description: "x" })
+      assert.strictEqual(changed.body.metadata.generation, 1)
+    }).pipe(Effect.provide(layer)))
+
   it.effect("of a collection of custom resources is refused, by verb and by path", () =>
     Effect.gen(function*() {
       yield* post(crds, widgetDefinition())

@@ -1,7 +1,7 @@
-import { Controller, Manager } from "@effect-operator/core"
+import { Action, Controller, KubeClient, Manager } from "@effect-operator/core"
 import { controllerReference, type KubeObject } from "@effect-operator/core/KubeObject"
-import { ConfigMap, Pod, Service } from "@effect-operator/k8s/kinds"
-import { Simulation } from "@effect-operator/k8s/testing"
+import { ConfigMap, Deployment, Pod, Service } from "@effect-operator/k8s/kinds"
+import { External, Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { none, type Plan } from "../../../src/testing/simulation/Fault.ts"
@@ -90,5 +90,51 @@ describe("the cluster of a simulation", () => {
     }])
     assert.deepStrictEqual(hurried, [1])
     assert.deepStrictEqual(missed, [])
+  })
+
+  it.live("what is going or gone is not shown to a process as if it lived: what it did for it would stay", () => {
+    const machines = External.state("machines", () => new Set<string>())
+    const call = (name: string, act: (all: Set<string>, uid: string) => void): B.Reconcile => ({ metadata }) =>
+      B.done(External.call(name, () => "no answer", Effect.map(machines, (all) => act(all, metadata.uid))))
+    const buy = call("buy", (all, uid) => void all.add(uid))
+    const scenario = {
+      name: "buying",
+      resources: B.resources,
+      operator: B.boxes((box) => Effect.tap(buy(box), () => B.status(box, { phase: "bought" })), {
+        owns: "nothing",
+        finalize: call("sell", (all, uid) => void all.delete(uid))
+      }),
+      steps: [...B.sized(1), ...B.deleted]
+    }
+    return Simulation.checkConvergence(scenario, { depth: 1, faults: ["staleRestart", "oldRestart"] })
+  })
+
+  it.live("a Pod that people made is missed by nobody; what the cluster replaces leaves remains", () => {
+    const pod = { metadata: B.named("mine"), spec: { containers: [{ name: "c", image: "busybox" }] } }
+    const labels = { app: "web" }
+    const template = { metadata: { labels }, spec: pod.spec }
+    const web = { metadata: B.named("web"), spec: { replicas: 2, selector: { matchLabels: labels }, template } }
+    const scenario = {
+      name: "people",
+      resources: B.resources,
+      operator: B.boxes(() => Effect.succeed(Action.done)),
+      steps: [
+        { name: "a Pod", act: KubeClient.KubeClient.use((it) => it.create(Pod, pod)) },
+        { name: "a Deployment", act: KubeClient.KubeClient.use((it) => it.create(Deployment, web)) }
+      ]
+    }
+    return Simulation.checkConvergence(scenario, { depth: 1, faults: ["podFailed", "podRemoved"] })
+  })
+
+  it.live("a desired state does not see the finalizer of somebody else", () => {
+    const desired = (objects: ReadonlyArray<KubeObject>) =>
+      objects.filter(({ kind }) => kind === "Box").every(({ metadata }) => metadata.finalizers === undefined)
+    const scenario = {
+      name: "held",
+      resources: B.resources,
+      operator: B.boxes(() => Effect.succeed(Action.done)),
+      steps: [...B.sized(1, 2), ...B.deleted].map((step) => ({ ...step, desired }))
+    }
+    return Simulation.checkConvergence(scenario, { depth: 1, faults: ["guarded"] })
   })
 })

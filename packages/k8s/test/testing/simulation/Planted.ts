@@ -6,6 +6,7 @@ import { planted as intermediate } from "./planted/Intermediate.ts"
 import { planted as lifecycle } from "./planted/Lifecycle.ts"
 import { planted as loops } from "./planted/Loops.ts"
 import { planted as manners } from "./planted/Manners.ts"
+import { planted as others } from "./planted/Others.ts"
 import { planted as outside } from "./planted/Outside.ts"
 import { planted as replicas } from "./planted/Replicas.ts"
 import { planted as unseen } from "./planted/Unseen.ts"
@@ -21,5 +22,6 @@ export const planted: ReadonlyArray<B.Planted> = [
   ...outside,
   ...course,
   ...manners,
+  ...others,
   ...replicas
 ]

@@ -27,7 +27,7 @@ export const creating = script("creating", {
   "create deployment bad --image=nginx --replicas=-1",
   "create service clusterip cip --tcp=80:8080",
   "create service nodeport np --tcp=80 --node-port=30123",
-  newer("create service nodeport np2 --tcp=80 --node-port=30123", "ports are not taken from a pool", "created"),
+  "create service nodeport np2 --tcp=80 --node-port=30123",
   quiet("delete svc np2 --ignore-not-found"),
   "create service nodeport np3 --tcp=80 --node-port=80",
   "create service loadbalancer lb --tcp=80",

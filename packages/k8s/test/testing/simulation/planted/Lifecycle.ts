@@ -40,7 +40,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "finalizer: let go before the clean-up",
-    "same end state",
+    "others' finalizers are kept",
     life,
     B.boxes(outside, {
       finalize: (box) =>

@@ -4,7 +4,7 @@
  * Source: encoding/json `UnmarshalTypeError`; apimachinery's Quantity, Time and IntOrString, which read themselves and so
  * are told of without the field.
  */
-import type { Schema } from "../../kinds/definitions.ts"
+import type { Schema } from "../kinds/definitions.ts"
 
 export class Fault {
   readonly message: string

@@ -1,0 +1,112 @@
+/**
+ * `ServicePool`: the addresses and node ports that Services have, so that none is given twice.
+ *
+ * It is what the stored Services hold, read from them when it is first asked for and followed from then on: whatever
+ * goes free by a deletion, or by another type, can be given again. Where to look for something free follows from the uid
+ * of the Service, so that the same Services are given the same in every run.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { arrayAt, at } from "../../api/Plain.ts"
+import type { Storage } from "../../api/Storage.ts"
+
+const collection = "services"
+
+/** The ports of nodes that Services may have, both included. */
+export const nodePorts = { lowest: 30000, highest: 32767 } as const
+
+/** A number of sixteen bits out of a uid. */
+const digits = (uid: string, from: number): number =>
+  Number.parseInt(uid.replaceAll("-", "").slice(from, from + 4), 16) || 0
+
+/** Addresses of 10.96.0.0/12 that are none of a network's own, from 0. */
+const addresses = 16 * 256 * 254
+
+const addressAt = (index: number): string => {
+  const [network, host] = [Math.floor(index / 254), index % 254]
+  return `10.${96 + (network >> 8)}.${network & 0xff}.${1 + host}`
+}
+
+const isAddress = (value: unknown): value is string => typeof value === "string" && value !== "" && value !== "None"
+
+const addressesOf = (service: KubeObject): ReadonlyArray<string> => {
+  const spec = at(service, "spec")
+  return [at(spec, "clusterIP"), ...arrayAt(spec, "clusterIPs")].filter(isAddress)
+}
+
+const portsOf = (service: KubeObject): ReadonlyArray<number> => {
+  const spec = at(service, "spec")
+  return [at(spec, "healthCheckNodePort"), ...arrayAt(spec, "ports").map((port) => at(port, "nodePort"))]
+    .filter((port): port is number => typeof port === "number" && port !== 0)
+}
+
+/** The first that is free of a ring of them, from a place on; the place itself where none is. */
+const firstFree = <A>(from: number, count: number, of: (index: number) => A, isTaken: (value: A) => boolean): A => {
+  for (let step = 0; step < count; step++) {
+    const value = of((from + step) % count)
+    if (!isTaken(value)) return value
+  }
+  return of(from % count)
+}
+
+/** Who has what, by uid. */
+interface Holders {
+  readonly addresses: Map<string, string>
+  readonly ports: Map<number, string>
+}
+
+export class ServicePool {
+  readonly #storage: Storage
+  #known: Holders | undefined
+
+  constructor(storage: Storage) {
+    this.#storage = storage
+  }
+
+  /** Whether another Service has the address. */
+  hasAddress(address: string, uid: string): boolean {
+    return (this.#holders.addresses.get(address) ?? uid) !== uid
+  }
+
+  /** Whether another Service has the port. */
+  hasPort(port: number, uid: string): boolean {
+    return (this.#holders.ports.get(port) ?? uid) !== uid
+  }
+
+  /** An address that no other Service has. */
+  freeAddress(uid: string): string {
+    const from = ((digits(uid, 4) % 16) * 256 + (digits(uid, 0) >> 8)) * 254 + (digits(uid, 0) & 0xff) % 254
+    return firstFree(from, addresses, addressAt, (address) => this.hasAddress(address, uid))
+  }
+
+  /** A port that no other Service has, and that is not among those this one has already. */
+  freePort(uid: string, own: ReadonlySet<number>): number {
+    return firstFree(
+      digits(uid, 8),
+      nodePorts.highest - nodePorts.lowest + 1,
+      (index) => nodePorts.lowest + index,
+      (port) => own.has(port) || this.hasPort(port, uid)
+    )
+  }
+
+  get #holders(): Holders {
+    if (this.#known !== undefined) return this.#known
+    const known: Holders = { addresses: new Map(), ports: new Map() }
+    const take = (service: KubeObject): void => {
+      const { uid } = service.metadata
+      for (const address of addressesOf(service)) known.addresses.set(address, uid)
+      for (const port of portsOf(service)) known.ports.set(port, uid)
+    }
+    const leave = (service: KubeObject): void => {
+      for (const address of addressesOf(service)) known.addresses.delete(address)
+      for (const port of portsOf(service)) known.ports.delete(port)
+    }
+    const { get, keys } = this.#storage.list(collection)
+    for (const key of keys) take(get(key))
+    this.#storage.listen((change) => {
+      if (change.collection !== collection) return
+      if (change.previous !== undefined) leave(change.previous)
+      if (change.type !== "DELETED") take(change.object)
+    })
+    return this.#known = known
+  }
+}

@@ -1,0 +1,105 @@
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { assert, describe, it } from "@effect/vitest"
+import { course } from "../../../src/testing/simulation/Course.ts"
+import type { Reference } from "../../../src/testing/simulation/Oracle.ts"
+import type { Entry, Recording } from "../../../src/testing/simulation/Recording.ts"
+
+/** A run in which somebody makes a parent and its volumes, named by the parent's uid, and the operator deletes some. */
+const run = (uid: string, volumes: ReadonlyArray<string>, deleted: ReadonlyArray<string>): Recording => {
+  const entries: Array<Entry> = []
+  let revision = 10
+  const object = (kind: string, name: string, own: string): KubeObject => ({
+    apiVersion: "v1",
+    kind,
+    metadata: {
+      name,
+      namespace: "default",
+      uid: own,
+      resourceVersion: String(revision),
+      creationTimestamp: "2026-01-01T00:00:00Z"
+    }
+  })
+  const change = (type: "ADDED" | "DELETED", made: KubeObject) => {
+    revision += 1
+    entries.push({
+      _tag: "Change",
+      at: revision,
+      change: {
+        revision,
+        type,
+        collection: "all",
+        key: made.metadata.name,
+        namespace: "default",
+        object: made,
+        event: { type, object: made }
+      }
+    })
+  }
+  const nameOf = (volume: string) => `a-${uid.slice(0, 8)}-${volume}`
+  const claim = (volume: string) => object("PersistentVolumeClaim", nameOf(volume), `${volume}-${uid}`)
+  change("ADDED", object("Parent", "a", uid))
+  for (const volume of volumes) change("ADDED", claim(volume))
+  for (const volume of deleted) {
+    const path = `/api/v1/namespaces/default/persistentvolumeclaims/${nameOf(volume)}`
+    entries.push({
+      _tag: "Call",
+      replica: 0,
+      life: 1,
+      at: revision,
+      sent: revision,
+      n: revision,
+      request: { method: "DELETE", path, query: [], headers: {} },
+      status: 200,
+      object: undefined,
+      before: revision,
+      after: revision + 1
+    })
+    change("DELETED", claim(volume))
+  }
+  return {
+    entries,
+    calls: deleted.length,
+    events: 0,
+    externals: 0,
+    objects: [],
+    outside: new Map(),
+    kinds: ["Parent"],
+    keeps: [],
+    steps: [],
+    hurried: [],
+    quietAt: undefined,
+    missed: [],
+    restless: [],
+    failure: undefined,
+    met: 1
+  }
+}
+
+const judge = (found: Recording, recording: Recording): string | undefined =>
+  course.find(({ name }) => name === "data is kept")!.judge(
+    found,
+    {
+      recording,
+      mask: new Set(),
+      state: new Map(),
+      unlike: undefined,
+      hasty: () => assert.fail("nothing was hurried")
+    } satisfies Reference
+  )
+
+const uid = "f256713f-0000-4000-8000-000000000001"
+const other = "484b514b-0000-4000-8000-000000000002"
+
+describe("data is kept", () => {
+  it("what is deleted without faults may be deleted with them, also where chance has drawn another uid for its name", () => {
+    assert.isUndefined(judge(run(uid, ["1", "2"], ["1"]), run(uid, ["1", "2"], ["1"])))
+    assert.isUndefined(judge(run(other, ["1", "2"], ["1"]), run(uid, ["1", "2"], ["1"])))
+  })
+
+  it("what is deleted beyond that is told, and so is another of the same family", () => {
+    const reference = run(uid, ["1", "2"], ["1"])
+    assert.match(judge(run(other, ["1", "2"], ["1", "2"]), reference) ?? "", /a-484b514b-2 is deleted/)
+    assert.match(judge(run(other, ["1", "2"], ["2"]), reference) ?? "", /a-484b514b-2 is deleted/)
+    assert.match(judge(run(uid, ["1", "2"], ["2"]), reference) ?? "", /a-f256713f-2 is deleted/)
+  })
+})

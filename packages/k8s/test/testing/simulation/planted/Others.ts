@@ -1,0 +1,184 @@
+/** What others do meanwhile: whoever holds the same object, was faster, or takes a Pod when nothing else happens. */
+import { Action, Cache, Controller, KubeObject, Manager, type Predicate, Watch } from "@effect-operator/core"
+import { ConfigMap, Deployment, Pod } from "@effect-operator/k8s/kinds"
+import { External, type Simulation } from "@effect-operator/k8s/testing"
+import { Effect, Layer, Random, Schedule } from "effect"
+import * as B from "./Box.ts"
+
+const life: B.Steps = [...B.sized(1), ...B.deleted]
+
+const cloud = (name: string, act: (machines: Set<string>) => void) =>
+  External.call(
+    name,
+    () => "the cloud does not answer",
+    Effect.map(External.state("cloud", () => new Set<string>()), act)
+  )
+
+const buy = (id: string) => cloud("buy", (machines) => void machines.add(id))
+const sell = (id: string) => cloud("sell", (machines) => void machines.delete(id))
+
+const finalizer = "planted.example.com/cloud"
+
+interface Holding {
+  readonly add: (finalizers: ReadonlyArray<string>) => ReadonlyArray<string>
+  readonly drop: (finalizers: ReadonlyArray<string>) => ReadonlyArray<string>
+  /** Whether what is being deleted, and is let go already, is worked on. */
+  readonly zealous: boolean
+}
+
+const considerate: Holding = {
+  add: (finalizers) => [...finalizers, finalizer],
+  drop: (finalizers) => finalizers.filter((other) => other !== finalizer),
+  zealous: false
+}
+
+/** A program without controllers: every 20 seconds a look at the Box. */
+const holding = (how: Partial<Holding>): Simulation.Operator =>
+  Layer.effectDiscard(Effect.gen(function*() {
+    const it = yield* B.client
+    const { add, drop, zealous } = { ...considerate, ...how }
+    const turn = Effect.gen(function*() {
+      const box = yield* it.get(B.Box, B.key)
+      const { finalizers = [], resourceVersion } = box.metadata
+      const hold = (names: ReadonlyArray<string>) =>
+        it.patch(B.Box, box, B.merge({ metadata: { finalizers: names, resourceVersion } }))
+      const held = finalizers.includes(finalizer)
+      if (!KubeObject.isTerminating(box)) {
+        if (!held) yield* hold(add(finalizers))
+        yield* buy("box")
+      } else if (held) {
+        yield* sell("box")
+        yield* hold(drop(finalizers))
+      } else if (zealous) yield* buy("box")
+    })
+    yield* Effect.forkScoped(Effect.repeat(Effect.ignore(turn), Schedule.spaced("20 seconds")))
+  }))
+
+const password = (another: boolean): B.Reconcile => (box) =>
+  Effect.gen(function*() {
+    const it = yield* B.client
+    if ((yield* B.cached("password")) !== undefined) return Action.done
+    const data = { password: String(yield* Random.nextInt) }
+    const made = it.create(ConfigMap, B.map("password", data, box))
+    yield* another
+      ? Effect.catchReason(
+        made,
+        "KubeError",
+        "AlreadyExists",
+        () => it.patch(ConfigMap, B.named("password"), B.merge({ data }))
+      )
+      : B.unlessThere(made)
+    return Action.done
+  })
+
+/** Replaces the settings, for as long as somebody else is faster. */
+const insisting = (looks: boolean): B.Reconcile => (box) =>
+  Effect.gen(function*() {
+    const it = yield* B.client
+    const data = { size: String(box.spec.size) }
+    if ((yield* B.cached("settings")) === undefined) {
+      return yield* B.done(B.unlessThere(it.create(ConfigMap, B.map("settings", data, box))))
+    }
+    const read = it.get(ConfigMap, B.named("settings"))
+    const found = yield* read
+    if (found.data?.["size"] === data.size) return Action.done
+    const put = (settings: ConfigMap) => it.replace(ConfigMap, { ...settings, data })
+    return yield* B.done(
+      Effect.retry(looks ? Effect.flatMap(read, put) : put(found), {
+        schedule: Schedule.spaced("1 second"),
+        while: ({ reason }) => reason._tag === "Conflict"
+      })
+    )
+  })
+
+const waking = (predicate: Predicate.Predicate) =>
+  Manager.layer([
+    Controller.make("boxes", {
+      for: B.Box,
+      watches: [Watch.owned(Pod, B.Box, { predicate })],
+      reconcile: B.pods
+    }) as Controller.Controller
+  ])
+
+/** A Deployment that is written whenever it is not as it was asked for. */
+const deploying = (same: (found: unknown, wanted: { readonly replicas: number }) => boolean) =>
+  Manager.layer([
+    Controller.make("boxes", {
+      for: B.Box,
+      owns: [Deployment],
+      reconcile: (box) =>
+        Effect.gen(function*() {
+          const it = yield* B.client
+          const spec = {
+            replicas: box.spec.size,
+            selector: { matchLabels: { app: "web" } },
+            template: {
+              metadata: { labels: { app: "web" } },
+              spec: { containers: [{ name: "c", image: "busybox" }] }
+            }
+          }
+          const found = yield* Cache.get(Deployment, B.named("web"))
+          const ownerReferences = [KubeObject.controllerReference(box)]
+          if (found === undefined) {
+            yield* B.unlessThere(it.create(Deployment, { metadata: { ...B.named("web"), ownerReferences }, spec }))
+          } else if (!same(found.spec, spec)) yield* it.patch(Deployment, found, B.merge({ spec }))
+          return Action.done
+        })
+    }) as Controller.Controller
+  ])
+
+export const planted: ReadonlyArray<B.Planted> = [
+  B.bug(
+    "others: held by a list of finalizers with its own alone",
+    "others' finalizers are kept",
+    life,
+    holding({ add: () => [finalizer] }),
+    holding({})
+  ),
+  B.bug(
+    "others: let go by an empty list of finalizers",
+    "others' finalizers are kept",
+    life,
+    holding({ drop: () => [] }),
+    holding({})
+  ),
+  B.bug(
+    "others: bought anew for what somebody else still holds",
+    "same end state",
+    life,
+    holding({ zealous: true }),
+    holding({})
+  ),
+  B.bug(
+    "others: a conflict is answered with the same old object",
+    "comes to rest",
+    B.sized(1, 2),
+    B.boxes(insisting(false)),
+    B.boxes(insisting(true)),
+    { faults: ["overtaken"] }
+  ),
+  B.bug(
+    "others: a password put in the place of one that was not seen",
+    "drawn once",
+    B.sized(1),
+    B.boxes(password(true)),
+    B.boxes(password(false)),
+    { faults: ["staleRestart"] }
+  ),
+  B.bug(
+    "others: woken by what comes, not by what goes",
+    "same end state",
+    B.sized(1),
+    waking(({ _tag }) => _tag === "Added"),
+    waking(() => true),
+    { faults: ["podFailed", "podRemoved"] }
+  ),
+  B.bug(
+    "others: what the server has filled in is taken for a difference",
+    "no ping-pong",
+    B.sized(1),
+    deploying((found, wanted) => JSON.stringify(found) === JSON.stringify(wanted)),
+    deploying((found, { replicas }) => (found as { readonly replicas: number }).replicas === replicas),
+    { faults: ["staleRestart", "podFailed"] }
+  )
+]
