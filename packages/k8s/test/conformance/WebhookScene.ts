@@ -22,9 +22,28 @@ export const patching = (...operations: ReadonlyArray<Json>): Json => ({
 
 export const allow: Json = { allowed: true }
 
+/** Which versions of which objects an answer has. */
+const versions = ({ object, status }: Answer): string =>
+  `${status} ${
+    (object["items"] as ReadonlyArray<Json> | undefined ?? [object]).map(({ metadata }) =>
+      `${metadata?.name}@${metadata?.resourceVersion}`
+    ).sort()
+  }`
+
 /** A namespace of the statement's own and webhooks that are about nothing else. */
 export const scene = Effect.gen(function*() {
-  const { backend, namespace, request, unique, until } = yield* Target
+  const target = yield* Target
+  const { backend, namespace, unique, until } = target
+  // A write begins with what the server's watch cache has. Is that behind, then the server finds out when it stores, and
+  // asks the webhooks again about what is there (etcd3 store, `GuaranteedUpdate` with `cachedExistingObject`).
+  const request: typeof target.request = Effect.fnUntraced(function*(method, path, options) {
+    if (method === "PATCH" || method === "PUT" || method === "DELETE") {
+      const newest = yield* target.request("GET", path)
+      const cached = target.request("GET", path, { query: { resourceVersion: "0" } })
+      yield* until(cached, (answer) => versions(answer) === versions(newest))
+    }
+    return yield* target.request(method, path, options)
+  })
   const ns = yield* namespace
   yield* request("PATCH", `/api/v1/namespaces/${ns}`, {
     contentType: mergePatch,
@@ -103,6 +122,8 @@ export const scene = Effect.gen(function*() {
 
   return {
     ns,
+    /** As the target's, and webhooks are asked about a write once. */
+    request,
     asked,
     received,
     caBundle,

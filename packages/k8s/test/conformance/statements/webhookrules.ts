@@ -20,8 +20,8 @@ export const webhookRules = [
   statement("132h", "rules about another version of a resource count unless matchPolicy is Exact", {
     note: "the webhook sees the object in the version it asked for; a patch is carried back"
   }, function*() {
-    const { kind, request, until } = yield* Target
-    const { answer, asked, hook, install, ns } = yield* scene
+    const { kind, until } = yield* Target
+    const { answer, asked, hook, install, ns, request } = yield* scene
     const schema = {
       openAPIV3Schema: {
         type: "object",
@@ -52,8 +52,8 @@ export const webhookRules = [
   statement("132i", "namespaces and objects are selected by their labels, of a Namespace its own, new or old", {
     note: "cluster-scoped objects other than Namespaces are in no namespace and always selected"
   }, function*() {
-    const { request, unique } = yield* Target
-    const { asked, configMaps, hook, install, ns, post } = yield* scene
+    const { unique } = yield* Target
+    const { asked, configMaps, hook, install, ns, post, request } = yield* scene
     const labelled = { objectSelector: { matchLabels: { l: "1" } } }
     const everything = { apiGroups: ["*"], apiVersions: ["*"], operations: ["*"] }
     const rules = [{ ...everything, resources: ["configmaps", "namespaces", "clusterroles"] }]
@@ -93,8 +93,8 @@ export const webhookRules = [
     "scope, subresource and operation are part of a rule; configurations of webhooks are exempt",
     {},
     function*() {
-      const { request, unique } = yield* Target
-      const { asked, configMap, configMaps, hook, install, ns, post } = yield* scene
+      const { unique } = yield* Target
+      const { asked, configMap, configMaps, hook, install, ns, post, request } = yield* scene
       const rule = { apiGroups: ["*"], apiVersions: ["*"], operations: ["*"], resources: ["*"] }
       yield* install("Validating", [
         hook("cluster", { rules: [{ ...rule, scope: "Cluster" }] }),
@@ -149,8 +149,8 @@ export const webhookRules = [
     "matchConditions decide in CEL, after all else, whether a webhook is called",
     { since: 30 },
     function*() {
-      const { request, unique } = yield* Target
-      const { asked, hook, install, post } = yield* scene
+      const { unique } = yield* Target
+      const { asked, hook, install, post, request } = yield* scene
       const conditions = (...expressions: ReadonlyArray<string>) => ({
         matchConditions: expressions.map((expression, index) => ({ name: `c${index}`, expression }))
       })
@@ -187,8 +187,8 @@ export const webhookRules = [
   statement("132m", "configurations have defaults and are validated", {
     note: "a mistake in the name of a service is told of its namespace, and the other way round"
   }, function*() {
-    const { request, unique } = yield* Target
-    const { hook, install } = yield* scene
+    const { unique } = yield* Target
+    const { hook, install, request } = yield* scene
     const { namespaceSelector: _, ...plain } = hook("a", { clientConfig: { service: { namespace: "n", name: "s" } } })
     const { object } = yield* install("Mutating", [plain, hook("off", { rules: [] })])
     assert.strictEqual(object.metadata.generation, 1)
@@ -264,8 +264,7 @@ export const webhookRules = [
   statement("133w-a", "deletions are admitted with the old object only, each object of a collection without its name", {
     note: "a patch of what is not there is an error; deletion of a collection stops at the first refusal"
   }, function*() {
-    const { request } = yield* Target
-    const { answer, asked, configMaps, hook, install, post } = yield* scene
+    const { answer, asked, configMaps, hook, install, post, request } = yield* scene
     for (const name of ["a", "b", "c"]) yield* post(name)
     yield* install("Mutating", [hook("m")])
     yield* install("Validating", [hook("v")])
@@ -302,8 +301,8 @@ export const webhookRules = [
   }),
 
   statement("133w-b", "status and scale are admitted as what they are", {}, function*() {
-    const { kind, request } = yield* Target
-    const { answer, asked, hook, install, ns } = yield* scene
+    const { kind } = yield* Target
+    const { answer, asked, hook, install, ns, request } = yield* scene
     const widgets = yield* kind({
       status: true,
       version: {
@@ -348,8 +347,7 @@ export const webhookRules = [
   statement("133w-c", "what is done to a Pod through its subresources is admitted as CREATE or CONNECT", {
     note: "before anybody looks whether the Pod is there; an eviction is no DELETE"
   }, function*() {
-    const { request } = yield* Target
-    const { asked, hook, install, ns } = yield* scene
+    const { asked, hook, install, ns, request } = yield* scene
     const pods = `/api/v1/namespaces/${ns}/pods`
     const rules = [{ apiGroups: ["*"], apiVersions: ["*"], operations: ["*"], resources: ["pods/*", "pods"] }]
     const body = {

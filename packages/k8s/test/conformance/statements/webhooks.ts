@@ -10,8 +10,8 @@ export const webhooks = [
   statement("131w-a", "mutating webhooks come before validation, validating ones after it, all before the store", {
     note: "what mutation leaves out is defaulted again; unknown fields it adds are not stored"
   }, function*() {
-    const { kind, request } = yield* Target
-    const { answer, asked, hook, install, ns } = yield* scene
+    const { kind } = yield* Target
+    const { answer, asked, hook, install, ns, request } = yield* scene
     const widgets = yield* kind({
       spec: {
         type: "object",
@@ -102,8 +102,7 @@ export const webhooks = [
   }),
 
   statement("132a", "a webhook is sent an AdmissionReview that says everything about the request", {}, function*() {
-    const { request } = yield* Target
-    const { asked, configMaps, hook, install, ns, post, received } = yield* scene
+    const { asked, configMaps, hook, install, ns, post, received, request } = yield* scene
     yield* install("Validating", [hook("v")])
     const created = yield* post("a", {}, { fieldManager: "fm", ...dryRun })
     assert.strictEqual(created.status, 201)
