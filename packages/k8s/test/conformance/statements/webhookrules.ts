@@ -62,13 +62,15 @@ export const webhookRules = [
       hook("team", { namespaceSelector: { matchLabels: { team: ns } }, rules })
     ])
     yield* post("plain")
-    assert.deepStrictEqual(calls(asked), [])
+    // Controllers write cluster roles of their own.
+    const plain = () => asked.filter((entry) => entry["name"] === "plain")
+    assert.deepStrictEqual(calls(plain()), [])
     const label = (path: string, labels: Json) =>
       request("PATCH", path, { contentType: mergePatch, body: { metadata: { labels } } })
     yield* label(`${configMaps}/plain`, { l: "1" })
     yield* label(`${configMaps}/plain`, { l: null })
     yield* label(`${configMaps}/plain`, { other: "1" })
-    assert.deepStrictEqual(calls(asked), ["UPDATE /labelled", "UPDATE /labelled"], "it comes, it goes, it is gone")
+    assert.deepStrictEqual(calls(plain()), ["UPDATE /labelled", "UPDATE /labelled"], "it comes, it goes, it is gone")
     asked.length = 0
     const name = unique("role")
     yield* request("POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", {
