@@ -138,7 +138,7 @@ const guardsKept: Oracle = {
 }
 
 /** Kinds whose objects are not the same again when they were made anew. */
-const precious: ReadonlySet<string> = new Set([
+export const precious: ReadonlySet<string> = new Set([
   "PersistentVolumeClaim",
   "PersistentVolume",
   "Namespace",
@@ -277,7 +277,9 @@ const drawnOnce: Oracle = {
   name: "drawn once",
   judge: (run, { mask, recording }) => {
     const paths = [...mask].filter((path) => !/^[^.]+\.(?:metadata|status)\b/.test(path))
-    return paths.length === 0 || redrawn(recording, paths) !== undefined ? undefined : redrawn(run, paths)
+    // Of what somebody has removed, another is drawn.
+    const removed = run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === "removed")
+    return removed || paths.length === 0 || redrawn(recording, paths) !== undefined ? undefined : redrawn(run, paths)
   }
 }
 

@@ -6,8 +6,10 @@
  * pair from the recording of the run with the first fault, so that both are met. Nothing is left out in silence: what
  * was found and what was run is counted by kind.
  */
+import { isTerminating } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
 import * as Canonical from "./Canonical.ts"
+import { precious } from "./Course.ts"
 import {
   allClockFaults,
   allEventFaults,
@@ -21,7 +23,7 @@ import {
   type Point
 } from "./Fault.ts"
 import * as Oracle from "./Oracle.ts"
-import type { Entry, Recording } from "./Recording.ts"
+import type { Call, Entry, Recording } from "./Recording.ts"
 import * as Run from "./Run.ts"
 import type { Scenario, Step } from "./Scenario.ts"
 import { draw } from "./Seed.ts"
@@ -146,6 +148,26 @@ const urgentSteps = ({ entries, kinds, steps }: Recording): ReadonlyArray<boolea
     return first?._tag === "Change" && kinds.includes(first.change.object.kind)
   })
 
+/** Data, which is not the same again, and Pods, which have faults of their own. */
+const spared: ReadonlySet<string> = new Set([...precious, "Pod"])
+
+/**
+ * Whether a request has made something for a custom resource that is still there when the cluster comes to rest, and that
+ * the operator watches: who sees it come has to see it go. Who looks at nothing it makes is another matter.
+ */
+const isLeft = ({ entries, kinds, steps }: Recording, { at, object, status }: Call): boolean => {
+  if (status !== 201 || object === undefined || spared.has(object.kind)) return false
+  // What nobody owns is nobody's to watch.
+  if (object.metadata.ownerReferences?.some(({ kind }) => kinds.includes(kind)) !== true) return false
+  const { uid } = object.metadata
+  if (!entries.some((entry) => entry._tag === "Event" && entry.object.metadata.uid === uid)) return false
+  const next = steps.find((begin) => begin > at) ?? Infinity
+  return !entries.some((entry) =>
+    entry._tag === "Change" && entry.at >= at && entry.at < next &&
+    entry.change.object.metadata.uid === uid && isTerminating(entry.change.object)
+  )
+}
+
 /** Every single fault that a recording has room for, after the faults it was made with. */
 export const points = (run: Recording, replicas: number, after: Reach = start): ReadonlyArray<Point> => {
   const urgent = urgentSteps(run)
@@ -160,8 +182,9 @@ export const points = (run: Recording, replicas: number, after: Reach = start): 
     ...run.entries.flatMap((entry): ReadonlyArray<Point> => {
       const hurries = !held && urgent[run.steps.findIndex((begin) => begin > entry.at)] === true
       if (entry._tag === "Call" && entry.n > after.call) {
-        return applicable(entry.request, replicas).filter((fault) => fault !== "hurried" || hurries)
-          .map((fault) => ({ _tag: "Call", at: entry.n, fault }))
+        return applicable(entry.request, replicas).filter((fault) =>
+          fault === "hurried" ? hurries : fault !== "removed" || isLeft(run, entry)
+        ).map((fault) => ({ _tag: "Call", at: entry.n, fault }))
       }
       if (entry._tag === "Event" && entry.n > after.event) {
         return allEventFaults.map((fault) => ({ _tag: "Event", at: entry.n, fault }))

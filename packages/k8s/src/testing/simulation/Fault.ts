@@ -50,7 +50,9 @@ export const callFaults = {
   /** A Pod is removed by hand right after it. */
   podRemoved: "a Pod is removed after it",
   /** The object written loses its labels and owner references. */
-  orphaned: "what it wrote loses labels and owner references"
+  orphaned: "what it wrote loses labels and owner references",
+  /** The object made is removed by hand when nothing else happens that could wake the operator. */
+  removed: "somebody removes what it made, when all is at rest"
 } as const
 
 /** What happens at a watch event, before the operator is handed it. */
@@ -188,8 +190,8 @@ export const applicable = (request: Request, replicas = 1): ReadonlyArray<CallFa
     return ["crashBefore", "crashAfter", "serverError", "conflict", "lostAnswer", "slowRequest", "cutOff"]
   }
   const kinds: ReadonlyArray<CallFault> = method === "POST"
-    ? [...write, "annotated", "orphaned"]
-    : [...write, "annotated", "conflict", "overtaken"]
+    ? [...write, "annotated", "orphaned", "removed"]
+    : [...write, "annotated", "conflict", "overtaken", "removed"]
   return replicas > 1 ? [...kinds, "cutOff"] : kinds
 }
 

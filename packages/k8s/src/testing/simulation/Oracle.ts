@@ -9,7 +9,7 @@
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import * as Canonical from "./Canonical.ts"
-import { blinds, isEvent, isLease } from "./Fault.ts"
+import { blinds, isEvent, isLease, type Kind } from "./Fault.ts"
 import { type Call, calls, type Entry, line, type Recording } from "./Recording.ts"
 import { moments } from "./Temporal.ts"
 import { conditionsOf, course } from "./Course.ts"
@@ -69,9 +69,24 @@ const survives: Oracle = {
   }
 }
 
+const met = (run: Recording, fault: Kind): boolean =>
+  run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === fault)
+
 /** Somebody took an object from its owner: what becomes of it is not the operator's business any more. */
-const taken = (run: Recording): boolean =>
-  run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === "orphaned")
+const taken = (run: Recording): boolean => run.abandoned || met(run, "orphaned")
+
+/**
+ * What the operator makes when its process starts, it makes again when somebody removes it: it watches what it makes.
+ * What it does not make anew then, either, it does not want any more: a history, a Job that is done.
+ */
+const noticed: Oracle = {
+  name: "what is removed is made again",
+  judge: ({ unnoticed }) =>
+    unnoticed.length === 0
+      ? undefined
+      : `somebody removes ${unnoticed[0]}, and it is made again only when the process starts anew: a predicate ` +
+        "hides that it goes, or the watch wakes nobody"
+}
 
 /** The desired state, in the scenario's own words, is reached and kept. */
 const desired: Oracle = {
@@ -306,6 +321,7 @@ export const all: ReadonlyArray<Oracle> = [
   deterministic,
   rests,
   survives,
+  noticed,
   desired,
   finalizers,
   noOrphans,
@@ -321,10 +337,17 @@ export const all: ReadonlyArray<Oracle> = [
   ...course
 ]
 
-/** All of them, and a user's own: these come first, once it is certain that the run is one. */
+/**
+ * All of them, and a user's own: these come first, once it is certain that the run is one. They speak of what there is,
+ * which is not the operator's doing where somebody else has removed it.
+ */
 export const among = (own: ReadonlyArray<Oracle>): ReadonlyArray<Oracle> => {
   const first = [deterministic, rests]
-  return [...first, ...own, ...all.filter((oracle) => !first.includes(oracle))]
+  const owned = own.map(({ judge, name }): Oracle => ({
+    name,
+    judge: (run, reference) => met(run, "removed") ? undefined : judge(run, reference)
+  }))
+  return [...first, ...owned, ...all.filter((oracle) => !first.includes(oracle))]
 }
 
 interface Complaint {

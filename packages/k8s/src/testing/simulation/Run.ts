@@ -57,6 +57,8 @@ const live = (
   let failure: string | undefined
   let restless: ReadonlyArray<Entry> = []
   const missed: Array<string> = []
+  const unnoticed: Array<string> = []
+  let abandoned = false
   let objects: ReadonlyArray<KubeObject> = []
   try {
     for (let replica = 0; replica < (scenario.replicas ?? 1); replica++) stage.start(replica)
@@ -113,6 +115,23 @@ const live = (
         }
       }
       look()
+      const gone = stage.remove()
+      if (gone !== undefined) {
+        wire.happens({ _tag: "Call", at: gone.n, fault: "removed" })
+        const rested = stage.rest()
+        // Who looks every few minutes has not looked yet.
+        if (rested && !gone.again()) world.advance(defaults.shortQuiet)
+        if (rested && !gone.again()) {
+          stage.restart()
+          if (stage.rest() && gone.again()) unnoticed.push(gone.name)
+          else abandoned = true
+        }
+        if (!rested) {
+          failure = `the cluster does not come to rest when ${gone.name} is removed after "${step.name}"`
+          break
+        }
+        if (!abandoned) look()
+      }
       const lost = faultAt(index + 1, "podFailed") ?? faultAt(index + 1, "podRemoved")
       if (lost?.fault === "podFailed" || lost?.fault === "podRemoved") {
         wire.happens(lost)
@@ -158,6 +177,8 @@ const live = (
     objects,
     outside: wire.outside,
     missed,
+    unnoticed,
+    abandoned,
     restless,
     failure,
     steps,

@@ -86,6 +86,8 @@ export class Stage {
   #before: number
   /** Does the next step now. */
   hurry: Effect.Effect<void> = Effect.void
+  /** What somebody removes at the next rest, and the request that made it. */
+  #doomed: { readonly n: number; readonly uid: string } | undefined
   /** What there was outside after the last call. */
   #outside = "[]"
   /** When something happened last. */
@@ -132,6 +134,9 @@ export class Stage {
       crash: (life, stale) => this.crash(life, stale),
       before: () => this.#old(),
       hurry: Effect.suspend(() => this.hurry),
+      doom: (n, object) => {
+        if (object !== undefined) this.#doomed = { n, uid: object.metadata.uid }
+      },
       mischief: (fault, object) => this.mischief(fault, object)
     })
   }
@@ -363,16 +368,57 @@ export class Stage {
 
   #edit(object: KubeObject | undefined, metadata: object): Effect.Effect<unknown, unknown, KubeClient> {
     if (object === undefined || object.kind === "Event") return Effect.void
+    return KubeClient.use((client) =>
+      client.patch(this.#resourceFor(object), object.metadata, Patch.merge({ metadata }))
+    )
+  }
+
+  /** How an object is asked for. */
+  #resourceFor(object: KubeObject): Resource.Resource<KubeObject> {
     const [group, version] = object.apiVersion.includes("/") ? object.apiVersion.split("/") : ["", object.apiVersion]
-    const known = this.#resourceOf(object)
-    const resource = Resource.make<KubeObject>()({
+    const place = [...this.#stored].find(([, { metadata }]) => metadata.uid === object.metadata.uid)?.[0]
+    return Resource.make<KubeObject>()({
       group: group!,
       version: version!,
       kind: object.kind,
-      plural: known?.plural ?? `${object.kind.toLowerCase()}s`,
+      plural: place?.split(/[. ]/)[0] ?? `${object.kind.toLowerCase()}s`,
       scope: object.metadata.namespace === undefined ? "Cluster" : "Namespaced"
     })
-    return KubeClient.use((client) => client.patch(resource, object.metadata, Patch.merge({ metadata })))
+  }
+
+  /**
+   * Somebody removes by hand what a request of the plan has made, if it is still there: gives the request's number, and
+   * how to see whether it was made again.
+   */
+  remove(): { readonly n: number; readonly name: string; readonly again: () => boolean } | undefined {
+    const doomed = this.#doomed
+    this.#doomed = undefined
+    const found = [...this.#stored].find(([, { metadata }]) => metadata.uid === doomed?.uid)
+    if (doomed === undefined || found === undefined || isTerminating(found[1])) return undefined
+    const [place, object] = found
+    const { generateName, name, namespace, ownerReferences = [], uid } = object.metadata
+    const collection = place.slice(0, place.indexOf(" ") + 1)
+    const peers = () =>
+      [...this.#stored].filter(([at, { metadata }]) =>
+        at.startsWith(collection) && metadata.deletionTimestamp === undefined &&
+        metadata.ownerReferences?.some((owner) => ownerReferences.some((own) => own.uid === owner.uid)) === true
+      ).length
+    const before = peers()
+    const again = () => {
+      const now = this.#stored.get(place)
+      const there = now !== undefined && now.metadata.uid !== uid && !isTerminating(now)
+      return there || (generateName !== undefined && peers() >= before)
+    }
+    // Whoever has something below it goes last: what is made again would meet what is still there of the first one.
+    const owns = [...this.#stored.values()].some(({ metadata }) =>
+      metadata.ownerReferences?.some((owner) => owner.uid === uid) === true
+    )
+    const propagationPolicy = owns ? "Foreground" : "Background"
+    const act = KubeClient.use((client) =>
+      client.delete(this.#resourceFor(object), object.metadata, { propagationPolicy })
+    )
+    this.world.fork(Effect.ignore(Effect.provideContext(act, this.people)))
+    return { n: doomed.n, name: `${object.kind} ${namespace === undefined ? name : `${namespace}/${name}`}`, again }
   }
 
   /** Lets time pass until nothing has happened for a while; false if that never comes. */

@@ -59,6 +59,8 @@ export interface Run {
   readonly before: () => Stale
   /** Whoever does the next step does it now. */
   readonly hurry: Effect.Effect<void>
+  /** Somebody removes what the n-th request has made, later. */
+  readonly doom: (n: number, object: KubeObject | undefined) => void
   /** Somebody does something to the cluster, about the object of an answer where there is one. */
   readonly mischief: (
     fault: "podFailed" | "podRemoved" | "orphaned" | "annotated",
@@ -201,7 +203,7 @@ export class Wire {
       const n = ++this.calls
       const sent = now()
       const fault = this.#calls.get(n)
-      if (fault !== undefined) this.happens({ _tag: "Call", at: n, fault })
+      if (fault !== undefined && fault !== "removed") this.happens({ _tag: "Call", at: n, fault })
       const note = (answer: Response | undefined, before: number) =>
         this.#run.note({
           _tag: "Call",
@@ -262,6 +264,9 @@ export class Wire {
         case "orphaned":
         case "annotated":
           yield* mischief(fault, objectOf(answer.body))
+          return answer
+        case "removed":
+          this.#run.doom(n, objectOf(answer.body))
           return answer
         default:
           // Whoever was cut off or died meanwhile hears nothing.

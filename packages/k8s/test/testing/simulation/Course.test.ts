@@ -69,6 +69,8 @@ const run = (uid: string, volumes: ReadonlyArray<string>, deleted: ReadonlyArray
     hurried: [],
     quietAt: undefined,
     missed: [],
+    unnoticed: [],
+    abandoned: false,
     restless: [],
     failure: undefined,
     met: 1

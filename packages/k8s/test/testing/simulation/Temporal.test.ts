@@ -26,6 +26,8 @@ const recording = (...changes: ReadonlyArray<string>): Recording => ({
   hurried: [],
   quietAt: undefined,
   missed: [],
+  unnoticed: [],
+  abandoned: false,
   restless: [],
   failure: undefined,
   met: 0

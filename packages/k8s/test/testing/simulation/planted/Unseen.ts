@@ -112,6 +112,20 @@ export const planted: ReadonlyArray<B.Planted> = [
     watchingIf(undefined)
   ),
   B.bug(
+    "unobserved state: woken by what comes and changes, not by what goes",
+    "what is removed is made again",
+    B.sized(1),
+    watchingIf(({ _tag }) => _tag !== "Deleted"),
+    watchingIf(undefined)
+  ),
+  B.bug(
+    "unobserved state: a watch that wakes nobody",
+    "what is removed is made again",
+    B.sized(1),
+    watchingIf(() => false),
+    watchingIf(undefined)
+  ),
+  B.bug(
     "stale state: creates what it does not see yet, and never counts again",
     "same end state",
     B.sized(2),
