@@ -8,7 +8,7 @@ import { TestClock } from "effect/testing"
 import { example } from "../src/database/example.ts"
 import { controller } from "../src/database/reconciler.ts"
 import { Database } from "../src/database/resource.ts"
-import { completed, owner, purpose } from "../src/database/tasks.ts"
+import { completed, owner, purpose, remove } from "../src/database/tasks.ts"
 import { all, assertQuiet, crashAtWrite } from "./support/Operator.ts"
 
 const key = { namespace: "default", name: "orders" }
@@ -174,6 +174,26 @@ it.effect("goes although a Job of a backup has lost its owner: it is the Job's n
     assert.deepStrictEqual(yield* all(Job), [])
     assert.deepStrictEqual(yield* claims, ["before-1", "final"], "a backup that was made is kept")
   }).pipe(Effect.provide(operated)))
+
+it.effect("a claim that has changed since it was seen is not removed: the backup in it may be complete by now", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    const seen = yield* client.create(PersistentVolumeClaim, {
+      metadata: { namespace: "default", name: "orders-backup" },
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } }
+    })
+    yield* client.patch(
+      PersistentVolumeClaim,
+      seen,
+      KubeClient.Patch.merge({ metadata: { annotations: { [completed]: "2026-01-01T00:00:00Z" } } })
+    )
+    const { reason } = yield* Effect.flip(remove(seen))
+    assert.strictEqual(reason._tag, "Conflict")
+    const [left] = yield* all(PersistentVolumeClaim)
+    yield* remove(left!)
+    yield* TestClock.adjust("1 second")
+    assert.deepStrictEqual(yield* all(PersistentVolumeClaim), [])
+  }).pipe(Effect.provide(cluster)))
 
 it.effect("is not let go while its last backup fails", () =>
   Effect.gen(function*() {

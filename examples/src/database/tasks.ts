@@ -39,14 +39,18 @@ export const untilRetry = ({ status }: Job) =>
 const unlessThere = <A>(create: Effect.Effect<A, KubeError.KubeError>): Effect.Effect<unknown, KubeError.KubeError> =>
   Effect.catchReason(create, "KubeError", "AlreadyExists", () => Effect.void)
 
-/** Removes an object and what it owns. */
+/**
+ * Removes an object and what it owns. A claim goes only as it was seen: the cache of claims may not know yet that the
+ * backup in one is complete, or that of Jobs which Job has made it. Then it is a conflict, and is looked at again.
+ */
 export const remove = Effect.fnUntraced(function*(object: Job | PersistentVolumeClaim) {
   const client = yield* KubeClient.KubeClient
   const options = { propagationPolicy: "Background" } as const
   if (isTerminating(object)) return
+  const { resourceVersion, uid } = object.metadata
   const deleted: Effect.Effect<unknown, KubeError.KubeError> = object.kind === "Job"
     ? client.delete(Job, object, options)
-    : client.delete(PersistentVolumeClaim, object, options)
+    : client.delete(PersistentVolumeClaim, object, { ...options, preconditions: { uid, resourceVersion } })
   yield* Effect.catchReason(deleted, "KubeError", "NotFound", () => Effect.void)
 })
 
