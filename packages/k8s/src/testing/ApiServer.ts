@@ -87,6 +87,8 @@ export interface Options {
   readonly image?: Image | undefined
   /** Told of every change within the write that makes it; must not throw. */
   readonly onChange?: ((change: Change) => void) | undefined
+  /** What a request makes by chance: uids, completed names. By default by the `Random` of whoever asks. */
+  readonly chance?: ((request: Request) => () => number) | undefined
   /** `Metadata` leaves bodies out of audit events. */
   readonly auditLevel?: Audit.Level
 }
@@ -187,7 +189,9 @@ const make = Effect.fnUntraced(function*(options: Options) {
   ) {
     const found = Dispatch.find(registry, path)
     if (found._tag === "Missing") return found.response
-    const exchange = yield* Exchange.make({ core, request, route: path, resource: found.resource, user, ...notes })
+    const random = options.chance?.(request)
+    const { resource } = found
+    const exchange = yield* Exchange.make({ core, request, route: path, resource, user, random, ...notes })
     const response = yield* Dispatch.verb(exchange).pipe(
       Effect.map((answer) => Respond.respond(exchange, answer)),
       Effect.catch((error: StatusError) => Effect.succeed(Respond.refuse(exchange, error)))

@@ -65,15 +65,17 @@ export type { Answer } from "../../api/Representation.ts"
 
 export type Verb = (exchange: Exchange) => Effect.Effect<Answer, StatusError.StatusError>
 
-/** Takes time and randomness from the fiber's services, once per request. */
+/** Takes time and, where none is given, chance from the fiber's services, once per request. */
 export const make = (
-  fields: Omit<Exchange, "now" | "random" | "warnings">
+  { random: chance, ...fields }: Omit<Exchange, "now" | "random" | "warnings"> & {
+    readonly random: (() => number) | undefined
+  }
 ): Effect.Effect<Exchange> =>
   Effect.flatMap(Random.Random, (random) =>
     Effect.map(Clock.currentTimeMillis, (now) => ({
       ...fields,
       now,
-      random: () => random.nextDoubleUnsafe(),
+      random: chance ?? (() => random.nextDoubleUnsafe()),
       warnings: []
     })))
 

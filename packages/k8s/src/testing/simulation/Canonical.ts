@@ -8,6 +8,7 @@ import { controllerOf, type KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../schema/JsonValue.ts"
 import { guard, touched } from "./Fault.ts"
 import { type Recording, seen } from "./Recording.ts"
+import { defaults as world } from "./World.ts"
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -36,10 +37,33 @@ const assigned: Mask = new Set([
   "Pod.status.podIP",
   "Pod.status.podIPs",
   "Service.spec.clusterIP",
-  "Service.spec.clusterIPs"
+  "Service.spec.clusterIPs",
+  "Endpoints.subsets[].addresses[].ip",
+  "Endpoints.subsets[].addresses[].nodeName",
+  "Endpoints.subsets[].notReadyAddresses[].ip",
+  "Endpoints.subsets[].notReadyAddresses[].nodeName",
+  "EndpointSlice.endpoints[].addresses",
+  "EndpointSlice.endpoints[].nodeName",
+  // How often its owner went back and forth.
+  "ControllerRevision.revision"
+])
+
+/** What the cluster's own controllers write of an object's history, where they come by: not what it came to. */
+const historic: ReadonlySet<string> = new Set([
+  "deployment.kubernetes.io/revision",
+  "deployment.kubernetes.io/revision-history",
+  "endpoints.kubernetes.io/last-change-trigger-time"
 ])
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
+
+/** A day of a run, in milliseconds or seconds since 1970: a time, as programs without ISO 8601 write it. */
+const isClock = (value: number): boolean =>
+  [value, value * 1000].some((at) => at >= world.start && at < world.start + 86_400_000)
+
+const times = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)/g
+
+const isTime = (text: string): boolean => time.test(text) || (/^\d{10}(?:\d{3})?$/.test(text) && isClock(Number(text)))
 
 type Rename = (text: string) => string
 
@@ -73,16 +97,17 @@ const renamer = (objects: Iterable<KubeObject>): Rename =>
   naming(
     objects,
     (metadata) =>
-      generated(metadata) ?? (ordinal.test(metadata.name) ? metadata.name.replace(ordinal, "-#") : undefined)
+      generated(metadata)?.replace(/-\d+-\*$/, "-#-*") ??
+        (ordinal.test(metadata.name) ? metadata.name.replace(ordinal, "-#") : undefined)
   )
 
 const familyOf = ({ kind, metadata }: KubeObject, rename: Rename): string =>
   `${kind} ${metadata.namespace === undefined ? "" : `${metadata.namespace}/`}${rename(metadata.name)}`
 
-/** Annotations of which a fault has made the only one. */
+/** Annotations that a fault has made, or that tell of the past, and no others. */
 const isTouch = (annotations: unknown): boolean =>
-  typeof annotations === "object" && annotations !== null && touched in annotations &&
-  Object.keys(annotations).length === 1
+  typeof annotations === "object" && annotations !== null && Object.keys(annotations).length > 0 &&
+  Object.keys(annotations).every((key) => key === touched || historic.has(key))
 
 /** Conditions by their type: the order they came in is history. */
 const byType = (path: string, items: ReadonlyArray<unknown>): Fields | undefined => {
@@ -102,7 +127,8 @@ const isAside = (key: string, item: unknown): boolean =>
 
 const canonical = (value: unknown, path: string, rename: Rename, mask: Mask): Json => {
   if (mask.has(path)) return "(masked)"
-  if (typeof value === "string") return time.test(value) ? "(time)" : rename(value)
+  if (typeof value === "string") return isTime(value) ? "(time)" : rename(value).replace(times, "(time)")
+  if (typeof value === "number" && isClock(value)) return "(time)"
   if (Array.isArray(value)) {
     const conditions = byType(path, value)
     if (conditions !== undefined) return canonical(conditions, path, rename, mask)
@@ -114,7 +140,7 @@ const canonical = (value: unknown, path: string, rename: Rename, mask: Mask): Js
   return Object.fromEntries(
     Object.entries(value)
       .filter(([key, item]) =>
-        key !== touched && !isCount(path, key) && !assigned.has(`${path}.${key}`) &&
+        key !== touched && !historic.has(key) && !isCount(path, key) && !assigned.has(`${path}.${key}`) &&
         !(path.endsWith(".metadata") && isAside(key, item))
       )
       .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -126,7 +152,7 @@ const canonical = (value: unknown, path: string, rename: Rename, mask: Mask): Js
 export type Mask = ReadonlySet<string>
 
 /** What is compared of a run: what there was at its end, where names may speak of what was there before. */
-type Run = Pick<Recording, "entries" | "objects">
+type Run = Pick<Recording, "entries" | "objects" | "outside">
 
 /** Kinds whose controller has put another Pod in the place of one that failed. */
 const replacing: ReadonlySet<string> = new Set([
@@ -137,9 +163,11 @@ const replacing: ReadonlySet<string> = new Set([
   "Job"
 ])
 
-/** What is left of a Pod that failed, and was replaced by the cluster: it stays until the cluster sweeps it up. */
+const over: ReadonlySet<unknown> = new Set(["Failed", "Succeeded"])
+
+/** What is left of a Pod of the cluster's own that is over: it stays until the cluster, or somebody, sweeps it up. */
 const isRemains = (object: KubeObject): boolean =>
-  object.kind === "Pod" && (object as { readonly status?: { readonly phase?: unknown } }).status?.phase === "Failed" &&
+  object.kind === "Pod" && over.has((object as { readonly status?: { readonly phase?: unknown } }).status?.phase) &&
   replacing.has(controllerOf(object)?.kind ?? "")
 
 /** The objects by family, those of one family sorted. */
@@ -179,10 +207,133 @@ const differences = (a: unknown, b: unknown, path: string, found: Differences): 
   }
 }
 
+type Entries = ReadonlyArray<readonly [string, unknown]>
+
+const entriesOf = (value: unknown): Entries | undefined =>
+  value instanceof Map
+    ? [...value].map(([key, item]) => [String(key), item] as const)
+    : isObject(value) && !Array.isArray(value) && !(value instanceof Set)
+    ? Object.entries(value)
+    : undefined
+
+const itemsOf = (value: unknown): ReadonlyArray<unknown> | undefined =>
+  value instanceof Set ? [...value] : Array.isArray(value) ? value : undefined
+
+const byKey = (entries: Entries): Entries => entries.toSorted(([a], [b]) => (a < b ? -1 : 1))
+
+/** What is outside of the cluster, without what chance decides. */
+const plain = (value: unknown, path: string, mask: Mask): Json => {
+  if (mask.has(path)) return "(masked)"
+  const entries = entriesOf(value)
+  if (entries !== undefined) {
+    // Keys by chance: what counts is what is filed under them.
+    if (mask.has(`${path}{}`)) return sorted(entries.map(([, item]) => plain(item, `${path}.*`, mask)))
+    return Object.fromEntries(byKey(entries).map(([key, item]) => [key, plain(item, `${path}.${key}`, mask)]))
+  }
+  const items = itemsOf(value)?.map((item) => plain(item, `${path}[]`, mask))
+  if (items !== undefined) return value instanceof Set ? sorted(items) : items
+  return typeof value === "string" && isTime(value) || typeof value === "number" && isClock(value)
+    ? "(time)"
+    : value as Json
+}
+
+const sorted = (items: ReadonlyArray<Json>): ReadonlyArray<Json> =>
+  items.map((item) => JSON.stringify(item)).toSorted().map((text) => JSON.parse(text) as Json)
+
+const isEmpty = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && Object.keys(value).length === 0
+
+/** What the outside keeps under a name; what is empty is as good as what was never made. */
+export const outside = (run: Run, name: string, mask: Mask): Json | undefined => {
+  const value = plain(run.outside.get(name), `outside ${name}`, mask)
+  return isEmpty(value) ? undefined : value
+}
+
+const outsideDiffers = (a: unknown, b: unknown, path: string, found: Set<string>): void => {
+  const [one, two] = [entriesOf(a), entriesOf(b)].map((entries) => entries && byKey(entries))
+  if (one !== undefined && two !== undefined) {
+    const same = one.map(([key]) => key).join("\n") === two.map(([key]) => key).join("\n")
+    if (!same) found.add(`${path}{}`)
+    for (const [index, [key, item]] of one.entries()) {
+      if (two[index] !== undefined) outsideDiffers(item, two[index][1], same ? `${path}.${key}` : `${path}.*`, found)
+    }
+    return
+  }
+  const [first, second] = [itemsOf(a), itemsOf(b)]
+  if (first !== undefined && second !== undefined && first.length === second.length) {
+    for (const [index, item] of first.entries()) outsideDiffers(item, second[index], `${path}[]`, found)
+    return
+  }
+  if (JSON.stringify(plain(a, "", new Set())) !== JSON.stringify(plain(b, "", new Set()))) found.add(path)
+}
+
+/** The text that a program has put into base64, or any other text as it is. */
+const decoded = (text: string): string => {
+  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return text
+  const plain = Buffer.from(text, "base64").toString("latin1")
+  return /^[\x20-\x7e]+$/.test(plain) ? plain : text
+}
+
+/** Places of texts that chance decides, where an object has no others of its family: the place, and the text. */
+export const drawn = (run: Run, mask: Mask): ReadonlyMap<string, string> => {
+  const rename = renamer(seen(run))
+  const found = new Map<string, string | undefined>()
+  const walk = (value: unknown, path: string, place: string): void => {
+    if (mask.has(path)) {
+      // Short ones are the same by accident.
+      if (typeof value === "string" && value.length > 5) found.set(place, found.has(place) ? undefined : decoded(value))
+      return
+    }
+    for (const [key, item] of entriesOf(value) ?? []) walk(item, `${path}.${key}`, `${place}.${key}`)
+    for (const item of itemsOf(value) ?? []) walk(item, `${path}[]`, `${place}[]`)
+  }
+  for (const object of run.objects) walk(object, object.kind, familyOf(object, rename))
+  for (const [name, value] of run.outside) walk(value, `outside ${name}`, `outside ${name}`)
+  return new Map([...found].flatMap(([place, text]) => (text === undefined ? [] : [[place, text] as const])))
+}
+
+/** Places whose texts, though drawn, are the same in each of two runs: a password, and what knows it. */
+export const tied = (a: Run, b: Run, mask: Mask): ReadonlyArray<readonly [string, string]> => {
+  const [one, two] = [[...drawn(a, mask)], drawn(b, mask)]
+  return one.flatMap(([place, text], index) =>
+    one.slice(index + 1).flatMap(([other, same]) =>
+      text === same && two.has(place) && two.get(place) === two.get(other) ? [[place, other] as const] : []
+    )
+  )
+}
+
+/** How many objects of each family there were when all had come to rest, after each step but the last. */
+export type Census = ReadonlyMap<string, number>
+
+export const censuses = (run: Recording): ReadonlyArray<Census> => {
+  const rename = renamer(seen(run))
+  const alive = new Map<string, KubeObject>()
+  const found: Array<Census> = []
+  const count = (): Census => {
+    const families = new Map<string, number>()
+    for (const object of alive.values()) {
+      if (left.has(object.kind) || isRemains(object)) continue
+      const family = familyOf(object, rename)
+      families.set(family, (families.get(family) ?? 0) + 1)
+    }
+    return families
+  }
+  for (const entry of run.entries) {
+    while (entry.at >= (run.steps[found.length + 1] ?? Infinity)) found.push(count())
+    if (entry._tag !== "Change") continue
+    const { object, type } = entry.change
+    if (type === "DELETED") alive.delete(object.metadata.uid)
+    else alive.set(object.metadata.uid, object)
+  }
+  return found
+}
+
 /** What differs between two runs of the same story: nothing a fault could be blamed for. */
 export const mask = (a: Run, b: Run): Mask => {
   const [one, two] = [state(a, new Set()), state(b, new Set())]
   const found: Differences = new Map()
+  const apart = new Set<string>()
+  for (const [name, value] of a.outside) outsideDiffers(value, b.outside.get(name), `outside ${name}`, apart)
   for (const [family, members] of one) {
     const others = two.get(family) ?? []
     for (const [index, member] of members.entries()) {
@@ -192,7 +343,47 @@ export const mask = (a: Run, b: Run): Mask => {
       differences(JSON.parse(member), JSON.parse(other), kind, found)
     }
   }
-  return new Set(found.keys())
+  return new Set([...found.keys(), ...apart])
+}
+
+/** Where a value has what another has not: keys of maps, items of lists. */
+const surplus = (a: unknown, b: unknown, path: string): string | undefined => {
+  if (Array.isArray(a) && Array.isArray(b)) {
+    if (a.length > b.length) return `${path}: ${shown(a)} instead of ${shown(b)}`
+    for (const [index, item] of a.entries()) {
+      const found = surplus(item, b[index], `${path}[]`)
+      if (found !== undefined) return found
+    }
+  } else if (isObject(a) && isObject(b)) {
+    for (const [key, item] of Object.entries(a)) {
+      const found = b[key] === undefined && !isEmpty(item)
+        ? `${path}.${key}: ${shown(item)}`
+        : surplus(item, b[key], `${path}.${key}`)
+      if (found !== undefined) return found
+    }
+  }
+  return undefined
+}
+
+/** What a state has in an object that is in another state, too, of what its owner asks for: not its status, nor notes. */
+export const leftover = (a: State, b: State, families: ReadonlySet<string>): string | undefined => {
+  for (const family of families) {
+    const [one, two] = [a.get(family) ?? [], b.get(family) ?? []]
+    if (one.length !== 1 || two.length !== 1) continue
+    const [first, second] = [one[0]!, two[0]!].map((member) => {
+      const { metadata, status: _, ...rest } = JSON.parse(member) as Fields
+      return { ...rest, labels: (metadata as Fields)["labels"] ?? {} }
+    })
+    const found = surplus(first, second, family)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** The family of each object of a run. */
+export const families = (run: Pick<Run, "entries" | "objects">): ReadonlyMap<string, string> => {
+  const rename = renamer(seen(run))
+  return new Map(run.objects.map((object) => [object.metadata.uid, familyOf(object, rename)]))
 }
 
 /** How one state differs from another, a line for each family that does; nothing if it does not. */

@@ -101,6 +101,21 @@ const conditions: Oracle = {
 const content = ({ metadata, ...rest }: KubeObject): string =>
   JSON.stringify({ ...rest, labels: metadata.labels, annotations: metadata.annotations })
 
+/** Who owns lives where what it owns does, or in no namespace: others are no owners, and the garbage collector knows. */
+const ownersOwn: Oracle = {
+  name: "owners can own",
+  judge: each(({ after, objects, type }) => {
+    if (type === "DELETED") return undefined
+    const stranger = after.metadata.ownerReferences?.map(({ uid }) => objects.get(uid)).find((owner) =>
+      owner?.metadata.namespace !== undefined && owner.metadata.namespace !== after.metadata.namespace
+    )
+    return stranger === undefined
+      ? undefined
+      : `${name(after)} is said to be owned by ${name(stranger)} of namespace ${stranger.metadata.namespace}, ` +
+        "where it is not"
+  })
+}
+
 /** Owner references are not lost in passing, by a write about something else. Letting go of an object is a write of its own. */
 const ownersKept: Oracle = {
   name: "owners are kept",
@@ -155,8 +170,13 @@ interface Loss {
 /** What the operator has deleted of them, by what every run calls it. */
 const losses = (run: Recording): ReadonlyMap<string, Loss> => {
   const found = new Map<string, Loss>()
+  const blinded = run.entries.find((entry) => entry._tag === "Fault" && blinds(entry.point))?.at ?? Infinity
+  const fresh = new Set<string>()
   const rename = undrawn(seen(run))
-  for (const { after, before, call } of writes(run)) {
+  for (const { after, at, before, call } of writes(run)) {
+    // What somebody has made anew who is shown an old cluster was never more than that: nothing is in it.
+    if (before === undefined && at > blinded) fresh.add(after.metadata.uid)
+    if (fresh.has(after.metadata.uid)) continue
     if (call.request.method !== "DELETE" || !precious.has(after.kind) || (before && isTerminating(before))) continue
     const key = keyOf(after)
     const common = keyOf({ ...after, metadata: { ...after.metadata, name: rename(after.metadata.name) } })
@@ -305,6 +325,7 @@ const calmStart: Oracle = {
 export const course: ReadonlyArray<Oracle> = [
   conditions,
   ownersKept,
+  ownersOwn,
   othersKept,
   guardsKept,
   dataKept,

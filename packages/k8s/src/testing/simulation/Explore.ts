@@ -26,9 +26,9 @@ import * as Oracle from "./Oracle.ts"
 import type { Call, Entry, Recording } from "./Recording.ts"
 import * as Run from "./Run.ts"
 import type { Scenario, Step } from "./Scenario.ts"
-import { draw } from "./Seed.ts"
+import { draw, hash } from "./Seed.ts"
 import { isReplaced } from "./Stage.ts"
-import { type Story, tell, whole } from "./Story.ts"
+import { beginning, type Story, tell, whole } from "./Story.ts"
 
 /** A run that an oracle complains about. */
 export interface Divergence {
@@ -100,11 +100,16 @@ const unlike = (a: Recording, b: Recording): string | undefined => {
 export const reference = (scenario: Scenario, seed: number): Oracle.Reference => {
   const recording = Run.run(scenario, none, { seed })
   const hasty = hastyOf(scenario, seed)
-  if (recording.failure !== undefined) return { recording, mask: new Set(), state: new Map(), unlike: undefined, hasty }
+  if (recording.failure !== undefined) {
+    return { recording, mask: new Set(), state: new Map(), censuses: [], tied: [], unlike: undefined, hasty }
+  }
   const again = Run.run(scenario, none, { seed })
   const other = Run.run(scenario, none, { seed: seed + 1, quiet: Run.defaults.shortQuiet })
   const mask = Canonical.mask(recording, other)
-  return { recording, mask, state: Canonical.state(recording, mask), unlike: unlike(recording, again), hasty }
+  const tied = Canonical.tied(recording, other, mask)
+  const state = Canonical.state(recording, mask)
+  const censuses = Canonical.censuses(recording)
+  return { recording, mask, state, censuses, tied, unlike: unlike(recording, again), hasty }
 }
 
 /** The story with some steps taken together with the ones before them, so that the operator sees what both came to. */
@@ -214,7 +219,20 @@ const weight = (point: Point, entry: Entry | undefined): number => {
   return 1
 }
 
-/** The points in an order that has every kind of fault early, one of each in turn, those that tell most first. */
+/** Kinds that find more than others do: what is half done, refused, or found again by another process. */
+const telling: ReadonlySet<Kind> = new Set<Kind>([
+  "crashAfter",
+  "crashAway",
+  "serverError",
+  "conflict",
+  "cutOff",
+  "restarted"
+])
+
+/** How many of a telling kind are run for one of another. */
+const ahead = 3
+
+/** The points in an order that has every kind of fault early, some of each in turn, those that tell most first. */
 const stratified = (all: ReadonlyArray<Point>, run: Recording): ReadonlyArray<Point> => {
   const places = new Map(run.entries.flatMap((entry) => "n" in entry ? [[`${entry._tag} ${entry.n}`, entry]] : []))
   const ordered = all.map((point) => ({ point, weight: weight(point, places.get(`${point._tag} ${point.at}`)) }))
@@ -226,8 +244,11 @@ const stratified = (all: ReadonlyArray<Point>, run: Recording): ReadonlyArray<Po
     else group.push(point)
   }
   const out: Array<Point> = []
-  for (let i = 0; out.length < all.length; i++) {
-    for (const group of byFault.values()) if (group[i] !== undefined) out.push(group[i]!)
+  for (let round = 0; out.length < all.length; round++) {
+    for (const [fault, group] of byFault) {
+      const many = telling.has(fault as Kind) ? ahead : 1
+      out.push(...group.slice(round * many, (round + 1) * many))
+    }
   }
   return out
 }
@@ -290,16 +311,26 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
     return entry
   }
 
-  /** A complaint about the run of a plan, and its recording. */
-  const attempt = (plan: Plan): { readonly recording: Recording; readonly divergence: Divergence | undefined } => {
+  const shorter = new Map<number, Oracle.Reference>()
+
+  /** A complaint about the run of a plan, and its recording; `steps` of the story, or all. */
+  const attempt = (
+    plan: Plan,
+    steps?: number
+  ): { readonly recording: Recording; readonly divergence: Divergence | undefined } => {
     runs += 1
-    const recording = Run.run(scenario, plan, { seed, quiet: Run.defaults.shortQuiet })
+    const lived = steps === undefined ? story : beginning(story, steps)
+    const told = steps === undefined ? scenario : tell(all, lived)
+    const compared = steps === undefined ? base : shorter.get(steps) ?? reference(told, seed)
+    if (steps !== undefined) shorter.set(steps, compared)
+    const recording = Run.run(told, plan, { seed, quiet: Run.defaults.shortQuiet })
     histories.add(hash(history(recording)))
-    const found = Oracle.judge(oracles, recording, base)
-    return {
-      recording,
-      divergence: found === undefined ? undefined : { plan, seed, story, recording, reference: base, ...found }
+    const found = Oracle.judge(oracles, recording, compared)
+    if (found !== undefined) {
+      return { recording, divergence: { plan, seed, story: lived, recording, reference: compared, ...found } }
     }
+    const astray = Oracle.strays(recording, compared)
+    return { recording, divergence: astray === undefined ? undefined : attempt(plan, astray).divergence }
   }
 
   const goesOn = (): boolean => runs < budget && more()
@@ -394,10 +425,4 @@ export const together = (parts: ReadonlyArray<Coverage>): Coverage => {
   )
   const histories = Math.max(0, ...parts.map(({ histories }) => histories))
   return { ...sum, points, byFault, histories, exhaustive: sum.run === points }
-}
-
-const hash = (text: string): number => {
-  let value = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193)
-  return value >>> 0
 }

@@ -18,6 +18,8 @@ export const callFaults = {
   /** It is carried out; the process dies before the answer. */
   crashAfter: "the process dies after it, before the answer",
   /** The answer is an error, and nothing was done. */
+  /** Nobody sees what goes on by itself meanwhile. */
+  crashAway: "the process dies after it, and starts again 20 s later",
   serverError: "answered 500, nothing done",
   unavailable: "answered 503, nothing done",
   throttled: "answered 429, retry after 1 s",
@@ -166,6 +168,7 @@ export const isEvent = (path: string): boolean => path.includes("/events")
 const write: ReadonlyArray<CallFault> = [
   "crashBefore",
   "crashAfter",
+  "crashAway",
   "serverError",
   "unavailable",
   "throttled",

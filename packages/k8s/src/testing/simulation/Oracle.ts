@@ -12,13 +12,17 @@ import * as Canonical from "./Canonical.ts"
 import { blinds, isEvent, isLease, type Kind } from "./Fault.ts"
 import { type Call, calls, type Entry, line, type Recording } from "./Recording.ts"
 import { moments } from "./Temporal.ts"
-import { conditionsOf, course } from "./Course.ts"
+import { conditionsOf, course, precious } from "./Course.ts"
 
 /** The runs without faults, and what chance decides in them. */
 export interface Reference {
   readonly recording: Recording
   readonly mask: Canonical.Mask
   readonly state: Canonical.State
+  /** What there was at rest after each step but the last. */
+  readonly censuses: ReadonlyArray<Canonical.Census>
+  /** Places of what chance decides that hold the same. */
+  readonly tied: ReadonlyArray<readonly [string, string]>
   /** Where two runs of the same seed differ, if they do. */
   readonly unlike: string | undefined
   /** The same, of a story in which some steps are taken together with the ones before them. */
@@ -72,6 +76,10 @@ const survives: Oracle = {
 const met = (run: Recording, fault: Kind): boolean =>
   run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === fault)
 
+/** Faults after which the operator was shown an old cluster. */
+const blindings = (run: Recording): number =>
+  run.entries.filter((entry) => entry._tag === "Fault" && blinds(entry.point)).length
+
 /** Somebody took an object from its owner: what becomes of it is not the operator's business any more. */
 const taken = (run: Recording): boolean => run.abandoned || met(run, "orphaned")
 
@@ -100,13 +108,6 @@ const desired: Oracle = {
   }
 }
 
-/** What is empty is as good as what was never made. */
-const shown = (value: unknown): unknown => {
-  const plain = value instanceof Map || value instanceof Set ? [...value].sort() : value
-  const empty = typeof plain === "object" && plain !== null && Object.keys(plain).length === 0
-  return empty ? undefined : plain
-}
-
 /** The same end as without faults, in the cluster and outside of it. */
 const sameEnd: Oracle = {
   name: "same end state",
@@ -114,8 +115,8 @@ const sameEnd: Oracle = {
     if (taken(run)) return undefined
     const lines = [...Canonical.compare(state, Canonical.state(run, mask))]
     for (const key of new Set([...recording.outside.keys(), ...run.outside.keys()])) {
-      const [wanted, found] = [recording, run].map(({ outside }) =>
-        JSON.stringify(shown(outside.get(key))) ?? "nothing"
+      const [wanted, found] = [recording, run].map((one) =>
+        JSON.stringify(Canonical.outside(one, key, mask)) ?? "nothing"
       )
       if (wanted !== found) lines.push(`outside: ${key}: ${found} instead of ${wanted}`)
     }
@@ -123,13 +124,88 @@ const sameEnd: Oracle = {
   }
 }
 
+/**
+ * After how many steps there was something else at rest than without faults, though it is cleared up later: had the story
+ * ended there, nobody would have cleared it up, or somebody who looks every few minutes has.
+ */
+export const strays = (run: Recording, { censuses, recording }: Reference): number | undefined => {
+  if (run.hurried.length > 0 || taken(run) || run.failure !== undefined || met(run, "guarded")) return undefined
+  // Whoever was shown an old cluster may have done something twice.
+  if (blindings(run) > 0) return undefined
+  if (run.steps.length !== recording.steps.length) return undefined
+  const step = Canonical.censuses(run).findIndex((census, index) => {
+    const expected = censuses[index]
+    return expected === undefined || census.size !== expected.size ||
+      [...census].some(([family, count]) => expected.get(family) !== count)
+  })
+  return step < 0 ? undefined : step + 1
+}
+
+/** What chance has decided once, and two places hold, is the same in both. */
+const tied: Oracle = {
+  name: "drawn alike",
+  judge: (run, { mask, tied }) => {
+    if (tied.length === 0 || taken(run)) return undefined
+    const drawn = Canonical.drawn(run, mask)
+    const torn = tied.find(([a, b]) => drawn.has(a) && drawn.has(b) && drawn.get(a) !== drawn.get(b))
+    return torn === undefined ? undefined : `${torn[0]} and ${torn[1]} are the same without faults, and now are not`
+  }
+}
+
+/** Kinds whose specs are not changed once they are there: what they were made for is history. */
+const fixed: ReadonlySet<string> = new Set([...precious, "Job", "Pod"])
+
+const specOf = (object: KubeObject): string => JSON.stringify((object as { readonly spec?: unknown }).spec)
+
+/**
+ * What a custom resource asked for once, and asks for no longer, goes: where one went through several specs, what was
+ * made of it has no fields but those that it has when the last one comes at once. Source: Acto (SOSP'23).
+ */
+const forgotten: Oracle = {
+  name: "what is not wanted any more goes",
+  judge: (run, { hasty, mask, recording, state }) => {
+    if (run !== recording || run.steps.length < 2) return undefined
+    const custom = new Set(
+      run.entries.flatMap((entry) =>
+        entry._tag === "Change" && run.kinds.includes(entry.change.object.kind)
+          ? [entry.change.object.metadata.uid]
+          : []
+      )
+    )
+    const people = run.steps.every((begin) => {
+      const first = run.entries.find((entry) => entry._tag === "Change" && entry.at >= begin)
+      return first?._tag === "Change" && run.kinds.includes(first.change.object.kind)
+    })
+    const [object] = run.objects.filter(({ metadata }) => custom.has(metadata.uid))
+    if (custom.size !== 1 || !people || object === undefined) return undefined
+    const { recording: other } = hasty(run.steps.map((_, index) => index).slice(1))
+    const same = other.objects.find(({ kind, metadata }) =>
+      kind === object.kind && metadata.name === object.metadata.name
+    )
+    if (other.failure !== undefined || same === undefined || specOf(same) !== specOf(object)) return undefined
+    const families = Canonical.families(run)
+    const made = new Set(
+      calls(run).flatMap(({ object, status }) => {
+        const family = object === undefined ? undefined : families.get(object.metadata.uid)
+        return status !== 201 || family === undefined || fixed.has(object!.kind) ? [] : [family]
+      })
+    )
+    const found = Canonical.leftover(state, Canonical.state(other, mask), made)
+    return found === undefined ? undefined : `left of an earlier spec: ${found}`
+  }
+}
+
 /** Nothing is written any more once everything is as it should be. */
 const quiet: Oracle = {
   name: "quiet once stable",
-  judge: (run) =>
-    run.restless.length === 0
+  judge: (run) => {
+    // Who does not take what is nobody's for its own is refused, again and again, and says so.
+    const refused = taken(run) ? run.restless.filter((entry) => entry._tag === "Call" && entry.status === 409) : []
+    const count = run.restless.length - refused.length
+    return count === 0
       ? undefined
-      : `${run.restless.length} writes in a quiet time, the first: ${describe(run.restless[0]!)}`
+      : `${count} writes in a quiet time, the first: ${describe(run.restless.find((one) => !refused.includes(one))!)}`
+  }
 }
 
 /** What is owned by an object that is gone is gone, too. */
@@ -215,10 +291,6 @@ const inVain = (run: Recording): (call: Call) => boolean => {
     object?.metadata.ownerReferences?.some(({ uid }) => (gone.get(uid) ?? Infinity) < after) === true
 }
 
-/** Faults after which the operator was shown an old cluster. */
-const blindings = (run: Recording): number =>
-  run.entries.filter((entry) => entry._tag === "Fault" && blinds(entry.point)).length
-
 /**
  * No object is created and deleted more often than the faults explain. Who is shown a cluster from before a step works
  * towards that, and then back.
@@ -264,6 +336,8 @@ const noPingPong: Oracle = {
     for (const call of calls(run)) {
       const { object } = call
       if (object === undefined || !accepted(call) || isEvent(call.request.path) || isLease(call.request.path)) continue
+      // To delete what is being deleted changes nothing.
+      if (call.request.method === "DELETE" && call.before === call.after) continue
       const { generation: _, managedFields: __, resourceVersion: ___, ...metadata } = object.metadata
       const text = JSON.stringify({ ...object, metadata }).replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "")
       const seen = contents.get(object.metadata.uid) ?? new Map<string, number>()
@@ -305,8 +379,9 @@ const singleWriter: Oracle = {
 /** Long after the last fault no reconcile fails any more. */
 const succeeds: Oracle = {
   name: "reconciles succeed",
-  judge: ({ entries, quietAt }) => {
-    const failed = quietAt === undefined ?
+  judge: (run) => {
+    const { entries, quietAt } = run
+    const failed = quietAt === undefined || taken(run) ?
       undefined :
       entries.findLast((entry) =>
         entry._tag === "Log" && entry.at > quietAt && entry.text.startsWith("reconcile failed")
@@ -336,6 +411,8 @@ export const all: ReadonlyArray<Oracle> = [
   noOrphans,
   singleWriter,
   sameEnd,
+  tied,
+  forgotten,
   quiet,
   observedGeneration,
   createsAndDeletes,

@@ -7,3 +7,10 @@ export const draw = (seed: number, turn: number, n: number): number => {
   z = Math.imul(z ^ (z >>> 15), 0x846ca68b)
   return ((z ^ (z >>> 16)) >>> 0) % Math.max(1, n)
 }
+
+/** A text as a number of 32 bits: FNV-1a. */
+export const hash = (text: string): number => {
+  let value = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193)
+  return value >>> 0
+}

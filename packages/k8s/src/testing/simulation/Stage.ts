@@ -17,6 +17,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
+import * as Random from "effect/Random"
 import * as References from "effect/References"
 import * as Scope from "effect/Scope"
 import { Pod } from "../../kinds/core.v1.ts"
@@ -24,6 +25,7 @@ import { ApiServer, type Change } from "../ApiServer.ts"
 import * as Kubelet from "../Kubelet.ts"
 import * as SimControllers from "../SimControllers.ts"
 import * as TestClient from "../TestClient.ts"
+import * as Chances from "./Chances.ts"
 import { External } from "./External.ts"
 import { guard, isLease, type Plan, touched } from "./Fault.ts"
 import type { Entry } from "./Recording.ts"
@@ -112,6 +114,7 @@ export class Stage {
       Layer.provideMerge(TestClient.layer),
       Layer.provideMerge(ApiServer.layerOptions({
         image,
+        chance: Chances.of(seed),
         onChange: (change) => {
           this.#revision = change.revision
           const place = placeOf(change.collection, change.key)
@@ -121,7 +124,9 @@ export class Stage {
           this.#released(change)
           for (const controller of waiting.get(change.collection) ?? []) this.#wake(controller)
         }
-      }))
+      })),
+      // Nor does anybody else's chance depend on how often the server is asked.
+      Layer.provide(Layer.succeed(Random.Random, Chances.service(seed)))
     )
     this.people = complete(this.world, Layer.buildWithMemoMap(cluster, this.#built, this.#scope))
     this.server = Context.get(this.people, ApiServer)
@@ -131,7 +136,7 @@ export class Stage {
       plan,
       now: () => this.world.now,
       note: (entry) => this.note(entry),
-      crash: (life, stale) => this.crash(life, stale),
+      crash: (life, stale, away) => this.crash(life, stale, away),
       before: () => this.#old(),
       hurry: Effect.suspend(() => this.hurry),
       doom: (n, object) => {

@@ -22,6 +22,12 @@ export const whole = ({ steps }: Scenario, changes: ReadonlyArray<Change> = []):
   changes
 })
 
+/** Only its first steps. */
+export const beginning = ({ changes, steps }: Story, length: number): Story => ({
+  steps: steps.slice(0, length),
+  changes: changes.slice(0, Math.max(0, length - steps.length))
+})
+
 /** Stories are the same if their keys are. */
 export const key = ({ changes, steps }: Story): string => JSON.stringify([steps, changes])
 

@@ -8,6 +8,7 @@ import * as Crd from "../../Crd.ts"
 import { callFaults, clockFaults, eventFaults, externalFaults, type Plan, type Point, stepFaults } from "./Fault.ts"
 import { isObject } from "../../schema/JsonValue.ts"
 import type { Scenario } from "./Scenario.ts"
+import { hash } from "./Seed.ts"
 import type { Story } from "./Story.ts"
 
 export interface Token {
@@ -22,7 +23,7 @@ export interface Token {
 
 const prefix = "kx1:"
 
-/** What the numbers of a token depend on: the kinds, the steps, the replicas, what is drawn. FNV-1a, 32 bits. */
+/** What the numbers of a token depend on: the kinds, the steps, the replicas, what is drawn. */
 export const fingerprint = ({ draws, replicas = 1, resources, steps }: Scenario): string => {
   const text = JSON.stringify([
     resources.map((resource) => Crd.make(resource)),
@@ -30,9 +31,7 @@ export const fingerprint = ({ draws, replicas = 1, resources, steps }: Scenario)
     replicas,
     ...(draws === undefined ? [] : [draws.resource.id])
   ])
-  let hash = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
-  return (hash >>> 0).toString(36)
+  return hash(text).toString(36)
 }
 
 const kinds = {

@@ -24,6 +24,8 @@ export const defaults = {
   cut: 60_000,
   /** How long the server answers nothing but 503: so that retries with growing delays come soon after. */
   outage: 20_000,
+  /** How long a process is away that starts again late. */
+  away: 20_000,
   /** How long nobody answers before the client gives up. */
   patience: 5_000
 } as const
@@ -54,7 +56,8 @@ export interface Run {
   readonly now: () => number
   readonly note: (entry: Entry) => void
   /** The process dies; the next life sees the cluster of `stale` at first. */
-  readonly crash: (life: Life, stale?: Stale) => void
+  /** `away`: milliseconds until another process starts, where that takes its time. */
+  readonly crash: (life: Life, stale?: Stale, away?: number) => void
   /** The custom resources as they were before the last step. */
   readonly before: () => Stale
   /** Whoever does the next step does it now. */
@@ -242,6 +245,9 @@ export class Wire {
       const answer = yield* server.handle(this.#aged(life, request))
       note(answer, before)
       switch (fault) {
+        case "crashAway":
+          crash(life, undefined, defaults.away)
+          return yield* Effect.never
         case "crashAfter":
           crash(life)
           return yield* Effect.never

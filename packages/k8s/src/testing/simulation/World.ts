@@ -36,7 +36,7 @@ interface Task {
 }
 
 /** A small generator of random numbers in [0, 1): SplitMix32, good enough to draw an order. */
-const generator = (seed: number): () => number => {
+export const generator = (seed: number): () => number => {
   let state = seed | 0
   return () => {
     state = (state + 0x9e3779b9) | 0

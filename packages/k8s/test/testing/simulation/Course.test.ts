@@ -84,6 +84,8 @@ const judge = (found: Recording, recording: Recording): string | undefined =>
       recording,
       mask: new Set(),
       state: new Map(),
+      censuses: [],
+      tied: [],
       unlike: undefined,
       hasty: () => assert.fail("nothing was hurried")
     } satisfies Reference

@@ -2,6 +2,7 @@
 import type * as B from "./planted/Box.ts"
 import { planted as course } from "./planted/Course.ts"
 import { planted as errors } from "./planted/Errors.ts"
+import { planted as field } from "./planted/Field.ts"
 import { planted as intermediate } from "./planted/Intermediate.ts"
 import { planted as lifecycle } from "./planted/Lifecycle.ts"
 import { planted as loops } from "./planted/Loops.ts"
@@ -23,5 +24,6 @@ export const planted: ReadonlyArray<B.Planted> = [
   ...course,
   ...manners,
   ...others,
+  ...field,
   ...replicas
 ]

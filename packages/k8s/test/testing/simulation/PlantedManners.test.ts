@@ -1,6 +1,8 @@
 import { check } from "./planted/check.ts"
+import { planted as field } from "./planted/Field.ts"
 import { planted as manners } from "./planted/Manners.ts"
 import { planted as others } from "./planted/Others.ts"
 
 check("planted bugs: manners", manners)
 check("planted bugs: others", others)
+check("planted bugs: in the field", field)

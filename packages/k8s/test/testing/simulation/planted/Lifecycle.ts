@@ -40,7 +40,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "finalizer: let go before the clean-up",
-    "others' finalizers are kept",
+    "same end state",
     life,
     B.boxes(outside, {
       finalize: (box) =>

@@ -1,0 +1,43 @@
+/**
+ * `Chances`: what the API server of a simulation decides by chance.
+ *
+ * The uid of an object depends on the seed, on where it is made and how often something was made there before, and on
+ * nothing else: a fault that adds a request changes no uid of what others make afterwards, nor a name that is made of one.
+ */
+import type { Request } from "@effect-operator/core/Transport"
+import * as Random from "effect/Random"
+import { hash } from "./Seed.ts"
+import { generator } from "./World.ts"
+
+const nameOf = (body: unknown): string => {
+  const { generateName, name } =
+    (body as { readonly metadata?: { readonly name?: string; readonly generateName?: string } } | undefined)
+      ?.metadata ?? {}
+  return name ?? generateName ?? ""
+}
+
+/** Numbers in [0, 1) for each request, of streams of their own. */
+export const of = (seed: number): (request: Request) => () => number => {
+  const made = new Map<string, number>()
+  return ({ body, method, path }) => {
+    let draw: (() => number) | undefined
+    return () => {
+      if (draw === undefined) {
+        const place = `${method} ${path} ${nameOf(body)}`
+        const before = made.get(place) ?? 0
+        made.set(place, before + 1)
+        draw = generator(hash(`${seed} ${before} ${place}`))
+      }
+      return draw()
+    }
+  }
+}
+
+/** What is no request's: ids of audit events. */
+export const service = (seed: number): typeof Random.Random.Service => {
+  const random = generator(hash(`${seed} server`))
+  return {
+    nextDoubleUnsafe: random,
+    nextIntUnsafe: () => Math.floor(random() * 2 ** 53) - 2 ** 52
+  }
+}
