@@ -8,11 +8,12 @@ import { controllerOf, type KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../schema/JsonValue.ts"
 import { guard, touched } from "./Fault.ts"
 import { type Recording, seen } from "./Recording.ts"
-import { defaults as world } from "./World.ts"
+import { differing, isEmpty } from "./Outside.ts"
+import { isTime, timeless } from "./Times.ts"
 
 type Fields = Readonly<Record<string, unknown>>
 
-type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [key: string]: Json }
+export type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [key: string]: Json }
 
 /** Objects in their canonical form, each with its family: kind, namespace, and name or the base of a generated one. */
 export type State = ReadonlyMap<string, ReadonlyArray<string>>
@@ -54,16 +55,6 @@ const historic: ReadonlySet<string> = new Set([
   "deployment.kubernetes.io/revision-history",
   "endpoints.kubernetes.io/last-change-trigger-time"
 ])
-
-const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
-
-/** A day of a run, in milliseconds or seconds since 1970: a time, as programs without ISO 8601 write it. */
-const isClock = (value: number): boolean =>
-  [value, value * 1000].some((at) => at >= world.start && at < world.start + 86_400_000)
-
-const times = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)/g
-
-const isTime = (text: string): boolean => time.test(text) || (/^\d{10}(?:\d{3})?$/.test(text) && isClock(Number(text)))
 
 type Rename = (text: string) => string
 
@@ -127,8 +118,8 @@ const isAside = (key: string, item: unknown): boolean =>
 
 const canonical = (value: unknown, path: string, rename: Rename, mask: Mask): Json => {
   if (mask.has(path)) return "(masked)"
-  if (typeof value === "string") return isTime(value) ? "(time)" : rename(value).replace(times, "(time)")
-  if (typeof value === "number" && isClock(value)) return "(time)"
+  if (isTime(value)) return "(time)"
+  if (typeof value === "string") return timeless(rename(value))
   if (Array.isArray(value)) {
     const conditions = byType(path, value)
     if (conditions !== undefined) return canonical(conditions, path, rename, mask)
@@ -152,7 +143,7 @@ const canonical = (value: unknown, path: string, rename: Rename, mask: Mask): Js
 export type Mask = ReadonlySet<string>
 
 /** What is compared of a run: what there was at its end, where names may speak of what was there before. */
-type Run = Pick<Recording, "entries" | "objects" | "outside">
+export type Run = Pick<Recording, "entries" | "objects" | "outside">
 
 /** Kinds whose controller has put another Pod in the place of one that failed. */
 const replacing: ReadonlySet<string> = new Set([
@@ -207,101 +198,6 @@ const differences = (a: unknown, b: unknown, path: string, found: Differences): 
   }
 }
 
-type Entries = ReadonlyArray<readonly [string, unknown]>
-
-const entriesOf = (value: unknown): Entries | undefined =>
-  value instanceof Map
-    ? [...value].map(([key, item]) => [String(key), item] as const)
-    : isObject(value) && !Array.isArray(value) && !(value instanceof Set)
-    ? Object.entries(value)
-    : undefined
-
-const itemsOf = (value: unknown): ReadonlyArray<unknown> | undefined =>
-  value instanceof Set ? [...value] : Array.isArray(value) ? value : undefined
-
-const byKey = (entries: Entries): Entries => entries.toSorted(([a], [b]) => (a < b ? -1 : 1))
-
-/** What is outside of the cluster, without what chance decides. */
-const plain = (value: unknown, path: string, mask: Mask): Json => {
-  if (mask.has(path)) return "(masked)"
-  const entries = entriesOf(value)
-  if (entries !== undefined) {
-    // Keys by chance: what counts is what is filed under them.
-    if (mask.has(`${path}{}`)) return sorted(entries.map(([, item]) => plain(item, `${path}.*`, mask)))
-    return Object.fromEntries(byKey(entries).map(([key, item]) => [key, plain(item, `${path}.${key}`, mask)]))
-  }
-  const items = itemsOf(value)?.map((item) => plain(item, `${path}[]`, mask))
-  if (items !== undefined) return value instanceof Set ? sorted(items) : items
-  return typeof value === "string" && isTime(value) || typeof value === "number" && isClock(value)
-    ? "(time)"
-    : value as Json
-}
-
-const sorted = (items: ReadonlyArray<Json>): ReadonlyArray<Json> =>
-  items.map((item) => JSON.stringify(item)).toSorted().map((text) => JSON.parse(text) as Json)
-
-const isEmpty = (value: unknown): boolean =>
-  typeof value === "object" && value !== null && Object.keys(value).length === 0
-
-/** What the outside keeps under a name; what is empty is as good as what was never made. */
-export const outside = (run: Run, name: string, mask: Mask): Json | undefined => {
-  const value = plain(run.outside.get(name), `outside ${name}`, mask)
-  return isEmpty(value) ? undefined : value
-}
-
-const outsideDiffers = (a: unknown, b: unknown, path: string, found: Set<string>): void => {
-  const [one, two] = [entriesOf(a), entriesOf(b)].map((entries) => entries && byKey(entries))
-  if (one !== undefined && two !== undefined) {
-    const same = one.map(([key]) => key).join("\n") === two.map(([key]) => key).join("\n")
-    if (!same) found.add(`${path}{}`)
-    for (const [index, [key, item]] of one.entries()) {
-      if (two[index] !== undefined) outsideDiffers(item, two[index][1], same ? `${path}.${key}` : `${path}.*`, found)
-    }
-    return
-  }
-  const [first, second] = [itemsOf(a), itemsOf(b)]
-  if (first !== undefined && second !== undefined && first.length === second.length) {
-    for (const [index, item] of first.entries()) outsideDiffers(item, second[index], `${path}[]`, found)
-    return
-  }
-  if (JSON.stringify(plain(a, "", new Set())) !== JSON.stringify(plain(b, "", new Set()))) found.add(path)
-}
-
-/** The text that a program has put into base64, or any other text as it is. */
-const decoded = (text: string): string => {
-  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return text
-  const plain = Buffer.from(text, "base64").toString("latin1")
-  return /^[\x20-\x7e]+$/.test(plain) ? plain : text
-}
-
-/** Places of texts that chance decides, where an object has no others of its family: the place, and the text. */
-export const drawn = (run: Run, mask: Mask): ReadonlyMap<string, string> => {
-  const rename = renamer(seen(run))
-  const found = new Map<string, string | undefined>()
-  const walk = (value: unknown, path: string, place: string): void => {
-    if (mask.has(path)) {
-      // Short ones are the same by accident.
-      if (typeof value === "string" && value.length > 5) found.set(place, found.has(place) ? undefined : decoded(value))
-      return
-    }
-    for (const [key, item] of entriesOf(value) ?? []) walk(item, `${path}.${key}`, `${place}.${key}`)
-    for (const item of itemsOf(value) ?? []) walk(item, `${path}[]`, `${place}[]`)
-  }
-  for (const object of run.objects) walk(object, object.kind, familyOf(object, rename))
-  for (const [name, value] of run.outside) walk(value, `outside ${name}`, `outside ${name}`)
-  return new Map([...found].flatMap(([place, text]) => (text === undefined ? [] : [[place, text] as const])))
-}
-
-/** Places whose texts, though drawn, are the same in each of two runs: a password, and what knows it. */
-export const tied = (a: Run, b: Run, mask: Mask): ReadonlyArray<readonly [string, string]> => {
-  const [one, two] = [[...drawn(a, mask)], drawn(b, mask)]
-  return one.flatMap(([place, text], index) =>
-    one.slice(index + 1).flatMap(([other, same]) =>
-      text === same && two.has(place) && two.get(place) === two.get(other) ? [[place, other] as const] : []
-    )
-  )
-}
-
 /** How many objects of each family there were when all had come to rest, after each step but the last. */
 export type Census = ReadonlyMap<string, number>
 
@@ -332,8 +228,7 @@ export const censuses = (run: Recording): ReadonlyArray<Census> => {
 export const mask = (a: Run, b: Run): Mask => {
   const [one, two] = [state(a, new Set()), state(b, new Set())]
   const found: Differences = new Map()
-  const apart = new Set<string>()
-  for (const [name, value] of a.outside) outsideDiffers(value, b.outside.get(name), `outside ${name}`, apart)
+  const apart = [...a.outside.keys()].flatMap((name) => [...differing(a, b, name)])
   for (const [family, members] of one) {
     const others = two.get(family) ?? []
     for (const [index, member] of members.entries()) {
@@ -346,7 +241,7 @@ export const mask = (a: Run, b: Run): Mask => {
   return new Set([...found.keys(), ...apart])
 }
 
-/** Where a value has what another has not: keys of maps, items of lists. */
+/** Where a value has what another has not: keys of maps, items of lists; notes aside. */
 const surplus = (a: unknown, b: unknown, path: string): string | undefined => {
   if (Array.isArray(a) && Array.isArray(b)) {
     if (a.length > b.length) return `${path}: ${shown(a)} instead of ${shown(b)}`
@@ -356,6 +251,7 @@ const surplus = (a: unknown, b: unknown, path: string): string | undefined => {
     }
   } else if (isObject(a) && isObject(b)) {
     for (const [key, item] of Object.entries(a)) {
+      if (key === "annotations") continue
       const found = b[key] === undefined && !isEmpty(item)
         ? `${path}.${key}: ${shown(item)}`
         : surplus(item, b[key], `${path}.${key}`)

@@ -9,6 +9,7 @@
 import { isTerminating } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
 import * as Canonical from "./Canonical.ts"
+import * as Drawn from "./Drawn.ts"
 import { precious } from "./Course.ts"
 import {
   allClockFaults,
@@ -106,7 +107,7 @@ export const reference = (scenario: Scenario, seed: number): Oracle.Reference =>
   const again = Run.run(scenario, none, { seed })
   const other = Run.run(scenario, none, { seed: seed + 1, quiet: Run.defaults.shortQuiet })
   const mask = Canonical.mask(recording, other)
-  const tied = Canonical.tied(recording, other, mask)
+  const tied = Drawn.tied(recording, other, mask)
   const state = Canonical.state(recording, mask)
   const censuses = Canonical.censuses(recording)
   return { recording, mask, state, censuses, tied, unlike: unlike(recording, again), hasty }

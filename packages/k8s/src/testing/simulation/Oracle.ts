@@ -9,6 +9,8 @@
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import * as Canonical from "./Canonical.ts"
+import * as Drawn from "./Drawn.ts"
+import { outside } from "./Outside.ts"
 import { blinds, isEvent, isLease, type Kind } from "./Fault.ts"
 import { type Call, calls, type Entry, line, type Recording } from "./Recording.ts"
 import { moments } from "./Temporal.ts"
@@ -115,9 +117,7 @@ const sameEnd: Oracle = {
     if (taken(run)) return undefined
     const lines = [...Canonical.compare(state, Canonical.state(run, mask))]
     for (const key of new Set([...recording.outside.keys(), ...run.outside.keys()])) {
-      const [wanted, found] = [recording, run].map((one) =>
-        JSON.stringify(Canonical.outside(one, key, mask)) ?? "nothing"
-      )
+      const [wanted, found] = [recording, run].map((one) => JSON.stringify(outside(one, key, mask)) ?? "nothing")
       if (wanted !== found) lines.push(`outside: ${key}: ${found} instead of ${wanted}`)
     }
     return lines.length === 0 ? undefined : lines.slice(0, 5).join("; ")
@@ -146,7 +146,7 @@ const tied: Oracle = {
   name: "drawn alike",
   judge: (run, { mask, tied }) => {
     if (tied.length === 0 || taken(run)) return undefined
-    const drawn = Canonical.drawn(run, mask)
+    const drawn = Drawn.drawn(run, mask)
     const torn = tied.find(([a, b]) => drawn.has(a) && drawn.has(b) && drawn.get(a) !== drawn.get(b))
     return torn === undefined ? undefined : `${torn[0]} and ${torn[1]} are the same without faults, and now are not`
   }

@@ -67,46 +67,11 @@ describe("Canonical", () => {
     assert.isNotEmpty(same(object("Endpoints", "web", "1", { subsets: [] }), endpoints("10.0.0.7")))
   })
 
-  it("times are times however they are written", () => {
-    const since = (value: unknown) => object("ConfigMap", "a", "1", { since: value })
-    assert.deepStrictEqual(same(since(1_767_225_600_000), since(1_767_225_660_000)), [])
-    assert.deepStrictEqual(same(since(1_767_225_600), since(1_767_225_660)), [])
-    assert.deepStrictEqual(
-      same(since("ready since 2026-01-01T00:00:01Z"), since("ready since 2026-01-01T00:01:01Z")),
-      []
-    )
-    assert.isNotEmpty(same(since(3), since(4)))
-  })
-
   it("the Pod of a Job is the same whether it is still there when it is over, or not", () => {
     const owner = { apiVersion: "batch/v1", kind: "Job", name: "once", uid: "2", controller: true }
     const { metadata, ...rest } = object("Pod", "once-x", "1", { status: { phase: "Succeeded" } })
     const pod = { ...rest, metadata: { ...metadata, ownerReferences: [owner] } }
     assert.deepStrictEqual([...Canonical.state(end([pod]), new Set())], [])
-  })
-
-  it("what chance decides outside is masked, and what is outside is not", () => {
-    const outside = (key: string, word: string, size: number) =>
-      end([], new Map([["machines", new Map([[key, { word, size }]])]]))
-    const mask = Canonical.mask(outside("m-1", "abc", 2), outside("m-7", "xyz", 2))
-    const seen = (...of: Parameters<typeof outside>) => Canonical.outside(outside(...of), "machines", mask)
-    assert.deepStrictEqual(seen("m-3", "new", 2), seen("m-1", "abc", 2))
-    assert.notDeepEqual(seen("m-3", "new", 3), seen("m-1", "abc", 2))
-    assert.isUndefined(Canonical.outside(end([], new Map([["machines", new Map()]])), "machines", mask))
-  })
-
-  it("places are tied where what was drawn is the same in both runs, in base64 or plain", () => {
-    const drawn = (word: string, other = word) =>
-      end(
-        [object("Secret", "s", "1", { data: { word: btoa(word) } })],
-        new Map([["server", new Map([["word", other]])]])
-      )
-    const [a, b] = [drawn("secret-1"), drawn("secret-2")]
-    const mask = Canonical.mask(a, b)
-    const places = ["Secret default/s.data.word", "outside server.word"] as const
-    assert.deepStrictEqual(Canonical.tied(a, b, mask), [places])
-    const torn = Canonical.drawn(drawn("secret-3", "secret-4"), mask)
-    assert.deepStrictEqual(places.map((place) => torn.get(place)), ["secret-3", "secret-4"])
   })
 
   it("what one state has and another has not is told, but of status and annotations", () => {

@@ -1,0 +1,75 @@
+/** `Outside`: what an operator keeps outside of the cluster, in a form that two runs can be compared by. */
+import { isObject } from "../../schema/JsonValue.ts"
+import type { Json, Mask } from "./Canonical.ts"
+import type { Recording } from "./Recording.ts"
+import { isTime } from "./Times.ts"
+
+type Entries = ReadonlyArray<readonly [string, unknown]>
+
+/** What is filed under a key, in a map or an object. */
+export const entriesOf = (value: unknown): Entries | undefined =>
+  value instanceof Map
+    ? [...value].map(([key, item]) => [String(key), item] as const)
+    : isObject(value) && !Array.isArray(value) && !(value instanceof Set)
+    ? Object.entries(value)
+    : undefined
+
+/** The items of a list or a set. */
+export const itemsOf = (value: unknown): ReadonlyArray<unknown> | undefined =>
+  value instanceof Set ? [...value] : Array.isArray(value) ? value : undefined
+
+const byKey = (entries: Entries): Entries => entries.toSorted(([a], [b]) => (a < b ? -1 : 1))
+
+/** What is outside of the cluster, without what chance decides. */
+const plain = (value: unknown, path: string, mask: Mask): Json => {
+  if (mask.has(path)) return "(masked)"
+  const entries = entriesOf(value)
+  if (entries !== undefined) {
+    // Keys by chance: what counts is what is filed under them.
+    if (mask.has(`${path}{}`)) return sorted(entries.map(([, item]) => plain(item, `${path}.*`, mask)))
+    return Object.fromEntries(byKey(entries).map(([key, item]) => [key, plain(item, `${path}.${key}`, mask)]))
+  }
+  const items = itemsOf(value)?.map((item) => plain(item, `${path}[]`, mask))
+  if (items !== undefined) return value instanceof Set ? sorted(items) : items
+  return isTime(value) ? "(time)" : value as Json
+}
+
+const sorted = (items: ReadonlyArray<Json>): ReadonlyArray<Json> =>
+  items.map((item) => JSON.stringify(item)).toSorted().map((text) => JSON.parse(text) as Json)
+
+export const isEmpty = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && Object.keys(value).length === 0
+
+/** Where it is, as a path of a mask. */
+export const pathOf = (name: string): string => `outside ${name}`
+
+/** What the outside keeps under a name; what is empty is as good as what was never made. */
+export const outside = (run: Pick<Recording, "outside">, name: string, mask: Mask): Json | undefined => {
+  const value = plain(run.outside.get(name), pathOf(name), mask)
+  return isEmpty(value) ? undefined : value
+}
+
+/** Where two runs without faults differ in what is kept under a name. */
+export const differing = (a: Pick<Recording, "outside">, b: typeof a, name: string): ReadonlySet<string> => {
+  const found = new Set<string>()
+  differ(a.outside.get(name), b.outside.get(name), pathOf(name), found)
+  return found
+}
+
+const differ = (a: unknown, b: unknown, path: string, found: Set<string>): void => {
+  const [one, two] = [entriesOf(a), entriesOf(b)].map((entries) => entries && byKey(entries))
+  if (one !== undefined && two !== undefined) {
+    const same = one.map(([key]) => key).join("\n") === two.map(([key]) => key).join("\n")
+    if (!same) found.add(`${path}{}`)
+    for (const [index, [key, item]] of one.entries()) {
+      if (two[index] !== undefined) differ(item, two[index][1], same ? `${path}.${key}` : `${path}.*`, found)
+    }
+    return
+  }
+  const [first, second] = [itemsOf(a), itemsOf(b)]
+  if (first !== undefined && second !== undefined && first.length === second.length) {
+    for (const [index, item] of first.entries()) differ(item, second[index], `${path}[]`, found)
+    return
+  }
+  if (JSON.stringify(plain(a, "", new Set())) !== JSON.stringify(plain(b, "", new Set()))) found.add(path)
+}

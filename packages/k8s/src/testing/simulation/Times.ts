@@ -1,0 +1,19 @@
+/** `Times`: what is a time, however a program writes it: when something happened is no part of what it came to. */
+import { defaults as world } from "./World.ts"
+
+const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
+
+/** A day of a run, in milliseconds or seconds since 1970: a time, as programs without ISO 8601 write it. */
+const isClock = (value: number): boolean =>
+  [value, value * 1000].some((at) => at >= world.start && at < world.start + 86_400_000)
+
+const times = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)/g
+
+/** Whether a value is a time: as text, or in milliseconds or seconds since 1970. */
+export const isTime = (value: unknown): boolean =>
+  typeof value === "number"
+    ? isClock(value)
+    : typeof value === "string" && (time.test(value) || (/^\d{10}(?:\d{3})?$/.test(value) && isClock(Number(value))))
+
+/** A text without the times in it. */
+export const timeless = (text: string): string => text.replace(times, "(time)")

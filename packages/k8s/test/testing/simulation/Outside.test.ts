@@ -1,0 +1,24 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Outside from "../../../src/testing/simulation/Outside.ts"
+
+const run = (key: string, word: string, size: number) => ({
+  outside: new Map([["machines", new Map([[key, { word, size, at: 1_767_225_600 + size }]])]])
+})
+
+describe("Outside", () => {
+  it("what chance decides is masked, and nothing else", () => {
+    const mask = Outside.differing(run("m-1", "abc", 2), run("m-7", "xyz", 2), "machines")
+    assert.deepStrictEqual([...mask].sort(), ["outside machines.*.word", "outside machines{}"])
+    const seen = (...of: Parameters<typeof run>) => Outside.outside(run(...of), "machines", mask)
+    assert.deepStrictEqual(seen("m-3", "new", 2), seen("m-1", "abc", 2))
+    assert.notDeepEqual(seen("m-3", "new", 3), seen("m-1", "abc", 2))
+  })
+
+  it("what is empty is as good as what was never made; sets have no order", () => {
+    const of = (value: unknown) => Outside.outside({ outside: new Map([["machines", value]]) }, "machines", new Set())
+    assert.isUndefined(of(new Map()))
+    assert.isUndefined(of(undefined))
+    assert.deepStrictEqual(of(new Set(["b", "a"])), of(new Set(["a", "b"])))
+    assert.notDeepEqual(of(["b", "a"]), of(["a", "b"]))
+  })
+})
