@@ -12,7 +12,8 @@ const reconciles: Benchmark = {
     Effect.gen(function*() {
       const keys = quick ? 20_000 : 100_000
       const many = quick ? 100_000 : 1_000_000
-      const [ours, traced, loops, few, lots] = yield* inTurns(quick ? 3 : 5, [
+      // The loops take 0.6 or 1.2 us, by how their process was compiled: a median of three may be either.
+      const [ours, traced, loops, few, lots] = yield* inTurns(5, [
         perKey("ours", keys),
         perKey("traced", keys),
         perKey("loops", keys),
@@ -34,7 +35,8 @@ const reconciles: Benchmark = {
           value: traced,
           baseline: loops,
           goal: { atMost: 10, of: "value" },
-          usual: 9
+          // docs/performance.md
+          usual: 12
         }),
         result({
           name: `6 a key of ${many.toLocaleString("en")} against one of 1,000`,
