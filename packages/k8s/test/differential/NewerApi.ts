@@ -158,6 +158,13 @@ export const newerApi: ReadonlyArray<Normalisation> = [
     )
   },
   {
+    name: "values of requirements",
+    reason: "what a requirement of a selector in an object compares with is looked at since 1.24",
+    apply: withoutCauses((field, message) =>
+      /\.matchExpressions\[\d*\]\.values\[\d*\]$/.test(field) && message.startsWith("Invalid value: ")
+    )
+  },
+  {
     name: "matches of watches",
     reason: "since 1.27 a watch may have one if it asks for initial events",
     apply: messages(/(resourceVersionMatch is forbidden for watch) unless sendInitialEvents is provided/g, "$1")
