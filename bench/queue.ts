@@ -35,8 +35,7 @@ const reconciles: Benchmark = {
           value: traced,
           baseline: loops,
           goal: { atMost: 10, of: "value" },
-          // docs/performance.md
-          usual: 12
+          usual: 9
         }),
         result({
           name: `6 a key of ${many.toLocaleString("en")} against one of 1,000`,

@@ -18,6 +18,7 @@ import * as Tracing from "@effect-operator/core/internal/tracing"
 import { OwnWrites } from "@effect-operator/core/internal/triggers"
 import * as Worker from "@effect-operator/core/internal/worker"
 import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
 import * as Tracer from "effect/Tracer"
 
 const [mode, count] = process.argv.slice(2)
@@ -89,18 +90,14 @@ const framework = Effect.scoped(Effect.gen(function*() {
 /** A tracer that somebody listens to: it keeps what ends, as an exporter would until its next batch. */
 const listening: Tracer.Tracer = (() => {
   let ended: Array<Tracer.Span> = []
-  return Tracer.make({
-    span: (options) => {
-      const span = new Tracer.NativeSpan(options)
-      const { end } = span
-      span.end = (at, exit) => {
-        end.call(span, at, exit)
-        ended.push(span)
-        if (ended.length >= 512) ended = []
-      }
-      return span
+  class Kept extends Tracer.NativeSpan {
+    override end(at: bigint, exit: Exit.Exit<unknown, unknown>): void {
+      super.end(at, exit)
+      ended.push(this)
+      if (ended.length >= 512) ended = []
     }
-  })
+  }
+  return Tracer.make({ span: (options) => new Kept(options) })
 })()
 
 const loops = measured(Effect.promise(async () => {
