@@ -173,5 +173,18 @@ describe("Simulation", () => {
       assert.isAbove(report.histories, 1)
     }))
 
+  it.live("of the kinds that find most three are run for one of another", () =>
+    Effect.gen(function*() {
+      const options = {
+        depth: 1,
+        runs: 5,
+        interleavings: 0,
+        faults: ["crashBefore", "crashAfter", "throttled"]
+      } as const
+      const { byFault } = yield* Simulation.checkConvergence(bug!.right, options)
+      assert.deepStrictEqual(Object.values(byFault).map(({ run }) => run).sort(), [1, 1, 3])
+      assert.strictEqual(byFault["crashAfter"]?.run, 3)
+    }))
+
   Simulation.converges(it.live)(bug!.right, { depth: 1, runs: 3, interleavings: 0 })
 })
