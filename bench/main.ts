@@ -14,11 +14,12 @@ import { plot } from "./plot.ts"
 import { queue } from "./queue.ts"
 import { real } from "./real.ts"
 import { server } from "./server.ts"
+import { simulation } from "./simulation.ts"
 import { startup } from "./startup.ts"
 
 class Fails extends Data.TaggedError("Fails")<{ readonly message: string }> {}
 
-const benchmarks: ReadonlyArray<Benchmark> = [...ingest, ...queue, ...startup, ...server, ...real]
+const benchmarks: ReadonlyArray<Benchmark> = [...ingest, ...queue, ...startup, ...server, ...simulation, ...real]
 
 const file = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(description), Flag.withMetavar("FILE"), Flag.optional)

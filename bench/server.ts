@@ -1,6 +1,9 @@
-/** The in-memory API server: what a write costs, by what is stored and by who watches, and what it keeps. */
-import { ApiServer } from "@effect-operator/k8s/testing"
+/** The in-memory API server: what a request costs, by what is stored and by who watches, and what it keeps. */
+import * as Certificates from "@effect-operator/k8s/Certificates"
+import { ApiServer, HttpFacade } from "@effect-operator/k8s/testing"
 import { Context, Effect, Layer, Stream } from "effect"
+import * as Https from "node:https"
+import * as Undici from "undici"
 import { type Benchmark, cpuMicros, heapBytes, inTurns, result } from "./Benchmark.ts"
 import { definition } from "./Widget.ts"
 
@@ -169,4 +172,99 @@ const kept: Benchmark = {
     }))
 }
 
-export const server: ReadonlyArray<Benchmark> = [stored, watched, kept]
+/** The least that a server does: it takes a body apart, merges it into what it has, and answers with that. */
+const plain = Effect.gen(function*() {
+  const now = Date.now()
+  const authority = yield* Certificates.authority({ now })
+  const { certPem, keyPem } = yield* Certificates.issue(authority, { now, commonName: "plain", hosts: ["127.0.0.1"] })
+  const objects = new Map<string, object>()
+  const node = Https.createServer({ cert: certPem, key: keyPem }, (request, response) => {
+    let text = ""
+    request.on("data", (bytes: Buffer) => {
+      text += bytes.toString()
+    })
+    request.on("end", () => {
+      const path = request.url!
+      const object = { ...widget(path), ...objects.get(path), ...JSON.parse(text) as object }
+      objects.set(path, object)
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(object))
+    })
+  })
+  const port = yield* Effect.acquireRelease(
+    Effect.callback<number>((resume) => {
+      node.listen(0, "127.0.0.1", () => resume(Effect.succeed((node.address() as { readonly port: number }).port)))
+    }),
+    () => Effect.sync(() => node.close())
+  )
+  return { url: `https://127.0.0.1:${port}`, caPem: authority.certPem, token: "anybody's" }
+})
+
+type Access = Pick<HttpFacade.HttpFacade["Service"], "url" | "caPem" | "token">
+
+/** Microseconds of CPU that one status change takes, of server and client together: eight loops over undici. */
+const overHttps = Effect.fnUntraced(function*({ caPem, token, url }: Access) {
+  const agent = yield* Effect.acquireRelease(
+    Effect.sync(() => new Undici.Agent({ connections: 8, connect: { ca: caPem } })),
+    (agent) => Effect.promise(() => agent.close())
+  )
+  const headers = {
+    ...json,
+    authorization: `Bearer ${token}`,
+    "content-type": "application/merge-patch+json"
+  }
+  const burst = async (): Promise<void> => {
+    let n = 0
+    const loop = async () => {
+      while (n < writes) {
+        const at = n++ % 1_000
+        const path = `${collection(`ns-${at % namespaces}`)}/w-${at}`
+        const body = JSON.stringify({ spec: { size: Math.floor(Math.random() * 1e6) } })
+        const answer = await agent.request({ origin: url, path, method: "PATCH", headers, body })
+        await answer.body.json()
+        if (answer.statusCode !== 200) throw new Error(`PATCH ${path}: ${answer.statusCode}`)
+      }
+    }
+    await Promise.all(Array.from({ length: 8 }, loop))
+  }
+  return Effect.map(cpuMicros(Effect.promise(burst)), (micros) => micros / writes)
+})
+
+const requests: Benchmark = {
+  name: "server requests",
+  long: true,
+  run: () =>
+    Effect.scoped(Effect.gen(function*() {
+      const direct = yield* fresh()
+      const served = yield* fresh()
+      for (const server of [direct, served]) yield* fill(server, 1_000)
+      const context = yield* Layer.build(
+        HttpFacade.layer().pipe(Layer.provide(Layer.succeed(ApiServer.ApiServer, served)))
+      )
+      const turn = { n: 0 }
+      const contestants = [
+        changes(direct, turn),
+        yield* overHttps(Context.get(context, HttpFacade.HttpFacade)),
+        yield* overHttps(yield* plain)
+      ] as const
+      yield* inTurns(2, contestants)
+      const [called, ours, least] = yield* inTurns(7, contestants)
+      return [
+        result({
+          name: "server: a write over HTTPS, client and all, against a server that parses and answers",
+          unit: "us",
+          value: ours,
+          baseline: least,
+          goal: { atMost: 3 }
+        }),
+        result({
+          name: "server: writes per second of CPU, called directly, against over HTTPS",
+          unit: "/s",
+          value: 1e6 / called,
+          baseline: 1e6 / ours,
+          goal: { atLeast: 2 }
+        })
+      ]
+    })).pipe(Effect.orDie)
+}
+
+export const server: ReadonlyArray<Benchmark> = [stored, requests, watched, kept]

@@ -13,92 +13,112 @@ import { exploreInThreads } from "./simulatePart.ts"
 
 class Diverges extends Data.TaggedError("Diverges")<{ readonly message: string }> {}
 
+class Unfinished extends Data.TaggedError("Unfinished")<{ readonly message: string }> {}
+
 const depths = { "1": 1, "2": 2, "3": 3 } as const
 
-const command = Command.make("simulate", {
-  example: Flag.Literals("example", scenarios.map(({ name }) => name)).pipe(
-    Flag.withDescription("The operator and its story"),
-    Flag.withDefault("podset")
-  ),
-  depth: Flag.Literals("depth", ["1", "2", "3"]).pipe(
-    Flag.withDescription("Faults in one run at most"),
-    Flag.withDefault("2")
-  ),
-  runs: Flag.Int("runs").pipe(Flag.withDescription("Runs at most"), Flag.withDefault(2_000)),
-  budget: Flag.Int("budget").pipe(Flag.withDescription("Seconds at most"), Flag.withDefault(60)),
-  threads: Flag.Int("threads").pipe(
-    Flag.withDescription("Threads that share the runs"),
-    Flag.withDefault(1)
-  ),
-  stories: Flag.Int("stories").pipe(
-    Flag.withDescription("Stories to draw, where an example's are drawn"),
-    Flag.withDefault(8)
-  ),
-  seed: Flag.Int("seed").pipe(Flag.withDescription("What is drawn by chance"), Flag.withDefault(1)),
-  token: Flag.String("token").pipe(
-    Flag.withDescription("Replays one run: kx1:…"),
-    Flag.withMetavar("TOKEN"),
-    Flag.optional
-  ),
-  story: Flag.Boolean("story").pipe(
-    Flag.withDescription("Prints all that happens in a run: that of the token, or the one without faults"),
-    Flag.withDefault(false)
-  ),
-  html: Flag.String("html").pipe(
-    Flag.withDescription("File for the story as a page"),
-    Flag.withMetavar("FILE"),
-    Flag.optional
-  ),
-  json: Flag.String("json").pipe(Flag.withDescription("File for the figures"), Flag.withMetavar("FILE"), Flag.optional)
-}, ({ budget, depth, example, html, json, runs, seed, stories, story, threads, token }) =>
-  Effect.gen(function*() {
-    const files = yield* FileSystem.FileSystem
-    const scenario = scenarios.find(({ name }) => name === example)!
-    if (story) {
-      yield* Console.log(Simulation.story(scenario, Option.getOrUndefined(token)).join("\n"))
-      return
-    }
-    const begin = process.hrtime.bigint()
-    const options: Simulation.Options = {
-      depth: depths[depth as keyof typeof depths],
-      runs,
-      // As text, which threads can be handed.
-      budget: `${budget} seconds`,
-      seed,
-      stories,
-      replay: Option.getOrUndefined(token)
-    }
-    const outcome = yield* exploreInThreads({ example, options }, Option.isSome(token) ? 1 : Math.max(1, threads))
-    const seconds = Number(process.hrtime.bigint() - begin) / 1e9
-    const diverges = outcome._tag === "Diverges" ? outcome : undefined
-    const coverage = outcome._tag === "Converges" ? outcome.report : outcome.coverage
-    const made = outcome._tag === "Converges" ? outcome.report.runs : outcome.runs
-    if (Option.isSome(json)) {
-      const report = {
-        example,
-        seed,
-        runs: made,
-        runsPerSecond: Math.round(made / seconds),
-        points: coverage?.points,
-        exhaustive: coverage?.exhaustive,
-        coverage,
-        divergent: diverges !== undefined,
-        replay: diverges?.replay
+const command = Command.make(
+  "simulate",
+  {
+    example: Flag.Literals("example", scenarios.map(({ name }) => name)).pipe(
+      Flag.withDescription("The operator and its story"),
+      Flag.withDefault("podset")
+    ),
+    depth: Flag.Literals("depth", ["1", "2", "3"]).pipe(
+      Flag.withDescription("Faults in one run at most"),
+      Flag.withDefault("2")
+    ),
+    runs: Flag.Int("runs").pipe(Flag.withDescription("Runs at most"), Flag.withDefault(2_000)),
+    deeper: Flag.Int("deeper").pipe(
+      Flag.withDescription(
+        "Instead of --runs: every single fault, and so many runs with several; exit code 1 without time for it"
+      ),
+      Flag.optional
+    ),
+    budget: Flag.Int("budget").pipe(Flag.withDescription("Seconds at most"), Flag.withDefault(60)),
+    threads: Flag.Int("threads").pipe(
+      Flag.withDescription("Threads that share the runs"),
+      Flag.withDefault(1)
+    ),
+    stories: Flag.Int("stories").pipe(
+      Flag.withDescription("Stories to draw, where an example's are drawn"),
+      Flag.withDefault(8)
+    ),
+    seed: Flag.Int("seed").pipe(Flag.withDescription("What is drawn by chance"), Flag.withDefault(1)),
+    token: Flag.String("token").pipe(
+      Flag.withDescription("Replays one run: kx1:…"),
+      Flag.withMetavar("TOKEN"),
+      Flag.optional
+    ),
+    story: Flag.Boolean("story").pipe(
+      Flag.withDescription("Prints all that happens in a run: that of the token, or the one without faults"),
+      Flag.withDefault(false)
+    ),
+    html: Flag.String("html").pipe(
+      Flag.withDescription("File for the story as a page"),
+      Flag.withMetavar("FILE"),
+      Flag.optional
+    ),
+    json: Flag.String("json").pipe(
+      Flag.withDescription("File for the figures"),
+      Flag.withMetavar("FILE"),
+      Flag.optional
+    )
+  },
+  ({ budget, deeper, depth, example, html, json, runs, seed, stories, story, threads, token }) =>
+    Effect.gen(function*() {
+      const files = yield* FileSystem.FileSystem
+      const scenario = scenarios.find(({ name }) => name === example)!
+      if (story) {
+        yield* Console.log(Simulation.story(scenario, Option.getOrUndefined(token)).join("\n"))
+        return
       }
-      yield* files.writeFileString(json.value, `${JSON.stringify(report, undefined, 2)}\n`)
-    }
-    if (outcome._tag === "Converges") {
-      yield* Console.log(
-        Option.isSome(token)
-          ? "The run of the token converges."
-          : `${Simulation.summary(outcome.report)}\n${(made / seconds).toFixed(0)} runs per second, seed ${seed}`
-      )
-      return
-    }
-    if (Option.isSome(html)) yield* files.writeFileString(html.value, outcome.html)
-    yield* Console.log(outcome.message)
-    return yield* new Diverges({ message: `${example} does not converge: ${outcome.oracle}` })
-  })).pipe(Command.withDescription("Looks for a story in which an example operator goes wrong"))
+      const begin = process.hrtime.bigint()
+      const options: Simulation.Options = {
+        depth: depths[depth as keyof typeof depths],
+        runs: Option.isSome(deeper) ? Number.MAX_SAFE_INTEGER : runs,
+        deeper: Option.getOrUndefined(deeper),
+        // As text, which threads can be handed.
+        budget: `${budget} seconds`,
+        seed,
+        stories,
+        replay: Option.getOrUndefined(token)
+      }
+      const outcome = yield* exploreInThreads({ example, options }, Option.isSome(token) ? 1 : Math.max(1, threads))
+      const seconds = Number(process.hrtime.bigint() - begin) / 1e9
+      const diverges = outcome._tag === "Diverges" ? outcome : undefined
+      const coverage = outcome._tag === "Converges" ? outcome.report : outcome.coverage
+      const made = outcome._tag === "Converges" ? outcome.report.runs : outcome.runs
+      if (Option.isSome(json)) {
+        const report = {
+          example,
+          seed,
+          runs: made,
+          runsPerSecond: Math.round(made / seconds),
+          points: coverage?.points,
+          exhaustive: coverage?.exhaustive,
+          coverage,
+          divergent: diverges !== undefined,
+          replay: diverges?.replay
+        }
+        yield* files.writeFileString(json.value, `${JSON.stringify(report, undefined, 2)}\n`)
+      }
+      if (outcome._tag === "Converges") {
+        yield* Console.log(
+          Option.isSome(token)
+            ? "The run of the token converges."
+            : `${Simulation.summary(outcome.report)}\n${(made / seconds).toFixed(0)} runs per second, seed ${seed}`
+        )
+        if (Option.isSome(deeper) && (coverage?.exhaustive !== true || coverage.deeper < deeper.value)) {
+          return yield* new Unfinished({ message: `${example}: --budget ${budget} seconds was not enough` })
+        }
+        return
+      }
+      if (Option.isSome(html)) yield* files.writeFileString(html.value, outcome.html)
+      yield* Console.log(outcome.message)
+      return yield* new Diverges({ message: `${example} does not converge: ${outcome.oracle}` })
+    })
+).pipe(Command.withDescription("Looks for a story in which an example operator goes wrong"))
 
 Command.run(command, { version: "0.1.0" }).pipe(
   Effect.provide(NodeServices.layer),

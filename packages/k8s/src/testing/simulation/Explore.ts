@@ -75,6 +75,8 @@ export interface Options {
   readonly depth: 1 | 2 | 3
   /** Runs in another order of tasks, without a fault. */
   readonly interleavings: number
+  /** Runs with several faults at most; as many as there are runs for by default. */
+  readonly deeper?: number | undefined
   /** Kinds of faults to run; all by default. */
   readonly faults?: ReadonlyArray<Kind> | undefined
   /** Every how-manieth run is made, from which on; all by default. */
@@ -379,7 +381,8 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
     if (divergence !== undefined) return outcome(divergence)
   }
   if (firsts.length === 0) return outcome(undefined)
-  for (let turn = part.index; goesOn(); turn += part.of) {
+  const { deeper: most = Infinity } = options
+  for (let turn = part.index; turn < most && goesOn(); turn += part.of) {
     const { further, point } = firsts[draw(seed, 3 * turn, firsts.length)]!
     let chosen: ReadonlyArray<Point> = [point]
     if (further.length > 0) chosen = [...chosen, further[draw(seed, 3 * turn + 1, further.length)]!]

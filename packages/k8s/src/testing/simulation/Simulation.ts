@@ -64,6 +64,8 @@ export interface Options {
   readonly depth?: 1 | 2 | 3 | undefined
   /** Runs in another order of tasks, without faults, of each story. */
   readonly interleavings?: number | undefined
+  /** Runs with several faults at most, of each story: by default as many as `runs` and `budget` leave. */
+  readonly deeper?: number | undefined
   /** Stories to draw, of a scenario that draws them; runs and time are shared out among them. */
   readonly stories?: number | undefined
   /** Kinds of faults; all by default. */
@@ -181,6 +183,7 @@ export const checkConvergence = (
         runs: Math.ceil(((options.runs ?? defaults.runs) - runs) / left),
         depth: options.depth ?? defaults.depth,
         interleavings: options.interleavings ?? defaults.interleavings,
+        deeper: options.deeper,
         faults: options.faults,
         part: options.part,
         oracles,

@@ -103,6 +103,19 @@ describe("Simulation", () => {
       assert.strictEqual(report.deeper, 40 - 2 - report.points)
     }))
 
+  it.live("goes on with several faults so many times, shared out among the parts", () =>
+    Effect.gen(function*() {
+      const options = { depth: 2, faults: ["crashAfter", "conflict"], interleavings: 0, deeper: 7 } as const
+      const report = yield* Simulation.checkConvergence(bug!.right, options)
+      assert.isTrue(report.exhaustive)
+      assert.strictEqual(report.deeper, 7)
+      const parts = yield* Effect.forEach(
+        [0, 1],
+        (index) => Simulation.checkConvergence(bug!.right, { ...options, part: { index, of: 2 } })
+      )
+      assert.strictEqual(Simulation.together(parts).deeper, 7)
+    }))
+
   it.live("makes a story smaller: the steps that it does not need are gone", () =>
     Effect.gen(function*() {
       const longer = { ...bug!.wrong, steps: [...B.sized(2), ...B.sized(3, 4)] }

@@ -1,0 +1,59 @@
+/** Simulation: how many runs of a story there are in a second of a core, beside the writes of a run alone. */
+import { ApiServer, Simulation } from "@effect-operator/k8s/testing"
+import { Context, Effect, Layer } from "effect"
+import { scenarios } from "../examples/test/support/Scenarios.ts"
+import { type Benchmark, cpuMicros, inTurns, result } from "./Benchmark.ts"
+import { definition } from "./Widget.ts"
+
+const podset = scenarios.find(({ name }) => name === "podset")!
+
+/** Runs with one fault or several of a round, each round with others. */
+const runs = 100
+
+const simulated = (round: { n: number }): Effect.Effect<number> =>
+  Effect.suspend(() => {
+    const options = { depth: 1, runs, interleavings: 0, part: { index: round.n++, of: 6 } } as const
+    return Effect.map(cpuMicros(Effect.orDie(Simulation.checkConvergence(podset, options))), (micros) => micros / runs)
+  })
+
+/** The changes that a run stores, as so many writes of a custom resource at a server that is called directly. */
+const written = Effect.gen(function*() {
+  const server = Context.get(yield* Layer.build(ApiServer.ApiServer.layer), ApiServer.ApiServer)
+  const headers = { "content-type": "application/json", accept: "application/json" }
+  const send = (method: "POST" | "PATCH", path: string, body: unknown, type = headers["content-type"]) =>
+    Effect.flatMap(
+      server.handle({ method, path, query: [], headers: { ...headers, "content-type": type }, body }),
+      ({ status }) => status < 300 ? Effect.void : Effect.die(new Error(`${method} ${path}: ${status}`))
+    )
+  yield* send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+  const path = "/apis/bench.example.com/v1/namespaces/default/widgets"
+  const widget = { apiVersion: "bench.example.com/v1", kind: "Widget", metadata: { name: "a" }, spec: { size: 0 } }
+  yield* send("POST", path, widget)
+  const changes = Simulation.record(podset).entries.filter(({ _tag }) => _tag === "Change").length
+  let size = 0
+  const write = Effect.suspend(() =>
+    send("PATCH", `${path}/a`, { spec: { size: ++size } }, "application/merge-patch+json")
+  )
+  const all = Effect.repeat(write, { times: runs * changes - 1 })
+  return Effect.map(cpuMicros(all), (micros) => micros / runs)
+})
+
+const speed: Benchmark = {
+  name: "simulation",
+  long: true,
+  run: () =>
+    Effect.scoped(Effect.gen(function*() {
+      const contestants = [simulated({ n: 0 }), yield* written] as const
+      yield* inTurns(1, contestants)
+      const [run, writes] = yield* inTurns(5, contestants)
+      return [result({
+        name: "simulation: runs of PodSet per second of a core, against the writes alone",
+        unit: "/s",
+        value: 1e6 / run,
+        baseline: 1e6 / writes,
+        goal: { atLeast: 300, of: "value" }
+      })]
+    }))
+}
+
+export const simulation: ReadonlyArray<Benchmark> = [speed]
