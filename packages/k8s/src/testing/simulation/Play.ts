@@ -1,0 +1,222 @@
+/**
+ * `Play`: the story of a scenario, played on a stage step by step, with what a plan has for the time around its steps.
+ *
+ * The next step is taken when the cluster has come to rest. After the last one, when nothing moves any more, a quiet time
+ * passes in which nothing should happen.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { guard, isLease, type Plan, type Point, type StepFault } from "./Fault.ts"
+import type { Entry, Recording } from "./Recording.ts"
+import type { Step } from "./Scenario.ts"
+import type { Stage } from "./Stage.ts"
+import { Restless } from "./World.ts"
+
+/** Milliseconds. */
+export const defaults = {
+  /** How long a process is away that does not see a step. */
+  away: 5_000,
+  /** Longer than any delay between retries: who looks every few minutes has looked by then. */
+  patience: 20 * 60_000
+} as const
+
+/** What a recording says of the story, beside what the stage and the wire have counted. */
+export type Played = Omit<Recording, "entries" | "calls" | "events" | "externals" | "met">
+
+/** An object as it is without the finalizer of somebody else, which a scenario knows nothing of. */
+const unguarded = (object: KubeObject): KubeObject => {
+  const { finalizers, ...metadata } = object.metadata
+  if (finalizers?.includes(guard) !== true) return object
+  const own = finalizers.filter((finalizer) => finalizer !== guard)
+  return { ...object, metadata: own.length === 0 ? metadata : { ...metadata, finalizers: own } }
+}
+
+export class Play {
+  readonly #stage: Stage
+  readonly #plan: Plan
+  /** When each step was taken. */
+  readonly #steps: Array<number> = []
+  readonly #hurried: Array<number> = []
+  readonly #missed: Array<string> = []
+  readonly #unnoticed: Array<string> = []
+  #abandoned = false
+  #failure: string | undefined
+  #quietAt: number | undefined
+  #restless: ReadonlyArray<Entry> = []
+  #objects: ReadonlyArray<KubeObject> = []
+  /** What there was before the last step. */
+  #before: ReadonlyArray<KubeObject> = []
+
+  constructor(stage: Stage, plan: Plan) {
+    this.#stage = stage
+    this.#plan = plan
+  }
+
+  /** The whole story, and `quiet` milliseconds after it. */
+  play(quiet: number): Played {
+    try {
+      this.#begin()
+      for (const [index, step] of this.#stage.scenario.steps.entries()) {
+        this.#step(index, step)
+        if (this.#failure !== undefined) break
+      }
+      this.#objects = this.#stage.objects()
+      if (this.#failure === undefined) this.#watch(quiet)
+    } catch (defect) {
+      this.#failure = defect instanceof Restless ? `hot loop: ${defect.message}` : String(defect)
+    }
+    const { scenario, wire } = this.#stage
+    return {
+      kinds: scenario.resources.map(({ kind }) => kind),
+      keeps: scenario.keeps ?? [],
+      objects: this.#objects,
+      outside: wire.outside,
+      missed: this.#missed,
+      unnoticed: this.#unnoticed,
+      abandoned: this.#abandoned,
+      restless: this.#restless,
+      failure: this.#failure,
+      steps: this.#steps,
+      hurried: this.#hurried,
+      quietAt: this.#quietAt
+    }
+  }
+
+  #begin(): void {
+    const stage = this.#stage
+    const { replicas = 1 } = stage.scenario
+    for (let replica = 0; replica < replicas; replica++) stage.start(replica)
+    stage.world.advance(1_000)
+    if (replicas > 1) stage.rest()
+    stage.hurry = Effect.suspend(() => this.#hurry())
+  }
+
+  /** A step, unless it was taken in a hurry, and all that follows from it. */
+  #step(index: number, step: Step): void {
+    if (this.#steps.length === index) this.#act(index, step)
+    if (!this.#rests(`after "${step.name}"`)) return
+    this.#look(index, step)
+    this.#remove(index, step)
+    if (this.#failure === undefined) this.#disturb(index, step)
+  }
+
+  #act(index: number, step: Step): void {
+    const stage = this.#stage
+    const { wire, world } = stage
+    const away = this.#faultAt(index, "away")
+    if (away !== undefined) {
+      wire.happens(away)
+      stage.restart(defaults.away)
+      world.settle()
+    }
+    const guarded = this.#faultAt(index, "guarded")
+    if (guarded !== undefined) wire.happens(guarded)
+    const { told } = this.#take(
+      guarded === undefined ? step : { ...step, act: Effect.tap(step.act, () => stage.guard) }
+    )
+    world.advance(1)
+    told()
+  }
+
+  /** People begin a step; `told` writes down what came of it, and says whether they could. */
+  #take({ act, name }: Step): { readonly fiber: Fiber.Fiber<unknown, unknown>; readonly told: () => boolean } {
+    const stage = this.#stage
+    const { world } = stage
+    this.#before = stage.objects().map(unguarded)
+    stage.begin()
+    this.#steps.push(world.now)
+    const fiber = world.fork(Effect.provideContext(act, stage.people))
+    const told = () => {
+      const exit = fiber.pollUnsafe()
+      const failed = exit !== undefined && Exit.isFailure(exit) ? String(Cause.squash(exit.cause)) : undefined
+      stage.note({ _tag: "Step", at: world.now, name, failed })
+      return failed === undefined
+    }
+    return { fiber, told }
+  }
+
+  /** The next step at once; what cannot be done yet is done at its time. */
+  #hurry(): Effect.Effect<void> {
+    const step = this.#stage.scenario.steps[this.#steps.length]
+    if (step === undefined) return Effect.void
+    const { fiber, told } = this.#take(step)
+    return Effect.andThen(
+      Effect.raceFirst(Effect.exit(Fiber.await(fiber)), Effect.sleep(1)),
+      Effect.sync(() => {
+        if (told()) this.#hurried.push(this.#steps.length - 1)
+        else this.#steps.pop()
+      })
+    )
+  }
+
+  /** Lets the cluster come to rest; if it does not, the story ends here. */
+  #rests(when: string): boolean {
+    if (this.#stage.rest()) return true
+    this.#failure = `the cluster does not come to rest ${when}`
+    return false
+  }
+
+  /** Whether all is as it should be, in the words of the scenario. Whoever could not wait does not look, either. */
+  #look(index: number, step: Step): void {
+    const waited = this.#steps.length === index + 1
+    if (waited && this.#isAstray(step, this.#stage.objects())) this.#missed.push(step.name)
+  }
+
+  #isAstray({ desired }: Step, objects: ReadonlyArray<KubeObject>): boolean {
+    return desired?.(objects.map(unguarded), this.#before, this.#stage.wire.outside) === false
+  }
+
+  /** Somebody removes by hand what the operator has made, which has to come again. */
+  #remove(index: number, step: Step): void {
+    const stage = this.#stage
+    const gone = stage.remove()
+    if (gone === undefined) return
+    stage.wire.happens({ _tag: "Call", at: gone.n, fault: "removed" })
+    if (!this.#rests(`when ${gone.name} is removed after "${step.name}"`)) return
+    if (!gone.again()) stage.world.advance(defaults.patience)
+    if (!gone.again()) {
+      stage.restart()
+      if (stage.rest() && gone.again()) this.#unnoticed.push(gone.name)
+      else this.#abandoned = true
+    }
+    if (!this.#abandoned) this.#look(index, step)
+  }
+
+  /** What the plan has for the time after a step. */
+  #disturb(index: number, step: Step): void {
+    const point = this.#faultAt(index, "podFailed") ?? this.#faultAt(index, "podRemoved") ??
+      this.#faultAt(index, "restarted")
+    if (point === undefined) return
+    const stage = this.#stage
+    stage.wire.happens(point)
+    const { fault } = point
+    const lost = fault === "podFailed" || fault === "podRemoved"
+    if (lost) stage.world.fork(stage.mischief(fault, undefined))
+    else stage.restart()
+    const what = lost ? "a Pod is lost" : "the process starts again"
+    if (this.#rests(`when ${what} after "${step.name}"`)) this.#look(index, step)
+  }
+
+  /** The quiet time. */
+  #watch(quiet: number): void {
+    const { entries, scenario, world } = this.#stage
+    const from = entries.length
+    this.#quietAt = world.now
+    world.advance(quiet)
+    this.#restless = entries.slice(from).filter((entry) =>
+      entry._tag === "Call" && entry.request.method !== "GET" && !isLease(entry.request.path)
+    )
+    this.#objects = this.#stage.objects()
+    const last = scenario.steps.at(-1)
+    if (last !== undefined && this.#missed.length === 0 && this.#isAstray(last, this.#objects)) {
+      this.#missed.push(`${last.name}, some time later`)
+    }
+  }
+
+  #faultAt(index: number, fault: StepFault): Point | undefined {
+    return this.#plan.points.find((point) => point._tag === "Step" && point.at === index + 1 && point.fault === fault)
+  }
+}
