@@ -74,17 +74,21 @@ export const median = (values: ReadonlyArray<number>): number => {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
+/** Where what is added by chance, such as how a process was compiled, only ever makes a figure larger. */
+export const least = (values: ReadonlyArray<number>): number => Math.min(...values)
+
 /** Runs the contestants in turns; the medians of what each round answers, in the contestants' order. */
 export const inTurns = <const A extends ReadonlyArray<Effect.Effect<number>>>(
   rounds: number,
-  contestants: A
+  contestants: A,
+  middle: (values: ReadonlyArray<number>) => number = median
 ): Effect.Effect<{ readonly [K in keyof A]: number }> =>
   Effect.gen(function*() {
     const found = contestants.map((): Array<number> => [])
     for (let round = 0; round < rounds; round++) {
       for (const [index, contestant] of contestants.entries()) found[index]!.push(yield* contestant)
     }
-    return found.map(median) as unknown as { readonly [K in keyof A]: number }
+    return found.map(middle) as unknown as { readonly [K in keyof A]: number }
   })
 
 /** CPU time of this process that an effect takes, in microseconds. */
