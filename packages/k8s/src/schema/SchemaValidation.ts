@@ -207,7 +207,8 @@ const checkNumber: Check = (context, outcome, path, value) => {
   const { exclusiveMaximum, exclusiveMinimum, maximum, minimum, multipleOf } = context.schema
   if (multipleOf !== undefined) {
     const factor = bound(multipleOf)
-    if (factor <= 0) {
+    // What a server divides by 0 is a panic for an integer, and no multiple otherwise.
+    if (factor < 0 || (factor === 0 && isInteger(number))) {
       const text = `factor MultipleOf declared for ${path} must be positive: ${FieldError.printValue(factor)}`
       fail(context, outcome, path, text, (field) => FieldError.invalid(field, factor, text))
     } else if (!isMultiple(number, factor)) {
@@ -234,6 +235,7 @@ const checkNumber: Check = (context, outcome, path, value) => {
 const isMultiple = (value: number, factor: number): boolean => {
   if (isInteger(value) && Number.isInteger(factor)) return value % factor === 0
   const times = factor < 1 ? 1 / factor * value : value / factor
+  if (!Number.isFinite(times)) return false
   const whole = Math.trunc(times)
   return times === whole || Math.abs(times - whole) / (Math.abs(times) + Math.abs(whole)) < 1e-9
 }

@@ -159,6 +159,13 @@ describe("values", () => {
   it("decimals that are a multiple but for rounding", () => {
     assert.deepStrictEqual(errors({ type: "number", multipleOf: 0.1 }, 0.3), [])
     assert.lengthOf(errors({ type: "number", multipleOf: 0.1 }, 0.35), 1)
+    // Of 0 nothing is a multiple; a real server panics where an integer is divided by it.
+    const about = (multipleOf: number, value: number) => errors({ type: "number", multipleOf }, value)
+    assert.deepStrictEqual(about(0, 1.5), ["spec: Invalid value: 1.5: spec in body should be a multiple of 0"])
+    for (const [factor, value] of [[0, 2], [-1, 2], [-1, 1.5]] as const) {
+      const text = `factor MultipleOf declared for spec must be positive: ${factor}`
+      assert.deepStrictEqual(about(factor, value), [`spec: Invalid value: ${factor}: ${text}`])
+    }
   })
 
   it("a number that is an allowed integer but for its fraction passes, as on a server", () => {

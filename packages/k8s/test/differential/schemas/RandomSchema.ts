@@ -232,14 +232,18 @@ const places = (schema: Schema): ReadonlyArray<ReadonlyArray<string>> => [
 export const damaged = (chance: Chance, schema: Schema): Schema => {
   const place = chance.pick(places(schema))
   const [key, values] = chance.pick(wrong)
+  const path = [...place, key]
   // What has a type besides is validated by it in 1.20 only, which takes any default where there is none.
-  const isEither = at(schema, [...place, "x-kubernetes-int-or-string"]) === true
-  if (isEither && (key === "type" || key === "default")) return schema
+  const isOdd = path.some((part, index) =>
+    (part === "type" || part === "default") &&
+    at(schema, [...path.slice(0, index), "x-kubernetes-int-or-string"]) === true
+  )
+  if (isOdd) return schema
   // What is said of a default that is no metadata quotes a decoder.
   if (key === "default" && place[1] === "metadata") return schema
   const removal = chance.chance(0.2)
   const value = chance.pick(values)
   // An empty list counts as one there, of which nothing is left to read.
   if (place[1] === "metadata" && Array.isArray(value) && value.length === 0) return schema
-  return edit(schema, [{ path: [...place, key], ...(removal ? {} : { value }) }]) as Schema
+  return edit(schema, [{ path, ...(removal ? {} : { value }) }]) as Schema
 }
