@@ -77,18 +77,18 @@ export const median = (values: ReadonlyArray<number>): number => {
 /** Where what is added by chance, such as how a process was compiled, only ever makes a figure larger. */
 export const least = (values: ReadonlyArray<number>): number => Math.min(...values)
 
-/** Runs the contestants in turns; the medians of what each round answers, in the contestants' order. */
+/** Runs the contestants in turns; the median, or what `of` takes, of what each has answered, in their order. */
 export const inTurns = <const A extends ReadonlyArray<Effect.Effect<number>>>(
   rounds: number,
   contestants: A,
-  middle: (values: ReadonlyArray<number>) => number = median
+  of: (values: ReadonlyArray<number>) => number = median
 ): Effect.Effect<{ readonly [K in keyof A]: number }> =>
   Effect.gen(function*() {
     const found = contestants.map((): Array<number> => [])
     for (let round = 0; round < rounds; round++) {
       for (const [index, contestant] of contestants.entries()) found[index]!.push(yield* contestant)
     }
-    return found.map(middle) as unknown as { readonly [K in keyof A]: number }
+    return found.map(of) as unknown as { readonly [K in keyof A]: number }
   })
 
 /** CPU time of this process that an effect takes, in microseconds. */

@@ -5,29 +5,8 @@ import { Context, Effect, Layer, Stream } from "effect"
 import * as Https from "node:https"
 import * as Undici from "undici"
 import { type Benchmark, cpuMicros, heapBytes, inTurns, result } from "./Benchmark.ts"
+import { collection, json, send, type Server, widget } from "./Direct.ts"
 import { definition } from "./Widget.ts"
-
-type Server = ApiServer.ApiServer["Service"]
-
-const json = { "content-type": "application/json", accept: "application/json" }
-
-const send = (server: Server, method: "GET" | "POST" | "PUT" | "PATCH", path: string, body?: unknown) =>
-  server.handle({
-    method,
-    path,
-    query: [],
-    headers: method === "PATCH" ? { ...json, "content-type": "application/merge-patch+json" } : json,
-    ...(body === undefined ? {} : { body })
-  })
-
-const collection = (namespace: string): string => `/apis/bench.example.com/v1/namespaces/${namespace}/widgets`
-
-const widget = (name: string) => ({
-  apiVersion: "bench.example.com/v1",
-  kind: "Widget",
-  metadata: { name },
-  spec: { size: 1, colour: "red" }
-})
 
 /** Namespaces the objects are spread over. */
 const namespaces = 100

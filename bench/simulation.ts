@@ -3,6 +3,7 @@ import { ApiServer, Simulation } from "@effect-operator/k8s/testing"
 import { Context, Effect, Layer } from "effect"
 import { scenarios } from "../examples/test/support/Scenarios.ts"
 import { type Benchmark, cpuMicros, inTurns, result } from "./Benchmark.ts"
+import { collection, send, widget } from "./Direct.ts"
 import { definition } from "./Widget.ts"
 
 const podset = scenarios.find(({ name }) => name === "podset")!
@@ -19,20 +20,13 @@ const simulated = (round: { n: number }): Effect.Effect<number> =>
 /** The changes that a run stores, as so many writes of a custom resource at a server that is called directly. */
 const written = Effect.gen(function*() {
   const server = Context.get(yield* Layer.build(ApiServer.ApiServer.layer), ApiServer.ApiServer)
-  const headers = { "content-type": "application/json", accept: "application/json" }
-  const send = (method: "POST" | "PATCH", path: string, body: unknown, type = headers["content-type"]) =>
-    Effect.flatMap(
-      server.handle({ method, path, query: [], headers: { ...headers, "content-type": type }, body }),
-      ({ status }) => status < 300 ? Effect.void : Effect.die(new Error(`${method} ${path}: ${status}`))
-    )
-  yield* send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
-  const path = "/apis/bench.example.com/v1/namespaces/default/widgets"
-  const widget = { apiVersion: "bench.example.com/v1", kind: "Widget", metadata: { name: "a" }, spec: { size: 0 } }
-  yield* send("POST", path, widget)
+  const path = collection("default")
+  yield* send(server, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+  yield* send(server, "POST", path, widget("a"))
   const changes = Simulation.record(podset).entries.filter(({ _tag }) => _tag === "Change").length
   let size = 0
-  const write = Effect.suspend(() =>
-    send("PATCH", `${path}/a`, { spec: { size: ++size } }, "application/merge-patch+json")
+  const write = Effect.suspend(() => send(server, "PATCH", `${path}/a`, { spec: { size: ++size } })).pipe(
+    Effect.flatMap(({ status }) => status === 200 ? Effect.void : Effect.die(new Error(`PATCH ${path}/a: ${status}`)))
   )
   const all = Effect.repeat(write, { times: runs * changes - 1 })
   return Effect.map(cpuMicros(all), (micros) => micros / runs)

@@ -5,9 +5,9 @@
  * nothing else: a fault that adds a request changes no uid of what others make afterwards, nor a name that is made of one.
  */
 import type { Request } from "@effect-operator/core/Transport"
-import * as Random from "effect/Random"
+import type * as Random from "effect/Random"
 import { hash } from "./Seed.ts"
-import { generator } from "./World.ts"
+import { generator, randomOf } from "./World.ts"
 
 const nameOf = (body: unknown): string => {
   const { generateName, name } =
@@ -34,10 +34,4 @@ export const of = (seed: number): (request: Request) => () => number => {
 }
 
 /** What is no request's: ids of audit events. */
-export const service = (seed: number): typeof Random.Random.Service => {
-  const random = generator(hash(`${seed} server`))
-  return {
-    nextDoubleUnsafe: random,
-    nextIntUnsafe: () => Math.floor(random() * 2 ** 53) - 2 ** 52
-  }
-}
+export const service = (seed: number): typeof Random.Random.Service => randomOf(generator(hash(`${seed} server`)))

@@ -17,9 +17,9 @@ export const callFaults = {
   crashBefore: "the process dies before it",
   /** It is carried out; the process dies before the answer. */
   crashAfter: "the process dies after it, before the answer",
-  /** The answer is an error, and nothing was done. */
   /** Nobody sees what goes on by itself meanwhile. */
   crashAway: "the process dies after it, and starts again 20 s later",
+  /** The answer is an error, and nothing was done. */
   serverError: "answered 500, nothing done",
   unavailable: "answered 503, nothing done",
   throttled: "answered 429, retry after 1 s",

@@ -55,8 +55,7 @@ export interface Run {
   readonly plan: Plan
   readonly now: () => number
   readonly note: (entry: Entry) => void
-  /** The process dies; the next life sees the cluster of `stale` at first. */
-  /** `away`: milliseconds until another process starts, where that takes its time. */
+  /** The process dies; the next life sees the cluster of `stale` at first, and begins after `away` milliseconds. */
   readonly crash: (life: Life, stale?: Stale, away?: number) => void
   /** The custom resources as they were before the last step. */
   readonly before: () => Stale

@@ -47,6 +47,12 @@ export const generator = (seed: number): () => number => {
   }
 }
 
+/** The service that draws from a generator. */
+export const randomOf = (random: () => number): typeof Random.Random.Service => ({
+  nextDoubleUnsafe: random,
+  nextIntUnsafe: () => Math.floor(random() * 2 ** 53) - 2 ** 52
+})
+
 export class World {
   readonly #sleepers = new DelayHeap<() => void>()
   readonly #draw: (() => number) | undefined
@@ -74,10 +80,7 @@ export class World {
       Context.add(Scheduler.Scheduler, this.#scheduler()),
       // Nobody looks at the spans.
       Context.add(References.TracerEnabled, false),
-      Context.add(Random.Random, {
-        nextDoubleUnsafe: random,
-        nextIntUnsafe: () => Math.floor(random() * 2 ** 53) - 2 ** 52
-      })
+      Context.add(Random.Random, randomOf(random))
     )
   }
 
