@@ -6,6 +6,7 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Request, Response, Transport } from "@effect-operator/core/Transport"
 import type { WireEvent } from "@effect-operator/core/WatchEvent"
 import * as Arr from "effect/Array"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { ApiServer } from "../ApiServer.ts"
@@ -95,6 +96,14 @@ const objectOf = (body: unknown): KubeObject | undefined =>
     : undefined
 
 const expired: WireEvent = { type: "ERROR", object: StatusError.tooOldResourceVersion("1", "2").body }
+
+/** How a watch ends. */
+type Ending = Effect.Effect<never, KubeError.Transport | Cause.Done>
+
+/** As a server ends every watch after some minutes: nothing is wrong. */
+const closed: Ending = Cause.done()
+
+const broken: Ending = Effect.suspend(() => Effect.fail(noAnswer("the connection broke")))
 
 const concerns = ({ only }: Stale, { path }: Request): boolean =>
   only === undefined || only.some((start) => path.startsWith(start))
@@ -323,9 +332,9 @@ export class Wire {
     const { now } = this.#run
     const wait = life.stale === undefined || !concerns(life.stale, request) ? 0 : life.stale.until - now()
     // Once the watch has ended nothing more comes of it: what is missing is seen by the next one.
-    let over = false
-    const end = () => {
-      over = true
+    let ended: Ending | undefined
+    const end = (how: Ending) => {
+      ended = how
     }
     const held = wait <= 0 ? events : Stream.concat(Stream.drain(Stream.fromEffect(Effect.sleep(wait))), events)
     return Stream.transformPull(
@@ -333,26 +342,20 @@ export class Wire {
       (pull) =>
         Effect.succeed(Effect.suspend(() =>
           // Nor does anybody wait for what would have come next.
-          over ? this.#broken : Effect.flatMap(pull, (chunk) => {
+          ended ?? Effect.flatMap(pull, (chunk) => {
             if (life.dead) return Effect.never
             const cut = life.cutUntil - now()
-            return cut <= 0 ? this.#hand(life, chunk, end) : Effect.andThen(Effect.sleep(cut), this.#broken)
+            return cut <= 0 ? this.#hand(life, chunk, end) : Effect.andThen(Effect.sleep(cut), broken)
           })
         ))
     )
   }
 
-  /** What is handed over; nothing is handed over only where nothing more comes. */
-  readonly #handed = (out: ReadonlyArray<unknown>) =>
-    Arr.isReadonlyArrayNonEmpty(out) ? Effect.succeed(out) : this.#broken
-
-  readonly #broken = Effect.suspend(() => Effect.fail(noAnswer("the connection broke")))
-
   #hand(
     life: Life,
     chunk: ReadonlyArray<WireEvent>,
-    end: () => void
-  ): Effect.Effect<Arr.NonEmptyReadonlyArray<unknown>, KubeError.Transport> {
+    end: (how: Ending) => void
+  ): Effect.Effect<Arr.NonEmptyReadonlyArray<unknown>, KubeError.Transport | Cause.Done> {
     const { note, now, revision, server } = this.#run
     const out: Array<unknown> = []
     for (const [index, event] of chunk.entries()) {
@@ -380,7 +383,7 @@ export class Wire {
           out.push(event, event)
           continue
         case "watchSkipped":
-          end()
+          end(closed)
           return Effect.as(Effect.sleep(defaults.delay), Arr.append(out, expired))
         case "watchStale":
           life.stale = {
@@ -388,20 +391,22 @@ export class Wire {
             until: now() + defaults.delay
           }
           if (life.stale.revision > revision()) life.stale = undefined
-          end()
+          end(closed)
           return Effect.succeed(Arr.append(out, expired))
         case "watchExpired":
-          end()
+          end(closed)
           // The server has forgotten in earnest: nobody resumes from before, nor reads how it was.
           this.#forgotten = revision()
           return Effect.as(server.compact(), Arr.append(out, expired))
         case "watchClosed":
-        case "watchBroken":
-          end()
-          // What came before it is still handed over where the watch ends in good order.
-          return fault === "watchClosed" ? this.#handed(out) : this.#broken
+        case "watchBroken": {
+          const how = fault === "watchClosed" ? closed : broken
+          end(how)
+          // What came before it has arrived.
+          return Arr.isReadonlyArrayNonEmpty(out) ? Effect.succeed(out) : how
+        }
       }
     }
-    return this.#handed(out)
+    return Arr.isReadonlyArrayNonEmpty(out) ? Effect.succeed(out) : closed
   }
 }
