@@ -9,7 +9,7 @@ import { NodeServices } from "@effect/platform-node"
 import { Console, Data, Effect, FileSystem, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { scenarios } from "../test/support/Scenarios.ts"
-import { exploreInThreads } from "./simulatePart.ts"
+import { exploreInThreads, partOf, undivided } from "./simulatePart.ts"
 
 class Diverges extends Data.TaggedError("Diverges")<{ readonly message: string }> {}
 
@@ -36,6 +36,15 @@ const command = Command.make(
       Flag.optional
     ),
     budget: Flag.Int("budget").pipe(Flag.withDescription("Seconds at most"), Flag.withDefault(60)),
+    part: Flag.String("part").pipe(
+      Flag.withDescription("The third of four parts, which together make all runs: 3/4"),
+      Flag.withMetavar("K/N"),
+      Flag.filterMap(
+        (text) => Option.fromUndefinedOr(partOf(text)),
+        () => "K/N, the K-th of N parts with K from 1 to N, as in 3/4"
+      ),
+      Flag.withDefault(undivided)
+    ),
     threads: Flag.Int("threads").pipe(
       Flag.withDescription("Threads that share the runs"),
       Flag.withDefault(1)
@@ -65,7 +74,7 @@ const command = Command.make(
       Flag.optional
     )
   },
-  ({ budget, deeper, depth, example, html, json, runs, seed, stories, story, threads, token }) =>
+  ({ budget, deeper, depth, example, html, json, part, runs, seed, stories, story, threads, token }) =>
     Effect.gen(function*() {
       const files = yield* FileSystem.FileSystem
       const scenario = scenarios.find(({ name }) => name === example)!
@@ -81,6 +90,7 @@ const command = Command.make(
         // As text, which threads can be handed.
         budget: `${budget} seconds`,
         seed,
+        part,
         stories,
         replay: Option.getOrUndefined(token)
       }
@@ -97,6 +107,7 @@ const command = Command.make(
           runsPerSecond: Math.round(made / seconds),
           points: coverage?.points,
           exhaustive: coverage?.exhaustive,
+          complete: coverage?.complete,
           coverage,
           divergent: diverges !== undefined,
           replay: diverges?.replay
@@ -107,9 +118,11 @@ const command = Command.make(
         yield* Console.log(
           Option.isSome(token)
             ? "The run of the token converges."
-            : `${Simulation.summary(outcome.report)}\n${(made / seconds).toFixed(0)} runs per second, seed ${seed}`
+            : `${Simulation.summary(outcome.report)}\n${(made / seconds).toFixed(0)} runs per second, seed ${seed}${
+              part.of === 1 ? "" : `, part ${part.index + 1} of ${part.of}`
+            }`
         )
-        if (Option.isSome(deeper) && (coverage?.exhaustive !== true || coverage.deeper < deeper.value)) {
+        if (Option.isSome(deeper) && !outcome.report.complete) {
           return yield* new Unfinished({ message: `${example}: --budget ${budget} seconds was not enough` })
         }
         return

@@ -9,6 +9,21 @@ import { Effect, Result } from "effect"
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
 import { scenarios } from "../test/support/Scenarios.ts"
 
+/** The one part there is of what is not divided. */
+export const undivided: Simulation.Part = { index: 0, of: 1 }
+
+/** The part that a text names: "3/4" is the third of four; undefined where it is none. */
+export const partOf = (text: string): Simulation.Part | undefined => {
+  const [, nth, of] = /^(\d{1,4})\/(\d{1,4})$/.exec(text)?.map(Number) ?? []
+  return nth === undefined || of === undefined || nth < 1 || nth > of ? undefined : { index: nth - 1, of }
+}
+
+/** What the i-th of so many threads takes of a part. */
+export const shareOf = (part: Simulation.Part, i: number, threads: number): Simulation.Part => ({
+  index: part.index + i * part.of,
+  of: part.of * threads
+})
+
 export interface Asked {
   readonly example: string
   readonly options: Simulation.Options
@@ -48,7 +63,8 @@ export const exploreInThreads = (asked: Asked, threads: number): Effect.Effect<O
   if (threads === 1) return Effect.sync(() => explore(asked))
   const parts = Array.from({ length: threads }, (_, index) => {
     const runs = Math.ceil((asked.options.runs ?? Simulation.defaults.runs) / threads)
-    return inThread({ ...asked, options: { ...asked.options, runs, part: { index, of: threads } } })
+    const part = shareOf(asked.options.part ?? undivided, index, threads)
+    return inThread({ ...asked, options: { ...asked.options, runs, part } })
   })
   return Effect.all(
     parts.map((part) => Effect.flatMap(part, (it) => it._tag === "Converges" ? Effect.succeed(it) : Effect.fail(it))),

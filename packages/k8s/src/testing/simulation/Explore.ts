@@ -49,6 +49,8 @@ export interface Coverage {
   readonly run: number
   /** Every single fault was run. */
   readonly exhaustive: boolean
+  /** Nothing that was asked for (this part of it, where there are parts) is left for want of runs or of time. */
+  readonly complete: boolean
   readonly byFault: Readonly<Record<string, { readonly found: number; readonly run: number }>>
   /** Runs without a fault, in another order of tasks. */
   readonly interleavings: number
@@ -340,7 +342,7 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
 
   const single = points(base.recording, replicas).filter(wanted)
   for (const point of single) kind(point).found += 1
-  const outcome = (divergence: Divergence | undefined): Outcome => {
+  const outcome = (divergence: Divergence | undefined, complete = false): Outcome => {
     const run = [...byFault.values()].reduce((sum, entry) => sum + entry.run, 0)
     return {
       reference: base,
@@ -350,6 +352,7 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
         points: single.length,
         run,
         exhaustive: run === single.length,
+        complete,
         byFault: Object.fromEntries(byFault),
         interleavings: reordered,
         deeper,
@@ -375,14 +378,17 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
       firsts.push({ point, further: points(recording, replicas, reached(point, recording)).filter(wanted) })
     }
   }
-  for (let turn = part.index; turn < interleavings && goesOn(); turn += part.of) {
+  for (let turn = part.index; turn < interleavings; turn += part.of) {
+    if (!goesOn()) return outcome(undefined)
     const { divergence } = attempt({ points: [], interleaving: 1 + draw(seed, turn, 1_000_000) })
     reordered += 1
     if (divergence !== undefined) return outcome(divergence)
   }
-  if (firsts.length === 0) return outcome(undefined)
+  if (firsts.length === 0) return outcome(undefined, true)
   const { deeper: most = Infinity } = options
-  for (let turn = part.index; turn < most && goesOn(); turn += part.of) {
+  for (let turn = part.index; turn < most; turn += part.of) {
+    // Without a number as many are asked for as there is room for.
+    if (!goesOn()) return outcome(undefined, most === Infinity)
     const { further, point } = firsts[draw(seed, 3 * turn, firsts.length)]!
     let chosen: ReadonlyArray<Point> = [point]
     if (further.length > 0) chosen = [...chosen, further[draw(seed, 3 * turn + 1, further.length)]!]
@@ -395,7 +401,7 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
     if (recording.met < plan.points.length) unmet += 1
     if (divergence !== undefined) return outcome(divergence)
   }
-  return outcome(undefined)
+  return outcome(undefined, true)
 }
 
 /** What several stories came to. */
@@ -412,6 +418,7 @@ export const joined = (parts: ReadonlyArray<Coverage>): Coverage => {
     points: sum(({ points }) => points),
     run: sum(({ run }) => run),
     exhaustive: parts.every(({ exhaustive }) => exhaustive),
+    complete: parts.every(({ complete }) => complete),
     byFault,
     interleavings: sum(({ interleavings }) => interleavings),
     deeper: sum(({ deeper }) => deeper),

@@ -32,7 +32,7 @@ import { key, type Story, tell, whole } from "./Story.ts"
 import * as Token from "./Token.ts"
 
 export { draws } from "./Draw.ts"
-export type { Coverage } from "./Explore.ts"
+export type { Coverage, Part } from "./Explore.ts"
 export type { Kind as FaultKind } from "./Fault.ts"
 export type { Oracle, Reference } from "./Oracle.ts"
 export { all as oracles } from "./Oracle.ts"
@@ -147,6 +147,7 @@ const nothing: ConvergenceReport = {
   points: 0,
   run: 0,
   exhaustive: false,
+  complete: false,
   byFault: {},
   interleavings: 0,
   deeper: 0,

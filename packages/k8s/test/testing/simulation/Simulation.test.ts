@@ -59,6 +59,7 @@ describe("Simulation", () => {
     Effect.gen(function*() {
       const part = yield* Simulation.checkConvergence(bug!.right, { runs: 20 })
       assert.isFalse(part.exhaustive)
+      assert.isFalse(part.complete)
       assert.strictEqual(part.run, 20)
       assert.isAbove(part.points, 90)
       assert.strictEqual(Object.values(part.byFault).reduce((sum, { found }) => sum + found, 0), part.points)
@@ -69,6 +70,7 @@ describe("Simulation", () => {
         interleavings: 3
       })
       assert.isTrue(whole.exhaustive)
+      assert.isTrue(whole.complete)
       assert.deepStrictEqual(Object.keys(whole.byFault), ["crashAfter"])
       assert.strictEqual(whole.interleavings, 3)
       assert.include(Simulation.summary(whole), `all ${whole.points} single faults`)
@@ -108,12 +110,18 @@ describe("Simulation", () => {
       const options = { depth: 2, faults: ["crashAfter", "conflict"], interleavings: 0, deeper: 7 } as const
       const report = yield* Simulation.checkConvergence(bug!.right, options)
       assert.isTrue(report.exhaustive)
+      assert.isTrue(report.complete)
       assert.strictEqual(report.deeper, 7)
+      const cut = yield* Simulation.checkConvergence(bug!.right, { ...options, runs: report.runs - 1 })
+      assert.strictEqual(cut.deeper, 6)
+      assert.isTrue(cut.exhaustive)
+      assert.isFalse(cut.complete)
       const parts = yield* Effect.forEach(
         [0, 1],
         (index) => Simulation.checkConvergence(bug!.right, { ...options, part: { index, of: 2 } })
       )
       assert.strictEqual(Simulation.together(parts).deeper, 7)
+      assert.isTrue(parts.every(({ complete, exhaustive }) => complete && !exhaustive))
     }))
 
   it.live("makes a story smaller: the steps that it does not need are gone", () =>
