@@ -2,8 +2,10 @@
  * `ObjectStatus`: writes an object's status, in one request, and only if it says something new.
  *
  * What goes over the wire is a merge patch of the difference, on the status subresource: a field that another
- * controller keeps in the same status is left alone, and nothing is lost to a stale read. Fields that the new status
- * leaves out are removed if the old one had them.
+ * controller keeps in the same status is left alone. Fields that the new status leaves out are removed if the old one had
+ * them. The difference is that to the object as it was read: a status that can be worked out anew each time is right
+ * after the next look, however old the object was. What is written nowhere else (how often something ran) belongs into a
+ * patch that says which `resourceVersion` it is of, so that a write from an old read is refused.
  */
 import * as Effect from "effect/Effect"
 import { KubeClient, Patch } from "./KubeClient.ts"

@@ -233,7 +233,11 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     if (RolloutStatus.condition(status, "Progressing")?.reason === "ProgressDeadlineExceeded") return
     const deadline = RolloutStatus.deadline(deployment, status)
     if (deadline === Infinity) return
-    agenda.soon(keyString(deployment), deadline - now() < 1000 ? deadline + 1 : deadline + 1000)
+    // Where it is over already, as of a scaling long after the last rollout, a second later.
+    agenda.soon(
+      keyString(deployment),
+      deadline > now() ? deadline + (deadline - now() < 1000 ? 1 : 1000) : now() + 1000
+    )
   })
 
   /** True if Pods of other ReplicaSets than the current one are there and not finished. */

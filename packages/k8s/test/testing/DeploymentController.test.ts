@@ -66,6 +66,19 @@ describe("DeploymentController", () => {
       assert.match(told[0]!.message!, /^Scaled up replica set web-[a-z0-9]+ from 0 to 3$/)
     }).pipe(Effect.provide(TestCluster.layer())))
 
+  it.effect("is scaled long after its last rollout, when the deadline of that is over", () =>
+    Effect.gen(function*() {
+      yield* KubeClient.use((client) => client.create(Deployment, body()))
+      yield* TestClock.adjust("20 minutes")
+      yield* patch({ spec: { replicas: 5 } })
+      const begin = yield* ApiServer.use((server) => server.revision)
+      yield* TestClock.adjust("10 seconds")
+      const done = yield* get
+      assert.isTrue(isComplete(done))
+      assert.strictEqual(progressing(done)?.reason, "NewReplicaSetAvailable")
+      assert.isBelow((yield* ApiServer.use((server) => server.revision)) - begin, 40)
+    }).pipe(Effect.provide(TestCluster.layer())))
+
   it.effect("a rollout of an image that cannot be pulled stops, fails after its deadline, and recovers", () =>
     Effect.gen(function*() {
       yield* KubeClient.use((client) => client.create(Deployment, body()))

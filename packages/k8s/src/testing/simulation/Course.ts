@@ -171,11 +171,16 @@ interface Loss {
 const losses = (run: Recording): ReadonlyMap<string, Loss> => {
   const found = new Map<string, Loss>()
   const blinded = run.entries.find((entry) => entry._tag === "Fault" && blinds(entry.point))?.at ?? Infinity
-  const fresh = new Set<string>()
+  // What anybody has made anew while the operator is shown an old cluster was never more than that: nothing is in it.
+  const fresh = new Set(
+    run.entries.flatMap((entry) =>
+      entry._tag === "Change" && entry.change.type === "ADDED" && entry.at > blinded
+        ? [entry.change.object.metadata.uid]
+        : []
+    )
+  )
   const rename = undrawn(seen(run))
-  for (const { after, at, before, call } of writes(run)) {
-    // What somebody has made anew who is shown an old cluster was never more than that: nothing is in it.
-    if (before === undefined && at > blinded) fresh.add(after.metadata.uid)
+  for (const { after, before, call } of writes(run)) {
     if (fresh.has(after.metadata.uid)) continue
     if (call.request.method !== "DELETE" || !precious.has(after.kind) || (before && isTerminating(before))) continue
     const key = keyOf(after)
@@ -198,6 +203,44 @@ const dataKept: Oracle = {
   }
 }
 
+/** Whether a Job has done what it was made for. */
+const isComplete = (object: KubeObject): boolean =>
+  object.kind === "Job" && conditionsOf(object).some(({ status, type }) => type === "Complete" && status === "True")
+
+/** What a Job does; who it belongs to is written in its labels. */
+const workOf = (object: KubeObject): string => {
+  const { spec } = object as KubeObject & { readonly spec?: { readonly template?: { readonly spec?: unknown } } }
+  return JSON.stringify([object.metadata.ownerReferences?.map(({ uid }) => uid), spec?.template?.spec])
+}
+
+/** Work that was done is not done again because a process has died or an answer was lost. */
+const doneOnce: Oracle = {
+  name: "a Job that has succeeded is not run again",
+  judge: (run) => {
+    // Who is shown an old cluster, or none of what somebody has removed, cannot know.
+    const excused = run.entries.some((entry) =>
+      entry._tag === "Fault" && (blinds(entry.point) || excusing.has(entry.point.fault))
+    )
+    if (excused) return undefined
+    const done = new Map<string, { readonly step: number; readonly object: KubeObject }>()
+    for (const { after, at, before, call, type } of writes(run)) {
+      if (after.kind !== "Job") continue
+      const step = run.steps.findLastIndex((begin) => begin <= at)
+      const key = keyOf(after)
+      if (call.request.method === "DELETE" && before !== undefined && isComplete(before)) {
+        done.set(key, { step, object: before })
+      }
+      const gone = done.get(key)
+      if (type === "ADDED" && gone?.step === step && workOf(gone.object) === workOf(after)) {
+        return `${name(after)} had succeeded and was deleted, and is run again: ${line(call.request)}`
+      }
+    }
+    return undefined
+  }
+}
+
+const excusing: ReadonlySet<string> = new Set(["removed", "orphaned", "podFailed", "podRemoved", "guarded", "hurried"])
+
 const phases: ReadonlySet<unknown> = new Set(["Failed", "Succeeded"])
 
 const isOver = (object: KubeObject): boolean =>
@@ -211,6 +254,15 @@ const wanted = (object: KubeObject): string => {
   return content({ ...rest, spec: { ...spec, ...assigned } } as KubeObject)
 }
 
+/** What an object is there for: its name, or what its name was drawn for and who owns it. */
+const roleOf = (object: KubeObject): string => {
+  const { generateName, ownerReferences = [] } = object.metadata
+  if (generateName === undefined) return keyOf(object)
+  return `${keyOf({ ...object, metadata: { ...object.metadata, name: generateName } })} ${
+    ownerReferences.map(({ uid }) => uid).join()
+  }`
+}
+
 /** Without faults nothing is deleted that is then made anew as it was. */
 const noChurn: Oracle = {
   name: "nothing deleted in vain",
@@ -219,7 +271,7 @@ const noChurn: Oracle = {
     const deleted = new Map<string, { readonly step: number; readonly object: KubeObject }>()
     for (const { after, at, before, call, type } of writes(run)) {
       const step = run.steps.findLastIndex((begin) => begin <= at)
-      const key = keyOf(after)
+      const key = roleOf(after)
       if (call.request.method === "DELETE" && before !== undefined && !isTerminating(before) && !isOver(before)) {
         deleted.set(key, { step, object: before })
       }
@@ -329,6 +381,7 @@ export const course: ReadonlyArray<Oracle> = [
   othersKept,
   guardsKept,
   dataKept,
+  doneOnce,
   noChurn,
   nothingLeft,
   drawnOnce,

@@ -29,7 +29,7 @@ import * as Run from "./Run.ts"
 import type { Scenario, Step } from "./Scenario.ts"
 import { draw, hash } from "./Seed.ts"
 import { isReplaced } from "./Stage.ts"
-import { beginning, type Story, tell, whole } from "./Story.ts"
+import { beginning, key, type Story, tell, whole } from "./Story.ts"
 
 /** A run that an oracle complains about. */
 export interface Divergence {
@@ -158,6 +158,41 @@ const urgentSteps = ({ entries, kinds, steps }: Recording): ReadonlyArray<boolea
     return first?._tag === "Change" && kinds.includes(first.change.object.kind)
   })
 
+/** For each step whether it deletes a custom resource. */
+const deletingSteps = ({ entries, kinds, steps }: Recording): ReadonlyArray<boolean> =>
+  steps.map((begin) => {
+    const first = entries.find((entry) => entry._tag === "Change" && entry.at >= begin)
+    if (first?._tag !== "Change" || !kinds.includes(first.change.object.kind)) return false
+    return first.change.type === "DELETED" || isTerminating(first.change.object)
+  })
+
+/** After how many steps the story's end has begun, in which what there was is deleted; undefined if it has no such end. */
+const endOf = (run: Recording): number | undefined => {
+  const deleting = deletingSteps(run)
+  const lives = deleting.lastIndexOf(false) + 1
+  return lives > 1 && lives < deleting.length ? lives : undefined
+}
+
+/**
+ * Stories in which an object is deleted sooner than people think: those between the step it is changed in and the one it
+ * is deleted in are left out. Each with the number of that first step, whose requests do not wait for.
+ */
+const sooner = (run: Recording, story: Story): ReadonlyArray<{ readonly step: number; readonly story: Story }> => {
+  if (story.changes.length > 0) return []
+  const deleting = deletingSteps(run)
+  return deleting.flatMap((deletes, step) => {
+    const next = deleting.indexOf(true, step + 1)
+    if (deletes || next <= step + 1) return []
+    return [{ step, story: { ...story, steps: [...story.steps.slice(0, step + 1), ...story.steps.slice(next)] } }]
+  })
+}
+
+/** Faults after which the next step does not wait. */
+const impatient: ReadonlyArray<Kind> = ["hurried", "externalHurried"]
+
+const allDone = ({ entries }: Recording): boolean =>
+  !entries.some((entry) => entry._tag === "Step" && entry.failed !== undefined)
+
 /** Data, which is not the same again, and Pods, which have faults of their own. */
 const spared: ReadonlySet<string> = new Set([...precious, "Pod"])
 
@@ -237,21 +272,30 @@ const telling: ReadonlySet<Kind> = new Set<Kind>([
 /** How many of a telling kind are run for one of another. */
 const ahead = 3
 
-/** The points in an order that has every kind of fault early, some of each in turn, those that tell most first. */
-const stratified = (all: ReadonlyArray<Point>, run: Recording): ReadonlyArray<Point> => {
+/** A single fault, and the story it comes in. */
+interface Single {
+  readonly point: Point
+  readonly lived: Story
+}
+
+/** The faults in an order that has every kind early, in each story some in turn, those that tell most first. */
+const stratified = (all: ReadonlyArray<Single>, run: Recording): ReadonlyArray<Single> => {
   const places = new Map(run.entries.flatMap((entry) => "n" in entry ? [[`${entry._tag} ${entry.n}`, entry]] : []))
-  const ordered = all.map((point) => ({ point, weight: weight(point, places.get(`${point._tag} ${point.at}`)) }))
-    .sort((a, b) => a.weight - b.weight)
-  const byFault = new Map<string, Array<Point>>()
-  for (const { point } of ordered) {
-    const group = byFault.get(point.fault)
-    if (group === undefined) byFault.set(point.fault, [point])
-    else group.push(point)
+  const ordered = all.map((single) => {
+    const { point } = single
+    return { single, weight: weight(point, places.get(`${point._tag} ${point.at}`)) }
+  }).sort((a, b) => a.weight - b.weight)
+  const byFault = new Map<string, Array<Single>>()
+  for (const { single } of ordered) {
+    const name = `${single.point.fault} ${key(single.lived)}`
+    const group = byFault.get(name)
+    if (group === undefined) byFault.set(name, [single])
+    else group.push(single)
   }
-  const out: Array<Point> = []
+  const out: Array<Single> = []
   for (let round = 0; out.length < all.length; round++) {
-    for (const [fault, group] of byFault) {
-      const many = telling.has(fault as Kind) ? ahead : 1
+    for (const group of byFault.values()) {
+      const many = telling.has(group[0]!.point.fault) ? ahead : 1
       out.push(...group.slice(round * many, (round + 1) * many))
     }
   }
@@ -303,8 +347,9 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
   const replicas = scenario.replicas ?? 1
   const base = reference(scenario, seed)
   const histories = new Set<number>()
-  const wanted = ({ fault }: Point) =>
+  const allowed = (fault: Kind) =>
     (faults === undefined || faults.includes(fault)) && scenario.without?.includes(fault) !== true
+  const wanted = ({ fault }: Point) => allowed(fault)
   let runs = 0
   let reordered = 0
   let deeper = 0
@@ -316,32 +361,41 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
     return entry
   }
 
-  const shorter = new Map<number, Oracle.Reference>()
+  const references = new Map([[key(story), base]])
+  const referenceOf = (lived: Story): Oracle.Reference => {
+    const known = references.get(key(lived)) ?? reference(tell(all, lived), seed)
+    references.set(key(lived), known)
+    return known
+  }
 
-  /** A complaint about the run of a plan, and its recording; `steps` of the story, or all. */
+  /** A complaint about the run of a plan, and its recording. */
   const attempt = (
     plan: Plan,
-    steps?: number
+    lived: Story = story
   ): { readonly recording: Recording; readonly divergence: Divergence | undefined } => {
     runs += 1
-    const lived = steps === undefined ? story : beginning(story, steps)
-    const told = steps === undefined ? scenario : tell(all, lived)
-    const compared = steps === undefined ? base : shorter.get(steps) ?? reference(told, seed)
-    if (steps !== undefined) shorter.set(steps, compared)
-    const recording = Run.run(told, plan, { seed, quiet: Run.defaults.shortQuiet })
+    const compared = referenceOf(lived)
+    const recording = Run.run(tell(all, lived), plan, { seed, quiet: Run.defaults.shortQuiet })
     histories.add(hash(history(recording)))
     const found = Oracle.judge(oracles, recording, compared)
     if (found !== undefined) {
       return { recording, divergence: { plan, seed, story: lived, recording, reference: compared, ...found } }
     }
     const astray = Oracle.strays(recording, compared)
-    return { recording, divergence: astray === undefined ? undefined : attempt(plan, astray).divergence }
+    return {
+      recording,
+      divergence: astray === undefined ? undefined : attempt(plan, beginning(lived, astray)).divergence
+    }
   }
 
   const goesOn = (): boolean => runs < budget && more()
 
-  const single = points(base.recording, replicas).filter(wanted)
-  for (const point of single) kind(point).found += 1
+  const single: Array<Single> = []
+  const add = (more: ReadonlyArray<Single>): void => {
+    for (const { point } of more) kind(point).found += 1
+    single.unshift(...more)
+  }
+  add(points(base.recording, replicas).filter(wanted).map((point) => ({ point, lived: story })))
   const outcome = (divergence: Divergence | undefined, complete = false): Outcome => {
     const run = [...byFault.values()].reduce((sum, entry) => sum + entry.run, 0)
     return {
@@ -362,19 +416,37 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
     }
   }
 
-  // Without faults, as the reference may be wrong itself.
-  const healthy = Oracle.judge(oracles, base.recording, base)
-  if (healthy !== undefined) {
-    return outcome({ plan: none, seed, story, recording: base.recording, reference: base, ...healthy })
+  /** A complaint about a story without faults: what others are compared with may be wrong itself. */
+  const healthy = (lived: Story): Divergence | undefined => {
+    const { recording } = referenceOf(lived)
+    const found = Oracle.judge(oracles, recording, referenceOf(lived))
+    return found && { plan: none, seed, story: lived, recording, reference: referenceOf(lived), ...found }
+  }
+  // In the end nothing may be left to look at.
+  const end = endOf(base.recording)
+  const wrong = healthy(story) ?? (end === undefined ? undefined : healthy(beginning(story, end)))
+  if (wrong !== undefined) return outcome(wrong)
+  for (const { step, story: lived } of impatient.some(allowed) ? sooner(base.recording, story) : []) {
+    // Where steps rest upon those that are left out, nobody can tell what is right.
+    const { recording } = referenceOf(lived)
+    if (!allDone(recording) || healthy(lived) !== undefined) continue
+    const [from = 0, to = 0] = recording.steps.slice(step)
+    const during = points(recording, replicas).filter((point) =>
+      impatient.includes(point.fault) && wanted(point) &&
+      recording.entries.some((entry) =>
+        entry._tag === point._tag && "n" in entry && entry.n === point.at && entry.at >= from && entry.at < to
+      )
+    )
+    add(during.map((point) => ({ point, lived })))
   }
   const firsts: Array<{ readonly point: Point; readonly further: ReadonlyArray<Point> }> = []
-  for (const [turn, point] of stratified(single, base.recording).entries()) {
+  for (const [turn, { lived, point }] of stratified(single, base.recording).entries()) {
     if (turn % part.of !== part.index) continue
     if (!goesOn()) return outcome(undefined)
-    const { divergence, recording } = attempt({ points: [point], interleaving: 0 })
+    const { divergence, recording } = attempt({ points: [point], interleaving: 0 }, lived)
     kind(point).run += 1
     if (divergence !== undefined) return outcome(divergence)
-    if (firsts.length < kept && depth > 1) {
+    if (firsts.length < kept && depth > 1 && lived === story) {
       firsts.push({ point, further: points(recording, replicas, reached(point, recording)).filter(wanted) })
     }
   }

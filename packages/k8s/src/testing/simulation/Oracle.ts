@@ -83,19 +83,41 @@ const blindings = (run: Recording): number =>
   run.entries.filter((entry) => entry._tag === "Fault" && blinds(entry.point)).length
 
 /** Somebody took an object from its owner: what becomes of it is not the operator's business any more. */
-const taken = (run: Recording): boolean => run.abandoned || met(run, "orphaned")
+const taken = (run: Recording): boolean => run.abandoned !== undefined || met(run, "orphaned")
+
+/** Kinds whose specs are not changed once they are there: what they were made for is history. */
+const fixed: ReadonlySet<string | undefined> = new Set([...precious, "Job", "Pod"])
+
+/** The kind of an object that was told of as "Kind namespace/name". */
+const kindIn = (told: string | undefined): string | undefined => told?.split(" ")[0]
+
+/** Kinds that say what is to be, for as long as they are there: none is the record of something that is over. */
+const standing: ReadonlySet<string | undefined> = new Set([
+  "CronJob",
+  "DaemonSet",
+  "Deployment",
+  "HorizontalPodAutoscaler",
+  "Ingress",
+  "NetworkPolicy",
+  "PodDisruptionBudget",
+  "Service",
+  "StatefulSet"
+])
 
 /**
  * What the operator makes when its process starts, it makes again when somebody removes it: it watches what it makes.
- * What it does not make anew then, either, it does not want any more: a history, a Job that is done.
+ * What it does not make anew then, either, it does not want any more (a history, a Job that is done), unless it is of a
+ * kind that nobody makes for a moment.
  */
 const noticed: Oracle = {
   name: "what is removed is made again",
-  judge: ({ unnoticed }) =>
-    unnoticed.length === 0
-      ? undefined
-      : `somebody removes ${unnoticed[0]}, and it is made again only when the process starts anew: a predicate ` +
+  judge: ({ abandoned, unnoticed }) =>
+    unnoticed.length > 0
+      ? `somebody removes ${unnoticed[0]}, and it is made again only when the process starts anew: a predicate ` +
         "hides that it goes, or the watch wakes nobody"
+      : standing.has(kindIn(abandoned))
+      ? `somebody removes ${abandoned}, and it is never made again, not even when the process starts anew`
+      : undefined
 }
 
 /** The desired state, in the scenario's own words, is reached and kept. */
@@ -104,7 +126,8 @@ const desired: Oracle = {
   judge: (run, reference) => {
     const excused = run.hurried.length === 0 ? [] : reference.recording.missed
     const missed = run.missed.find((step) => !excused.includes(step))
-    return missed === undefined || taken(run)
+    const over = met(run, "orphaned") || fixed.has(kindIn(run.abandoned))
+    return missed === undefined || over
       ? undefined
       : `the desired state is not reached, or not kept, after ${JSON.stringify(missed)}`
   }
@@ -151,9 +174,6 @@ const tied: Oracle = {
     return torn === undefined ? undefined : `${torn[0]} and ${torn[1]} are the same without faults, and now are not`
   }
 }
-
-/** Kinds whose specs are not changed once they are there: what they were made for is history. */
-const fixed: ReadonlySet<string> = new Set([...precious, "Job", "Pod"])
 
 const specOf = (object: KubeObject): string => JSON.stringify((object as { readonly spec?: unknown }).spec)
 
@@ -301,8 +321,10 @@ const createsAndDeletes: Oracle = {
     const blind = blindings(run)
     const count = (recording: Recording, method: string) => {
       const vain = inVain(recording)
+      // To delete what is being deleted changes nothing.
       return calls(recording).filter((call) =>
-        accepted(call) && call.request.method === method && !isEvent(call.request.path) && !vain(call)
+        accepted(call) && call.before !== call.after && call.request.method === method && !isEvent(call.request.path) &&
+        !vain(call)
       ).length
     }
     for (const [method, what] of [["POST", "created"], ["DELETE", "deleted"]] as const) {
@@ -328,6 +350,8 @@ const boundedRetries: Oracle = {
   }
 }
 
+const isApply = ({ headers }: Call["request"]): boolean => headers["content-type"]?.includes("apply-patch") === true
+
 /** No object goes back and forth between two contents. */
 const noPingPong: Oracle = {
   name: "no ping-pong",
@@ -336,8 +360,8 @@ const noPingPong: Oracle = {
     for (const call of calls(run)) {
       const { object } = call
       if (object === undefined || !accepted(call) || isEvent(call.request.path) || isLease(call.request.path)) continue
-      // To delete what is being deleted changes nothing.
-      if (call.request.method === "DELETE" && call.before === call.after) continue
+      // Applying what is there, and deleting what is being deleted, is how such things are asked for; both change nothing.
+      if (call.before === call.after && (call.request.method === "DELETE" || isApply(call.request))) continue
       const { generation: _, managedFields: __, resourceVersion: ___, ...metadata } = object.metadata
       const text = JSON.stringify({ ...object, metadata }).replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "")
       const seen = contents.get(object.metadata.uid) ?? new Map<string, number>()
@@ -354,22 +378,26 @@ const noPingPong: Oracle = {
 const singleWriter: Oracle = {
   name: "single writer",
   judge: (run) => {
-    const holders = run.entries.flatMap((entry) =>
-      entry._tag === "Change" && entry.change.object.kind === "Lease" && entry.change.type !== "DELETED"
-        ? [{
-          revision: entry.change.revision,
-          holder: (entry.change.object as { readonly spec?: { readonly holderIdentity?: string } }).spec?.holderIdentity
-        }]
-        : []
-    )
+    // A replica may call itself anything: the lease is held by who wrote so last.
+    const leases = calls(run).filter((call) => isLease(call.request.path) && accepted(call) && call.after > call.before)
+    const holders = run.entries.flatMap((entry) => {
+      if (entry._tag !== "Change" || entry.change.object.kind !== "Lease" || entry.change.type === "DELETED") return []
+      const { object, revision } = entry.change
+      const { holderIdentity = "" } = (object as { readonly spec?: { readonly holderIdentity?: string } }).spec ?? {}
+      const { replica } = leases.find(({ after, before }) => before < revision && revision <= after) ?? {}
+      return [{ revision, replica: holderIdentity === "" ? undefined : replica, identity: holderIdentity }]
+    })
     if (holders.length === 0) return undefined
     for (const call of calls(run)) {
       if (!accepted(call) || call.after === call.before || isLease(call.request.path) || isEvent(call.request.path)) {
         continue
       }
-      const holder = holders.findLast(({ revision }) => revision <= call.before)?.holder
-      if (holder !== undefined && holder !== "" && holder !== `replica-${call.replica}`) {
-        return `${line(call.request)} of replica-${call.replica} was accepted while the lease is ${holder}'s`
+      const holder = holders.findLast(({ revision }) => revision <= call.before)
+      if (holder?.replica !== undefined && holder.replica !== call.replica) {
+        return `${
+          line(call.request)
+        } of replica ${call.replica} was accepted while the lease is ${holder.identity}'s, ` +
+          `which replica ${holder.replica} wrote`
       }
     }
     return undefined
@@ -441,25 +469,22 @@ interface Complaint {
   readonly complaint: string
 }
 
-const first = (oracles: ReadonlyArray<Oracle>, run: Recording, reference: Reference): Complaint | undefined => {
-  for (const { judge, name } of oracles) {
-    const complaint = judge(run, reference)
-    if (complaint !== undefined) return { oracle: name, complaint }
-  }
-  return undefined
-}
-
 /**
  * The first complaint about a run. Whoever does not wait with a step may get what comes of it at rest, or what comes
- * of it when nobody has seen the step before: what is between the two is wrong.
+ * of it when nobody has seen the step before; in the eyes of each oracle one of them: who is deleted before all is there
+ * loses what there is (as at rest), and leaves nothing behind (as if nobody had seen it).
  */
 export const judge = (
   oracles: ReadonlyArray<Oracle>,
   run: Recording,
   reference: Reference
 ): Complaint | undefined => {
-  const complaint = first(oracles, run, reference)
-  if (complaint === undefined || run.hurried.length === 0) return complaint
-  const ways = [...run.hurried.map((step) => [step]), run.hurried]
-  return ways.some((steps) => first(oracles, run, reference.hasty(steps)) === undefined) ? undefined : complaint
+  const ways = run.hurried.length === 0 ? [] : [...run.hurried.map((step) => [step]), run.hurried]
+  for (const { judge, name } of oracles) {
+    const complaint = judge(run, reference)
+    if (complaint === undefined) continue
+    const isHaste = ways.some((steps) => judge(run, reference.hasty(steps)) === undefined)
+    if (!isHaste) return { oracle: name, complaint }
+  }
+  return undefined
 }

@@ -42,7 +42,7 @@ export class Play {
   readonly #hurried: Array<number> = []
   readonly #missed: Array<string> = []
   readonly #unnoticed: Array<string> = []
-  #abandoned = false
+  #abandoned: string | undefined
   #failure: string | undefined
   #quietAt: number | undefined
   #restless: ReadonlyArray<Entry> = []
@@ -180,9 +180,9 @@ export class Play {
     if (!gone.again()) {
       stage.restart()
       if (stage.rest() && gone.again()) this.#unnoticed.push(gone.name)
-      else this.#abandoned = true
+      else this.#abandoned = gone.name
     }
-    if (!this.#abandoned) this.#look(index, step)
+    this.#look(index, step)
   }
 
   /** What the plan has for the time after a step. */

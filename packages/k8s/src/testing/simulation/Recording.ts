@@ -80,8 +80,8 @@ export interface Recording {
   readonly missed: ReadonlyArray<string>
   /** What somebody removed, and the operator did not make again before its process started anew. */
   readonly unnoticed: ReadonlyArray<string>
-  /** Something was removed that the operator does not want any more: nobody knows how things end without it. */
-  readonly abandoned: boolean
+  /** What somebody removed, and the operator never made again: nobody knows how things end without it. */
+  readonly abandoned: string | undefined
   /** What the operator did in the last quiet time: requests that changed or tried to change something. */
   readonly restless: ReadonlyArray<Entry>
   /** Why the run came to an early end: a loop without time passing, a defect outside the operator. */

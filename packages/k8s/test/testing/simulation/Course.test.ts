@@ -70,7 +70,7 @@ const run = (uid: string, volumes: ReadonlyArray<string>, deleted: ReadonlyArray
     quietAt: undefined,
     missed: [],
     unnoticed: [],
-    abandoned: false,
+    abandoned: undefined,
     restless: [],
     failure: undefined,
     met: 1
@@ -105,5 +105,14 @@ describe("data is kept", () => {
     assert.match(judge(run(other, ["1", "2"], ["1", "2"]), reference) ?? "", /a-484b514b-2 is deleted/)
     assert.match(judge(run(other, ["1", "2"], ["2"]), reference) ?? "", /a-484b514b-2 is deleted/)
     assert.match(judge(run(uid, ["1", "2"], ["2"]), reference) ?? "", /a-f256713f-2 is deleted/)
+  })
+
+  it("what anybody has made while an old cluster was shown, a controller of the cluster say, may go again", () => {
+    const reference = run(uid, ["1"], ["1"])
+    const found = run(uid, ["1", "2"], ["1", "2"])
+    const shown: Entry = { _tag: "Fault", at: 11, point: { _tag: "Call", at: 1, fault: "travelRestart" } }
+    assert.isUndefined(judge({ ...found, entries: [shown, ...found.entries] }, reference))
+    const later: Entry = { ...shown, at: 99 }
+    assert.match(judge({ ...found, entries: [...found.entries, later] }, reference) ?? "", /a-f256713f-2 is deleted/)
   })
 })

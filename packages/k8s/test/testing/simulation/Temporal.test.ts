@@ -27,7 +27,7 @@ const recording = (...changes: ReadonlyArray<string>): Recording => ({
   quietAt: undefined,
   missed: [],
   unnoticed: [],
-  abandoned: false,
+  abandoned: undefined,
   restless: [],
   failure: undefined,
   met: 0

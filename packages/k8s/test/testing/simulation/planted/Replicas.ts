@@ -26,7 +26,7 @@ const Lease = Resource.make<Lease>()({
 const elected = (reconcile: B.Reconcile) => ({ identity }: Simulation.Replica) =>
   Manager.layer(
     [Controller.make("boxes", { for: B.Box, owns: [Pod, ConfigMap], reconcile }) as Controller.Controller],
-    { identity, leaderElection: { namespace: "default", name: "boxes", identity } }
+    { identity, leaderElection: { namespace: "default", name: "boxes", identity: `box-operator_${identity}` } }
   )
 
 const everyone: B.Reconcile = (box) =>

@@ -1,0 +1,186 @@
+/** What ends: objects deleted sooner than people think, fields nobody wants any more, work that is done, and what goes. */
+import { Action, Cache, Controller, KubeClient, Manager, ServerSideApply } from "@effect-operator/core"
+import { controllerReference } from "@effect-operator/core/KubeObject"
+import { ConfigMap, Job, Pod, Service } from "@effect-operator/k8s/kinds"
+import { External, type Simulation } from "@effect-operator/k8s/testing"
+import { Effect } from "effect"
+import * as B from "./Box.ts"
+
+const refused = () => new Error("the cloud does not answer")
+const disks = External.state("disks", () => new Map<string, "ordered" | "there">())
+const disk = (box: B.Box) => box.metadata.uid
+
+/** Orders a disk, which is there when somebody looks again. */
+const attach = (box: B.Box) =>
+  External.call(
+    "attach",
+    refused,
+    Effect.map(disks, (all) => {
+      const found = all.get(disk(box))
+      all.set(disk(box), found === undefined ? "ordered" : "there")
+      return found !== undefined
+    })
+  )
+
+const detach = (box: B.Box) => External.call("detach", refused, Effect.map(disks, (all) => void all.delete(disk(box))))
+
+const attached: B.Reconcile = (box) =>
+  Effect.gen(function*() {
+    if (box.status?.phase === "ready") return Action.done
+    // Whoever is gone meanwhile gets no disk that nobody takes away again.
+    const now = yield* B.unlessGone((yield* B.client).get(B.Box, box))
+    if (now?.metadata.uid !== disk(box) || now.metadata.deletionTimestamp !== undefined) return Action.done
+    if (!(yield* attach(box))) return Action.requeueAfter("5 seconds")
+    return yield* B.done(B.status(box, { phase: "ready" }))
+  })
+
+/** As many Pods as the size says, of any name. */
+const crowd = (areGone: (pod: Pod) => boolean): B.Reconcile => (box) =>
+  Effect.gen(function*() {
+    const it = yield* B.client
+    const counted = (yield* Cache.list(Pod, { owner: box })).filter((pod) => !areGone(pod) && !B.isFailed(pod))
+    for (let i = counted.length; i < box.spec.size; i++) {
+      yield* it.create(Pod, B.podOf(box, { generateName: "box-" }))
+    }
+    for (const pod of (yield* B.living(box)).slice(0, Math.max(0, counted.length - box.spec.size))) {
+      yield* B.unlessGone(it.delete(Pod, pod))
+    }
+    for (const pod of (yield* B.living(box)).filter(B.isFailed)) yield* B.unlessGone(it.delete(Pod, pod))
+    return Action.done
+  })
+
+const isGoing = ({ metadata }: Pod) => metadata.deletionTimestamp !== undefined
+
+const settings = (box: B.Box) => ({
+  metadata: { ...B.named("settings"), ownerReferences: [controllerReference(box)] },
+  data: { [`size-${box.spec.size}`]: "yes" }
+})
+
+/** Applies at each look what is there already, and replaces what is its own, as it has read it. */
+const both = (clears: boolean): B.Reconcile => (box) =>
+  Effect.gen(function*() {
+    const it = yield* B.client
+    const size = String(box.spec.size)
+    const ownerReferences = [controllerReference(box)]
+    const one = { metadata: { ...B.named("one"), ownerReferences }, data: { size } }
+    yield* it.apply(ConfigMap, one, { force: true })
+    const two = yield* B.cached("two")
+    const data = clears ? { size } : { ...two?.data, [size]: "yes" }
+    if (two === undefined) yield* it.create(ConfigMap, { metadata: { ...B.named("two"), ownerReferences }, data })
+    else if (JSON.stringify(two.data) !== JSON.stringify(data) || two.metadata.ownerReferences === undefined) {
+      yield* it.replace(ConfigMap, { ...two, metadata: { ...two.metadata, ownerReferences }, data })
+    }
+    return Action.done
+  })
+
+const serviceOf = (box: B.Box) => ({
+  metadata: { ...B.named("box"), ownerReferences: [controllerReference(box)] },
+  spec: {
+    clusterIP: "None",
+    selector: { box: "box" },
+    ports: [{ name: "box", port: 80 + box.spec.size, protocol: "TCP" as const }]
+  }
+})
+
+const served = (reconcile: B.Reconcile) =>
+  Manager.layer([Controller.make("boxes", { for: B.Box, owns: [Service], reconcile }) as Controller.Controller])
+
+const isComplete = (job: Job) =>
+  job.status?.conditions?.some(({ status, type }) => type === "Complete" && status === "True") === true
+
+/** A Job for each size, which goes when it is done. */
+const migrates = (order: "told first" | "deleted first") =>
+  Manager.layer([
+    Controller.make("boxes", {
+      for: B.Box,
+      owns: [Job],
+      reconcile: (box: B.Box) =>
+        Effect.gen(function*() {
+          const it = yield* KubeClient.KubeClient
+          const name = `to-${box.spec.size}`
+          const job = yield* Cache.get(Job, B.named(name))
+          const discard = B.unlessGone(it.delete(Job, B.named(name), { propagationPolicy: "Background" }))
+          const tell = B.status(box, { count: box.spec.size })
+          if (box.status?.count === box.spec.size) return yield* B.done(job === undefined ? Effect.void : discard)
+          if (job !== undefined && !isComplete(job)) return Action.done
+          if (job !== undefined) {
+            return yield* B.done(order === "told first" ? Effect.andThen(tell, discard) : Effect.andThen(discard, tell))
+          }
+          // Whoever reads an old list asks whether it was done.
+          if ((yield* it.get(B.Box, box)).status?.count === box.spec.size) return Action.done
+          return yield* B.done(B.unlessThere(it.create(Job, {
+            metadata: { ...B.named(name), ownerReferences: [controllerReference(box)] },
+            spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "busybox" }] } } }
+          })))
+        })
+    }) as Controller.Controller
+  ])
+
+const job = (name: string, operator: Simulation.Operator): Simulation.Scenario => ({
+  name,
+  resources: B.resources,
+  operator,
+  cluster: { kubelet: { ending: () => ({ after: "1 second", exitCode: 0 }) } },
+  steps: [...B.sized(1, 2), ...B.deleted]
+})
+
+export const planted: ReadonlyArray<B.Planted> = [
+  B.bug(
+    "ends: let go by what the status says, which was to be written",
+    "same end state",
+    [...B.sized(1, 2), ...B.deleted],
+    B.boxes(attached, { finalize: (box) => B.done(box.status?.phase === undefined ? Effect.void : detach(box)) }),
+    B.boxes(attached, { finalize: (box) => B.done(detach(box)) })
+  ),
+  B.bug(
+    "ends: who is going already is counted, and others go in their place",
+    "nothing deleted in vain",
+    [...B.sized(4, 2), ...B.deleted],
+    B.boxes(crowd(() => false)),
+    B.boxes(crowd(isGoing))
+  ),
+  B.bug(
+    "ends: what another field manager has set stays, in a story that ends with nothing",
+    "what is not wanted any more goes",
+    [...B.sized(1, 2), ...B.deleted],
+    B.boxes((box) =>
+      Effect.gen(function*() {
+        const it = yield* B.client
+        if ((yield* B.cached("settings")) === undefined) {
+          return yield* B.done(B.unlessThere(it.create(ConfigMap, settings(box))))
+        }
+        return yield* B.done(ServerSideApply.apply(ConfigMap, settings(box)))
+      })
+    ),
+    B.boxes((box) => B.done(ServerSideApply.apply(ConfigMap, settings(box))))
+  ),
+  B.bug(
+    "ends: each size leaves its mark, and all go in the end",
+    "what is not wanted any more goes",
+    [...B.sized(1, 2), ...B.deleted],
+    B.boxes(both(false)),
+    B.boxes(both(true)),
+    { faults: ["hurried"] }
+  ),
+  B.bug(
+    "ends: ready once, ready for ever",
+    "what is removed is made again",
+    B.sized(1, 2),
+    served((box) =>
+      box.status?.count === box.spec.size
+        ? Effect.succeed(Action.done)
+        : B.done(
+          Effect.andThen(ServerSideApply.apply(Service, serviceOf(box)), B.status(box, { count: box.spec.size }))
+        )
+    ),
+    served((box) =>
+      B.done(Effect.andThen(ServerSideApply.apply(Service, serviceOf(box)), B.status(box, { count: box.spec.size })))
+    )
+  ),
+  {
+    name: "ends: done, thrown away, and done again",
+    oracle: "a Job that has succeeded is not run again",
+    wrong: job("ends-job-wrong", migrates("deleted first")),
+    right: job("ends-job-right", migrates("told first"))
+  }
+]
