@@ -212,9 +212,8 @@ const events = <R extends Shown>(
 ): Result.Result<Stream.Stream<WireEvent>, StatusError.StatusError> => {
   if (as === "Object") return Result.succeed(stream)
   const convert = (event: WireEvent, f: (object: KubeObject) => unknown): WireEvent =>
-    event.type === "ERROR" || event.type === "BOOKMARK"
-      ? event
-      : { type: event.type, object: freeze(f(event.object)) as KubeObject }
+    event.type === "ERROR" ? event : { type: event.type, object: freeze(f(event.object as KubeObject)) as KubeObject }
+  // A bookmark is an object of the kind that was asked for: a client that decodes metadata knows no other.
   if (as !== "Table") {
     return Result.succeed(Stream.map(stream, (event) => convert(event, (object) => partial(object, version))))
   }
@@ -233,7 +232,7 @@ const events = <R extends Shown>(
         stream,
         (event) =>
           Effect.map(Clock.currentTimeMillis, (now) =>
-            convert(event, (object) => {
+            event.type === "BOOKMARK" ? event : convert(event, (object) => {
               const columns = first
               first = false
               return table(object, now, columns)

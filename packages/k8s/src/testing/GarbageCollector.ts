@@ -7,9 +7,10 @@
  *   left; its dependents are deleted meanwhile.
  * - Orphan: an object with the finalizer `orphan` is taken out of its dependents' references, then let go.
  *
- * An owner counts as gone only after the server was asked for it. An object whose owner is of a kind the server does
- * not serve is never collected (until the kind is served), nor is a cluster-scoped object with a namespaced owner. An
- * owner in another namespace counts as gone. Every write is guarded by uid and resourceVersion.
+ * An owner counts as gone only after the server was asked for it, or was seen to go while it had dependents, as custom
+ * objects do with their definition. Else an object whose owner is of a kind the server does not serve is never collected
+ * (until the kind is served), nor is a cluster-scoped object with a namespaced owner. An owner in another namespace counts
+ * as gone. Every write is guarded by uid and resourceVersion.
  *
  * Costs a few map operations per change; nothing is listed, scanned or polled.
  *
@@ -38,6 +39,11 @@ import {
   OwnerGraph
 } from "./sim/OwnerGraph.ts"
 
+export const defaults = {
+  /** Owners that were seen to go and are remembered, the latest. */
+  absentOwners: 500
+} as const
+
 export interface Options {
   /**
    * Milliseconds until an object is looked at whose owners are not known: none by default. Where answers take no time,
@@ -51,6 +57,10 @@ export const layerOptions = (options: Options): Layer.Layer<never, never, ApiSer
   Layer.effectDiscard(Effect.suspend(() => run(options)))
 
 export const layer = layerOptions({})
+
+/** An owner as a reference names it, in a namespace, or in none. */
+const identity = ({ apiVersion, kind, name, uid }: OwnerReference, namespace: string): string =>
+  [apiVersion, kind, namespace, name, uid].join(" ")
 
 /** What became of an owner. */
 type Fate =
@@ -70,6 +80,8 @@ const run = Effect.fnUntraced(function*(
   const graph = new OwnerGraph()
   /** Objects that wait for a kind of owner to be served. */
   const parked = new Set<string>()
+  /** Owners that were seen to go, oldest first. */
+  const absent = new Set<string>()
 
   /** Asks the server for the owner that a reference names. */
   const lookUp = Effect.fnUntraced(function*(node: Node, reference: OwnerReference): Effect.fn.Return<Fate, KubeError> {
@@ -88,6 +100,9 @@ const run = Effect.fnUntraced(function*(
 
   const fateOf = (node: Node, reference: OwnerReference): Effect.Effect<Fate, KubeError> => {
     const owner = graph.get(reference.uid)
+    if (owner === undefined && ["", node.namespace].some((place) => absent.has(identity(reference, place)))) {
+      return Effect.succeed("Gone")
+    }
     return owner !== undefined && isMeant(owner, reference, node.namespace)
       ? Effect.succeed(awaitsDependents(owner) ? "Waiting" : "Present")
       : lookUp(node, reference)
@@ -158,11 +173,14 @@ const run = Effect.fnUntraced(function*(
         parked.clear()
       }
     },
-    onGone: (_, object) => {
-      const { uid } = object.metadata
+    onGone: (_, { apiVersion, kind, metadata: { name, namespace = "", uid } }) => {
       agenda.forget(uid)
       parked.delete(uid)
-      graph.remove(uid).forEach(agenda.now)
+      const dependents = graph.remove(uid)
+      if (dependents.length === 0) return
+      absent.add(identity({ apiVersion, kind, name, uid }, namespace))
+      for (const oldest of absent) if (absent.size > defaults.absentOwners) absent.delete(oldest)
+      dependents.forEach(agenda.now)
     }
   })
 })

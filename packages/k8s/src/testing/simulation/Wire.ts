@@ -280,7 +280,7 @@ export class Wire {
           yield* mischief(fault, objectOf(answer.body))
           return answer
         case "removed":
-          this.#run.doom(n, objectOf(answer.body))
+          if (answer.status === 201) this.#run.doom(n, objectOf(answer.body))
           return answer
         default:
           // Whoever was cut off or died meanwhile hears nothing.

@@ -195,6 +195,9 @@ export const watch = [
     const query = { resourceVersion, timeoutSeconds: "8" }
     const with_ = yield* watch(path, { ...query, allowWatchBookmarks: "true" })
     const without = yield* watch(path, query)
+    const metadata = yield* watch(path, { ...query, allowWatchBookmarks: "true" }, {
+      accept: "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+    })
     // A cache that has seen nothing since then sends no bookmark either.
     const { object } = yield* request("POST", path, { body: widgets.object("a") })
     const [added, bookmark] = yield* with_.take(2)
@@ -205,6 +208,11 @@ export const watch = [
     assert.strictEqual(of(bookmark).kind, "Widget")
     assert.notProperty(of(bookmark), "spec")
     assert.notProperty(of(bookmark).metadata, "name")
+    // To those who want metadata alone a bookmark is metadata, too: they know no other kind.
+    const [, partial] = yield* metadata.take(2)
+    assert.strictEqual(partial!.type, "BOOKMARK")
+    assert.include(of(partial), { apiVersion: "meta.k8s.io/v1", kind: "PartialObjectMetadata" })
+    assert.isAtLeast(versionOf(partial), Number(object.metadata.resourceVersion))
     assert.deepStrictEqual(told(yield* without.take(1)), ["ADDED a"])
     yield* without.ended
     assert.deepStrictEqual(yield* without.within(0), [], "and nothing until its end")
