@@ -12,24 +12,10 @@ import * as Canonical from "./Canonical.ts"
 import * as Drawn from "./Drawn.ts"
 import { outside } from "./Outside.ts"
 import { blinds, isEvent, isLease, type Kind } from "./Fault.ts"
-import { type Call, calls, type Entry, line, type Recording } from "./Recording.ts"
+import { type Call, calls, type Entry, firstChanges, line, type Recording } from "./Recording.ts"
+import type { Reference } from "./Reference.ts"
 import { moments } from "./Temporal.ts"
 import { conditionsOf, course, precious } from "./Course.ts"
-
-/** The runs without faults, and what chance decides in them. */
-export interface Reference {
-  readonly recording: Recording
-  readonly mask: Canonical.Mask
-  readonly state: Canonical.State
-  /** What there was at rest after each step but the last. */
-  readonly censuses: ReadonlyArray<Canonical.Census>
-  /** Places of what chance decides that hold the same. */
-  readonly tied: ReadonlyArray<readonly [string, string]>
-  /** Where two runs of the same seed differ, if they do. */
-  readonly unlike: string | undefined
-  /** The same, of a story in which some steps are taken together with the ones before them. */
-  readonly hasty: (steps: ReadonlyArray<number>) => Reference
-}
 
 export interface Oracle {
   readonly name: string
@@ -192,10 +178,7 @@ const forgotten: Oracle = {
           : []
       )
     )
-    const people = run.steps.every((begin) => {
-      const first = run.entries.find((entry) => entry._tag === "Change" && entry.at >= begin)
-      return first?._tag === "Change" && run.kinds.includes(first.change.object.kind)
-    })
+    const people = firstChanges(run).every((first) => first !== undefined && run.kinds.includes(first.object.kind))
     const [object] = run.objects.filter(({ metadata }) => custom.has(metadata.uid))
     if (custom.size !== 1 || !people || object === undefined) return undefined
     const { recording: other } = hasty(run.steps.map((_, index) => index).slice(1))

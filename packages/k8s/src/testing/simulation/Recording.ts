@@ -96,6 +96,15 @@ export const seen = ({ entries, objects }: Pick<Recording, "entries" | "objects"
   ...objects
 ]
 
+/** For each step the change it begins with: people's own. */
+export const firstChanges = ({ entries, steps }: Pick<Recording, "entries" | "steps">): ReadonlyArray<
+  Change | undefined
+> =>
+  steps.map((begin) => {
+    const first = entries.find((entry) => entry._tag === "Change" && entry.at >= begin)
+    return first?._tag === "Change" ? first.change : undefined
+  })
+
 export type Call = Extract<Entry, { readonly _tag: "Call" }>
 
 export const calls = (run: Recording): ReadonlyArray<Call> =>

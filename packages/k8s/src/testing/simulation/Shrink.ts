@@ -5,10 +5,12 @@
  * A smaller run counts only if the same oracle complains, judged against the reference of the smaller story. In a
  * smaller story requests have other numbers: a fault is then looked for again, at requests and events like the one it was at.
  */
-import * as Explore from "./Explore.ts"
+import type { Divergence } from "./Explore.ts"
 import { none, type Plan, type Point } from "./Fault.ts"
 import * as Oracle from "./Oracle.ts"
+import * as Points from "./Points.ts"
 import { line, type Recording } from "./Recording.ts"
+import * as Reference from "./Reference.ts"
 import * as Run from "./Run.ts"
 import * as Draw from "./Draw.ts"
 import type { Scenario } from "./Scenario.ts"
@@ -30,16 +32,16 @@ const sight = (point: Point, run: Recording): string | undefined => {
 export const shrink = (
   scenario: Scenario,
   oracles: ReadonlyArray<Oracle.Oracle>,
-  divergence: Explore.Divergence,
+  divergence: Divergence,
   more: () => boolean
-): Explore.Divergence => {
+): Divergence => {
   let smallest = divergence
-  const references = new Map<string, Oracle.Reference | undefined>([[key(divergence.story), divergence.reference]])
+  const references = new Map<string, Reference.Reference | undefined>([[key(divergence.story), divergence.reference]])
 
-  const referenceOf = (story: Story): Oracle.Reference | undefined => {
+  const referenceOf = (story: Story): Reference.Reference | undefined => {
     const name = key(story)
     if (!references.has(name)) {
-      const smaller = Explore.reference(tell(scenario, story), divergence.seed)
+      const smaller = Reference.make(tell(scenario, story), divergence.seed)
       // A story that goes wrong without faults is another story.
       const healthy = Oracle.judge(oracles, smaller.recording, smaller) === undefined
       references.set(name, healthy || divergence.plan.points.length === 0 ? smaller : undefined)
@@ -68,7 +70,7 @@ export const shrink = (
     const what = sight(point, smallest.recording)
     const reference = referenceOf(story)
     if (what === undefined || reference === undefined) return [plan]
-    const alike = Explore.points(reference.recording, scenario.replicas ?? 1).filter((other) =>
+    const alike = Points.of(reference.recording, scenario.replicas ?? 1).filter((other) =>
       other.fault === point.fault && other.at !== point.at && sight(other, reference.recording) === what
     )
     return [plan, ...alike.slice(0, places).map((other) => ({ ...plan, points: [other] }))]

@@ -18,11 +18,13 @@
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Coverage from "./Coverage.ts"
 import * as Explore from "./Explore.ts"
 import { type Kind, none } from "./Fault.ts"
 import * as Html from "./Html.ts"
 import * as Oracle from "./Oracle.ts"
 import type { Recording } from "./Recording.ts"
+import * as Reference from "./Reference.ts"
 import * as Report from "./Report.ts"
 import * as Run from "./Run.ts"
 import type { Scenario } from "./Scenario.ts"
@@ -31,12 +33,14 @@ import * as Draw from "./Draw.ts"
 import { key, type Story, tell, whole } from "./Story.ts"
 import * as Token from "./Token.ts"
 
+export type { Coverage } from "./Coverage.ts"
 export { draws } from "./Draw.ts"
-export type { Coverage, Part } from "./Explore.ts"
+export type { Part } from "./Explore.ts"
 export type { Kind as FaultKind } from "./Fault.ts"
-export type { Oracle, Reference } from "./Oracle.ts"
+export type { Oracle } from "./Oracle.ts"
 export { all as oracles } from "./Oracle.ts"
 export type { Entry, Recording } from "./Recording.ts"
+export type { Reference } from "./Reference.ts"
 export type { Change, Draws, Operator, Replica, Scenario, Step } from "./Scenario.ts"
 
 export const defaults = {
@@ -79,7 +83,7 @@ export interface Options {
 }
 
 /** What was explored, and found to converge. */
-export interface ConvergenceReport extends Explore.Coverage {
+export interface ConvergenceReport extends Coverage.Coverage {
   readonly runs: number
   /** Different stories: one, unless the scenario draws them. */
   readonly stories: number
@@ -94,7 +98,7 @@ export class ConvergenceFailure extends Data.TaggedError("ConvergenceFailure")<{
   /** Faults it takes. */
   readonly faults: number
   readonly runs: number
-  readonly coverage: Explore.Coverage | undefined
+  readonly coverage: Coverage.Coverage | undefined
   readonly recording: Recording
   /** The story as a page. */
   readonly html: () => string
@@ -107,7 +111,7 @@ const failure = (
   scenario: Scenario,
   divergence: Explore.Divergence,
   runs: number,
-  coverage: Explore.Coverage | undefined
+  coverage: Coverage.Coverage | undefined
 ): ConvergenceFailure =>
   new ConvergenceFailure({
     message: Report.report(scenario, divergence),
@@ -125,7 +129,7 @@ const failure = (
 const replayed = (scenario: Scenario, oracles: ReadonlyArray<Oracle.Oracle>, text: string) => {
   const { plan, seed, story } = Token.parseFor(scenario, text)
   const chosen = tell(scenario, story)
-  const reference = Explore.reference(chosen, seed)
+  const reference = Reference.make(chosen, seed)
   const recording = Run.run(chosen, plan, { seed })
   const found = Oracle.judge(oracles, recording, reference)
   return found === undefined ? undefined : { plan, seed, story, recording, reference, ...found }
@@ -174,7 +178,7 @@ export const checkConvergence = (
     const until = after(options.budget ?? defaults.budget)
     const seed = options.seed ?? defaults.seed
     const stories = storiesOf(scenario, seed, options.stories ?? defaults.stories)
-    const parts: Array<Explore.Coverage> = []
+    const parts: Array<Coverage.Coverage> = []
     let runs = 0
     for (const [index, story] of stories.entries()) {
       const left = stories.length - index
@@ -195,9 +199,9 @@ export const checkConvergence = (
       if (outcome.divergence === undefined) continue
       const patience = after(options.shrinking ?? defaults.shrinking)
       const smallest = shrink(scenario, oracles, outcome.divergence, () => realNow() < patience)
-      return Effect.fail(failure(scenario, smallest, runs, Explore.joined(parts)))
+      return Effect.fail(failure(scenario, smallest, runs, Coverage.joined(parts)))
     }
-    return Effect.succeed({ ...Explore.joined(parts), runs, stories: stories.length })
+    return Effect.succeed({ ...Coverage.joined(parts), runs, stories: stories.length })
   })
 
 /** The recording of one run: without faults and drawn changes, or of a token. */
@@ -213,7 +217,7 @@ export const story = (scenario: Scenario, replay?: string): ReadonlyArray<string
 
 /** What all parts of an exploration came to; `runs` are all of theirs. */
 export const together = (parts: ReadonlyArray<ConvergenceReport>): ConvergenceReport => ({
-  ...Explore.together(parts),
+  ...Coverage.together(parts),
   runs: parts.reduce((sum, { runs }) => sum + runs, 0),
   stories: parts[0]?.stories ?? 0
 })

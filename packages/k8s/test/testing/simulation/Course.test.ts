@@ -1,8 +1,8 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { assert, describe, it } from "@effect/vitest"
 import { course } from "../../../src/testing/simulation/Course.ts"
-import type { Reference } from "../../../src/testing/simulation/Oracle.ts"
 import type { Entry, Recording } from "../../../src/testing/simulation/Recording.ts"
+import type { Reference } from "../../../src/testing/simulation/Reference.ts"
 
 /** A run in which somebody makes a parent and its volumes, named by the parent's uid, and the operator deletes some. */
 const run = (uid: string, volumes: ReadonlyArray<string>, deleted: ReadonlyArray<string>): Recording => {

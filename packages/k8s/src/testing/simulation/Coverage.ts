@@ -1,0 +1,55 @@
+/** `Coverage`: how much of what there is was explored. */
+
+/** How much was explored, by kind of fault. */
+export interface Coverage {
+  /** Single faults there are, and how many of them were run. */
+  readonly points: number
+  readonly run: number
+  /** Every single fault was run. */
+  readonly exhaustive: boolean
+  /** Nothing that was asked for (this part of it, where there are parts) is left for want of runs or of time. */
+  readonly complete: boolean
+  readonly byFault: Readonly<Record<string, { readonly found: number; readonly run: number }>>
+  /** Runs without a fault, in another order of tasks. */
+  readonly interleavings: number
+  /** Runs with several faults. */
+  readonly deeper: number
+  /** Of those, runs in which an earlier fault changed the way, so that a later one was not met. */
+  readonly unmet: number
+  /** Different histories of requests and answers that were seen. */
+  readonly histories: number
+}
+
+/** What several stories came to. */
+export const joined = (parts: ReadonlyArray<Coverage>): Coverage => {
+  const byFault: Record<string, { readonly found: number; readonly run: number }> = {}
+  for (const part of parts) {
+    for (const [kind, { found, run }] of Object.entries(part.byFault)) {
+      const before = byFault[kind] ?? { found: 0, run: 0 }
+      byFault[kind] = { found: before.found + found, run: before.run + run }
+    }
+  }
+  const sum = (of: (part: Coverage) => number) => parts.reduce((total, part) => total + of(part), 0)
+  return {
+    points: sum(({ points }) => points),
+    run: sum(({ run }) => run),
+    exhaustive: parts.every(({ exhaustive }) => exhaustive),
+    complete: parts.every(({ complete }) => complete),
+    byFault,
+    interleavings: sum(({ interleavings }) => interleavings),
+    deeper: sum(({ deeper }) => deeper),
+    unmet: sum(({ unmet }) => unmet),
+    histories: sum(({ histories }) => histories)
+  }
+}
+
+/** What the parts of one exploration came to; of histories what the part saw that saw most, as others may be the same. */
+export const together = (parts: ReadonlyArray<Coverage>): Coverage => {
+  const sum = joined(parts)
+  const points = sum.points / parts.length
+  const byFault = Object.fromEntries(
+    Object.entries(sum.byFault).map(([kind, { found, run }]) => [kind, { found: found / parts.length, run }])
+  )
+  const histories = Math.max(0, ...parts.map(({ histories }) => histories))
+  return { ...sum, points, byFault, histories, exhaustive: sum.run === points }
+}

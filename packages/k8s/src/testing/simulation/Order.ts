@@ -1,0 +1,54 @@
+/** `Order`: which single faults are run first, as the budget may not do for all. */
+import { isEvent, type Kind, type Point } from "./Fault.ts"
+import type { Entry, Recording } from "./Recording.ts"
+import { key, type Story } from "./Story.ts"
+
+/** How much a fault at a point tells: most at a write, least where nothing is at stake. */
+const weight = (point: Point, entry: Entry | undefined): number => {
+  if (point._tag === "Clock" || point._tag === "External" || point._tag === "Step") return 0
+  if (entry?._tag === "Call") return entry.request.method === "GET" ? 2 : isEvent(entry.request.path) ? 3 : 0
+  return 1
+}
+
+/** Kinds that find more than others do: what is half done, refused, or found again by another process. */
+const telling: ReadonlySet<Kind> = new Set<Kind>([
+  "crashAfter",
+  "crashAway",
+  "serverError",
+  "conflict",
+  "cutOff",
+  "restarted"
+])
+
+/** How many of a telling kind are run for one of another. */
+const ahead = 3
+
+/** A single fault, and the story it comes in. */
+export interface Single {
+  readonly point: Point
+  readonly lived: Story
+}
+
+/** The faults in an order that has every kind early, in each story some in turn, those that tell most first. */
+export const stratified = (all: ReadonlyArray<Single>, run: Recording): ReadonlyArray<Single> => {
+  const places = new Map(run.entries.flatMap((entry) => "n" in entry ? [[`${entry._tag} ${entry.n}`, entry]] : []))
+  const ordered = all.map((single) => {
+    const { point } = single
+    return { single, weight: weight(point, places.get(`${point._tag} ${point.at}`)) }
+  }).sort((a, b) => a.weight - b.weight)
+  const byFault = new Map<string, Array<Single>>()
+  for (const { single } of ordered) {
+    const name = `${single.point.fault} ${key(single.lived)}`
+    const group = byFault.get(name)
+    if (group === undefined) byFault.set(name, [single])
+    else group.push(single)
+  }
+  const out: Array<Single> = []
+  for (let round = 0; out.length < all.length; round++) {
+    for (const group of byFault.values()) {
+      const many = telling.has(group[0]!.point.fault) ? ahead : 1
+      out.push(...group.slice(round * many, (round + 1) * many))
+    }
+  }
+  return out
+}

@@ -1,0 +1,101 @@
+/** `Points`: every single fault that a recording has room for. */
+import { isTerminating } from "@effect-operator/core/KubeObject"
+import { precious } from "./Course.ts"
+import { allClockFaults, allEventFaults, allExternalFaults, allStepFaults, applicable, type Point } from "./Fault.ts"
+import { type Call, firstChanges, type Recording } from "./Recording.ts"
+import { isReplaced } from "./Stage.ts"
+
+/** How far a run has come: the numbers of its last request, event, outside call and step. */
+export interface Reach {
+  readonly call: number
+  readonly event: number
+  readonly external: number
+  readonly step: number
+}
+
+const start: Reach = { call: 0, event: 0, external: 0, step: 0 }
+
+/**
+ * For each step whether it can come at any time: it changes a custom resource, and not what the operator has made of
+ * it, which may not be there yet.
+ */
+const urgentSteps = (run: Recording): ReadonlyArray<boolean> =>
+  firstChanges(run).map((first) => first !== undefined && run.kinds.includes(first.object.kind))
+
+/** Data, which is not the same again, and Pods, which have faults of their own. */
+const spared: ReadonlySet<string> = new Set([...precious, "Pod"])
+
+/**
+ * Whether a request has made something for a custom resource that is still there when the cluster comes to rest, and that
+ * the operator watches: who sees it come has to see it go. Who looks at nothing it makes is another matter.
+ */
+const isLeft = ({ entries, kinds, steps }: Recording, { at, object, status }: Call): boolean => {
+  if (status !== 201 || object === undefined || spared.has(object.kind)) return false
+  // What nobody owns is nobody's to watch.
+  if (object.metadata.ownerReferences?.some(({ kind }) => kinds.includes(kind)) !== true) return false
+  const { uid } = object.metadata
+  if (!entries.some((entry) => entry._tag === "Event" && entry.object.metadata.uid === uid)) return false
+  const next = steps.find((begin) => begin > at) ?? Infinity
+  return !entries.some((entry) =>
+    entry._tag === "Change" && entry.at >= at && entry.at < next &&
+    entry.change.object.metadata.uid === uid && isTerminating(entry.change.object)
+  )
+}
+
+/** Every single fault that a recording has room for, after the faults it was made with. */
+export const of = (run: Recording, replicas: number, after: Reach = start): ReadonlyArray<Point> => {
+  const urgent = urgentSteps(run)
+  // Who holds an object by a finalizer makes the next step wait for it.
+  const pods = run.entries.some((entry) =>
+    entry._tag === "Change" && entry.change.type === "ADDED" && entry.change.object.kind === "Pod" &&
+    isReplaced(run.entries, entry.change.object)
+  )
+  const steps = allStepFaults.filter((fault) => pods || (fault !== "podFailed" && fault !== "podRemoved"))
+  const held = run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === "guarded")
+  return [
+    ...run.entries.flatMap((entry): ReadonlyArray<Point> => {
+      const hurries = !held && urgent[run.steps.findIndex((begin) => begin > entry.at)] === true
+      if (entry._tag === "Call" && entry.n > after.call) {
+        return applicable(entry.request, replicas).filter((fault) =>
+          fault === "hurried" ? hurries : fault !== "removed" || isLeft(run, entry)
+        ).map((fault) => ({ _tag: "Call", at: entry.n, fault }))
+      }
+      if (entry._tag === "Event" && entry.n > after.event) {
+        return allEventFaults.map((fault) => ({ _tag: "Event", at: entry.n, fault }))
+      }
+      if (entry._tag === "External" && entry.n > after.external) {
+        return allExternalFaults.filter((fault) => fault !== "externalHurried" || hurries)
+          .map((fault) => ({ _tag: "External", at: entry.n, fault }))
+      }
+      return []
+    }),
+    ...run.steps.flatMap((_, step) =>
+      step + 1 > after.step ? steps.map((fault): Point => ({ _tag: "Step", at: step + 1, fault })) : []
+    ),
+    ...(replicas > 1 && after === start
+      ? Array.from(
+        { length: replicas },
+        (_, at) => allClockFaults.map((fault): Point => ({ _tag: "Clock", at, fault }))
+      )
+      : []).flat()
+  ]
+}
+
+/** How far a run had come at its fault. */
+export const reached = (point: Point, recording: Recording): Reach => {
+  let { call, event, external, step } = start
+  if (point._tag === "Clock") return { ...start }
+  for (const entry of recording.entries) {
+    if (entry._tag === "Call") call = entry.n
+    if (entry._tag === "Event") event = entry.n
+    if (entry._tag === "External") external = entry.n
+    if (entry._tag === "Step") step += 1
+    if (entry._tag === "Fault" && entry.point.at === point.at && entry.point._tag === point._tag) break
+  }
+  return { call, event, external, step }
+}
+
+/** One for each place: at one place there is at most one. */
+export const distinct = (points: ReadonlyArray<Point>): ReadonlyArray<Point> => [
+  ...new Map(points.map((point) => [`${point._tag} ${point.at}`, point])).values()
+]

@@ -1,0 +1,73 @@
+/** `Reference`: the runs without faults, which all others are compared with. */
+import * as Effect from "effect/Effect"
+import * as Canonical from "./Canonical.ts"
+import * as Drawn from "./Drawn.ts"
+import { none } from "./Fault.ts"
+import type { Recording } from "./Recording.ts"
+import * as Run from "./Run.ts"
+import type { Scenario, Step } from "./Scenario.ts"
+
+/** The runs without faults, and what chance decides in them. */
+export interface Reference {
+  readonly recording: Recording
+  readonly mask: Canonical.Mask
+  readonly state: Canonical.State
+  /** What there was at rest after each step but the last. */
+  readonly censuses: ReadonlyArray<Canonical.Census>
+  /** Places of what chance decides that hold the same. */
+  readonly tied: ReadonlyArray<readonly [string, string]>
+  /** Where two runs of the same seed differ, if they do. */
+  readonly unlike: string | undefined
+  /** The same, of a story in which some steps are taken together with the ones before them. */
+  readonly hasty: (steps: ReadonlyArray<number>) => Reference
+}
+
+const trace = (run: Recording): ReadonlyArray<string> => run.entries.map((entry) => JSON.stringify(entry))
+
+/** Where two runs of the same seed differ. */
+const unlike = (a: Recording, b: Recording): string | undefined => {
+  const [first, second] = [trace(a), trace(b)]
+  const differs = first.findIndex((entry, index) => entry !== second[index])
+  if (differs < 0 && first.length === second.length) return undefined
+  const at = differs < 0 ? first.length : differs
+  const shown = (entries: ReadonlyArray<string>) => (entries[at] ?? "nothing").slice(0, 300)
+  return "two runs with the same seed differ: the program keeps something from one run to the next, or asks the real " +
+    `world. First in ${shown(first)}\ninstead of ${shown(second)}`
+}
+
+/** The run without faults, and what chance decides in it. */
+export const make = (scenario: Scenario, seed: number): Reference => {
+  const recording = Run.run(scenario, none, { seed })
+  const hasty = hastyOf(scenario, seed)
+  if (recording.failure !== undefined) {
+    return { recording, mask: new Set(), state: new Map(), censuses: [], tied: [], unlike: undefined, hasty }
+  }
+  const again = Run.run(scenario, none, { seed })
+  const other = Run.run(scenario, none, { seed: seed + 1, quiet: Run.defaults.shortQuiet })
+  const mask = Canonical.mask(recording, other)
+  const tied = Drawn.tied(recording, other, mask)
+  const state = Canonical.state(recording, mask)
+  const censuses = Canonical.censuses(recording)
+  return { recording, mask, state, censuses, tied, unlike: unlike(recording, again), hasty }
+}
+
+/** The story with some steps taken together with the ones before them, so that the operator sees what both came to. */
+const hastened = ({ steps, ...scenario }: Scenario, taken: ReadonlyArray<number>): Scenario => {
+  const out: Array<Step> = []
+  for (const [index, step] of steps.entries()) {
+    const earlier = taken.includes(index) ? out.pop() : undefined
+    out.push(earlier === undefined ? step : { ...step, act: Effect.andThen(earlier.act, Effect.ignore(step.act)) })
+  }
+  return { ...scenario, steps: out }
+}
+
+/** References of hasty stories, each made when it is first asked for. */
+const hastyOf = (scenario: Scenario, seed: number): Reference["hasty"] => {
+  const known = new Map<string, Reference>()
+  return (steps) => {
+    const key = steps.join()
+    const found = known.get(key) ?? make(hastened(scenario, steps), seed)
+    known.set(key, found)
+    return found
+  }
+}
