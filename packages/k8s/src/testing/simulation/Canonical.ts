@@ -7,7 +7,7 @@
 import { controllerOf, type KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../schema/JsonValue.ts"
 import { guard, touched } from "./Fault.ts"
-import { type Recording, seen } from "./Recording.ts"
+import { type Recording, seen, stands } from "./Recording.ts"
 import { differing, isEmpty } from "./Outside.ts"
 import { isTime, timeless } from "./Times.ts"
 
@@ -203,9 +203,7 @@ export type Census = ReadonlyMap<string, number>
 
 export const censuses = (run: Recording): ReadonlyArray<Census> => {
   const rename = renamer(seen(run))
-  const alive = new Map<string, KubeObject>()
-  const found: Array<Census> = []
-  const count = (): Census => {
+  return stands(run).map((alive) => {
     const families = new Map<string, number>()
     for (const object of alive.values()) {
       if (left.has(object.kind) || isRemains(object)) continue
@@ -213,15 +211,7 @@ export const censuses = (run: Recording): ReadonlyArray<Census> => {
       families.set(family, (families.get(family) ?? 0) + 1)
     }
     return families
-  }
-  for (const entry of run.entries) {
-    while (entry.at >= (run.steps[found.length + 1] ?? Infinity)) found.push(count())
-    if (entry._tag !== "Change") continue
-    const { object, type } = entry.change
-    if (type === "DELETED") alive.delete(object.metadata.uid)
-    else alive.set(object.metadata.uid, object)
-  }
-  return found
+  })
 }
 
 /** What differs between two runs of the same story: nothing a fault could be blamed for. */
@@ -261,10 +251,22 @@ const surplus = (a: unknown, b: unknown, path: string): string | undefined => {
   return undefined
 }
 
-/** What a state has in an object that is in another state, too, of what its owner asks for: not its status, nor notes. */
-export const leftover = (a: State, b: State, families: ReadonlySet<string>): string | undefined => {
-  for (const family of families) {
+/** Whether an object is kept for another day: it is there, and does nothing. */
+const isIdle = (member: string): boolean => {
+  const { spec } = JSON.parse(member) as { readonly spec?: { readonly replicas?: number; readonly suspend?: boolean } }
+  return spec?.replicas === 0 || spec?.suspend === true
+}
+
+/**
+ * What a state has in an object that is in another state, too, of what its owner asks for: not its status, nor notes.
+ * Families that are `true` have nothing to be there for if the other state has none of them.
+ */
+export const leftover = (a: State, b: State, families: ReadonlyMap<string, boolean>): string | undefined => {
+  for (const [family, stands] of families) {
     const [one, two] = [a.get(family) ?? [], b.get(family) ?? []]
+    if (stands && one.length === 1 && two.length === 0 && !isIdle(one[0]!)) {
+      return `${family} is there, and with the last spec alone it is never made`
+    }
     if (one.length !== 1 || two.length !== 1) continue
     const [first, second] = [one[0]!, two[0]!].map((member) => {
       const { metadata, status: _, ...rest } = JSON.parse(member) as Fields

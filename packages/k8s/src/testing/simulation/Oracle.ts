@@ -12,10 +12,11 @@ import * as Canonical from "./Canonical.ts"
 import * as Drawn from "./Drawn.ts"
 import { outside } from "./Outside.ts"
 import { blinds, isEvent, isLease, type Kind } from "./Fault.ts"
-import { type Call, calls, type Entry, firstChanges, line, type Recording } from "./Recording.ts"
+import { type Call, calls, type Entry, firstChanges, line, type Recording, stands } from "./Recording.ts"
 import type { Reference } from "./Reference.ts"
 import { moments } from "./Temporal.ts"
 import { conditionsOf, course, precious } from "./Course.ts"
+import { refused } from "./Refused.ts"
 
 export interface Oracle {
   readonly name: string
@@ -165,7 +166,8 @@ const specOf = (object: KubeObject): string => JSON.stringify((object as { reado
 
 /**
  * What a custom resource asked for once, and asks for no longer, goes: where one went through several specs, what was
- * made of it has no fields but those that it has when the last one comes at once. Source: Acto (SOSP'23).
+ * made of it has no fields but those that it has when the last one comes at once, and there are no other objects of
+ * kinds that say what is to be. Source: Acto (SOSP'23).
  */
 const forgotten: Oracle = {
   name: "what is not wanted any more goes",
@@ -178,19 +180,25 @@ const forgotten: Oracle = {
           : []
       )
     )
-    const people = firstChanges(run).every((first) => first !== undefined && run.kinds.includes(first.object.kind))
+    const created = calls(run).filter(({ status }) => status === 201).flatMap(({ object }) => object ?? [])
+    const own = new Set(created.map(({ metadata }) => metadata.uid))
+    // Who touches what the operator has made finds nothing of it there when all steps come at once.
+    const people = firstChanges(run).every((first) =>
+      first !== undefined && !own.has(first.object.metadata.uid) && first.object.metadata.ownerReferences === undefined
+    )
     const [object] = run.objects.filter(({ metadata }) => custom.has(metadata.uid))
     if (custom.size !== 1 || !people || object === undefined) return undefined
     const { recording: other } = hasty(run.steps.map((_, index) => index).slice(1))
     const same = other.objects.find(({ kind, metadata }) =>
       kind === object.kind && metadata.name === object.metadata.name
     )
-    if (other.failure !== undefined || same === undefined || specOf(same) !== specOf(object)) return undefined
+    const failed = other.entries.some((entry) => entry._tag === "Step" && entry.failed !== undefined)
+    if (failed || other.failure !== undefined || same === undefined || specOf(same) !== specOf(object)) return undefined
     const families = Canonical.families(run)
-    const made = new Set(
-      calls(run).flatMap(({ object, status }) => {
-        const family = object === undefined ? undefined : families.get(object.metadata.uid)
-        return status !== 201 || family === undefined || fixed.has(object!.kind) ? [] : [family]
+    const made = new Map(
+      created.flatMap(({ kind, metadata }) => {
+        const family = families.get(metadata.uid)
+        return family === undefined || fixed.has(kind) ? [] : [[family, standing.has(kind)] as const]
       })
     )
     const found = Canonical.leftover(state, Canonical.state(other, mask), made)
@@ -271,11 +279,14 @@ const observedGeneration: Oracle = {
       }
       last.set(uid, observed)
     }
-    for (const object of run.objects) {
-      const observed = observedOf(object) ?? (run.kinds.includes(object.kind) ? latestOf(object) : undefined)
-      const { generation } = object.metadata
-      if (observed !== undefined && generation !== undefined && observed !== generation) {
-        return `${name(object)}: status.observedGeneration is ${observed}, metadata.generation ${generation}`
+    const between = run.met > 0 ? [] : stands(run)
+    for (const [index, alive] of [...between, run.objects].entries()) {
+      for (const object of alive.values()) {
+        const observed = observedOf(object) ?? (run.kinds.includes(object.kind) ? latestOf(object) : undefined)
+        const { generation } = object.metadata
+        if (observed === undefined || generation === undefined || observed === generation) continue
+        const when = index < between.length ? ` at rest after step ${index + 1}` : ""
+        return `${name(object)}: status.observedGeneration is ${observed}, metadata.generation ${generation}${when}`
       }
     }
     return undefined
@@ -373,11 +384,15 @@ const singleWriter: Oracle = {
       return [{ revision, replica: holderIdentity === "" ? undefined : replica, identity: holderIdentity }]
     })
     if (holders.length === 0) return undefined
+    const several = new Set(calls(run).map(({ replica }) => replica)).size > 1
     for (const call of calls(run)) {
       if (!accepted(call) || call.after === call.before || isLease(call.request.path) || isEvent(call.request.path)) {
         continue
       }
       const holder = holders.findLast(({ revision }) => revision <= call.before)
+      if (holder === undefined && several) {
+        return `${line(call.request)} of replica ${call.replica} was accepted before any replica held the lease`
+      }
       if (holder?.replica !== undefined && holder.replica !== call.replica) {
         return `${
           line(call.request)
@@ -433,6 +448,7 @@ export const all: ReadonlyArray<Oracle> = [
   boundedRetries,
   succeeds,
   noErrors,
+  refused,
   ...course
 ]
 

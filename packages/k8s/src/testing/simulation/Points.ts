@@ -1,8 +1,8 @@
 /** `Points`: every single fault that a recording has room for. */
-import { isTerminating } from "@effect-operator/core/KubeObject"
+import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { precious } from "./Course.ts"
 import { allClockFaults, allEventFaults, allExternalFaults, allStepFaults, applicable, type Point } from "./Fault.ts"
-import { type Call, firstChanges, type Recording } from "./Recording.ts"
+import { type Call, firstChanges, type Recording, subjects } from "./Recording.ts"
 import { isReplaced } from "./Stage.ts"
 
 /** How far a run has come: the numbers of its last request, event, outside call and step. */
@@ -19,20 +19,35 @@ const start: Reach = { call: 0, event: 0, external: 0, step: 0 }
  * For each step whether it can come at any time: it changes a custom resource, and not what the operator has made of
  * it, which may not be there yet.
  */
-const urgentSteps = (run: Recording): ReadonlyArray<boolean> =>
-  firstChanges(run).map((first) => first !== undefined && run.kinds.includes(first.object.kind))
+const urgentSteps = (run: Recording): ReadonlyArray<boolean> => {
+  const kinds = subjects(run)
+  return firstChanges(run).map((first) => first !== undefined && kinds.has(first.object.kind))
+}
 
 /** Data, which is not the same again, and Pods, which have faults of their own. */
 const spared: ReadonlySet<string> = new Set([...precious, "Pod"])
+
+/** Whether an object says whose it is: by an owner reference, or by a label or annotation with a name or uid. */
+const belongs = (run: Recording, { metadata }: KubeObject): boolean => {
+  const kinds = subjects(run)
+  if (metadata.ownerReferences?.some(({ kind }) => kinds.has(kind)) === true) return true
+  const ties = new Set(Object.values({ ...metadata.annotations, ...metadata.labels }))
+  return run.entries.some((entry) => {
+    if (entry._tag !== "Change" || !kinds.has(entry.change.object.kind)) return false
+    const { name, namespace, uid } = entry.change.object.metadata
+    return uid !== metadata.uid && (ties.has(name) || ties.has(uid) || ties.has(`${namespace}/${name}`))
+  })
+}
 
 /**
  * Whether a request has made something for a custom resource that is still there when the cluster comes to rest, and that
  * the operator watches: who sees it come has to see it go. Who looks at nothing it makes is another matter.
  */
-const isLeft = ({ entries, kinds, steps }: Recording, { at, object, status }: Call): boolean => {
+const isLeft = (run: Recording, { at, object, status }: Call): boolean => {
   if (status !== 201 || object === undefined || spared.has(object.kind)) return false
-  // What nobody owns is nobody's to watch.
-  if (object.metadata.ownerReferences?.some(({ kind }) => kinds.includes(kind)) !== true) return false
+  // What is nobody's is nobody's to watch.
+  if (!belongs(run, object)) return false
+  const { entries, steps } = run
   const { uid } = object.metadata
   if (!entries.some((entry) => entry._tag === "Event" && entry.object.metadata.uid === uid)) return false
   const next = steps.find((begin) => begin > at) ?? Infinity

@@ -24,6 +24,8 @@ export type Entry =
     readonly status: number
     /** The object of the answer. */
     readonly object: KubeObject | undefined
+    /** What the server said, where it refused. */
+    readonly said: string | undefined
     /** The store's revision before and after. */
     readonly before: number
     readonly after: number
@@ -96,6 +98,22 @@ export const seen = ({ entries, objects }: Pick<Recording, "entries" | "objects"
   ...objects
 ]
 
+/** What there was at rest after each step but the last, by uid. */
+export const stands = (
+  { entries, steps }: Pick<Recording, "entries" | "steps">
+): ReadonlyArray<ReadonlyMap<string, KubeObject>> => {
+  const alive = new Map<string, KubeObject>()
+  const found: Array<ReadonlyMap<string, KubeObject>> = []
+  for (const entry of entries) {
+    while (entry.at >= (steps[found.length + 1] ?? Infinity)) found.push(new Map(alive))
+    if (entry._tag !== "Change") continue
+    const { object, type } = entry.change
+    if (type === "DELETED") alive.delete(object.metadata.uid)
+    else alive.set(object.metadata.uid, object)
+  }
+  return found
+}
+
 /** For each step the change it begins with: people's own. */
 export const firstChanges = ({ entries, steps }: Pick<Recording, "entries" | "steps">): ReadonlyArray<
   Change | undefined
@@ -104,6 +122,10 @@ export const firstChanges = ({ entries, steps }: Pick<Recording, "entries" | "st
     const first = entries.find((entry) => entry._tag === "Change" && entry.at >= begin)
     return first?._tag === "Change" ? first.change : undefined
   })
+
+/** Kinds that people work with: custom resources, or, where there are none, what their steps change. */
+export const subjects = (run: Pick<Recording, "entries" | "steps" | "kinds">): ReadonlySet<string> =>
+  new Set(run.kinds.length > 0 ? run.kinds : firstChanges(run).flatMap((first) => first?.object.kind ?? []))
 
 export type Call = Extract<Entry, { readonly _tag: "Call" }>
 

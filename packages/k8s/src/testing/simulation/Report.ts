@@ -36,8 +36,8 @@ const content = (body: unknown): string => {
 export const words = (entry: Entry): string => {
   switch (entry._tag) {
     case "Call": {
-      const { at, n, object, request, sent, status } = entry
-      const answer = status === 0 ? "no answer" : String(status)
+      const { at, n, object, request, said, sent, status } = entry
+      const answer = status === 0 ? "no answer" : said === undefined ? String(status) : `${status} ${short(said)}`
       const what = request.method === "GET" ? "" : content(request.body)
       const made = request.method === "POST" && object !== undefined ? ` ${named(object)}` : ""
       const late = at > sent ? ` (sent ${(at - sent) / 1000} s before)` : ""

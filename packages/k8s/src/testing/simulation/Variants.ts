@@ -3,15 +3,16 @@
  * a story without its end, in which nothing is left to look at, and stories in which a deletion comes sooner.
  */
 import { isTerminating } from "@effect-operator/core/KubeObject"
-import { firstChanges, type Recording } from "./Recording.ts"
+import { firstChanges, type Recording, subjects } from "./Recording.ts"
 import type { Story } from "./Story.ts"
 
-/** For each step whether it deletes a custom resource. */
-const deletingSteps = (run: Recording): ReadonlyArray<boolean> =>
-  firstChanges(run).map((first) =>
-    first !== undefined && run.kinds.includes(first.object.kind) &&
-    (first.type === "DELETED" || isTerminating(first.object))
+/** For each step whether it deletes what people work with. */
+const deletingSteps = (run: Recording): ReadonlyArray<boolean> => {
+  const kinds = subjects(run)
+  return firstChanges(run).map((first) =>
+    first !== undefined && kinds.has(first.object.kind) && (first.type === "DELETED" || isTerminating(first.object))
   )
+}
 
 /** After how many steps the story's end has begun, in which what there was is deleted; undefined if it has no such end. */
 export const endOf = (run: Recording): number | undefined => {

@@ -97,6 +97,10 @@ const objectOf = (body: unknown): KubeObject | undefined =>
 
 const expired: WireEvent = { type: "ERROR", object: StatusError.tooOldResourceVersion("1", "2").body }
 
+/** What the server said of a refusal. */
+const saidOf = ({ body, status }: Response): string | undefined =>
+  status < 400 ? undefined : (body as { readonly message?: string } | undefined)?.message
+
 /** How a watch ends. */
 type Ending = Effect.Effect<never, KubeError.Transport | Cause.Done>
 
@@ -226,6 +230,7 @@ export class Wire {
           request,
           status: answer?.status ?? 0,
           object: objectOf(answer?.body),
+          said: answer && saidOf(answer),
           before,
           after: revision()
         })

@@ -76,9 +76,23 @@ describe("Canonical", () => {
 
   it("what one state has and another has not is told, but of status and annotations", () => {
     const state = (data: object) => Canonical.state(end([object("ConfigMap", "a", "1", data)]), new Set())
-    const families = new Set(["ConfigMap default/a"])
+    const families = new Map([["ConfigMap default/a", false]])
     const more = state({ data: { a: "1", b: "2" }, status: { x: 1 } })
     assert.include(Canonical.leftover(more, state({ data: { a: "1" } }), families), "data.b")
     assert.isUndefined(Canonical.leftover(state({ data: { a: "1" } }), more, families))
+  })
+
+  it("an object that another state has not is told where its kind says what is to be, unless it rests", () => {
+    const nothing = Canonical.state(end([]), new Set())
+    const told = (spec: object, stands = true) =>
+      Canonical.leftover(
+        Canonical.state(end([object("Deployment", "a", "1", { spec })]), new Set()),
+        nothing,
+        new Map([["Deployment default/a", stands]])
+      )
+    assert.include(told({ replicas: 1 }), "Deployment default/a is there")
+    assert.isUndefined(told({ replicas: 0 }))
+    assert.isUndefined(told({ suspend: true }))
+    assert.isUndefined(told({ replicas: 1 }, false))
   })
 })

@@ -51,6 +51,7 @@ const run = (uid: string, volumes: ReadonlyArray<string>, deleted: ReadonlyArray
       request: { method: "DELETE", path, query: [], headers: {} },
       status: 200,
       object: undefined,
+      said: undefined,
       before: revision,
       after: revision + 1
     })

@@ -1,6 +1,7 @@
 /** Operators that are wrong in one way each, after patterns of published bugs, and their corrected twins. */
 import type * as B from "./planted/Box.ts"
 import { planted as course } from "./planted/Course.ts"
+import { planted as ends } from "./planted/Ends.ts"
 import { planted as errors } from "./planted/Errors.ts"
 import { planted as field } from "./planted/Field.ts"
 import { planted as intermediate } from "./planted/Intermediate.ts"
@@ -10,6 +11,7 @@ import { planted as manners } from "./planted/Manners.ts"
 import { planted as others } from "./planted/Others.ts"
 import { planted as outside } from "./planted/Outside.ts"
 import { planted as replicas } from "./planted/Replicas.ts"
+import { planted as silences } from "./planted/Silences.ts"
 import { planted as unseen } from "./planted/Unseen.ts"
 
 export { Box, type Planted } from "./planted/Box.ts"
@@ -17,7 +19,9 @@ export { Box, type Planted } from "./planted/Box.ts"
 export const planted: ReadonlyArray<B.Planted> = [
   ...intermediate,
   ...errors,
+  ...ends,
   ...unseen,
+  ...silences,
   ...lifecycle,
   ...loops,
   ...outside,

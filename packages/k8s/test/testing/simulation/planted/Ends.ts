@@ -1,5 +1,5 @@
 /** What ends: objects deleted sooner than people think, fields nobody wants any more, work that is done, and what goes. */
-import { Action, Cache, Controller, KubeClient, Manager, ServerSideApply } from "@effect-operator/core"
+import { Action, Cache, Controller, KubeClient, type KubeError, Manager, ServerSideApply } from "@effect-operator/core"
 import { controllerReference } from "@effect-operator/core/KubeObject"
 import { ConfigMap, Job, Pod, Service } from "@effect-operator/k8s/kinds"
 import { External, type Simulation } from "@effect-operator/k8s/testing"
@@ -84,6 +84,12 @@ const serviceOf = (box: B.Box) => ({
 
 const served = (reconcile: B.Reconcile) =>
   Manager.layer([Controller.make("boxes", { for: B.Box, owns: [Service], reconcile }) as Controller.Controller])
+
+/** Has a Service where there is something to share; what becomes of it afterwards is in `none`. */
+const sharing = (none: Effect.Effect<unknown, KubeError.KubeError, KubeClient.KubeClient>): B.Reconcile => (box) =>
+  box.spec.size > 1 ? B.done(ServerSideApply.apply(Service, serviceOf(box))) : B.done(none)
+
+const note = B.client.use((it) => it.create(ConfigMap, B.map("purpose", {})))
 
 const isComplete = (job: Job) =>
   job.status?.conditions?.some(({ status, type }) => type === "Complete" && status === "True") === true
@@ -176,6 +182,13 @@ export const planted: ReadonlyArray<B.Planted> = [
     served((box) =>
       B.done(Effect.andThen(ServerSideApply.apply(Service, serviceOf(box)), B.status(box, { count: box.spec.size })))
     )
+  ),
+  B.bug(
+    "ends: what a larger size needed is there still when nobody wants it",
+    "what is not wanted any more goes",
+    [...B.sized(2), { name: "somebody writes down what it is for", act: note }, ...B.sized(1), ...B.deleted],
+    served(sharing(Effect.void)),
+    served(sharing(B.client.use((it) => B.unlessGone(it.delete(Service, B.named("box"))))))
   ),
   {
     name: "ends: done, thrown away, and done again",

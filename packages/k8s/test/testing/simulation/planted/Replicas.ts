@@ -83,6 +83,13 @@ const byHand = (
 
 const good = elected((box) => B.done(B.keep(box, "by-hand", { size: String(box.spec.size) })))
 
+/** Makes what all need when its process starts, elected or not. */
+const eager = (replica: Simulation.Replica) =>
+  Layer.merge(
+    Layer.effectDiscard(Effect.orDie(B.client.use((it) => B.unlessThere(it.create(ConfigMap, B.map("defaults", {})))))),
+    good(replica)
+  )
+
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "replicas: nobody leads, everybody creates",
@@ -99,5 +106,13 @@ export const planted: ReadonlyArray<B.Planted> = [
     byHand,
     good,
     { replicas: 2, faults: ["cutOff"] }
+  ),
+  B.bug(
+    "replicas: writes before anybody is elected",
+    "single writer",
+    B.sized(1),
+    eager,
+    good,
+    { replicas: 2 }
   )
 ]
