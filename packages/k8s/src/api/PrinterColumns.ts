@@ -95,7 +95,8 @@ export const nameColumn: Column = {
     "idempotence and configuration definition. Cannot be updated. More info: " +
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names",
   priority: 0,
-  value: (object) => object.metadata.name
+  // A bookmark has no name.
+  value: (object) => object.metadata.name ?? ""
 }
 
 /** When an object was created: a date for kinds without printers of their own, as custom resources have it. */
@@ -109,7 +110,7 @@ export const createdColumn: Column = {
     "in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: " +
     "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
   priority: 0,
-  value: (object, now) => age(object.metadata.creationTimestamp, now)
+  value: ({ metadata: { creationTimestamp } }, now) => creationTimestamp ? age(creationTimestamp, now) : null
 }
 
 const customColumn = (entry: unknown): Column | undefined => {

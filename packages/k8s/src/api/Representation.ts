@@ -204,6 +204,10 @@ const single = <R extends Shown>(
   }
 }
 
+/** What a bookmark is made into another form from: as Go writes metadata without a time. */
+const blank = ({ metadata, ...rest }: KubeObject): KubeObject =>
+  ({ ...rest, metadata: { ...metadata, creationTimestamp: null } }) as unknown as KubeObject
+
 /** Events whose objects are tables or metadata. Only the first table says what its columns are. */
 const events = <R extends Shown>(
   asked: Asked<R>,
@@ -211,9 +215,12 @@ const events = <R extends Shown>(
   { as, version }: Form
 ): Result.Result<Stream.Stream<WireEvent>, StatusError.StatusError> => {
   if (as === "Object") return Result.succeed(stream)
-  const convert = (event: WireEvent, f: (object: KubeObject) => unknown): WireEvent =>
-    event.type === "ERROR" ? event : { type: event.type, object: freeze(f(event.object as KubeObject)) as KubeObject }
-  // A bookmark is an object of the kind that was asked for: a client that decodes metadata knows no other.
+  const convert = (event: WireEvent, f: (object: KubeObject) => unknown): WireEvent => {
+    if (event.type === "ERROR") return event
+    const object = event.type === "BOOKMARK" ? blank(event.object as KubeObject) : event.object
+    return { type: event.type, object: freeze(f(object)) as KubeObject }
+  }
+  // A bookmark is of the form that was asked for: a client that decodes metadata, or tables, knows no other.
   if (as !== "Table") {
     return Result.succeed(Stream.map(stream, (event) => convert(event, (object) => partial(object, version))))
   }
@@ -232,7 +239,7 @@ const events = <R extends Shown>(
         stream,
         (event) =>
           Effect.map(Clock.currentTimeMillis, (now) =>
-            event.type === "BOOKMARK" ? event : convert(event, (object) => {
+            convert(event, (object) => {
               const columns = first
               first = false
               return table(object, now, columns)

@@ -12,23 +12,26 @@
  * deleted ones; what a control plane makes of that is `NodeLifecycle`'s business. Where the cluster has no Node objects,
  * Pods are bound in turn to nodes that nobody sees.
  *
+ * A Pod waits for the Secrets and ConfigMaps that its volumes and environments name (see `PodSources`).
+ *
  * Times are those of the Clock in context. Every write is guarded by uid and resourceVersion: it loses against a
  * concurrent change and is then decided anew. Finished Pods (Succeeded, Failed) stay finished.
  *
- * Not simulated: probes (a script says when a container is ready), volumes, logs and exec, static Pods, resizing; a Pod
+ * Not simulated: probes (a script says when a container is ready), other volumes, logs and exec, static Pods, resizing;
+ * what changes in a Secret or ConfigMap after the start; a Pod
  * that is deleted reports the end of its containers only if finalizers let anybody see it.
  *
  * Source: "Pod Lifecycle" of the Kubernetes documentation; k8s.io/kubernetes/pkg/kubelet.
  */
 import { FieldManager, KubeClient, Patch } from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"
-import { keyString, type ObjectRef, parseKey } from "@effect-operator/core/KubeObject"
+import { keyString, type KubeObject, type ObjectRef, parseKey } from "@effect-operator/core/KubeObject"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { type Container, Node, Pod, type PodStatus } from "../kinds/core.v1.ts"
+import { ConfigMap, type Container, Node, Pod, type PodStatus, Secret } from "../kinds/core.v1.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import { timestamp } from "./server/Exchange.ts"
 import { dropNulls } from "../api/Plain.ts"
@@ -36,6 +39,7 @@ import * as Informers from "./sim/Informers.ts"
 import * as Loop from "./sim/Loop.ts"
 import * as PodFacts from "./sim/PodFacts.ts"
 import * as PodLife from "./sim/PodLife.ts"
+import * as PodSources from "./sim/PodSources.ts"
 import * as PodStatuses from "./sim/PodStatus.ts"
 import * as Recorder from "./sim/Recorder.ts"
 import * as Scheduler from "./sim/Scheduler.ts"
@@ -69,6 +73,8 @@ export interface Options {
   readonly leases?: boolean | undefined
   /** Tells of ordinary life, too: events, and containers being created. By default where nodes are registered. */
   readonly verbose?: boolean | undefined
+  /** Whether Pods wait for the Secrets and ConfigMaps that they name; they do by default. */
+  readonly sources?: boolean | undefined
   /** How and when the containers of a Pod end by themselves, counted from Running; never by default. */
   readonly ending?: ((pod: Pod) => (PodLife.Ending & { readonly after: Duration.Input }) | undefined) | undefined
   /** What a container does each time it is started; `restarts`: how often it was before. Goes before `ending`. */
@@ -145,6 +151,13 @@ interface Care {
   readonly uid: string
   readonly podIP: string
   life: PodLife.Life
+  /** What its volumes wait for, how often that was not there, and when it is looked for again. */
+  volumes: ReadonlyArray<PodSources.Source>
+  mounts: number
+  mountAt: number
+  /** What its containers' environments need, and why containers cannot be made. */
+  readonly environment: ReadonlyArray<PodSources.Source>
+  readonly errors: Map<string, string>
   /** Why the Pod failed as a whole. */
   failure?: PodStatuses.Failure
   /** When its containers have stopped, once it is being deleted. */
@@ -189,13 +202,18 @@ const make = Effect.fnUntraced(function*(options: Options) {
     return `10.${(addresses >>> 16) & 0xff}.${(addresses >>> 8) & 0xff}.${addresses & 0xff}`
   }
 
-  const scriptsOf = (pod: Pod): PodLife.Scripts => (container, restarts) => {
-    const script = options.script?.(pod, container, restarts)
-    if (script !== undefined) return script
-    // By name: the Pod may have been read again since.
-    const isMain = pod.spec.containers.some(({ name }) => name === container.name)
-    const ending = isMain ? options.ending?.(pod) : undefined
-    return ending === undefined ? {} : { exit: ending }
+  const scriptsOf = (pod: Pod): PodLife.Scripts => {
+    const errors = cares.get(keyString(pod))?.errors
+    return (container, restarts) => {
+      const configError = errors?.get(container.name)
+      if (configError !== undefined) return { configError }
+      const script = options.script?.(pod, container, restarts)
+      if (script !== undefined) return script
+      // By name: the Pod may have been read again since.
+      const isMain = pod.spec.containers.some(({ name }) => name === container.name)
+      const ending = isMain ? options.ending?.(pod) : undefined
+      return ending === undefined ? {} : { exit: ending }
+    }
   }
 
   const contextOf = (pod: Pod): PodLife.Context => ({ pod, scripts: scriptsOf(pod), notes: [], backoff })
@@ -206,7 +224,12 @@ const make = Effect.fnUntraced(function*(options: Options) {
     const care: Care = {
       uid: pod.metadata.uid,
       podIP: pod.spec.hostNetwork === true ? hostIP(pod.spec.nodeName!) : pod.status?.podIP ?? nextPodIP(),
-      life: PodLife.recover(pod, scriptsOf(pod), now(), startDelay, backoff)
+      life: PodLife.recover(pod, scriptsOf(pod), now(), startDelay, backoff),
+      volumes: options.sources === false || isBegun(pod) ? [] : PodSources.mounted(pod),
+      mounts: 0,
+      mountAt: 0,
+      environment: options.sources === false ? [] : PodSources.environment(pod),
+      errors: new Map()
     }
     cares.set(key, care)
     return care
@@ -264,13 +287,60 @@ const make = Effect.fnUntraced(function*(options: Options) {
     yield* client.delete(Pod, pod, { gracePeriodSeconds: 0 })
   })
 
+  const keysOf = ({ namespace }: Pod["metadata"], { kind, name }: PodSources.Source) =>
+    client.get<KubeObject>(kind === "Secret" ? Secret : ConfigMap, { namespace, name }).pipe(
+      Effect.map((found) => {
+        const { binaryData, data } = found as ConfigMap
+        return new Set([...Object.keys(data ?? {}), ...Object.keys(binaryData ?? {})])
+      }),
+      Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
+    )
+
+  /** Mounts the volumes of a Pod that has not begun; false while something is missing. */
+  const mount = Effect.fnUntraced(function*(key: string, pod: Pod, care: Care): Effect.fn.Return<boolean, KubeError> {
+    if (care.volumes.length === 0) return true
+    if (now() < care.mountAt) {
+      agenda.at(key, care.mountAt)
+      return false
+    }
+    for (const source of care.volumes) {
+      const error = PodSources.mountError(source, yield* keysOf(pod.metadata, source))
+      if (error === undefined) continue
+      const recorder = yield* recorderOf(pod)
+      yield* recorder.warning(pod, "FailedMount", error)
+      yield* report(pod, care)
+      care.mountAt = now() + Math.min(firstMount * 2 ** care.mounts, lastMount)
+      care.mounts += 1
+      agenda.at(key, care.mountAt)
+      return false
+    }
+    care.volumes = []
+    if (care.mounts === 0) return true
+    const { startTime } = care.life
+    care.life = { ...PodLife.begin(pod, scriptsOf(pod), now(), startDelay), startTime }
+    return true
+  })
+
+  /** Looks whether the containers that are to start now can be made. */
+  const prepare = Effect.fnUntraced(function*(pod: Pod, care: Care): Effect.fn.Return<void, KubeError> {
+    care.errors.clear()
+    if (care.environment.length === 0 || PodLife.next(care.life, now()) > now()) return
+    for (const source of care.environment) {
+      if (care.errors.has(source.by)) continue
+      const { namespace = "" } = pod.metadata
+      const error = PodSources.environmentError(source, yield* keysOf(pod.metadata, source), namespace)
+      if (error !== undefined) care.errors.set(source.by, error)
+    }
+  })
+
   const syncPod = Effect.fnUntraced(function*(key: string): Effect.fn.Return<void, KubeError> {
     const pod = pods.get(parseKey(key))
     const node = pod?.spec.nodeName ?? ""
     if (pod === undefined || node === "" || lost.has(node)) return
     const care = careOf(key, pod)
     if (pod.metadata.deletionTimestamp !== undefined) return yield* remove(key, pod, care)
-    if (PodFacts.isTerminal(pod)) return
+    if (PodFacts.isTerminal(pod) || !(yield* mount(key, pod, care))) return
+    yield* prepare(pod, care)
     const context = contextOf(pod)
     care.life = PodLife.advance(care.life, context, now())
     const deadline = care.life.startTime + (pod.spec.activeDeadlineSeconds ?? Infinity) * 1000
@@ -350,6 +420,8 @@ const make = Effect.fnUntraced(function*(options: Options) {
 
   const end = (ref: ObjectRef, ending: PodLife.Ending, container?: string) =>
     change(ref, (pod, care) => {
+      // Nothing runs that could end.
+      if (care.volumes.length > 0) return []
       const context = contextOf(pod)
       care.life = PodLife.endNow(PodLife.advance(care.life, context, now()), ending, context, now(), container)
       return context.notes
@@ -398,7 +470,16 @@ const micro = (millis: number): string => `${new Date(millis).toISOString().slic
 
 /** More than being created, or waiting to be. */
 const isNews = ({ last, pulls, state }: PodLife.ContainerLife): boolean =>
-  state._tag !== "Waiting" || last !== undefined || pulls > 0
+  state._tag !== "Waiting" || last !== undefined || pulls > 0 || state.reason === "CreateContainerConfigError"
+
+/** Milliseconds until volumes are mounted that could not be, doubled each time. */
+const [firstMount, lastMount] = [500, 122_000]
+
+/** Whether a container of the Pod has run before anybody looked. */
+const isBegun = ({ status }: Pod): boolean =>
+  [...status?.initContainerStatuses ?? [], ...status?.containerStatuses ?? []].some(({ lastState, state }) =>
+    state?.running !== undefined || state?.terminated !== undefined || lastState?.terminated !== undefined
+  )
 
 /** Whether a status says all of another one. */
 const isSame = (have: PodStatus | undefined, want: PodStatus): boolean =>

@@ -3,7 +3,7 @@ import { Transport } from "@effect-operator/core/Transport"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { Event, Pod } from "../../src/kinds/core.v1.ts"
+import { ConfigMap, Event, PersistentVolumeClaim, Pod, Secret } from "../../src/kinds/core.v1.ts"
 import { ApiServer } from "../../src/testing/ApiServer.ts"
 import * as Kubelet from "../../src/testing/Kubelet.ts"
 import * as TestClient from "../../src/testing/TestClient.ts"
@@ -308,4 +308,93 @@ describe("Kubelet", () => {
     }).pipe(Effect.provide(cluster({
       script: () => ({ start: "20 seconds", ready: "5 seconds", stop: "1 hour" })
     }))))
+
+  const named = (name: string) => ({ namespace: "default", name })
+  const told = Effect.map(
+    KubeClient.use((client) => Stream.runCollect(client.list(Event))),
+    (events) => events.map(({ count, message, reason }) => ({ count, message, reason }))
+  )
+  const waiting = Effect.map(get("a"), (pod) => pod.status?.containerStatuses?.[0]?.state?.waiting)
+
+  it.effect("a Pod waits for the Secret that it mounts, and says so; each time twice as long", () =>
+    Effect.gen(function*() {
+      const client = yield* KubeClient
+      const volumes = [{ name: "keys", secret: { secretName: "tls", items: [{ key: "crt", path: "crt" }] } }]
+      yield* create("a", { volumes })
+      yield* TestClock.adjust("4 seconds")
+      assert.strictEqual(yield* phase("a"), "Pending")
+      const message = "MountVolume.SetUp failed for volume \"keys\" : secret \"tls\" not found"
+      assert.deepStrictEqual(yield* told, [{ count: 4, message, reason: "FailedMount" }], "at 0, 0.5, 1.5 and 3.5 s")
+      yield* Kubelet.exit(named("a"), 0)
+      assert.strictEqual(yield* phase("a"), "Pending", "nothing runs that could end")
+      yield* client.create(Secret, { metadata: named("tls"), stringData: { key: "" } })
+      yield* TestClock.adjust("3500 millis")
+      assert.strictEqual(
+        (yield* told).find(({ count }) => count === 1)?.message,
+        message.replace(/: secret.*/, ": references non-existent secret key: crt")
+      )
+      yield* client.patch(Secret, named("tls"), Patch.merge({ stringData: { crt: "" } }))
+      yield* TestClock.adjust("8 seconds")
+      assert.strictEqual(yield* phase("a"), "Pending", "it was there at 15.5 s, and takes a second to start")
+      yield* TestClock.adjust("1 second")
+      const { status } = yield* get("a")
+      assert.deepStrictEqual([status?.phase, status?.startTime], ["Running", "1970-01-01T00:00:00Z"])
+    }).pipe(Effect.provide(cluster())))
+
+  it.effect("a container whose environment names what is missing is not made, and is tried again every ten seconds", () =>
+    Effect.gen(function*() {
+      const client = yield* KubeClient
+      const env = [{ name: "SIZE", valueFrom: { configMapKeyRef: { name: "settings", key: "size" } } }]
+      yield* create("a", {
+        initContainers: [{ name: "first", image: "busybox" }],
+        containers: [{ name: "main", image: "nginx:1", env }]
+      })
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(yield* waiting, {
+        reason: "CreateContainerConfigError",
+        message: "configmap \"settings\" not found"
+      })
+      yield* client.create(ConfigMap, { metadata: named("settings"), data: { colour: "red" } })
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual((yield* waiting)?.message, "couldn't find key size in ConfigMap default/settings")
+      yield* client.patch(ConfigMap, named("settings"), Patch.merge({ data: { size: "1" } }))
+      yield* TestClock.adjust("9 seconds")
+      assert.strictEqual(yield* phase("a"), "Pending")
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* phase("a"), "Running")
+      yield* client.delete(ConfigMap, named("settings"))
+      yield* Kubelet.crash(named("a"))
+      yield* TestClock.adjust("1 second")
+      const [main] = (yield* get("a")).status?.containerStatuses ?? []
+      assert.deepStrictEqual(
+        [main?.state?.waiting?.reason, main?.lastState?.terminated?.exitCode, main?.restartCount],
+        ["CreateContainerConfigError", 1, 0]
+      )
+    }).pipe(Effect.provide(cluster())))
+
+  it.effect("a Pod waits for its volume claim", () =>
+    Effect.gen(function*() {
+      const client = yield* KubeClient
+      yield* create("a", { volumes: [{ name: "data", persistentVolumeClaim: { claimName: "data" } }] })
+      yield* TestClock.adjust("1 minute")
+      const pod = yield* get("a")
+      assert.isUndefined(pod.spec.nodeName)
+      const condition = pod.status?.conditions?.find(({ type }) => type === "PodScheduled")
+      const message = "0/3 nodes are available: persistentvolumeclaim \"data\" not found."
+      assert.deepStrictEqual([condition?.reason, condition?.message], ["Unschedulable", message])
+      const storage = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } }
+      yield* client.create(PersistentVolumeClaim, { metadata: named("data"), spec: storage })
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* phase("a"), "Running")
+    }).pipe(Effect.provide(cluster())))
+
+  it.effect("Pods wait for nothing where nobody wants them to", () =>
+    Effect.gen(function*() {
+      yield* create("a", {
+        volumes: [{ name: "keys", secret: { secretName: "tls" } }],
+        containers: [{ name: "main", image: "nginx:1", envFrom: [{ secretRef: { name: "tls" } }] }]
+      })
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* phase("a"), "Running")
+    }).pipe(Effect.provide(cluster({ sources: false }))))
 })

@@ -78,9 +78,16 @@ const externalAddress: Value = (service) => {
         .map((entry) => stringAt(entry, "ip") || stringAt(entry, "hostname")).join(",")
       return [ingress, external].filter((part) => part !== "").join(",") || "<pending>"
     }
+    case "":
+      return "<unknown>"
     default:
       return orNone(external)
   }
+}
+
+const suspended: Value = (object) => {
+  const value = at(object, "spec", "suspend")
+  return value === undefined ? "<unset>" : value === true ? "True" : "False"
 }
 
 const eventObject = (event: KubeObject): string => {
@@ -296,7 +303,7 @@ const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
     text("VolumeMode", plain("spec", "volumeMode"), 1)
   ),
   persistentvolumes: named(
-    text("Capacity", capacity("spec", "capacity")),
+    text("Capacity", (object, now) => capacity("spec", "capacity")(object, now) || "0"),
     text("Access Modes", accessModes("spec", "accessModes")),
     text("Reclaim Policy", plain("spec", "persistentVolumeReclaimPolicy")),
     text("Status", phase),
@@ -318,7 +325,7 @@ const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
     text("Available", number("status", "availableReplicas")),
     ageColumn,
     ...template,
-    specSelector
+    text("Selector", (object) => at(object, "spec") === undefined ? "" : selector("spec", "selector")(object, 0), 1)
   ),
   "statefulsets.apps": named(
     text("Ready", fraction(number("status", "readyReplicas"), number("spec", "replicas"))),
@@ -350,7 +357,7 @@ const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
   "cronjobs.batch": named(
     text("Schedule", plain("spec", "schedule")),
     text("Timezone", field("spec", "timeZone")),
-    text("Suspend", (object) => at(object, "spec", "suspend") === true ? "True" : "False"),
+    text("Suspend", suspended),
     integer("Active", (object) => arrayAt(object, "status", "active").length),
     text("Last Schedule", (object, now) => {
       const last = stringAt(object, "status", "lastScheduleTime")

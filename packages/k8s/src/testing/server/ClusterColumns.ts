@@ -130,8 +130,8 @@ export const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
   "ipaddresses.networking.k8s.io": named(text("ParentRef", parentRef)),
   "storageclasses.storage.k8s.io": named(
     text("Provisioner", plain("provisioner")),
-    text("ReclaimPolicy", plain("reclaimPolicy")),
-    text("VolumeBindingMode", plain("volumeBindingMode")),
+    text("ReclaimPolicy", (object) => stringAt(object, "reclaimPolicy") || "Delete"),
+    text("VolumeBindingMode", (object) => stringAt(object, "volumeBindingMode") || "Immediate"),
     text("AllowVolumeExpansion", flag(false, "allowVolumeExpansion")),
     ageColumn
   ),

@@ -24,8 +24,11 @@ export const number = (...path: ReadonlyArray<string>): Value => (object) => {
 
 export const ageColumn = text("Age", (object, now) => age(object.metadata.creationTimestamp, now))
 
+/** What Go writes for a time that is not set. */
+const noTime = "0001-01-01T00:00:00Z"
+
 /** What kinds without columns of their own have. */
-export const created = column("Created At", "date", "", (object) => object.metadata.creationTimestamp)
+export const created = column("Created At", "date", "", (object) => object.metadata.creationTimestamp ?? noTime)
 
 /** Columns after the name. */
 export const named = (...columns: ReadonlyArray<Column>): ReadonlyArray<Column> => [nameColumn, ...columns]

@@ -5,7 +5,7 @@
  * for each attempt, how long a container takes to start and to be ready, whether its image can be pulled, and how and
  * when it ends. An image that cannot be pulled is tried again after 10 s, 20 s, … 5 min. A container that ends is
  * restarted as the restart policy has it: the first time at once, then after a back-off that doubles from 10 s to 5 min
- * and starts anew once it has run for 10 min.
+ * and starts anew once it has run for 10 min. One that cannot be made is tried again every 10 s.
  *
  * `advance` makes everything happen that is due, each thing at its own time; `next` says when to look again. Times are
  * milliseconds.
@@ -30,6 +30,8 @@ export interface Script {
   readonly start?: Duration.Input | undefined
   /** Why its image cannot be pulled. */
   readonly pullError?: string | undefined
+  /** Why it cannot be made, though its image is there: its environment names what is missing. */
+  readonly configError?: string | undefined
   /** From running to ready. */
   readonly ready?: Duration.Input | undefined
   /** How it ends by itself, counted from running; an init container ends at once otherwise, others never. */
@@ -91,6 +93,8 @@ const longest = 300_000
 const healthy = 600_000
 /** Until a kubelet has noticed that something ended or failed. */
 const notice = 1000
+/** Until a container that could not be made is tried again. */
+const again = 10_000
 
 const millis = (input: Duration.Input | undefined, otherwise: number): number =>
   input === undefined ? otherwise : Duration.toMillis(Duration.fromInputUnsafe(input))
@@ -299,17 +303,31 @@ const step = (entry: ContainerLife, context: Context, at: number): ContainerLife
     }
   }
   note("Normal", "Pulled", `Container image "${image}" already present on machine and can be accessed by the pod`)
+  const last = state._tag === "Terminated" ? state.ended : entry.last
+  if (script.configError !== undefined) {
+    note("Warning", "Failed", `Error: ${script.configError}`)
+    return {
+      ...entry,
+      pulls: 0,
+      ...(last === undefined ? {} : { last }),
+      state: {
+        _tag: "Waiting",
+        reason: "CreateContainerConfigError",
+        message: script.configError,
+        until: at + again
+      }
+    }
+  }
   note("Normal", "Created", "Container created")
   note("Normal", "Started", "Container started")
-  const again = state._tag === "Terminated" || state.reason === "CrashLoopBackOff"
-  const restarts = again ? entry.restarts + 1 : entry.restarts
-  const last = state._tag === "Terminated" ? state.ended : entry.last
+  const ran = last !== undefined
+  const restarts = ran ? entry.restarts + 1 : entry.restarts
   return {
     ...entry,
     restarts,
     pulls: 0,
     ...(last === undefined ? {} : { last }),
-    state: run(entry, again ? context.scripts(entry.container, restarts) : script, at)
+    state: run(entry, ran ? context.scripts(entry.container, restarts) : script, at)
   }
 }
 

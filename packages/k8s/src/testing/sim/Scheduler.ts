@@ -3,16 +3,17 @@
  *
  * Where the cluster has Node objects, a Pod goes to one that `Scheduling` finds right; a Pod that fits none says so in
  * its condition PodScheduled and an event, and is looked at again when a node changes or another Pod goes. Where there
- * are no Node objects, Pods are bound in turn to nodes that nobody sees.
+ * are no Node objects, Pods are bound in turn to nodes that nobody sees. A Pod whose volume claim is not there, or is
+ * being deleted, waits for it; whether claims are bound is not asked.
  */
 import { KubeClient, Patch } from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"
-import { keyString, parseKey } from "@effect-operator/core/KubeObject"
+import { isTerminating, keyString, parseKey } from "@effect-operator/core/KubeObject"
 import * as Resource from "@effect-operator/core/Resource"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { type Binding, Node, Pod } from "../../kinds/core.v1.ts"
+import { type Binding, Node, PersistentVolumeClaim, Pod } from "../../kinds/core.v1.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import { timestamp } from "../server/Exchange.ts"
 import * as Informers from "./Informers.ts"
@@ -112,9 +113,42 @@ export const make = Effect.fnUntraced(function*(
     )
   })
 
+  /** Looks again at what is stuck as soon as a claim comes. */
+  const watchClaims = yield* Effect.cached(
+    Effect.map(informers.of(PersistentVolumeClaim), (claims) =>
+      claims.listen((claim, before) => {
+        if (claim !== undefined && before === undefined) retry()
+      }))
+  )
+
+  /** Why a Pod's claims keep it from any node. */
+  const unclaimed = Effect.fnUntraced(
+    function*({ metadata: { namespace }, spec }: Pod): Effect.fn.Return<string | undefined, KubeError> {
+      for (const { persistentVolumeClaim } of spec.volumes ?? []) {
+        const name = persistentVolumeClaim?.claimName
+        if (name === undefined) continue
+        const claim = yield* client.get(PersistentVolumeClaim, { namespace, name }).pipe(
+          Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
+        )
+        if (claim !== undefined && !isTerminating(claim)) continue
+        yield* watchClaims
+        return `persistentvolumeclaim "${name}" ${claim === undefined ? "not found" : "is being deleted"}`
+      }
+      return undefined
+    }
+  )
+
   const sync = Effect.fnUntraced(function*(key: string): Effect.fn.Return<void, KubeError> {
     const pod = pods.get(parseKey(key))
     if (pod === undefined || !isPending(pod)) return
+    // A claim that comes while it is asked for is not missed.
+    stuck.add(key)
+    const problem = yield* unclaimed(pod)
+    if (problem !== undefined) {
+      const count = [...nodes.all()].length || options.unseen.length
+      return yield* refuse(pod, `0/${count} nodes are available: ${problem}.`)
+    }
+    stuck.delete(key)
     const decision = decide(pod)
     yield* decision._tag === "Node" ? bind(pod, decision.name) : refuse(pod, decision.message)
   })

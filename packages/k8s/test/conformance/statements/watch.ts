@@ -198,6 +198,9 @@ export const watch = [
     const metadata = yield* watch(path, { ...query, allowWatchBookmarks: "true" }, {
       accept: "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
     })
+    const table = yield* watch(path, { ...query, allowWatchBookmarks: "true" }, {
+      accept: "application/json;as=Table;v=v1;g=meta.k8s.io"
+    })
     // A cache that has seen nothing since then sends no bookmark either.
     const { object } = yield* request("POST", path, { body: widgets.object("a") })
     const [added, bookmark] = yield* with_.take(2)
@@ -213,6 +216,16 @@ export const watch = [
     assert.strictEqual(partial!.type, "BOOKMARK")
     assert.include(of(partial), { apiVersion: "meta.k8s.io/v1", kind: "PartialObjectMetadata" })
     assert.isAtLeast(versionOf(partial), Number(object.metadata.resourceVersion))
+    // And a table with a row about nothing to those who show tables.
+    const [, row] = yield* table.take(2)
+    assert.strictEqual(row!.type, "BOOKMARK")
+    const { apiVersion, columnDefinitions, kind: form, rows } = of(row)
+    assert.deepStrictEqual([apiVersion, form, columnDefinitions], ["meta.k8s.io/v1", "Table", null])
+    assert.deepStrictEqual([rows[0]?.cells[0], rows[0]?.cells.at(-1)], ["", null])
+    assert.deepStrictEqual(rows[0]?.object.metadata, {
+      resourceVersion: of(row).metadata.resourceVersion,
+      creationTimestamp: null
+    })
     assert.deepStrictEqual(told(yield* without.take(1)), ["ADDED a"])
     yield* without.ended
     assert.deepStrictEqual(yield* without.within(0), [], "and nothing until its end")
