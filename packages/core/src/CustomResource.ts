@@ -7,12 +7,16 @@
  * object `Invalid`, with every fault and its path. A status that does not decode counts as absent: the status is the
  * operator's own word, and its next write replaces it.
  *
+ * Of an object that is being deleted only the types count, not limits, patterns and other checks of its values: one that
+ * was stored before a limit was set would otherwise never be cleaned up, and its namespace never go.
+ *
  * Where a Schema makes class instances, a plain object with the same fields is as good: change what was read by
  * spreading it. An instance built anew (`new Spec(…)`) has only what its class knows.
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import type * as SchemaAST from "effect/SchemaAST"
 import * as SchemaIssue from "effect/SchemaIssue"
 import type { Rule } from "./CelRule.ts"
 import type { KubeObject } from "./KubeObject.ts"
@@ -94,6 +98,8 @@ export interface CustomResource<out A extends KubeObject = KubeObject, out Id ex
   extends Resource.Resource<A, Id>
 {
   readonly schemas: { readonly spec: AnySchema; readonly status: AnySchema | undefined }
+  /** The same without limits, patterns and other checks of values: types alone. */
+  readonly unchecked: Pick<Resource.Resource<A>, "decode" | "encode">
   readonly printerColumns: ReadonlyArray<PrinterColumn>
   readonly scale: Scale | undefined
   readonly description: string | undefined
@@ -114,15 +120,15 @@ export const make = <
   options: Options<G, V, K, S, Spec, Status>
 ): CustomResource<CustomObject<G, V, K, S, Spec["Type"], Status["Type"]>, Resource.Id<G, V, K>> => {
   checkNames(options)
-  const spec = codec(options.spec, "spec")
-  const status = options.status === undefined ? undefined : codec(options.status, "status")
+  type A = CustomObject<G, V, K, S, Spec["Type"], Status["Type"]>
+  const checked = whole<A>(options, { errors: "all" })
+  const unchecked = whole<A>(options, { errors: "all", disableChecks: true })
   const { kind } = options
-  const withoutSpec = Schema.is(options.spec)(undefined)
   const subresources = [
     ...(options.status === undefined ? [] : ["status"]),
     ...(options.scale === undefined ? [] : ["scale"])
   ]
-  const resource = Resource.make<CustomObject<G, V, K, S, Spec["Type"], Status["Type"]>>()({
+  const resource = Resource.make<A>()({
     group: options.group,
     version: options.version,
     kind,
@@ -132,20 +138,46 @@ export const make = <
     categories: options.categories,
     scope: options.scope ?? "Namespaced",
     subresources,
+    decode: (json) => (isBeingDeleted(json) ? unchecked : checked).decode(json),
+    encode: (object) => (isBeingDeleted(object) ? unchecked : checked).encode(object)
+  })
+  return {
+    ...resource,
+    schemas: { spec: options.spec, status: options.status },
+    unchecked,
+    printerColumns: options.printerColumns ?? [],
+    scale: options.scale,
+    description: options.description,
+    rules: options.rules ?? [],
+    selectableFields: options.selectableFields ?? [],
+    deprecated: options.deprecated ?? false
+  }
+}
+
+/** Whole objects between JSON and their type. */
+const whole = <A extends KubeObject>(
+  options: Pick<Options<string, string, string, Resource.Scope, AnySchema, AnySchema>, "kind" | "spec" | "status">,
+  parsing: SchemaAST.ParseOptions
+): Pick<Resource.Resource<A>, "decode" | "encode"> => {
+  const spec = codec(options.spec, "spec", parsing)
+  const status = options.status === undefined ? undefined : codec(options.status, "status", parsing)
+  const withoutSpec = Schema.is(options.spec)(undefined)
+  return {
     decode: (json) => {
       if (!isRecord(json) || !isRecord(json.metadata)) {
-        return Result.fail({ issues: [`metadata: missing: the value is no ${kind}`] })
+        return Result.fail({ issues: [`metadata: missing: the value is no ${options.kind}`] })
       }
       const decoded = json.spec === undefined && withoutSpec ? Result.succeed(undefined) : spec.decode(json.spec)
       if (Result.isFailure(decoded)) return Result.fail(decoded.failure)
-      if (status === undefined || json.status === undefined) return Result.succeed({ ...json, spec: decoded.success })
       const { status: rawStatus, ...rest } = json
-      const known = status.decode(rawStatus)
+      const known = status === undefined || rawStatus === undefined
+        ? Result.succeed(rawStatus)
+        : status.decode(rawStatus)
       return Result.succeed({
         ...rest,
         spec: decoded.success,
-        ...(Result.isSuccess(known) ? { status: known.success } : {})
-      })
+        ...(Result.isSuccess(known) && rawStatus !== undefined ? { status: known.success } : {})
+      } as unknown as A)
     },
     encode: (object) => {
       const json = object as { readonly spec?: unknown; readonly status?: unknown }
@@ -161,18 +193,11 @@ export const make = <
         ...(known !== undefined && Result.isSuccess(known) ? { status: known.success } : {})
       }))
     }
-  })
-  return {
-    ...resource,
-    schemas: { spec: options.spec, status: options.status },
-    printerColumns: options.printerColumns ?? [],
-    scale: options.scale,
-    description: options.description,
-    rules: options.rules ?? [],
-    selectableFields: options.selectableFields ?? [],
-    deprecated: options.deprecated ?? false
   }
 }
+
+const isBeingDeleted = (json: unknown): boolean =>
+  isRecord(json) && isRecord(json.metadata) && json.metadata["deletionTimestamp"] !== undefined
 
 type JsonObject = Readonly<Record<string, unknown>>
 
@@ -195,19 +220,19 @@ const invalid = (path: string) => (issue: SchemaIssue.Issue): Resource.Invalid =
 type Step = (value: unknown) => Result.Result<unknown, SchemaIssue.Issue>
 
 /** Both directions of one Schema between JSON and its type, keeping what the Schema does not know. */
-const codec = (declared: AnySchema, path: string) => {
-  const all = { errors: "all" } as const
+const codec = (declared: AnySchema, path: string, parsing: SchemaAST.ParseOptions) => {
+  const disableChecks = parsing.disableChecks === true
   // What is stored is JSON: a date is text there, whether or not the Schema says so itself.
   const schema = Schema.toCodecJson(declared)
   const step = (parse: (value: unknown) => Result.Result<unknown, Schema.SchemaError>): Step => (value) =>
     Result.mapError(parse(value), ({ issue }) => issue)
-  const decode = step(Schema.decodeUnknownResult(schema, all))
-  const encodeExact = step(Schema.encodeUnknownResult(schema, all))
+  const decode = step(Schema.decodeUnknownResult(schema, parsing))
+  const encodeExact = step(Schema.encodeUnknownResult(schema, parsing))
   // Encoding wants instances where the Schema has classes; a plain object is made one, and then has no other faults.
   const encode: Step = (value) => {
     const defined = withoutUndefined(value)
     return Result.orElse(encodeExact(defined), () => {
-      const made = Effect.runSync(Effect.result(declared.makeEffect(defined, { parseOptions: all })))
+      const made = Effect.runSync(Effect.result(declared.makeEffect(defined, { parseOptions: parsing, disableChecks })))
       return Result.flatMap(made, encodeExact)
     })
   }

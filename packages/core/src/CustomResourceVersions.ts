@@ -9,8 +9,9 @@
  * is what the API server relies on.
  *
  * Conversion is pure, and it works on JSON, as the server does: `convert` for one object, `review` for the
- * `ConversionReview` a webhook answers. An object that does not decode cannot be converted; the server must be told, and
- * then answers no request that would need it.
+ * `ConversionReview` a webhook answers. Limits, patterns and other checks of values do not count on the way: a server
+ * asks for all objects at once, and one that was stored before a limit was set would hide all others. An object whose
+ * types do not fit cannot be converted; the server must be told, and then answers no request that would need it.
  *
  * Source: "Versions in CustomResourceDefinitions" in the Kubernetes documentation.
  */
@@ -99,7 +100,7 @@ const through = (
   const codec: Schema.Codec<any, any, never, never> = Schema.toType(older).pipe(
     Schema.decodeTo(Schema.toType(newer), transformation)
   )
-  const all = { errors: "all" } as const
+  const all = { errors: "all", disableChecks: true } as const
   const told = (parse: (value: unknown) => Result.Result<unknown, Schema.SchemaError>): Parse => (value) =>
     Result.mapError(parse(value), ({ message }) => message)
   return { up: told(Schema.decodeUnknownResult(codec, all)), down: told(Schema.encodeUnknownResult(codec, all)) }
@@ -184,7 +185,7 @@ const moved = (
   move: Move,
   object: KubeObject
 ): Result.Result<KubeObject, string> => {
-  const decoded = Result.mapError(source.decode(object), ({ issues }) => issues.join("; "))
+  const decoded = Result.mapError(source.unchecked.decode(object), ({ issues }) => issues.join("; "))
   return Result.flatMap(decoded, (object) =>
     Result.flatMap(move(object), ({ annotations, labels, spec, status }) => {
       // Fields of the envelope that nobody knows go along.
@@ -201,7 +202,7 @@ const moved = (
         spec,
         ...(status === undefined ? {} : { status })
       }
-      return Result.mapError(target.encode(converted), ({ issues }) => issues.join("; ")) as Result.Result<
+      return Result.mapError(target.unchecked.encode(converted), ({ issues }) => issues.join("; ")) as Result.Result<
         KubeObject,
         string
       >
@@ -249,7 +250,7 @@ const withKept = (
     contentOf(clean as KubeObject & Content)
   )
   const result = { ...envelope, ...(merged as Content) } as KubeObject
-  return Result.isSuccess(target.decode(result)) ? result : clean
+  return Result.isSuccess(target.unchecked.decode(result)) ? result : clean
 }
 
 const parsed = (text: string | undefined): Content | undefined => {

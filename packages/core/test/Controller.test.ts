@@ -327,6 +327,41 @@ describe("Controller: invalid objects", () => {
     }))
 })
 
+describe("Controller: invalid objects that are deleted", () => {
+  const going = { finalizers: ["widgets.example.com/widgets"], deletionTimestamp: "2026-01-01T00:00:00Z" }
+  const cleaning = (journal: Journal) =>
+    Controller.make("widgets", {
+      for: Widget,
+      reconcile: () => Effect.die("it is going"),
+      finalizer: going.finalizers[0]!,
+      finalize: ({ metadata, spec }) => Effect.as(journal.note(`${metadata.name} ${spec.size}`), Action.done)
+    })
+
+  it.effect("are cleaned up where their types fit", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      server.put(Widget, "a", { spec: { size: 0.5 } }, going)
+      const journal = new Journal()
+      yield* operate(server, [cleaning(journal)])
+      yield* settle
+      assert.deepStrictEqual(journal.words, ["a 0.5"])
+      assert.deepStrictEqual(server.objects(Widget), [])
+    }))
+
+  it.effect("say what they wait for where they do not", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      server.put(Widget, "a", { spec: { size: "big" } }, going)
+      yield* operate(server, [cleaning(new Journal())])
+      yield* settle
+      const [event] = server.objects(Event)
+      assert.match(
+        String(event?.note),
+        /is being deleted, and is not cleaned up until that is corrected, or its finalizers are taken off by hand$/
+      )
+    }))
+})
+
 describe("Controller: keys of the wrong scope", () => {
   it.effect("are reported on the object that was mapped to them, and wake nobody", () =>
     Effect.gen(function*() {

@@ -153,6 +153,22 @@ describe("decode", () => {
     assert.match(issues(Web.decode(json(null)))[0]!, /^spec: /)
   })
 
+  it("of an object that is being deleted types count, and limits do not: somebody has to clean up after it", () => {
+    const Sized = CustomResource.make({
+      ...names,
+      spec: Schema.Struct({ size: Schema.Int.check(Schema.isLessThanOrEqualTo(9)) })
+    })
+    const going = (spec: unknown) => {
+      const { metadata, ...rest } = json(spec)
+      return { ...rest, metadata: { ...(metadata as object), deletionTimestamp: "2026-01-01T00:00:00Z" } }
+    }
+    assert.match(issues(Sized.decode(json({ size: 12 })))[0]!, /^spec\.size: /)
+    const object = success(Sized.decode(going({ size: 12, more: true })))
+    assert.deepStrictEqual(object.spec, { size: 12, more: true } as never)
+    assert.deepStrictEqual(success(Sized.encode(object)), going({ size: 12, more: true }))
+    assert.match(issues(Sized.decode(going({ size: "12" })))[0]!, /^spec\.size: Expected number/)
+  })
+
   it("takes a status that does not decode for absent", () => {
     for (const status of [{ ready: "yes" }, null, 5, {}]) {
       assert.isFalse("status" in success(Web.decode(json({ ports: [] }, { status }))))

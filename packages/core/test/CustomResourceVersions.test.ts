@@ -96,6 +96,28 @@ describe("between neighbours", () => {
     assert.deepStrictEqual(to({ ...noted, spec: { ...noted.spec, size: 2 } }, "v1").spec, { size: "2cm", note: "n" })
   })
 
+  it("limits do not count: what was stored before there were any would hide all other objects", () => {
+    const limited = (version: string, minimum: number) =>
+      CustomResource.make({
+        ...names,
+        version,
+        spec: Schema.Struct({ size: Schema.Int.check(Schema.isGreaterThanOrEqualTo(minimum)) })
+      })
+    const [older, newer] = [limited("v1", 10), limited("v2", 20)]
+    const step = CustomResourceVersions.between(older, newer, {
+      up: ({ spec }) => ({ spec: { size: spec.size * 2 } }),
+      down: ({ spec }) => ({ spec: { size: spec.size / 2 } })
+    })
+    const tight = CustomResourceVersions.make({ steps: [step] })
+    const stored = object("v1", { size: 4 })
+    const there = Result.getOrThrow(CustomResourceVersions.convert(tight, stored, newer.apiVersion))
+    assert.deepInclude(there, { spec: { size: 8 } })
+    assert.deepStrictEqual(Result.getOrThrow(CustomResourceVersions.convert(tight, there, older.apiVersion)), stored)
+    assert.isTrue(Result.isFailure(newer.decode(there)), "the operator is told all the same")
+    const strange = CustomResourceVersions.convert(tight, object("v1", { size: "4" }), newer.apiVersion)
+    assert.match(Result.isFailure(strange) ? strange.failure : "", /spec\.size: Expected number/)
+  })
+
   it("an annotation somebody wrote over is none", () => {
     const older = object("v1", { size: "3cm" }, { annotations: { "conversion.example.com/v2": "{", other: "x" } })
     assert.deepStrictEqual(to(older, "v2").spec, { size: 3, colour: { name: "grey" } })

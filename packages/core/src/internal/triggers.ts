@@ -7,7 +7,7 @@
 import type { View } from "../Cache.ts"
 import type { Delta } from "../Delta.ts"
 import type { Subscriber } from "../Informers.ts"
-import { keyString, type KubeObject } from "../KubeObject.ts"
+import { isTerminating, keyString, type KubeObject } from "../KubeObject.ts"
 import type * as Resource from "../Resource.ts"
 import * as Trigger from "../Trigger.ts"
 import type * as Watch from "../Watch.ts"
@@ -49,7 +49,11 @@ const trigger = (
   add: (key: string, reason: Trigger.Reason) => void
 ): Fault | undefined => {
   if (delta._tag === "Invalid") {
-    return { object: delta.raw, action: "Decode", why: `is not valid and is ignored: ${delta.issues.join("; ")}` }
+    const why = `is not valid and is ignored: ${delta.issues.join("; ")}`
+    const waits = isTerminating(delta.raw)
+      ? "; it is being deleted, and is not cleaned up until that is corrected, or its finalizers are taken off by hand"
+      : ""
+    return { object: delta.raw, action: "Decode", why: `${why}${waits}` }
   }
   try {
     let misplaced: string | undefined
