@@ -111,7 +111,7 @@ describe("between neighbours", () => {
     const tight = CustomResourceVersions.make({ steps: [step] })
     const stored = object("v1", { size: 4 })
     const there = Result.getOrThrow(CustomResourceVersions.convert(tight, stored, newer.apiVersion))
-    assert.deepInclude(there, { spec: { size: 8 } })
+    assert.deepInclude(there, { spec: { size: 8 } } as object)
     assert.deepStrictEqual(Result.getOrThrow(CustomResourceVersions.convert(tight, there, older.apiVersion)), stored)
     assert.isTrue(Result.isFailure(newer.decode(there)), "the operator is told all the same")
     const strange = CustomResourceVersions.convert(tight, object("v1", { size: "4" }), newer.apiVersion)

@@ -7,7 +7,7 @@
 import { controllerOf, type KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../schema/JsonValue.ts"
 import { guard, touched } from "./Fault.ts"
-import { type Recording, seen, stands } from "./Recording.ts"
+import { type Recording, seen } from "./Recording.ts"
 import { differing, isEmpty } from "./Outside.ts"
 import { isTime, timeless } from "./Times.ts"
 
@@ -45,8 +45,9 @@ const assigned: Mask = new Set([
   "Endpoints.subsets[].notReadyAddresses[].nodeName",
   "EndpointSlice.endpoints[].addresses",
   "EndpointSlice.endpoints[].nodeName",
-  // How often its owner went back and forth.
-  "ControllerRevision.revision"
+  // How often its owner went back and forth, and how often a Pod of it was lost.
+  "ControllerRevision.revision",
+  "Job.status.failed"
 ])
 
 /** What the cluster's own controllers write of an object's history, where they come by: not what it came to. */
@@ -68,7 +69,9 @@ const naming = (
     known.set(uid, `(uid of ${kind})`)
     known.set(uid.slice(0, 8), "(uid)")
     const renamed = common(metadata)
-    if (renamed !== undefined) known.set(name, renamed)
+    if (renamed === undefined) continue
+    known.set(name, renamed)
+    if (metadata.generateName !== undefined) known.set(metadata.generateName, renamed.replace(/\*$/, ""))
   }
   return (text) =>
     (known.get(text) ?? text)
@@ -91,6 +94,15 @@ const renamer = (objects: Iterable<KubeObject>): Rename =>
       generated(metadata)?.replace(/-\d+-\*$/, "-#-*") ??
         (ordinal.test(metadata.name) ? metadata.name.replace(ordinal, "-#") : undefined)
   )
+
+const renamers = new WeakMap<Run["entries"], Rename>()
+
+/** Of a run that is over: what there was at any time of it is among its entries. */
+const renamerOf = (run: Pick<Run, "entries" | "objects">): Rename => {
+  const known = renamers.get(run.entries) ?? renamer(seen(run))
+  renamers.set(run.entries, known)
+  return known
+}
 
 const familyOf = ({ kind, metadata }: KubeObject, rename: Rename): string =>
   `${kind} ${metadata.namespace === undefined ? "" : `${metadata.namespace}/`}${rename(metadata.name)}`
@@ -163,7 +175,7 @@ const isRemains = (object: KubeObject): boolean =>
 
 /** The objects by family, those of one family sorted. */
 export const state = (run: Run, mask: Mask): State => {
-  const rename = renamer(seen(run))
+  const rename = renamerOf(run)
   const families = new Map<string, Array<string>>()
   for (const object of run.objects) {
     if (left.has(object.kind) || isRemains(object)) continue
@@ -196,22 +208,6 @@ const differences = (a: unknown, b: unknown, path: string, found: Differences): 
   for (const key of new Set([...Object.keys(one), ...Object.keys(two)])) {
     differences(one[key], two[key], `${path}.${key}`, found)
   }
-}
-
-/** How many objects of each family there were when all had come to rest, after each step but the last. */
-export type Census = ReadonlyMap<string, number>
-
-export const censuses = (run: Recording): ReadonlyArray<Census> => {
-  const rename = renamer(seen(run))
-  return stands(run).map((alive) => {
-    const families = new Map<string, number>()
-    for (const object of alive.values()) {
-      if (left.has(object.kind) || isRemains(object)) continue
-      const family = familyOf(object, rename)
-      families.set(family, (families.get(family) ?? 0) + 1)
-    }
-    return families
-  })
 }
 
 /** What differs between two runs of the same story: nothing a fault could be blamed for. */
@@ -262,10 +258,10 @@ const isIdle = (member: string): boolean => {
  * Families that are `true` have nothing to be there for if the other state has none of them.
  */
 export const leftover = (a: State, b: State, families: ReadonlyMap<string, boolean>): string | undefined => {
-  for (const [family, stands] of families) {
+  for (const [family, whole] of families) {
     const [one, two] = [a.get(family) ?? [], b.get(family) ?? []]
-    if (stands && one.length === 1 && two.length === 0 && !isIdle(one[0]!)) {
-      return `${family} is there, and with the last spec alone it is never made`
+    if (whole && one.length === 1 && two.length === 0 && !isIdle(one[0]!)) {
+      return `${family} is there, and where people want at once what they want in the end it is not`
     }
     if (one.length !== 1 || two.length !== 1) continue
     const [first, second] = [one[0]!, two[0]!].map((member) => {
@@ -280,7 +276,7 @@ export const leftover = (a: State, b: State, families: ReadonlyMap<string, boole
 
 /** The family of each object of a run. */
 export const families = (run: Pick<Run, "entries" | "objects">): ReadonlyMap<string, string> => {
-  const rename = renamer(seen(run))
+  const rename = renamerOf(run)
   return new Map(run.objects.map((object) => [object.metadata.uid, familyOf(object, rename)]))
 }
 

@@ -27,12 +27,15 @@ export const drawn = (run: Canonical.Run, mask: Canonical.Mask): ReadonlyMap<str
   return new Map([...found].flatMap(([place, text]) => (text === undefined ? [] : [[place, text] as const])))
 }
 
+/** Places that hold the same, two and two. */
+export type Tied = ReadonlyArray<readonly [string, string]>
+
 /** Places whose texts, though drawn, are the same in each of two runs: a password, and what knows it. */
 export const tied = (
   a: Canonical.Run,
   b: Canonical.Run,
   mask: Canonical.Mask
-): ReadonlyArray<readonly [string, string]> => {
+): Tied => {
   const [one, two] = [[...drawn(a, mask)], drawn(b, mask)]
   return one.flatMap(([place, text], index) =>
     one.slice(index + 1).flatMap(([other, same]) =>

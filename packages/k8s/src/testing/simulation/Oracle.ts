@@ -12,10 +12,12 @@ import * as Canonical from "./Canonical.ts"
 import * as Drawn from "./Drawn.ts"
 import { outside } from "./Outside.ts"
 import { blinds, isEvent, isLease, type Kind } from "./Fault.ts"
-import { type Call, calls, type Entry, firstChanges, line, type Recording, stands } from "./Recording.ts"
+import { type Call, calls, type Entry, line, type Recording } from "./Recording.ts"
 import type { Reference } from "./Reference.ts"
+import * as Rests from "./Rests.ts"
 import { moments } from "./Temporal.ts"
-import { conditionsOf, course, precious } from "./Course.ts"
+import { conditionsOf, course } from "./Course.ts"
+import { fixed, forgotten, standing } from "./Forgotten.ts"
 import { refused } from "./Refused.ts"
 
 export interface Oracle {
@@ -72,24 +74,8 @@ const blindings = (run: Recording): number =>
 /** Somebody took an object from its owner: what becomes of it is not the operator's business any more. */
 const taken = (run: Recording): boolean => run.abandoned !== undefined || met(run, "orphaned")
 
-/** Kinds whose specs are not changed once they are there: what they were made for is history. */
-const fixed: ReadonlySet<string | undefined> = new Set([...precious, "Job", "Pod"])
-
 /** The kind of an object that was told of as "Kind namespace/name". */
 const kindIn = (told: string | undefined): string | undefined => told?.split(" ")[0]
-
-/** Kinds that say what is to be, for as long as they are there: none is the record of something that is over. */
-const standing: ReadonlySet<string | undefined> = new Set([
-  "CronJob",
-  "DaemonSet",
-  "Deployment",
-  "HorizontalPodAutoscaler",
-  "Ingress",
-  "NetworkPolicy",
-  "PodDisruptionBudget",
-  "Service",
-  "StatefulSet"
-])
 
 /**
  * What the operator makes when its process starts, it makes again when somebody removes it: it watches what it makes.
@@ -108,7 +94,7 @@ const noticed: Oracle = {
 }
 
 /** The desired state, in the scenario's own words, is reached and kept. */
-const desired: Oracle = {
+export const desired: Oracle = {
   name: "desired state",
   judge: (run, reference) => {
     const excused = run.hurried.length === 0 ? [] : reference.recording.missed
@@ -138,17 +124,12 @@ const sameEnd: Oracle = {
  * After how many steps there was something else at rest than without faults, though it is cleared up later: had the story
  * ended there, nobody would have cleared it up, or somebody who looks every few minutes has.
  */
-export const strays = (run: Recording, { censuses, recording }: Reference): number | undefined => {
-  if (run.hurried.length > 0 || taken(run) || run.failure !== undefined || met(run, "guarded")) return undefined
+export const strays = (run: Recording, { recording, rests }: Reference): number | undefined => {
+  if (taken(run) || run.failure !== undefined || met(run, "guarded")) return undefined
   // Whoever was shown an old cluster may have done something twice.
-  if (blindings(run) > 0) return undefined
-  if (run.steps.length !== recording.steps.length) return undefined
-  const step = Canonical.censuses(run).findIndex((census, index) => {
-    const expected = censuses[index]
-    return expected === undefined || census.size !== expected.size ||
-      [...census].some(([family, count]) => expected.get(family) !== count)
-  })
-  return step < 0 ? undefined : step + 1
+  if (blindings(run) > 0 || run.steps.length !== recording.steps.length) return undefined
+  // What the last step, taken in a hurry, made of it is compared at the end.
+  return run.hurried.includes(recording.steps.length - 1) ? undefined : Rests.astray(run, rests)
 }
 
 /** What chance has decided once, and two places hold, is the same in both. */
@@ -159,50 +140,6 @@ const tied: Oracle = {
     const drawn = Drawn.drawn(run, mask)
     const torn = tied.find(([a, b]) => drawn.has(a) && drawn.has(b) && drawn.get(a) !== drawn.get(b))
     return torn === undefined ? undefined : `${torn[0]} and ${torn[1]} are the same without faults, and now are not`
-  }
-}
-
-const specOf = (object: KubeObject): string => JSON.stringify((object as { readonly spec?: unknown }).spec)
-
-/**
- * What a custom resource asked for once, and asks for no longer, goes: where one went through several specs, what was
- * made of it has no fields but those that it has when the last one comes at once, and there are no other objects of
- * kinds that say what is to be. Source: Acto (SOSP'23).
- */
-const forgotten: Oracle = {
-  name: "what is not wanted any more goes",
-  judge: (run, { hasty, mask, recording, state }) => {
-    if (run !== recording || run.steps.length < 2) return undefined
-    const custom = new Set(
-      run.entries.flatMap((entry) =>
-        entry._tag === "Change" && run.kinds.includes(entry.change.object.kind)
-          ? [entry.change.object.metadata.uid]
-          : []
-      )
-    )
-    const created = calls(run).filter(({ status }) => status === 201).flatMap(({ object }) => object ?? [])
-    const own = new Set(created.map(({ metadata }) => metadata.uid))
-    // Who touches what the operator has made finds nothing of it there when all steps come at once.
-    const people = firstChanges(run).every((first) =>
-      first !== undefined && !own.has(first.object.metadata.uid) && first.object.metadata.ownerReferences === undefined
-    )
-    const [object] = run.objects.filter(({ metadata }) => custom.has(metadata.uid))
-    if (custom.size !== 1 || !people || object === undefined) return undefined
-    const { recording: other } = hasty(run.steps.map((_, index) => index).slice(1))
-    const same = other.objects.find(({ kind, metadata }) =>
-      kind === object.kind && metadata.name === object.metadata.name
-    )
-    const failed = other.entries.some((entry) => entry._tag === "Step" && entry.failed !== undefined)
-    if (failed || other.failure !== undefined || same === undefined || specOf(same) !== specOf(object)) return undefined
-    const families = Canonical.families(run)
-    const made = new Map(
-      created.flatMap(({ kind, metadata }) => {
-        const family = families.get(metadata.uid)
-        return family === undefined || fixed.has(kind) ? [] : [[family, standing.has(kind)] as const]
-      })
-    )
-    const found = Canonical.leftover(state, Canonical.state(other, mask), made)
-    return found === undefined ? undefined : `left of an earlier spec: ${found}`
   }
 }
 
@@ -279,9 +216,9 @@ const observedGeneration: Oracle = {
       }
       last.set(uid, observed)
     }
-    const between = run.met > 0 ? [] : stands(run)
-    for (const [index, alive] of [...between, run.objects].entries()) {
-      for (const object of alive.values()) {
+    const between = run.met > 0 ? [] : run.rests.map((rest) => rest?.objects ?? [])
+    for (const [index, objects] of [...between, run.objects].entries()) {
+      for (const object of objects) {
         const observed = observedOf(object) ?? (run.kinds.includes(object.kind) ? latestOf(object) : undefined)
         const { generation } = object.metadata
         if (observed === undefined || generation === undefined || observed === generation) continue
@@ -348,16 +285,30 @@ const boundedRetries: Oracle = {
 
 const isApply = ({ headers }: Call["request"]): boolean => headers["content-type"]?.includes("apply-patch") === true
 
-/** No object goes back and forth between two contents. */
+/**
+ * No object goes back and forth between two contents. The status of a custom resource may: it follows what others do, such
+ * as a rollout in which one Pod after the other is not ready for a while.
+ */
 const noPingPong: Oracle = {
   name: "no ping-pong",
   judge: (run) => {
     const contents = new Map<string, Map<string, number>>()
-    for (const call of calls(run)) {
+    const all = calls(run)
+    const own = new Set(all.flatMap(({ object }) => object?.metadata.resourceVersion ?? []))
+    const byOthers = run.entries.flatMap((entry) =>
+      entry._tag === "Change" && !own.has(String(entry.change.revision)) ? [entry.change.revision] : []
+    )
+    const last = new Map<string, number>()
+    for (const call of all) {
       const { object } = call
       if (object === undefined || !accepted(call) || isEvent(call.request.path) || isLease(call.request.path)) continue
       // Applying what is there, and deleting what is being deleted, is how such things are asked for; both change nothing.
       if (call.before === call.after && (call.request.method === "DELETE" || isApply(call.request))) continue
+      const since = last.get(object.metadata.uid) ?? 0
+      last.set(object.metadata.uid, call.after)
+      const follows = run.kinds.includes(object.kind) && call.request.path.endsWith("/status") &&
+        byOthers.some((revision) => revision > since && revision <= call.before)
+      if (follows) continue
       const { generation: _, managedFields: __, resourceVersion: ___, ...metadata } = object.metadata
       const text = JSON.stringify({ ...object, metadata }).replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "")
       const seen = contents.get(object.metadata.uid) ?? new Map<string, number>()

@@ -10,7 +10,8 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { guard, isLease, type Plan, type Point, type StepFault } from "./Fault.ts"
-import type { Entry, Recording } from "./Recording.ts"
+import type { Entry, Recording, Rest } from "./Recording.ts"
+import { copyOf } from "./Rests.ts"
 import type { Step } from "./Scenario.ts"
 import type { Stage } from "./Stage.ts"
 import { Restless } from "./World.ts"
@@ -40,6 +41,7 @@ export class Play {
   /** When each step was taken. */
   readonly #steps: Array<number> = []
   readonly #hurried: Array<number> = []
+  readonly #rested: Array<Rest | undefined> = []
   readonly #missed: Array<string> = []
   readonly #unnoticed: Array<string> = []
   #abandoned: string | undefined
@@ -62,6 +64,7 @@ export class Play {
       for (const [index, step] of this.#stage.scenario.steps.entries()) {
         this.#step(index, step)
         if (this.#failure !== undefined) break
+        this.#remember(index)
       }
       this.#objects = this.#stage.objects()
       if (this.#failure === undefined) this.#watch(quiet)
@@ -74,6 +77,7 @@ export class Play {
       keeps: scenario.keeps ?? [],
       objects: this.#objects,
       outside: wire.outside,
+      rests: this.#rested,
       missed: this.#missed,
       unnoticed: this.#unnoticed,
       abandoned: this.#abandoned,
@@ -157,6 +161,14 @@ export class Play {
     if (this.#stage.rest()) return true
     this.#failure = `the cluster does not come to rest ${when}`
     return false
+  }
+
+  /** What there is before the next step, if that waits. */
+  #remember(index: number): void {
+    const { scenario, wire } = this.#stage
+    if (index + 1 === scenario.steps.length) return
+    const outside = copyOf(wire.outside) as ReadonlyMap<string, unknown>
+    this.#rested.push(this.#steps.length === index + 1 ? { objects: this.#stage.objects(), outside } : undefined)
   }
 
   /** Whether all is as it should be, in the words of the scenario. Whoever could not wait does not look, either. */

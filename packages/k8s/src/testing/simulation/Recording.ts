@@ -58,6 +58,12 @@ export type Entry =
   /** A line the operator logged at warning or above. */
   | Who & { readonly _tag: "Log"; readonly at: number; readonly level: string; readonly text: string }
 
+/** What there was when all had come to rest. */
+export interface Rest {
+  readonly objects: ReadonlyArray<KubeObject>
+  readonly outside: ReadonlyMap<string, unknown>
+}
+
 export interface Recording {
   readonly entries: ReadonlyArray<Entry>
   /** Requests of the operator, watches aside. */
@@ -69,6 +75,8 @@ export interface Recording {
   readonly objects: ReadonlyArray<KubeObject>
   /** What there is outside of the cluster, by name. */
   readonly outside: ReadonlyMap<string, unknown>
+  /** What there was at rest after each step but the last; absent where the next step did not wait. */
+  readonly rests: ReadonlyArray<Rest | undefined>
   /** The kinds of the scenario's custom resources, and those that its operator leaves behind with reason. */
   readonly kinds: ReadonlyArray<string>
   readonly keeps: ReadonlyArray<string>
@@ -97,22 +105,6 @@ export const seen = ({ entries, objects }: Pick<Recording, "entries" | "objects"
   ...entries.flatMap((entry) => entry._tag === "Change" ? [entry.change.object] : []),
   ...objects
 ]
-
-/** What there was at rest after each step but the last, by uid. */
-export const stands = (
-  { entries, steps }: Pick<Recording, "entries" | "steps">
-): ReadonlyArray<ReadonlyMap<string, KubeObject>> => {
-  const alive = new Map<string, KubeObject>()
-  const found: Array<ReadonlyMap<string, KubeObject>> = []
-  for (const entry of entries) {
-    while (entry.at >= (steps[found.length + 1] ?? Infinity)) found.push(new Map(alive))
-    if (entry._tag !== "Change") continue
-    const { object, type } = entry.change
-    if (type === "DELETED") alive.delete(object.metadata.uid)
-    else alive.set(object.metadata.uid, object)
-  }
-  return found
-}
 
 /** For each step the change it begins with: people's own. */
 export const firstChanges = ({ entries, steps }: Pick<Recording, "entries" | "steps">): ReadonlyArray<

@@ -4,6 +4,7 @@ import * as Canonical from "./Canonical.ts"
 import * as Drawn from "./Drawn.ts"
 import { none } from "./Fault.ts"
 import type { Recording } from "./Recording.ts"
+import * as Rests from "./Rests.ts"
 import * as Run from "./Run.ts"
 import type { Scenario, Step } from "./Scenario.ts"
 
@@ -13,9 +14,9 @@ export interface Reference {
   readonly mask: Canonical.Mask
   readonly state: Canonical.State
   /** What there was at rest after each step but the last. */
-  readonly censuses: ReadonlyArray<Canonical.Census>
+  readonly rests: ReadonlyArray<Rests.Known | undefined>
   /** Places of what chance decides that hold the same. */
-  readonly tied: ReadonlyArray<readonly [string, string]>
+  readonly tied: Drawn.Tied
   /** Where two runs of the same seed differ, if they do. */
   readonly unlike: string | undefined
   /** The same, of a story in which some steps are taken together with the ones before them. */
@@ -40,15 +41,15 @@ export const make = (scenario: Scenario, seed: number): Reference => {
   const recording = Run.run(scenario, none, { seed })
   const hasty = hastyOf(scenario, seed)
   if (recording.failure !== undefined) {
-    return { recording, mask: new Set(), state: new Map(), censuses: [], tied: [], unlike: undefined, hasty }
+    return { recording, mask: new Set(), state: new Map(), rests: [], tied: [], unlike: undefined, hasty }
   }
   const again = Run.run(scenario, none, { seed })
   const other = Run.run(scenario, none, { seed: seed + 1, quiet: Run.defaults.shortQuiet })
   const mask = Canonical.mask(recording, other)
   const tied = Drawn.tied(recording, other, mask)
   const state = Canonical.state(recording, mask)
-  const censuses = Canonical.censuses(recording)
-  return { recording, mask, state, censuses, tied, unlike: unlike(recording, again), hasty }
+  const rests = Rests.known(recording, other)
+  return { recording, mask, state, rests, tied, unlike: unlike(recording, again), hasty }
 }
 
 /** The story with some steps taken together with the ones before them, so that the operator sees what both came to. */

@@ -237,8 +237,15 @@ export const summary = (
     `${deeper} runs with several faults${deeper > 0 ? `, in ${unmet} of them not all were met` : ""}`
   ].join("\n")
 
-/** A test that a scenario converges, made with `it.live` of a test framework: `converges(it.live)(scenario)`. */
+/**
+ * A test that a scenario converges, made with `it.live` of a test framework: `converges(it.live)(scenario)`. It is given
+ * three times the budget before it times out, and a minute: shrinking takes time, too.
+ */
 export const converges =
-  (test: (name: string, run: () => Effect.Effect<unknown, ConvergenceFailure>) => void) =>
-  (scenario: Scenario, options?: Options): void =>
-    test(`${scenario.name} converges`, () => checkConvergence(scenario, options))
+  (test: (name: string, run: () => Effect.Effect<unknown, ConvergenceFailure>, timeout: number) => void) =>
+  (scenario: Scenario, options: Options = {}): void =>
+    test(
+      `${scenario.name} converges`,
+      () => checkConvergence(scenario, options),
+      3 * Duration.toMillis(Duration.fromInputUnsafe(options.budget ?? defaults.budget)) + 60_000
+    )

@@ -64,6 +64,7 @@ const run = (uid: string, volumes: ReadonlyArray<string>, deleted: ReadonlyArray
     externals: 0,
     objects: [],
     outside: new Map(),
+    rests: [],
     kinds: ["Parent"],
     keeps: [],
     steps: [],
@@ -85,7 +86,7 @@ const judge = (found: Recording, recording: Recording): string | undefined =>
       recording,
       mask: new Set(),
       state: new Map(),
-      censuses: [],
+      rests: [],
       tied: [],
       unlike: undefined,
       hasty: () => assert.fail("nothing was hurried")

@@ -1,5 +1,5 @@
-import { Controller, KubeClient, Manager } from "@effect-operator/core"
-import { ConfigMap } from "@effect-operator/k8s/kinds"
+import { Action, Cache, Controller, KubeClient, Manager, Sync } from "@effect-operator/core"
+import { ConfigMap, StatefulSet } from "@effect-operator/k8s/kinds"
 import { Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -206,6 +206,36 @@ describe("Simulation", () => {
       assert.deepStrictEqual(Object.values(byFault).map(({ run }) => run).sort(), [1, 1, 3])
       assert.strictEqual(byFault["crashAfter"]?.run, 3)
     }))
+
+  it.live("lets a status follow a rollout, in which one Pod after the other is not ready for a while", () => {
+    const rolls = Controller.make("rolls", {
+      for: B.Box,
+      owns: [StatefulSet],
+      reconcile: Effect.fnUntraced(function*(box) {
+        const labels = { app: "x" }
+        const template = { metadata: { labels }, spec: { containers: [{ name: "x", image: `x:${box.spec.size}` }] } }
+        const spec = { replicas: 4, serviceName: "x", selector: { matchLabels: labels }, template }
+        yield* Sync.children(box, [StatefulSet], [Sync.child(StatefulSet, { metadata: { name: "set" }, spec })])
+        const set = yield* Cache.get(StatefulSet, B.named("set"))
+        yield* B.status(box, { count: set?.status?.readyReplicas ?? 0 })
+        return Action.done
+      })
+    })
+    return Simulation.checkConvergence({
+      name: "rolls",
+      resources: B.resources,
+      operator: Manager.layer([rolls]),
+      steps: B.sized(1, 2)
+    }, { depth: 1, runs: 4, interleavings: 0 })
+  })
+
+  it("gives a test the time that its budget takes, and some more for shrinking", () => {
+    const given: Array<number> = []
+    const test = Simulation.converges((_, __, timeout) => void given.push(timeout))
+    test(bug!.right, { budget: "20 seconds" })
+    test(bug!.right)
+    assert.deepStrictEqual(given, [120_000, 240_000])
+  })
 
   Simulation.converges(it.live)(bug!.right, { depth: 1, runs: 3, interleavings: 0 })
 })

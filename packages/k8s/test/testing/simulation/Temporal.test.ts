@@ -20,6 +20,7 @@ const recording = (...changes: ReadonlyArray<string>): Recording => ({
   externals: 0,
   objects: [],
   outside: new Map(),
+  rests: [],
   kinds: [],
   keeps: [],
   steps: [],

@@ -260,7 +260,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   bug(
     "a password that counts before the server knows it",
-    "drawn alike",
+    "same end state",
     [put("a Shop", { rotation: 1 }), put("another password", { rotation: 2 })],
     rotating(true),
     rotating(false),

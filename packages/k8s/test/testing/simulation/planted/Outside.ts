@@ -1,7 +1,8 @@
 /** What is outside of the cluster: other people's APIs, and what is not the same twice. */
 import { Action } from "@effect-operator/core"
+import { ConfigMap } from "@effect-operator/k8s/kinds"
 import { External } from "@effect-operator/k8s/testing"
-import { Effect } from "effect"
+import { Effect, Random } from "effect"
 import * as B from "./Box.ts"
 
 const refused = () => new Error("the cloud does not answer")
@@ -40,6 +41,25 @@ const stamped = (now: () => unknown): B.Reconcile => (box) =>
     : B.done(Effect.suspend(() => B.status(box, { phase: String(now()) })))
 
 const steady = B.boxes((box) => B.done(B.status(box, { phase: "ready" })))
+
+const accounts = External.state("accounts", () => new Map<string, string>())
+const passwordOf = (id: string) => External.call("ask", refused, Effect.map(accounts, (all) => all.get(id)))
+const tell = (id: string, password: string) =>
+  External.call("tell", refused, Effect.map(accounts, (all) => void all.set(id, password)))
+const close = (id: string) => External.call("close", refused, Effect.map(accounts, (all) => void all.delete(id)))
+
+/** Draws a password, keeps it in the cluster, and tells it to the outside where that knows `another`. */
+const secured = (isTold: (known: string | undefined, password: string) => boolean) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const found = yield* B.cached("password")
+      const drawn = yield* Random.nextIntBetween(1_000_000, 9_999_999)
+      const map = found ?? (yield* it.create(ConfigMap, B.map("password", { password: `secret-${drawn}` }, box)))
+      const password = map.data?.["password"] ?? ""
+      if (!isTold(yield* passwordOf(idOf(box)), password)) yield* tell(idOf(box), password)
+      return yield* B.done(B.status(box, { phase: "ready" }))
+    }), { finalize: (box) => B.done(close(idOf(box))) })
 
 let made = 0
 
@@ -98,6 +118,14 @@ export const planted: ReadonlyArray<B.Planted> = [
     B.sized(1),
     B.boxes(stamped(() => crypto.randomUUID())),
     steady
+  ),
+  B.bug(
+    "outside: a password that is made anew is told nobody, and the end hides it",
+    "drawn alike",
+    life,
+    secured((known) => known !== undefined),
+    secured((known, password) => known === password),
+    { faults: ["removed"] }
   ),
   B.bug(
     "chance: a timer of the machine",

@@ -1,0 +1,65 @@
+/**
+ * `Rests`: what there was when all had come to rest, after each step but the last.
+ *
+ * What a fault has done may be hidden by a later step: the last "delete" takes away what was lost or left over before.
+ * Where there was something else at a rest than without faults, the story that ends there is worth a run of its own,
+ * which the oracles judge: what is seen here alone accuses nobody.
+ */
+import * as Canonical from "./Canonical.ts"
+import * as Drawn from "./Drawn.ts"
+import { entriesOf, itemsOf, outside } from "./Outside.ts"
+import type { Recording, Rest } from "./Recording.ts"
+
+/** A rest without faults, in a form to be compared with. */
+export interface Known {
+  readonly mask: Canonical.Mask
+  readonly text: string
+  /** Places of what chance decides that hold the same. */
+  readonly tied: Drawn.Tied
+}
+
+/** A copy of what is kept outside, as it changes in place. What is no map, set, list or plain object is taken as it is. */
+export const copyOf = (value: unknown): unknown => {
+  if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, copyOf(item)]))
+  if (value instanceof Set) return new Set([...value].map(copyOf))
+  if (Array.isArray(value)) return itemsOf(value)!.map(copyOf)
+  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
+  return Object.fromEntries(entriesOf(value)!.map(([key, item]) => [key, copyOf(item)]))
+}
+
+const runOf = ({ entries }: Recording, rest: Rest): Canonical.Run => ({ entries, ...rest })
+
+const textOf = (run: Canonical.Run, mask: Canonical.Mask): string => {
+  const keyed = (entries: ReadonlyArray<readonly [string, unknown]>) => entries.toSorted(([a], [b]) => (a < b ? -1 : 1))
+  const kept = [...run.outside.keys()].map((name) => [name, outside(run, name, mask)] as const)
+  return JSON.stringify([
+    keyed([...Canonical.state(run, mask)]),
+    keyed(kept.filter(([, value]) => value !== undefined))
+  ])
+}
+
+/** The rests of a run without faults; `other` is the same with other chance. */
+export const known = (run: Recording, other: Recording): ReadonlyArray<Known | undefined> =>
+  run.rests.map((rest, index) => {
+    const same = other.rests[index]
+    if (rest === undefined || same === undefined) return undefined
+    const [one, two] = [runOf(run, rest), runOf(other, same)]
+    const mask = Canonical.mask(one, two)
+    return { mask, text: textOf(one, mask), tied: Drawn.tied(one, two, mask) }
+  })
+
+const isOther = (run: Canonical.Run, { mask, text, tied }: Known): boolean => {
+  if (textOf(run, mask) !== text) return true
+  if (tied.length === 0) return false
+  const drawn = Drawn.drawn(run, mask)
+  return tied.some(([a, b]) => drawn.has(a) && drawn.has(b) && drawn.get(a) !== drawn.get(b))
+}
+
+/** After how many steps there was something else; rests that nobody waited for are passed over. */
+export const astray = (run: Recording, all: ReadonlyArray<Known | undefined>): number | undefined => {
+  const step = all.findIndex((expected, index) => {
+    const rest = run.rests[index]
+    return expected !== undefined && rest !== undefined && isOther(runOf(run, rest), expected)
+  })
+  return step < 0 ? undefined : step + 1
+}
