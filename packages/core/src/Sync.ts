@@ -4,7 +4,9 @@
  * `children` takes what is wanted and brings the cluster there: every wanted child is applied (see `ServerSideApply`:
  * nothing is sent where nothing would change), with the parent as its controller; every other child of the kinds named
  * is deleted. Children are told apart by kind, namespace and name; what the parent does not control is never touched,
- * and a wanted name that belongs to somebody else is an error that says to whom.
+ * and a wanted name that belongs to somebody else is an error that says to whom. An object that no controller has, and
+ * this one has never written, is somebody else's, too, unless the child is `adopted`; one that lost its owner reference
+ * is known by its managed fields, and gets it again.
  *
  * With `stages`, children are made in order: those of a stage when all of the stages before are ready; and `remove`
  * takes them away in reverse.
@@ -12,13 +14,14 @@
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Cache from "./Cache.ts"
+import { FieldManager } from "./Client.ts"
 import { KubeClient } from "./KubeClient.ts"
 import type * as KubeError from "./KubeError.ts"
 import { controllerOf, controllerReference, isTerminating, keyString, type KubeObject } from "./KubeObject.ts"
-import type * as Resource from "./Resource.ts"
+import * as Resource from "./Resource.ts"
 import * as ServerSideApply from "./ServerSideApply.ts"
 
-/** A child somebody else controls. */
+/** A wanted name that somebody else has. */
 export class NotOurs extends Data.TaggedError("NotOurs")<{ readonly message: string }> {}
 
 /** A wanted child of a kind. `Id` is the identity of the kind. */
@@ -26,6 +29,7 @@ export interface Child<out Id extends string = string> {
   readonly resource: Resource.Resource<any, Id>
   readonly fields: ServerSideApply.Fields<KubeObject>
   readonly ready: (object: any) => boolean
+  readonly adopt: boolean
 }
 
 /** A child with these fields; in the parent's namespace unless they say another. `ready` counts for `stages`. */
@@ -33,7 +37,10 @@ export const child = <A extends KubeObject, Id extends string>(
   resource: Resource.Resource<A, Id>,
   fields: Resource.DeepPartial<Resource.Input<A>> & { readonly metadata: { readonly name: string } },
   ready: (object: A) => boolean = () => true
-): Child<Id> => ({ resource, fields: fields as ServerSideApply.Fields<KubeObject>, ready })
+): Child<Id> => ({ resource, fields: fields as ServerSideApply.Fields<KubeObject>, ready, adopt: false })
+
+/** The same child, which takes over an object of its name that is there and has no controller. */
+export const adopted = <Id extends string>(child: Child<Id>): Child<Id> => ({ ...child, adopt: true })
 
 /** What came of it. */
 export interface Outcome {
@@ -65,8 +72,9 @@ export const stages = Effect.fn("Sync.stages")(function*<Id extends string>(
   for (const stage of wanted) {
     if (waitingFor.length > 0) break
     const unready: Array<string> = []
-    for (const { fields, ready, resource } of stage) {
-      const object = yield* put(parent, resource, fields)
+    for (const wanted of stage) {
+      const { ready } = wanted
+      const object = yield* put(parent, wanted)
       const name = describe(object)
       found.set(name, object)
       if (!ready(object)) unready.push(name)
@@ -107,21 +115,48 @@ const placed = (
 
 const put = Effect.fnUntraced(function*<Id extends string>(
   parent: KubeObject,
-  resource: Resource.Resource<KubeObject, Id>,
-  fields: ServerSideApply.Fields<KubeObject>
+  { adopt, fields, resource }: Child<Id>
 ): Effect.fn.Return<KubeObject, KubeError.KubeError | NotOurs, Needs<Id>> {
   const key = placed(parent, resource, fields)
-  const controller = controllerOf((yield* Cache.get(resource, key)) ?? { metadata: {} } as KubeObject)
-  if (controller !== undefined && controller.uid !== parent.metadata.uid) {
+  const there = yield* Cache.get(resource, key)
+  const owner = there === undefined ? undefined : yield* ownerOf(resource, there, adopt)
+  if (owner !== undefined && owner.uid !== parent.metadata.uid) {
     return yield* new NotOurs({
-      message: `${resource.kind} ${keyString(key)} is controlled by ${controller.kind} ${controller.name}: ` +
-        `choose another name for the ${resource.kind} of ${parent.kind} ${parent.metadata.name}`
+      message: `${resource.kind} ${keyString(key)} is ${owner.told}: ` +
+        `choose another name for the ${resource.kind} of ${parent.kind} ${parent.metadata.name}` +
+        (owner.uid === undefined ? ", or take it over with Sync.adopted" : "")
     })
   }
   return yield* ServerSideApply.apply(resource, {
     ...fields,
     metadata: { ...fields.metadata, ...key, ownerReferences: [controllerReference(parent)] }
   } as ServerSideApply.Fields<KubeObject>)
+})
+
+/** Whom an object belongs to; nobody if it may be had. */
+const ownerOf = Effect.fnUntraced(function*<Id extends string>(
+  resource: Resource.Resource<KubeObject, Id>,
+  object: KubeObject,
+  adopt: boolean
+): Effect.fn.Return<
+  { readonly uid: string | undefined; readonly told: string } | undefined,
+  KubeError.KubeError,
+  KubeClient
+> {
+  const controller = controllerOf(object)
+  if (controller !== undefined) {
+    return { uid: controller.uid, told: `controlled by ${controller.kind} ${controller.name}` }
+  }
+  if (adopt) return undefined
+  const client = yield* KubeClient
+  const writer = yield* FieldManager
+  // Caches know nothing of managed fields.
+  const live = yield* client.get(Resource.unstructured(resource) as Resource.Resource<KubeObject>, object.metadata)
+    .pipe(
+      Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
+    )
+  const known = live === undefined || live.metadata.managedFields?.some(({ manager }) => manager === writer) === true
+  return known ? undefined : { uid: undefined, told: "there already, and was not made by this controller" }
 })
 
 /** Deletes the parent's children of a kind that are not to be kept. Answers how many of those are still there. */

@@ -167,6 +167,46 @@ describe("Sync", () => {
       assert.deepStrictEqual(page.data, { page: "theirs" })
     }).pipe(Effect.provide(operated)))
 
+  const foreign = (adopt: boolean) => {
+    const wish = (site: Site) => Sync.child(ConfigMap, { metadata: { name: site.metadata.name }, data: { a: "1" } })
+    const taking = Controller.make("sites", {
+      for: Site,
+      owns: [ConfigMap],
+      reconcile: (site) => {
+        const child = wish(site)
+        return Effect.as(Sync.children(site, [ConfigMap], [adopt ? Sync.adopted(child) : child]), Action.done)
+      }
+    })
+    return Effect.gen(function*() {
+      const it = yield* KubeClient.KubeClient
+      yield* it.create(ConfigMap, { metadata: key, data: { mine: "yes" } }, { fieldManager: "kubectl-create" })
+      yield* create(1, [])
+      yield* TestClock.adjust("10 seconds")
+      return yield* it.get(ConfigMap, key)
+    }).pipe(Effect.provide(Manager.layer([taking]).pipe(Layer.provideMerge(cluster))))
+  }
+
+  it.effect("leaves alone what somebody else has made and no controller has, unless it is to be adopted", () =>
+    Effect.gen(function*() {
+      const left = yield* foreign(false)
+      assert.deepStrictEqual([left.data, left.metadata.ownerReferences], [{ mine: "yes" }, undefined])
+      const taken = yield* foreign(true)
+      assert.deepStrictEqual([taken.data, controllerOf(taken)?.kind], [{ a: "1", mine: "yes" }, "Site"])
+    }))
+
+  it.effect("takes back a child that has lost its owner", () =>
+    Effect.gen(function*() {
+      yield* create(1, ["a"])
+      yield* TestClock.adjust("10 seconds")
+      const page = { namespace: "default", name: "page-a" }
+      yield* client.use((client) =>
+        client.patch(ConfigMap, page, KubeClient.Patch.merge({ metadata: { ownerReferences: null } }))
+      )
+      yield* TestClock.adjust("10 seconds")
+      const found = yield* client.use((client) => client.get(ConfigMap, page))
+      assert.strictEqual(controllerOf(found)?.kind, "Site")
+    }).pipe(Effect.provide(operated)))
+
   it.effect("makes stages in order, and takes kinds away in reverse", () =>
     Effect.gen(function*() {
       const journal: Array<string> = []
