@@ -11,8 +11,11 @@
  * layer calls it without a socket.
  *
  * Only `deny` denies. A hook that fails otherwise, dies or takes too long has given no verdict, and is answered as an
- * HTTP error: then the server does what `failurePolicy` says. An object that does not decode is denied, with every fault
- * and its path; an old one that does not decode is absent, so that it can be corrected.
+ * HTTP error: then the server does what `failurePolicy` says.
+ *
+ * A hook is never asked about an object that does not decode. It is denied, with every fault and its path; an update only
+ * for faults that it brings (see `Ratcheting`), and otherwise passes as it is, with a warning. An old object that does not
+ * decode is absent, so that it can be corrected.
  *
  * A hook may be asked about what it never did before, twice, or for a dry run: it must change nothing outside the
  * object unless its `sideEffects` say so.
@@ -27,6 +30,7 @@ import * as JsonPatch from "effect/JsonPatch"
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import * as Conversion from "./Conversion.ts"
+import * as Ratcheting from "./Ratcheting.ts"
 import * as Review from "./Review.ts"
 
 /** Figures that hold unless options say otherwise. */
@@ -331,20 +335,13 @@ const verdict = Effect.fnUntraced(function*<R>(
   if (decoded === undefined && operation !== "DELETE") {
     return yield* new BadReview({ message: "request.object: missing" })
   }
-  if (decoded !== undefined && Result.isFailure(decoded)) {
-    const { issues } = decoded.failure
-    return {
-      denied: {
-        message: `${resource.kind} ${asked.name === "" ? "" : `${JSON.stringify(asked.name)} `}is invalid: ${
-          issues.join("; ")
-        }`,
-        reason: "Invalid",
-        code: 422,
-        causes: issues.map(causeOf)
-      }
-    } satisfies Review.Verdict
-  }
   const old = decode(rawOld)
+  if (decoded !== undefined && Result.isFailure(decoded)) {
+    const before = operation === "UPDATE" && rawOld !== undefined && old !== undefined
+      ? { json: rawOld, decoded: old }
+      : undefined
+    return undecoded(resource, asked.name, decoded.failure.issues, rawObject!, before)
+  }
   const warnings: Array<string> = []
   const annotations: Record<string, string> = {}
   const request = {
@@ -355,8 +352,7 @@ const verdict = Effect.fnUntraced(function*<R>(
     raw: { object: rawObject, old: rawOld },
     warn: (message: string) =>
       Effect.sync(() => {
-        // A line of its own in a header: the server drops a warning with others in it.
-        warnings.push(message.replaceAll(/\s+/g, " ").trim())
+        warnings.push(oneLine(message))
       }),
     audit: (key: string, value: string) =>
       Effect.sync(() => {
@@ -370,8 +366,25 @@ const verdict = Effect.fnUntraced(function*<R>(
   return { ...outcome, warnings, auditAnnotations: annotations } satisfies Review.Verdict
 })
 
-/** `spec.size: Expected …` as a field and what is wrong with it. */
-const causeOf = (issue: string): Review.Cause => {
-  const [, field = "", message = issue] = /^([^\s:]+): (.*)$/s.exec(issue) ?? []
-  return { field, message }
+/** The verdict on an object that no hook can be asked about: No, if an update brings a fault or it is a new object. */
+const undecoded = (
+  { kind }: Resource.Any,
+  name: string,
+  issues: ReadonlyArray<string>,
+  object: Review.JsonObject,
+  before: Ratcheting.Before | undefined
+): Review.Verdict => {
+  const who = name === "" ? kind : `${kind} ${JSON.stringify(name)}`
+  const counting = Ratcheting.counting(issues, object, before)
+  if (counting.length > 0) {
+    const message = `${who} is invalid: ${counting.join("; ")}`
+    return { denied: { message, reason: "Invalid", code: 422, causes: counting.map(Ratcheting.parts) } }
+  }
+  // Whoever takes the last finalizer away has nothing to mend any more.
+  return before !== undefined && Ratcheting.isDeleted(before.json)
+    ? {}
+    : { warnings: [oneLine(`${who} was invalid before, and is not checked: ${issues.join("; ")}`)] }
 }
+
+/** A warning is a line of its own in a header: the server drops one with others in it. */
+const oneLine = (message: string): string => message.replaceAll(/\s+/g, " ").trim()
