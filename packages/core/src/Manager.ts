@@ -2,8 +2,8 @@
  * `Manager`: runs controllers on shared informers and one client, and answers for all of it.
  *
  * Its scope is its life. On close: no new reconcile starts, those under way finish (up to the drain time), events are
- * written out, watches close. Whatever part fails in the background fails the manager: `launch` ends with it, and
- * nobody has to notice a log line.
+ * written out, watches close. Whatever part fails in the background, its own or one of the layers that are provided to
+ * it, `launch` ends with it, and nobody has to notice a log line.
  *
  * Controllers come and go while it runs: `run` starts one for as long as a scope is open. Watches are shared by
  * reference count, so that what a controller leaves behind is nothing. A kind that is missing or forbidden holds up the
@@ -15,6 +15,7 @@
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Data from "effect/Data"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
@@ -378,9 +379,16 @@ const elect = Effect.fnUntraced(function*(
 /**
  * Builds the layers of an operator and runs them until interrupted, or until a part fails: then so does this.
  *
+ * A part of any of the layers: what is provided to the manager, such as a webhook server, fails it too.
+ *
  * The way to run a manager. `Layer.launch` runs it too, but has no way to see that a background part failed.
  */
 export const launch = <E, R>(
   operator: Layer.Layer<Manager, E, R>
 ): Effect.Effect<never, E | Supervisor.PartFailed, R> =>
-  Effect.scoped(Effect.flatMap(Layer.build(operator), (context) => Context.get(context, Manager).failure))
+  Effect.flatMap(Deferred.make<never, Supervisor.PartFailed>(), (failed) =>
+    Layer.build(operator).pipe(
+      Effect.flatMap((context) => Effect.raceFirst(Context.get(context, Manager).failure, Deferred.await(failed))),
+      Effect.provideService(Supervisor.Above, (failure) => Deferred.fail(failed, failure)),
+      Effect.scoped
+    ))

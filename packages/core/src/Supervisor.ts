@@ -4,8 +4,11 @@
  * A background fiber that fails or dies would otherwise go unnoticed: neither its parent nor `Layer.launch` looks at
  * it. Whatever runs in the background is started through a supervisor, which keeps the first failure and hands it to
  * whoever waits. Being interrupted is no failure: it is how a part is stopped. Interrupting itself is one.
+ *
+ * Whoever runs a program hears of the failures of all its supervisors, as `Above`.
  */
 import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
@@ -25,7 +28,10 @@ export interface Supervisor {
   readonly running: () => ReadonlyArray<string>
 }
 
-/** A background part ended. The cause is that of the part; an `Error` whose message names the part comes with it. */
+/**
+ * A background part ended. The cause is that of the part; the message, which health checks show, names the part and says
+ * why, in a line.
+ */
 export class PartFailed extends Error {
   readonly _tag = "PartFailed"
   override readonly name = "PartFailed"
@@ -33,13 +39,19 @@ export class PartFailed extends Error {
   override readonly cause: Cause.Cause<unknown>
 
   constructor(part: string, cause: Cause.Cause<unknown>) {
-    super(`${part} ended: ${Cause.pretty(cause)}`)
+    super(`${part} ended: ${Cause.prettyErrors(cause).map(({ message }) => message).join("; ")}`)
     this.part = part
     this.cause = cause
   }
 }
 
-export const make: Effect.Effect<Supervisor> = Effect.sync(() => {
+/** Who is told of the first failure of every supervisor that is made in its context; nobody by default. */
+export const Above: Context.Reference<((failed: PartFailed) => Effect.Effect<unknown>) | undefined> = Context.Reference<
+  ((failed: PartFailed) => Effect.Effect<unknown>) | undefined
+>("@effect-operator/core/Supervisor/Above", { defaultValue: () => undefined })
+
+export const make: Effect.Effect<Supervisor> = Effect.gen(function*() {
+  const above = yield* Above
   const failed = Deferred.makeUnsafe<never, PartFailed>()
   let first: PartFailed | undefined
   const running = new Map<Fiber.Fiber<void>, string>()
@@ -51,7 +63,11 @@ export const make: Effect.Effect<Supervisor> = Effect.sync(() => {
         Effect.catchCause((cause) =>
           Effect.andThen(
             Effect.logFatal(`${name} ended`, cause),
-            Effect.suspend(() => Deferred.fail(failed, first ??= new PartFailed(name, cause)))
+            Effect.suspend(() => {
+              if (first !== undefined) return Effect.void
+              first = new PartFailed(name, cause)
+              return Effect.andThen(Deferred.fail(failed, first), above?.(first) ?? Effect.void)
+            })
           )
         ),
         Effect.asVoid,

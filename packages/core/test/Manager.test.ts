@@ -66,6 +66,22 @@ describe("Manager.launch", () => {
       assert.include(failed.message, "a bug in the transport")
     }))
 
+  it.effect("a part of a layer that is provided to the manager takes it down, too", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      const hooks = Layer.effectDiscard(Effect.gen(function*() {
+        const supervisor = yield* Supervisor.make
+        yield* supervisor.run("hooks", Effect.andThen(Effect.sleep("1 second"), Effect.fail("port 9443 is in use")))
+      }))
+      const operator = Manager.layer([idle("widgets")]).pipe(Layer.provide(hooks), Layer.provide(server.layer))
+      const fiber = yield* Effect.forkChild(Effect.flip(Manager.launch(operator)))
+      yield* settle
+      assert.strictEqual(server.watches.length, 1)
+      yield* pass("2 seconds")
+      assert.strictEqual((yield* Fiber.join(fiber)).message, "hooks ended: port 9443 is in use")
+      assert.strictEqual(server.watches.length, 0, "the rest is stopped")
+    }))
+
   it.effect("two controllers of one name are refused", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)

@@ -47,6 +47,28 @@ describe("Supervisor", () => {
       for (let i = 0; i < 2; i++) assert.strictEqual((yield* Effect.flip(supervisor.failure)).part, "first")
     }))
 
+  it.effect("the message is why, in a line, without a stack", () =>
+    Effect.gen(function*() {
+      const supervisor = yield* Supervisor.make
+      yield* supervisor.run("hooks", Effect.die(new Error("port 9443 is in use")))
+      assert.strictEqual((yield* Effect.flip(supervisor.failure)).message, "hooks ended: port 9443 is in use")
+    }))
+
+  it.effect("whoever is above hears of the first failure of each supervisor", () =>
+    Effect.gen(function*() {
+      const heard: Array<string> = []
+      const make = Effect.provideService(Supervisor.make, Supervisor.Above, ({ part }) =>
+        Effect.sync(() => {
+          heard.push(part)
+        }))
+      const [one, other] = [yield* make, yield* make]
+      yield* one.run("first", Effect.fail("1"))
+      yield* one.run("second", Effect.fail("2"))
+      yield* other.run("third", Effect.fail("3"))
+      yield* settle
+      assert.deepStrictEqual(heard, ["first", "third"])
+    }))
+
   it.effect("a part that is stopped is no failure, and is gone", () =>
     Effect.gen(function*() {
       const supervisor = yield* Supervisor.make

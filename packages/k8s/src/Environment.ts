@@ -1,7 +1,7 @@
 /**
  * `Environment`: what an operator takes from the environment of its pod, all of it in one place.
  *
- * Figures of manager and controllers (`Settings`), addresses of metrics and probes (`Endpoints`), log level and format
+ * Figures of manager and controllers (`Settings`), addresses of metrics, probes (`Endpoints`) and hooks (`WebhookAddress`), log level and format
  * (`Logging`), traces (`Telemetry`). `runMain` puts it around a program; what the program says itself, stands.
  */
 import * as Settings from "@effect-operator/core/Settings"
@@ -12,11 +12,13 @@ import * as Layer from "effect/Layer"
 import * as Endpoints from "./Endpoints.ts"
 import * as Logging from "./Logging.ts"
 import * as Telemetry from "./Telemetry.ts"
+import * as WebhookAddress from "./webhook/WebhookAddress.ts"
 
 /** Every name that is read; OpenTelemetry's (`OTEL_…`) and those of the client (`KubeConfig`) besides. */
 export const variables: ReadonlyArray<Settings.Variable> = [
   ...Settings.variables,
   ...Endpoints.variables,
+  ...WebhookAddress.variables,
   ...Logging.variables
 ]
 
@@ -24,6 +26,7 @@ export const variables: ReadonlyArray<Settings.Variable> = [
 export const layer: Layer.Layer<never, Config.ConfigError> = Layer.mergeAll(
   Settings.layer,
   Endpoints.layerConfig,
+  WebhookAddress.layerConfig,
   Telemetry.layerConfig
 ).pipe(Layer.provideMerge(Logging.layerConfig))
 

@@ -1,5 +1,5 @@
 import { Settings } from "@effect-operator/core"
-import { Endpoints, Environment, Logging } from "@effect-operator/k8s"
+import { Environment } from "@effect-operator/k8s"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, References } from "effect"
 import * as Fs from "node:fs"
@@ -15,7 +15,7 @@ describe("Environment", () => {
   })
 
   it("no name is read twice", () => {
-    const names = [...Settings.variables, ...Endpoints.variables, ...Logging.variables].map(({ name }) => name)
+    const names = Environment.variables.map(({ name }) => name)
     assert.strictEqual(new Set(names).size, names.length)
   })
 
@@ -28,6 +28,8 @@ describe("Environment", () => {
       assert.deepStrictEqual([settings.identity, level], ["a", "Error"])
       const wrong = yield* Effect.flip(Environment.around(seen).pipe(env({ EFFECT_OPERATOR_PROBES_ADDRESS: "no" })))
       assert.include(wrong.message, "EFFECT_OPERATOR_PROBES_ADDRESS")
+      const off = yield* Effect.flip(Environment.around(seen).pipe(env({ EFFECT_OPERATOR_WEBHOOKS_ADDRESS: "0" })))
+      assert.include(off.message, "must be host:port or :port")
     }))
 
   it.effect("flags beat it", () =>

@@ -190,6 +190,7 @@ const make = Effect.fnUntraced(function*<R>(api: Api<R>, options: Options) {
     ? yield* Serving.make(supervisor, {
       what,
       address: options.address ?? (options.localhost === true ? defaults.beside : defaults.address),
+      remedy: "give `ApiService.layer` another `address`",
       certificates: options.certificates ?? {},
       secret: { namespace: options.service.namespace, name: secretName(options) },
       hosts: Serving.hostsOf(options),

@@ -30,6 +30,8 @@ export interface Options {
   readonly what: string
   /** `host:port` or `:port`. */
   readonly address: string
+  /** What to do if that cannot be listened on, after a colon. */
+  readonly remedy: string
   readonly certificates: Certificates
   /** Where its own are kept. */
   readonly secret: { readonly namespace: string; readonly name: string }
@@ -130,7 +132,10 @@ export const make = Effect.fnUntraced(function*(supervisor: Supervisor.Superviso
     Stream.runForEach(shown, (certificate) =>
       Effect.gen(function*() {
         if (server !== undefined) return yield* server.renew(certificate)
-        server = yield* options.listen(certificate, parsed)
+        server = yield* Effect.mapError(
+          options.listen(certificate, parsed),
+          ({ address, message }) => new Endpoints.ListenFailed({ address, message: `${message}: ${options.remedy}` })
+        )
         yield* Deferred.succeed(ready, server.address)
         yield* Effect.logInfo(`${what}: served on ${server.address.host ?? ""}:${server.address.port}`)
       })).pipe(Effect.tapError((error) => Deferred.fail(ready, error)))

@@ -7,7 +7,7 @@
  * cert-manager, reads them again when they change, and leaves every caBundle alone.
  *
  * Provide it to the manager, so that it starts before and ends after it: `Manager.layer([…]).pipe(Layer.provide(server))`.
- * It listens as soon as it has a certificate. On a `Board` it has a check, `webhooks`: whether it serves.
+ * It listens as soon as it has a certificate. If it cannot, or ends otherwise, the manager's `launch` fails. On a `Board` it has a check, `webhooks`: whether it serves.
  *
  * How it is reached is the `Listener` in context: HTTPS, or, in tests, a call of the in-memory API server.
  */
@@ -23,6 +23,7 @@ import * as Handler from "./Handler.ts"
 import type { Any, Hook } from "./Hook.ts"
 import * as HttpsServer from "./HttpsServer.ts"
 import * as Serving from "./Serving.ts"
+import * as WebhookAddress from "./WebhookAddress.ts"
 
 export interface Options {
   /** Of the webhook configurations, and, with `-webhook-tls`, of the Secret. */
@@ -31,7 +32,7 @@ export interface Options {
   readonly service: { readonly namespace: string; readonly name: string; readonly port?: number | undefined }
   /** `https://host:port` where the API server comes from outside the cluster, instead of the Service. */
   readonly url?: string | undefined
-  /** `host:port` or `:port`; `:9443` by default. */
+  /** `host:port` or `:port`; what `EFFECT_OPERATOR_WEBHOOKS_ADDRESS` says by default, and `:9443` if that is silent. */
   readonly address?: string | undefined
   /** The Secret's name. */
   readonly secret?: string | undefined
@@ -82,7 +83,10 @@ const make = Effect.fnUntraced(function*<R>(hooks: ReadonlyArray<Hook<R>>, optio
   const serving: Serving.Serving = listener === undefined
     ? yield* Serving.make(supervisor, {
       what: "webhooks",
-      address: options.address ?? HttpsServer.defaults.address,
+      address: options.address ?? (yield* WebhookAddress.WebhookAddress) ?? HttpsServer.defaults.address,
+      remedy: options.address === undefined
+        ? `set ${WebhookAddress.variable} to another, or give \`Webhook.layer\` an \`address\``
+        : "give `Webhook.layer` another `address`",
       certificates: options.certificates ?? {},
       secret: { namespace: options.service.namespace, name: secretName(options) },
       hosts: Serving.hostsOf(options),

@@ -1,11 +1,12 @@
 import { KubeClient, Manager } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Layer, Ref } from "effect"
+import { ConfigProvider, Context, Deferred, Effect, Layer, Ref } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as Certificates from "../../src/Certificates.ts"
 import * as Crd from "../../src/Crd.ts"
 import * as Endpoints from "../../src/Endpoints.ts"
+import * as Environment from "../../src/Environment.ts"
 import {
   CustomResourceDefinition,
   MutatingWebhookConfiguration,
@@ -216,6 +217,35 @@ describe("WebhookServer", () => {
       yield* eventually("the other is shown", call, (reply) => reply.serial !== serial)
     }).pipe(Effect.provide(cluster({}))), 30_000)
 
+  it.live("an address in use ends the operator, which says what to do", () =>
+    Effect.gen(function*() {
+      yield* prepare
+      const { port } = yield* replica()
+      const launched = (options: Partial<Webhook.ServerOptions>) =>
+        Manager.layer([]).pipe(
+          Layer.provide(Layer.fresh(Webhook.layer(all, { name, service, ...options }))),
+          Manager.launch,
+          Effect.flip
+        )
+      const taken = `webhooks ended: webhooks: port ${port} is in use: `
+      assert.strictEqual(
+        (yield* launched({ address: `127.0.0.1:${port}` })).message,
+        `${taken}give \`Webhook.layer\` another \`address\``
+      )
+      const environment = ConfigProvider.fromEnvRecord({
+        EFFECT_OPERATOR_WEBHOOKS_ADDRESS: `127.0.0.1:${port}`,
+        EFFECT_OPERATOR_METRICS_ADDRESS: "0",
+        EFFECT_OPERATOR_PROBES_ADDRESS: "0"
+      })
+      const configured = Environment.around(launched({})).pipe(
+        Effect.provideService(ConfigProvider.ConfigProvider, environment)
+      )
+      assert.strictEqual(
+        (yield* configured).message,
+        `${taken}set EFFECT_OPERATOR_WEBHOOKS_ADDRESS to another, or give \`Webhook.layer\` an \`address\``
+      )
+    }).pipe(Effect.provide(cluster({}))), 30_000)
+
   it.live("readiness has a check of it; an address in use is told", () =>
     Effect.gen(function*() {
       yield* prepare
@@ -224,8 +254,11 @@ describe("WebhookServer", () => {
       const { port } = yield* Effect.provideService(replica(), Manager.Board, board)
       assert.include((yield* ask("/readyz")).body, "[+]webhooks ok")
       const taken = yield* Layer.build(Layer.fresh(Webhook.layer(all, { name, service, address: `127.0.0.1:${port}` })))
-      const error = yield* Effect.flip(Context.get(taken, Webhook.WebhookServer).ready)
-      assert.include(error.message, `port ${port} is in use`)
+      const server = Context.get(taken, Webhook.WebhookServer)
+      assert.include((yield* Effect.flip(server.ready)).message, `port ${port} is in use`)
+      const { message } = yield* Effect.flip(server.failure)
+      assert.notInclude(message, "\n", "without a stack")
+      assert.strictEqual((yield* server.status).trouble, message)
     }).pipe(Effect.provide(cluster({}))), 30_000)
 })
 

@@ -7,6 +7,7 @@
  */
 import * as ApiServiceServer from "../../apiservice/ApiServiceServer.ts"
 import * as HttpsServer from "../../webhook/HttpsServer.ts"
+import * as WebhookAddress from "../../webhook/WebhookAddress.ts"
 import type { Description } from "../Description.ts"
 import type { Written } from "./Objects.ts"
 
@@ -14,7 +15,8 @@ const portOf = (address: string): number => Number(address.slice(address.lastInd
 
 /** Where an operator listens, by the names of its Services' target ports. */
 const ports: Readonly<Record<string, number>> = {
-  webhooks: portOf(HttpsServer.defaults.address),
+  // The operator is started with this process's environment.
+  webhooks: portOf(process.env[WebhookAddress.variable] ?? HttpsServer.defaults.address),
   api: portOf(ApiServiceServer.defaults.address)
 }
 
