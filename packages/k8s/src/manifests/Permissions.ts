@@ -130,6 +130,11 @@ export const of = (options: Options): ReadonlyArray<Permission> => {
   if (options.webhooks !== undefined) {
     const { hooks, secret } = options.webhooks
     keeps(secret)
+    // Who is asked about a Scale reads the object behind it.
+    for (const { registration, resource } of hooks) {
+      if (!registration?.resources.includes(`${resource.plural}/scale`)) continue
+      allow("framework", resource, resource.plural, ["get"])
+    }
     for (const { name, resource } of CaBundle.targets(hooks, options.name)) {
       allow("framework", resource, resource.plural, ["list", "watch", "patch"], { names: [name] })
     }

@@ -32,6 +32,7 @@ import type * as Schema from "effect/Schema"
 import * as Conversion from "./Conversion.ts"
 import * as Ratcheting from "./Ratcheting.ts"
 import * as Review from "./Review.ts"
+import * as Scaled from "./Scaled.ts"
 
 /** Figures that hold unless options say otherwise. */
 export const defaults = {
@@ -48,7 +49,7 @@ interface Common {
   /** Empty while the server has not yet made one of `generateName`. */
   readonly name: string
   readonly namespace: string | undefined
-  /** `status`, where the hook asked for writes of it. */
+  /** `status` or `scale`, where the hook asked for writes of it. */
   readonly subresource: string | undefined
   readonly user: Review.User
   /** Nothing of this is going to be stored. */
@@ -93,6 +94,15 @@ export interface Options<Ops extends ReadonlyArray<Operation>>
   readonly operations?: Ops | undefined
   /** Also writes of the status subresource. */
   readonly status?: boolean | undefined
+}
+
+interface ScaleOption {
+  /**
+   * Also writes of the scale subresource, which `kubectl scale` and autoscalers use: the hook is asked about the object
+   * with the new replicas. The object is read for that: the operator needs `get` on the kind, which the manifests grant.
+   * `matchConditions` and `objectSelector` see the Scale that the server sends: no spec but `replicas`, no labels.
+   */
+  readonly scale?: boolean | undefined
 }
 
 export interface Hook<out R = never> {
@@ -152,14 +162,14 @@ type Written = "CREATE" | "UPDATE"
 interface Validating {
   <A extends KubeObject, E, R>(
     resource: Resource.Resource<A>,
-    options: Omit<Options<[]>, "operations"> & {
+    options: Omit<Options<[]>, "operations"> & ScaleOption & {
       readonly operations?: undefined
       readonly validate: (request: Request<A, Written>) => Effect.Effect<void, E, R>
     }
   ): Hook<R>
   <A extends KubeObject, E, R, const Ops extends ReadonlyArray<Operation>>(
     resource: Resource.Resource<A>,
-    options: Options<Ops> & {
+    options: Options<Ops> & ScaleOption & {
       readonly operations: Ops
       readonly validate: (request: Request<A, Ops[number]>) => Effect.Effect<void, E, R>
     }
@@ -169,7 +179,9 @@ interface Validating {
 /** Judges writes of a kind. Success allows; `deny` refuses; any other failure is no verdict. */
 export const validating: Validating = <A extends KubeObject, E, R>(
   resource: Resource.Resource<A>,
-  options: Options<ReadonlyArray<Operation>> & { readonly validate: (request: never) => Effect.Effect<void, E, R> }
+  options: Options<ReadonlyArray<Operation>> & ScaleOption & {
+    readonly validate: (request: never) => Effect.Effect<void, E, R>
+  }
 ): Hook<R> =>
   admission("Validating", resource, options, (asked) => Effect.as(options.validate(asked as never), undefined))
 
@@ -263,7 +275,7 @@ interface Answering {
 const admission = <R>(
   tag: "Validating" | "Mutating",
   resource: Resource.Any,
-  options: Options<ReadonlyArray<Operation>> & Pick<Registration, "reinvocationPolicy">,
+  options: Options<ReadonlyArray<Operation>> & ScaleOption & Pick<Registration, "reinvocationPolicy">,
   run: (asked: Answering) => Effect.Effect<ReadonlyArray<JsonPatchOperation> | undefined, unknown, R>
 ): Hook<R> => {
   const verb = tag === "Validating" ? "validate" : "mutate"
@@ -277,6 +289,7 @@ const admission = <R>(
     operations = defaults.operations,
     path = `/${verb}-${slug(resource.group)}-${resource.version}-${resource.kind.toLowerCase()}`,
     reinvocationPolicy,
+    scale = false,
     sideEffects = "None",
     status = false,
     timeoutSeconds = defaults.timeoutSeconds
@@ -295,6 +308,13 @@ const admission = <R>(
     throw refuse("timeoutSeconds", timeoutSeconds, "be a whole number from 1 to 30")
   }
   if (operations.length === 0) throw refuse("operations", operations, "name one at least")
+  const replicas = scale ? Scaled.pathOf(resource) : undefined
+  if (scale && replicas === undefined) throw refuse("scale", scale, "be of a kind that is declared with `scale`")
+  if (scale && !operations.includes("UPDATE")) throw refuse("operations", operations, "have UPDATE: a scale is one")
+  const about = (asked: Review.Asked): Effect.Effect<Review.Asked, unknown> =>
+    replicas !== undefined && asked.subresource === "scale"
+      ? Scaled.asked(resource, replicas, asked)
+      : Effect.succeed(asked)
   return {
     _tag: tag,
     name,
@@ -302,7 +322,11 @@ const admission = <R>(
     resource,
     registration: {
       operations,
-      resources: [resource.plural, ...(status ? [`${resource.plural}/status`] : [])],
+      resources: [
+        resource.plural,
+        ...(status ? [`${resource.plural}/status`] : []),
+        ...(scale ? [`${resource.plural}/scale`] : [])
+      ],
       timeoutSeconds,
       failurePolicy,
       matchPolicy,
@@ -316,7 +340,10 @@ const admission = <R>(
       Result.match(Review.parse(review), {
         onFailure: (message) => Effect.fail(new BadReview({ message })),
         onSuccess: (asked) =>
-          Effect.map(verdict(resource, asked, run), (verdict) => Review.answer(asked, resource, verdict))
+          about(asked).pipe(
+            Effect.flatMap((asked) => verdict(resource, asked, run)),
+            Effect.map((verdict) => Review.answer(asked, resource, verdict))
+          )
       })
   }
 }

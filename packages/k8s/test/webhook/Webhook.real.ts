@@ -309,6 +309,61 @@ layer(cluster, { excludeTestServices: true, timeout: "120 seconds" })("webhooks 
     120_000
   )
 
+  it.effect(
+    "a scale is judged by the hook; what was stored under a milder Schema can be labelled and freed",
+    () =>
+      Effect.gen(function*() {
+        const client = yield* KubeClient.KubeClient
+        const pool = (memory: Schema.Codec<number>) =>
+          CustomResource.make({
+            group: "shop.example.com",
+            version: "v1",
+            kind: "Pool",
+            spec: Schema.Struct({ replicas: Schema.Int, memoryMiB: memory }),
+            status: Schema.Struct({ replicas: Schema.Int }),
+            scale: { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.replicas" }
+          })
+        const stored = pool(Schema.Int)
+        yield* Crd.install(stored)
+        const strict = [Webhook.validating(pool(Schema.Int.check(Schema.isGreaterThanOrEqualTo(64))), {
+          scale: true,
+          validate: ({ object, old }) =>
+            object.spec.replicas < (old?.spec.replicas ?? 0) ? Webhook.deny("a pool may not shrink") : Effect.void
+        })]
+        const create = (name: string, memoryMiB: number, dryRun = false) =>
+          client.create(stored, {
+            metadata: { namespace: "default", name, finalizers: ["example.com/f"] },
+            spec: { replicas: 3, memoryMiB }
+          }, { dryRun })
+        yield* create("fine", 64)
+        yield* create("faulty", 8)
+        const address = `127.0.0.1:${yield* freePort}`
+        const url = `https://${address}`
+        yield* Webhook.install(strict, { name: "pools", reachable: { url } })
+        const service = { namespace: "default", name: "pools" }
+        const context = yield* Layer.build(Webhook.layer(strict, { name: "pools", service, url, address }))
+        yield* Context.get(context, Webhook.WebhookServer).ready
+        yield* eventually(
+          "a new object needs to be without faults",
+          Effect.flip(create("new", 8, true)),
+          ({ message }) => message.includes("is invalid: spec.memoryMiB")
+        )
+        const scale = (name: string, replicas: number) => kubectl(["scale", "pool", name, `--replicas=${replicas}`])
+        assert.include((yield* scale("fine", 1)).text, "denied the request: a pool may not shrink")
+        assert.include((yield* scale("fine", 5)).text, "scaled")
+        const labelled = yield* kubectl(["label", "pool", "faulty", "l=1"])
+        assert.include(labelled.text, "Warning: Pool \"faulty\" was invalid before, and is not checked: spec.memoryMiB")
+        assert.include(labelled.text, "labeled")
+        assert.include((yield* scale("faulty", 1)).text, "scaled", "no hook can be asked")
+        yield* client.delete(stored, { namespace: "default", name: "faulty" })
+        const remove = JSON.stringify([{ op: "remove", path: "/metadata/finalizers" }])
+        const freed = yield* kubectl(["patch", "pool", "faulty", "--type", "json", "-p", remove])
+        assert.strictEqual(freed.code, 0, freed.text)
+        assert.include((yield* kubectl(["get", "pool", "faulty"])).text, "NotFound")
+      }),
+    60_000
+  )
+
   it.effect("an apply that makes its object needs to be allowed to create it", () =>
     Effect.gen(function*() {
       const role = JSON.stringify({
