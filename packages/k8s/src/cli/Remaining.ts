@@ -7,7 +7,7 @@ import * as Templates from "./Templates.ts"
 import type * as Versions from "./Versions.ts"
 
 /** The hooks' server in the program, where there was none. */
-const serve = [
+export const serve = [
   "  const server = Webhook.layer(operator.webhooks, { name: operator.name, service: Manifests.webhookService(operator) })",
   "  Manager.layer(operator.controllers).pipe(Layer.provide(server), Layer.provide(LiveClient.layer), ..."
 ]

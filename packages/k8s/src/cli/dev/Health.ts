@@ -50,6 +50,13 @@ export const ready = ({ probes }: Ports): Effect.Effect<void> =>
     Effect.asVoid
   )
 
+/** The names of its checks: of its parts, such as the webhook server, and of its controllers. */
+export const checks = ({ probes }: Ports): Effect.Effect<ReadonlySet<string>> =>
+  Effect.map(
+    get(probes, "/readyz?verbose"),
+    (answer) => new Set([...(answer?.text ?? "").matchAll(/^\[[-+]\](\S+) /gm)].map(([, name]) => name!))
+  )
+
 /** What `/debug/operator` says, as far as it matters here. */
 export interface Report {
   readonly managers: ReadonlyArray<{

@@ -18,6 +18,7 @@ import * as Loop from "./Loop.ts"
 import * as Objects from "./Objects.ts"
 import * as Sources from "./Sources.ts"
 import * as Target from "./Target.ts"
+import * as Unserved from "./Unserved.ts"
 
 export const defaults = {
   /** How long an operator may take to stop: longer than it drains by default. */
@@ -85,7 +86,10 @@ const start = (main: string, target: Target.Target) =>
       }
     })
     yield* say(`started ${main} (process ${running.pid}), metrics at http://127.0.0.1:${ports.metrics}/metrics`)
-    return { ...running, ports, ready: Health.ready(ports) }
+    const unserved = target.asksHooks
+      ? Effect.map(Health.checks(ports), (checks) => Unserved.message(description, checks))
+      : Effect.undefined
+    return { ...running, ports, ready: Health.ready(ports), unserved }
   })
 
 const forever = Effect.fnUntraced(function*(target: Target.Target, main: string, apply: ReadonlyArray<string>) {
@@ -97,7 +101,14 @@ const forever = Effect.fnUntraced(function*(target: Target.Target, main: string,
       Effect.flatMap(samples.files, (more) => sources.follow([...files, ...more, main], anything)),
     changed: Effect.map(sources.changed, (file) => Path.relative(process.cwd(), file)),
     install: (description) => target.install(description, say),
-    start: start(main, target),
+    start: (description) =>
+      Effect.map(start(main, target)(description), (operator) => ({
+        ...operator,
+        ready: Effect.andThen(
+          operator.ready,
+          Effect.flatMap(operator.unserved, (message) => message === undefined ? Effect.void : warn(message))
+        )
+      })),
     whenReady: samples.apply,
     say,
     warn
@@ -113,7 +124,10 @@ const once = Effect.fnUntraced(
     let why: ReadonlyArray<string> = ["it was never ready: it runs with `runMain`, and its caches have to be in sync"]
     const done = Effect.gen(function*() {
       yield* operator.ready
+      const unserved = yield* operator.unserved
+      if (unserved !== undefined) return yield* Failure.make(unserved)
       yield* say("the operator is ready")
+      why = ["the objects of --apply are not accepted yet"]
       yield* samples.apply(description)
       yield* Health.settled(operator.ports, (now) => void (why = now))
     }).pipe(Effect.timeoutOrElse({

@@ -37,6 +37,8 @@ export interface Options {
 
 export interface Target {
   readonly client: Context.Context<KubeClient.KubeClient>
+  /** Whether its API server asks the hooks of the operator. */
+  readonly asksHooks: boolean
   /** What a person is to know of it first. */
   readonly introduction: ReadonlyArray<string>
   /** Puts there what a program needs; tells what it did. */
@@ -90,6 +92,7 @@ const memory = Effect.fnUntraced(function*(port: number) {
   const applied = new Map<string, string>()
   return {
     client,
+    asksHooks: true,
     introduction: [
       `an in-memory cluster runs at ${facade.url}; in another terminal:`,
       `  export KUBECONFIG=${file}`
@@ -147,6 +150,7 @@ const live = Effect.fnUntraced(function*({ context, kubeconfig }: Options) {
   let warned = false
   return {
     client,
+    asksHooks: false,
     introduction: [`the operator runs here, against ${name === undefined ? file : `the cluster of context ${name}`}`],
     install: Effect.fnUntraced(function*(description: Description, say: Say) {
       yield* define(description, say)

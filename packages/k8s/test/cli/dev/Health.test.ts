@@ -25,6 +25,20 @@ it("an operator is settled when nothing is under way, nothing fails, and every w
   )
 })
 
+it.live("the checks of an operator are known by name, whether they pass or not", () =>
+  Effect.gen(function*() {
+    const server = yield* Effect.acquireRelease(
+      Effect.callback<Http.Server>((resume) => {
+        const server = Http.createServer((_, response) => {
+          response.end("[+]ping ok\n[-]webhooks failed: there is no certificate yet\nreadyz check failed\n")
+        }).listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
+      }),
+      (server) => Effect.sync(() => server.close())
+    )
+    const { port } = server.address() as AddressInfo
+    assert.deepStrictEqual([...yield* Health.checks({ metrics: 0, probes: port })], ["ping", "webhooks"])
+  }))
+
 it.live("waits until it is so for a while", () =>
   Effect.gen(function*() {
     let asked = 0
