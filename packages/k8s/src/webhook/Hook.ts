@@ -357,7 +357,7 @@ const verdict = Effect.fnUntraced(function*<R>(
   if (operation === "CONNECT") {
     return yield* new BadReview({ message: `request.operation: CONNECT: ${resource.kind} has no such hook` })
   }
-  const decode = (json: Review.JsonObject | undefined) => json === undefined ? undefined : resource.decode(json)
+  const decode = (json: Review.JsonObject | undefined) => json === undefined ? undefined : strict(resource, json)
   const decoded = operation === "DELETE" ? undefined : decode(rawObject)
   if (decoded === undefined && operation !== "DELETE") {
     return yield* new BadReview({ message: "request.object: missing" })
@@ -392,6 +392,16 @@ const verdict = Effect.fnUntraced(function*<R>(
   })
   return { ...outcome, warnings, auditAnnotations: annotations } satisfies Review.Verdict
 })
+
+/**
+ * What a Schema says of an object. A reconciler cleans up after one that is being deleted whatever limits it breaks; a hook
+ * is not asked about it.
+ */
+const strict = (resource: Resource.Any, json: Review.JsonObject): ReturnType<Resource.Any["decode"]> => {
+  if (!Ratcheting.isDeleted(json)) return resource.decode(json)
+  const { deletionTimestamp: _, ...metadata } = json["metadata"] as Review.JsonObject
+  return Result.flatMap(resource.decode({ ...json, metadata }), () => resource.decode(json))
+}
 
 /** The verdict on an object that no hook can be asked about: No, if an update brings a fault or it is a new object. */
 const undecoded = (
