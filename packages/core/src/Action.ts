@@ -9,12 +9,17 @@ import * as Option from "effect/Option"
 export type Action =
   /** Nothing until something changes. */
   | { readonly _tag: "Done" }
+  /** The same, and of `finalize`: the object stays, as its clean-up waits for a change. */
+  | { readonly _tag: "AwaitChange" }
   /** Once more, at once, behind the other keys; held back if that goes on and nothing is written. */
   | { readonly _tag: "Requeue" }
   /** Once more after `delay` milliseconds, unless a change comes first. */
   | { readonly _tag: "RequeueAfter"; readonly delay: number }
 
 export const done: Action = { _tag: "Done" }
+
+/** What is waited for must wake the controller: an object of a kind that it watches. */
+export const awaitChange: Action = { _tag: "AwaitChange" }
 
 export const requeue: Action = { _tag: "Requeue" }
 
@@ -29,7 +34,7 @@ export const requeueAfter = (delay: Duration.Input): Action => {
   return { _tag: "RequeueAfter", delay: Duration.toMillis(duration.value) }
 }
 
-const tags: ReadonlySet<unknown> = new Set(["Done", "Requeue", "RequeueAfter"])
+const tags: ReadonlySet<unknown> = new Set(["Done", "AwaitChange", "Requeue", "RequeueAfter"])
 
 export const isAction = (value: unknown): value is Action =>
   typeof value === "object" && value !== null && "_tag" in value && tags.has(value._tag)

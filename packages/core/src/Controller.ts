@@ -59,7 +59,8 @@ export interface Options<
   readonly reconcile: (object: A, context: Context) => Effect.Effect<Action.Action, E, R>
   /**
    * Cleans up before an object goes. With it comes a finalizer: the object stays until this succeeds with
-   * `Action.done`. A clean-up that fails, or asks for another run, keeps the finalizer.
+   * `Action.done`. A clean-up that fails, asks for another run or waits for a change (`Action.awaitChange`) keeps the
+   * finalizer.
    */
   readonly finalize?: ((object: A, context: Context) => Effect.Effect<Action.Action, FE, FR>) | undefined
   /** Name of the finalizer; `<group>/<name of the controller>` by default. */

@@ -287,6 +287,27 @@ describe("Controller: finalizer", () => {
       ])
     }))
 
+  it.effect("stays while the clean-up waits for a change, and asks nothing meanwhile", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      server.put(Widget, "a", small)
+      const journal = new Journal()
+      yield* operate(server, [
+        finalizing(journal, () => Effect.succeed(journal.entries.length > 1 ? Action.done : Action.awaitChange))
+      ])
+      yield* settle
+      journal.clear()
+      server.delete(Widget, "a")
+      yield* pass("1 hour")
+      assert.deepStrictEqual(journal.words, ["finalize"])
+      assert.deepStrictEqual(server.get(Widget, "a")?.metadata.finalizers, [finalizer])
+      assert.strictEqual(server.objects(Event).length, 0, "nothing is wrong")
+      server.patch(Widget, "a", { metadata: { labels: { free: "yes" } } })
+      yield* settle
+      assert.deepStrictEqual(journal.words, ["finalize", "finalize"])
+      assert.isUndefined(server.get(Widget, "a"))
+    }))
+
   it.effect("cleans up once, however far the watch lags behind the removal of the finalizer", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part)

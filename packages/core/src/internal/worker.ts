@@ -92,7 +92,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     Exit.isFailure(exit) || Action.isAction(exit.value) ? exit : Exit.die(
       new TypeError(
         `reconcile or finalize of controller ${controller.name} ended with ${told(exit.value)}: it must end with ` +
-          `Action.done, Action.requeue or Action.requeueAfter("30 seconds")`
+          `Action.done, Action.awaitChange, Action.requeue or Action.requeueAfter("30 seconds")`
       )
     )
 
@@ -270,6 +270,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     const succeeded = (action: Action.Action): void => {
       switch (action._tag) {
         case "Done":
+        case "AwaitChange":
           metrics.result("success")
           return giveBack(done)
         case "Requeue":
