@@ -40,15 +40,22 @@ const projectFiles = { "src/main.ts": "src/main.ts", "README.md": "README.md" }
 /** A kind's name in file names and labels. */
 export const lower = ({ kind }: Pick<Kind, "kind">): string => kind.toLowerCase()
 
-/** A template with the names of a kind in it, and of a project. */
-export const rename = (text: string, kind: Kind, project: string): string =>
-  text
-    .replaceAll("example.com/v1", `${kind.group}/${kind.version}`)
-    .replaceAll("\"example.com\"", JSON.stringify(kind.group))
-    .replaceAll("version: \"v1\"", `version: ${JSON.stringify(kind.version)}`)
-    .replaceAll("Website", kind.kind)
-    .replaceAll("website", lower(kind))
-    .replaceAll(/\bdemo\b/g, project)
+/** What of a template is another's, and names of the template: whole ones, an identifier or a word. */
+const names =
+  /https?:\/\/[^\s)]+|\bexample\.com\/v1\b|"example\.com"|\bversion: "v1"|\bWebsite(?=(V2|Versions)?\b)|\bwebsite\b|\bdemo\b/g
+
+/** A template with the names of a kind in it, and of a project. One pass: a name that was put in is not replaced again. */
+export const rename = (text: string, kind: Kind, project: string): string => {
+  const own: Readonly<Record<string, string>> = {
+    "example.com/v1": `${kind.group}/${kind.version}`,
+    "\"example.com\"": JSON.stringify(kind.group),
+    "version: \"v1\"": `version: ${JSON.stringify(kind.version)}`,
+    Website: kind.kind,
+    website: lower(kind),
+    demo: project
+  }
+  return text.replaceAll(names, (name) => own[name] ?? name)
+}
 
 const fill = Effect.fnUntraced(function*(
   templates: Files,
@@ -73,14 +80,16 @@ export const ofWebhook = (kind: Kind) => fill(webhookFiles(lower(kind)), kind, "
 
 /** The files that put the first two versions of a kind together; the templates have v1, which is stored, and v2. */
 export const ofVersions = (kind: string, before: Version, made: Version, storage: boolean) => {
-  const names = (text: string) =>
-    text
-      .replaceAll("storage: Website ", `storage: ${storage ? made.name : before.name} `)
-      .replaceAll("WebsiteV2", made.name)
-      .replaceAll("toV2", `to${made.name.slice(kind.length)}`)
-      .replaceAll(/\bv1\b/g, before.version)
-      .replaceAll(/\bv2\b/g, made.version)
-  return fill(versionFiles(lower({ kind })), { kind, group: "example.com", version: "v1" }, "demo", names)
+  const own: Readonly<Record<string, string>> = {
+    "storage: Website": `storage: ${storage ? made.name : before.name}`,
+    WebsiteV2: made.name,
+    toV2: `to${made.name.slice(kind.length)}`,
+    v1: before.version,
+    v2: made.version
+  }
+  const versions = (text: string) =>
+    text.replaceAll(/\bstorage: Website\b|\bWebsiteV2\b|\btoV2\b|\bv[12]\b/g, (name) => own[name]!)
+  return fill(versionFiles(lower({ kind })), { kind, group: "example.com", version: "v1" }, "demo", versions)
 }
 
 /** The files of a project that are sources; see `Project` for those that configure it. */
