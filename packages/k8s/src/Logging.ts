@@ -194,21 +194,22 @@ export const logfmt: Logger.Logger<unknown, void> = Logger.withConsoleLog(
 )
 
 /** A line for a person: time, level, message, what it is about. */
-export const pretty: Logger.Logger<unknown, void> = Logger.withConsoleLog(
-  Logger.make((options) => {
-    const { error, level, message, timestamp, ...about } = fieldsOf(options)
-    const { controllerGroup: _, controllerKind: __, reconcileID: ___, span_id: ____, trace_id: _____, ...rest } = about
-    const text = typeof message === "string" ? message : JSON.stringify(message)
-    const details = Object.entries(rest).map(([name, value]) =>
-      `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`
-    )
-    return [
-      `${String(timestamp).slice(11, 23)} ${String(level).padEnd(5)} ${text}`,
-      ...details,
-      ...(error === undefined ? [] : [`\n  ${String(error).replaceAll("\n", "\n  ")}`])
-    ].join(" ")
-  })
-)
+export const prettyText: Logger.Logger<unknown, string> = Logger.make((options) => {
+  const { error, level, message, timestamp, ...about } = fieldsOf(options)
+  const { controllerGroup: _, controllerKind: __, reconcileID: ___, span_id: ____, trace_id: _____, ...rest } = about
+  const text = typeof message === "string" ? message : JSON.stringify(message)
+  const details = Object.entries(rest).map(([name, value]) =>
+    `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`
+  )
+  return [
+    `${String(timestamp).slice(11, 23)} ${String(level).padEnd(5)} ${text}`,
+    ...details,
+    ...(error === undefined ? [] : [`\n  ${String(error).replaceAll("\n", "\n  ")}`])
+  ].join(" ")
+})
+
+/** The same, printed. */
+export const pretty: Logger.Logger<unknown, void> = Logger.withConsoleLog(prettyText)
 
 const loggers = { json, logfmt, pretty } as const
 

@@ -3,6 +3,8 @@
  * controllers on it, a client, the operator's kinds installed, and a test clock that waits for the program.
  *
  * Under `it.effect` all of it runs in virtual time: `TestClock.adjust("1 hour")` is an hour of the cluster's life.
+ *
+ * What the operator warns of is printed where the test fails: see `FailureLog`.
  */
 import type { CustomResource } from "@effect-operator/core/CustomResource"
 import type { KubeClient } from "@effect-operator/core/KubeClient"
@@ -11,6 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Crd from "../Crd.ts"
 import { ApiServer } from "./ApiServer.ts"
+import * as FailureLog from "./FailureLog.ts"
 import type { Kubelet } from "./Kubelet.ts"
 import * as SimControllers from "./SimControllers.ts"
 import * as TestClient from "./TestClient.ts"
@@ -30,6 +33,7 @@ export const layer = (options: Options = {}): Layer.Layer<ApiServer | KubeClient
     Layer.provideMerge(TestClient.layer),
     Layer.provideMerge(ApiServer.layer),
     Layer.provideMerge(VirtualTime.layer),
+    Layer.provideMerge(FailureLog.layer),
     // Every test gets a cluster of its own, also where two use the same layer value.
     Layer.fresh
   )

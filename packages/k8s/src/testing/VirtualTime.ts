@@ -116,6 +116,8 @@ export const layer: Layer.Layer<never> = Layer.effectContext(
   Effect.gen(function*() {
     const clock = yield* Clock.Clock
     if (!isTestClock(clock)) return Context.empty()
+    // A fiber gives way after so many operations: what it did before must not decide where in the test that is.
+    yield* Effect.yieldNow
     const tally = new Tally()
     const sleepers = new DelayHeap<Latch.Latch>()
     const moving = yield* Semaphore.make(1)

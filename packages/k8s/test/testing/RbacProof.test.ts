@@ -4,6 +4,7 @@ import { Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { ConfigMap, Secret } from "../../src/kinds/index.ts"
 import type * as Manifests from "../../src/Manifests.ts"
+import * as FailureLog from "../../src/testing/FailureLog.ts"
 import * as RbacProof from "../../src/testing/RbacProof.ts"
 import * as TestCluster from "../../src/testing/TestCluster.ts"
 import * as TestWebhooks from "../../src/testing/TestWebhooks.ts"
@@ -55,7 +56,11 @@ const scenario = Effect.gen(function*() {
   yield* TestClock.adjust("1 minute")
 })
 
-const cluster = TestCluster.layer({ resources: [Widget] })
+// Proofs that are to fail print nothing.
+const cluster = Layer.provide(
+  TestCluster.layer({ resources: [Widget] }),
+  Layer.succeed(FailureLog.Out, () => {})
+)
 
 const election = { leaderElection: { namespace: "widgets-system", name: "widgets", identity: "a" } }
 
