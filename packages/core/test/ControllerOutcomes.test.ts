@@ -437,6 +437,42 @@ describe("Controller: limits", () => {
       assert.isTrue(journal.words.at(-1)!.startsWith("3 "))
     }))
 
+  it.effect("its own writes wake nobody, also where their events come before the answers, or long after", () =>
+    Effect.gen(function*() {
+      const Task = CustomResource.make({
+        group: "example.com",
+        version: "v1",
+        kind: "Task",
+        spec: Schema.Struct({ size: Schema.Int }),
+        status: Schema.Struct({ conditions: Schema.optionalKey(Schema.Array(Conditions.Condition)) })
+      })
+      for (const late of ["answers", "events"]) {
+        const server = new Server(Task)
+        server.put(Task, "a", small)
+        if (late === "events") server.hold()
+        else server.latency = ({ method }) => method === "PATCH" ? Effect.sleep("1 second") : Effect.void
+        const journal = new Journal()
+        yield* operate(server, [Controller.make("tasks", {
+          for: Task,
+          finalize: () => Effect.succeed(Action.done),
+          reconcile: ({ spec }) =>
+            Effect.andThen(journal.note(String(spec.size)), Effect.fail(new Reconciler.Terminal({ message: "no" })))
+        })])
+        // The finalizer and the condition are two writes.
+        yield* pass("1 minute")
+        server.release()
+        yield* pass("1 minute")
+        assert.deepStrictEqual(journal.words, ["1"], late)
+        assert.lengthOf(server.objects(Event).filter(({ reason }) => reason === "Stalled"), 1)
+        // What somebody else writes while the answer is under way is seen after it.
+        server.patch(Task, "a", { spec: { size: 2 } })
+        yield* pass(late === "answers" ? "1500 millis" : 0)
+        server.patch(Task, "a", { status: { conditions: [] } })
+        yield* pass("1 minute")
+        assert.deepStrictEqual(journal.words, ["1", "2", "2"], late)
+      }
+    }))
+
   it.effect("what is given up is told on the object", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)

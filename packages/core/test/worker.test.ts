@@ -12,7 +12,7 @@ import {
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber, Metric } from "effect"
 import { TestClock } from "effect/testing"
-import { OwnWrites } from "../src/internal/triggers.ts"
+import { OwnWrites } from "../src/internal/OwnWrites.ts"
 import * as Worker from "../src/internal/worker.ts"
 
 const why: Trigger.Reason = { _tag: "Resync" }

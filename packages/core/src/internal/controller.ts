@@ -11,6 +11,7 @@ import * as SubscriptionRef from "effect/SubscriptionRef"
 import { CacheReader, makeReader, makeReadThrough, Remembered, settled, view } from "../Cache.ts"
 import { FieldManager } from "../Client.ts"
 import type { Controller } from "../Controller.ts"
+import type { Delta } from "../Delta.ts"
 import { EventSink } from "../EventRecorder.ts"
 import { type Informer, Informers, type Subscriber } from "../Informers.ts"
 import { KubeClient } from "../KubeClient.ts"
@@ -27,7 +28,8 @@ import * as WorkQueue from "../WorkQueue.ts"
 import type { Tracing } from "./tracing.ts"
 import * as Invalid from "./invalid.ts"
 import * as Overdue from "./Overdue.ts"
-import { fits, OwnWrites, scopeHint, subscriber } from "./triggers.ts"
+import { OwnWrites } from "./OwnWrites.ts"
+import { fits, scopeHint, subscriber } from "./triggers.ts"
 import * as Worker from "./worker.ts"
 
 /** How a controller is doing. */
@@ -92,7 +94,10 @@ export const start = Effect.fnUntraced(function*<R>(
   for (const { informers, watch } of watched) {
     const subscribe = subscriber(controller.resource, watch, queue, invalid.report, cache, tracing?.triggered)
     const take: Subscriber = watch === controller.watches[0]
-      ? (deltas, initial) => subscribe(deltas.filter((delta) => !ownWrites.echoes(delta)), initial)
+      ? (deltas, initial) => {
+        const isNews = (delta: Delta) => !ownWrites.echoes(delta, () => subscribe([delta], false))
+        return subscribe(deltas.filter(isNews), initial)
+      }
       : subscribe
     for (const informer of informers) yield* informer.subscribe(take)
   }

@@ -7,7 +7,7 @@
 import type { View } from "../Cache.ts"
 import type { Delta } from "../Delta.ts"
 import type { Subscriber } from "../Informers.ts"
-import { isTerminating, keyString, type KubeObject } from "../KubeObject.ts"
+import { isTerminating, type KubeObject } from "../KubeObject.ts"
 import type * as Resource from "../Resource.ts"
 import * as Trigger from "../Trigger.ts"
 import type * as Watch from "../Watch.ts"
@@ -77,32 +77,3 @@ export const fits = (owner: Resource.Any, key: string): boolean => key.includes(
 
 export const scopeHint = (owner: Resource.Any): string =>
   owner.scope === "Namespaced" ? "namespaced: give a namespace" : "cluster-scoped: give none"
-
-/** Remembers the controller's own writes of its objects' status, so that their events wake nobody. */
-export class OwnWrites {
-  readonly #versions = new Map<string, string>()
-
-  wrote(key: string, resourceVersion: string): void {
-    this.#versions.set(key, resourceVersion)
-  }
-
-  /** Whether a delta tells nothing but what this controller wrote itself. */
-  echoes(delta: Delta): boolean {
-    if (delta._tag === "Invalid") return false
-    const key = keyString(delta.object)
-    const version = this.#versions.get(key)
-    if (version === undefined) return false
-    if (delta._tag === "Deleted") this.#versions.delete(key)
-    if (delta._tag !== "Updated" || delta.object.metadata.resourceVersion !== version) return false
-    this.#versions.delete(key)
-    // A list may stand for several changes, the own one the last of them.
-    return JSON.stringify(others(delta.old)) === JSON.stringify(others(delta.object))
-  }
-}
-
-/** An object without status and without what the server keeps in its metadata. */
-const others = (object: KubeObject): unknown => {
-  const { status: _, ...rest } = object as KubeObject & { readonly status?: unknown }
-  const { finalizers: __, managedFields: ___, resourceVersion: ____, ...metadata } = object.metadata
-  return { ...rest, metadata }
-}

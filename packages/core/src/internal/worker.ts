@@ -32,8 +32,8 @@ import { ReconcileTimeout, Terminal } from "../Reconciler.ts"
 import type { Settled, WorkQueue } from "../WorkQueue.ts"
 import { digest, HotLoop, type Sign } from "./HotLoop.ts"
 import type { ControllerTracing, Processing } from "./tracing.ts"
+import type { OwnWrites } from "./OwnWrites.ts"
 import * as Stalled from "./stalled.ts"
-import type { OwnWrites } from "./triggers.ts"
 import * as Vanished from "./Vanished.ts"
 
 export interface Options<R> {
@@ -70,6 +70,8 @@ interface Hands {
   processing: Processing | undefined
   /** Absent before the object is found, and when the reconcile is over. */
   running: { readonly run: Run; readonly fiber: Fiber.Fiber<Action.Action, unknown> } | undefined
+  /** The key whose own writes may be under way. */
+  writing: string | undefined
 }
 
 /** Works until interrupted. Several may share the options. */
@@ -184,7 +186,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
   /** One worker, in whose context `base` all is run. */
   const worker = (base: Context.Context<R | KubeClient>, clock: Clock.Clock): Effect.Effect<void> => {
     const outer = Context.get(base, References.CurrentLogAnnotations)
-    const hands: Hands = { item: undefined, processing: undefined, running: undefined }
+    const hands: Hands = { item: undefined, processing: undefined, running: undefined, writing: undefined }
 
     const process = (item: Item): Effect.Effect<void> => {
       hands.item = item
@@ -226,6 +228,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       const exit = fiber.pollUnsafe()
       if (exit !== undefined) return ended(run, exit)
       hands.running = { run, fiber }
+      beginWriting(item.key)
       return Effect.flatMap(ending(fiber), (exit) => ended(run, exit))
     }
 
@@ -241,12 +244,16 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       if (Exit.isFailure(exit) || Stalled.says(run.object)) return longer(run, settle(run, exit))
       succeeded(exit.value)
       over(exit)
+      endWriting()
       return Effect.void
     }
 
     /** What is left to do, as part of the run that it is about. */
     const longer = (run: Run, effect: Effect.Effect<void, never, KubeClient>): Effect.Effect<void> => {
-      const annotated = Effect.provideContext(Effect.annotateLogs(effect, run.annotations), base)
+      beginWriting(run.item.key)
+      const annotated = Effect.provideContext(Effect.annotateLogs(effect, run.annotations), base).pipe(
+        Effect.ensuring(Effect.sync(endWriting))
+      )
       const { processing } = hands
       return processing === undefined
         ? annotated
@@ -324,6 +331,19 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       queue.doneUnsafe(key, outcome)
     }
 
+    // Not for a reconcile that waited for nothing: no event can have come meanwhile.
+    const beginWriting = (key: string): void => {
+      if (hands.writing !== undefined) return
+      hands.writing = key
+      ownWrites.began(key)
+    }
+
+    const endWriting = (): void => {
+      if (hands.writing === undefined) return
+      ownWrites.ended(hands.writing)
+      hands.writing = undefined
+    }
+
     const over = (exit: Exit.Exit<unknown, unknown>): void => {
       hands.processing?.end(exit)
       hands.processing = undefined
@@ -348,6 +368,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     const dropped = (exit: Exit.Exit<unknown, unknown>): void => {
       if (hands.item !== undefined) giveBack(again)
       over(exit)
+      endWriting()
     }
 
     let streak = 0
