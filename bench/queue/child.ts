@@ -73,6 +73,7 @@ const framework = Effect.scoped(Effect.gen(function*() {
     }),
     metrics,
     leadership: { lead: (part) => part, permit: Effect.void },
+    unwritten: Effect.logDebug,
     ownWrites: new OwnWrites(),
     tracing,
     nextId: () => String(id++)

@@ -11,10 +11,10 @@ import {
   Watch
 } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Queue, Schedule, Schema, Stream } from "effect"
+import { Effect, Fiber, Logger, Queue, Schedule, Schema, Stream } from "effect"
 import { Part, Widget } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
-import { Event, Server } from "./support/Server.ts"
+import { Event, refuse, Server } from "./support/Server.ts"
 import { pass, settle } from "./support/Time.ts"
 
 const small = { spec: { size: 1 } }
@@ -531,6 +531,36 @@ describe("Controller: limits", () => {
       yield* pass("1 minute")
       assert.deepStrictEqual(conditions(), [ready])
       assert.deepStrictEqual(journal.words, ["1", "2"])
+    }))
+
+  it.effect("a condition that the server refuses is told once, with its words and the remedy", () =>
+    Effect.gen(function*() {
+      const Task = CustomResource.make({
+        group: "example.com",
+        version: "v1",
+        kind: "Task",
+        spec: Schema.Struct({ size: Schema.Int }),
+        status: Schema.Struct({ ready: Schema.Int, conditions: Schema.Array(Conditions.Condition) })
+      })
+      const server = new Server(Task)
+      for (const name of ["a", "b"]) server.put(Task, name, small)
+      server.put(Task, "c", { spec: { size: "big" } } as never)
+      server.fault = ({ path }) =>
+        Effect.succeed(path.endsWith("/status") ? refuse(422, "Invalid", "status.ready: Required value") : undefined)
+      const lines: Array<unknown> = []
+      const logger = Logger.make<unknown, void>(({ logLevel, message }) => {
+        if (logLevel === "Warn") lines.push(message)
+      })
+      yield* operate(server, [Controller.make("tasks", {
+        for: Task,
+        reconcile: () => Effect.fail(new Reconciler.Terminal({ message: "no" }))
+      })]).pipe(Effect.provide(Logger.layer([logger])))
+      yield* pass("1 minute")
+      assert.lengthOf(server.requestsFor("PATCH", "tasks"), 3)
+      assert.deepStrictEqual(lines.flat(), [
+        "the condition Stalled of a Task is refused: Invalid: status.ready: Required value: make every field of the " +
+        "status Schema optional (Schema.optionalKey), since an object may have none of them yet"
+      ])
     }))
 
   it.effect("what was there from the start waits behind what changes", () =>

@@ -53,6 +53,7 @@ const working = Effect.fnUntraced(function*(reconcile: (key: string) => Effect.E
     }),
     metrics,
     leadership: { lead: (part) => part, permit: Effect.void },
+    unwritten: Effect.logDebug,
     ownWrites: new OwnWrites(),
     tracing: undefined,
     nextId: () => String(id++)

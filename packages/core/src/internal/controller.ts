@@ -30,6 +30,7 @@ import * as Invalid from "./invalid.ts"
 import * as Overdue from "./Overdue.ts"
 import { OwnWrites } from "./OwnWrites.ts"
 import { fits, scopeHint, subscriber } from "./triggers.ts"
+import * as Stalled from "./stalled.ts"
 import * as Worker from "./worker.ts"
 
 /** How a controller is doing. */
@@ -88,7 +89,8 @@ export const start = Effect.fnUntraced(function*<R>(
   const informers = watched.flatMap(({ informers }) => informers)
   /** Those of the controller's own kind: a watch of the same kind may see objects that are not the controller's. */
   const own = watched[0]!.informers
-  const invalid = yield* Invalid.make({ controller, own, events, metrics, leadership })
+  const unwritten = Stalled.teller(controller.resource)
+  const invalid = yield* Invalid.make({ controller, own, events, metrics, leadership, unwritten })
   const reader = makeReader(informers)
   const cache = view(reader)
   for (const { informers, watch } of watched) {
@@ -123,6 +125,7 @@ export const start = Effect.fnUntraced(function*<R>(
     events,
     metrics,
     leadership,
+    unwritten,
     ownWrites,
     tracing,
     nextId: reconcileIds(yield* Clock.currentTimeMillis)

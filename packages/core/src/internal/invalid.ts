@@ -25,6 +25,8 @@ export interface Options {
   readonly events: EventSink["Service"]
   readonly metrics: Pick<ControllerMetrics, "invalid">
   readonly leadership: Leadership
+  /** Tells that a condition could not be written. */
+  readonly unwritten: ReturnType<typeof Stalled.teller>
 }
 
 export interface Invalid {
@@ -36,7 +38,7 @@ export interface Invalid {
   readonly marking: Effect.Effect<never, never, KubeClient> | undefined
 }
 
-export const make = Effect.fnUntraced(function*({ controller, events, leadership, metrics, own }: Options) {
+export const make = Effect.fnUntraced(function*({ controller, events, leadership, metrics, own, unwritten }: Options) {
   const faults = yield* Queue.unbounded<Fault>()
   /** Why an object of the own kind does not decode, by its key, until its condition was written. */
   const unmarked = new Map<string, string>()
@@ -67,8 +69,9 @@ export const make = Effect.fnUntraced(function*({ controller, events, leadership
   const mark = (key: string, why: string) =>
     Stalled.say(resource, find(key), "Invalid", why).pipe(
       Effect.provideService(Writing, { permit: leadership.permit, wrote: () => {} }),
-      // What the server answers with is the object, which does not decode.
-      Effect.catchCause((cause) => Effect.logDebug(`the Stalled condition of ${key} could not be written`, cause)),
+      // Not written, or written: what the server answers with is the object, which does not decode.
+      Effect.catchCause(unwritten),
+      Effect.annotateLogs("object", key),
       Effect.andThen(Effect.sync(() => unmarked.get(key) === why && unmarked.delete(key)))
     )
 

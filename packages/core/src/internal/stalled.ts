@@ -6,11 +6,13 @@
  *
  * Source: sigs.k8s.io/cli-utils, pkg/kstatus, "The conditions".
  */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Conditions from "../Conditions.ts"
 import type { CustomResource } from "../CustomResource.ts"
 import { KubeClient, Patch } from "../KubeClient.ts"
-import type { KubeError } from "../KubeError.ts"
+import { KubeError } from "../KubeError.ts"
 import type { KubeObject } from "../KubeObject.ts"
 import type * as Resource from "../Resource.ts"
 
@@ -91,3 +93,28 @@ export const say = <E>(resource: Resource.Any, find: Find<E>, reason: Reason, me
 /** Takes back what was said. */
 export const takeBack = <E>(resource: Resource.Any, find: Find<E>) =>
   write(resource, find, (_, said) => Effect.succeed(said === undefined ? said : Conditions.remove(said, type)))
+
+/** What is to be done where the server refuses the condition of every object. */
+const remedies: Partial<Record<KubeError["reason"]["_tag"], string>> = {
+  Invalid:
+    "make every field of the status Schema optional (Schema.optionalKey), since an object may have none of them yet",
+  Forbidden: "let the operator patch the status: its manifests do, once they are written and applied again"
+}
+
+/** Tells that a condition could not be written: a refusal that others will follow once, with the remedy. */
+export const teller = (resource: Resource.Any) => {
+  const told = new Set<string>()
+  return (cause: Cause.Cause<unknown>): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      const error = Option.getOrUndefined(Cause.findErrorOption(cause))
+      const reason = error instanceof KubeError ? error.reason : undefined
+      const remedy = reason === undefined ? undefined : remedies[reason._tag]
+      if (reason === undefined || remedy === undefined || told.has(reason._tag)) {
+        return Effect.logDebug(`the condition ${type} could not be written`, cause)
+      }
+      told.add(reason._tag)
+      return Effect.logWarning(
+        `the condition ${type} of a ${resource.kind} is refused: ${reason._tag}: ${reason.message}: ${remedy}`
+      )
+    })
+}

@@ -47,6 +47,8 @@ export interface Options<R> {
   readonly events: EventSink["Service"]
   readonly metrics: ControllerMetrics
   readonly leadership: Leadership
+  /** Tells that a condition could not be written. */
+  readonly unwritten: ReturnType<typeof Stalled.teller>
   readonly ownWrites: OwnWrites
   /** Absent without a tracer. */
   readonly tracing: ControllerTracing | undefined
@@ -76,7 +78,7 @@ interface Hands {
 
 /** Works until interrupted. Several may share the options. */
 export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | KubeClient> => {
-  const { controller, events, find, leadership, metrics, nextId, ownWrites, queue, tracing } = options
+  const { controller, events, find, leadership, metrics, nextId, ownWrites, queue, tracing, unwritten } = options
   const { finalize, resource, timeout } = controller
   const hotLoops = new HotLoop()
   const vanished = new Vanished.Vanished()
@@ -161,7 +163,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     Stalled.canSay(resource)
       ? word.pipe(
         Effect.provideService(Writing, writing(item, [])),
-        Effect.catchCause((cause) => Effect.logDebug("the Stalled condition could not be written", cause))
+        Effect.catchCause(unwritten)
       )
       : Effect.void
 

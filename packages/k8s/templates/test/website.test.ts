@@ -19,7 +19,7 @@ const scenario = Effect.gen(function*() {
   yield* TestClock.adjust("1 minute")
   const { status } = yield* client.get(Website, key)
   assert.strictEqual(status?.availableReplicas, 3)
-  assert.strictEqual(status?.conditions[0]?.status, "True")
+  assert.strictEqual(status?.conditions?.[0]?.status, "True")
 
   yield* client.patch(Website, key, KubeClient.Patch.merge({ spec: { replicas: 1 } }))
   yield* TestClock.adjust("1 minute")

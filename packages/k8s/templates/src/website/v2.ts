@@ -13,9 +13,10 @@ export const WebsiteV2 = CustomResource.make({
       .annotate({ description: "How many Pods there are to be." })
       .pipe(Schema.withDecodingDefaultKey(Effect.succeed(1)))
   }),
+  // Nothing in it is required: each field is written by whoever knows it, when it is known.
   status: Schema.Struct({
-    availableReplicas: Schema.Int.annotate({ description: "How many Pods are available." }),
-    conditions: Schema.Array(Conditions.Condition)
+    availableReplicas: Schema.optionalKey(Schema.Int.annotate({ description: "How many Pods are available." })),
+    conditions: Schema.optionalKey(Schema.Array(Conditions.Condition))
   }),
   printerColumns: [
     { name: "Replicas", type: "integer", jsonPath: ".spec.replicas" },
