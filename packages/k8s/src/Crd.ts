@@ -2,7 +2,8 @@
  * `Crd.make`: the CustomResourceDefinition of a `CustomResource`, ready to be applied.
  *
  * Deterministic: the same declaration gives the same object. A Schema without a structural form is a mistake in the
- * program and throws, naming every field and what to do.
+ * program and throws, naming every field and what to do. So is a column, a scale or a selectable field of a path that the
+ * Schema does not have.
  */
 import type { CustomResource } from "@effect-operator/core/CustomResource"
 import type { CustomResourceVersions } from "@effect-operator/core/CustomResourceVersions"
@@ -14,6 +15,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Schedule from "effect/Schedule"
+import * as FieldPaths from "./crd/FieldPaths.ts"
 import { CustomResourceDefinition, type JSONSchemaProps } from "./kinds/apiextensions.v1.ts"
 import { type Fault, fromSchema } from "./OpenApiSchema.ts"
 
@@ -132,13 +134,18 @@ type Version = CustomResourceDefinition["spec"]["versions"][number]
 
 const version = (resource: CustomResource, served: boolean, storage: boolean): Version => {
   const { deprecated, printerColumns, scale, selectableFields, subresources } = resource
+  const openAPIV3Schema = schemaOf(resource)
+  const faults = FieldPaths.faults(resource, openAPIV3Schema)
+  if (faults.length > 0) {
+    throw new Error(`Crd.make: ${resource.id} points at fields that are not there:\n  ${faults.join("\n  ")}`)
+  }
   return {
     name: resource.version,
     served,
     storage,
     ...(deprecated === false ? {} : { deprecated: true }),
     ...(typeof deprecated === "string" ? { deprecationWarning: deprecated } : {}),
-    schema: { openAPIV3Schema: schemaOf(resource) },
+    schema: { openAPIV3Schema },
     ...(subresources.length === 0 ? {} : {
       subresources: {
         ...(subresources.includes("status") ? { status: {} } : {}),

@@ -6,10 +6,11 @@
  * several (`CertificateV1`). The source compiles under `strict`, and an object the definition's server has stored
  * decodes. It is meant to be read, changed and kept: it is made once, from then on it is yours.
  *
- * What a `CustomResource` has no place for is said in a comment: fields beside spec and status, and a status that is
- * written with the object.
+ * What a `CustomResource` has no place for is said in a comment: fields beside spec and status, columns of them or of no
+ * field at all, and a status that is written with the object.
  */
 import type { Manifest } from "./Crd.ts"
+import * as FieldPaths from "./crd/FieldPaths.ts"
 import { expression, indent } from "./crd/SchemaSource.ts"
 import type { JSONSchemaProps } from "./kinds/apiextensions.v1.ts"
 
@@ -41,8 +42,18 @@ const nameOf = ({ names }: Spec, { name }: Version, count: number): string => {
   return count === 1 ? kind : `${kind}${capitalised(name)}`
 }
 
+type Columns = NonNullable<Version["additionalPrinterColumns"]>
+
+/** The columns of fields that the declaration has. */
+const columnsOf = ({ additionalPrinterColumns = [], schema }: Version): Columns => {
+  const { spec = { "x-kubernetes-preserve-unknown-fields": true }, status } = schema?.openAPIV3Schema?.properties ?? {}
+  const own = { properties: { apiVersion: {}, kind: {}, spec, ...(status === undefined ? {} : { status }) } }
+  return additionalPrinterColumns.filter(({ jsonPath }) => FieldPaths.has(own, jsonPath))
+}
+
 /** What the declaration leaves out. */
-const remarks = (version: Version): ReadonlyArray<string> => {
+const remarks = (version: Version, columns: Columns): ReadonlyArray<string> => {
+  const lost = (version.additionalPrinterColumns ?? []).filter((column) => !columns.includes(column))
   const { properties = {} } = version.schema?.openAPIV3Schema ?? {}
   const envelope = ["apiVersion", "kind", "metadata", "spec", "status"]
   const others = Object.keys(properties).filter((name) => !envelope.includes(name))
@@ -52,7 +63,10 @@ const remarks = (version: Version): ReadonlyArray<string> => {
       : [`Beside spec and status it has ${others.join(", ")}: kept as they are, without a type.`]),
     ...(properties["status"] === undefined || version.subresources?.status !== undefined
       ? []
-      : ["Its status is written with the object: the definition has no status subresource."])
+      : ["Its status is written with the object: the definition has no status subresource."]),
+    ...(lost.length === 0
+      ? []
+      : [`Without the columns ${lost.map(({ jsonPath }) => jsonPath).join(", ")}: there are no such fields here.`])
   ]
 }
 
@@ -62,6 +76,7 @@ const declaration = (spec: Spec, version: Version, name: string): string => {
   const content = schema.properties?.["spec"]
   const status = schema.properties?.["status"]
   const scale = version.subresources?.scale
+  const columns = columnsOf(version)
   const options: ReadonlyArray<readonly [string, string | undefined]> = [
     ["group", text(spec.group)],
     ["version", text(version.name)],
@@ -75,13 +90,13 @@ const declaration = (spec: Spec, version: Version, name: string): string => {
     ["spec", content === undefined ? "Schema.Unknown" : given(content, schema)],
     ["status", status === undefined ? undefined : expression(status)],
     ["scale", scale === undefined ? undefined : text(scale)],
-    ["printerColumns", list(version.additionalPrinterColumns)],
+    ["printerColumns", list(columns)],
     ["rules", list(schema["x-kubernetes-validations"])],
     ["selectableFields", list(version.selectableFields?.map(({ jsonPath }) => jsonPath))],
     ["deprecated", version.deprecated === true ? text(version.deprecationWarning ?? true) : undefined]
   ]
   const lines = options.flatMap(([key, value]) => value === undefined ? [] : [`${key}: ${value}`])
-  const notes = remarks(version)
+  const notes = remarks(version, columns)
   return [
     ...(notes.length === 0 ? [] : [`/** ${notes.join(" ")} */`]),
     `export const ${name} = CustomResource.make({\n${indent(lines.join(",\n"))}\n})`,

@@ -47,7 +47,7 @@ export interface Options {
   readonly apiService?: ApiService.Api<any> | undefined
   /** Whether replicas elect a leader; true by default. */
   readonly leaderElection?: boolean | undefined
-  /** Of the Deployment; 1 by default. */
+  /** Of the Deployment; 1 by default. More of them reconcile only with `leaderElection`. */
   readonly replicas?: number | undefined
   /** How long reconciles under way may take on stop; the manager's 25 s by default. */
   readonly drain?: Duration.Input | undefined
@@ -147,6 +147,15 @@ export const rbac = (options: Omit<Options, "image" | "resources">): ReadonlyArr
   ]
 }
 
+/** Hooks and an API are served by every replica; reconcilers of several would work against each other. */
+const checkReplicas = ({ controllers, leaderElection, replicas = defaults.replicas }: Options): void => {
+  if (leaderElection !== false || replicas < 2 || controllers.length === 0) return
+  throw new Error(
+    `Manifests: replicas: ${replicas}: without leaderElection each of them reconciles, against the others: ` +
+      "leave `leaderElection: false` out, or have one replica"
+  )
+}
+
 const workloadOf = (options: Options): Workload.Options => ({
   ...options,
   lease: leaseOf(options),
@@ -157,7 +166,10 @@ const workloadOf = (options: Options): Workload.Options => ({
 })
 
 /** The Deployment: no privileges, time to drain. */
-export const deployment = (options: Options): ReadonlyArray<Manifest> => [Workload.deployment(workloadOf(options))]
+export const deployment = (options: Options): ReadonlyArray<Manifest> => {
+  checkReplicas(options)
+  return [Workload.deployment(workloadOf(options))]
+}
 
 /** The webhook configurations, without caBundle: the operator fills it in. */
 export const webhooks = (options: Pick<Options, "name" | "namespace" | "webhooks">): ReadonlyArray<Manifest> =>

@@ -14,7 +14,7 @@ const make = (kind: string, spec: CustomResource.AnySchema = Schema.Struct({ siz
     shortNames: ["x"],
     categories: ["all"],
     spec,
-    status: Schema.Struct({ ready: Schema.Boolean }),
+    status: Schema.Struct({ ready: Schema.Boolean, size: Schema.optionalKey(Schema.Int) }),
     printerColumns: [{ name: "Size", type: "integer", jsonPath: ".spec.size" }],
     scale: { specReplicasPath: ".spec.size", statusReplicasPath: ".status.size" }
   })

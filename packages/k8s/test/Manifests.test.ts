@@ -109,6 +109,18 @@ const gadgets = ApiService.make({
   ]
 })
 
+it("replicas that would reconcile against each other are refused; those that only serve are not", () => {
+  const two = { ...options(false), leaderElection: false, replicas: 2 }
+  assert.throws(
+    () => Manifests.stream(two),
+    "Manifests: replicas: 2: without leaderElection each of them reconciles, against the others: " +
+      "leave `leaderElection: false` out, or have one replica"
+  )
+  for (const fine of [{ ...two, leaderElection: true }, { ...two, replicas: 1 }, { ...two, controllers: [] }]) {
+    assert.isNotEmpty(Manifests.stream(fine))
+  }
+})
+
 it("an API of its own brings its registration, the Service, and the right to know whom to believe", () => {
   const all: Manifests.Options = {
     name: "gadgets",

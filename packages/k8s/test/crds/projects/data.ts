@@ -45,6 +45,7 @@ const prometheus: S.Sample = {
         status: S.object({
           replicas: S.integer({ format: "int32" }),
           availableReplicas: S.integer({ format: "int32" }),
+          paused: S.boolean(),
           selector: S.string(),
           conditions: S.conditions
         }, { required: ["availableReplicas", "replicas"] }),
