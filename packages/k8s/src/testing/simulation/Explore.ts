@@ -110,12 +110,11 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
     return known
   }
 
-  /** A complaint about the run of a plan, and its recording. */
-  const attempt = (
+  /** A complaint about the run of a plan, and its recording; if a rest went astray, of the story that ends there. */
+  const judged = (
     plan: Plan,
-    lived: Story = story
+    lived: Story
   ): { readonly recording: Recording; readonly divergence: Divergence | undefined } => {
-    runs += 1
     const compared = referenceOf(lived)
     const recording = Run.run(tell(all, lived), plan, { seed, quiet: Run.defaults.shortQuiet })
     histories.add(hash(history(recording)))
@@ -126,8 +125,13 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
     const astray = Oracle.strays(recording, compared)
     return {
       recording,
-      divergence: astray === undefined ? undefined : attempt(plan, beginning(lived, astray)).divergence
+      divergence: astray === undefined ? undefined : judged(plan, beginning(lived, astray)).divergence
     }
+  }
+
+  const attempt = (plan: Plan, lived: Story = story): ReturnType<typeof judged> => {
+    runs += 1
+    return judged(plan, lived)
   }
 
   const goesOn = (): boolean => runs < budget && more()
