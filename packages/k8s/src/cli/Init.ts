@@ -16,6 +16,7 @@ import * as Stdio from "effect/Stdio"
 import * as Path from "node:path"
 import type { Failure } from "./Failure.ts"
 import * as Folder from "./Folder.ts"
+import * as LockFile from "./LockFile.ts"
 import * as Names from "./Names.ts"
 import * as Processes from "./Processes.ts"
 import * as Project from "./Project.ts"
@@ -32,11 +33,17 @@ const choose = Effect.fnUntraced(function*(given: Option.Option<string>, message
     : fallback
 })
 
+const completeLock = Effect.fnUntraced(function*(file: string) {
+  const text = yield* Folder.read(file)
+  if (text !== undefined) yield* Folder.put(file, LockFile.complete(text))
+})
+
 const install = (folder: string) =>
   Console.log("installing packages: npm install").pipe(
     Effect.andThen(
       Processes.output("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline"], { cwd: folder })
     ),
+    Effect.andThen(completeLock(Path.join(folder, "package-lock.json"))),
     Effect.andThen(Processes.output("npm", ["run", "manifests"], { cwd: folder })),
     Effect.andThen(Console.log("wrote the manifests to deploy/"))
   )

@@ -1,5 +1,5 @@
 /**
- * `Project`: what configures a new project: packages, types, lint, CI and container.
+ * `Project`: what configures a new project: packages, types, effects, lint, CI and container.
  *
  * Packages are those that this one is built and tested with. Where those of this framework are in no registry they come
  * from a folder of tarballs, as `npm pack` makes them, and are copied: what builds the project, in CI or in a container,
@@ -17,6 +17,8 @@ import type { Files } from "./Folder.ts"
 export const packages = {
   dependencies: { effect: "4.1.0" },
   devDependencies: {
+    // Finds the effect that nobody runs: types and lint take a forgotten `yield*` for a statement.
+    "@effect/tsgo": "0.45.0",
     "@effect/vitest": "4.0.5",
     "@types/node": "^24.0.0",
     // The scripts run in this one, whichever is installed.
@@ -62,7 +64,8 @@ const packageJson = (name: string, framework: Readonly<Record<string, string>>) 
   scripts: {
     start: "effect-operator dev --apply samples",
     test: "vitest run",
-    check: "tsc && npm run lint && effect-operator check",
+    check: "tsc && npm run effects && npm run lint && effect-operator check",
+    effects: "effect-tsgo diagnostics --project tsconfig.json --severity error",
     lint: "oxlint --deny-warnings src test",
     manifests: "effect-operator manifests",
     build: "tsc -p tsconfig.build.json"
@@ -88,7 +91,8 @@ const tsconfig = {
     verbatimModuleSyntax: true,
     rewriteRelativeImportExtensions: true,
     skipLibCheck: true,
-    noEmit: true
+    noEmit: true,
+    plugins: [{ name: "@effect/language-service" }]
   },
   include: ["src", "test"]
 }

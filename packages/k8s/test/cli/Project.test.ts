@@ -60,3 +60,31 @@ it.effect("the lint of a project finds no fault with what is made, and finds wha
     assert.include(stdout, "time and chance come from Effect's Clock and Random")
     assert.include(stdout, "'Effect' is imported but never used")
   }).pipe(Effect.provide(NodeServices.layer)))
+
+it.effect(
+  "the check of a project finds a forgotten yield*, which types and lint take for a statement",
+  () =>
+    Effect.gen(function*() {
+      const path = yield* folder({
+        ...Project.files("demo", {}),
+        "src/late.ts": [
+          "import { Effect } from \"effect\"",
+          "export const late = Effect.gen(function*() {",
+          "  Effect.log(\"never\")",
+          "  yield* Effect.log(\"now\")",
+          "})",
+          ""
+        ].join("\n")
+      })
+      Fs.symlinkSync(Path.join(root, "node_modules"), Path.join(path, "node_modules"))
+      const { scripts } = JSON.parse(Fs.readFileSync(Path.join(path, "package.json"), "utf8"))
+      assert.include(scripts.check, "npm run effects")
+      const run = () => ChildProcess.spawnSync("npm", ["run", "--silent", "effects"], { cwd: path, encoding: "utf8" })
+      const { status, stdout } = run()
+      assert.strictEqual(status, 1)
+      assert.match(stdout, /late\.ts:3:3.*floatingEffect/)
+      Fs.writeFileSync(Path.join(path, "src/late.ts"), "export {}\n")
+      assert.strictEqual(run().status, 0)
+    }).pipe(Effect.provide(NodeServices.layer)),
+  60_000
+)
