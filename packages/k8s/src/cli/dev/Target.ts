@@ -6,7 +6,8 @@
  * own ServiceAccount with the generated rules and no others: a permission that is missing shows at once. Services of what it
  * serves lead to this machine (see `Beside`).
  *
- * A cluster of a kubeconfig gets the definitions, nothing else, and the operator runs as whoever the kubeconfig says.
+ * A cluster of a kubeconfig gets the definitions, without what it could not call (see `Apart`), and the namespace where
+ * the operator keeps its certificates; nothing else. The operator runs as whoever the kubeconfig says.
  */
 import * as KubeClient from "@effect-operator/core/KubeClient"
 import * as Context from "effect/Context"
@@ -18,7 +19,9 @@ import type * as Scope from "effect/Scope"
 import * as Path from "node:path"
 import * as Crd from "../../Crd.ts"
 import * as CrdDiff from "../../CrdDiff.ts"
+import { CustomResourceDefinition } from "../../kinds/apiextensions.v1.ts"
 import { Deployment } from "../../kinds/apps.v1.ts"
+import { Namespace, Service } from "../../kinds/core.v1.ts"
 import * as LiveClient from "../../LiveClient.ts"
 import * as HttpFacade from "../../testing/HttpFacade.ts"
 import { serviceAccount } from "../../api/UserInfo.ts"
@@ -26,6 +29,7 @@ import * as InMemory from "../InMemory.ts"
 import * as Definitions from "../Definitions.ts"
 import type { Description } from "../Description.ts"
 import * as Failure from "../Failure.ts"
+import * as Apart from "./Apart.ts"
 import * as Beside from "./Beside.ts"
 import * as Objects from "./Objects.ts"
 
@@ -140,6 +144,43 @@ const deployed = Effect.fnUntraced(function*({ name, namespace }: Description) {
   return Option.filter(found, ({ spec }) => (spec?.replicas ?? 1) > 0)
 })
 
+/** What decides how a definition can be installed. */
+const found = Effect.fnUntraced(function*(definition: Crd.Manifest) {
+  const client = yield* KubeClient.KubeClient
+  const service = Apart.converter(definition)
+  if (service === undefined) return { service: false, stored: [] }
+  const there = yield* Effect.option(client.get(Service, service))
+  const before = yield* Effect.option(client.get(CustomResourceDefinition, { name: definition.metadata.name! }))
+  const stored = Option.match(before, { onNone: () => [], onSome: ({ status }) => status?.storedVersions ?? [] })
+  return { service: Option.isSome(there), stored }
+})
+
+/** Whether it serves anything over TLS, whose certificates it keeps in its namespace. */
+const serves = ({ definitions, files, webhooks }: Description): boolean =>
+  webhooks.length > 0 || "apiservice.yaml" in files ||
+  definitions.some((definition) => Apart.converter(definition) !== undefined)
+
+/** Without it the operator would wait for its certificates for ever. */
+const ensureNamespace = Effect.fnUntraced(function*({ namespace: name }: Description, say: Say) {
+  const client = yield* KubeClient.KubeClient
+  yield* client.get(Namespace, { name }).pipe(
+    Effect.catchReason("KubeError", "NotFound", () =>
+      client.create(Namespace, { metadata: { name } }).pipe(
+        Effect.andThen(
+          say(`created the namespace ${name}, where the operator keeps the certificates of what it serves`)
+        ),
+        Effect.mapError(({ message }) =>
+          Failure.make(
+            `the operator keeps its certificates in the namespace ${name}, which is not there: ` +
+              `kubectl create namespace ${name} (${message})`
+          )
+        )
+      )),
+    // Who may not look at namespaces may still write in one.
+    Effect.catchTag("KubeError", () => Effect.void)
+  )
+})
+
 const live = Effect.fnUntraced(function*({ context, kubeconfig }: Options) {
   const file = Option.getOrUndefined(Option.map(kubeconfig, (file) => Path.resolve(file)))
   const name = Option.getOrUndefined(context)
@@ -147,17 +188,31 @@ const live = Effect.fnUntraced(function*({ context, kubeconfig }: Options) {
     Effect.mapError(({ message }) => Failure.make(message))
   )
   const define = definer(client)
+  const told = new Set<string>()
   let warned = false
+  /** The definitions as this cluster can have them. */
+  const apart = Effect.fnUntraced(function*(description: Description, say: Say) {
+    const definitions: Array<Crd.Manifest> = []
+    for (const declared of description.definitions) {
+      const { definition, note } = Apart.definition(declared, yield* Effect.provide(found(declared), client))
+      definitions.push(definition)
+      if (note === undefined || told.has(note)) continue
+      told.add(note)
+      yield* say(note)
+    }
+    return { ...description, definitions }
+  })
   return {
     client,
     asksHooks: false,
     introduction: [`the operator runs here, against ${name === undefined ? file : `the cluster of context ${name}`}`],
     install: Effect.fnUntraced(function*(description: Description, say: Say) {
-      yield* define(description, say)
+      yield* define(yield* apart(description, say), say)
       if (warned) return
+      if (serves(description)) yield* Effect.provide(ensureNamespace(description, say), client)
       warned = true
       if (description.webhooks.length > 0) {
-        yield* say("its webhooks are not registered: the cluster could not call this machine")
+        yield* say("its admission webhooks are not registered: the cluster could not call this machine")
       }
       if (Option.isSome(yield* Effect.provide(deployed(description), client))) {
         const where = `${description.namespace} deployment/${description.name}`

@@ -1,0 +1,100 @@
+/** A development loop on a cluster of somebody's kubeconfig, which is in memory here and asked over HTTP. */
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { CustomResource, CustomResourceVersions, KubeClient } from "@effect-operator/core"
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer, Option, Schema } from "effect"
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import * as Crd from "../../../src/Crd.ts"
+import type { Description } from "../../../src/cli/Description.ts"
+import * as Target from "../../../src/cli/dev/Target.ts"
+import { CustomResourceDefinition } from "../../../src/kinds/apiextensions.v1.ts"
+import { Namespace, Service } from "../../../src/kinds/core.v1.ts"
+import * as HttpFacade from "../../../src/testing/HttpFacade.ts"
+import * as TestCluster from "../../../src/testing/TestCluster.ts"
+import { folder } from "../../support/folder.ts"
+
+const cluster = HttpFacade.layer().pipe(Layer.provideMerge(TestCluster.layer()), Layer.merge(NodeServices.layer))
+
+const site = (version: string) =>
+  CustomResource.make({ group: "example.com", version, kind: "Site", spec: Schema.Struct({ size: Schema.Int }) })
+
+const V1 = site("v1")
+const V2 = site("v2")
+const versions = CustomResourceVersions.make({
+  steps: [CustomResourceVersions.between(V1, V2, { up: ({ spec }) => ({ spec }), down: ({ spec }) => ({ spec }) })],
+  storage: V1
+})
+
+const service = { namespace: "sites-system", name: "sites-webhook" }
+
+const description: Description = {
+  name: "sites",
+  namespace: "sites-system",
+  kinds: [],
+  definitions: [Crd.make(versions, { conversion: { clientConfig: { service: { ...service, path: "/convert" } } } })],
+  rbac: [],
+  webhooks: [],
+  files: {}
+}
+
+const name = "sites.example.com"
+
+/** Installs it there, and tells what was said. */
+const install = Effect.gen(function*() {
+  const path = yield* folder({})
+  const kubeconfig = Path.join(path, "kubeconfig")
+  Fs.writeFileSync(kubeconfig, (yield* HttpFacade.HttpFacade).kubeconfig, { mode: 0o600 })
+  const target = yield* Target.make({ context: Option.none(), kubeconfig: Option.some(kubeconfig), port: 0 })
+  const said: Array<string> = []
+  const say = (line: string) => Effect.sync(() => void said.push(line))
+  yield* target.install(description, say)
+  yield* target.install(description, say)
+  return said
+})
+
+const client = Effect.map(KubeClient.KubeClient, (client) => client)
+const strategy = Effect.flatMap(
+  client,
+  (client) => Effect.map(client.get(CustomResourceDefinition, { name }), ({ spec }) => spec.conversion?.strategy)
+)
+
+it.live("there is a namespace for its certificates, and no conversion that nobody could answer", () =>
+  Effect.gen(function*() {
+    const said = yield* install
+    assert.deepStrictEqual(said, [
+      "sites.example.com is installed without its conversion, since the cluster could not call this machine: objects " +
+      "are stored as v1, and reads in v2 give the fields of v1, unconverted",
+      "installed the definition sites.example.com",
+      "created the namespace sites-system, where the operator keeps the certificates of what it serves"
+    ])
+    const kube = yield* client
+    assert.strictEqual((yield* kube.get(Namespace, { name: "sites-system" })).metadata.name, "sites-system")
+    yield* kube.create(V1, { metadata: { namespace: "default", name: "a" }, spec: { size: 1 } })
+    assert.strictEqual((yield* kube.get(V2, { namespace: "default", name: "a" })).spec.size, 1)
+  }).pipe(Effect.provide(cluster)))
+
+it.live("a conversion that was there before goes as well", () =>
+  Effect.gen(function*() {
+    yield* Crd.installManifest(description.definitions[0]!)
+    assert.strictEqual(yield* strategy, "Webhook")
+    yield* install
+    assert.strictEqual(yield* strategy, "None")
+  }).pipe(Effect.provide(cluster)))
+
+it.live("it stays where the operator is deployed, or objects are stored in several versions, and says what fails", () =>
+  Effect.gen(function*() {
+    const kube = yield* client
+    yield* Crd.installManifest(description.definitions[0]!)
+    yield* kube.patch(
+      CustomResourceDefinition,
+      { name },
+      KubeClient.Patch.merge({ status: { storedVersions: ["v2", "v1"] } }),
+      { subresource: "status" }
+    )
+    assert.include((yield* install)[0], "objects may be stored in v2, v1 and nobody converts them")
+    assert.strictEqual(yield* strategy, "Webhook")
+    yield* kube.create(Service, { metadata: service, spec: { ports: [{ port: 443, protocol: "TCP" }] } })
+    assert.include((yield* install)[0], "while that is stopped, reads in v2 fail")
+    assert.strictEqual(yield* strategy, "Webhook")
+  }).pipe(Effect.provide(cluster)))
