@@ -42,6 +42,8 @@ export interface Options {
   readonly controllers: ReadonlyArray<Controller.Controller<any>>
   /** What the reconcilers write, beyond the status of their own kind, and what they read besides what they watch. */
   readonly writes: ReadonlyArray<Permissions.Write>
+  /** Kinds whose objects `StoredVersions.migrate` brings to the stored version, under the operator's account. */
+  readonly migrates?: ReadonlyArray<CustomResource> | undefined
   readonly webhooks?: ReadonlyArray<AnyHook> | undefined
   /** The API that it serves itself. */
   readonly apiService?: ApiService.Api<any> | undefined
@@ -90,12 +92,13 @@ export const definitions = (
 
 /** Every permission, and what it is for. */
 export const permissions = (options: Omit<Options, "image" | "resources">): ReadonlyArray<Permissions.Permission> => {
-  const { apiService, authentication, controllers, name, namespace, webhooks = [], writes } = options
+  const { apiService, authentication, controllers, migrates, name, namespace, webhooks = [], writes } = options
   return Permissions.of({
     name,
     namespace,
     controllers,
     writes,
+    migrates,
     authentication,
     lease: leaseOf(options),
     webhooks: webhooks.length === 0 ? undefined : { hooks: webhooks, secret: secretName({ name }) },

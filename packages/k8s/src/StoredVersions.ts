@@ -6,6 +6,9 @@
  * is not among them. So every object is read and written back unchanged, and then the list is cut. A conflict means that
  * somebody else has just written the object, which is as good; an object that is gone needs nothing.
  *
+ * Run it once no program of before runs any more that knows the old version alone: as an administrator, or under the
+ * operator's account, whose manifests then need `migrates: [...]`. Several at once, or one that is broken off, do no harm.
+ *
  * Source: "Upgrade existing objects to a new stored version" in the Kubernetes documentation of versions.
  */
 import type { CustomResource } from "@effect-operator/core/CustomResource"

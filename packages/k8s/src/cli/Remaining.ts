@@ -53,10 +53,10 @@ export const afterVersion = (kind: string, { before, isFirst, made }: Versions.M
   const folder = Templates.lower({ kind })
   const versions = `src/${folder}/versions.ts`
   const step = `to${made.name.slice(kind.length)}`
-  const migrate = storage
-    ? `New objects are stored as ${made.version}; the old ones: StoredVersions.migrate(${made.name}).`
+  const stored = storage
+    ? `New objects are stored as ${made.version}; the old ones once they are migrated.`
     : `Stored is still ${before.version}, so that the program before this one can run again. Once it will not: ` +
-      `\`storage: ${made.name}\` in ${versions}, and StoredVersions.migrate(${made.name}).`
+      `\`storage: ${made.name}\` in ${versions}; then the objects are migrated.`
   return [
     "",
     ...(isFirst ?
@@ -86,6 +86,19 @@ export const afterVersion = (kind: string, { before, isFirst, made }: Versions.M
     "",
     `then change ${made.name} in src/${folder}/${made.file}, say in ${versions} how one becomes the other, and write the ` +
     "manifests: effect-operator manifests",
-    migrate
+    "",
+    `The reconciler, the hooks and the tests go on with ${before.name}: every version is served. Change their imports to ` +
+    `${made.name} when they are to work with what it has.`,
+    "",
+    stored,
+    `To migrate, when the new program runs: src/migrate.ts, and \`node src/migrate.ts\` with an administrator's kubeconfig:`,
+    "",
+    "  import { LiveClient, runMain, StoredVersions } from \"@effect-operator/k8s\"",
+    "  import { Effect } from \"effect\"",
+    `  import { ${made.name} } from "./${folder}/${made.file}"`,
+    "",
+    `  StoredVersions.migrate(${made.name}).pipe(Effect.tap(Effect.log), Effect.provide(LiveClient.layer), runMain)`,
+    "",
+    `(Under the operator's account instead: \`migrates: [${made.name}]\` in \`operator\` gives it the permissions.)`
   ].join("\n")
 }

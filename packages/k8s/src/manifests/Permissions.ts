@@ -11,6 +11,7 @@
 import type * as Controller from "@effect-operator/core/Controller"
 import * as Resource from "@effect-operator/core/Resource"
 import type { Api } from "../apiservice/Api.ts"
+import { CustomResourceDefinition } from "../kinds/apiextensions.v1.ts"
 import { APIService } from "../kinds/apiregistration.v1.ts"
 import * as CaBundle from "../webhook/CaBundle.ts"
 import type { Any as AnyHook } from "../webhook/Hook.ts"
@@ -34,6 +35,8 @@ export interface Options {
   readonly namespace: string
   readonly controllers: ReadonlyArray<Controller.Controller<any>>
   readonly writes: ReadonlyArray<Write>
+  /** Kinds whose objects it brings to the stored version: see `StoredVersions`. */
+  readonly migrates?: ReadonlyArray<Resource.Any> | undefined
   /** The name of its lease; none where there is no election. */
   readonly lease?: string | undefined
   /** Hooks, where the operator keeps their certificates itself. */
@@ -107,6 +110,13 @@ export const of = (options: Options): ReadonlyArray<Permission> => {
     for (const verb of verbs) {
       allow("declared", resource, what, [verb], { namespaces, names: verb === "create" ? undefined : names })
     }
+  }
+  for (const resource of options.migrates ?? []) {
+    const names = [Resource.qualifiedName(resource)]
+    const { plural } = CustomResourceDefinition
+    allow("declared", CustomResourceDefinition, plural, ["get"], { names })
+    allow("declared", CustomResourceDefinition, `${plural}/status`, ["update"], { names })
+    allow("declared", resource, resource.plural, ["list", "update"])
   }
   // Who has neither controllers nor a lease has nothing to tell.
   if (options.controllers.length > 0 || options.lease !== undefined) {

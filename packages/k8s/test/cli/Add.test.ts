@@ -81,7 +81,10 @@ it.live("stores the new version where that is asked for; says which kind it cann
       "src/odd/resource.ts": "export const Odd = make()"
     })
     const { out } = yield* Shell.run(["add", "version", "Llama", "v1", "--storage"], { top })
-    assert.include(out, "New objects are stored as v1; the old ones: StoredVersions.migrate(LlamaV1).")
+    assert.include(out, "The reconciler, the hooks and the tests go on with Llama: every version is served.")
+    assert.include(out, "New objects are stored as v1; the old ones once they are migrated.")
+    assert.include(out, "import { LlamaV1 } from \"./llama/v1.ts\"\n\n  StoredVersions.migrate(LlamaV1).pipe(")
+    assert.include(out, "`migrates: [LlamaV1]` in `operator`")
     const versions = Fs.readFileSync(Path.join(top, "src/llama/versions.ts"), "utf8")
     assert.include(versions, "/** From v1beta1 to v1, and back.")
     assert.include(versions, "make({ steps: [toV1], storage: LlamaV1 })")

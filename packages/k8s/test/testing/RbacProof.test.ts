@@ -1,9 +1,20 @@
-import { Action, Controller, CustomResource, KubeClient, Manager, Watch } from "@effect-operator/core"
+import {
+  Action,
+  Controller,
+  CustomResource,
+  CustomResourceVersions,
+  KubeClient,
+  Manager,
+  Watch
+} from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
+import * as Crd from "../../src/Crd.ts"
+import { CustomResourceDefinition } from "../../src/kinds/apiextensions.v1.ts"
 import { ConfigMap, Secret } from "../../src/kinds/index.ts"
 import type * as Manifests from "../../src/Manifests.ts"
+import * as StoredVersions from "../../src/StoredVersions.ts"
 import * as FailureLog from "../../src/testing/FailureLog.ts"
 import * as RbacProof from "../../src/testing/RbacProof.ts"
 import * as TestCluster from "../../src/testing/TestCluster.ts"
@@ -164,5 +175,37 @@ describe("RbacProof", () => {
       const subject = { manifests: manifests({ webhooks: hooks }), operator }
       const { missing } = yield* RbacProof.prove(subject, refused).pipe(Effect.provide(cluster))
       assert.deepStrictEqual(missing, [])
+    }))
+
+  it.effect("objects are brought to the stored version under the operator's account, if the manifests say so", () =>
+    Effect.gen(function*() {
+      const gadget = (version: string) =>
+        CustomResource.make({
+          group: "example.com",
+          version,
+          kind: "Gadget",
+          spec: Schema.Struct({ size: Schema.Int })
+        })
+      const [V1, V2] = [gadget("v1"), gadget("v2")]
+      const step = CustomResourceVersions.between(V1, V2, {
+        up: ({ spec }) => ({ spec }),
+        down: ({ spec }) => ({ spec })
+      })
+      /** The versions on disk, after an operator with these manifests was to leave one of them. */
+      const migrated = (migrates: ReadonlyArray<CustomResource.CustomResource>) =>
+        Effect.gen(function*() {
+          const client = yield* KubeClient.KubeClient
+          yield* Crd.install(V1)
+          yield* client.create(V1, { metadata: { namespace: "default", name: "a" }, spec: { size: 1 } })
+          yield* Crd.install(CustomResourceVersions.make({ steps: [step] }), { conversion: "None" })
+          const migrate = Layer.effectDiscard(Effect.ignore(StoredVersions.migrate(V2)))
+          const operator = Layer.provideMerge(Manager.layer([controller()]), migrate)
+          yield* RbacProof.prove({ manifests: manifests({ migrates }), operator }, TestClock.adjust("1 minute"))
+          const { status } = yield* client.get(CustomResourceDefinition, { name: "gadgets.example.com" })
+          return status?.storedVersions
+        }).pipe(Effect.provide(cluster))
+      const { message } = yield* Effect.flip(migrated([]))
+      assert.include(message, "get customresourcedefinitions.apiextensions.k8s.io \"gadgets.example.com\"")
+      assert.deepStrictEqual(yield* migrated([V2]), ["v2"])
     }))
 })
