@@ -15,6 +15,11 @@ it("the program of docs/live-client.md is test/docs/watchPods.ts, word for word,
   assert.isAtMost(block?.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("import")).length ?? 0, 10)
 })
 
+it("the test of docs/simulation.md is test/docs/simulation.test.ts, word for word, and runs", () => {
+  const [, block] = /<!-- simulation -->\n```ts\n([^]*?)```/.exec(read("../../docs/simulation.md")) ?? []
+  assert.strictEqual(block, read("./docs/simulation.test.ts"))
+})
+
 it.live("the program of docs/live-client.md prints what happens, over HTTPS and over plain http", () =>
   Effect.gen(function*() {
     for (const http of [false, true]) {
