@@ -43,6 +43,18 @@ it.effect("runs a Machine, and backs its volume up before it goes", () =>
     yield* assertQuiet
   }).pipe(Effect.provide(operated(example))))
 
+it.effect("a Machine without a volume goes without a backup", () =>
+  Effect.gen(function*() {
+    const [, backups] = controllers as [Controller.Controller, Controller.Controller]
+    yield* Layer.build(Manager.layer([backups]))
+    yield* create
+    yield* TestClock.adjust("1 second")
+    yield* remove
+    yield* TestClock.adjust("1 second")
+    assert.deepStrictEqual([...yield* all(Machine), ...yield* all(Job)], [])
+    assert.deepStrictEqual((yield* all(Event)).map(({ reason }) => reason), ["NotBackedUp"])
+  }).pipe(Effect.provide(cluster(example))))
+
 it.effect("neither controller needs the other, or disturbs another's finalizer", () =>
   Effect.gen(function*() {
     const client = yield* KubeClient.KubeClient

@@ -4,8 +4,8 @@
  * there. The Machine's own controller does not know that this one exists.
  */
 import { Action, Cache, Controller, KubeClient, Watch } from "@effect-operator/core"
-import { parseKey } from "@effect-operator/core/KubeObject"
-import { Job, Pod } from "@effect-operator/k8s/kinds"
+import { isTerminating, parseKey } from "@effect-operator/core/KubeObject"
+import { Job, PersistentVolumeClaim, Pod } from "@effect-operator/k8s/kinds"
 import { Clock, Effect } from "effect"
 import { Machine } from "./resource.ts"
 
@@ -14,6 +14,11 @@ export const annotation = "machines.example.com/machine"
 
 /** How long a backup that failed stays before another attempt, in milliseconds. */
 const retryAfter = 60_000
+
+const discard = (job: Job) =>
+  KubeClient.KubeClient.use((client) => client.delete(Job, job, { propagationPolicy: "Background" })).pipe(
+    Effect.catchReason("KubeError", "NotFound", () => Effect.void)
+  )
 
 export const backups = Controller.make("volumebackup", {
   for: Machine,
@@ -40,6 +45,15 @@ export const backups = Controller.make("volumebackup", {
       yield* events.normal({ reason: "BackedUp", note: `the volume of ${name} is backed up` })
       return Action.done
     }
+    // A Pod would wait for ever for a volume that was never made, or that is going.
+    const claim = yield* client.get(PersistentVolumeClaim, { namespace, name }).pipe(
+      Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
+    )
+    if (claim === undefined || isTerminating(claim)) {
+      yield* events.warning({ reason: "NotBackedUp", note: `${name} has no volume that could be backed up` })
+      if (job !== undefined) yield* discard(job)
+      return Action.done
+    }
     if (ended("Failed")) {
       const at = job?.status?.conditions?.find(({ type }) => type === "Failed")?.lastTransitionTime
       const age = (yield* Clock.currentTimeMillis) - Date.parse(at ?? "1970-01-01T00:00:00Z")
@@ -48,9 +62,7 @@ export const backups = Controller.make("volumebackup", {
         reason: "BackupFailed",
         note: `the volume of ${name} could not be backed up, tries again`
       })
-      yield* client.delete(Job, job!, { propagationPolicy: "Background" }).pipe(
-        Effect.catchReason("KubeError", "NotFound", () => Effect.void)
-      )
+      yield* discard(job!)
     } else if (job === undefined) {
       yield* client.create(Job, {
         metadata: { ...key, annotations: { [annotation]: `${namespace}/${name}` } },

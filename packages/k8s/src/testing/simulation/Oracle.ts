@@ -128,8 +128,8 @@ export const strays = (run: Recording, { recording, rests }: Reference): number 
   if (taken(run) || run.failure !== undefined || met(run, "guarded")) return undefined
   // Whoever was shown an old cluster may have done something twice.
   if (blindings(run) > 0 || run.steps.length !== recording.steps.length) return undefined
-  // What the last step, taken in a hurry, made of it is compared at the end.
-  return run.hurried.includes(recording.steps.length - 1) ? undefined : Rests.astray(run, rests)
+  // Whoever does not wait may get what is neither: one backup more than are kept at rest.
+  return run.hurried.length > 0 ? undefined : Rests.astray(run, rests)
 }
 
 /** What chance has decided once, and two places hold, is the same in both. */
