@@ -121,8 +121,8 @@ export const make = <
 ): CustomResource<CustomObject<G, V, K, S, Spec["Type"], Status["Type"]>, Resource.Id<G, V, K>> => {
   checkNames(options)
   type A = CustomObject<G, V, K, S, Spec["Type"], Status["Type"]>
-  const checked = whole<A>(options, { errors: "all" })
-  const unchecked = whole<A>(options, { errors: "all", disableChecks: true })
+  const checked = whole(options, { errors: "all" })
+  const unchecked = whole(options, { errors: "all", disableChecks: true })
   const { kind } = options
   const subresources = [
     ...(options.status === undefined ? [] : ["status"]),
@@ -155,10 +155,10 @@ export const make = <
 }
 
 /** Whole objects between JSON and their type. */
-const whole = <A extends KubeObject>(
+const whole = (
   options: Pick<Options<string, string, string, Resource.Scope, AnySchema, AnySchema>, "kind" | "spec" | "status">,
   parsing: SchemaAST.ParseOptions
-): Pick<Resource.Resource<A>, "decode" | "encode"> => {
+): Pick<Resource.Resource<any>, "decode" | "encode"> => {
   const spec = codec(options.spec, "spec", parsing)
   const status = options.status === undefined ? undefined : codec(options.status, "status", parsing)
   const withoutSpec = Schema.is(options.spec)(undefined)
@@ -169,15 +169,14 @@ const whole = <A extends KubeObject>(
       }
       const decoded = json.spec === undefined && withoutSpec ? Result.succeed(undefined) : spec.decode(json.spec)
       if (Result.isFailure(decoded)) return Result.fail(decoded.failure)
+      if (status === undefined || json.status === undefined) return Result.succeed({ ...json, spec: decoded.success })
       const { status: rawStatus, ...rest } = json
-      const known = status === undefined || rawStatus === undefined
-        ? Result.succeed(rawStatus)
-        : status.decode(rawStatus)
+      const known = status.decode(rawStatus)
       return Result.succeed({
         ...rest,
         spec: decoded.success,
-        ...(Result.isSuccess(known) && rawStatus !== undefined ? { status: known.success } : {})
-      } as unknown as A)
+        ...(Result.isSuccess(known) ? { status: known.success } : {})
+      })
     },
     encode: (object) => {
       const json = object as { readonly spec?: unknown; readonly status?: unknown }

@@ -12,7 +12,7 @@ import {
 } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Logger, Queue, Schedule, Schema, Stream } from "effect"
-import { Part, Widget } from "./support/Kinds.ts"
+import { Part, Task, Widget } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
 import { Event, refuse, Server } from "./support/Server.ts"
 import { pass, settle } from "./support/Time.ts"
@@ -439,13 +439,6 @@ describe("Controller: limits", () => {
 
   it.effect("its own writes wake nobody, also where their events come before the answers, or long after", () =>
     Effect.gen(function*() {
-      const Task = CustomResource.make({
-        group: "example.com",
-        version: "v1",
-        kind: "Task",
-        spec: Schema.Struct({ size: Schema.Int }),
-        status: Schema.Struct({ conditions: Schema.optionalKey(Schema.Array(Conditions.Condition)) })
-      })
       for (const late of ["answers", "events"]) {
         const server = new Server(Task)
         server.put(Task, "a", small)

@@ -1,17 +1,10 @@
-import { Action, Conditions, Controller, CustomResource } from "@effect-operator/core"
+import { Action, Controller } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect } from "effect"
+import { Task } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
 import { Event, Server } from "./support/Server.ts"
 import { pass } from "./support/Time.ts"
-
-const Task = CustomResource.make({
-  group: "example.com",
-  version: "v1",
-  kind: "Task",
-  spec: Schema.Struct({ size: Schema.Int }),
-  status: Schema.Struct({ conditions: Schema.optionalKey(Schema.Array(Conditions.Condition)) })
-})
 
 const ready = {
   type: "Ready",

@@ -8,6 +8,9 @@
 import type { Delta } from "../Delta.ts"
 import { keyString, type KubeObject } from "../KubeObject.ts"
 
+/** So many events of a key wait at most: more are not all of its own writes. */
+const most = 8
+
 /** An event that may be that of an own write. */
 interface Waiting {
   readonly version: string
@@ -67,7 +70,8 @@ export class OwnWrites {
       if (at === versions!.length - 1) this.#versions.delete(key)
       else versions!.splice(0, at + 1)
     }
-    if (at < 0 && work === undefined) return false
+    if (at < 0 && (work === undefined || work.waiting.length === most)) return false
+    if (delta.old.metadata.generation !== delta.object.metadata.generation) return false
     // A list may stand for several changes, the own one the last of them.
     if (JSON.stringify(others(delta.old)) !== JSON.stringify(others(delta.object))) return false
     if (at < 0) work!.waiting.push({ version, pass })

@@ -1,5 +1,5 @@
 /** The kinds of the tests. */
-import { CustomResource, type KubeObject, Resource } from "@effect-operator/core"
+import { Conditions, CustomResource, type KubeObject, Resource } from "@effect-operator/core"
 import { Schema } from "effect"
 
 /** A kind with a Schema, so that an object may be invalid. */
@@ -11,6 +11,15 @@ export const Widget = CustomResource.make({
   status: Schema.Struct({ ready: Schema.Boolean })
 })
 export type Widget = typeof Widget.Type
+
+/** A kind that can say of its objects how they are. */
+export const Task = CustomResource.make({
+  group: "example.com",
+  version: "v1",
+  kind: "Task",
+  spec: Schema.Struct({ size: Schema.Int }),
+  status: Schema.Struct({ conditions: Schema.optionalKey(Schema.Array(Conditions.Condition)) })
+})
 
 export interface Part extends KubeObject.KubeObject {
   readonly metadata: KubeObject.NamespacedObjectMeta

@@ -205,8 +205,10 @@ const single = <R extends Shown>(
 }
 
 /** What a bookmark is made into another form from: as Go writes metadata without a time. */
-const blank = ({ metadata, ...rest }: KubeObject): KubeObject =>
-  ({ ...rest, metadata: { ...metadata, creationTimestamp: null } }) as unknown as KubeObject
+const blank = ({ metadata, ...rest }: KubeObject): KubeObject => ({
+  ...rest,
+  metadata: { ...metadata, creationTimestamp: null as never }
+})
 
 /** Events whose objects are tables or metadata. Only the first table says what its columns are. */
 const events = <R extends Shown>(

@@ -37,7 +37,7 @@ export const asked = Effect.fnUntraced(function*(
   const spec = asked.object?.["spec"]
   // Go leaves a zero out.
   const replicas = Review.isObject(spec) ? spec["replicas"] ?? 0 : 0
-  const oldObject = old as unknown as Review.JsonObject
+  const oldObject: Review.JsonObject = { ...old }
   return { ...asked, oldObject, object: withAt(oldObject, path, replicas) as Review.JsonObject } satisfies Review.Asked
 })
 

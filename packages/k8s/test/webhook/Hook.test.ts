@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { ApiServer, TestClient, TestCluster, TestWebhooks } from "../../src/testing/index.ts"
 import * as Webhook from "../../src/Webhook.ts"
 import * as Hook from "../../src/webhook/Hook.ts"
-import { Database, hooks, service } from "./support.ts"
+import { Database, hooks, review, service } from "./support.ts"
 
 const installed = (more: ReadonlyArray<Hook.Any> = hooks) =>
   Layer.effectDiscard(Webhook.install(more, { name: "databases", reachable: { service } })).pipe(
@@ -97,18 +97,6 @@ describe("admission, by the in-memory server", () => {
   it.effect("what does not decode is denied with the path of every fault, and an old one is absent", () =>
     Effect.gen(function*() {
       const hook = hooks[1]!
-      const review = (object: object, oldObject?: object) => ({
-        apiVersion: "admission.k8s.io/v1",
-        kind: "AdmissionReview",
-        request: {
-          uid: "u",
-          name: "a",
-          operation: oldObject === undefined ? "CREATE" : "UPDATE",
-          object,
-          oldObject: oldObject ?? null,
-          userInfo: { username: "jane" }
-        }
-      })
       const answer = yield* hook.answer(review(database("a", { size: "x", engine: "no" })))
       const { status } = answer["response"] as Readonly<Record<string, any>>
       assert.strictEqual(status.code, 422)

@@ -5,7 +5,7 @@ import { TestCluster, TestWebhooks } from "../../src/testing/index.ts"
 import * as Webhook from "../../src/Webhook.ts"
 import type * as Hook from "../../src/webhook/Hook.ts"
 import * as Ratcheting from "../../src/webhook/Ratcheting.ts"
-import { service } from "./support.ts"
+import { review, service } from "./support.ts"
 
 const kind = { group: "shop.example.com", version: "v1", kind: "Machine" } as const
 
@@ -61,21 +61,7 @@ interface Response {
 }
 
 const answer = (hook: Hook.Hook, object: object, oldObject?: object) =>
-  Effect.map(
-    hook.answer({
-      apiVersion: "admission.k8s.io/v1",
-      kind: "AdmissionReview",
-      request: {
-        uid: "u",
-        name: "a",
-        operation: oldObject === undefined ? "CREATE" : "UPDATE",
-        object,
-        oldObject: oldObject ?? null,
-        userInfo: { username: "jane" }
-      }
-    }),
-    (review) => review["response"] as Response
-  )
+  Effect.map(hook.answer(review(object, oldObject)), (verdict) => verdict["response"] as Response)
 
 const deleted = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["f"] }
 

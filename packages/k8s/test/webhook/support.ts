@@ -16,6 +16,20 @@ export const Database = CustomResource.make({
 })
 export type Database = typeof Database.Type
 
+/** The server's question about an object that is made, or changed from what it was. */
+export const review = (object: object, oldObject?: object) => ({
+  apiVersion: "admission.k8s.io/v1",
+  kind: "AdmissionReview",
+  request: {
+    uid: "u",
+    name: "a",
+    operation: oldObject === undefined ? "CREATE" : "UPDATE",
+    object,
+    oldObject: oldObject ?? null,
+    userInfo: { username: "jane" }
+  }
+})
+
 /** A database may not shrink nor be named `forbidden`, gets an engine, and goes only if it is empty. */
 export const hooks = [
   Webhook.mutating(Database, {

@@ -1,4 +1,4 @@
-import { Action, Cache, Controller, KubeClient, Manager, Sync } from "@effect-operator/core"
+import { Action, Cache, Controller, KubeClient, type KubeObject, Manager, Sync } from "@effect-operator/core"
 import { ConfigMap, StatefulSet } from "@effect-operator/k8s/kinds"
 import { Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
@@ -130,6 +130,25 @@ describe("Simulation", () => {
       const failure = yield* failing(longer)
       const steps = failure.recording.entries.filter(({ _tag }) => _tag === "Step")
       assert.strictEqual(steps.length, 1, failure.message)
+    }))
+
+  it.live("a smaller story misses the same step, and not one that rests upon what was left out", () =>
+    Effect.gen(function*() {
+      const make = (name: string) => B.client.use((it) => it.create(ConfigMap, B.map(name, {})))
+      const has = (objects: ReadonlyArray<KubeObject.KubeObject>, name: string) =>
+        objects.some(({ metadata }) => metadata.name === name)
+      const idle = B.boxes(() => Effect.succeed(Action.done))
+      const { complaint } = yield* Effect.flip(Simulation.checkConvergence({
+        name: "rests-upon",
+        resources: B.resources,
+        operator: idle,
+        steps: [
+          { name: "first", act: make("first") },
+          { name: "second", act: make("second"), desired: (objects) => has(objects, "first") },
+          { name: "third", act: make("third"), desired: (objects) => !has(objects, "second") }
+        ]
+      }))
+      assert.include(complaint, "\"third\"")
     }))
 
   it.live("draws the story as a page that loads nothing, and says nothing unescaped", () =>

@@ -1,0 +1,96 @@
+import type { KubeObject } from "@effect-operator/core"
+import { assert, describe, it } from "@effect/vitest"
+import { OwnWrites } from "../src/internal/OwnWrites.ts"
+
+const key = "d/a"
+
+const object = (version: number, fields: object = {}, metadata: object = {}): KubeObject.KubeObject => ({
+  apiVersion: "test.io/v1",
+  kind: "Thing",
+  metadata: {
+    name: "a",
+    namespace: "d",
+    uid: "1",
+    resourceVersion: String(version),
+    creationTimestamp: "",
+    generation: 1,
+    ...metadata
+  },
+  ...fields
+})
+
+/** The versions that pass, at once or later. */
+const watching = (own: OwnWrites) => {
+  const passed: Array<number> = []
+  const see = (version: number, fields: object = {}, metadata: object = {}) => {
+    const pass = () => void passed.push(version)
+    const delta = { _tag: "Updated", old: object(version - 1), object: object(version, fields, metadata) } as const
+    if (!own.echoes(delta, pass)) pass()
+  }
+  return { passed, see }
+}
+
+describe("OwnWrites", () => {
+  it("are passed over, whether the answer comes before the event or after it", () => {
+    const own = new OwnWrites()
+    const { passed, see } = watching(own)
+    own.began(key)
+    own.wrote(key, "2")
+    see(2, { status: { ready: true } })
+    see(3, { status: { ready: false } })
+    own.wrote(key, "3")
+    own.ended(key)
+    own.began(key)
+    own.wrote(key, "4")
+    own.ended(key)
+    see(4, {}, { finalizers: ["x"] })
+    assert.deepStrictEqual(passed, [])
+  })
+
+  it("what others write meanwhile passes when the work ends, and at once where none is going on", () => {
+    const own = new OwnWrites()
+    const { passed, see } = watching(own)
+    own.began(key)
+    own.began(key)
+    see(2, { status: { by: "others" } })
+    own.wrote(key, "3")
+    own.ended(key)
+    assert.deepStrictEqual(passed, [])
+    own.ended(key)
+    assert.deepStrictEqual(passed, [2])
+    see(4, { status: { by: "others" } })
+    assert.deepStrictEqual(passed, [2, 4])
+  })
+
+  it("a change of anything but status and finalizers passes at once, its own version or not", () => {
+    const own = new OwnWrites()
+    const { passed, see } = watching(own)
+    own.began(key)
+    see(2, { spec: { size: 1 } })
+    see(3, {}, { labels: { a: "b" } })
+    see(4, {}, { generation: 2 })
+    own.wrote(key, "5")
+    see(5, { spec: { size: 2 }, status: {} })
+    assert.deepStrictEqual(passed, [2, 3, 4, 5])
+  })
+
+  it("of a key that others write all the time only a few wait", () => {
+    const own = new OwnWrites()
+    const { passed, see } = watching(own)
+    own.began(key)
+    for (let version = 2; version < 102; version++) see(version, { status: { version } })
+    assert.lengthOf(passed, 92)
+    own.ended(key)
+    assert.lengthOf(passed, 100)
+  })
+
+  it("nothing waits any more of an object that is gone", () => {
+    const own = new OwnWrites()
+    const { passed, see } = watching(own)
+    own.began(key)
+    see(2, { status: {} })
+    assert.isFalse(own.echoes({ _tag: "Deleted", object: object(3) }, () => {}))
+    own.ended(key)
+    assert.deepStrictEqual(passed, [])
+  })
+})
