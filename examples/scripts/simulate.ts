@@ -36,6 +36,10 @@ const command = Command.make(
       Flag.optional
     ),
     budget: Flag.Int("budget").pipe(Flag.withDescription("Seconds at most"), Flag.withDefault(60)),
+    window: Flag.Int("window").pipe(
+      Flag.withDescription("Steps that a run with a fault lives through, from the one it is at; all by default"),
+      Flag.optional
+    ),
     part: Flag.String("part").pipe(
       Flag.withDescription("The third of four parts, which together make all runs: 3/4"),
       Flag.withMetavar("K/N"),
@@ -74,7 +78,7 @@ const command = Command.make(
       Flag.optional
     )
   },
-  ({ budget, deeper, depth, example, html, json, part, runs, seed, stories, story, threads, token }) =>
+  ({ budget, deeper, depth, example, html, json, part, runs, seed, stories, story, threads, token, window }) =>
     Effect.gen(function*() {
       const files = yield* FileSystem.FileSystem
       const scenario = scenarios.find(({ name }) => name === example)!
@@ -90,6 +94,7 @@ const command = Command.make(
         // As text, which threads can be handed.
         budget: `${budget} seconds`,
         seed,
+        window: Option.getOrUndefined(window),
         part,
         stories,
         replay: Option.getOrUndefined(token)

@@ -15,6 +15,8 @@ import { BasicDeployment, BasicReplicaSet } from "./resource.ts"
 import * as Rollout from "./rollout.ts"
 
 export const revisionAnnotation = "apps.example.com/revision"
+/** The spec of the BasicDeployment that a set was last told something for. */
+export const generationAnnotation = "apps.example.com/deployment-generation"
 
 const isDead = ({ status }: Pod) => status?.phase === "Failed" || status?.phase === "Succeeded"
 export const isReady = (pod: Pod) =>
@@ -69,6 +71,9 @@ export const replicaSets = Controller.make("basicreplicaset", {
 
 const revisionOf = (set: BasicReplicaSet) => Number(set.metadata.annotations?.[revisionAnnotation] ?? 0)
 
+const generationOf = (set: BasicReplicaSet | undefined) =>
+  Number(set?.metadata.annotations?.[generationAnnotation] ?? 0)
+
 const toRevision = (set: BasicReplicaSet): Rollout.Revision => ({
   name: set.metadata.name,
   image: set.spec.image,
@@ -108,9 +113,11 @@ export const deployments = Controller.make("basicdeployment", {
   owns: [BasicReplicaSet],
 
   reconcile: Effect.fn("BasicDeployment.reconcile")(function*(deployment, { events }) {
-    const { namespace, name, generation } = deployment.metadata
+    const { namespace, name, generation = 0 } = deployment.metadata
     const { rollbackTo, ...spec } = deployment.spec
     const found = yield* Cache.list(BasicReplicaSet, { namespace, owner: deployment })
+    // Somebody has acted on a later spec than this one: what the cache has is old, and would be rolled back to.
+    if (found.some((set) => generationOf(set) > generation)) return Action.awaitChange
     const sets = found.filter((set) => !isTerminating(set)).map(toRevision)
     if (rollbackTo !== undefined) {
       yield* rollBack(deployment, sets, rollbackTo, events)
@@ -119,12 +126,19 @@ export const deployments = Controller.make("basicdeployment", {
 
     const wanted = Rollout.next({ name, ...spec }, sets)
     const [current] = wanted
+    const byName = new Map(found.map((set) => [set.metadata.name, set]))
     yield* Sync.children(
       deployment,
       [BasicReplicaSet],
       wanted.map(({ image, name, replicas, revision }) =>
         Sync.child(BasicReplicaSet, {
-          metadata: { name, annotations: { [revisionAnnotation]: `${revision}` } },
+          metadata: {
+            name,
+            annotations: {
+              [revisionAnnotation]: `${revision}`,
+              [generationAnnotation]: `${name === current.name ? generation : generationOf(byName.get(name))}`
+            }
+          },
           spec: { image, replicas }
         })
       )
@@ -157,7 +171,7 @@ export const deployments = Controller.make("basicdeployment", {
       replicas: pods,
       updatedReplicas: current.replicas,
       availableReplicas: Rollout.available(wanted),
-      observedGeneration: generation ?? 0,
+      observedGeneration: generation,
       conditions
     })
     return Action.done

@@ -4,6 +4,7 @@ import {
   Conditions,
   Controller,
   type EventRecorder,
+  KubeClient,
   ObjectStatus,
   OwnerLabel,
   Sync,
@@ -19,9 +20,16 @@ import * as Tasks from "./tasks.ts"
 
 type Status = ObjectStatus.StatusOf<Database>
 
-/** The password is drawn once; afterwards it is what the Secret says. */
+/**
+ * The password is drawn once; afterwards it is what the Secret says. Where the cache has none the server is asked: a
+ * cache may be old, and what it has not seen yet would be overwritten.
+ */
 const password = Effect.fnUntraced(function*({ metadata: { name, namespace } }: Database) {
-  const secret = yield* Cache.get(Secret, { namespace, name: `${name}-credentials` })
+  const key = { namespace, name: `${name}-credentials` }
+  const live = KubeClient.KubeClient.use((client) => client.get(Secret, key)).pipe(
+    Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
+  )
+  const secret = (yield* Cache.get(Secret, key)) ?? (yield* live)
   const known = secret?.data?.["DATABASE_PASSWORD"]
   if (known !== undefined) return known
   const letters = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789"

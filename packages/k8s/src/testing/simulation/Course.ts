@@ -10,6 +10,7 @@ import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject
 import { undrawn } from "./Canonical.ts"
 import { blinds, guard, touched } from "./Fault.ts"
 import type { Oracle } from "./Oracle.ts"
+import type { Reference } from "./Reference.ts"
 import { type Call, calls, line, type Recording, seen } from "./Recording.ts"
 
 const name = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.name}`
@@ -344,14 +345,23 @@ const redrawn = (run: Recording, paths: ReadonlyArray<string>): string | undefin
     return undefined
   })(run)
 
+/** Where chance decides, in the end or at a rest before, and nobody puts anything else there without faults. */
+const drawnOf = ({ mask, recording, rests }: Reference): ReadonlyArray<string> =>
+  [...new Set([...mask, ...rests.flatMap((rest) => [...rest?.mask ?? []])])].filter((path) =>
+    !/^[^.]+\.(?:metadata|status)\b/.test(path) && redrawn(recording, [path]) === undefined
+  )
+
+const drawnPaths = new WeakMap<Reference, ReadonlyArray<string>>()
+
 /** What chance has decided once (a password) stays, where it does without faults. */
 const drawnOnce: Oracle = {
   name: "drawn once",
-  judge: (run, { mask, recording }) => {
-    const paths = [...mask].filter((path) => !/^[^.]+\.(?:metadata|status)\b/.test(path))
+  judge: (run, reference) => {
     // Of what somebody has removed, another is drawn.
-    const removed = run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === "removed")
-    return removed || paths.length === 0 || redrawn(recording, paths) !== undefined ? undefined : redrawn(run, paths)
+    if (run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === "removed")) return undefined
+    const paths = drawnPaths.get(reference) ?? drawnOf(reference)
+    drawnPaths.set(reference, paths)
+    return paths.length === 0 ? undefined : redrawn(run, paths)
   }
 }
 

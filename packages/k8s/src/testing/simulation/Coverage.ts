@@ -5,6 +5,8 @@ export interface Coverage {
   /** Single faults there are, and how many of them were run. */
   readonly points: number
   readonly run: number
+  /** Steps that a run with a fault at a request, event or outside call lives through; absent: all of the story. */
+  readonly window: number | undefined
   /** Every single fault was run. */
   readonly exhaustive: boolean
   /** Nothing that was asked for (this part of it, where there are parts) is left for want of runs or of time. */
@@ -33,6 +35,7 @@ export const joined = (parts: ReadonlyArray<Coverage>): Coverage => {
   return {
     points: sum(({ points }) => points),
     run: sum(({ run }) => run),
+    window: parts[0]?.window,
     exhaustive: parts.every(({ exhaustive }) => exhaustive),
     complete: parts.every(({ complete }) => complete),
     byFault,

@@ -9,15 +9,16 @@
 import type { Coverage } from "./Coverage.ts"
 import { type Kind, none, type Plan, type Point } from "./Fault.ts"
 import * as Oracle from "./Oracle.ts"
-import { type Single, stratified } from "./Order.ts"
+import { stratified } from "./Order.ts"
 import * as Points from "./Points.ts"
 import type { Recording } from "./Recording.ts"
 import * as Reference from "./Reference.ts"
 import * as Run from "./Run.ts"
 import type { Scenario } from "./Scenario.ts"
 import { draw, hash } from "./Seed.ts"
+import * as Singles from "./Singles.ts"
 import { beginning, key, type Story, tell, whole } from "./Story.ts"
-import { endOf, sooner } from "./Variants.ts"
+import * as Variants from "./Variants.ts"
 
 /** A run that an oracle complains about. */
 export interface Divergence {
@@ -47,6 +48,8 @@ export interface Options {
   readonly interleavings: number
   /** Runs with several faults at most; as many as there are runs for by default. */
   readonly deeper?: number | undefined
+  /** Steps that a run with a fault lives through, from the one it is at; all by default. */
+  readonly window?: number | undefined
   /** Kinds of faults to run; all by default. */
   readonly faults?: ReadonlyArray<Kind> | undefined
   /** Every how-manieth run is made, from which on; all by default. */
@@ -66,12 +69,6 @@ const history = (run: Recording): string => {
   return text
 }
 
-/** Faults after which the next step does not wait. */
-const impatient: ReadonlyArray<Kind> = ["hurried", "externalHurried"]
-
-const allDone = ({ entries }: Recording): boolean =>
-  !entries.some((entry) => entry._tag === "Step" && entry.failed !== undefined)
-
 /** First faults that further ones are drawn after, each with as many of those as a run has room for. */
 const kept = 256
 
@@ -85,9 +82,10 @@ export interface Outcome {
 /** Explores until the first divergence, the budget's end, or the end of what there is. */
 export const explore = (all: Scenario, options: Options, story: Story = whole(all)): Outcome => {
   const scenario = tell(all, story)
-  const { depth, faults, interleavings, more, oracles, part = { index: 0, of: 1 }, runs: budget, seed } = options
+  const { depth, faults, interleavings, more, oracles, part = { index: 0, of: 1 }, runs: budget, seed, window } =
+    options
   const replicas = scenario.replicas ?? 1
-  const base = Reference.make(scenario, seed)
+  const base = Reference.make(scenario, seed, story.given)
   const histories = new Set<number>()
   const allowed = (fault: Kind) =>
     (faults === undefined || faults.includes(fault)) && scenario.without?.includes(fault) !== true
@@ -105,7 +103,7 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
 
   const references = new Map([[key(story), base]])
   const referenceOf = (lived: Story): Reference.Reference => {
-    const known = references.get(key(lived)) ?? Reference.make(tell(all, lived), seed)
+    const known = references.get(key(lived)) ?? Reference.make(tell(all, lived), seed, lived.given)
     references.set(key(lived), known)
     return known
   }
@@ -116,7 +114,11 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
     lived: Story
   ): { readonly recording: Recording; readonly divergence: Divergence | undefined } => {
     const compared = referenceOf(lived)
-    const recording = Run.run(tell(all, lived), plan, { seed, quiet: Run.defaults.shortQuiet })
+    const recording = Run.run(tell(all, lived), plan, {
+      seed,
+      quiet: Run.defaults.shortQuiet,
+      from: compared.from
+    })
     histories.add(hash(history(recording)))
     const found = Oracle.judge(oracles, recording, compared)
     if (found !== undefined) {
@@ -136,12 +138,23 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
 
   const goesOn = (): boolean => runs < budget && more()
 
-  const single: Array<Single> = []
-  const add = (more: ReadonlyArray<Single>): void => {
-    for (const { point } of more) kind(point).found += 1
-    single.unshift(...more)
+  /** A complaint about a story without faults: what others are compared with may be wrong itself. */
+  const unhealthy = (lived: Story): Divergence | undefined => {
+    const reference = referenceOf(lived)
+    const { recording } = reference
+    const found = Oracle.judge(oracles, recording, reference)
+    return found && { plan: none, seed, story: lived, recording, reference, ...found }
   }
-  add(Points.of(base.recording, replicas).filter(wanted).map((point) => ({ point, lived: story })))
+
+  const asked: Singles.Options = {
+    story,
+    window,
+    replicas,
+    allowed,
+    recordingOf: (lived) => referenceOf(lived).recording,
+    isHealthy: (lived) => unhealthy(lived) === undefined
+  }
+  let single: ReadonlyArray<Singles.Single> = []
   const outcome = (divergence: Divergence | undefined, complete = false): Outcome => {
     const run = [...byFault.values()].reduce((sum, entry) => sum + entry.run, 0)
     return {
@@ -151,6 +164,7 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
       coverage: {
         points: single.length,
         run,
+        window,
         exhaustive: run === single.length,
         complete,
         byFault: Object.fromEntries(byFault),
@@ -162,38 +176,27 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
     }
   }
 
-  /** A complaint about a story without faults: what others are compared with may be wrong itself. */
-  const healthy = (lived: Story): Divergence | undefined => {
-    const { recording } = referenceOf(lived)
-    const found = Oracle.judge(oracles, recording, referenceOf(lived))
-    return found && { plan: none, seed, story: lived, recording, reference: referenceOf(lived), ...found }
-  }
+  const told = [story, ...Singles.stretches(asked)]
   // In the end nothing may be left to look at.
-  const end = endOf(base.recording)
-  const wrong = healthy(story) ?? (end === undefined ? undefined : healthy(beginning(story, end)))
-  if (wrong !== undefined) return outcome(wrong)
-  for (const { step, story: lived } of impatient.some(allowed) ? sooner(base.recording, story) : []) {
-    // Where steps rest upon those that are left out, nobody can tell what is right.
-    const { recording } = referenceOf(lived)
-    if (!allDone(recording) || healthy(lived) !== undefined) continue
-    const [from = 0, to = 0] = recording.steps.slice(step)
-    const during = Points.of(recording, replicas).filter((point) =>
-      impatient.includes(point.fault) && wanted(point) &&
-      recording.entries.some((entry) =>
-        entry._tag === point._tag && "n" in entry && entry.n === point.at && entry.at >= from && entry.at < to
-      )
-    )
-    add(during.map((point) => ({ point, lived })))
+  const end = Variants.endOf(base.recording)
+  for (const lived of end === undefined ? told : [...told, beginning(story, end)]) {
+    const wrong = unhealthy(lived)
+    if (wrong !== undefined) return outcome(wrong)
   }
-  const firsts: Array<{ readonly point: Point; readonly further: ReadonlyArray<Point> }> = []
-  for (const [turn, { lived, point }] of stratified(single, base.recording).entries()) {
+  single = Singles.of(asked)
+  for (const { point } of single) kind(point).found += 1
+  const deepened = new Set(told.map(key))
+  const firsts: Array<Singles.Single & { readonly further: ReadonlyArray<Point> }> = []
+  for (const [turn, { lived, point }] of stratified(single, asked.recordingOf).entries()) {
     if (turn % part.of !== part.index) continue
     if (!goesOn()) return outcome(undefined)
     const { divergence, recording } = attempt({ points: [point], interleaving: 0 }, lived)
     kind(point).run += 1
     if (divergence !== undefined) return outcome(divergence)
-    if (firsts.length < kept && depth > 1 && lived === story) {
-      firsts.push({ point, further: Points.of(recording, replicas, Points.reached(point, recording)).filter(wanted) })
+    if (firsts.length < kept && depth > 1 && deepened.has(key(lived))) {
+      const after = Points.of(recording, replicas, Points.reached(point, recording))
+      const further = after.filter((one) => wanted(one) && Singles.isFurther(one, lived, story))
+      firsts.push({ point, lived, further })
     }
   }
   for (let turn = part.index; turn < interleavings; turn += part.of) {
@@ -207,7 +210,7 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
   for (let turn = part.index; turn < most; turn += part.of) {
     // Without a number as many are asked for as there is room for.
     if (!goesOn()) return outcome(undefined, most === Infinity)
-    const { further, point } = firsts[draw(seed, 3 * turn, firsts.length)]!
+    const { further, lived, point } = firsts[draw(seed, 3 * turn, firsts.length)]!
     let chosen: ReadonlyArray<Point> = [point]
     if (further.length > 0) chosen = [...chosen, further[draw(seed, 3 * turn + 1, further.length)]!]
     if (depth > 2 && further.length > 1 && turn % 2 === 1) {
@@ -215,7 +218,7 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
     }
     const plan = { points: Points.distinct(chosen), interleaving: turn % 3 === 0 ? 0 : 1 + draw(seed, turn, 1_000_000) }
     deeper += 1
-    const { divergence, recording } = attempt(plan)
+    const { divergence, recording } = attempt(plan, lived)
     if (recording.met < plan.points.length) unmet += 1
     if (divergence !== undefined) return outcome(divergence)
   }

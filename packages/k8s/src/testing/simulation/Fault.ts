@@ -128,6 +128,8 @@ export interface Plan {
 
 export const none: Plan = { points: [], interleaving: 0 }
 
+export const isNone = ({ interleaving, points }: Plan): boolean => points.length === 0 && interleaving === 0
+
 /** How a point reads in a report. */
 export const describe = (point: Point): string => {
   switch (point._tag) {

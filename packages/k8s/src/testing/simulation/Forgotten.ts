@@ -87,7 +87,8 @@ const wantTheSame = (run: Recording, other: Recording, mask: Canonical.Mask): bo
 export const forgotten: Oracle = {
   name: "what is not wanted any more goes",
   judge: (run, { hasty, mask, recording, state }) => {
-    if (run !== recording || run.steps.length < 2) return undefined
+    // What is given cannot come at once with what follows.
+    if (run !== recording || run.steps.length < 2 || run.begun.step > 0) return undefined
     const made = created(run)
     if (!keepOff(run, uidsOf(made)) || (run.kinds.length > 0 && onlyOne(run) === undefined)) return undefined
     const { recording: other } = hasty(run.steps.map((_, index) => index).slice(1))

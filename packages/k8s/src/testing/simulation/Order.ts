@@ -1,6 +1,7 @@
 /** `Order`: which single faults are run first, as the budget may not do for all. */
 import { isEvent, type Kind, type Point } from "./Fault.ts"
 import type { Entry, Recording } from "./Recording.ts"
+import type { Single } from "./Singles.ts"
 import { key, type Story } from "./Story.ts"
 
 /** How much a fault at a point tells: most at a write, least where nothing is at stake. */
@@ -23,18 +24,22 @@ const telling: ReadonlySet<Kind> = new Set<Kind>([
 /** How many of a telling kind are run for one of another. */
 const ahead = 3
 
-/** A single fault, and the story it comes in. */
-export interface Single {
-  readonly point: Point
-  readonly lived: Story
-}
-
 /** The faults in an order that has every kind early, in each story some in turn, those that tell most first. */
-export const stratified = (all: ReadonlyArray<Single>, run: Recording): ReadonlyArray<Single> => {
-  const places = new Map(run.entries.flatMap((entry) => "n" in entry ? [[`${entry._tag} ${entry.n}`, entry]] : []))
+export const stratified = (
+  all: ReadonlyArray<Single>,
+  /** The run of a story without faults. */
+  runOf: (story: Story) => Recording
+): ReadonlyArray<Single> => {
+  const known = new Map<string, ReadonlyMap<string, Entry>>()
+  const placesOf = (story: Story): ReadonlyMap<string, Entry> => {
+    const places = known.get(key(story)) ??
+      new Map(runOf(story).entries.flatMap((entry) => "n" in entry ? [[`${entry._tag} ${entry.n}`, entry]] : []))
+    known.set(key(story), places)
+    return places
+  }
   const ordered = all.map((single) => {
-    const { point } = single
-    return { single, weight: weight(point, places.get(`${point._tag} ${point.at}`)) }
+    const { lived, point } = single
+    return { single, weight: weight(point, placesOf(lived).get(`${point._tag} ${point.at}`)) }
   }).sort((a, b) => a.weight - b.weight)
   const byFault = new Map<string, Array<Single>>()
   for (const { single } of ordered) {

@@ -18,6 +18,29 @@ export const entriesOf = (value: unknown): Entries | undefined =>
 export const itemsOf = (value: unknown): ReadonlyArray<unknown> | undefined =>
   value instanceof Set ? [...value] : Array.isArray(value) ? value : undefined
 
+/** A copy of what is kept outside, as it changes in place. What is no map, set, list or plain object is taken as it is. */
+export const copyOf = (value: unknown): unknown => {
+  if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, copyOf(item)]))
+  if (value instanceof Set) return new Set([...value].map(copyOf))
+  if (Array.isArray(value)) return itemsOf(value)!.map(copyOf)
+  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
+  return Object.fromEntries(entriesOf(value)!.map(([key, item]) => [key, copyOf(item)]))
+}
+
+/** The class of something that `copyOf` takes as it is, though it may change in place. */
+export const uncopied = (value: unknown): string | undefined => {
+  if (typeof value === "function") return "function"
+  if (typeof value !== "object" || value === null) return undefined
+  const prototype: unknown = Object.getPrototypeOf(value)
+  const items = value instanceof Map ? [...value.values()] : itemsOf(value)
+  if (items === undefined && prototype !== Object.prototype) return value.constructor?.name ?? "object"
+  for (const item of items ?? Object.values(value)) {
+    const found = uncopied(item)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
 const byKey = (entries: Entries): Entries => entries.toSorted(([a], [b]) => (a < b ? -1 : 1))
 
 /** What is outside of the cluster, without what chance decides. */

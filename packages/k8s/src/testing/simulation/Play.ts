@@ -9,9 +9,10 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
+import type { Checkpoint } from "./Checkpoint.ts"
 import { guard, isLease, type Plan, type Point, type StepFault } from "./Fault.ts"
+import { copyOf } from "./Outside.ts"
 import type { Entry, Recording, Rest } from "./Recording.ts"
-import { copyOf } from "./Rests.ts"
 import type { Step } from "./Scenario.ts"
 import type { Stage } from "./Stage.ts"
 import { Restless } from "./World.ts"
@@ -25,7 +26,7 @@ export const defaults = {
 } as const
 
 /** What a recording says of the story, beside what the stage and the wire have counted. */
-export type Played = Omit<Recording, "entries" | "calls" | "events" | "externals" | "met">
+export type Played = Omit<Recording, "entries" | "begun" | "calls" | "events" | "externals" | "met">
 
 /** An object as it is without the finalizer of somebody else, which a scenario knows nothing of. */
 const unguarded = (object: KubeObject): KubeObject => {
@@ -38,10 +39,12 @@ const unguarded = (object: KubeObject): KubeObject => {
 export class Play {
   readonly #stage: Stage
   readonly #plan: Plan
+  /** Steps that were taken before. */
+  readonly #given: number
   /** When each step was taken. */
-  readonly #steps: Array<number> = []
+  readonly #steps: Array<number>
   readonly #hurried: Array<number> = []
-  readonly #rested: Array<Rest | undefined> = []
+  readonly #rested: Array<Rest | undefined>
   readonly #missed: Array<string> = []
   readonly #unnoticed: Array<string> = []
   #abandoned: string | undefined
@@ -52,25 +55,28 @@ export class Play {
   /** What there was before the last step. */
   #before: ReadonlyArray<KubeObject> = []
 
-  constructor(stage: Stage, plan: Plan) {
+  constructor(stage: Stage, plan: Plan, from?: Checkpoint) {
     this.#stage = stage
     this.#plan = plan
+    this.#given = from?.steps.length ?? 0
+    this.#steps = [...from?.steps ?? []]
+    this.#rested = this.#steps.map(() => undefined)
+    this.#failure = from?.failure
+  }
+
+  /** The first `length` steps, and where they lead to. */
+  upTo(length: number): Checkpoint {
+    this.#attempt(() => this.#all(length))
+    return this.#stage.leave(this.#steps, this.#failure)
   }
 
   /** The whole story, and `quiet` milliseconds after it. */
   play(quiet: number): Played {
-    try {
-      this.#begin()
-      for (const [index, step] of this.#stage.scenario.steps.entries()) {
-        this.#step(index, step)
-        if (this.#failure !== undefined) break
-        this.#remember(index)
-      }
+    this.#attempt(() => {
+      this.#all(this.#stage.scenario.steps.length)
       this.#objects = this.#stage.objects()
       if (this.#failure === undefined) this.#watch(quiet)
-    } catch (defect) {
-      this.#failure = defect instanceof Restless ? `hot loop: ${defect.message}` : String(defect)
-    }
+    })
     const { scenario, wire } = this.#stage
     return {
       kinds: scenario.resources.map(({ kind }) => kind),
@@ -89,12 +95,33 @@ export class Play {
     }
   }
 
+  #attempt(act: () => void): void {
+    if (this.#failure !== undefined) return
+    try {
+      act()
+    } catch (defect) {
+      this.#failure = defect instanceof Restless ? `hot loop: ${defect.message}` : String(defect)
+    }
+  }
+
+  /** The steps before that number, but for those that are given. */
+  #all(end: number): void {
+    this.#begin()
+    for (const [index, step] of this.#stage.scenario.steps.slice(0, end).entries()) {
+      if (index < this.#given) continue
+      if (this.#failure === undefined) this.#step(index, step)
+      if (this.#failure !== undefined) return
+      this.#remember(index)
+    }
+  }
+
   #begin(): void {
     const stage = this.#stage
     const { replicas = 1 } = stage.scenario
     for (let replica = 0; replica < replicas; replica++) stage.start(replica)
     stage.world.advance(1_000)
-    if (replicas > 1) stage.rest()
+    if (this.#given > 0) this.#rests("where the story begins, after the process has started again")
+    else if (replicas > 1) stage.rest()
     stage.hurry = Effect.suspend(() => this.#hurry())
   }
 

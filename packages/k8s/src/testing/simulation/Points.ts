@@ -2,18 +2,8 @@
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { precious } from "./Course.ts"
 import { allClockFaults, allEventFaults, allExternalFaults, allStepFaults, applicable, type Point } from "./Fault.ts"
-import { type Call, firstChanges, type Recording, subjects } from "./Recording.ts"
+import { type Call, firstChanges, nowhere, type Reach, type Recording, subjects } from "./Recording.ts"
 import { isReplaced } from "./Stage.ts"
-
-/** How far a run has come: the numbers of its last request, event, outside call and step. */
-export interface Reach {
-  readonly call: number
-  readonly event: number
-  readonly external: number
-  readonly step: number
-}
-
-const start: Reach = { call: 0, event: 0, external: 0, step: 0 }
 
 /**
  * For each step whether it can come at any time: it changes a custom resource, and not what the operator has made of
@@ -58,7 +48,7 @@ const isLeft = (run: Recording, { at, object, status }: Call): boolean => {
 }
 
 /** Every single fault that a recording has room for, after the faults it was made with. */
-export const of = (run: Recording, replicas: number, after: Reach = start): ReadonlyArray<Point> => {
+export const of = (run: Recording, replicas: number, after: Reach = run.begun): ReadonlyArray<Point> => {
   const urgent = urgentSteps(run)
   // Who holds an object by a finalizer makes the next step wait for it.
   const pods = run.entries.some((entry) =>
@@ -87,7 +77,7 @@ export const of = (run: Recording, replicas: number, after: Reach = start): Read
     ...run.steps.flatMap((_, step) =>
       step + 1 > after.step ? steps.map((fault): Point => ({ _tag: "Step", at: step + 1, fault })) : []
     ),
-    ...(replicas > 1 && after === start
+    ...(replicas > 1 && after === nowhere
       ? Array.from(
         { length: replicas },
         (_, at) => allClockFaults.map((fault): Point => ({ _tag: "Clock", at, fault }))
@@ -96,10 +86,20 @@ export const of = (run: Recording, replicas: number, after: Reach = start): Read
   ]
 }
 
+/** Whether something at a point happened in a run between the beginnings of two of its steps; -1 is before the first. */
+export const isBetween = ({ entries, steps }: Recording, from: number, to: number): (point: Point) => boolean => {
+  const begin = from < 0 ? 0 : steps[from] ?? Infinity
+  const end = steps[to] ?? Infinity
+  const places = new Set(
+    entries.flatMap((entry) => "n" in entry && entry.at >= begin && entry.at < end ? [`${entry._tag} ${entry.n}`] : [])
+  )
+  return ({ _tag, at }) => places.has(`${_tag} ${at}`)
+}
+
 /** How far a run had come at its fault. */
 export const reached = (point: Point, recording: Recording): Reach => {
-  let { call, event, external, step } = start
-  if (point._tag === "Clock") return { ...start }
+  if (point._tag === "Clock") return { ...nowhere }
+  let { call, event, external, step } = nowhere
   for (const entry of recording.entries) {
     if (entry._tag === "Call") call = entry.n
     if (entry._tag === "Event") event = entry.n

@@ -58,6 +58,17 @@ export type Entry =
   /** A line the operator logged at warning or above. */
   | Who & { readonly _tag: "Log"; readonly at: number; readonly level: string; readonly text: string }
 
+/** How far a run has come: the numbers of its last request, event, outside call and step. */
+export interface Reach {
+  readonly call: number
+  readonly event: number
+  readonly external: number
+  readonly step: number
+}
+
+/** A run that has yet to begin. */
+export const nowhere: Reach = { call: 0, event: 0, external: 0, step: 0 }
+
 /** What there was when all had come to rest. */
 export interface Rest {
   readonly objects: ReadonlyArray<KubeObject>
@@ -66,6 +77,8 @@ export interface Rest {
 
 export interface Recording {
   readonly entries: ReadonlyArray<Entry>
+  /** Where it was taken up: what was before is among its entries, and no plan has a say in it. */
+  readonly begun: Reach
   /** Requests of the operator, watches aside. */
   readonly calls: number
   readonly events: number
@@ -75,7 +88,7 @@ export interface Recording {
   readonly objects: ReadonlyArray<KubeObject>
   /** What there is outside of the cluster, by name. */
   readonly outside: ReadonlyMap<string, unknown>
-  /** What there was at rest after each step but the last; absent where the next step did not wait. */
+  /** What there was at rest after each step but the last; absent where the next step did not wait, or it was given. */
   readonly rests: ReadonlyArray<Rest | undefined>
   /** The kinds of the scenario's custom resources, and those that its operator leaves behind with reason. */
   readonly kinds: ReadonlyArray<string>

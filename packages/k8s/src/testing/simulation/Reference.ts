@@ -1,6 +1,7 @@
 /** `Reference`: the runs without faults, which all others are compared with. */
 import * as Effect from "effect/Effect"
 import * as Canonical from "./Canonical.ts"
+import type { Checkpoint } from "./Checkpoint.ts"
 import * as Drawn from "./Drawn.ts"
 import { none } from "./Fault.ts"
 import type { Recording } from "./Recording.ts"
@@ -11,6 +12,8 @@ import type { Scenario, Step } from "./Scenario.ts"
 /** The runs without faults, and what chance decides in them. */
 export interface Reference {
   readonly recording: Recording
+  /** Where its runs begin, and all that are compared with them. */
+  readonly from: Checkpoint | undefined
   readonly mask: Canonical.Mask
   readonly state: Canonical.State
   /** What there was at rest after each step but the last. */
@@ -36,20 +39,25 @@ const unlike = (a: Recording, b: Recording): string | undefined => {
     `world. First in ${shown(first)}\ninstead of ${shown(second)}`
 }
 
-/** The run without faults, and what chance decides in it. */
-export const make = (scenario: Scenario, seed: number): Reference => {
-  const recording = Run.run(scenario, none, { seed })
-  const hasty = hastyOf(scenario, seed)
+/** The run without faults, after so many given steps, and what chance decides in it. */
+export const make = (scenario: Scenario, seed: number, given = 0): Reference => {
+  const from = Run.upTo(scenario, given, seed)
+  const recording = Run.run(scenario, none, { seed, from })
+  const hasty = hastyOf(scenario, seed, given)
   if (recording.failure !== undefined) {
-    return { recording, mask: new Set(), state: new Map(), rests: [], tied: [], unlike: undefined, hasty }
+    return { recording, from, mask: new Set(), state: new Map(), rests: [], tied: [], unlike: undefined, hasty }
   }
-  const again = Run.run(scenario, none, { seed })
-  const other = Run.run(scenario, none, { seed: seed + 1, quiet: Run.defaults.shortQuiet })
+  const again = Run.run(scenario, none, { seed, from })
+  const other = Run.run(scenario, none, {
+    seed: seed + 1,
+    quiet: Run.defaults.shortQuiet,
+    from: Run.upTo(scenario, given, seed + 1)
+  })
   const mask = Canonical.mask(recording, other)
   const tied = Drawn.tied(recording, other, mask)
   const state = Canonical.state(recording, mask)
   const rests = Rests.known(recording, other)
-  return { recording, mask, state, rests, tied, unlike: unlike(recording, again), hasty }
+  return { recording, from, mask, state, rests, tied, unlike: unlike(recording, again), hasty }
 }
 
 /** The story with some steps taken together with the ones before them, so that the operator sees what both came to. */
@@ -63,11 +71,11 @@ const hastened = ({ steps, ...scenario }: Scenario, taken: ReadonlyArray<number>
 }
 
 /** References of hasty stories, each made when it is first asked for. */
-const hastyOf = (scenario: Scenario, seed: number): Reference["hasty"] => {
+const hastyOf = (scenario: Scenario, seed: number, given: number): Reference["hasty"] => {
   const known = new Map<string, Reference>()
   return (steps) => {
     const key = steps.join()
-    const found = known.get(key) ?? make(hastened(scenario, steps), seed)
+    const found = known.get(key) ?? make(hastened(scenario, steps), seed, given)
     known.set(key, found)
     return found
   }

@@ -7,7 +7,7 @@
  */
 import * as Canonical from "./Canonical.ts"
 import * as Drawn from "./Drawn.ts"
-import { entriesOf, itemsOf, outside } from "./Outside.ts"
+import { outside } from "./Outside.ts"
 import type { Recording, Rest } from "./Recording.ts"
 
 /** A rest without faults, in a form to be compared with. */
@@ -16,15 +16,6 @@ export interface Known {
   readonly text: string
   /** Places of what chance decides that hold the same. */
   readonly tied: Drawn.Tied
-}
-
-/** A copy of what is kept outside, as it changes in place. What is no map, set, list or plain object is taken as it is. */
-export const copyOf = (value: unknown): unknown => {
-  if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, copyOf(item)]))
-  if (value instanceof Set) return new Set([...value].map(copyOf))
-  if (Array.isArray(value)) return itemsOf(value)!.map(copyOf)
-  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
-  return Object.fromEntries(entriesOf(value)!.map(([key, item]) => [key, copyOf(item)]))
 }
 
 const runOf = ({ entries }: Recording, rest: Rest): Canonical.Run => ({ entries, ...rest })

@@ -1,8 +1,9 @@
 /** One run of a scenario under a plan of faults, from an empty cluster to its rest. */
 import * as Chance from "./Chance.ts"
-import type { Plan } from "./Fault.ts"
+import type { Checkpoint } from "./Checkpoint.ts"
+import { none, type Plan } from "./Fault.ts"
 import { defaults as played, Play } from "./Play.ts"
-import type { Recording } from "./Recording.ts"
+import { nowhere, type Recording } from "./Recording.ts"
 import type { Scenario } from "./Scenario.ts"
 import { Stage } from "./Stage.ts"
 
@@ -21,18 +22,25 @@ export interface Options {
   readonly seed: number
   /** How long the cluster is watched after it has come to rest, in milliseconds. */
   readonly quiet?: number | undefined
+  /** Where it goes on from; an empty cluster by default. */
+  readonly from?: Checkpoint | undefined
 }
 
 /** Uses of real chance that are told of. */
 const told = 20
 
-/** Runs a scenario. Never throws: what goes wrong is in the recording. */
-export const run = (scenario: Scenario, plan: Plan, options: Options): Recording => {
+/** What is done on a stage that is there for nothing else. */
+const onStage = <A>(
+  scenario: Scenario,
+  plan: Plan,
+  { from, seed }: Options,
+  act: (stage: Stage, play: Play) => A
+): A => {
   // Nobody reads where in a program an effect was made, and finding out takes a tenth of a run.
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
-  const stage = new Stage(scenario, plan, options.seed)
-  const { entries, wire, world } = stage
+  const stage = new Stage(scenario, plan, seed, from)
+  const { entries, world } = stage
   let uses = 0
   const release = Chance.guard({
     now: () => world.now,
@@ -42,13 +50,24 @@ export const run = (scenario: Scenario, plan: Plan, options: Options): Recording
     }
   })
   try {
-    const quiet = (options.quiet ?? defaults.quiet) * ((scenario.replicas ?? 1) > 1 ? defaults.replicas : 1)
-    const outcome = new Play(stage, plan).play(quiet)
-    const { calls, events, externals, met } = wire
-    return { ...outcome, entries, calls, events, externals, met }
+    return act(stage, new Play(stage, plan, from))
   } finally {
     stage.end()
     release()
     Error.stackTraceLimit = stackTraceLimit
   }
 }
+
+/** Runs a scenario. Never throws: what goes wrong is in the recording. */
+export const run = (scenario: Scenario, plan: Plan, options: Options): Recording => {
+  const quiet = (options.quiet ?? defaults.quiet) * ((scenario.replicas ?? 1) > 1 ? defaults.replicas : 1)
+  return onStage(scenario, plan, options, ({ entries, wire }, play) => {
+    const outcome = play.play(quiet)
+    const { calls, events, externals, met } = wire
+    return { ...outcome, entries, begun: options.from?.reach ?? nowhere, calls, events, externals, met }
+  })
+}
+
+/** The first steps of a scenario without faults, to go on from; nothing if there are none. */
+export const upTo = (scenario: Scenario, steps: number, seed: number): Checkpoint | undefined =>
+  steps === 0 ? undefined : onStage(scenario, none, { seed }, (_, play) => play.upTo(steps))

@@ -6,7 +6,7 @@
  * smaller story requests have other numbers: a fault is then looked for again, at requests and events like the one it was at.
  */
 import type { Divergence } from "./Explore.ts"
-import { none, type Plan, type Point } from "./Fault.ts"
+import { isNone, none, type Plan, type Point } from "./Fault.ts"
 import * as Oracle from "./Oracle.ts"
 import * as Points from "./Points.ts"
 import { line, type Recording } from "./Recording.ts"
@@ -14,7 +14,7 @@ import * as Reference from "./Reference.ts"
 import * as Run from "./Run.ts"
 import * as Draw from "./Draw.ts"
 import type { Scenario } from "./Scenario.ts"
-import { key, type Story, tell } from "./Story.ts"
+import { key, type Story, tell, without } from "./Story.ts"
 
 /** So many places are tried for a fault in a story of fewer steps. */
 const places = 12
@@ -41,7 +41,7 @@ export const shrink = (
   const referenceOf = (story: Story): Reference.Reference | undefined => {
     const name = key(story)
     if (!references.has(name)) {
-      const smaller = Reference.make(tell(scenario, story), divergence.seed)
+      const smaller = Reference.make(tell(scenario, story), divergence.seed, story.given)
       // A story that goes wrong without faults is another story.
       const healthy = Oracle.judge(oracles, smaller.recording, smaller) === undefined
       references.set(name, healthy || divergence.plan.points.length === 0 ? smaller : undefined)
@@ -58,9 +58,9 @@ export const shrink = (
     if (!more()) return false
     const reference = referenceOf(story)
     if (reference === undefined) return false
-    const recording = plan.points.length === 0 && plan.interleaving === 0
+    const recording = isNone(plan)
       ? reference.recording
-      : Run.run(tell(scenario, story), plan, { seed: divergence.seed })
+      : Run.run(tell(scenario, story), plan, { seed: divergence.seed, from: reference.from })
     const found = Oracle.judge(oracles, recording, reference)
     if (found?.oracle !== divergence.oracle) return false
     // Without what people did before, another step may miss what it asks for: that is no smaller story.
@@ -91,14 +91,17 @@ export const shrink = (
       if (attempt({ ...plan, points: plan.points.filter((other) => other !== point) }, story)) return true
     }
     if (plan.interleaving !== 0 && attempt({ ...plan, interleaving: 0 }, story)) return true
-    const { changes, steps } = story
+    const { changes, given, steps } = story
     for (const step of steps.length + changes.length > 1 ? steps.toReversed() : []) {
-      if (attempts({ changes, steps: steps.filter((other) => other !== step) })) return true
+      if (attempts(without(story, step))) return true
     }
     if (scenario.draws === undefined) return false
     for (const simpler of Draw.smaller(scenario, scenario.draws, changes)) {
       if (!more()) return false
-      if (simpler.length + steps.length > 0 && attempts({ changes: simpler, steps })) return true
+      if (
+        simpler.length + steps.length > 0 &&
+        attempts({ given: Math.min(given, simpler.length + steps.length), changes: simpler, steps })
+      ) return true
     }
     return false
   }

@@ -20,7 +20,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Coverage from "./Coverage.ts"
 import * as Explore from "./Explore.ts"
-import { type Kind, none } from "./Fault.ts"
+import { isNone, type Kind, none } from "./Fault.ts"
 import * as Html from "./Html.ts"
 import * as Oracle from "./Oracle.ts"
 import type { Recording } from "./Recording.ts"
@@ -70,6 +70,15 @@ export interface Options {
   readonly interleavings?: number | undefined
   /** Runs with several faults at most, of each story: by default as many as `runs` and `budget` leave. */
   readonly deeper?: number | undefined
+  /**
+   * For long stories: so many steps that a run with a fault lives through, from the step the fault is at; 2 are that step
+   * and the one that shows what is left of it. Such a run goes on from a cluster at rest, as the steps before have left
+   * it, with a process that has just started. By default each run is the whole story, which finds more: also what a
+   * process remembers that has gone wrong some steps ago. Faults of the time around a step (restarts, Pods that are lost)
+   * and other orders of tasks are lived through in whole either way. What a scenario keeps outside (`External.state`) has
+   * to be of Maps, Sets, lists and plain objects.
+   */
+  readonly window?: number | undefined
   /** Stories to draw, of a scenario that draws them; runs and time are shared out among them. */
   readonly stories?: number | undefined
   /** Kinds of faults; all by default. */
@@ -129,8 +138,8 @@ const failure = (
 const replayed = (scenario: Scenario, oracles: ReadonlyArray<Oracle.Oracle>, text: string) => {
   const { plan, seed, story } = Token.parseFor(scenario, text)
   const chosen = tell(scenario, story)
-  const reference = Reference.make(chosen, seed)
-  const recording = Run.run(chosen, plan, { seed })
+  const reference = Reference.make(chosen, seed, story.given)
+  const recording = isNone(plan) ? reference.recording : Run.run(chosen, plan, { seed, from: reference.from })
   const found = Oracle.judge(oracles, recording, reference)
   return found === undefined ? undefined : { plan, seed, story, recording, reference, ...found }
 }
@@ -150,6 +159,7 @@ const storiesOf = (scenario: Scenario, seed: number, wanted: number): ReadonlyAr
 const nothing: ConvergenceReport = {
   points: 0,
   run: 0,
+  window: undefined,
   exhaustive: false,
   complete: false,
   byFault: {},
@@ -189,6 +199,7 @@ export const checkConvergence = (
         depth: options.depth ?? defaults.depth,
         interleavings: options.interleavings ?? defaults.interleavings,
         deeper: options.deeper,
+        window: options.window,
         faults: options.faults,
         part: options.part,
         oracles,
@@ -208,7 +219,8 @@ export const checkConvergence = (
 export const record = (scenario: Scenario, replay?: string): Recording => {
   if (replay === undefined) return Run.run(scenario, none, { seed: defaults.seed })
   const { plan, seed, story } = Token.parseFor(scenario, replay)
-  return Run.run(tell(scenario, story), plan, { seed })
+  const chosen = tell(scenario, story)
+  return Run.run(chosen, plan, { seed, from: Run.upTo(chosen, story.given, seed) })
 }
 
 /** The story of one run, line by line: without faults, or of a token. */
@@ -224,12 +236,16 @@ export const together = (parts: ReadonlyArray<ConvergenceReport>): ConvergenceRe
 
 /** What was explored, in words: never more than was. */
 export const summary = (
-  { byFault, deeper, exhaustive, histories, interleavings, points, run, runs, stories, unmet }: ConvergenceReport
+  { byFault, deeper, exhaustive, histories, interleavings, points, run, runs, stories, unmet, window }:
+    ConvergenceReport
 ) =>
   [
     `${runs} runs, ${histories} different histories, no divergence`,
     ...(stories > 1 ? [`${stories} drawn stories`] : []),
     exhaustive ? `all ${points} single faults` : `${run} of ${points} single faults: NOT exhaustive`,
+    ...(window === undefined
+      ? []
+      : [`faults at requests, events and outside calls in ${window} steps of the story each`]),
     ...Object.entries(byFault).sort(([a], [b]) => (a < b ? -1 : 1)).map(([kind, { found, run }]) =>
       `  ${kind.padEnd(18)} ${String(run).padStart(5)} of ${found}`
     ),

@@ -26,9 +26,11 @@ import * as Kubelet from "../Kubelet.ts"
 import * as SimControllers from "../SimControllers.ts"
 import * as TestClient from "../TestClient.ts"
 import * as Chances from "./Chances.ts"
+import { type Checkpoint, seedOf } from "./Checkpoint.ts"
 import { External } from "./External.ts"
 import { guard, isLease, type Plan, touched } from "./Fault.ts"
 import type { Entry } from "./Recording.ts"
+import { uncopied } from "./Outside.ts"
 import type { Scenario } from "./Scenario.ts"
 import { complete, imageOf, inhabitantsOf, placeOf } from "./Server.ts"
 import { type Life, type Stale, Wire } from "./Wire.ts"
@@ -66,10 +68,13 @@ export const isReplaced = (entries: ReadonlyArray<Entry>, { metadata }: KubeObje
     entry._tag === "Call" && entry.request.method === "POST" && entry.object?.metadata.uid === metadata.uid
   )
 
+const textOf = (outside: ReadonlyMap<string, unknown>): string =>
+  JSON.stringify([...outside], (_, value) => value instanceof Map || value instanceof Set ? [...value] : value)
+
 export class Stage {
   readonly world: World
   readonly scenario: Scenario
-  readonly entries: Array<Entry> = []
+  readonly entries: Array<Entry>
   readonly wire: Wire
   readonly server: ApiServer["Service"]
   readonly people: Context.Context<ApiServer | KubeClient | Kubelet.Kubelet>
@@ -82,7 +87,7 @@ export class Stage {
   readonly #releasing = new Set<string>()
   /** What is stored, by collection and key, but for what the server had from its start. */
   readonly #stored: Map<string, KubeObject>
-  #lives = 0
+  #lives: number
   #revision: number
   /** The store's revision before the last step. */
   #before: number
@@ -91,21 +96,25 @@ export class Stage {
   /** What somebody removes at the next rest, and the request that made it. */
   #doomed: { readonly n: number; readonly uid: string } | undefined
   /** What there was outside after the last call. */
-  #outside = "[]"
+  #outside: string
   /** When something happened last. */
   #active = 0
   /** The last moment of a request, and how many there were. */
   #moment = { at: 0, requests: 0 }
   #over = false
 
-  constructor(scenario: Scenario, plan: Plan, seed: number) {
+  /** A cluster with nothing in it, or as it was left. */
+  constructor(scenario: Scenario, plan: Plan, first: number, from?: Checkpoint) {
     this.scenario = scenario
     this.#plan = plan
-    const image = imageOf(scenario.resources)
+    const seed = seedOf(first, from)
+    const image = from?.image ?? imageOf(scenario.resources)
+    this.entries = [...from?.entries ?? []]
+    this.#lives = from?.lives ?? 0
     this.#revision = image.revision
     this.#before = image.revision
-    this.#stored = new Map(inhabitantsOf(image))
-    this.world = new World({ seed, interleaving: plan.interleaving })
+    this.#stored = new Map(from?.stored ?? inhabitantsOf(image))
+    this.world = new World({ seed, interleaving: plan.interleaving, start: from?.at })
     const { layer, waiting } = SimControllers.onDemand({
       garbageCollector: { patience: defaults.collector },
       ...scenario.cluster
@@ -132,6 +141,7 @@ export class Stage {
     this.server = Context.get(this.people, ApiServer)
     this.wire = new Wire({
       server: this.server,
+      from,
       revision: () => this.#revision,
       plan,
       now: () => this.world.now,
@@ -144,6 +154,9 @@ export class Stage {
       },
       mischief: (fault, object) => this.mischief(fault, object)
     })
+    this.#outside = textOf(this.wire.outside)
+    const busy = new Set(from?.entries.map((entry) => entry._tag === "Change" ? entry.change.collection : ""))
+    for (const [collection, some] of waiting) if (busy.has(collection)) some.forEach((one) => this.#wake(one))
   }
 
   /** Starts a controller of the cluster for which there is something to do now. */
@@ -172,10 +185,7 @@ export class Stage {
 
   /** Asking the outside how it is, is no sign of life; changing it is. */
   #outsideChanged(): boolean {
-    const outside = JSON.stringify(
-      [...this.wire.outside],
-      (_, value) => value instanceof Map || value instanceof Set ? [...value] : value
-    ) ?? ""
+    const outside = textOf(this.wire.outside)
     const changed = outside !== this.#outside
     this.#outside = outside
     return changed
@@ -439,6 +449,33 @@ export class Stage {
       if (world.now >= this.#active + defaults.rest) return true
     }
     return false
+  }
+
+  /** All processes die, and nothing more happens: where it can be taken up again after these steps. */
+  leave(steps: ReadonlyArray<number>, failure: string | undefined): Checkpoint {
+    const { entries, wire, world } = this
+    for (const { number, replica } of this.#processes.keys()) {
+      this.note({ _tag: "Crash", at: world.now, replica, life: number })
+    }
+    this.end()
+    const [strange] = [...wire.outside].flatMap(([name, value]) => {
+      const found = uncopied(value)
+      return found === undefined ? [] : [
+        `nobody can go on from here: the state ${JSON.stringify(name)} outside ` +
+        `holds a ${found}, which cannot be copied: keep Maps, Sets, lists and plain objects, or leave out \`window\``
+      ]
+    })
+    return {
+      at: world.now,
+      image: world.run(this.server.image),
+      stored: new Map(this.#stored),
+      outside: wire.outside,
+      entries,
+      reach: { call: wire.calls, event: wire.events, external: wire.externals, step: steps.length },
+      steps,
+      lives: this.#lives,
+      failure: failure ?? strange
+    }
   }
 
   /** Nothing is written down any more. */

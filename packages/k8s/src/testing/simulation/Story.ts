@@ -11,6 +11,8 @@ import { name } from "./Draw.ts"
 import type { Change, Draws, Scenario, Step } from "./Scenario.ts"
 
 export interface Story {
+  /** So many of its first steps nothing happens to, and a `Checkpoint` follows them. */
+  readonly given: number
   /** Steps of the scenario, by their numbers. */
   readonly steps: ReadonlyArray<number>
   readonly changes: ReadonlyArray<Change>
@@ -18,18 +20,30 @@ export interface Story {
 
 /** All steps, and these changes. */
 export const whole = ({ steps }: Scenario, changes: ReadonlyArray<Change> = []): Story => ({
+  given: 0,
   steps: steps.map((_, index) => index),
   changes
 })
 
 /** Only its first steps. */
-export const beginning = ({ changes, steps }: Story, length: number): Story => ({
+export const beginning = ({ changes, given, steps }: Story, length: number): Story => ({
+  given: Math.min(given, length),
   steps: steps.slice(0, length),
   changes: changes.slice(0, Math.max(0, length - steps.length))
 })
 
+/** Steps and changes. */
+export const lengthOf = ({ changes, steps }: Story): number => steps.length + changes.length
+
 /** Stories are the same if their keys are. */
-export const key = ({ changes, steps }: Story): string => JSON.stringify([steps, changes])
+export const key = ({ changes, given, steps }: Story): string => JSON.stringify([given, steps, changes])
+
+/** The same without one of the scenario's steps. */
+export const without = ({ changes, given, steps }: Story, step: number): Story => ({
+  given: steps.indexOf(step) < given ? given - 1 : given,
+  steps: steps.filter((other) => other !== step),
+  changes
+})
 
 const stepOf = ({ desired, resource }: Draws, change: Change): Step => {
   const kind = Resource.make<KubeObject>()({

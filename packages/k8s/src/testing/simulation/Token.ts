@@ -52,7 +52,8 @@ export const format = ({ fingerprint, plan, scenario, seed, story }: Token): str
     plan.interleaving,
     plan.points.map(({ _tag, at, fault }) => [letters[_tag], at, fault]),
     fingerprint,
-    ...(story.changes.length === 0 ? [] : [story.changes])
+    ...(story.changes.length === 0 && story.given === 0 ? [] : [story.changes]),
+    ...(story.given === 0 ? [] : [story.given])
   ])).toString("base64url")
 
 const pointOf = (value: unknown): Point | undefined => {
@@ -74,16 +75,18 @@ export const parse = (text: string): Token => {
   } catch {
     throw refuse("cut, or changed: give the whole token")
   }
-  const [scenario, steps, seed, interleaving, points, fingerprint, changes = []] = Array.isArray(value) ? value : []
+  const [scenario, steps, seed, interleaving, points, fingerprint, changes = [], given = 0] = Array.isArray(value)
+    ? value
+    : []
   const read = Array.isArray(points) ? points.map(pointOf) : [undefined]
   if (
     typeof scenario !== "string" || !Array.isArray(steps) || typeof seed !== "number" ||
-    typeof fingerprint !== "string" || read.includes(undefined) || !isChanges(changes)
+    typeof fingerprint !== "string" || read.includes(undefined) || !isChanges(changes) || typeof given !== "number"
   ) {
     throw refuse("of another version, or changed")
   }
   const plan = { interleaving: Number(interleaving), points: read as ReadonlyArray<Point> }
-  return { scenario, story: { steps, changes }, seed, plan, fingerprint }
+  return { scenario, story: { given, steps, changes }, seed, plan, fingerprint }
 }
 
 /** Reads a token of a scenario. Throws if it is of another, or of what this one was before. */

@@ -1,10 +1,11 @@
 /**
  * `Variants`: stories beside the one that is told. People wait for nobody, and what they wait for may hide what is wrong:
- * a story without its end, in which nothing is left to look at, and stories in which a deletion comes sooner.
+ * a story without its end, in which nothing is left to look at, and stories in which a deletion comes sooner. And
+ * stretches of it, where living through all of it again for each fault takes too long.
  */
 import { isTerminating } from "@effect-operator/core/KubeObject"
 import { firstChanges, type Recording, subjects } from "./Recording.ts"
-import type { Story } from "./Story.ts"
+import { beginning, lengthOf, type Story } from "./Story.ts"
 
 /** For each step whether it deletes what people work with. */
 const deletingSteps = (run: Recording): ReadonlyArray<boolean> => {
@@ -37,3 +38,7 @@ export const sooner = (
     return [{ step, story: { ...story, steps: [...story.steps.slice(0, step + 1), ...story.steps.slice(next)] } }]
   })
 }
+
+/** For each step the story that begins there, on what the steps before have left, and ends `length` steps later. */
+export const windows = (story: Story, length: number): ReadonlyArray<Story> =>
+  Array.from({ length: lengthOf(story) }, (_, step) => ({ ...beginning(story, step + length), given: step }))

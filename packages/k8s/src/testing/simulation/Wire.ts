@@ -11,9 +11,11 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { ApiServer } from "../ApiServer.ts"
 import * as StatusError from "../../api/StatusError.ts"
+import type { Checkpoint } from "./Checkpoint.ts"
 import type { Outside } from "./External.ts"
 import type { CallFault, EventFault, ExternalFault, Plan, Point } from "./Fault.ts"
-import type { Entry } from "./Recording.ts"
+import { copyOf } from "./Outside.ts"
+import { type Entry, nowhere } from "./Recording.ts"
 
 /** Milliseconds. */
 export const defaults = {
@@ -51,6 +53,8 @@ export interface Life {
 
 /** What the wire needs of the run it is part of. */
 export interface Run {
+  /** Where it goes on from. */
+  readonly from: Pick<Checkpoint, "reach" | "outside"> | undefined
   readonly server: ApiServer["Service"]
   readonly revision: () => number
   readonly plan: Plan
@@ -128,16 +132,21 @@ export class Wire {
   readonly #revisions: Array<number> = []
   /** The last revision of which the server has no history. */
   #forgotten = 0
-  readonly outside = new Map<string, unknown>()
-  calls = 0
-  events = 0
-  externals = 0
+  readonly outside: Map<string, unknown>
+  calls: number
+  events: number
+  externals: number
   met = 0
   /** Nothing but 503 before. */
   #outageUntil = 0
 
   constructor(run: Run) {
     this.#run = run
+    const { outside = new Map(), reach = nowhere } = run.from ?? {}
+    this.outside = copyOf(outside) as Map<string, unknown>
+    this.calls = reach.call
+    this.events = reach.event
+    this.externals = reach.external
     for (const point of run.plan.points) {
       if (point._tag === "Call") this.#calls.set(point.at, point.fault)
       else if (point._tag === "Event") this.#events.set(point.at, point.fault)

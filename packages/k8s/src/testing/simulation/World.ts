@@ -69,7 +69,7 @@ export class World {
   #stopped: string | undefined
 
   /** `interleaving` 0 runs tasks in the order they came. */
-  constructor(options: { readonly seed: number; readonly interleaving: number; readonly start?: number }) {
+  constructor(options: { readonly seed: number; readonly interleaving: number; readonly start?: number | undefined }) {
     this.#now = options.start ?? defaults.start
     this.#draw = options.interleaving === 0 ? undefined : generator(options.interleaving)
     const random = generator(options.seed)

@@ -1,7 +1,7 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { assert, describe, it } from "@effect/vitest"
 import { course } from "../../../src/testing/simulation/Course.ts"
-import type { Entry, Recording } from "../../../src/testing/simulation/Recording.ts"
+import { type Entry, nowhere, type Recording } from "../../../src/testing/simulation/Recording.ts"
 import type { Reference } from "../../../src/testing/simulation/Reference.ts"
 
 /** A run in which somebody makes a parent and its volumes, named by the parent's uid, and the operator deletes some. */
@@ -59,6 +59,7 @@ const run = (uid: string, volumes: ReadonlyArray<string>, deleted: ReadonlyArray
   }
   return {
     entries,
+    begun: nowhere,
     calls: deleted.length,
     events: 0,
     externals: 0,
@@ -84,6 +85,7 @@ const judge = (found: Recording, recording: Recording): string | undefined =>
     found,
     {
       recording,
+      from: undefined,
       mask: new Set(),
       state: new Map(),
       rests: [],

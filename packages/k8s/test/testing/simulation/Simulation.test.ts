@@ -31,6 +31,15 @@ describe("Simulation", () => {
       assert.strictEqual((yield* Simulation.checkConvergence(corrected, { replay })).runs, 1)
     }))
 
+  it.live("replays a failure that takes no fault, too", () =>
+    Effect.gen(function*() {
+      const [left] = planted.filter(({ oracle }) => oracle === "what is not wanted any more goes")
+      const failure = yield* failing(left!.wrong, left!.options)
+      assert.strictEqual(failure.faults, 0)
+      const again = yield* failing(left!.wrong, { replay: failure.replay })
+      assert.strictEqual(again.message, failure.message)
+    }))
+
   it.live("tells the same story of a token in another process", () =>
     Effect.gen(function*() {
       const { replay } = yield* failing(bug!.wrong)

@@ -1,6 +1,6 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { Temporal } from "@effect-operator/k8s/testing"
-import type { Recording } from "@effect-operator/k8s/testing/simulation/Recording"
+import { nowhere, type Recording } from "@effect-operator/k8s/testing/simulation/Recording"
 import { assert, describe, it } from "@effect/vitest"
 
 /** A run in which Pods came (`+a`) and went (`-a`). */
@@ -15,6 +15,7 @@ const recording = (...changes: ReadonlyArray<string>): Recording => ({
       change: { revision: index, type, collection: "pods", key: name, namespace: "", object, event: { type, object } }
     }
   }),
+  begun: nowhere,
   calls: 0,
   events: 0,
   externals: 0,

@@ -7,7 +7,7 @@ const scenario = planted[0]!.wrong
 
 const token = (points: ReadonlyArray<Fault.Point>): Token.Token => ({
   scenario: scenario.name,
-  story: { steps: [0, 2], changes: [{ size: 3 }, null] },
+  story: { given: 1, steps: [0, 2], changes: [{ size: 3 }, null] },
   seed: 42,
   plan: { interleaving: 7, points },
   fingerprint: Token.fingerprint(scenario)

@@ -20,6 +20,7 @@ const read = (fault: EventFault | undefined) => {
   const from = world.run(server.revision)
   const wire = new Wire({
     server,
+    from: undefined,
     revision: () => world.run(server.revision),
     plan: { points: fault === undefined ? [] : [{ _tag: "Event", at: 2, fault }], interleaving: 0 },
     now: () => world.now,

@@ -81,13 +81,14 @@ export const bug = (
   story: Steps,
   wrong: Simulation.Scenario["operator"],
   right: Simulation.Scenario["operator"],
-  { replicas, ...options }: Simulation.Options & { readonly replicas?: number } = {}
+  { replicas, without, ...options }: Simulation.Options & Pick<Simulation.Scenario, "replicas" | "without"> = {}
 ): Planted => {
   const scenario = (kind: string, operator: Simulation.Scenario["operator"]): Simulation.Scenario => ({
     name: `${slug(name)}-${kind}`,
     resources,
     operator,
     replicas,
+    without,
     steps: story
   })
   return { name, oracle, wrong: scenario("wrong", wrong), right: scenario("right", right), options }

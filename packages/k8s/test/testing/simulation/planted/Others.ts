@@ -166,6 +166,14 @@ export const planted: ReadonlyArray<B.Planted> = [
     { faults: ["staleRestart"] }
   ),
   B.bug(
+    "others: the same, where nothing is left of it in the end",
+    "drawn once",
+    life,
+    B.boxes(password(true)),
+    B.boxes(password(false)),
+    { faults: ["staleRestart"] }
+  ),
+  B.bug(
     "others: woken by what comes, not by what goes",
     "same end state",
     B.sized(1),

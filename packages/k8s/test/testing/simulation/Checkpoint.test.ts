@@ -1,0 +1,156 @@
+import { Action, Controller, KubeClient, Manager } from "@effect-operator/core"
+import { Job } from "@effect-operator/k8s/kinds"
+import { External, Simulation } from "@effect-operator/k8s/testing"
+import * as Canonical from "@effect-operator/k8s/testing/simulation/Canonical"
+import { none, type Plan } from "@effect-operator/k8s/testing/simulation/Fault"
+import type { Recording } from "@effect-operator/k8s/testing/simulation/Recording"
+import * as Run from "@effect-operator/k8s/testing/simulation/Run"
+import { assert, describe, it } from "@effect/vitest"
+import { Data, Effect } from "effect"
+import { planted } from "./Planted.ts"
+import * as B from "./planted/Box.ts"
+
+const { resources } = B
+
+class Lost extends Data.TaggedError("Lost")<{}> {}
+
+/** Does a Job for each size, one after the other, and says outside that it is done. */
+const working = (outside: (size: number) => Effect.Effect<unknown>) =>
+  Controller.make("working", {
+    for: B.Box,
+    owns: [Job],
+    reconcile: Effect.fnUntraced(function*(box) {
+      const it = yield* KubeClient.KubeClient
+      const { observedGeneration = 0 } = box.status ?? {}
+      if (observedGeneration === box.metadata.generation) return Action.awaitChange
+      yield* External.call("asks", () => new Lost(), outside(box.spec.size))
+      yield* it.create(Job, {
+        metadata: B.named(`work-${box.spec.size}`),
+        spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "x" }] } } }
+      }).pipe(Effect.catchReason("KubeError", "AlreadyExists", () => Effect.void))
+      return yield* B.done(B.status(box, { observedGeneration: box.metadata.generation! }))
+    })
+  })
+
+const scenario = (outside: Parameters<typeof working>[0]): Simulation.Scenario => ({
+  name: "working",
+  resources,
+  operator: Manager.layer([working(outside)]),
+  cluster: { kubelet: { ending: () => ({ after: "1 second", exitCode: 0 }) } },
+  steps: B.sized(1, 2, 3)
+})
+
+const telling = (size: number) =>
+  Effect.map(External.state("done", () => new Map<string, Set<number>>()), (done) => {
+    done.set("sizes", (done.get("sizes") ?? new Set()).add(size))
+  })
+
+const trace = (run: Recording) => run.entries.map((entry) => JSON.stringify(entry))
+
+const steps = (run: Recording) => run.entries.flatMap((entry) => (entry._tag === "Step" ? [entry.name] : []))
+
+describe("Checkpoint", () => {
+  it("a story that is taken up after any of its steps ends as it does in one go", () => {
+    const told = scenario(telling)
+    const whole = Run.run(told, none, { seed: 1 })
+    const mask = Canonical.mask(whole, Run.run(told, none, { seed: 2 }))
+    for (const given of [1, 2]) {
+      const run = Run.run(told, none, { seed: 1, from: Run.upTo(told, given, 1) })
+      assert.isUndefined(run.failure)
+      assert.deepStrictEqual(steps(run), steps(whole))
+      assert.deepStrictEqual([...Canonical.state(run, mask)], [...Canonical.state(whole, mask)])
+      assert.deepStrictEqual(run.outside, whole.outside)
+      // A process that has just started lists again; nothing else is asked for.
+      assert.isAbove(run.calls, whole.calls)
+      assert.isAtMost(run.calls, whole.calls + 2)
+      assert.strictEqual(run.externals, whole.externals)
+      assert.strictEqual(run.begun.step, given)
+    }
+  })
+
+  it("nothing that was drawn before is drawn again, and time goes on", () => {
+    const told = scenario(telling)
+    const { entries } = Run.run(told, none, { seed: 1, from: Run.upTo(told, 2, 1) })
+    const made = entries.flatMap((entry) =>
+      entry._tag === "Change" && entry.change.type === "ADDED" ? [entry.change.object.metadata.uid] : []
+    )
+    assert.strictEqual(new Set(made).size, made.length)
+    const times = entries.map(({ at }) => at)
+    assert.deepStrictEqual(times, times.toSorted((a, b) => a - b))
+  })
+
+  it("runs that go on from the same place do not see one another, and are the same for the same chance", () => {
+    const told = scenario(telling)
+    const from = Run.upTo(told, 1, 1)
+    const [first, second] = [0, 1].map(() => Run.run(told, none, { seed: 1, from }))
+    assert.deepStrictEqual(second!.outside, first!.outside)
+    assert.deepStrictEqual(trace(second!), trace(first!))
+  })
+
+  it("a fault before it is not met, one after it is", () => {
+    const told = scenario(telling)
+    const from = Run.upTo(told, 2, 1)!
+    const met = (at: number) => {
+      const plan: Plan = { points: [{ _tag: "Call", at, fault: "serverError" }], interleaving: 0 }
+      return Run.run(told, plan, { seed: 1, from }).met
+    }
+    assert.strictEqual(met(from.reach.call), 0)
+    assert.strictEqual(met(from.reach.call + 1), 1)
+  })
+
+  it("names what is kept outside that cannot be copied", () => {
+    class Cloud {
+      machines = 0
+    }
+    const told = scenario(() =>
+      Effect.map(External.state("cloud", () => new Map([["one", [new Cloud()]]])), (clouds) => {
+        clouds.get("one")![0]!.machines += 1
+      })
+    )
+    const { failure } = Run.run(told, none, { seed: 1, from: Run.upTo(told, 1, 1) })
+    assert.include(failure, "the state \"cloud\" outside holds a Cloud, which cannot be copied")
+    assert.isUndefined(Run.run(told, none, { seed: 1 }).failure)
+  })
+
+  it("a story whose beginning goes wrong cannot be gone on with, and says why", () => {
+    const loop = planted.find(({ oracle }) => oracle === "comes to rest")!.wrong
+    const { failure } = Run.run(loop, none, { seed: 1, from: Run.upTo(loop, 1, 1) })
+    assert.strictEqual(failure, Run.run(loop, none, { seed: 1 }).failure)
+    assert.isDefined(failure)
+  })
+})
+
+describe("stories in windows", () => {
+  const [bug] = planted
+  const window = 1
+
+  it.live("each fault is run in a stretch of the story, those around the steps in all of it", () =>
+    Effect.gen(function*() {
+      const told = scenario(telling)
+      const [whole, part] = [
+        yield* Simulation.checkConvergence(told, { depth: 1, interleavings: 0 }),
+        yield* Simulation.checkConvergence(told, { depth: 1, interleavings: 0, window })
+      ]
+      assert.isTrue(part.exhaustive)
+      assert.strictEqual(part.window, window)
+      for (const kind of ["away", "restarted", "guarded"]) {
+        assert.deepStrictEqual(part.byFault[kind], whole.byFault[kind], kind)
+      }
+      // A process that starts again where the story is taken up makes some requests more.
+      for (const kind of ["serverError", "crashAfter", "externalFails"]) {
+        assert.isAtLeast(part.byFault[kind]!.found, whole.byFault[kind]!.found, kind)
+      }
+      assert.include(Simulation.summary(part), "in 1 steps of the story each")
+    }))
+
+  it.live("a failure is replayed from its token, to the letter, and tells what was before", () =>
+    Effect.gen(function*() {
+      const late = { ...bug!.wrong, steps: [...B.sized(0), ...bug!.wrong.steps] }
+      const failure = yield* Effect.flip(Simulation.checkConvergence(late, { depth: 1, window, shrinking: 0 }))
+      assert.strictEqual(failure.oracle, bug!.oracle)
+      const again = yield* Effect.flip(Simulation.checkConvergence(late, { replay: failure.replay }))
+      assert.strictEqual(again.message, failure.message)
+      assert.deepStrictEqual(Simulation.story(late, failure.replay), Simulation.story(late, failure.replay))
+      assert.include(failure.message, "size 0")
+    }))
+})
