@@ -38,6 +38,7 @@ const command = Command.make(
     budget: Flag.Int("budget").pipe(Flag.withDescription("Seconds at most"), Flag.withDefault(60)),
     window: Flag.Int("window").pipe(
       Flag.withDescription("Steps that a run with a fault lives through, from the one it is at; all by default"),
+      Flag.filter((steps) => steps >= 1, (steps) => `${steps} steps: must be 1 or more`),
       Flag.optional
     ),
     part: Flag.String("part").pipe(

@@ -8,7 +8,7 @@ import * as Credentials from "@effect-operator/k8s/Credentials"
 import { Kubelet } from "@effect-operator/k8s/testing"
 import * as Envtest from "@effect-operator/k8s/testing/Envtest"
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Redacted, Schedule } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { type Example, manifests } from "../src/Example.ts"
@@ -25,6 +25,14 @@ const kubectl = Effect.fnUntraced(function*(...args: ReadonlyArray<string>) {
   // Warnings go to standard error.
   return yield* Processes.run("sh", ["-c", "exec \"$0\" \"$@\" 2>&1", program, ...args], { KUBECONFIG: kubeconfigPath })
 })
+
+/** What a user may do in a namespace: verbs by kind, `autoscalers.test.skuber.io`. */
+const allowed = (user: string, namespace: string) =>
+  Effect.map(
+    kubectl("auth", "can-i", "--list", "--namespace", namespace, "--as", user),
+    (said) =>
+      new Map(said.split("\n").map((row) => [row.split(/\s/)[0]!, /\[([a-z ]*)\]$/.exec(row.trim())?.[1] ?? ""]))
+  )
 
 /**
  * Serves an API of the operator's own as this account. The manifests register it with a Service of Pods; here the
@@ -58,6 +66,24 @@ layer(cluster, { excludeTestServices: true, timeout: "120 seconds" })("from its 
         }
       }), 120_000)
   }
+
+  it.effect("who may edit or view a namespace may do so with the custom objects in it", () =>
+    Effect.gen(function*() {
+      yield* kubectl("create", "namespace", "people")
+      for (const role of ["view", "edit"]) {
+        yield* kubectl("create", "rolebinding", role, "--namespace", "people", "--clusterrole", role, "--user", role)
+      }
+      const plurals = examples.flatMap(({ resources }) => resources.map(({ group, plural }) => `${plural}.${group}`))
+      // The cluster puts its roles together in its own time.
+      const [edit, view] = yield* Effect.all([allowed("edit", "people"), allowed("view", "people")]).pipe(
+        Effect.filterOrFail((both) => both.every((may) => plurals.every((plural) => may.has(plural))), () => "not yet"),
+        Effect.retry({ times: 60, schedule: Schedule.spaced("500 millis") })
+      )
+      for (const plural of plurals) {
+        assert.strictEqual(edit.get(plural), "get list watch create update patch delete deletecollection", plural)
+        assert.strictEqual(view.get(plural), "get list watch", plural)
+      }
+    }), 120_000)
 
   for (const example of examples) {
     it.effect(

@@ -20,6 +20,7 @@ import * as Registration from "./apiservice/Registration.ts"
 import * as Crd from "./Crd.ts"
 import type { Manifest } from "./manifests/Manifest.ts"
 import * as Permissions from "./manifests/Permissions.ts"
+import * as UserRoles from "./manifests/UserRoles.ts"
 import * as Workload from "./manifests/Workload.ts"
 import * as Configurations from "./webhook/Configurations.ts"
 import type { Any as AnyHook } from "./webhook/Hook.ts"
@@ -55,6 +56,8 @@ export interface Options {
   readonly drain?: Duration.Input | undefined
   /** Whether the API server is asked who may read the metrics; false by default. */
   readonly authentication?: boolean | undefined
+  /** Whether who may view or edit a namespace may do so with the kinds' objects in it; true by default. */
+  readonly userRoles?: boolean | undefined
   /** Requests and limits of the container. */
   readonly quantities?: Workload.Options["resources"]
   /** Further environment variables. */
@@ -150,6 +153,20 @@ export const rbac = (options: Omit<Options, "image" | "resources">): ReadonlyArr
   ]
 }
 
+/** What people may do with the kinds: parts of the cluster's own roles `view`, `edit` and `admin`. */
+export const userRoles = (
+  { apiService, name, resources, userRoles = true }: Pick<Options, "apiService" | "name" | "resources" | "userRoles">
+): ReadonlyArray<Manifest> =>
+  userRoles
+    ? UserRoles.make(name, Workload.labelsOf(name), [
+      ...resources.map((declared) => ({
+        resource: "versions" in declared ? declared.storage : declared,
+        writable: true
+      })),
+      ...(apiService?.kinds ?? []).map(({ resource, source }) => ({ resource, writable: source._tag === "Stored" }))
+    ])
+    : []
+
 /** Hooks and an API are served by every replica; reconcilers of several would work against each other. */
 const checkReplicas = ({ controllers, leaderElection, replicas = defaults.replicas }: Options): void => {
   if (leaderElection !== false || replicas < 2 || controllers.length === 0) return
@@ -204,7 +221,8 @@ const applied = (options: Options): Readonly<Record<string, ReadonlyArray<Manife
           labels: { ...Workload.labelsOf(options.name), "pod-security.kubernetes.io/enforce": "restricted" }
         }
       },
-      ...rbac(options)
+      ...rbac(options),
+      ...userRoles(options)
     ],
     "service.yaml": Workload.services(workload),
     "network-policy.yaml": [Workload.networkPolicy(workload)],

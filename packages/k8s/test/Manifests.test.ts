@@ -249,6 +249,8 @@ it("the files hold everything a cluster needs, in an order in which it can be ap
     "Role",
     "RoleBinding",
     "ClusterRole",
+    "ClusterRole",
+    "ClusterRole",
     "Service",
     "Service",
     "NetworkPolicy",
@@ -284,6 +286,79 @@ it.effect("the in-memory server takes all of it, without a warning", () =>
       assert.isUndefined(answer.headers["warning"], `${kind}: ${answer.headers["warning"]}`)
     }
   }).pipe(Effect.provide(ApiServer.ApiServer.layer)))
+
+const Gadget = CustomResource.make({
+  group: "example.com",
+  version: "v1",
+  kind: "Gadget",
+  scope: "Cluster",
+  spec: Schema.Struct({ size: Schema.Int })
+})
+
+const Scaled = CustomResource.make({
+  group: "example.com",
+  version: "v1",
+  kind: "Scaled",
+  spec: Schema.Struct({ replicas: Schema.Int }),
+  status: Schema.Struct({ replicas: Schema.Int }),
+  scale: { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.replicas" }
+})
+
+it("who may view or edit a namespace may do so with its custom objects; cluster-scoped kinds are for nobody", () => {
+  const roles = Manifests.userRoles({ name: "widgets", resources: [Widget, Gadget, Scaled] }) as ReadonlyArray<any>
+  const all = "get,list,watch,create,update,patch,delete,deletecollection"
+  assert.deepStrictEqual(
+    roles.map(({ metadata, rules }) => [
+      metadata.name,
+      Object.keys(metadata.labels).filter((label) => label.includes("aggregate-to")).map((label) =>
+        label.split("/")[1]
+      ),
+      rules.map(({ apiGroups, resources, verbs }: Manifests.Rule) => [apiGroups.join(), resources.join(), verbs.join()])
+    ]),
+    [
+      ["widgets-view", ["aggregate-to-view"], [
+        ["example.com", "widgets,scaleds", "get,list,watch"],
+        ["example.com", "widgets/status,scaleds/status,scaleds/scale", "get"]
+      ]],
+      ["widgets-edit", ["aggregate-to-edit", "aggregate-to-admin"], [
+        ["example.com", "widgets,scaleds", all],
+        ["example.com", "widgets/status,scaleds/status", "get"],
+        ["example.com", "scaleds/scale", "get,update,patch"]
+      ]]
+    ]
+  )
+  assert.deepStrictEqual(Manifests.userRoles({ name: "gadgets", resources: [Gadget] }), [])
+  assert.deepStrictEqual(Manifests.userRoles({ name: "widgets", resources: [Widget], userRoles: false }), [])
+})
+
+it("what an API of its own makes of other objects is read only", () => {
+  const api = ApiService.make({
+    group: "served.example.com",
+    version: "v1",
+    kinds: [
+      ApiService.stored(CustomResource.make({
+        group: "served.example.com",
+        version: "v1",
+        kind: "Note",
+        spec: Schema.Struct({ text: Schema.String })
+      })),
+      ApiService.derived(
+        CustomResource.make({
+          group: "served.example.com",
+          version: "v1",
+          kind: "Summary",
+          spec: Schema.Struct({ count: Schema.Int })
+        }),
+        { from: ConfigMap, make: () => undefined }
+      )
+    ]
+  })
+  const [, edit] = Manifests.userRoles({ name: "notes", resources: [], apiService: api }) as ReadonlyArray<any>
+  assert.deepStrictEqual(
+    edit.rules.map(({ resources, verbs }: Manifests.Rule) => [resources.join(), verbs.length]),
+    [["notes", 8], ["summaries", 3]]
+  )
+})
 
 it("the image is built in two stages, and runs without privileges", () => {
   const text = Manifests.containerfile({ main: "dist/main.js" })

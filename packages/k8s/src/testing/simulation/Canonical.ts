@@ -280,13 +280,17 @@ export const families = (run: Pick<Run, "entries" | "objects">): ReadonlyMap<str
   return new Map(run.objects.map((object) => [object.metadata.uid, familyOf(object, rename)]))
 }
 
-/** How one state differs from another, a line for each family that does; nothing if it does not. */
+/**
+ * How one state differs from another; nothing if it does not. What tells most comes first: objects that are there or not,
+ * what was asked for before what is said of it, what is nearest to the object (the phase of a Pod before the reason of a
+ * condition).
+ */
 export const compare = (expected: State, actual: State): ReadonlyArray<string> => {
-  const lines: Array<string> = []
+  const lines: Array<{ readonly rank: readonly [number, number]; readonly text: string }> = []
   for (const family of new Set([...expected.keys(), ...actual.keys()])) {
     const [wanted, found] = [expected.get(family) ?? [], actual.get(family) ?? []]
     if (wanted.length !== found.length) {
-      lines.push(`${family}: ${found.length} instead of ${wanted.length}`)
+      lines.push({ rank: [0, 0], text: `${family}: ${found.length} instead of ${wanted.length}` })
       continue
     }
     for (const [index, member] of wanted.entries()) {
@@ -294,15 +298,15 @@ export const compare = (expected: State, actual: State): ReadonlyArray<string> =
       const paths: Differences = new Map()
       const kind = family.split(" ")[0]!
       differences(JSON.parse(member), JSON.parse(found[index]!), kind, paths)
-      // What is nearest to the object tells most: the phase of a Pod before the reason of a condition.
-      for (
-        const [path, [expected, actual]] of [...paths].sort(([a], [b]) => a.split(".").length - b.split(".").length)
-      ) {
-        lines.push(`${family}: ${path}: ${shown(actual)} instead of ${shown(expected)}`)
+      for (const [path, [expected, actual]] of paths) {
+        lines.push({
+          rank: [path.startsWith(`${kind}.status`) ? 2 : 1, path.split(".").length],
+          text: `${family}: ${path}: ${shown(actual)} instead of ${shown(expected)}`
+        })
       }
     }
   }
-  return lines
+  return lines.sort(({ rank: [a, x] }, { rank: [b, y] }) => a - b || x - y).map(({ text }) => text)
 }
 
 /** A value for a person. */

@@ -30,7 +30,7 @@ export const copyOf = (value: unknown): unknown => {
 /** The class of something that `copyOf` takes as it is, though it may change in place. */
 export const uncopied = (value: unknown): string | undefined => {
   if (typeof value === "function") return "function"
-  if (typeof value !== "object" || value === null) return undefined
+  if (typeof value !== "object" || value === null || value instanceof Date) return undefined
   const prototype: unknown = Object.getPrototypeOf(value)
   const items = value instanceof Map ? [...value.values()] : itemsOf(value)
   if (items === undefined && prototype !== Object.prototype) return value.constructor?.name ?? "object"

@@ -177,6 +177,10 @@ export const checkConvergence = (
   options: Options = {}
 ): Effect.Effect<ConvergenceReport, ConvergenceFailure> =>
   Effect.suspend(() => {
+    const { window } = options
+    if (window !== undefined && !(Number.isInteger(window) && window >= 1)) {
+      return Effect.die(new Error(`window: ${window}: a number of steps from 1, or left out for the whole story`))
+    }
     const oracles = Oracle.among(options.oracles ?? [])
     if (options.replay !== undefined) {
       const divergence = replayed(scenario, oracles, options.replay)
@@ -199,7 +203,7 @@ export const checkConvergence = (
         depth: options.depth ?? defaults.depth,
         interleavings: options.interleavings ?? defaults.interleavings,
         deeper: options.deeper,
-        window: options.window,
+        window,
         faults: options.faults,
         part: options.part,
         oracles,

@@ -29,7 +29,7 @@ import * as Chances from "./Chances.ts"
 import { type Checkpoint, seedOf } from "./Checkpoint.ts"
 import { External } from "./External.ts"
 import { guard, isLease, type Plan, touched } from "./Fault.ts"
-import type { Entry } from "./Recording.ts"
+import { type Entry, line } from "./Recording.ts"
 import { uncopied } from "./Outside.ts"
 import type { Scenario } from "./Scenario.ts"
 import { complete, imageOf, inhabitantsOf, placeOf } from "./Server.ts"
@@ -195,7 +195,18 @@ export class Stage {
     const { now } = this.world
     const requests = this.#moment.at === now ? this.#moment.requests + 1 : 1
     this.#moment = { at: now, requests }
-    if (requests > defaults.hot) this.world.stop(`${defaults.hot} requests, and the clock has not moved`)
+    if (requests > defaults.hot) {
+      this.world.stop(`${defaults.hot} requests, and the clock has not moved: ${this.#mostly(defaults.hot)}`)
+    }
+  }
+
+  /** What most of the last requests were about. */
+  #mostly(count: number): string {
+    const lines = this.entries.flatMap((entry) => (entry._tag === "Call" ? [line(entry.request)] : [])).slice(-count)
+    const times = new Map<string, number>()
+    for (const one of lines) times.set(one, (times.get(one) ?? 0) + 1)
+    const [[most, n] = ["", 0]] = [...times].sort(([, a], [, b]) => b - a)
+    return `${n} of them ${most}`
   }
 
   /** Everything stored, but for what the server had from its start. */
@@ -467,7 +478,8 @@ export class Stage {
     })
     return {
       at: world.now,
-      image: world.run(this.server.image),
+      // Not in the world, which may have been stopped.
+      image: Effect.runSync(this.server.image),
       stored: new Map(this.#stored),
       outside: wire.outside,
       entries,

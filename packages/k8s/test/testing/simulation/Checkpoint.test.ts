@@ -113,10 +113,15 @@ describe("Checkpoint", () => {
   })
 
   it("a story whose beginning goes wrong cannot be gone on with, and says why", () => {
-    const loop = planted.find(({ oracle }) => oracle === "comes to rest")!.wrong
-    const { failure } = Run.run(loop, none, { seed: 1, from: Run.upTo(loop, 1, 1) })
-    assert.strictEqual(failure, Run.run(loop, none, { seed: 1 }).failure)
-    assert.isDefined(failure)
+    const failures = planted.flatMap(({ wrong }) => {
+      const { failure } = Run.run({ ...wrong, steps: wrong.steps.slice(0, 1) }, none, { seed: 1, quiet: 0 })
+      return failure === undefined ? [] : [{ wrong, failure }]
+    })
+    assert.isTrue(failures.some(({ failure }) => failure.startsWith("hot loop")))
+    assert.isTrue(failures.some(({ failure }) => failure.startsWith("the cluster does not come to rest")))
+    for (const { failure, wrong } of failures) {
+      assert.strictEqual(Run.run(wrong, none, { seed: 1, from: Run.upTo(wrong, 1, 1) }).failure, failure)
+    }
   })
 })
 
@@ -141,6 +146,14 @@ describe("stories in windows", () => {
         assert.isAtLeast(part.byFault[kind]!.found, whole.byFault[kind]!.found, kind)
       }
       assert.include(Simulation.summary(part), "in 1 steps of the story each")
+    }))
+
+  it.live("refuses a window without steps, and says what it may be", () =>
+    Effect.gen(function*() {
+      for (const window of [0, -1, 1.5, Number.NaN]) {
+        const exit = yield* Effect.exit(Simulation.checkConvergence(bug!.right, { window }))
+        assert.include(String(exit), `window: ${window}: a number of steps from 1`)
+      }
     }))
 
   it.live("a failure is replayed from its token, to the letter, and tells what was before", () =>
