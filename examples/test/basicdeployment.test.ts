@@ -6,7 +6,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Random, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { example } from "../src/basicdeployment/example.ts"
-import { controllers, isReady } from "../src/basicdeployment/reconciler.ts"
+import { controllers, generationAnnotation, isReady } from "../src/basicdeployment/reconciler.ts"
 import { BasicDeployment, BasicReplicaSet } from "../src/basicdeployment/resource.ts"
 import * as Rollout from "../src/basicdeployment/rollout.ts"
 import { all, assertQuiet, cluster, crashAtWrite, operated } from "./support/Operator.ts"
@@ -43,6 +43,31 @@ const assertRolledOut = Effect.fnUntraced(function*(image: string, replicas: num
   assert.strictEqual(conditions[0]?.message, `revision ${status.revision} is rolled out`)
   return { ...status, sets: sets.map(({ metadata }) => metadata.name).sort() }
 })
+
+it.effect("waits for the spec that its sets were made for, where the one it sees is older", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    yield* create({ replicas: 2, image: "a" })
+    yield* TestClock.adjust("1 minute")
+    yield* assertRolledOut("a", 2)
+    const [set] = (yield* all(BasicReplicaSet)) as [BasicReplicaSet]
+    const tell = (generation: number, replicas: number) =>
+      client.patch(
+        BasicReplicaSet,
+        set.metadata,
+        KubeClient.Patch.merge({
+          metadata: { annotations: { [generationAnnotation]: `${generation}` } },
+          spec: { replicas }
+        })
+      )
+    // As a process would have left it that has seen the next spec.
+    yield* tell(2, 1)
+    yield* TestClock.adjust("1 minute")
+    assert.strictEqual((yield* client.get(BasicReplicaSet, set.metadata)).spec.replicas, 1)
+    yield* change({ replicas: 3 })
+    yield* TestClock.adjust("1 minute")
+    yield* assertRolledOut("a", 3)
+  }).pipe(Effect.provide(operated(example))))
 
 it.effect("rolls out, scales, and keeps a history that it rolls back to", () =>
   Effect.gen(function*() {

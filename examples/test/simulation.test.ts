@@ -38,6 +38,17 @@ describe("simulated examples", () => {
       assert.isTrue(report.exhaustive)
     }), { timeout: 60_000 })
 
+  it.live("a Database draws no second password where a cache has not seen the first", () =>
+    Effect.gen(function*() {
+      const database = named("database")
+      const report = yield* Simulation.checkConvergence({ ...database, steps: database.steps.slice(0, 1) }, {
+        depth: 1,
+        faults: ["staleRestart", "oldRestart"],
+        interleavings: 0
+      })
+      assert.isTrue(report.exhaustive)
+    }), { timeout: 60_000 })
+
   it.live("a PodSet converges whatever sizes it is given, one after the other", () =>
     Effect.gen(function*() {
       const options = { depth: 1, runs: 12, interleavings: 1, stories: 3 } as const
