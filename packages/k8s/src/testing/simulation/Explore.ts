@@ -81,14 +81,12 @@ export interface Outcome {
 
 /** Explores until the first divergence, the budget's end, or the end of what there is. */
 export const explore = (all: Scenario, options: Options, story: Story = whole(all)): Outcome => {
-  const scenario = tell(all, story)
   const { depth, faults, interleavings, more, oracles, part = { index: 0, of: 1 }, runs: budget, seed, window } =
     options
-  const replicas = scenario.replicas ?? 1
-  const base = Reference.make(scenario, seed, story.given)
+  const replicas = all.replicas ?? 1
   const histories = new Set<number>()
   const allowed = (fault: Kind) =>
-    (faults === undefined || faults.includes(fault)) && scenario.without?.includes(fault) !== true
+    (faults === undefined || faults.includes(fault)) && all.without?.includes(fault) !== true
   const wanted = ({ fault }: Point) => allowed(fault)
   let runs = 0
   let reordered = 0
@@ -101,12 +99,13 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
     return entry
   }
 
-  const references = new Map([[key(story), base]])
+  const references = new Map<string, Reference.Reference>()
   const referenceOf = (lived: Story): Reference.Reference => {
-    const known = references.get(key(lived)) ?? Reference.make(tell(all, lived), seed, lived.given)
+    const known = references.get(key(lived)) ?? Reference.of(all, lived, seed)
     references.set(key(lived), known)
     return known
   }
+  const base = referenceOf(story)
 
   /** A complaint about the run of a plan, and its recording; if a rest went astray, of the story that ends there. */
   const judged = (
@@ -176,7 +175,7 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
     }
   }
 
-  const told = [story, ...Singles.stretches(asked)]
+  const told = Singles.stories(asked)
   // In the end nothing may be left to look at.
   const end = Variants.endOf(base.recording)
   for (const lived of end === undefined ? told : [...told, beginning(story, end)]) {

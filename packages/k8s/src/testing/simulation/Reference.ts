@@ -8,6 +8,7 @@ import type { Recording } from "./Recording.ts"
 import * as Rests from "./Rests.ts"
 import * as Run from "./Run.ts"
 import type { Scenario, Step } from "./Scenario.ts"
+import { type Story, tell } from "./Story.ts"
 
 /** The runs without faults, and what chance decides in them. */
 export interface Reference {
@@ -40,7 +41,7 @@ const unlike = (a: Recording, b: Recording): string | undefined => {
 }
 
 /** The run without faults, after so many given steps, and what chance decides in it. */
-export const make = (scenario: Scenario, seed: number, given = 0): Reference => {
+const make = (scenario: Scenario, seed: number, given: number): Reference => {
   const from = Run.upTo(scenario, given, seed)
   const recording = Run.run(scenario, none, { seed, from })
   const hasty = hastyOf(scenario, seed, given)
@@ -59,6 +60,9 @@ export const make = (scenario: Scenario, seed: number, given = 0): Reference => 
   const rests = Rests.known(recording, other)
   return { recording, from, mask, state, rests, tied, unlike: unlike(recording, again), hasty }
 }
+
+/** The run of a story without faults, and what chance decides in it. */
+export const of = (all: Scenario, story: Story, seed: number): Reference => make(tell(all, story), seed, story.given)
 
 /** The story with some steps taken together with the ones before them, so that the operator sees what both came to. */
 const hastened = ({ steps, ...scenario }: Scenario, taken: ReadonlyArray<number>): Scenario => {

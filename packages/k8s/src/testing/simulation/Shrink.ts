@@ -41,7 +41,7 @@ export const shrink = (
   const referenceOf = (story: Story): Reference.Reference | undefined => {
     const name = key(story)
     if (!references.has(name)) {
-      const smaller = Reference.make(tell(scenario, story), divergence.seed, story.given)
+      const smaller = Reference.of(scenario, story, divergence.seed)
       // A story that goes wrong without faults is another story.
       const healthy = Oracle.judge(oracles, smaller.recording, smaller) === undefined
       references.set(name, healthy || divergence.plan.points.length === 0 ? smaller : undefined)

@@ -138,7 +138,7 @@ const failure = (
 const replayed = (scenario: Scenario, oracles: ReadonlyArray<Oracle.Oracle>, text: string) => {
   const { plan, seed, story } = Token.parseFor(scenario, text)
   const chosen = tell(scenario, story)
-  const reference = Reference.make(chosen, seed, story.given)
+  const reference = Reference.of(scenario, story, seed)
   const recording = isNone(plan) ? reference.recording : Run.run(chosen, plan, { seed, from: reference.from })
   const found = Oracle.judge(oracles, recording, reference)
   return found === undefined ? undefined : { plan, seed, story, recording, reference, ...found }

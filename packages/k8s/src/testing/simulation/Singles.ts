@@ -50,9 +50,10 @@ const stretchesOf = ({ allowed, story, window }: Options): ReadonlyArray<Stretch
   return [...short, ...[...impatient].some(allowed) ? long : []]
 }
 
-/** The stories that faults are run in beside the one that is told, each once. */
-export const stretches = (options: Options): ReadonlyArray<Story> => [
-  ...new Map(stretchesOf(options).map(({ lived }) => [key(lived), lived])).values()
+/** The stories that faults are run in, each once: the one that is told first. */
+export const stories = (options: Options): ReadonlyArray<Story> => [
+  ...new Map([options.story, ...stretchesOf(options).map(({ lived }) => lived)].map((lived) => [key(lived), lived]))
+    .values()
 ]
 
 /** Whether a further fault may follow others in a story. */
