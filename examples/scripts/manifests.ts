@@ -22,7 +22,10 @@ if (argument === "--write" || argument === "--check") {
     const files: Readonly<Record<string, string>> = {
       ...Object.fromEntries(Object.entries(folder).map(([file, objects]) => [file, Manifests.format(objects)])),
       // Built at the top of this repository: podman build -f examples/deploy/NAME/Containerfile .
-      "Containerfile": Manifests.containerfile({ main: `examples/dist/${example.name}/main.js` })
+      "Containerfile": Manifests.containerfile({
+        main: "dist/main.mjs",
+        build: `npm run bundle -- ${example.name} dist/main.mjs`
+      })
     }
     for (const [file, text] of Object.entries(files)) {
       const url = new URL(`${example.name}/${file}`, deploy)

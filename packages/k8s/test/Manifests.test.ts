@@ -361,8 +361,23 @@ it("what an API of its own makes of other objects is read only", () => {
 })
 
 it("the image is built in two stages, and runs without privileges", () => {
-  const text = Manifests.containerfile({ main: "dist/main.js" })
+  const text = Manifests.containerfile({ main: "dist/main.mjs" })
   assert.match(text, /^FROM .* AS build\n/)
   assert.match(text, /\nUSER 65532:65532\n/)
-  assert.match(text, /\nCMD \["dist\/main.js"\]\n$/)
+  assert.match(text, /\nCOPY --from=build \/app\/dist \/app\/dist\nUSER/, "the program, and no packages")
+  assert.match(text, /\nCMD \["dist\/main.mjs"\]\n$/)
+})
+
+it("a program in more files takes along what it names", () => {
+  const files = ["dist", "node_modules"]
+  const text = Manifests.containerfile({ main: "dist/main.mjs", build: "npm run build && npm prune --omit=dev", files })
+  assert.match(text, /\nRUN npm ci && npm run build && npm prune --omit=dev\n/)
+  assert.deepStrictEqual(
+    [...text.matchAll(/^COPY --from=build (.*)$/gm)].map(([, what]) => what),
+    ["/app/dist /app/dist", "/app/node_modules /app/node_modules"]
+  )
+  assert.match(
+    Manifests.containerfile({ main: "operator.mjs" }),
+    /\nCOPY --from=build \/app\/operator.mjs \/app\/operator.mjs\n/
+  )
 })

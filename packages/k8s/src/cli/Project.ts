@@ -25,6 +25,7 @@ export const packages = {
     node: "^24.0.0",
     // A release whose programs for all platforms are in every registry; npm writes no whole lock file otherwise.
     oxlint: "1.89.0",
+    rolldown: "1.2.19",
     typescript: "7.0.2",
     vitest: "5.1.1"
   }
@@ -68,7 +69,9 @@ const packageJson = (name: string, framework: Readonly<Record<string, string>>) 
     effects: "effect-tsgo diagnostics --project tsconfig.json --severity error",
     lint: "oxlint --deny-warnings src test",
     manifests: "effect-operator manifests",
-    build: "tsc -p tsconfig.build.json"
+    // One file; what is left out nobody needs who runs in a Pod.
+    build:
+      "rolldown src/main.ts --file dist/main.mjs --platform node --no-codeSplitting --external @kubernetes/client-node"
   },
   dependencies: { ...framework, ...packages.dependencies },
   devDependencies: packages.devDependencies
@@ -95,12 +98,6 @@ const tsconfig = {
     plugins: [{ name: "@effect/language-service" }]
   },
   include: ["src", "test"]
-}
-
-const tsconfigBuild = {
-  extends: "./tsconfig.json",
-  compilerOptions: { noEmit: false, rootDir: "src", outDir: "dist" },
-  include: ["src"]
 }
 
 const fromEffect = "time and chance come from Effect's Clock and Random, so that a test can set them"
@@ -158,10 +155,9 @@ const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`
 export const files = (name: string, framework: Readonly<Record<string, string>>): Files => ({
   "package.json": json(packageJson(name, framework)),
   "tsconfig.json": json(tsconfig),
-  "tsconfig.build.json": json(tsconfigBuild),
   ".oxlintrc.json": json(lint),
   ".gitignore": "node_modules\ndist\n",
   ".dockerignore": "node_modules\ndist\n.git\n",
-  "Containerfile": containerfile({ main: "dist/main.js" }),
+  "Containerfile": containerfile({ main: "dist/main.mjs" }),
   ".github/workflows/ci.yml": ci
 })

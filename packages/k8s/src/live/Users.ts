@@ -268,7 +268,12 @@ const legacy = (
         await config.applyToHTTPSOptions(options)
         return options
       },
-      catch: (cause) => new Transport({ message: `${described} gave no credentials: ${FileSource.codeOf(cause)}` })
+      catch: (cause) => {
+        const code = FileSource.codeOf(cause)
+        // What `npm run build` of a project makes leaves it out.
+        const remedy = code === "ERR_MODULE_NOT_FOUND" ? ": install @kubernetes/client-node beside the program" : ""
+        return new Transport({ message: `${described} gave no credentials: ${code}${remedy}` })
+      }
     })
     const headers = new Map(Object.entries(answer.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]))
     const [scheme, token] = String(headers.get("authorization") ?? "").split(" ")

@@ -9,10 +9,12 @@
 import type { CustomResource } from "@effect-operator/core/CustomResource"
 import type { KubeClient } from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"
+import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Crd from "../Crd.ts"
-import { ApiServer } from "./ApiServer.ts"
+import * as MergePatch from "../api/patch/MergePatch.ts"
+import { ApiServer, type Change } from "./ApiServer.ts"
 import * as FailureLog from "./FailureLog.ts"
 import type { Kubelet } from "./Kubelet.ts"
 import * as SimControllers from "./SimControllers.ts"
@@ -24,6 +26,29 @@ export interface Options extends SimControllers.Options {
   readonly resources?: ReadonlyArray<CustomResource> | undefined
 }
 
+/** Characters of what has changed in an object. */
+const told = 300
+
+const withoutBookkeeping = (object: KubeObject) => ({
+  ...object,
+  metadata: { ...object.metadata, managedFields: undefined, resourceVersion: undefined }
+})
+
+/** What a change changed, as a merge patch. */
+const tell = ({ object, previous, type }: Change): string => {
+  if (previous === undefined || type === "DELETED") return type === "DELETED" ? "its deletion" : "its creation"
+  const text = JSON.stringify(MergePatch.diff(withoutBookkeeping(previous), withoutBookkeeping(object)))
+  return text.length > told ? `${text.slice(0, told)}...` : text
+}
+
+/** A server that tells the moment of its changes. */
+const server = Layer.unwrap(
+  Effect.map(VirtualTime.Moment, ({ changed }) =>
+    ApiServer.layerOptions({
+      onChange: (change) => changed(`${change.collection} ${change.key}`, () => `by ${tell(change)}`)
+    }))
+)
+
 /** A new, empty cluster. */
 export const layer = (options: Options = {}): Layer.Layer<ApiServer | KubeClient | Kubelet, KubeError> =>
   Layer.effectDiscard(
@@ -31,7 +56,7 @@ export const layer = (options: Options = {}): Layer.Layer<ApiServer | KubeClient
   ).pipe(
     Layer.provideMerge(SimControllers.layer(options)),
     Layer.provideMerge(TestClient.layer),
-    Layer.provideMerge(ApiServer.layer),
+    Layer.provideMerge(server),
     Layer.provideMerge(VirtualTime.layer),
     Layer.provideMerge(FailureLog.layer),
     // Every test gets a cluster of its own, also where two use the same layer value.

@@ -34,21 +34,35 @@ export const defaults = {
   turns: 50_000,
   /** The same of operations: a loop may take few turns. Twice what those objects take. */
   operations: 3_000_000,
+  /** Changes of one and the same thing, beyond two for each thing that changes, after which they count as a loop. */
+  changes: 1_000,
   /** Of what is drawn by chance, where the test has no seed of its own. */
   seed: "virtual time"
 } as const
 
-const restless = (turns: number, operations: number) =>
+const restless = (what: string) =>
   new Error(
-    `the program does not come to rest: ${turns} turns, ${operations} operations, and the clock has not moved. Most ` +
+    `the program does not come to rest: ${what}, and the clock has not moved. Most ` +
       "likely a controller reconciles in a loop, woken by its own writes: write only what differs, or filter with Predicate.generationChanged"
   )
 
+/** A moment: what happens while the clock does not move. */
+export interface Service {
+  /** Whatever changes says so; `tell` is asked for the change that was one too many. */
+  readonly changed: (thing: string, tell: () => string) => void
+}
+
+/** By default nobody counts. */
+export const Moment = Context.Reference<Service>("@effect-operator/k8s/testing/VirtualTime/Moment", {
+  defaultValue: () => ({ changed: () => {} })
+})
+
 /** Counts what is scheduled and has not run yet; tells when there is nothing, or when there is no end of it. */
-class Tally {
+class Tally implements Service {
   private pending = 0
   private turns = 0
   private operations = 0
+  private readonly changes = new Map<string, number>()
   private waiting: Array<(outcome: Effect.Effect<void>) => void> = []
 
   /** The scheduler, every task of it counted. */
@@ -72,7 +86,7 @@ class Tally {
                 this.turns += 1
                 if (this.pending === 0) this.settle(Effect.void)
                 else if (this.turns > defaults.turns || this.operations > defaults.operations) {
-                  this.settle(Effect.die(restless(this.turns, this.operations)))
+                  this.settle(Effect.die(restless(`${this.turns} turns, ${this.operations} operations`)))
                 }
               }
             }, priority)
@@ -83,9 +97,17 @@ class Tally {
     }
   }
 
+  readonly changed: Service["changed"] = (thing, tell) => {
+    const times = (this.changes.get(thing) ?? 0) + 1
+    this.changes.set(thing, times)
+    if (times <= defaults.changes + 2 * this.changes.size) return
+    this.settle(Effect.die(restless(`${thing} has changed ${times} times, the last time ${tell()}`)))
+  }
+
   private restart(): void {
     this.turns = 0
     this.operations = 0
+    this.changes.clear()
   }
 
   private settle(outcome: Effect.Effect<void>): void {
@@ -156,6 +178,7 @@ export const layer: Layer.Layer<never> = Layer.effectContext(
       // Nobody moves the clock while a test is being taken down: waiting for it would be for ever.
       Context.add(Manager.Drain, 0),
       Context.add(Random.Random, yield* chance),
+      Context.add(Moment, tally),
       Context.add(Scheduler.Scheduler, tally.counting(yield* Scheduler.Scheduler))
     )
   })

@@ -1,6 +1,6 @@
 import { Action, Controller, CustomResource, KubeClient, Manager } from "@effect-operator/core"
 import { assert, it } from "@effect/vitest"
-import { Cause, Clock, Effect, Exit, Layer, Random, Schema, Scope } from "effect"
+import { Cause, Clock, Effect, Exit, Fiber, Layer, Random, Schema, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import * as TestCluster from "../../src/testing/TestCluster.ts"
 import * as VirtualTime from "../../src/testing/VirtualTime.ts"
@@ -100,7 +100,7 @@ it.effect("a reconcile that is still under way does not keep the test from endin
   }))
 
 it.effect(
-  "a controller that wakes itself for ever fails the test, and the message says what to look for",
+  "a controller that wakes itself for ever fails the test, and the message says which object, what changed, and what to look for",
   () =>
     Effect.gen(function*() {
       let runs = 0
@@ -124,9 +124,53 @@ it.effect(
       )
       assert.isTrue(Exit.isFailure(exit))
       if (Exit.isFailure(exit)) {
-        assert.match(Cause.pretty(exit.cause), /does not come to rest.*loop.*generationChanged/s)
+        assert.match(
+          Cause.pretty(exit.cause),
+          /does not come to rest: widgets\S* default\/\S+ has changed 10\d\d times, the last time by \{"metadata":\{"annotations":\{"seen":"\d+"\}\}\}.*loop.*generationChanged/s
+        )
       }
       yield* Scope.close(scope, Exit.void)
     }),
-  180_000
+  60_000
 )
+
+it.effect("what two thousand things change at once, each twice, is no loop; three times each is one", () =>
+  Effect.gen(function*() {
+    const { changed } = yield* VirtualTime.Moment
+    const all = (times: number) =>
+      Effect.forEach(
+        Array.from({ length: 2_000 }, (_, index) => `configmaps default/a-${index}`),
+        (thing) =>
+          Effect.sync(() => {
+            changed(thing, () => "")
+            for (let n = 0; n < times; n++) changed("resourcequotas default/all", () => "by itself")
+          }).pipe(Effect.andThen(Effect.yieldNow)),
+        { discard: true }
+      )
+    yield* Effect.forkChild(all(2))
+    yield* TestClock.adjust("1 second")
+    yield* Effect.forkChild(all(3))
+    const exit = yield* Effect.exit(TestClock.adjust("1 second"))
+    assert.match(
+      Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "",
+      /resourcequotas default\/all has changed \d+ times, the last time by itself/
+    )
+  }).pipe(Effect.provide(VirtualTime.layer)))
+
+for (
+  const [what, turn] of [
+    ["takes its turn", Effect.yieldNow],
+    ["does something without giving way", Effect.replicateEffect(Effect.void, 10_000)]
+  ] as const
+) {
+  it.effect(`a fiber that ${what} for ever, and changes nothing, fails the test, too`, () =>
+    Effect.gen(function*() {
+      const fiber = yield* Effect.forkChild(Effect.forever(turn))
+      const exit = yield* Effect.exit(TestClock.adjust("1 second"))
+      yield* Fiber.interrupt(fiber)
+      assert.isTrue(Exit.isFailure(exit))
+      if (Exit.isFailure(exit)) {
+        assert.match(Cause.pretty(exit.cause), /does not come to rest: \d+ turns, \d+ operations/)
+      }
+    }).pipe(Effect.provide(VirtualTime.layer)))
+}
