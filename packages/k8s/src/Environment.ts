@@ -9,6 +9,7 @@ import type * as Config from "effect/Config"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Nearest from "./api/Nearest.ts"
 import * as Endpoints from "./Endpoints.ts"
 import * as Logging from "./Logging.ts"
 import * as Telemetry from "./Telemetry.ts"
@@ -30,9 +31,42 @@ export const layer: Layer.Layer<never, Config.ConfigError> = Layer.mergeAll(
   Telemetry.layerConfig
 ).pipe(Layer.provideMerge(Logging.layerConfig))
 
-/** Runs a program in its environment, which ends after it. */
+/** What a cluster puts into the environment of a Pod for a Service called `effect-operator` or `effect-operator-NAME`. */
+const ofService = /_SERVICE_(HOST|PORT)(_[A-Z0-9_]+)?$|_PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$/
+
+/** The names with the prefix of settings in a provider that can say which names it has. */
+const namesIn = (
+  provider: ConfigProvider.ConfigProvider,
+  path: ReadonlyArray<string> = Settings.prefix.split("_").filter((part) => part !== "")
+): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.gen(function*() {
+    const node = yield* provider.load(path)
+    if (node === undefined) return []
+    const below = node._tag === "Record" ? [...node.keys] : []
+    const names = yield* Effect.forEach(below, (key) => namesIn(provider, [...path, key]))
+    return [...(node.value === undefined ? [] : [path.join("_")]), ...names.flat()]
+  }).pipe(Effect.catch(() => Effect.succeed([])))
+
+/** Says of each name that is no setting that nobody reads it. */
+const warnOfUnknown = Effect.fnUntraced(function*(provider: ConfigProvider.ConfigProvider) {
+  const known = variables.map(({ name }) => name)
+  for (const name of yield* namesIn(provider)) {
+    if (known.includes(name) || ofService.test(name)) continue
+    yield* Effect.logWarning(`${name} is no setting and has no effect; the nearest is ${Nearest.nearest(name, known)}`)
+  }
+})
+
+const surround = <A, E, R>(program: Effect.Effect<A, E, R>, environment: ConfigProvider.ConfigProvider) =>
+  Effect.scoped(
+    Effect.flatMap(
+      Layer.build(layer),
+      (context) => Effect.provide(Effect.andThen(warnOfUnknown(environment), program), context)
+    )
+  )
+
+/** Runs a program in its environment, which ends after it. What it does not know there it warns of. */
 export const around = <A, E, R>(program: Effect.Effect<A, E, R>): Effect.Effect<A, E | Config.ConfigError, R> =>
-  Effect.scoped(Effect.flatMap(Layer.build(layer), (context) => Effect.provide(program, context)))
+  Effect.flatMap(ConfigProvider.ConfigProvider, (environment) => surround(program, environment))
 
 /**
  * Command line flags over the environment: `--metrics-address 0`, `--drain=10s`, `--leader-election`. For programs that
@@ -44,7 +78,7 @@ export const withFlags =
     Effect.gen(function*() {
       const flags = yield* Effect.fromResult(Settings.fromFlags(args, variables))
       const environment = yield* ConfigProvider.ConfigProvider
-      return yield* around(program).pipe(
+      return yield* surround(program, environment).pipe(
         Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.orElse(flags, environment))
       )
     })

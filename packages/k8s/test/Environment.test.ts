@@ -1,7 +1,7 @@
 import { Settings } from "@effect-operator/core"
 import { Environment } from "@effect-operator/k8s"
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Effect, References } from "effect"
+import { ConfigProvider, Console, Effect, References } from "effect"
 import * as Fs from "node:fs"
 
 const env = (values: Record<string, string>) =>
@@ -30,6 +30,35 @@ describe("Environment", () => {
       assert.include(wrong.message, "EFFECT_OPERATOR_PROBES_ADDRESS")
       const off = yield* Effect.flip(Environment.around(seen).pipe(env({ EFFECT_OPERATOR_WEBHOOKS_ADDRESS: "0" })))
       assert.include(off.message, "must be host:port or :port")
+    }))
+
+  it.effect("a name that is no setting is warned of, with what was meant; what a cluster puts there is not", () =>
+    Effect.gen(function*() {
+      const warned: Array<string> = []
+      const log = (line: string) => {
+        const { level, message } = JSON.parse(line) as Record<string, string>
+        warned.push(`${level}: ${message}`)
+      }
+      const named = env({
+        EFFECT_OPERATOR_DRIAN: "5s",
+        EFFECT_OPERATOR_LEASE_NAMESPACES: "a",
+        EFFECT_OPERATOR_IDENTITY: "a",
+        EFFECT_OPERATOR_SERVICE_HOST: "10.0.0.1",
+        EFFECT_OPERATOR_SERVICE_PORT_HTTPS: "443",
+        EFFECT_OPERATOR_PORT: "tcp://10.0.0.1:443",
+        EFFECT_OPERATOR_METRICS_PORT_8080_TCP_ADDR: "10.0.0.1",
+        EFFECT_OPERATORS: "others",
+        EFFECT_OPERATOR_LOG_FORMAT: "json"
+      })
+      const heard = Effect.provideService(Console.Console, { ...globalThis.console, log })
+      yield* Environment.around(Effect.void).pipe(named, heard)
+      const expected = [
+        "WARN: EFFECT_OPERATOR_DRIAN is no setting and has no effect; the nearest is EFFECT_OPERATOR_DRAIN",
+        "WARN: EFFECT_OPERATOR_LEASE_NAMESPACES is no setting and has no effect; the nearest is EFFECT_OPERATOR_LEASE_NAMESPACE"
+      ]
+      assert.sameMembers(warned.splice(0), expected)
+      yield* Effect.void.pipe(Environment.withFlags(["--drain=1s"]), named, heard)
+      assert.sameMembers(warned, expected, "also beside flags")
     }))
 
   it.effect("flags beat it", () =>

@@ -6,6 +6,7 @@
  * path that is written in a way that is not understood here is left to the server.
  */
 import type { CustomResource } from "@effect-operator/core/CustomResource"
+import { nearest } from "../api/Nearest.ts"
 import type { JSONSchemaProps } from "../kinds/apiextensions.v1.ts"
 
 /** A part of a path: a field, or something about the items of a list. */
@@ -53,22 +54,6 @@ const leaves = (schema: JSONSchemaProps, path: string) => {
 
 /** Whether the schema has the field, as far as can be said. */
 export const has = (schema: JSONSchemaProps, path: string): boolean => leaves(schema, path) === undefined
-
-/** The letters to change, add or take away to make one word of another. */
-const distance = (a: string, b: string): number => {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (const [i, letter] of [...a].entries()) {
-    const next = [i + 1]
-    for (let j = 0; j < b.length; j++) {
-      next.push(Math.min(row[j]! + (letter === b[j] ? 0 : 1), row[j + 1]! + 1, next[j]! + 1))
-    }
-    row = next
-  }
-  return row[b.length]!
-}
-
-const nearest = (field: string, names: ReadonlyArray<string>): string | undefined =>
-  names.toSorted((a, b) => distance(field, a) - distance(field, b))[0]
 
 /** What is wrong with the paths of a kind, one line each. */
 export const faults = (resource: CustomResource, schema: JSONSchemaProps): ReadonlyArray<string> => {

@@ -27,6 +27,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { CustomResourceDefinition } from "../kinds/apiextensions.v1.ts"
 import { Namespace, ServiceAccount } from "../kinds/core.v1.ts"
 import { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from "../kinds/rbac.v1.ts"
 import * as Manifests from "../Manifests.ts"
@@ -119,6 +120,9 @@ const remedy = ({ controllers, writes }: Options, { group, resource, verb }: Mis
   const write =
     `{ resource: ${kind}${subresource === undefined ? "" : `, subresource: ${JSON.stringify(subresource)}`}, ` +
     `verbs: [${JSON.stringify(verb)}] }`
+  if (group === CustomResourceDefinition.group && plural === CustomResourceDefinition.plural) {
+    return `name the kind in \`migrates\`, for StoredVersions.migrate; for anything else add ${write} to \`writes\``
+  }
   return verb === "list" || verb === "watch"
     ? `declare the kind in \`owns\` or \`watches\` of the controller, or add ${write} to \`writes\``
     : `add ${write} to \`writes\``

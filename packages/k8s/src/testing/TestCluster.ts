@@ -6,15 +6,14 @@
  *
  * What the operator warns of is printed where the test fails: see `FailureLog`.
  */
-import type { CustomResource } from "@effect-operator/core/CustomResource"
 import type { KubeClient } from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Crd from "../Crd.ts"
 import * as MergePatch from "../api/patch/MergePatch.ts"
 import { ApiServer, type Change } from "./ApiServer.ts"
+import * as Declared from "./Declared.ts"
 import * as FailureLog from "./FailureLog.ts"
 import type { Kubelet } from "./Kubelet.ts"
 import * as SimControllers from "./SimControllers.ts"
@@ -22,8 +21,8 @@ import * as TestClient from "./TestClient.ts"
 import * as VirtualTime from "./VirtualTime.ts"
 
 export interface Options extends SimControllers.Options {
-  /** Kinds to install before anything else runs. */
-  readonly resources?: ReadonlyArray<CustomResource> | undefined
+  /** Kinds to install before anything else runs, alone or with their versions. */
+  readonly resources?: ReadonlyArray<Declared.Declared> | undefined
 }
 
 /** Characters of what has changed in an object. */
@@ -52,7 +51,7 @@ const server = Layer.unwrap(
 /** A new, empty cluster. */
 export const layer = (options: Options = {}): Layer.Layer<ApiServer | KubeClient | Kubelet, KubeError> =>
   Layer.effectDiscard(
-    Effect.forEach(options.resources ?? [], (resource) => Crd.install(resource), { discard: true })
+    Effect.andThen(Declared.serve(options.resources ?? []), Declared.install(options.resources ?? []))
   ).pipe(
     Layer.provideMerge(SimControllers.layer(options)),
     Layer.provideMerge(TestClient.layer),

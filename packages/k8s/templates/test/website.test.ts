@@ -1,6 +1,6 @@
 import { KubeClient, Manager } from "@effect-operator/core"
 import { Deployment } from "@effect-operator/k8s/kinds"
-import { RbacProof, TestCluster } from "@effect-operator/k8s/testing"
+import { RbacProof, Simulation, TestCluster } from "@effect-operator/k8s/testing"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -37,3 +37,34 @@ it.effect("the permissions in the manifests are enough", () =>
   RbacProof.prove({ manifests: operator, operator: Manager.layer([controller]) }, scenario).pipe(
     Effect.provide(cluster)
   ))
+
+/** A Deployment of so many Pods, all of them available. */
+const runs = (replicas: number): Simulation.Desired => (objects) =>
+  objects.some((object) =>
+    object.kind === Deployment.kind && (object as Deployment).status?.availableReplicas === replicas
+  )
+
+// Every single thing that can go wrong, as far as there is time for it: the process dies at a write, an answer is lost, a
+// cache is behind, a Pod dies, … What fails says what the operator saw and did, and how to play that again.
+Simulation.converges(it.live)({
+  name: "website",
+  resources: [Website],
+  operator: Manager.layer([controller]),
+  steps: [
+    {
+      name: "create",
+      act: KubeClient.KubeClient.use((client) =>
+        client.create(Website, { metadata: key, spec: { image: "nginx:1.29", replicas: 1 } })
+      ),
+      desired: runs(1)
+    },
+    {
+      name: "scale",
+      act: KubeClient.KubeClient.use((client) =>
+        client.patch(Website, key, KubeClient.Patch.merge({ spec: { replicas: 2 } }))
+      ),
+      desired: runs(2)
+    },
+    { name: "delete", act: KubeClient.KubeClient.use((client) => client.delete(Website, key)) }
+  ]
+}, { depth: 1, budget: "20 seconds" })

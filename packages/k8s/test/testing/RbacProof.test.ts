@@ -206,6 +206,7 @@ describe("RbacProof", () => {
         }).pipe(Effect.provide(cluster))
       const { message } = yield* Effect.flip(migrated([]))
       assert.include(message, "get customresourcedefinitions.apiextensions.k8s.io \"gadgets.example.com\"")
+      assert.include(message, "name the kind in `migrates`, for StoredVersions.migrate")
       assert.deepStrictEqual(yield* migrated([V2]), ["v2"])
     }))
 })

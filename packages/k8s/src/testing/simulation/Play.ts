@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Declared from "../Declared.ts"
 import type { Checkpoint } from "./Checkpoint.ts"
 import { guard, isLease, type Plan, type Point, type StepFault } from "./Fault.ts"
 import { copyOf } from "./Outside.ts"
@@ -79,7 +80,7 @@ export class Play {
     })
     const { scenario, wire } = this.#stage
     return {
-      kinds: scenario.resources.map(({ kind }) => kind),
+      kinds: Declared.stored(scenario.resources).map(({ kind }) => kind),
       keeps: scenario.keeps ?? [],
       objects: this.#objects,
       outside: wire.outside,

@@ -8,6 +8,7 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type { JsonObject } from "../../schema/JsonValue.ts"
+import type { Declared } from "../Declared.ts"
 import type * as SimControllers from "../SimControllers.ts"
 import type { Kind } from "./Fault.ts"
 
@@ -54,8 +55,8 @@ export interface Draws {
 
 export interface Scenario {
   readonly name: string
-  /** Kinds to install. */
-  readonly resources: ReadonlyArray<CustomResource>
+  /** Kinds to install, alone or with their versions. */
+  readonly resources: ReadonlyArray<Declared>
   /** The operator. It is built anew for every life of its process. */
   readonly operator: Operator | ((replica: Replica) => Operator)
   /** How many processes of it run at once; 1 by default. */

@@ -11,8 +11,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import * as Crd from "../../Crd.ts"
 import { type ApiResponse, ApiServer, type Image } from "../ApiServer.ts"
+import * as Declared from "../Declared.ts"
 import * as TestClient from "../TestClient.ts"
 import type { Scenario } from "./Scenario.ts"
 import { World } from "./World.ts"
@@ -35,7 +35,7 @@ export const imageOf = (resources: Scenario["resources"]): Image => {
   let image = images.get(resources)
   if (image === undefined) {
     const world = new World({ seed: 0, interleaving: 0 })
-    const install = Effect.forEach(resources, (resource) => Crd.install(resource), { discard: true })
+    const install = Declared.install(resources)
     image = complete(
       world,
       Effect.andThen(install, ApiServer.use((server) => server.image)).pipe(

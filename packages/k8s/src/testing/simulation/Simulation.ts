@@ -15,6 +15,7 @@
  * labels and owner references that are lost, annotations and finalizers of others); time zones; the contents of answers
  * that a server would never give.
  */
+import * as Console from "effect/Console"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -41,7 +42,7 @@ export type { Oracle } from "./Oracle.ts"
 export { all as oracles } from "./Oracle.ts"
 export type { Entry, Recording } from "./Recording.ts"
 export type { Reference } from "./Reference.ts"
-export type { Change, Draws, Operator, Replica, Scenario, Step } from "./Scenario.ts"
+export type { Change, Desired, Draws, Operator, Replica, Scenario, Step } from "./Scenario.ts"
 
 export const defaults = {
   seed: 1,
@@ -259,13 +260,20 @@ export const summary = (
 
 /**
  * A test that a scenario converges, made with `it.live` of a test framework: `converges(it.live)(scenario)`. It is given
- * three times the budget before it times out, and a minute: shrinking takes time, too.
+ * three times the budget before it times out, and a minute: shrinking takes time, too. What there was no time for it prints.
  */
 export const converges =
   (test: (name: string, run: () => Effect.Effect<unknown, ConvergenceFailure>, timeout: number) => void) =>
   (scenario: Scenario, options: Options = {}): void =>
     test(
       `${scenario.name} converges`,
-      () => checkConvergence(scenario, options),
+      () =>
+        Effect.tap(
+          checkConvergence(scenario, options),
+          (report) =>
+            report.exhaustive || options.replay !== undefined
+              ? Effect.void
+              : Console.log(`${scenario.name}: ${summary(report)}`)
+        ),
       3 * Duration.toMillis(Duration.fromInputUnsafe(options.budget ?? defaults.budget)) + 60_000
     )

@@ -22,6 +22,7 @@ import * as References from "effect/References"
 import * as Scope from "effect/Scope"
 import { Pod } from "../../kinds/core.v1.ts"
 import { ApiServer, type Change } from "../ApiServer.ts"
+import * as Declared from "../Declared.ts"
 import * as Kubelet from "../Kubelet.ts"
 import * as SimControllers from "../SimControllers.ts"
 import * as TestClient from "../TestClient.ts"
@@ -119,7 +120,7 @@ export class Stage {
       garbageCollector: { patience: defaults.collector },
       ...scenario.cluster
     })
-    const cluster = layer.pipe(
+    const cluster = Layer.merge(layer, Layer.effectDiscard(Declared.serve(scenario.resources))).pipe(
       Layer.provideMerge(TestClient.layer),
       Layer.provideMerge(ApiServer.layerOptions({
         image,
@@ -303,7 +304,7 @@ export class Stage {
 
   /** Custom resources as they were before the last step. */
   #old(): Stale {
-    const only = this.scenario.resources.map(({ group, version }) => `/apis/${group}/${version}/`)
+    const only = Declared.versions(this.scenario.resources).map(({ group, version }) => `/apis/${group}/${version}/`)
     return { revision: this.#before, only }
   }
 
@@ -365,7 +366,7 @@ export class Stage {
   }
 
   #resourceOf({ apiVersion, kind }: KubeObject): CustomResource | undefined {
-    return this.scenario.resources.find((resource) =>
+    return Declared.versions(this.scenario.resources).find((resource) =>
       resource.kind === kind && apiVersion === `${resource.group}/${resource.version}`
     )
   }

@@ -2,7 +2,7 @@ import { Action, Cache, Controller, KubeClient, type KubeObject, Manager, Sync }
 import { ConfigMap, StatefulSet } from "@effect-operator/k8s/kinds"
 import { Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Console, Effect } from "effect"
 import { execFileSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { planted } from "./Planted.ts"
@@ -266,4 +266,21 @@ describe("Simulation", () => {
   })
 
   Simulation.converges(it.live)(bug!.right, { depth: 1, runs: 3, interleavings: 0 })
+
+  it.effect("a test prints what it had no time for, and is silent if there is no such thing", () =>
+    Effect.gen(function*() {
+      const printed: Array<string> = []
+      const tests: Array<Effect.Effect<unknown, unknown>> = []
+      const test = Simulation.converges((_, run) => void tests.push(run()))
+      test(bug!.right, { depth: 1, runs: 3, interleavings: 0 })
+      test(bug!.right, { depth: 1, faults: ["crashBefore"], interleavings: 0 })
+      for (const one of tests) {
+        yield* Effect.provideService(one, Console.Console, {
+          ...globalThis.console,
+          log: (line: string) => void printed.push(line)
+        })
+      }
+      assert.strictEqual(printed.length, 1)
+      assert.match(printed[0]!, /3 runs, .*\n3 of \d+ single faults: NOT exhaustive/)
+    }))
 })

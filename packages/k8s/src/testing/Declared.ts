@@ -1,0 +1,61 @@
+/**
+ * `Declared`: the kinds of a test, on the in-memory server.
+ *
+ * Of a kind that is declared with its versions, all are installed, and the server converts by what the program declares,
+ * without a webhook server: the Service that it asks need not exist. An operator that installs its own conversion
+ * (`Webhook.install`) is asked from then on.
+ */
+import type { CustomResource } from "@effect-operator/core/CustomResource"
+import type { CustomResourceVersions } from "@effect-operator/core/CustomResourceVersions"
+import type { KubeClient } from "@effect-operator/core/KubeClient"
+import type { KubeError } from "@effect-operator/core/KubeError"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Crd from "../Crd.ts"
+import * as Handler from "../webhook/Handler.ts"
+import * as Hook from "../webhook/Hook.ts"
+import { ApiServer } from "./ApiServer.ts"
+import * as InProcess from "./InProcess.ts"
+import { backend } from "./TestWebhooks.ts"
+
+export type Declared = CustomResource | CustomResourceVersions
+
+const isVersions = (declared: Declared): declared is CustomResourceVersions => "versions" in declared
+
+/** The version of each kind that is stored. */
+export const stored = (declared: ReadonlyArray<Declared>): ReadonlyArray<CustomResource> =>
+  declared.map((one) => isVersions(one) ? one.storage : one)
+
+/** Every version of every kind. */
+export const versions = (declared: ReadonlyArray<Declared>): ReadonlyArray<CustomResource> =>
+  declared.flatMap((one) => isVersions(one) ? one.versions : [one])
+
+const serviceOf = ({ storage: { group, plural } }: CustomResourceVersions) => ({
+  namespace: "kube-system",
+  name: `${plural}-${group}`.replaceAll(".", "-")
+})
+
+/** Installs the kinds, and waits until they are served. */
+export const install = (declared: ReadonlyArray<Declared>): Effect.Effect<void, KubeError, KubeClient> =>
+  Effect.forEach(
+    declared,
+    (one) => {
+      if (!isVersions(one)) return Crd.install(one)
+      const { path } = Hook.conversion(one)
+      return Crd.install(one, { conversion: { clientConfig: { service: { ...serviceOf(one), path } } } })
+    },
+    { discard: true }
+  )
+
+/** Converts between versions until the scope closes. */
+export const serve = (
+  declared: ReadonlyArray<Declared>
+): Effect.Effect<void, never, ApiServer | Scope.Scope> =>
+  Effect.gen(function*() {
+    const several = declared.filter(isVersions)
+    if (several.length === 0) return
+    const listen = yield* InProcess.make(yield* ApiServer)
+    for (const one of several) {
+      yield* listen(InProcess.keyOf(serviceOf(one)), backend(yield* Handler.make([Hook.conversion(one)])))
+    }
+  })
