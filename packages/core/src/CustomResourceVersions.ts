@@ -117,6 +117,18 @@ export interface CustomResourceVersions {
   readonly steps: ReadonlyArray<Step>
 }
 
+/** Whether a kind is declared with its versions. */
+export const isVersions = (declared: CustomResource | CustomResourceVersions): declared is CustomResourceVersions =>
+  "versions" in declared
+
+/** The version that objects of a kind are stored in. */
+export const storageOf = (declared: CustomResource | CustomResourceVersions): CustomResource =>
+  isVersions(declared) ? declared.storage : declared
+
+/** All versions of a kind, from the oldest to the newest. */
+export const versionsOf = (declared: CustomResource | CustomResourceVersions): ReadonlyArray<CustomResource> =>
+  isVersions(declared) ? declared.versions : [declared]
+
 /** Puts versions together. Throws where they do not belong together: that is a mistake in the program. */
 export const make = (options: {
   readonly steps: readonly [Step, ...ReadonlyArray<Step>]

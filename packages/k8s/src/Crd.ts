@@ -6,7 +6,7 @@
  * Schema does not have.
  */
 import type { CustomResource } from "@effect-operator/core/CustomResource"
-import type { CustomResourceVersions } from "@effect-operator/core/CustomResourceVersions"
+import { type CustomResourceVersions, isVersions, storageOf } from "@effect-operator/core/CustomResourceVersions"
 import * as KubeClient from "@effect-operator/core/KubeClient"
 import * as KubeError from "@effect-operator/core/KubeError"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
@@ -54,12 +54,9 @@ export interface Options {
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-const isVersions = (declared: CustomResource | CustomResourceVersions): declared is CustomResourceVersions =>
-  "versions" in declared
-
 /** The definition of a kind, or of all versions of a kind. */
 export const make = (declared: CustomResource | CustomResourceVersions, options: Options = {}): Manifest => {
-  const newest = isVersions(declared) ? declared.storage : declared
+  const newest = storageOf(declared)
   const versions = isVersions(declared)
     // The newest first, which is the one people look for.
     ? declared.versions.toReversed().map((resource) =>

@@ -10,7 +10,7 @@
  */
 import type * as Controller from "@effect-operator/core/Controller"
 import type { CustomResource } from "@effect-operator/core/CustomResource"
-import type { CustomResourceVersions } from "@effect-operator/core/CustomResourceVersions"
+import { type CustomResourceVersions, storageOf } from "@effect-operator/core/CustomResourceVersions"
 import type * as Duration from "effect/Duration"
 import * as Yaml from "yaml"
 import type * as ApiService from "./apiservice/Api.ts"
@@ -84,7 +84,7 @@ export const definitions = (
   { name, namespace, resources, webhooks = [] }: Pick<Options, "name" | "namespace" | "resources" | "webhooks">
 ): ReadonlyArray<Manifest> =>
   resources.map((declared) => {
-    const { group, kind } = "versions" in declared ? declared.storage : declared
+    const { group, kind } = storageOf(declared)
     const reachable = { service: webhookService({ name, namespace }) }
     const conversion = Configurations.conversion(webhooks, { group, kind }, reachable)
     return Crd.make(
@@ -160,7 +160,7 @@ export const userRoles = (
   userRoles
     ? UserRoles.make(name, Workload.labelsOf(name), [
       ...resources.map((declared) => ({
-        resource: "versions" in declared ? declared.storage : declared,
+        resource: storageOf(declared),
         writable: true
       })),
       ...(apiService?.kinds ?? []).map(({ resource, source }) => ({ resource, writable: source._tag === "Stored" }))

@@ -2,6 +2,7 @@
  * `Exported`: the description in a module's exports, or what is wrong with them. The other half of `Description`: it runs
  * in the process that has imported the module.
  */
+import { versionsOf } from "@effect-operator/core/CustomResourceVersions"
 import * as Result from "effect/Result"
 import type * as Crd from "../Crd.ts"
 import * as Manifests from "../Manifests.ts"
@@ -36,7 +37,7 @@ const shown = (value: unknown): string => value === undefined ? "missing" : JSON
 
 const kinds = ({ apiService, resources }: Manifests.Options): ReadonlyArray<Kind> =>
   [
-    ...resources.flatMap((declared) => "versions" in declared ? declared.versions : [declared]),
+    ...resources.flatMap(versionsOf),
     ...apiService?.kinds.map(({ resource }) => resource) ?? []
   ].map(({ group, kind, plural, scope, version }) => ({ group, version, kind, plural, scope }))
 

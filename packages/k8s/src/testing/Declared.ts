@@ -6,7 +6,12 @@
  * (`Webhook.install`) is asked from then on.
  */
 import type { CustomResource } from "@effect-operator/core/CustomResource"
-import type { CustomResourceVersions } from "@effect-operator/core/CustomResourceVersions"
+import {
+  type CustomResourceVersions,
+  isVersions,
+  storageOf,
+  versionsOf
+} from "@effect-operator/core/CustomResourceVersions"
 import type { KubeClient } from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"
 import * as Effect from "effect/Effect"
@@ -20,15 +25,12 @@ import { backend } from "./TestWebhooks.ts"
 
 export type Declared = CustomResource | CustomResourceVersions
 
-const isVersions = (declared: Declared): declared is CustomResourceVersions => "versions" in declared
-
 /** The version of each kind that is stored. */
-export const stored = (declared: ReadonlyArray<Declared>): ReadonlyArray<CustomResource> =>
-  declared.map((one) => isVersions(one) ? one.storage : one)
+export const stored = (declared: ReadonlyArray<Declared>): ReadonlyArray<CustomResource> => declared.map(storageOf)
 
 /** Every version of every kind. */
 export const versions = (declared: ReadonlyArray<Declared>): ReadonlyArray<CustomResource> =>
-  declared.flatMap((one) => isVersions(one) ? one.versions : [one])
+  declared.flatMap(versionsOf)
 
 const serviceOf = ({ storage: { group, plural } }: CustomResourceVersions) => ({
   namespace: "kube-system",
