@@ -66,10 +66,8 @@ export const exploreInThreads = (asked: Asked, threads: number): Effect.Effect<O
     const part = shareOf(asked.options.part ?? undivided, index, threads)
     return inThread({ ...asked, options: { ...asked.options, runs, part } })
   })
-  return Effect.all(
-    parts.map((part) => Effect.flatMap(part, (it) => it._tag === "Converges" ? Effect.succeed(it) : Effect.fail(it))),
-    { concurrency: "unbounded" }
-  ).pipe(
+  const converging = (it: Outcome) => it._tag === "Converges"
+  return Effect.forEach(parts, Effect.filterOrFail(converging, (it) => it), { concurrency: "unbounded" }).pipe(
     Effect.map((all): Outcome => ({
       _tag: "Converges",
       report: Simulation.together(all.map(({ report }) => report))

@@ -45,10 +45,11 @@ const create = Effect.fnUntraced(function*(kronJob: KronJob, slot: number) {
       "KubeError",
       "AlreadyExists",
       (reason) =>
-        Effect.flatMap(client.get(Job, metadata), (job) =>
-          controllerOf(job)?.uid === kronJob.metadata.uid
-            ? Effect.succeed(job)
-            : new Reconciler.Terminal({ message: `the name is taken: ${reason.message}` }))
+        Effect.filterOrFail(
+          client.get(Job, metadata),
+          (job) => controllerOf(job)?.uid === kronJob.metadata.uid,
+          () => new Reconciler.Terminal({ message: `the name is taken: ${reason.message}` })
+        )
     )
   )
 })

@@ -45,7 +45,7 @@ const namesIn = (
     const below = node._tag === "Record" ? [...node.keys] : []
     const names = yield* Effect.forEach(below, (key) => namesIn(provider, [...path, key]))
     return [...(node.value === undefined ? [] : [path.join("_")]), ...names.flat()]
-  }).pipe(Effect.catch(() => Effect.succeed([])))
+  }).pipe(Effect.orElseSucceed(() => []))
 
 /** Says of each name that is no setting that nobody reads it. */
 const warnOfUnknown = Effect.fnUntraced(function*(provider: ConfigProvider.ConfigProvider) {

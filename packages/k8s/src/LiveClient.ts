@@ -140,16 +140,17 @@ export const makeTransport = (
       send: (one: Try) => Effect.Effect<A, E, R>
     ): Effect.Effect<A, E | Final, R> =>
       Effect.flatMap(presented, (first) =>
-        Effect.flatMap(send({ ...first, attempt }), (answer) =>
-          answer.status === 401
-            ? again(first, answer, (next) =>
-              send({ ...next, attempt: attempt + 1 }))
-            : Effect.succeed(answer)))
+        Effect.filterOrElse(
+          send({ ...first, attempt }),
+          ({ status }) =>
+            status !== 401,
+          (answer) =>
+            again(first, answer, (next) => send({ ...next, attempt: attempt + 1 }))
+        ))
 
     /** What to get in with now. */
     const presented: Effect.Effect<Presented, Final> = Effect.mapError(
-      Effect.flatMap(credentials.headers, (headers) =>
-        Effect.map(connections.pools, (pools) => ({ headers, pools }))),
+      Effect.flatMap(credentials.headers, (headers) => Effect.map(connections.pools, (pools) => ({ headers, pools }))),
       final
     )
 

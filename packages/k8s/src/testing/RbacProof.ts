@@ -134,7 +134,7 @@ export const install = (options: Options): Effect.Effect<void, KubeError, KubeCl
     const client = yield* KubeClient
     const kinds: ReadonlyArray<Resource.Any> = [ServiceAccount, ClusterRole, ClusterRoleBinding, Role, RoleBinding]
     const ensure = <E extends KubeError>(create: Effect.Effect<unknown, E>) =>
-      Effect.catch(create, (error) => error.reason._tag === "AlreadyExists" ? Effect.void : Effect.fail(error))
+      Effect.catchIf(create, ({ reason }) => reason._tag === "AlreadyExists", () => Effect.void)
     const manifests = Manifests.rbac(options)
     const namespaces = new Set(manifests.flatMap(({ metadata: { namespace } }) => namespace ?? []))
     for (const name of namespaces) yield* ensure(client.create(Namespace, { metadata: { name } }))

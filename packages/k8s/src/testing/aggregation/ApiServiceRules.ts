@@ -8,6 +8,7 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Result from "effect/Result"
 import * as ApiServices from "./ApiServices.ts"
 import * as FieldError from "../../schema/FieldError.ts"
+import { named } from "../server/Checks.ts"
 import * as GoBase64 from "../../schema/GoBase64.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Names from "../../api/Names.ts"
@@ -82,13 +83,7 @@ const validate = (service: KubeObject): Faults => {
   const version = ApiServices.versionOf(service)
   const wanted = `${version}.${group}`
   return [
-    ...(service.metadata.name === wanted
-      ? []
-      : [FieldError.invalid(
-        "metadata.name",
-        service.metadata.name,
-        `must be \`spec.version+"."+spec.group\`: ${FieldError.quote(wanted)}`
-      )]),
+    ...named(service, wanted, `must be \`spec.version+"."+spec.group\`: ${FieldError.quote(wanted)}`),
     ...(group === "" && version !== "v1"
       ? [FieldError.required("spec.group", "only v1 may have an empty group and it better be legacy kube")]
       : []),

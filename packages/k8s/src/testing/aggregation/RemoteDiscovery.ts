@@ -104,5 +104,5 @@ export const read = (
       ? { resources: fromClassic(body(classic)), freshness: "Current" } as const
       : stale
   })
-  return Effect.catch(read, () => Effect.succeed(stale))
+  return Effect.orElseSucceed(read, () => stale)
 }

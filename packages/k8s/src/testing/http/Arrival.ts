@@ -66,6 +66,6 @@ export const make = (
     sourceIPs: socket.remoteAddress === undefined ? [] : [socket.remoteAddress],
     document,
     ...(method === "GET" || method === "HEAD" ? {} : { body }),
-    bytes: Effect.catch(readBytes(http), () => Effect.succeed(new Uint8Array()))
+    bytes: Effect.orElseSucceed(readBytes(http), () => new Uint8Array())
   }
 }

@@ -135,7 +135,7 @@ const lease: Strategy["validate"] = (object) => {
 const workload = { generation: true }
 
 /** Kinds of the API machinery itself: their metadata is judged as that of custom resources is. */
-const machinery = { judgesMetadata: false, unconditionalUpdate: false }
+const machinery = { metadataJudge: "machinery", unconditionalUpdate: false } as const
 
 const registering = { ...machinery, generation: true }
 
@@ -184,7 +184,7 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
   endpoints: { createsOnUpdate: true, validate: EndpointRules.validate },
   limitranges: { ...QuotaRules.limitRange, namesItself: true, createsOnUpdate: true },
   events: {
-    judgesMetadata: false,
+    metadataJudge: "registry",
     createsOnUpdate: true,
     validate: EventRules.validate,
     validateUpdate: EventRules.validateUpdate,
@@ -309,7 +309,7 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     validateUpdate: EndpointRules.validateSliceUpdate
   },
   "poddisruptionbudgets.policy": {
-    judgesMetadata: false,
+    metadataJudge: "registry",
     generation: true,
     unconditionalUpdate: false,
     validate: budget,

@@ -3,6 +3,7 @@
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go.
  */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as FieldError from "../../schema/FieldError.ts"
 import * as Names from "../../api/Names.ts"
 import { at, stringAt } from "../../api/Plain.ts"
@@ -99,4 +100,11 @@ export const segment = (object: unknown, path: string, ...fields: ReadonlyArray<
     return value === ""
       ? [FieldError.required(`${path}.${field}`, "")]
       : invalids(`${path}.${field}`, value, Names.pathSegment(value))
+  })
+
+/** An object whose other fields say how it is called. One without any name is told elsewhere. */
+export const named = ({ metadata }: KubeObject, name: string, message: string): Faults =>
+  (["generateName", "name"] as const).flatMap((field) => {
+    const given = metadata[field] ?? ""
+    return when(given !== "" && given !== name, FieldError.invalid(`metadata.${field}`, given, message))
   })

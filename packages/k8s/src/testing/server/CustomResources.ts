@@ -123,6 +123,7 @@ const strategyOf = (definition: KubeObject, version: unknown): Strategy.Strategy
     simplePath(stringAt(entry, "jsonPath")).join(".")
   )
   return Strategy.make({
+    metadataJudge: "machinery",
     generation: true,
     statusSubresource: at(version, "subresources", "status") !== undefined,
     statusMetadata: "kept",

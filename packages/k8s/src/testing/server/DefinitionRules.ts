@@ -6,6 +6,7 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Approval from "./DefinitionApproval.ts"
+import { named } from "./Checks.ts"
 import * as ConversionRules from "./ConversionRules.ts"
 import { conditionIsTrue } from "./CustomResources.ts"
 import * as DefinitionPaths from "./DefinitionPaths.ts"
@@ -214,9 +215,7 @@ const validate: Strategy["validate"] = (definition) => {
   const scope = stringAt(definition, "spec", "scope")
   const name = `${stringAt(definition, "spec", "names", "plural")}.${group}`
   return [
-    ...(definition.metadata.name === name
-      ? []
-      : [FieldError.invalid("metadata.name", definition.metadata.name, "must be spec.names.plural+\".\"+spec.group")]),
+    ...named(definition, name, "must be spec.names.plural+\".\"+spec.group"),
     ...needed("spec.group", group, Names.dnsSubdomain),
     ...(group !== "" && !group.includes(".")
       ? [FieldError.invalid("spec.group", group, "should be a domain with at least one dot")]

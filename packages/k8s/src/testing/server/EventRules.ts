@@ -5,6 +5,7 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as FieldError from "../../schema/FieldError.ts"
+import * as MetadataRules from "../../api/MetadataRules.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Names from "../../api/Names.ts"
 import { at, stringAt } from "../../api/Plain.ts"
@@ -46,6 +47,7 @@ const isNew = (event: KubeObject): boolean => event.apiVersion !== "v1"
 const strict = (event: KubeObject): Faults => {
   const type = stringAt(event, "type")
   return [
+    ...MetadataRules.validateObjectMeta(event.metadata, { namespaced: true, nameRule: "subdomain", builtIn: true }),
     ...series(event),
     ...(stringAt(event, "eventTime") === "" ? [FieldError.required("eventTime", "")] : []),
     ...(type === "Normal" || type === "Warning" ? [] : [FieldError.invalid("type", "", `has invalid value: ${type}`)]),
@@ -77,6 +79,7 @@ const fixed: ReadonlyArray<readonly [field: string, key: string]> = [
 export const validateUpdate: Strategy["validateUpdate"] = (next, previous) =>
   isNew(next)
     ? [
+      ...MetadataRules.validateObjectMetaUpdate(next.metadata, previous.metadata, { builtIn: true }),
       ...(JsonValue.equals(at(next, "series"), at(previous, "series")) ? [] : series(next)),
       ...fixed.flatMap(([field, key]) =>
         JsonValue.equals(at(next, key) ?? null, at(previous, key) ?? null)

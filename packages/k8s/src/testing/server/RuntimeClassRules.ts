@@ -53,7 +53,7 @@ const validate: Strategy["validate"] = (object) => {
 }
 
 export const strategy: Partial<Strategy> = {
-  judgesMetadata: false,
+  metadataJudge: "machinery",
   createsOnUpdate: true,
   unconditionalUpdate: false,
   validate,

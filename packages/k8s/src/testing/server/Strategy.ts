@@ -14,12 +14,18 @@ import type { Strategy as Deletion } from "../../api/Deletion.ts"
 import type { FieldReader } from "../../api/Selecting.ts"
 import type { ServicePool } from "./ServicePool.ts"
 
+/**
+ * The kind's own validation, by the rules of built-in kinds (finalizers without a domain are refused) or by those of the
+ * API machinery; or nobody but the registry, which does so when the kind's own validation has found nothing.
+ */
+export type MetadataJudge = "builtIn" | "machinery" | "registry"
+
 /** How a kind behaves. Functions never change their arguments. */
 export interface Strategy extends Deletion {
   /** Objects have `metadata.generation`: 1 at first, and one more with every change of what is wanted; or either. */
   readonly generation: boolean | "first" | "later"
-  /** The kind's own validation judges metadata, too: finalizers without a domain are refused. */
-  readonly judgesMetadata: boolean
+  /** Who judges the metadata of a new object. */
+  readonly metadataJudge: MetadataJudge
   /** A change of annotations is a change of what is wanted, too. */
   readonly annotationsCount: boolean
   /** The status is written through its subresource only. */
@@ -80,7 +86,7 @@ const none = (): ReadonlyArray<never> => []
 /** What holds unless a kind says otherwise. */
 const defaults: Strategy = {
   generation: false,
-  judgesMetadata: true,
+  metadataJudge: "builtIn",
   annotationsCount: false,
   statusSubresource: false,
   createsStatus: false,

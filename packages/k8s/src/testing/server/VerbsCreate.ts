@@ -36,16 +36,15 @@ const withoutStatus = (object: KubeObject): KubeObject => {
 }
 
 const faults = (exchange: Exchange.Exchange, object: KubeObject) => {
-  const { resource } = exchange
-  return [
-    ...MetadataRules.validateObjectMeta(object.metadata, {
-      namespaced: resource.scope === "Namespaced",
-      nameRule: resource.nameRule,
-      builtIn: resource.custom === undefined && resource.strategy.judgesMetadata
-    }),
-    ...resource.schemaFaults(object, undefined, "object", (text) => exchange.warnings.push(text)),
-    ...resource.strategy.validate(object)
+  const { nameRule, schemaFaults, scope, strategy } = exchange.resource
+  const own = [
+    ...schemaFaults(object, undefined, "object", (text) => exchange.warnings.push(text)),
+    ...strategy.validate(object)
   ]
+  if (strategy.metadataJudge === "registry" && own.length > 0) return own
+  const namespaced = scope === "Namespaced"
+  const builtIn = strategy.metadataJudge === "builtIn"
+  return [...MetadataRules.validateObjectMeta(object.metadata, { namespaced, nameRule, builtIn }), ...own]
 }
 
 const attempt = Effect.fnUntraced(function*(

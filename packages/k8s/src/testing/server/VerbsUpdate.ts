@@ -152,12 +152,15 @@ const metadataFaults = ({ resource }: Exchange.Exchange, next: KubeObject, store
 const faults = ({ exchange, part }: Update, next: KubeObject, stored: KubeObject) => {
   const { resource } = exchange
   const whole = part === "object"
-  const builtIn = resource.custom === undefined && resource.strategy.judgesMetadata
+  const { metadataJudge } = resource.strategy
+  const builtIn = metadataJudge === "builtIn"
   const namespaced = resource.scope === "Namespaced"
   return [
     // The kind's own validation judges metadata again, and every cause is told as often as it is found.
     ...metadataFaults(exchange, next, stored),
-    ...MetadataRules.validateObjectMetaUpdate(next.metadata, stored.metadata, { builtIn }),
+    ...(metadataJudge === "registry"
+      ? []
+      : MetadataRules.validateObjectMetaUpdate(next.metadata, stored.metadata, { builtIn })),
     ...(builtIn && whole
       ? MetadataRules.validateObjectMeta(next.metadata, { namespaced, nameRule: "pathSegment", builtIn })
       : []),

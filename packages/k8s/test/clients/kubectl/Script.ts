@@ -15,7 +15,7 @@ export interface Same {
   readonly stdin?: string
   /** Further texts that chance decides. */
   readonly mask?: ReadonlyArray<readonly [RegExp, string]>
-  /** Repeated for some seconds until both print the same: controllers take their time. */
+  /** Repeated until both print the same, for three minutes at most: controllers take their time. */
   readonly eventually?: boolean
   /** Lines in any order. */
   readonly unordered?: boolean

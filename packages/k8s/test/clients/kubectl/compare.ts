@@ -1,5 +1,5 @@
 /** Runs a script on two servers and tells where they differ. */
-import { Duration, Effect, type Scope } from "effect"
+import { Clock, Duration, Effect, type Scope } from "effect"
 import { mask, type Script, type Step, type Text } from "./Script.ts"
 import type { Output, Shell } from "./Shell.ts"
 
@@ -28,7 +28,11 @@ const lacks = (output: string, wanted: ReadonlyArray<Text>): ReadonlyArray<strin
     (typeof text === "string" ? output.includes(text) : text.test(output)) ? [] : [`lacks ${String(text)}: ${output}`]
   )
 
-const attempts = 60
+/**
+ * Milliseconds that the servers have to come to say the same. A real garbage collector stands still for rounds of 30 s
+ * when a definition comes or goes (pkg/controller/garbagecollector `Sync`), as those of the scripts beside this one do.
+ */
+const patience = Duration.toMillis("3 minutes")
 
 const step = Effect.fnUntraced(function*(
   { memory, real }: Shells,
@@ -57,12 +61,14 @@ const step = Effect.fnUntraced(function*(
       return faults.memory === "" && faults.real === "" ? undefined : { line, ...faults }
     }
     case "Same": {
-      for (let tries = 1;; tries++) {
+      const begin = yield* Clock.currentTimeMillis
+      while (true) {
         const [a, b] = yield* both
         if (b === undefined) return undefined
         const [ours, theirs] = [a, b].map((output) => lines(mask(show(output), current.mask), current.unordered))
         if (ours === theirs) return undefined
-        if (current.eventually !== true || tries === attempts) return { line, memory: ours!, real: theirs! }
+        const waited = (yield* Clock.currentTimeMillis) - begin
+        if (current.eventually !== true || waited > patience) return { line, memory: ours!, real: theirs! }
         yield* Effect.sleep(Duration.millis(100))
       }
     }

@@ -44,6 +44,17 @@ export const customResourceDefinitions = [
         `must be spec.names.plural+"."+spec.group`
     )
     assert.deepInclude(error.details, { name: "widgets", group: "apiextensions.k8s.io" })
+    const named = function*(metadata: object) {
+      const { error } = yield* request("POST", definitions, { body: { ...body, metadata } })
+      return error.details?.causes?.map(({ field, message = "" }) =>
+        `${field}: ${message.replace(/ value: .*?:/, ":")}`
+      )
+    }
+    assert.deepStrictEqual(yield* named({}), ["metadata.name: Required value: name or generateName is required"])
+    assert.deepStrictEqual(yield* named({ generateName: "widgets-" }), [
+      `metadata.generateName: Invalid: must be spec.names.plural+"."+spec.group`,
+      `metadata.name: Invalid: must be spec.names.plural+"."+spec.group`
+    ])
   }),
 
   statement("98b", "a definition whose names clash is not served until they are free", {

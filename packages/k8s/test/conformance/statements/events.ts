@@ -144,6 +144,49 @@ export const events = [
     assert.strictEqual((yield* request("POST", path, { body: modern(ns, "a") })).status, 201)
   }),
 
+  statement("125e", "the metadata of an Event or a disruption budget is judged when its own fields are right", {
+    note:
+      "by the rules of all kinds: any name without a slash; a new Event of events.k8s.io is judged as other kinds are"
+  }, function*() {
+    const { minor, namespace, request } = yield* Target
+    const ns = yield* namespace
+    const post = (path: string, kind: string, metadata: object, fields: object) => {
+      const [group, version] = path.split("/")
+      const [root, apiVersion] = version === undefined ? ["/api/v1", "v1"] : [`/apis/${path}`, `${group}/${version}`]
+      const collection = kind === "Event" ? "events" : "poddisruptionbudgets"
+      const body = { apiVersion, kind, metadata, ...fields }
+      return request("POST", `${root}/namespaces/${ns}/${collection}`, { body })
+    }
+    const policy = minor < 21 ? "policy/v1beta1" : "policy/v1"
+    const right = { involvedObject: { kind: "Pod", name: "p", namespace: ns } }
+    const wrong = { involvedObject: { kind: "Pod", name: "p", namespace: "other" } }
+    const told = function*(kind: string, path: string, metadata: object, fields: object) {
+      const { error } = yield* post(path, kind, metadata, fields)
+      return error.details?.causes?.map(({ field }) => field)
+    }
+    for (const metadata of [{}, { name: "a/b" }]) {
+      assert.deepStrictEqual(yield* told("Event", "", metadata, wrong), ["involvedObject.namespace"])
+      assert.deepStrictEqual(yield* told("Event", "", metadata, right), ["metadata.name"])
+      const few = { spec: { minAvailable: -1 } }
+      assert.deepStrictEqual(yield* told("PodDisruptionBudget", policy, metadata, few), ["spec.minAvailable"])
+      assert.deepStrictEqual(
+        yield* told("PodDisruptionBudget", policy, metadata, { spec: { minAvailable: 1 } }),
+        ["metadata.name"]
+      )
+    }
+    const odd = { name: "A_b", finalizers: ["hold"] }
+    assert.strictEqual((yield* post("", "Event", odd, right)).status, 201)
+    assert.strictEqual((yield* post(policy, "PodDisruptionBudget", odd, { spec: { minAvailable: 1 } })).status, 201)
+    const regarding = { regarding: { kind: "Pod", name: "p", namespace: "other" } }
+    assert.deepStrictEqual(
+      yield* told("Event", "events.k8s.io/v1", { ...odd, name: "A_c" }, regarding),
+      ["involvedObject.namespace", "metadata.name", "metadata.finalizers[0]", "eventTime", "type"]
+    )
+    const free = { contentType: mergePatch, body: { metadata: { finalizers: null } } }
+    yield* request("PATCH", `/api/v1/namespaces/${ns}/events/A_b`, free)
+    yield* request("PATCH", `/apis/${policy}/namespaces/${ns}/poddisruptionbudgets/A_b`, free)
+  }),
+
   statement("126a", "a Lease is renewed by a PUT that one of two wins", {
     note: "a PUT without resourceVersion is 422"
   }, function*() {
