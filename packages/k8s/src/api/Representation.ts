@@ -36,6 +36,8 @@ export type Answer =
   | { readonly _tag: "Watch"; readonly events: Stream.Stream<WireEvent> }
   /** A body that is never converted: a `Status`, a Scale. */
   | { readonly _tag: "Plain"; readonly status: number; readonly body: unknown }
+  /** What is no JSON at all. */
+  | { readonly _tag: "Text"; readonly text: string }
 
 /** The kind that an answer is of. */
 export interface Shown {
@@ -56,6 +58,7 @@ export interface Asked<R extends Shown> {
 }
 
 const json = { "content-type": "application/json" }
+const text = { "content-type": "text/plain" }
 
 /** A refusal. */
 export const refused = (error: StatusError.StatusError): ApiResponse => ({
@@ -257,6 +260,7 @@ export const present = <R extends Shown>(
   answer: Answer
 ): Result.Result<ApiResponse, StatusError.StatusError> => {
   if (answer._tag === "Plain") return Result.succeed(plain(answer.status, answer.body))
+  if (answer._tag === "Text") return Result.succeed({ status: 200, headers: text, body: answer.text })
   const as = form(asked.request.headers["accept"]) ?? { as: "Object", version: "v1" }
   switch (answer._tag) {
     case "Object":

@@ -132,6 +132,8 @@ interface Service {
   readonly changes: Stream.Stream<Change>
   /** Has calls of webhooks and the like answered by `backends` from now on, unless the server was built with others. */
   readonly reach: (backends: Backends.Service) => Effect.Effect<void>
+  /** Has a handler of this process answer calls of the URLs for which the function knows one, until the scope closes. */
+  readonly host: (find: (url: string) => Backends.Handler | undefined) => Effect.Effect<void, never, Scope.Scope>
   /** The API servers behind this one. */
   readonly remotes: Effect.Effect<ReadonlyArray<Backend>>
   /** Has backends told by a certificate who the server is, and in a ConfigMap how to tell. */
@@ -151,6 +153,15 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const hub = new WatchHub(storage, options.watchBacklog ?? defaults.watchBacklog)
   const registry = new Registry(Builtins.resources())
   let backends = options.backends ?? (yield* Backends.Backends)
+  const hosts = new Set<(url: string) => Backends.Handler | undefined>()
+  const hosted = Backends.finding((target) => {
+    if ("service" in target) return undefined
+    for (const find of hosts) {
+      const handler = find(target.url)
+      if (handler !== undefined) return handler
+    }
+    return undefined
+  }, () => backends)
   const random = yield* Random.Random
   const tokens = new Tokens(storage, () => random.nextDoubleUnsafe())
   const rbac = new Rbac(storage)
@@ -161,7 +172,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
     hub,
     services,
     registry,
-    backends: Backends.calls(storage, () => backends),
+    backends: Backends.calls(storage, () => hosted),
     authorizer: rbac,
     tokens
   }
@@ -302,6 +313,10 @@ const make = Effect.fnUntraced(function*(options: Options) {
       Effect.sync(() => {
         if (backends === Backends.none) backends = others
       }),
+    host: (find) =>
+      Effect.asVoid(
+        Effect.acquireRelease(Effect.sync(() => hosts.add(find)), () => Effect.sync(() => hosts.delete(find)))
+      ),
     remotes: Effect.sync(() => aggregator.backends()),
     introduce: (frontProxy) =>
       Effect.map(Clock.currentTimeMillis, (now) => {

@@ -228,7 +228,7 @@ export const handlers = (
   otherwise: Service = none
 ): Service => {
   const map = known instanceof Map ? known as ReadonlyMap<string, Handler> : new Map(Object.entries(known))
-  const find = ({ target }: Call): Handler | undefined => {
+  return finding((target) => {
     if ("service" in target) {
       const { name, namespace, port = defaultPort } = target.service
       return map.get(`${namespace}/${name}:${port}`) ?? map.get(`${namespace}/${name}`)
@@ -236,7 +236,14 @@ export const handlers = (
     let best: string | undefined
     for (const key of map.keys()) if (target.url.startsWith(key) && key.length > (best?.length ?? 0)) best = key
     return best === undefined ? undefined : map.get(best)
-  }
+  }, () => otherwise)
+}
+
+/** The handler that is found for a target, at every call; what has none goes to `otherwise`. */
+export const finding = (
+  find: (target: Target) => Handler | undefined,
+  otherwise: () => Service
+): Service => {
   const request = (call: Call): Request => ({
     method: call.method,
     path: pathOf({ ...call, query: [] }),
@@ -260,16 +267,16 @@ export const handlers = (
   return {
     call: (call, directory) =>
       Effect.suspend(() => {
-        const handler = find(call)
+        const handler = find(call.target)
         return handler === undefined
-          ? otherwise.call(call, directory)
+          ? otherwise().call(call, directory)
           : Effect.map(ask(handler, call), ({ body, headers = {}, status }) => ({ status, headers, body: whole(body) }))
       }),
     stream: (call, directory) =>
       Effect.suspend(() => {
-        const handler = find(call)
+        const handler = find(call.target)
         return handler === undefined
-          ? otherwise.stream(call, directory)
+          ? otherwise().stream(call, directory)
           : Effect.map(ask(handler, call), ({ body, events, headers = {}, status }) => ({
             status,
             headers,

@@ -17,9 +17,11 @@
  * Times are those of the Clock in context. Every write is guarded by uid and resourceVersion: it loses against a
  * concurrent change and is then decided anew. Finished Pods (Succeeded, Failed) stay finished.
  *
- * Not simulated: probes (a script says when a container is ready), other volumes, logs and exec, static Pods, resizing;
- * what changes in a Secret or ConfigMap after the start; a Pod
- * that is deleted reports the end of its containers only if finalizers let anybody see it.
+ * The API server in memory asks the kubelets of registered nodes for logs: what the scripts say that containers print.
+ *
+ * Not simulated: probes (a script says when a container is ready), other volumes, exec, static Pods, resizing; what
+ * changes in a Secret or ConfigMap after the start; a Pod that is deleted reports the end of its containers only if
+ * finalizers let anybody see it.
  *
  * Source: "Pod Lifecycle" of the Kubernetes documentation; k8s.io/kubernetes/pkg/kubelet.
  */
@@ -31,14 +33,19 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import { ConfigMap, type Container, Node, Pod, type PodStatus, Secret } from "../kinds/core.v1.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
+import { ApiServer } from "./ApiServer.ts"
+import type { Handler } from "./Backends.ts"
 import { timestamp } from "./server/Exchange.ts"
 import { dropNulls } from "../api/Plain.ts"
 import * as Informers from "./sim/Informers.ts"
 import * as Loop from "./sim/Loop.ts"
 import * as PodFacts from "./sim/PodFacts.ts"
 import * as PodLife from "./sim/PodLife.ts"
+import * as PodLogs from "./sim/PodLogs.ts"
 import * as PodSources from "./sim/PodSources.ts"
 import * as PodStatuses from "./sim/PodStatus.ts"
 import * as Recorder from "./sim/Recorder.ts"
@@ -357,6 +364,22 @@ const make = Effect.fnUntraced(function*(options: Options) {
     if (next < Infinity) agenda.at(key, next)
   })
 
+  /** What the API server asks a kubelet: `/containerLogs/NAMESPACE/POD/CONTAINER`. */
+  const answer: Handler = ({ path, query }) =>
+    Effect.sync(() => {
+      const [what, namespace, name = "", container] = path.split("/").slice(1)
+      const ref = { namespace, name }
+      const [pod, care] = [pods.get(ref), cares.get(keyString(ref))]
+      const life = care?.life.containers.find((entry) => entry.container.name === container)
+      if (what !== "containerLogs" || pod === undefined || life === undefined) return { status: 404, body: "" }
+      const scripts = scriptsOf(pod)
+      const output = (attempt: number) => scripts(life.container, attempt).output
+      return Result.match(PodLogs.read(life, name, output, PodLogs.query(query, now())), {
+        onFailure: (body) => ({ status: 400, body }),
+        onSuccess: (body) => ({ status: 200, body })
+      })
+    })
+
   /** Renews the Lease of a node, every now and then. */
   const syncNode = Effect.fnUntraced(function*(name: string): Effect.fn.Return<void, KubeError, KubeClient> {
     const node = nodes.get({ name })
@@ -379,6 +402,13 @@ const make = Effect.fnUntraced(function*(options: Options) {
       discard: true
     }).pipe(Effect.provideService(FieldManager, "kubelet"), Effect.ignore)
     if (options.leases !== false) { for (const { name } of specs) leases.now(name) }
+    // A server that is not in this process asks nobody here.
+    const server = yield* Effect.serviceOption(ApiServer)
+    const names = new Set(specs.map(({ name }) => name))
+    const isOurs = (name: string) => names.has(name) && !lost.has(name)
+    if (Option.isSome(server)) {
+      yield* server.value.host((url) => isOurs(new URL(url).hostname) ? answer : undefined)
+    }
   }
 
   pods.listen((pod, before) => {

@@ -6,6 +6,7 @@ import { TestClock } from "effect/testing"
 import { ConfigMap, Event, PersistentVolumeClaim, Pod, Secret } from "../../src/kinds/core.v1.ts"
 import { ApiServer } from "../../src/testing/ApiServer.ts"
 import * as Kubelet from "../../src/testing/Kubelet.ts"
+import * as NodeLifecycle from "../../src/testing/NodeLifecycle.ts"
 import * as TestClient from "../../src/testing/TestClient.ts"
 
 const cluster = (options?: Kubelet.Options) =>
@@ -387,6 +388,74 @@ describe("Kubelet", () => {
       yield* TestClock.adjust("1 second")
       assert.strictEqual(yield* phase("a"), "Running")
     }).pipe(Effect.provide(cluster())))
+
+  it.effect("kubelets of registered nodes are asked for logs: what the runs of a container print", () => {
+    const options: Kubelet.Options = {
+      nodes: ["n"],
+      registerNodes: true,
+      script: (_, { image }, restarts) => {
+        if (image === "none") return { pullError: "not found" }
+        const output = `run ${restarts}\nworks\n`
+        return restarts === 2 ? { output } : { output, exit: { after: "10 seconds", exitCode: 1 } }
+      }
+    }
+    return Effect.gen(function*() {
+      const server = yield* ApiServer
+      const log = (name: string, query: Readonly<Record<string, string>> = {}) =>
+        Effect.map(
+          server.handle({
+            method: "GET",
+            path: `/api/v1/namespaces/default/pods/${name}/log`,
+            query: Object.entries(query),
+            headers: {}
+          }),
+          (
+            { body, status }
+          ) => [status, typeof body === "string" ? body : (body as { message?: string } | undefined)?.message ?? "none"]
+        )
+      yield* create("a")
+      yield* create("b", { containers: [{ name: "main", image: "none" }] })
+      yield* TestClock.adjust("500 millis")
+      const waiting = (
+        name: string,
+        why: string
+      ) => [400, `container "main" in pod "${name}" is waiting to start: ${why}`]
+      assert.deepStrictEqual(yield* log("a"), waiting("a", "ContainerCreating"))
+      yield* TestClock.adjust("500 millis")
+      assert.deepStrictEqual(yield* log("a"), [200, "run 0\nworks\n"])
+      assert.deepStrictEqual(yield* log("b"), waiting("b", "image can't be pulled"))
+      assert.deepStrictEqual(
+        yield* log("a", { previous: "true" }),
+        [400, `previous terminated container "main" in pod "a" not found`]
+      )
+      assert.deepStrictEqual(yield* log("a", { tailLines: "1", timestamps: "true" }), [
+        200,
+        "1970-01-01T00:00:01.000000000Z works\n"
+      ])
+      assert.deepStrictEqual(yield* log("a", { limitBytes: "3" }), [200, "run"])
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(yield* log("a", { sinceSeconds: "3" }), [200, ""])
+      assert.deepStrictEqual(yield* log("a", { sinceTime: "1970-01-01T00:00:01Z", follow: "true" }), [
+        200,
+        "run 0\nworks\n"
+      ])
+      yield* TestClock.adjust("7 seconds")
+      assert.deepStrictEqual(yield* log("a"), [200, "run 1\nworks\n"])
+      assert.deepStrictEqual(yield* log("a", { previous: "true" }), [200, "run 0\nworks\n"])
+      // In back-off: the last run is what there is.
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(yield* log("a"), [200, "run 1\nworks\n"])
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(yield* log("a"), [200, "run 2\nworks\n"])
+      assert.deepStrictEqual(yield* log("a", { previous: "true" }), [200, "run 1\nworks\n"])
+      assert.deepStrictEqual(yield* log("b"), waiting("b", "trying and failing to pull image"))
+      yield* Kubelet.loseNode("n")
+      assert.deepStrictEqual(yield* log("a"), [
+        500,
+        `Get "https://n:10250/containerLogs/default/a/main": dial tcp n:10250: connect: connection refused`
+      ])
+    }).pipe(Effect.provide(Layer.provideMerge(NodeLifecycle.layer, cluster(options))))
+  })
 
   it.effect("Pods wait for nothing where nobody wants them to", () =>
     Effect.gen(function*() {

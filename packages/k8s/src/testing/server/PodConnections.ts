@@ -1,19 +1,20 @@
 /**
  * `PodConnections`: what needs a node behind a Pod: its logs, and connections into it.
  *
- * Options and containers are judged as a real server does; then it ends where a Pod has no node, which is all that a
- * simulated Pod can say: logs are empty, connections refused.
+ * Options and containers are judged as a real server does, the kubelet of the Pod's node is asked for logs, at its address
+ * (`Kubelet` answers for the nodes that it registers), and nothing takes connections.
  *
  * Source: k8s.io/kubernetes/pkg/registry/core/pod (strategy.go, rest/{log,subresources}.go), pkg/apis/core/validation
- * (`ValidatePodLogOptions`).
+ * (`ValidatePodLogOptions`), pkg/util/node (`GetPreferredNodeAddress`), generic/rest/response_checker.go.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import * as Connect from "./Connect.ts"
 import * as Exchange from "./Exchange.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import * as Parameters from "../../api/Parameters.ts"
-import { arrayAt, stringAt } from "../../api/Plain.ts"
+import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 import { parameter } from "../../api/Routing.ts"
 import * as StatusError from "../../api/StatusError.ts"
 
@@ -73,39 +74,104 @@ const containerFault = (pod: KubeObject, container: string): Refused | undefined
     : StatusError.badRequest(`a container name must be specified for pod ${name}, choose one of: [${all.join(" ")}]`)
 }
 
-/** The Pod, once its node is known to be none that is missing. */
-const hosted = Effect.fnUntraced(function*(exchange: Exchange.Exchange, container: string | undefined) {
+/** A Pod, and the address of its kubelet; none of a Pod without a node. */
+interface Hosted {
+  readonly pod: KubeObject
+  readonly host: string | undefined
+}
+
+/** Which address of a node the server prefers. */
+const addressTypes = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"]
+
+const defaultPort = 10250
+
+/** Where the kubelet of a node listens. */
+const kubeletOf = (node: KubeObject): Result.Result<string, Refused> => {
+  const known = arrayAt(node, "status", "addresses").map((entry) =>
+    [
+      stringAt(entry, "type"),
+      stringAt(entry, "address")
+    ] as const
+  )
+  const found = addressTypes.flatMap((wanted) => known.filter(([type]) => type === wanted))[0]
+  if (found === undefined) {
+    const told = known.map((entry) => `{${entry.join(" ")}}`).join(" ")
+    return Result.fail(StatusError.plain(`no preferred addresses found; known addresses: [${told}]`))
+  }
+  return Result.succeed(
+    `${found[1]}:${at(node, "status", "daemonEndpoints", "kubeletEndpoint", "Port") ?? defaultPort}`
+  )
+}
+
+const hosted = Effect.fnUntraced(function*(
+  exchange: Exchange.Exchange,
+  container: string | undefined
+): Effect.fn.Return<Hosted, Refused> {
   const { core, resource, route } = exchange
   const pod = core.storage.get(resource.collection, Exchange.storageKey(route.namespace, route.name))
   if (pod === undefined) return yield* Effect.fail(Exchange.notFound(exchange))
   const fault = container === undefined ? undefined : containerFault(pod, container)
   if (fault !== undefined) return yield* Effect.fail(fault)
-  const node = stringAt(pod, "spec", "nodeName")
+  const name = stringAt(pod, "spec", "nodeName")
+  if (name === "") return { pod, host: undefined }
+  const node = core.storage.get("nodes", name)
   // The node is looked up as if it were of the resource of the request.
-  if (node !== "" && core.storage.get("nodes", node) === undefined) {
-    return yield* Effect.fail(Exchange.notFound(exchange, node))
-  }
-  return node
+  if (node === undefined) return yield* Effect.fail(Exchange.notFound(exchange, name))
+  return { pod, host: yield* Effect.fromResult(kubeletOf(node)) }
 })
-
-const noHost = ({ route }: Exchange.Exchange): Refused =>
-  StatusError.badRequest(`pod ${route.name} does not have a host assigned`)
 
 const containerOf = ({ request }: Exchange.Exchange): string => parameter(request, "container") ?? ""
 
-/** GET of the logs. What a Pod that no node has says is nothing. */
+/** What a kubelet is asked of the query. */
+const passedOn = new Set([
+  "follow",
+  "previous",
+  "timestamps",
+  "sinceSeconds",
+  "sinceTime",
+  "tailLines",
+  "limitBytes"
+])
+
+/** What a kubelet refuses, as the server passes it on. */
+const refusedByKubelet = (status: number, text: string, name: string): Refused =>
+  status === 400
+    ? StatusError.badRequest(text)
+    : status === 404
+    ? StatusError.make(404, "NotFound", `the server could not find the requested resource ( pods ${name})`)
+    : StatusError.internal(text)
+
+/** GET of the logs, which the kubelet has. What a Pod that no node has says is nothing. */
 export const log: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   yield* logOptions(exchange)
-  const node = yield* hosted(exchange, containerOf(exchange))
-  if (node !== "") return yield* Effect.fail(noHost(exchange))
-  return { _tag: "Plain", status: 204, body: undefined } as const
+  const { core, request, route } = exchange
+  const { host, pod } = yield* hosted(exchange, containerOf(exchange))
+  if (host === undefined) return { _tag: "Plain", status: 204, body: undefined } as const
+  const container = containerOf(exchange) || names(pod, "spec", "containers")[0]
+  const { body, status } = yield* core.backends.call({
+    target: { url: `https://${host}/containerLogs/${route.namespace}/${route.name}/${container}` },
+    method: "GET",
+    query: request.query.filter(([name]) => passedOn.has(name)),
+    headers: {}
+  }).pipe(Effect.mapError(({ message }) => StatusError.plain(message)))
+  const text = body._tag === "Bytes" ? new TextDecoder().decode(body.bytes) : JSON.stringify(body.value)
+  return status === 200
+    ? { _tag: "Text", text } as const
+    : yield* Effect.fail(refusedByKubelet(status, text, route.name))
 })
+
+/** The end of every connection into a Pod. */
+const unconnected = ({ request, route }: Exchange.Exchange, { host }: Hosted): Refused =>
+  host === undefined
+    ? StatusError.badRequest(`pod ${route.name} does not have a host assigned`)
+    : request.headers["upgrade"] === undefined
+    ? StatusError.badRequest("Upgrade request required")
+    : StatusError.plain(`error dialing backend: dial tcp ${host}: connect: connection refused`)
 
 /** A stream into a container. */
 export const intoContainer: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   yield* Connect.admit(exchange)
-  yield* hosted(exchange, containerOf(exchange))
-  return yield* Effect.fail(noHost(exchange))
+  return yield* Effect.fail(unconnected(exchange, yield* hosted(exchange, containerOf(exchange))))
 })
 
 /** A port must be a number of 16 bits. */
@@ -121,6 +187,5 @@ export const portForward: Exchange.Verb = Effect.fnUntraced(function*(exchange: 
     return yield* Effect.fail(StatusError.badRequest(`cannot convert to []int32: ${why}`))
   }
   yield* Connect.admit(exchange)
-  yield* hosted(exchange, undefined)
-  return yield* Effect.fail(noHost(exchange))
+  return yield* Effect.fail(unconnected(exchange, yield* hosted(exchange, undefined)))
 })

@@ -34,6 +34,8 @@ export interface Script {
   readonly configError?: string | undefined
   /** From running to ready. */
   readonly ready?: Duration.Input | undefined
+  /** What it prints as soon as it runs. */
+  readonly output?: string | undefined
   /** How it ends by itself, counted from running; an init container ends at once otherwise, others never. */
   readonly exit?: (Ending & { readonly after: Duration.Input }) | undefined
   /** From the request to stop to its end; after the grace period it is killed. */

@@ -22,6 +22,33 @@ describe("PodConnections", () => {
       )
     }).pipe(Effect.provide(layer)))
 
+  it.effect("the kubelet of a node is asked at the address that the server prefers, and nobody listens there", () =>
+    Effect.gen(function*() {
+      const nodes = "/api/v1/nodes"
+      const addresses = [
+        { type: "InternalIP", address: "10.0.0.1" },
+        { type: "Hostname", address: "host" }
+      ]
+      yield* post(nodes, { metadata: { name: "bare" }, status: { addresses: [{ type: "Rack", address: "x" }] } })
+      const status = { addresses, daemonEndpoints: { kubeletEndpoint: { Port: 1 } } }
+      yield* post(nodes, { metadata: { name: "full" }, status })
+      for (const node of ["none", "bare", "full"]) {
+        yield* post(pods, { ...pod(node), spec: { containers: [{ name: "c", image: "a:1" }], nodeName: node } })
+      }
+      const told = (path: string) => Effect.map(get(`${pods}/${path}`), message)
+      const bare = "500 no preferred addresses found; known addresses: [{Rack x}]"
+      for (const part of ["log", "exec", "attach", "portforward"]) {
+        assert.strictEqual(yield* told(`none/${part}`), "404 pods \"none\" not found")
+        assert.strictEqual(yield* told(`bare/${part}`), bare)
+        if (part !== "log") assert.strictEqual(yield* told(`full/${part}`), "400 Upgrade request required")
+      }
+      assert.strictEqual(
+        yield* told("full/log?follow=true&stdin=true&tailLines=2"),
+        "500 Get \"https://host:1/containerLogs/default/full/c?follow=true&tailLines=2\": " +
+          "dial tcp host:1: connect: connection refused"
+      )
+    }).pipe(Effect.provide(layer)))
+
   it.effect("a container must be said where there are several, and be there", () =>
     Effect.gen(function*() {
       yield* post(pods, { ...pod("a"), spec: { ...containers, initContainers: [{ name: "zero", image: "a:1" }] } })

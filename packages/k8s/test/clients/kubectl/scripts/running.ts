@@ -19,8 +19,10 @@ export const running = script("running", {}, [
   memory("rollout history deploy/app", /^2 +<none>$/m),
   memory("rollout undo deploy/app", "rolled back"),
   memory("rollout status deploy/app --timeout=30s", "successfully rolled out"),
-  memory("logs web", /error|Error/),
-  memory("exec web -- date", /error|Error/),
+  memory("logs web", /^\[0\]$/),
+  memory("logs web -f --timestamps --tail=3 --since=1h", /^\[0\]$/),
+  memory("logs web --previous", "(BadRequest): previous terminated container \"web\" in pod \"web\" not found"),
+  memory("exec web -- date", /error dialing backend: dial tcp sim-node-\d:10250: connect: connection refused/),
   memory("delete pod web --timeout=20s", "pod \"web\" deleted"),
   memory("get pod web", "pods \"web\" not found")
 ])

@@ -8,13 +8,20 @@ metadata: { name: working-node, labels: { node-role.kubernetes.io/worker: "" } }
 spec: { podCIDR: 10.1.0.0/24 }
 `
 
+const bound = `
+apiVersion: v1
+kind: Pod
+metadata: { name: bound }
+spec: { nodeName: working-node, containers: [{ name: main, image: busybox }, { name: side, image: busybox }] }
+`
+
 const suffixes = [[/-[0-9a-z]{5,10}-[bcdfghjklmnpqrstvwxz2456789]{5}\b/g, "-POD"]] as const
 const hashes = [...suffixes, [/web-[bcdfghjklmnpqrstvwxz2456789]{6,10}\b/g, "web-HASH"], [
   /pod-template-hash=\w+/g,
   "pod-template-hash=HASH"
 ]] as const
 
-export const working = script("working", { "node.yaml": node }, [
+export const working = script("working", { "node.yaml": node, "bound.yaml": bound }, [
   quiet("create deployment web --image=nginx:1 --replicas=2"),
   same("rollout status deploy/web --timeout=1s", { eventually: true }),
   same("get deploy web", { eventually: true }),
@@ -44,6 +51,12 @@ export const working = script("working", { "node.yaml": node }, [
   same("get pods", { eventually: true }),
   "create -f node.yaml",
   same("get node working-node", { eventually: true }),
+  "create -f bound.yaml",
+  "logs bound",
+  "logs bound -c nope",
+  "logs bound -c side --tail=1",
+  "exec bound -c main -- date",
+  "delete pod bound --force --grace-period=0",
   "taint node working-node a=b:NoSchedule",
   "taint node working-node a=c:NoSchedule",
   "taint node working-node a=c:NoSchedule --overwrite",
