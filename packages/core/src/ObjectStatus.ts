@@ -16,21 +16,47 @@ import type * as Resource from "./Resource.ts"
 /** The status of an object's type. */
 export type StatusOf<A> = A extends { readonly status?: infer S } ? Exclude<S, undefined> : never
 
-/** Gives the object this status. Answers the object as it is then. */
+/**
+ * Gives the object this status. Answers the object as it is then.
+ *
+ * Where the answer shows that the object was older than it seemed, and a field that was right in it is not, that field is
+ * written, too: nobody may be woken by it later.
+ */
 export const write = <A extends KubeObject>(
   resource: Resource.Resource<A>,
   object: A,
   status: StatusOf<A>
 ): Effect.Effect<A, KubeError.KubeError, KubeClient> =>
   Effect.suspend(() => {
-    const old = (object as { readonly status?: unknown }).status
-    const difference = mergePatch(old ?? {}, status)
-    return difference === undefined
-      ? Effect.succeed(object)
-      : KubeClient.use((client) =>
-        client.patch(resource, object, Patch.merge({ status: difference }), { subresource: "status" })
-      )
+    const difference = mergePatch(statusOf(object) ?? {}, status)
+    if (difference === undefined) return Effect.succeed(object)
+    return KubeClient.use((client) => {
+      const patch = (part: unknown) =>
+        client.patch(resource, object, Patch.merge({ status: part }), { subresource: "status" })
+      return Effect.flatMap(patch(difference), (answer) => {
+        const left = answer.metadata.uid === object.metadata.uid
+          ? unsaid(statusOf(answer), status, difference)
+          : undefined
+        return left === undefined ? Effect.succeed(answer) : patch(left)
+      })
+    })
   })
+
+const statusOf = (object: KubeObject): unknown => (object as { readonly status?: unknown }).status
+
+/** The merge patch of the fields that a patch did not name and that are not as they are to be. */
+const unsaid = (now: unknown, wanted: unknown, said: unknown): unknown => {
+  if (!isRecord(wanted) || (said !== undefined && !isRecord(said))) {
+    return said !== undefined || equal(now, wanted) ? undefined : wanted
+  }
+  const patch: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(wanted)) {
+    if (value === undefined) continue
+    const part = unsaid(isRecord(now) ? now[key] : undefined, value, said?.[key])
+    if (part !== undefined) patch[key] = part
+  }
+  return Object.keys(patch).length === 0 ? undefined : patch
+}
 
 /** The JSON merge patch (RFC 7386) from one value to another; undefined if there is nothing to change. */
 export const mergePatch = (from: unknown, to: unknown): unknown => {

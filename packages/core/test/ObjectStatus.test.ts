@@ -1,5 +1,7 @@
-import { ObjectStatus } from "@effect-operator/core"
+import { KubeClient, ObjectStatus } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Widget } from "./support/Kinds.ts"
 import { Prng } from "./support/Prng.ts"
 
 /** RFC 7386, as the server has it. */
@@ -44,5 +46,67 @@ describe("ObjectStatus.mergePatch", () => {
       b: { d: null }
     })
     assert.isUndefined(ObjectStatus.mergePatch({ a: { c: 1, b: 2 } }, { a: { b: 2, c: 1 } }), "the order of keys")
+  })
+})
+
+type Status = Record<string, unknown>
+
+const widget = (status: unknown, uid = "u") =>
+  ({ metadata: { namespace: "default", name: "a", uid }, status }) as unknown as typeof Widget.Type
+
+/** Writes a status from an old read, and tells what was sent and what there is then. */
+const written = (read: Status, live: Status, status: Status, uid?: string) => {
+  const sent: Array<unknown> = []
+  let now: unknown = live
+  const client = {
+    patch: (_: unknown, __: unknown, patch: KubeClient.Patch) =>
+      Effect.sync(() => {
+        const { status } = patch.body as { readonly status: unknown }
+        sent.push(status)
+        now = apply(now, status)
+        return widget(now, uid)
+      })
+  }
+  Effect.runSync(
+    ObjectStatus.write(Widget, widget(read), status as never).pipe(
+      Effect.provideService(KubeClient.KubeClient, client as never)
+    )
+  )
+  return { sent, now }
+}
+
+/** Whether all that is wanted is there, whatever else there is. */
+const holds = (wanted: unknown, now: unknown): boolean =>
+  typeof wanted === "object" && wanted !== null && !Array.isArray(wanted)
+    ? Object.entries(wanted).every(([key, part]) => holds(part, (now as Status | undefined)?.[key]))
+    : JSON.stringify(wanted) === JSON.stringify(now)
+
+describe("ObjectStatus.write", () => {
+  it("writes what was right in an old read, too, once the answer shows that it is not", () => {
+    const read = { available: 2, ready: true, extra: "ours" }
+    const { now, sent } = written(read, { available: 5, ready: false, other: 1 }, { available: 5, ready: true })
+    assert.deepStrictEqual(sent, [{ available: 5, extra: null }, { ready: true }])
+    assert.deepStrictEqual(now, { available: 5, ready: true, other: 1 })
+  })
+
+  it("writes once where the read was not old, and never of another object with that name", () => {
+    assert.lengthOf(written({ a: 1, b: 2 }, { a: 1, b: 2, c: 3 }, { a: 2, b: 2 }).sent, 1)
+    assert.lengthOf(written({ a: 1, b: 2 }, {}, { a: 2, b: 2 }, "another").sent, 1)
+    assert.lengthOf(written({ a: 1 }, { a: 2 }, { a: 1 }).sent, 0)
+  })
+
+  it("all that is wanted is there after two requests at most, and what is not ours is left alone", () => {
+    for (let seed = 1; seed <= 5_000; seed++) {
+      const random = new Prng(seed)
+      const some = () => ({ s: value(random, 3), t: value(random, 2), u: value(random, 1) }) as Status
+      const [read, wanted] = [some(), some()]
+      const live = { ...(random.chance(0.5) ? some() : structuredClone(read)), others: 1 }
+      const { now, sent } = written(read, live, wanted)
+      assert.isAtMost(sent.length, 2, `seed ${seed}`)
+      assert.strictEqual((now as Status)["others"], 1, `seed ${seed}`)
+      if (sent.length > 0) {
+        assert.isTrue(holds(wanted, now), `seed ${seed}: ${JSON.stringify({ read, live, wanted, now })}`)
+      }
+    }
   })
 })

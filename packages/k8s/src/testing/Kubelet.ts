@@ -407,7 +407,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
     const names = new Set(specs.map(({ name }) => name))
     const isOurs = (name: string) => names.has(name) && !lost.has(name)
     if (Option.isSome(server)) {
-      yield* server.value.host((url) => isOurs(new URL(url).hostname) ? answer : undefined)
+      yield* server.value.host((url) => isOurs(URL.parse(url)?.hostname ?? "") ? answer : undefined)
     }
   }
 

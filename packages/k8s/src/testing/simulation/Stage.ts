@@ -150,6 +150,9 @@ export class Stage {
       crash: (life, stale, away) => this.crash(life, stale, away),
       before: () => this.#old(),
       hurry: Effect.suspend(() => this.hurry),
+      stir: () => {
+        this.#active = this.world.now
+      },
       doom: (n, object) => {
         if (object !== undefined) this.#doomed = { n, uid: object.metadata.uid }
       },

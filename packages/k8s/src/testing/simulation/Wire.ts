@@ -66,6 +66,8 @@ export interface Run {
   readonly before: () => Stale
   /** Whoever does the next step does it now. */
   readonly hurry: Effect.Effect<void>
+  /** What was held up goes on only now: the cluster is not at rest before that. */
+  readonly stir: () => void
   /** Somebody removes what the n-th request has made, later. */
   readonly doom: (n: number, object: KubeObject | undefined) => void
   /** Somebody does something to the cluster, about the object of an answer where there is one. */
@@ -370,7 +372,7 @@ export class Wire {
     chunk: ReadonlyArray<WireEvent>,
     end: (how: Ending) => void
   ): Effect.Effect<Arr.NonEmptyReadonlyArray<unknown>, KubeError.Transport | Cause.Done> {
-    const { note, now, revision, server } = this.#run
+    const { note, now, revision, server, stir } = this.#run
     const out: Array<unknown> = []
     for (const [index, event] of chunk.entries()) {
       if (event.type === "BOOKMARK" || event.type === "ERROR") {
@@ -398,7 +400,7 @@ export class Wire {
           continue
         case "watchSkipped":
           end(closed)
-          return Effect.as(Effect.sleep(defaults.delay), Arr.append(out, expired))
+          return Effect.as(Effect.andThen(Effect.sleep(defaults.delay), Effect.sync(stir)), Arr.append(out, expired))
         case "watchStale":
           life.stale = {
             revision: Math.max(1, Number(object.metadata.resourceVersion) - 1),
