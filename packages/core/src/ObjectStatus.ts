@@ -9,9 +9,9 @@
  */
 import * as Effect from "effect/Effect"
 import { KubeClient, Patch } from "./KubeClient.ts"
-import type * as KubeError from "./KubeError.ts"
+import * as KubeError from "./KubeError.ts"
 import type { KubeObject } from "./KubeObject.ts"
-import type * as Resource from "./Resource.ts"
+import * as Resource from "./Resource.ts"
 
 /** The status of an object's type. */
 export type StatusOf<A> = A extends { readonly status?: infer S } ? Exclude<S, undefined> : never
@@ -19,8 +19,8 @@ export type StatusOf<A> = A extends { readonly status?: infer S } ? Exclude<S, u
 /**
  * Gives the object this status. Answers the object as it is then.
  *
- * Where the answer shows that the object was older than it seemed, and a field that was right in it is not, that field is
- * written, too: nobody may be woken by it later.
+ * Fails with `Conflict`, after the write, where the answer shows that the object was read before somebody changed its
+ * status, and a field that was right in it is not: nobody is woken by a status, and a controller is run again by this.
  */
 export const write = <A extends KubeObject>(
   resource: Resource.Resource<A>,
@@ -30,33 +30,34 @@ export const write = <A extends KubeObject>(
   Effect.suspend(() => {
     const difference = mergePatch(statusOf(object) ?? {}, status)
     if (difference === undefined) return Effect.succeed(object)
-    return KubeClient.use((client) => {
-      const patch = (part: unknown) =>
-        client.patch(resource, object, Patch.merge({ status: part }), { subresource: "status" })
-      return Effect.flatMap(patch(difference), (answer) => {
-        const left = answer.metadata.uid === object.metadata.uid
-          ? unsaid(statusOf(answer), status, difference)
-          : undefined
-        return left === undefined ? Effect.succeed(answer) : patch(left)
-      })
-    })
+    return KubeClient.use((client) =>
+      client.patch(resource, object, Patch.merge({ status: difference }), { subresource: "status" })
+    ).pipe(
+      Effect.filterOrFail(
+        (answer) => answer.metadata.uid !== object.metadata.uid || holds(statusOf(answer), status, difference),
+        () => changedSince(resource, object)
+      )
+    )
   })
 
 const statusOf = (object: KubeObject): unknown => (object as { readonly status?: unknown }).status
 
-/** The merge patch of the fields that a patch did not name and that are not as they are to be. */
-const unsaid = (now: unknown, wanted: unknown, said: unknown): unknown => {
-  if (!isRecord(wanted) || (said !== undefined && !isRecord(said))) {
-    return said !== undefined || equal(now, wanted) ? undefined : wanted
-  }
-  const patch: Record<string, unknown> = {}
-  for (const [key, value] of Object.entries(wanted)) {
-    if (value === undefined) continue
-    const part = unsaid(isRecord(now) ? now[key] : undefined, value, said?.[key])
-    if (part !== undefined) patch[key] = part
-  }
-  return Object.keys(patch).length === 0 ? undefined : patch
+/** Whether all is as it is wanted that a patch did not name. */
+const holds = (now: unknown, wanted: unknown, said: unknown): boolean => {
+  if (!isRecord(wanted) || (said !== undefined && !isRecord(said))) return said !== undefined || equal(now, wanted)
+  return Object.entries(wanted).every(([key, value]) =>
+    value === undefined || holds(isRecord(now) ? now[key] : undefined, value, said?.[key])
+  )
 }
+
+const changedSince = (resource: Resource.Any, { metadata: { name, namespace } }: KubeObject): KubeError.KubeError =>
+  KubeError.make(
+    { verb: "patch", resource: `${Resource.qualifiedName(resource)}/status`, name, namespace },
+    new KubeError.Conflict({
+      message: "the status was written, but somebody had changed it since it was read: another look is due",
+      code: 409
+    })
+  )
 
 /** The JSON merge patch (RFC 7386) from one value to another; undefined if there is nothing to change. */
 export const mergePatch = (from: unknown, to: unknown): unknown => {

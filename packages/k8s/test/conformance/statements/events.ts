@@ -182,6 +182,15 @@ export const events = [
       yield* told("Event", "events.k8s.io/v1", { ...odd, name: "A_c" }, regarding),
       ["involvedObject.namespace", "metadata.name", "metadata.finalizers[0]", "eventTime", "type"]
     )
+    for (const path of ["/api/v1", `/apis/${policy}`]) {
+      const collection = path === "/api/v1" ? "events" : "poddisruptionbudgets"
+      const { error } = yield* request("PATCH", `${path}/namespaces/${ns}/${collection}/A_b`, {
+        contentType: mergePatch,
+        body: { metadata: { labels: { "a b": "c" } } }
+      })
+      // As of a new object, and as of a change of one; the kind adds nothing.
+      assert.deepStrictEqual(error.details?.causes?.map(({ field }) => field), ["metadata.labels", "metadata.labels"])
+    }
     const free = { contentType: mergePatch, body: { metadata: { finalizers: null } } }
     yield* request("PATCH", `/api/v1/namespaces/${ns}/events/A_b`, free)
     yield* request("PATCH", `/apis/${policy}/namespaces/${ns}/poddisruptionbudgets/A_b`, free)
