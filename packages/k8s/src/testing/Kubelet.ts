@@ -33,19 +33,15 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
-import * as Result from "effect/Result"
 import { ConfigMap, type Container, Node, Pod, type PodStatus, Secret } from "../kinds/core.v1.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
-import { ApiServer } from "./ApiServer.ts"
-import type { Handler } from "./Backends.ts"
 import { timestamp } from "./server/Exchange.ts"
 import { dropNulls } from "../api/Plain.ts"
 import * as Informers from "./sim/Informers.ts"
+import * as KubeletApi from "./sim/KubeletApi.ts"
 import * as Loop from "./sim/Loop.ts"
 import * as PodFacts from "./sim/PodFacts.ts"
 import * as PodLife from "./sim/PodLife.ts"
-import * as PodLogs from "./sim/PodLogs.ts"
 import * as PodSources from "./sim/PodSources.ts"
 import * as PodStatuses from "./sim/PodStatus.ts"
 import * as Recorder from "./sim/Recorder.ts"
@@ -364,21 +360,14 @@ const make = Effect.fnUntraced(function*(options: Options) {
     if (next < Infinity) agenda.at(key, next)
   })
 
-  /** What the API server asks a kubelet: `/containerLogs/NAMESPACE/POD/CONTAINER`. */
-  const answer: Handler = ({ path, query }) =>
-    Effect.sync(() => {
-      const [what, namespace, name = "", container] = path.split("/").slice(1)
-      const ref = { namespace, name }
-      const [pod, care] = [pods.get(ref), cares.get(keyString(ref))]
-      const life = care?.life.containers.find((entry) => entry.container.name === container)
-      if (what !== "containerLogs" || pod === undefined || life === undefined) return { status: 404, body: "" }
-      const scripts = scriptsOf(pod)
-      const output = (attempt: number) => scripts(life.container, attempt).output
-      return Result.match(PodLogs.read(life, name, output, PodLogs.query(query, now())), {
-        onFailure: (body) => ({ status: 400, body }),
-        onSuccess: (body) => ({ status: 200, body })
-      })
-    })
+  /** A container that is looked after, and what its runs print. */
+  const printing = (ref: ObjectRef, container: string): KubeletApi.Printing | undefined => {
+    const pod = pods.get(ref)
+    const life = cares.get(keyString(ref))?.life.containers.find((entry) => entry.container.name === container)
+    if (pod === undefined || life === undefined) return undefined
+    const scripts = scriptsOf(pod)
+    return { life, output: (attempt) => scripts(life.container, attempt).output }
+  }
 
   /** Renews the Lease of a node, every now and then. */
   const syncNode = Effect.fnUntraced(function*(name: string): Effect.fn.Return<void, KubeError, KubeClient> {
@@ -402,13 +391,8 @@ const make = Effect.fnUntraced(function*(options: Options) {
       discard: true
     }).pipe(Effect.provideService(FieldManager, "kubelet"), Effect.ignore)
     if (options.leases !== false) { for (const { name } of specs) leases.now(name) }
-    // A server that is not in this process asks nobody here.
-    const server = yield* Effect.serviceOption(ApiServer)
     const names = new Set(specs.map(({ name }) => name))
-    const isOurs = (name: string) => names.has(name) && !lost.has(name)
-    if (Option.isSome(server)) {
-      yield* server.value.host((url) => isOurs(URL.parse(url)?.hostname ?? "") ? answer : undefined)
-    }
+    yield* KubeletApi.serve({ isServed: (name) => names.has(name) && !lost.has(name), printing, now })
   }
 
   pods.listen((pod, before) => {

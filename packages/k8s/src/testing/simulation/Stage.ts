@@ -30,8 +30,9 @@ import * as Chances from "./Chances.ts"
 import { type Checkpoint, seedOf } from "./Checkpoint.ts"
 import { External } from "./External.ts"
 import { guard, isLease, type Plan, touched } from "./Fault.ts"
-import { type Entry, line } from "./Recording.ts"
+import type { Entry } from "./Recording.ts"
 import { uncopied } from "./Outside.ts"
+import { Pace } from "./Pace.ts"
 import type { Scenario } from "./Scenario.ts"
 import { complete, imageOf, inhabitantsOf, placeOf } from "./Server.ts"
 import { type Life, type Stale, Wire } from "./Wire.ts"
@@ -49,8 +50,6 @@ export const defaults = {
   patience: 15 * 60_000,
   /** Requests without coming to rest after which nobody waits any longer. */
   requests: 500,
-  /** Requests at one moment that make a hot loop. */
-  hot: 250,
   /** How long the garbage collector takes to find out that an owner was never there. */
   collector: 1_000,
   /** How long somebody else holds what was deleted. */
@@ -100,8 +99,7 @@ export class Stage {
   #outside: string
   /** When something happened last. */
   #active = 0
-  /** The last moment of a request, and how many there were. */
-  #moment = { at: 0, requests: 0 }
+  readonly #pace = new Pace()
   #over = false
 
   /** A cluster with nothing in it, or as it was left. */
@@ -174,7 +172,8 @@ export class Stage {
   note(entry: Entry): void {
     if (this.#over) return
     this.entries.push(entry)
-    if (entry._tag === "Call") this.#counted()
+    const hot = entry._tag === "Call" ? this.#pace.hot(this.world.now, this.entries) : undefined
+    if (hot !== undefined) this.world.stop(hot)
     const counts = entry._tag === "Change"
       ? !idle.has(entry.change.object.kind)
       : entry._tag === "Call"
@@ -193,24 +192,6 @@ export class Stage {
     const changed = outside !== this.#outside
     this.#outside = outside
     return changed
-  }
-
-  #counted(): void {
-    const { now } = this.world
-    const requests = this.#moment.at === now ? this.#moment.requests + 1 : 1
-    this.#moment = { at: now, requests }
-    if (requests > defaults.hot) {
-      this.world.stop(`${defaults.hot} requests, and the clock has not moved: ${this.#mostly(defaults.hot)}`)
-    }
-  }
-
-  /** What most of the last requests were about. */
-  #mostly(count: number): string {
-    const lines = this.entries.flatMap((entry) => (entry._tag === "Call" ? [line(entry.request)] : [])).slice(-count)
-    const times = new Map<string, number>()
-    for (const one of lines) times.set(one, (times.get(one) ?? 0) + 1)
-    const [[most, n] = ["", 0]] = [...times].sort(([, a], [, b]) => b - a)
-    return `${n} of them ${most}`
   }
 
   /** Everything stored, but for what the server had from its start. */
