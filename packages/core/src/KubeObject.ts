@@ -94,7 +94,7 @@ export const uid = (ref: ObjectRef): string | undefined => isObject(ref) ? ref.m
 
 /** `namespace/name`, or `name` for a cluster-scoped object: the string key of caches and queues. */
 export const keyString = (ref: ObjectRef): string => {
-  const { name, namespace } = key(ref)
+  const { name, namespace } = isObject(ref) ? ref.metadata : ref
   return namespace === undefined || namespace === "" ? name : `${namespace}/${name}`
 }
 

@@ -342,7 +342,7 @@ export class Store<A extends KubeObject> {
   /** The object is the watched state from now on. */
   #see(key: string, entry: Entry<A>, object: A, overlay: Overlay<A> | undefined, deltas: Array<Delta<A>>): void {
     const { watched } = entry
-    this.#invalid.delete(key)
+    if (this.#invalid.size > 0) this.#invalid.delete(key)
     this.#update(key, entry, object, overlay)
     if (watched === undefined) deltas.push(changed("Added", object))
     else if (watched.metadata.uid === object.metadata.uid) deltas.push(updated(watched, object))
@@ -416,7 +416,7 @@ export class Store<A extends KubeObject> {
   #file(key: string, entry: Entry<A>, before: A | undefined): void {
     const { overlay, watched } = entry
     put(this.#overlaid, key, overlay !== undefined)
-    put(this.#haunted, key, watched !== undefined && this.#graves.has(watched.metadata.uid))
+    put(this.#haunted, key, watched !== undefined && this.#graves.size > 0 && this.#graves.has(watched.metadata.uid))
     const now = this.#visible(entry)
     if (before === now) return
     this.#size += (now === undefined ? 0 : 1) - (before === undefined ? 0 : 1)
@@ -469,7 +469,8 @@ export class Store<A extends KubeObject> {
 
   #visible({ overlay, watched }: Entry<A>): A | undefined {
     const object = overlay === undefined ? watched : overlay.object
-    return object !== undefined && this.#graves.has(object.metadata.uid) ? undefined : object
+    // Of most stores nothing was deleted, and a uid that is not looked for need not be hashed.
+    return object !== undefined && this.#graves.size > 0 && this.#graves.has(object.metadata.uid) ? undefined : object
   }
 }
 

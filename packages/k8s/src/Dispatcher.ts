@@ -10,7 +10,6 @@
  * requests get new pools, and the old ones live until what runs on them is over: a rotation fails no request. A
  * certificate that does not go with its key (a rotation half done) is not used. Everything closes with the scope.
  */
-import Undici, { type Dispatcher } from "@effect/platform-node/Undici"
 import { Transport } from "@effect-operator/core/KubeError"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -19,6 +18,7 @@ import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import * as Tls from "node:tls"
 import type * as KubeConfig from "./KubeConfig.ts"
+import * as Http from "./live/Connections.ts"
 import * as FileSource from "./live/FileSource.ts"
 
 /** Figures that hold unless `Options` say otherwise. Zero switches a time-out off. */
@@ -49,8 +49,8 @@ export interface Options {
 
 /** The pools for one CA, certificate and key. */
 export interface Pools {
-  readonly unary: Dispatcher
-  readonly watch: Dispatcher
+  readonly unary: Http.Connections
+  readonly watch: Http.Connections
 }
 
 export interface Connections {
@@ -63,7 +63,7 @@ export interface Connections {
 type Cluster =
   & Pick<
     KubeConfig.ClusterConfig,
-    "ca" | "cert" | "key" | "files" | "servername" | "skipTlsVerify" | "proxy"
+    "server" | "ca" | "cert" | "key" | "files" | "servername" | "skipTlsVerify" | "proxy"
   >
   & { readonly credentials?: KubeConfig.ClusterConfig["credentials"] }
 
@@ -84,11 +84,12 @@ export const make = (cluster: Cluster, options: Options = {}): Effect.Effect<Con
       Effect.promise(() => Promise.all([...living].flatMap(({ unary, watch }) => [unary.destroy(), watch.destroy()])))
     )
     const { doubt, material } = source(cluster)
+    const proxied = cluster.proxy === undefined ? undefined : yield* Effect.promise(() => import("./live/Proxied.ts"))
     let current: { readonly material: Material; readonly pools: Pools } | undefined
     let refused: { readonly material: Material; readonly until: number } | undefined
 
     const open = (material: Material): Pools => {
-      const pools = openPools(cluster, material, options)
+      const pools = openPools(cluster, material, options, proxied)
       living.add(pools)
       current = { material, pools }
       return pools
@@ -169,38 +170,32 @@ const faultOf = ({ ca, cert, key }: Material): string | undefined => {
   }
 }
 
-const openPools = (cluster: Cluster, { ca, cert, key }: Material, options: Options): Pools => {
+const openPools = (
+  cluster: Cluster,
+  { ca, cert, key }: Material,
+  options: Options,
+  proxied: typeof import("./live/Proxied.ts") | undefined
+): Pools => {
   const millis = (name: "connectTimeout" | "headersTimeout" | "bodyTimeout" | "idleTimeout") =>
     Duration.toMillis(options[name] ?? defaults[name])
-  const tls = {
-    allowH2: false,
-    timeout: millis("connectTimeout"),
-    keepAlive: true,
-    keepAliveInitialDelay: Duration.toMillis(defaults.keepAliveDelay),
-    rejectUnauthorized: !cluster.skipTlsVerify,
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined || key === undefined ? {} : { cert, key }),
-    ...(cluster.servername === undefined ? {} : { servername: cluster.servername })
-  }
-  const pool = (connections: number | null, bodyTimeout: number) =>
-    connect(cluster.proxy, tls, {
-      allowH2: false,
-      connections,
-      bodyTimeout,
+  const pool = (connections: number | null, bodyTimeout: number): Http.Connections => {
+    const made: Http.Options = {
+      origin: new URL(cluster.server),
+      tls: {
+        rejectUnauthorized: !cluster.skipTlsVerify,
+        servername: cluster.servername,
+        ...(ca === undefined ? {} : { ca }),
+        ...(cert === undefined || key === undefined ? {} : { cert, key })
+      },
+      connectTimeout: millis("connectTimeout"),
       headersTimeout: millis("headersTimeout"),
-      keepAliveTimeout: millis("idleTimeout")
-    })
+      bodyTimeout,
+      idleTimeout: millis("idleTimeout"),
+      keepAliveDelay: Duration.toMillis(defaults.keepAliveDelay)
+    }
+    return proxied === undefined || cluster.proxy === undefined
+      ? Http.make(made)
+      : proxied.make(Redacted.value(cluster.proxy), connections, made)
+  }
   return { unary: pool(options.connections ?? defaults.connections, millis("bodyTimeout")), watch: pool(null, 0) }
-}
-
-const connect = (
-  proxy: Redacted.Redacted | undefined,
-  tls: Undici.buildConnector.BuildOptions,
-  pool: Omit<Undici.Pool.Options, "connect">
-): Dispatcher => {
-  if (proxy === undefined) return new Undici.Agent({ ...pool, connect: tls })
-  const uri = Redacted.value(proxy)
-  return uri.startsWith("socks")
-    ? new Undici.Socks5ProxyAgent(uri, { ...pool, requestTls: tls })
-    : new Undici.ProxyAgent({ ...pool, uri, requestTls: tls })
 }

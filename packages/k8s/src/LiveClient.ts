@@ -42,6 +42,7 @@ import * as Stream from "effect/Stream"
 import type { Headers } from "./Credentials.ts"
 import * as Dispatcher from "./Dispatcher.ts"
 import * as KubeConfig from "./KubeConfig.ts"
+import * as Body from "./live/Body.ts"
 import * as Documents from "./live/Documents.ts"
 import * as Exchange from "./live/Exchange.ts"
 import * as Incoming from "./live/Incoming.ts"
@@ -108,7 +109,6 @@ export const makeTransport = (
     const timeout = Duration.toMillis(options.requestTimeout ?? Exchange.defaults.requestTimeout)
 
     const toWire = (request: Request, headers: Headers, trace: TraceHeaders, isWatch: boolean) => ({
-      origin: server.origin,
       path: prefix + request.path + queryString(request.query),
       method: request.method,
       headers: { ...(isWatch ? own : ownUnary), ...trace, ...request.headers, ...copy(headers) },
@@ -280,14 +280,14 @@ export const makeTransport = (
         )
       ))
 
-    const values = (body: WatchBody.Body, reading: Reading | undefined) =>
+    const values = (body: Body.Body, reading: Reading | undefined) =>
       Stream.mapError(
         WatchBody.stream(body, describe, { ...options, read: Documents.line(reading) }),
         (error) => error._tag === "Transport" ? error : new TransportFailed({ message: error.message, cause: error })
       )
 
     const refusal = (answer: Incoming.Incoming): Effect.Effect<StreamResponse, Final> =>
-      Effect.mapError(answer.text, describe).pipe(
+      Effect.mapError(Body.text(answer.body), describe).pipe(
         Effect.timeoutOrElse({
           duration: defaults.refusalTimeout,
           orElse: () =>

@@ -9,8 +9,9 @@
  * - a line that the connection cut off is never parsed, even where it would parse (`{"a":1}` may have been going on);
  * - memory is bounded by one line, and a line by `maxLineBytes`.
  *
- * Blank lines and `\r\n` are allowed. `stream` is the thin shell that pulls a Node body through the machine: it reads
- * only on demand, so a slow consumer slows the socket down, and it spends one Effect per chunk, not per value.
+ * Blank lines and `\r\n` are allowed. `stream` is the thin shell that takes a body through the machine as it comes, a
+ * bounded number of bytes ahead of its consumer, so that a slow one slows the socket down. It spends one Effect for all that
+ * waits, not for each value.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -18,16 +19,16 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Buffer } from "node:buffer"
+import type { Body, Ending, Sink } from "./live/Body.ts"
 import { type Read, whole } from "./live/Documents.ts"
 
 /** Figures that hold unless `Options` say otherwise. */
 export const defaults = {
   /** The longest line, in bytes without its `\n`. An object in etcd is at most 1.5 MiB unless etcd was told otherwise. */
-  maxLineBytes: 16 * 1024 * 1024
+  maxLineBytes: 16 * 1024 * 1024,
+  /** Bytes of the lines whose values may wait for the consumer; what one read of the socket brought may come on top. */
+  aheadBytes: 256 * 1024
 } as const
-
-/** Chunks that are there already are read together, up to about so many bytes. */
-const batchBytes = 64 * 1024
 
 export interface Options {
   readonly maxLineBytes?: number | undefined
@@ -81,13 +82,13 @@ const isBlank = (bytes: Uint8Array, from = 0, to = bytes.length): boolean => {
 
 /**
  * Reads one chunk. The values are those whose line ended in it, in order; after a fault there are none, for ever.
- * The state may refer to the chunk's memory: hand over chunks that nobody writes to again.
+ * The state keeps a copy of what it needs of the chunk.
  */
 export const step = (
   state: State,
   chunk: Uint8Array,
   options: Options = {}
-): readonly [State, ReadonlyArray<unknown>] => {
+): readonly [State, Array<unknown>] => {
   if (state._tag === "Failed") return [state, []]
   const { maxLineBytes: limit = defaults.maxLineBytes, read = whole } = options
   const bytes = view(chunk)
@@ -117,7 +118,7 @@ export const step = (
   if (from === bytes.length && rest === undefined) {
     return [{ _tag: "Reading", lines, pending: [], pendingBytes: 0 }, values]
   }
-  const tail = bytes.subarray(from)
+  const tail = Buffer.from(bytes.subarray(from))
   const pendingBytes = (rest?.pendingBytes ?? 0) + tail.length
   if (pendingBytes > limit) return [tooLong(lines + 1, limit), values]
   const pending = tail.length === 0 ? rest?.pending ?? [] : [...rest?.pending ?? [], tail]
@@ -138,18 +139,10 @@ export const end = (state: State): Result.Result<void, WatchBodyError> => {
   )
 }
 
-/** What `stream` needs of a body; Node's `Readable` in paused mode has it, and so has `live/Incoming`. */
-export interface Body {
-  readonly read: () => Uint8Array | null
-  /** Whether another chunk waits already. */
-  readonly more?: () => boolean
-  readonly on: (event: "readable" | "end" | "close" | "error", listener: (error?: unknown) => void) => unknown
-}
-
 /**
  * The values of a body, in one array for what had arrived. Ends where the body ends between two lines; fails
- * with `WatchBodyError`, or with what `onError` makes of a connection error. Only what the body
- * buffers itself is read ahead of the consumer. One consumer, once; it does not close the body: that is its owner's to do.
+ * with `WatchBodyError`, or with what `onError` makes of a connection error. Values of lines of `aheadBytes` wait for the
+ * consumer, and no more. One consumer, once; it does not close the body: that is its owner's to do.
  */
 export const stream = <E>(
   body: Body,
@@ -157,68 +150,63 @@ export const stream = <E>(
   options: Options = {}
 ): Stream.Stream<unknown, WatchBodyError | E> => {
   let state: State = initial
+  let values: Array<unknown> = []
+  /** Bytes of what waits. */
+  let waiting = 0
   let wake: (() => void) | undefined
-  let over: { readonly error?: unknown } | undefined
-  const signal = () => wake?.()
-  body.on("readable", signal)
-  body.on("end", () => {
-    over ??= {}
-    signal()
-  })
-  body.on("error", (error) => {
-    over ??= { error }
-    signal()
-  })
-  // Destroyed without an error and before the end: nobody but the owner of the connection does that.
-  body.on("close", () => {
-    over ??= { error: new Error("the connection was closed") }
-    signal()
-  })
+  let over: Ending | undefined
 
-  const chunk: Effect.Effect<Uint8Array, WatchBodyError | E | Cause.Done> = Effect.suspend(() => {
-    const bytes = body.read()
-    if (bytes !== null) return Effect.succeed(bytes)
-    if (over !== undefined) return ended(over)
-    return Effect.flatMap(
-      Effect.callback<void>((resume) => {
-        wake = () => {
-          wake = undefined
-          // Whatever else came off the socket with this is there a turn later: it is read in one go.
-          resume(Effect.yieldNow)
-        }
-        return Effect.sync(() => {
-          wake = undefined
-        })
-      }),
-      () => chunk
-    )
-  })
+  const sink: Sink = {
+    bytes: (chunk) => {
+      const [next, found] = step(state, chunk, options)
+      state = next
+      if (values.length === 0) values = found
+      else for (const value of found) values.push(value)
+      waiting += chunk.length
+      if (found.length > 0 || state._tag === "Failed") wake?.()
+      // A line is read to its end, however long it is.
+      return state._tag === "Reading" && (values.length === 0 || waiting < defaults.aheadBytes)
+    },
+    end: (how) => {
+      over = how
+      wake?.()
+    }
+  }
 
-  const ended = (how: { readonly error?: unknown }) =>
+  const ended = (how: Ending) =>
     "error" in how
       ? Effect.fail(onError(how.error))
       : Result.match(end(state), { onSuccess: () => Cause.done(), onFailure: Effect.fail })
 
+  const arrived = Effect.callback<void>((resume) => {
+    wake = () => {
+      wake = undefined
+      // Whatever else came off the socket with this is there a turn later: it is taken in one go.
+      resume(Effect.yieldNow)
+    }
+    return Effect.sync(() => {
+      wake = undefined
+    })
+  })
+
   const pull: Effect.Effect<readonly [unknown, ...Array<unknown>], WatchBodyError | E | Cause.Done> = Effect.suspend(
     () => {
+      const taken = values
+      if (isNonEmpty(taken)) {
+        values = []
+        if (waiting >= defaults.aheadBytes && state._tag === "Reading") body.resume()
+        waiting = 0
+        return Effect.succeed(taken)
+      }
       if (state._tag === "Failed") return Effect.fail(state.error)
-      return Effect.flatMap(chunk, (first) => {
-        const values: Array<unknown> = []
-        let size = 0
-        for (let bytes: Uint8Array | null = first; bytes !== null;) {
-          const [next, found] = step(state, bytes, options)
-          state = next
-          for (const value of found) values.push(value)
-          size += bytes.length
-          const more = state._tag === "Reading" && size < batchBytes && body.more?.() === true
-          bytes = more ? body.read() : null
-        }
-        return isNonEmpty(values) ? Effect.succeed(values) : pull
-      })
+      return over === undefined ? Effect.andThen(arrived, pull) : ended(over)
     }
   )
 
-  return Stream.fromPull(Effect.succeed(pull))
+  return Stream.fromPull(Effect.sync(() => {
+    body.read(sink)
+    return pull
+  }))
 }
 
 const isNonEmpty = (values: ReadonlyArray<unknown>): values is readonly [unknown, ...Array<unknown>] =>

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Result, Schema, Stream } from "effect"
-import { Readable } from "node:stream"
+import { Effect, Exit, Fiber, Latch, Result, Schema, Stream } from "effect"
+import { Buffer } from "node:buffer"
+import type { Body, Ending, Sink } from "../src/live/Body.ts"
 import * as WatchBody from "../src/WatchBody.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -100,80 +101,121 @@ describe("WatchBody.step", () => {
 })
 
 describe("WatchBody.stream", () => {
-  const open = () => new Readable({ read: () => {} })
+  /** A body whose bytes the test sends; what it answers is whether more are wanted. */
+  const open = () => {
+    let sink: Sink | undefined
+    const told: Array<string> = []
+    const body: Body = {
+      read: (given) => {
+        sink = given
+      },
+      resume: () => void told.push("resume")
+    }
+    return {
+      body,
+      told,
+      isRead: () => sink !== undefined,
+      send: (text: string) => {
+        const memory = Buffer.from(text)
+        const more = sink!.bytes(memory)
+        // It is the body's again.
+        memory.fill("?")
+        return more
+      },
+      end: (how: Ending = {}) => sink!.end(how)
+    }
+  }
   const lost = (cause: unknown) => new Error(`lost: ${String((cause as Error).message)}`)
+  const turns = Effect.repeat(Effect.yieldNow, { times: 10 })
 
-  it.effect("gives the values of a chunk in one array, and ends with the body", () =>
+  it.effect("gives the values of what came in one array, and ends with the body", () =>
     Effect.gen(function*() {
-      const body = open()
-      body.push(bytes("1\n2\n3"))
-      const chunks = yield* Effect.forkChild(Stream.runCollect(Stream.chunks(WatchBody.stream(body, lost))))
-      yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
-      body.push(bytes("3\n"))
-      body.push(null)
+      const { body, end, isRead, send } = open()
+      const stream = WatchBody.stream(body, lost)
+      assert.isFalse(isRead())
+      const chunks = yield* Effect.forkChild(Stream.runCollect(Stream.chunks(stream)), { startImmediately: true })
+      send("1\n2\n3")
+      yield* turns
+      send("3\n")
+      end()
       assert.deepStrictEqual(yield* Fiber.join(chunks), [[1, 2], [33]])
     }))
 
-  it.effect("fails after the values before a fault", () =>
+  it.effect("fails after the values before a fault, and wants nothing more", () =>
     Effect.gen(function*() {
-      const body = open()
-      body.push(bytes("1\n2\nx\n"))
+      const { body, send, told } = open()
       const seen: Array<unknown> = []
-      const exit = yield* WatchBody.stream(body, lost).pipe(
-        Stream.runForEach((value) => Effect.sync(() => seen.push(value))),
-        Effect.exit
-      )
-      assert.deepStrictEqual(seen, [1, 2])
-      assert.include(String(Exit.isFailure(exit) && exit.cause), "line 3 of the watch is not JSON")
+      const run = WatchBody.stream(body, lost).pipe(Stream.runForEach((value) => Effect.sync(() => seen.push(value))))
+      const fiber = yield* Effect.forkChild(Effect.exit(run), { startImmediately: true })
+      assert.isFalse(send(`"${"x".repeat(WatchBody.defaults.aheadBytes)}"\n1\n2\nx\n`))
+      assert.isFalse(send("3\n"))
+      const exit = yield* Fiber.join(fiber)
+      assert.deepStrictEqual(seen.slice(1), [1, 2])
+      assert.include(String(Exit.isFailure(exit) && exit.cause), "line 4 of the watch is not JSON")
+      assert.deepStrictEqual(told, [])
     }))
 
   it.effect("reads together what came off the socket together, also where the reader waits", () =>
     Effect.gen(function*() {
-      const chunks: Array<Uint8Array> = []
-      const listeners = new Map<string, () => void>()
-      const body: WatchBody.Body = {
-        read: () => chunks.shift() ?? null,
-        more: () => chunks.length > 0,
-        on: (event, listener) => listeners.set(event, listener)
-      }
+      const { body, send } = open()
       const taken = yield* Effect.forkChild(
         Stream.runCollect(Stream.take(Stream.chunks(WatchBody.stream(body, lost)), 2)),
         { startImmediately: true }
       )
       for (const values of [[1, 2, 3], [4, 5]]) {
-        for (const value of values) {
-          chunks.push(bytes(`${value}\n`))
-          listeners.get("readable")!()
-        }
-        yield* Effect.repeat(Effect.yieldNow, { times: 10 })
+        for (const value of values) send(`${value}\n`)
+        yield* turns
       }
       assert.deepStrictEqual(yield* Fiber.join(taken), [[1, 2, 3], [4, 5]])
     }))
 
-  it.effect("fails when the connection does", () =>
+  it.effect("fails when the connection does, and inside a line that it cuts off", () =>
     Effect.gen(function*() {
-      const body = open()
-      body.push(bytes("1\n"))
-      const fiber = yield* Effect.forkChild(Effect.flip(Stream.runDrain(WatchBody.stream(body, lost))))
-      yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
-      body.destroy(new Error("reset"))
-      assert.strictEqual((yield* Fiber.join(fiber)).message, "lost: reset")
+      for (
+        const [how, message] of [
+          [{ error: new Error("reset") }, "lost: reset"],
+          [{}, "the connection ended inside line 2 of the watch, after 3 bytes of it"]
+        ] as const
+      ) {
+        const { body, end, send } = open()
+        const fiber = yield* Effect.forkChild(Effect.flip(Stream.runDrain(WatchBody.stream(body, lost))), {
+          startImmediately: true
+        })
+        send("1\n234")
+        end(how)
+        assert.strictEqual((yield* Fiber.join(fiber)).message, message)
+      }
     }))
 
-  it.effect("reads no further ahead than the body's buffer while nobody asks", () =>
+  it.effect("wants no more than a bound while nobody asks, and goes on when somebody does; any line to its end", () =>
     Effect.gen(function*() {
-      let pushed = 0
-      const line = bytes(`"${"x".repeat(1021)}"\n`)
-      const body = new Readable({
-        highWaterMark: 8 * 1024,
-        read() {
-          pushed += 1
-          this.push(line)
-        }
-      })
-      const taken = yield* Stream.runCollect(Stream.take(WatchBody.stream(body, lost), 3))
-      yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
-      assert.strictEqual(taken.length, 3)
-      assert.isAtMost(pushed, 40)
+      const { body, end, send, told } = open()
+      const gate = yield* Latch.make(false)
+      let count = 0
+      const fiber = yield* Effect.forkChild(
+        Stream.runForEachArray(WatchBody.stream(body, lost), (values) => {
+          count += values.length
+          return Latch.await(gate)
+        }),
+        { startImmediately: true }
+      )
+      const line = `"${"x".repeat(1021)}"\n`
+      send(line)
+      yield* turns
+      let sent = 1
+      while (send(line)) sent += 1
+      assert.strictEqual(count, 1)
+      assert.strictEqual(sent, WatchBody.defaults.aheadBytes / 1024)
+      assert.deepStrictEqual(told, [])
+      yield* Latch.open(gate)
+      yield* turns
+      assert.deepStrictEqual(told, ["resume"])
+      for (let n = 0; n < WatchBody.defaults.aheadBytes / 512; n++) assert.isTrue(send("12345678".repeat(64)))
+      send("\n")
+      yield* turns
+      assert.deepStrictEqual(told, ["resume", "resume"])
+      end()
+      yield* Fiber.join(fiber)
+      assert.strictEqual(count, sent + 2)
     }))
 })

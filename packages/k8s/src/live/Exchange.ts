@@ -6,14 +6,16 @@
  * never meets the one between two pieces. A compressed answer is unpacked if it was asked for here (`unpack`); who asked
  * for it by a header of their own gets it as it came, as from Go's client.
  */
-import type { Dispatcher } from "@effect/platform-node/Undici"
 import { Transport } from "@effect-operator/core/KubeError"
 import type { Reading, Response } from "@effect-operator/core/Transport"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { Buffer } from "node:buffer"
+import type { Buffer } from "node:buffer"
 import * as Zlib from "node:zlib"
+import * as Body from "./Body.ts"
+import type { Connections, Outgoing } from "./Connections.ts"
 import * as Documents from "./Documents.ts"
+import type { Head } from "./HttpResponse.ts"
 
 /** Figures that hold unless the live client's options say otherwise. */
 export const defaults = {
@@ -48,8 +50,8 @@ export interface Options {
 }
 
 export const send = (
-  dispatcher: Dispatcher,
-  request: Dispatcher.DispatchOptions,
+  connections: Connections,
+  outgoing: Outgoing,
   options: Options
 ): Effect.Effect<Answer, Failure> => {
   const { describe, timeout } = options
@@ -60,51 +62,33 @@ export const send = (
     error: describe(cause)
   })
   return Effect.callback<Received, Failure>((resume) => {
-    const chunks: Array<Buffer> = []
     let sent = false
-    let status = 0
-    let headers: Dispatcher.ResponseData["headers"] = {}
-    let controller: Dispatcher.DispatchController | undefined
-    let given: Error | undefined
-    /** What has not begun yet is aborted as soon as it does. */
-    const giveUp = (reason: Error) => {
-      given = reason
-      controller?.abort(reason)
+    const end = (exit: Effect.Effect<Received, Failure>) => {
+      clearTimeout(timer)
+      resume(exit)
     }
     const timer = timeout > 0 && Number.isFinite(timeout)
       ? setTimeout(() => {
         const late = new Error(`no whole answer within ${Duration.format(Duration.millis(timeout))}`)
         end(Effect.fail(failed(Object.assign(late, { code: "TIMEOUT" }), sent)))
-        giveUp(late)
+        abort()
       }, timeout)
       : undefined
-    const end = (exit: Effect.Effect<Received, Failure>) => {
-      clearTimeout(timer)
-      resume(exit)
-    }
-    try {
-      dispatcher.dispatch(request, {
-        onRequestStart: (started) => {
-          controller = started
-          if (given !== undefined) return started.abort(given)
-          sent = true
-        },
-        onResponseStart: (_, code, fields) => {
-          status = code
-          headers = fields
-        },
-        onResponseData: (_, chunk) => {
-          chunks.push(chunk)
-        },
-        onResponseEnd: () => end(Effect.succeed({ status, headers, chunks })),
-        onResponseError: (_, cause) => end(Effect.fail(failed(cause, sent)))
-      })
-    } catch (cause) {
-      end(Effect.fail(failed(cause, false)))
-    }
+    const abort = connections.request(outgoing, {
+      sent: () => {
+        sent = true
+      },
+      answered: (head, body) =>
+        Body.whole(
+          body,
+          lengthOf(head),
+          (how, bytes) => end("error" in how ? Effect.fail(failed(how.error, sent)) : Effect.succeed({ head, bytes }))
+        ),
+      failed: (cause) => end(Effect.fail(failed(cause, sent)))
+    })
     return Effect.sync(() => {
       clearTimeout(timer)
-      giveUp(interrupted)
+      abort()
     })
   }).pipe(
     Effect.flatMap((received) =>
@@ -116,21 +100,21 @@ export const send = (
   )
 }
 
-const interrupted = new Error("the request was interrupted")
+const lengthOf = ({ headers }: Head): number | undefined => {
+  const length = Number(headers["content-length"])
+  return Number.isSafeInteger(length) ? length : undefined
+}
 
 interface Received {
-  readonly status: number
-  readonly headers: Dispatcher.ResponseData["headers"]
-  readonly chunks: ReadonlyArray<Buffer>
+  readonly head: Head
+  readonly bytes: Buffer
 }
 
 const read = (
-  { chunks, headers: fields, status }: Received,
+  { bytes: body, head: { headers: fields, status } }: Received,
   { describe, reading, unpack }: Options
 ): Effect.Effect<Answer, Transport> => {
   const headers = toHeaders(fields)
-  const [only] = chunks
-  const body = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
   const bytes = body.length
   const answer = (content: Buffer, fields = headers): Effect.Effect<Answer, Transport> =>
     reading !== undefined && status === 200 && content.length > 0 && isJson(fields["content-type"])
@@ -166,7 +150,7 @@ const unzip = (body: Buffer, describe: Options["describe"]): Effect.Effect<Buffe
   })
 
 /** Header names in lower case, repeated headers joined. */
-export const toHeaders = (headers: Dispatcher.ResponseData["headers"]): Readonly<Record<string, string>> => {
+export const toHeaders = (headers: Head["headers"]): Readonly<Record<string, string>> => {
   const result: Record<string, string> = {}
   for (const name in headers) {
     const value = headers[name]

@@ -196,10 +196,16 @@ export const line = (): (bytes: Buffer, from: number, to: number) => unknown => 
 }
 
 /** The types of events whose objects a cache keeps. */
-const types = ["ADDED", "MODIFIED", "DELETED"].map((name) => [name, Buffer.from(`"${name}"`)] as const)
+const types = ["ADDED", "MODIFIED", "DELETED"].map((name) => ({ name, written: Buffer.from(`"${name}"`) }))
 
-const typeOf = (bytes: Buffer, { from, to }: Range): string | undefined =>
-  types.find(([, written]) => written.length === to - from && written.compare(bytes, from, to) === 0)?.[0]
+const typeOf = (bytes: Buffer, { from, to }: Range): string | undefined => {
+  next: for (const { name, written } of types) {
+    if (written.length !== to - from) continue
+    for (let i = 1; i < written.length; i++) if (written[i] !== bytes[from + i]) continue next
+    return name
+  }
+  return undefined
+}
 
 /** Reads a page of a list: the list with objects that are not parsed, or nothing. */
 export const page = (bytes: Buffer): { readonly items: ReadonlyArray<Unparsed> } | undefined => {

@@ -1,90 +1,57 @@
-import type { Dispatcher } from "@effect/platform-node/Undici"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Effect, Exit, Fiber, Scope } from "effect"
+import { Effect, Exit, Fiber, Scope } from "effect"
+import type { Body } from "../../src/live/Body.ts"
+import type { Connections, Listener } from "../../src/live/Connections.ts"
 import * as Incoming from "../../src/live/Incoming.ts"
 
-/** A dispatcher whose answers the test gives, and what it was told to do. */
+/** Connections whose answers the test gives, and how often a request was ended. */
 const scripted = () => {
-  const told: Array<string> = []
-  const controller = {
-    paused: false,
-    pause: () => {
-      controller.paused = true
-      told.push("pause")
+  let listener: Listener | undefined
+  let aborts = 0
+  const connections: Connections = {
+    request: (_, given) => {
+      listener = given
+      return () => {
+        aborts += 1
+      }
     },
-    resume: () => {
-      if (!controller.paused) return
-      controller.paused = false
-      told.push("resume")
-    },
-    abort: () => void told.push("abort")
-  } as unknown as Dispatcher.DispatchController & { paused: boolean }
-  let handler: Dispatcher.DispatchHandler | undefined
-  const dispatcher = {
-    dispatch: (_: unknown, given: Dispatcher.DispatchHandler) => {
-      handler = given
-      given.onRequestStart!(controller, undefined)
-      return true
-    }
-  } as unknown as Dispatcher
-  return {
-    told,
-    dispatcher,
-    start: (status = 200) => handler!.onResponseStart!(controller, status, {}),
-    data: (bytes: number) => handler!.onResponseData!(controller, Buffer.alloc(bytes, "x")),
-    end: () => handler!.onResponseEnd!(controller, {}),
-    fail: (error: Error) => handler!.onResponseError!(controller, error)
+    close: () => Promise.resolve(),
+    destroy: () => Promise.resolve()
   }
+  return { connections, listener: () => listener!, aborts: () => aborts }
 }
 
-const request = { path: "/", method: "GET" } as const
-
-const opened = Effect.fnUntraced(function*() {
-  const wire = scripted()
-  const scope = yield* Scope.make()
-  const fiber = yield* Effect.forkChild(Scope.provide(Incoming.open(wire.dispatcher, request), scope), {
-    startImmediately: true
-  })
-  wire.start()
-  return { wire, scope, incoming: yield* Fiber.join(fiber) }
-})
+const get = { method: "GET", path: "/", headers: {} }
+const body: Body = { read: () => {}, resume: () => {} }
 
 describe("Incoming", () => {
-  it.effect("stops reading the socket while too much waits, and goes on when it is read", () =>
+  it.effect("is ended with its scope, and when nobody waits for it any more", () =>
     Effect.gen(function*() {
-      const { incoming: { body }, wire } = yield* opened()
-      wire.data(Incoming.defaults.buffer - 1)
-      assert.deepStrictEqual(wire.told, [])
-      wire.data(1)
-      assert.deepStrictEqual(wire.told, ["pause"])
-      assert.strictEqual(body.read()?.length, Incoming.defaults.buffer - 1)
-      assert.isTrue(body.more?.())
-      assert.strictEqual(body.read()?.length, 1)
-      assert.isFalse(body.more?.())
-      assert.isNull(body.read())
-      assert.deepStrictEqual(wire.told, ["pause", "resume"])
-    }))
-
-  it.effect("tells who listens late what happened", () =>
-    Effect.gen(function*() {
-      const { incoming, wire } = yield* opened()
-      wire.data(3)
-      wire.end()
-      assert.strictEqual(yield* incoming.text, "xxx")
-      const lost = yield* opened()
-      lost.wire.fail(new Error("reset"))
-      const failed = yield* Effect.exit(lost.incoming.text)
-      assert.isTrue(Exit.isFailure(failed) && String(Cause.squash(failed.cause)) === "Error: reset")
-    }))
-
-  it.effect("is aborted with its scope, unless it is over", () =>
-    Effect.gen(function*() {
-      const { scope, wire } = yield* opened()
+      const wire = scripted()
+      const scope = yield* Scope.make()
+      const waiting = yield* Effect.forkChild(Scope.provide(Incoming.open(wire.connections, get), scope), {
+        startImmediately: true
+      })
+      wire.listener().answered({ status: 200, headers: {} }, body)
+      assert.deepStrictEqual(yield* Fiber.join(waiting), { status: 200, headers: {}, body })
+      assert.strictEqual(wire.aborts(), 0)
       yield* Scope.close(scope, Exit.void)
-      assert.deepStrictEqual(wire.told, ["abort"])
-      const over = yield* opened()
-      over.wire.end()
-      yield* Scope.close(over.scope, Exit.void)
-      assert.deepStrictEqual(over.wire.told, [])
+      assert.strictEqual(wire.aborts(), 1)
+      const other = scripted()
+      const never = yield* Effect.forkChild(Effect.scoped(Incoming.open(other.connections, get)), {
+        startImmediately: true
+      })
+      yield* Fiber.interrupt(never)
+      assert.isAtLeast(other.aborts(), 1)
+    }))
+
+  it.effect("fails with what the connection says", () =>
+    Effect.gen(function*() {
+      const wire = scripted()
+      const waiting = yield* Effect.forkChild(Effect.flip(Effect.scoped(Incoming.open(wire.connections, get))), {
+        startImmediately: true
+      })
+      wire.listener().failed("reset")
+      assert.strictEqual(yield* Fiber.join(waiting), "reset")
     }))
 })

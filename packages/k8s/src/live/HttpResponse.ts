@@ -1,0 +1,320 @@
+/**
+ * `HttpResponse`: the answer to one HTTP/1.1 request, from the bytes of its connection.
+ *
+ * A watch is one answer that goes on for minutes, and an API server frames each event of it as a chunk of its own. A parser
+ * of HTTP in general tells of every chunk, which costs more than to read it; this one hands over what a read of the socket
+ * brought in one piece, by closing the gaps where the bytes lie. It guarantees:
+ * - head, body and fault do not depend on how the network cut the bytes;
+ * - whatever is no answer by RFC 9112 is a fault, and so is one whose length is not certain: it is never read as another;
+ * - memory is bounded: a head by `maxHeadBytes`, the body is not kept.
+ *
+ * Interim answers (1xx) are passed over. Trailers and extensions of chunks are not kept. What follows the answer is not
+ * looked at, but noticed: nobody asked for it.
+ *
+ * Source: RFC 9112 (HTTP/1.1), sections 4 to 8.
+ */
+import { Buffer } from "node:buffer"
+
+/** Bounds, in bytes. */
+export const defaults = {
+  /** Status line and headers together; as in Node and undici. */
+  maxHeadBytes: 16 * 1024,
+  /** The line before a chunk, and all trailers. */
+  maxLineBytes: 16 * 1024
+} as const
+
+export interface Head {
+  readonly status: number
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | Array<string>>>
+}
+
+/** What comes next on the connection. */
+type State =
+  | "Head"
+  /** So many bytes more: of the body, or of a chunk. */
+  | "Length"
+  | "Chunk"
+  /** The line with the length of a chunk: digits, then maybe a semicolon, after blanks, and what does not matter. */
+  | "Size"
+  | "SizeOver"
+  | "SizeBlank"
+  | "Extension"
+  | "SizeEnd"
+  /** The line end behind a chunk. */
+  | "ChunkCr"
+  | "ChunkLf"
+  /** Lines behind the last chunk, up to an empty one. */
+  | "Trailer"
+  | "TrailerLine"
+  | "TrailerEnd"
+  /** All there is until the connection ends. */
+  | "UntilClose"
+  | "Done"
+
+const [cr, lf, tab, space, semicolon] = [0x0d, 0x0a, 0x09, 0x20, 0x3b]
+const headEnd = Buffer.from("\r\n\r\n")
+const nothing = Buffer.alloc(0)
+
+/** The answer is none, or it ended too soon. */
+export class HttpResponseError extends Error {
+  override readonly name = "HttpResponseError"
+  /** As system errors have one; a connection that ended too soon has that of one that was reset. */
+  readonly code: string
+
+  constructor(message: string, code = "EPROTO") {
+    super(message)
+    this.code = code
+  }
+}
+
+export class HttpResponse {
+  #state: State = "Head"
+  /** The head so far. */
+  #begun: Buffer = nothing
+  #head: Head | undefined
+  /** What is to come of the body or the chunk. */
+  #left = 0
+  /** Bytes so far of a line, or of the trailers. */
+  #line = 0
+  readonly #method: string
+  #isPersistent = false
+  #hasExcess = false
+
+  /** `method` is that of the request: an answer to HEAD has no body. */
+  constructor(method = "GET") {
+    this.#method = method
+  }
+
+  /** Status and headers, once they are there. */
+  get head(): Head | undefined {
+    return this.#head
+  }
+
+  /** Whether the answer is whole. */
+  get isDone(): boolean {
+    return this.#state === "Done"
+  }
+
+  /** Whether it is whole, and its connection good for another request. */
+  get isReusable(): boolean {
+    return this.#state === "Done" && this.#isPersistent && !this.#hasExcess
+  }
+
+  /**
+   * Reads what came. The answer is what it holds of the body, in the same memory, whose contents are lost. Throws
+   * `HttpResponseError`, after which nothing more can be read.
+   */
+  read(bytes: Buffer): Buffer {
+    if (this.#state !== "Head") return this.#body(bytes, 0)
+    if (this.#begun.length > 0) bytes = Buffer.concat([this.#begun, bytes])
+    let from = 0
+    while (this.#state === "Head") {
+      const to = bytes.indexOf(headEnd, from)
+      if ((to < 0 ? bytes.length : to) - from > defaults.maxHeadBytes) throw tooLong("head", defaults.maxHeadBytes)
+      if (to < 0) {
+        this.#begun = Buffer.from(bytes.subarray(from))
+        return nothing
+      }
+      this.#begin(parseHead(bytes.toString("latin1", from, to)))
+      from = to + headEnd.length
+    }
+    this.#begun = nothing
+    return this.#body(bytes, from)
+  }
+
+  /** The connection ended in good order. Throws if the answer was not whole. */
+  end(): void {
+    if (this.#state === "UntilClose") this.#state = "Done"
+    if (this.#state === "Done") return
+    const where = this.#head === undefined ? "before it had answered" : "inside its answer"
+    throw new HttpResponseError(`the server closed the connection ${where}`, "ECONNRESET")
+  }
+
+  /** How the body is framed. */
+  #begin({ headers, isPersistent, status }: ReturnType<typeof parseHead>): void {
+    if (status === 101) throw fault("it changes the protocol, which nobody asked for")
+    if (status < 200) return
+    this.#head = { status, headers }
+    this.#isPersistent = isPersistent
+    const [coding, length] = [headers["transfer-encoding"], headers["content-length"]]
+    if (status === 204 || status === 304 || this.#method === "HEAD") this.#state = "Done"
+    else if (coding !== undefined) {
+      if (length !== undefined) throw fault("it has both a Transfer-Encoding and a Content-Length")
+      if (typeof coding !== "string" || coding.toLowerCase() !== "chunked") {
+        throw fault(`its Transfer-Encoding is ${JSON.stringify(coding)}, not chunked`)
+      }
+      this.#expectSize()
+    } else if (length === undefined) {
+      this.#isPersistent = false
+      this.#state = "UntilClose"
+    } else {
+      this.#left = lengthOf(length)
+      this.#state = this.#left === 0 ? "Done" : "Length"
+    }
+  }
+
+  #expectSize(): void {
+    this.#state = "Size"
+    this.#left = 0
+    this.#line = 0
+  }
+
+  /** Moves the parts of the body together, to where it begins. */
+  #body(bytes: Buffer, from: number): Buffer {
+    const end = bytes.length
+    let at = from
+    let to = from
+    while (at < end) {
+      switch (this.#state) {
+        case "Length":
+        case "Chunk": {
+          const length = Math.min(this.#left, end - at)
+          if (to !== at) bytes.copyWithin(to, at, at + length)
+          to += length
+          at += length
+          this.#left -= length
+          if (this.#left > 0) break
+          this.#state = this.#state === "Chunk" ? "ChunkCr" : "Done"
+          break
+        }
+        case "UntilClose":
+          return bytes.subarray(at)
+        case "Size": {
+          const digit = digitOf(bytes[at]!)
+          if (digit >= 0) {
+            this.#left = this.#left * 16 + digit
+            at += 1
+            if (!Number.isSafeInteger(this.#left)) throw fault("it has a chunk whose length is no number")
+            this.#count("line before a chunk")
+          } else if (this.#line === 0) throw fault("it has a chunk without a length")
+          else this.#state = "SizeOver"
+          break
+        }
+        case "SizeOver":
+        case "SizeBlank": {
+          const byte = bytes[at]!
+          if (byte === semicolon) this.#state = "Extension"
+          else if (byte === space || byte === tab) this.#state = "SizeBlank"
+          else if (byte === cr && this.#state === "SizeOver") this.#state = "SizeEnd"
+          else throw fault("it has a chunk whose length is no number")
+          at += 1
+          this.#count("line before a chunk")
+          break
+        }
+        case "Extension":
+          if (bytes[at] === cr) this.#state = "SizeEnd"
+          at += 1
+          this.#count("line before a chunk")
+          break
+        case "SizeEnd":
+          expect(bytes[at], lf)
+          at += 1
+          this.#line = 0
+          this.#state = this.#left === 0 ? "Trailer" : "Chunk"
+          break
+        case "ChunkCr":
+          expect(bytes[at], cr)
+          at += 1
+          this.#state = "ChunkLf"
+          break
+        case "ChunkLf":
+          expect(bytes[at], lf)
+          at += 1
+          this.#expectSize()
+          break
+        case "Trailer":
+          this.#state = bytes[at] === cr ? "TrailerEnd" : "TrailerLine"
+          at += 1
+          this.#count("trailer")
+          break
+        case "TrailerLine":
+          if (bytes[at] === lf) this.#state = "Trailer"
+          at += 1
+          this.#count("trailer")
+          break
+        case "TrailerEnd":
+          expect(bytes[at], lf)
+          at += 1
+          this.#state = "Done"
+          break
+        case "Head":
+        case "Done":
+          this.#hasExcess = true
+          return bytes.subarray(from, to)
+      }
+    }
+    return bytes.subarray(from, to)
+  }
+
+  /** Lines that nobody keeps have an end all the same. */
+  #count(what: string): void {
+    this.#line += 1
+    if (this.#line > defaults.maxLineBytes) throw tooLong(what, defaults.maxLineBytes)
+  }
+}
+
+const fault = (what: string): HttpResponseError => new HttpResponseError(`the answer is not HTTP/1.1: ${what}`)
+
+const tooLong = (what: string, limit: number): HttpResponseError => fault(`its ${what} is longer than ${limit} bytes`)
+
+const expect = (byte: number | undefined, expected: number): void => {
+  if (byte !== expected) throw fault("a line end is not where it belongs")
+}
+
+/** The value of a hexadecimal digit; -1 for anything else. */
+const digitOf = (byte: number): number => {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
+  const lower = byte | 0x20
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1
+}
+
+/** A length may be given several times, if it is the same. */
+const lengthOf = (header: string | Array<string>): number => {
+  const all = (typeof header === "string" ? [header] : header).flatMap((value) => value.split(","))
+  const [first = "", ...others] = all.map((value) => value.trim())
+  const length = Number(first)
+  if (!/^\d+$/.test(first) || !Number.isSafeInteger(length) || others.some((other) => other !== first)) {
+    throw fault(`its Content-Length is ${JSON.stringify(header)}`)
+  }
+  return length
+}
+
+const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/
+
+/** What names and values of headers are made of. */
+export const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+export const text = /^[\t\x20-\x7e\x80-\xff]*$/
+
+/** Names as they were written, in lower case: servers write few. */
+const names = new Map<string, string>()
+const mostNames = 256
+
+const nameOf = (written: string): string => {
+  const known = names.get(written)
+  if (known !== undefined) return known
+  if (!token.test(written)) throw fault("it has a line among its headers that is none")
+  const name = written.toLowerCase()
+  if (names.size < mostNames) names.set(written, name)
+  return name
+}
+
+const parseHead = (head: string): Head & { readonly isPersistent: boolean } => {
+  const [first = "", ...lines] = head.split("\r\n")
+  const [, minor, status] = statusLine.exec(first) ?? []
+  // What is no status line may be anything, and anybody's.
+  if (status === undefined) throw fault("it does not begin with a status line")
+  const headers: Record<string, string | Array<string>> = Object.create(null)
+  for (const line of lines) {
+    const colon = line.indexOf(":")
+    if (colon < 0 || !text.test(line)) throw fault("it has a line among its headers that is none")
+    const name = nameOf(line.slice(0, colon))
+    const known = headers[name]
+    const given = line.slice(colon + 1).trim()
+    headers[name] = known === undefined ? given : [...(typeof known === "string" ? [known] : known), given]
+  }
+  const { connection } = headers
+  const isPersistent = minor === "1" &&
+    (connection === undefined || !/(^|[,\s])close($|[,\s])/i.test(String(connection)))
+  return { status: Number(status), headers, isPersistent }
+}

@@ -1,0 +1,125 @@
+/**
+ * `Proxied`: requests to one server through a proxy, over connections of undici, which knows HTTP and SOCKS ones.
+ *
+ * It is loaded only where there is a proxy.
+ */
+import Undici, { type Dispatcher } from "@effect/platform-node/Undici"
+import type { Buffer } from "node:buffer"
+import type { Body, Ending, Sink } from "./Body.ts"
+import { aborted, type Connections, type Listener, type Options } from "./Connections.ts"
+
+/** Through an HTTP proxy, or a SOCKS one; `connections` at most, any number if it is null. */
+export const make = (proxy: string, connections: number | null, options: Options): Connections => {
+  const { bodyTimeout, connectTimeout, headersTimeout, idleTimeout, keepAliveDelay, origin, tls } = options
+  const { servername, ...material } = tls
+  const pool = {
+    allowH2: false,
+    connections,
+    bodyTimeout,
+    headersTimeout,
+    keepAliveTimeout: idleTimeout,
+    requestTls: {
+      allowH2: false,
+      timeout: connectTimeout,
+      keepAlive: true,
+      keepAliveInitialDelay: keepAliveDelay,
+      ...material,
+      ...(servername === undefined ? {} : { servername })
+    } as Undici.buildConnector.BuildOptions
+  }
+  return over(
+    proxy.startsWith("socks")
+      ? new Undici.Socks5ProxyAgent(proxy, pool)
+      : new Undici.ProxyAgent({ ...pool, uri: proxy }),
+    origin.origin
+  )
+}
+
+/** Over any dispatcher. */
+export const over = (dispatcher: Dispatcher, origin: string): Connections => ({
+  request: ({ body, headers, method, path }, listener) => {
+    const dispatched = new Dispatched(listener)
+    try {
+      const request = { origin, path, method, headers, ...(body === undefined ? {} : { body }) }
+      dispatcher.dispatch(request as unknown as Dispatcher.DispatchOptions, dispatched)
+    } catch (cause) {
+      dispatched.onResponseError(undefined, cause)
+    }
+    return () => dispatched.abort()
+  },
+  close: () => dispatcher.close(),
+  destroy: () => dispatcher.destroy()
+})
+
+/** What undici calls. */
+class Dispatched implements Dispatcher.DispatchHandler, Body {
+  readonly #listener: Listener
+  #controller: Dispatcher.DispatchController | undefined
+  #isAborted = false
+  #isAnswered = false
+  #sink: Sink | undefined
+  /** What came before somebody read, and how it ended. */
+  readonly #early: Array<Buffer> = []
+  #ending: Ending | undefined
+
+  constructor(listener: Listener) {
+    this.#listener = listener
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    // What has not begun yet is aborted as soon as it does.
+    if (this.#isAborted) controller.abort(aborted)
+    else this.#listener.sent?.()
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Dispatcher.ResponseData["headers"]
+  ): void {
+    // Of several answers (1xx) the last one counts.
+    if (status < 200) return
+    this.#isAnswered = true
+    this.#listener.answered({ status, headers: headers as Record<string, string | Array<string>> }, this)
+    if (this.#sink === undefined) controller.pause()
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#sink === undefined) this.#early.push(chunk)
+    else if (!this.#sink.bytes(chunk)) controller.pause()
+  }
+
+  onResponseEnd(): void {
+    this.#end({})
+  }
+
+  onResponseError(_: unknown, error: unknown): void {
+    this.#end({ error })
+  }
+
+  read(sink: Sink): void {
+    this.#sink = sink
+    let more = true
+    for (const chunk of this.#early.splice(0)) more = sink.bytes(chunk)
+    if (this.#ending !== undefined) sink.end(this.#ending)
+    else if (more) this.#controller?.resume()
+  }
+
+  resume(): void {
+    this.#controller?.resume()
+  }
+
+  abort(): void {
+    if (this.#ending !== undefined || this.#isAborted) return
+    this.#isAborted = true
+    this.#controller?.abort(aborted)
+  }
+
+  #end(how: Ending): void {
+    if (this.#ending !== undefined) return
+    this.#ending = how
+    if (!this.#isAnswered) this.#listener.failed(how.error)
+    this.#sink?.end(how)
+  }
+}
