@@ -80,7 +80,11 @@ const operator = (
 
 /** Milliseconds from the creation of each object to its status, as a third party sees them. */
 const latencies = async (send: Send, namespaces: ReadonlyArray<string>, each: number) => {
-  const { body } = await send("GET", `${path}/widgets?watch=true&resourceVersion=0`)
+  // From now on: a third party that has yet to read all there is sees the first status late.
+  const { metadata } = await (await send("GET", `${path}/widgets?limit=1`)).body.json() as {
+    readonly metadata: { readonly resourceVersion: string }
+  }
+  const { body } = await send("GET", `${path}/widgets?watch=true&resourceVersion=${metadata.resourceVersion}`)
   const sent = new Map<string, number>()
   const found = new Map(namespaces.map((namespace) => [namespace, [] as Array<number>]))
   let missing = namespaces.length * each
@@ -107,7 +111,7 @@ const latencies = async (send: Send, namespaces: ReadonlyArray<string>, each: nu
     }
   })()
   for (let n = 0; n < each; n++) {
-    for (const namespace of namespaces) {
+    for (const namespace of n % 2 === 0 ? namespaces : namespaces.toReversed()) {
       sent.set(`${namespace}/late-${n}`, performance.now())
       await create(send, `${path}/namespaces/${namespace}/widgets`, widget(`late-${n}`))
       await new Promise((resolve) => setTimeout(resolve, 100))

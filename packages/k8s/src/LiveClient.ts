@@ -111,7 +111,7 @@ export const makeTransport = (
     const toWire = (request: Request, headers: Headers, trace: TraceHeaders, isWatch: boolean) => ({
       path: prefix + request.path + queryString(request.query),
       method: request.method,
-      headers: { ...(isWatch ? own : ownUnary), ...trace, ...request.headers, ...copy(headers) },
+      headers: { ...(isWatch ? own : ownUnary), ...trace, ...request.headers, ...Redacted.value(headers) },
       ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) })
     })
 
@@ -325,13 +325,6 @@ const queryString = (query: Request["query"]): string =>
   query.length === 0
     ? ""
     : `?${query.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join("&")}`
-
-const copy = (headers: Headers): Record<string, string | Array<string>> =>
-  Object.fromEntries(
-    Object.entries(Redacted.value(headers)).map(([name, value]) =>
-      [name, typeof value === "string" ? value : [...value]] as const
-    )
-  )
 
 /** The transport to a given cluster. */
 export const transportLayerCluster = (

@@ -7,6 +7,7 @@
  */
 import type { Delta } from "../Delta.ts"
 import { keyString, type KubeObject } from "../KubeObject.ts"
+import { equals } from "./jsonMerge.ts"
 
 /** So many events of a key wait at most: more are not all of its own writes. */
 const most = 8
@@ -73,7 +74,7 @@ export class OwnWrites {
     if (at < 0 && (work === undefined || work.waiting.length === most)) return false
     if (delta.old.metadata.generation !== delta.object.metadata.generation) return false
     // A list may stand for several changes, the own one the last of them.
-    if (JSON.stringify(others(delta.old)) !== JSON.stringify(others(delta.object))) return false
+    if (!equals(others(delta.old), others(delta.object))) return false
     if (at < 0) work!.waiting.push({ version, pass })
     return true
   }

@@ -21,31 +21,59 @@ export interface Body {
   readonly resume: () => void
 }
 
-/** Of a length that is given no more than this is believed before it is there, in bytes. */
-const credible = 4 * 1024 * 1024
+/** Figures of bodies that are read whole, in bytes. */
+export const defaults = {
+  /** Of a length that is given no more than this is believed before it is there. */
+  credible: 4 * 1024 * 1024,
+  /** Memory from this size on is used again. */
+  reused: 64 * 1024
+} as const
+
+/**
+ * Memory of bodies that were read, unless the garbage collector wants it. What is outside of its heap counts towards its
+ * next run: with new memory for each page of a list it would mark the whole heap every twenty pages.
+ */
+let spare: ReadonlyArray<WeakRef<ArrayBuffer>> = []
+const mostSpare = 4
+
+/** What `memory` has given out, and may be given back. */
+const lent = new WeakSet<ArrayBufferLike>()
+
+/** At least so many bytes, whatever they hold. */
+const memory = (size: number): Buffer => {
+  if (size < defaults.reused) return Buffer.allocUnsafe(size)
+  const kept = spare.find((reference) => (reference.deref()?.byteLength ?? 0) >= size)
+  const found = kept?.deref() ?? new ArrayBuffer(2 ** Math.ceil(Math.log2(size)))
+  spare = spare.filter((reference) => reference !== kept && reference.deref() !== undefined)
+  lent.add(found)
+  return Buffer.from(found)
+}
+
+/** Gives the memory of a body back, of which nobody will read a byte again. */
+export const recycle = ({ buffer }: Buffer): void => {
+  if (!lent.delete(buffer)) return
+  spare = [new WeakRef(buffer as ArrayBuffer), ...spare].slice(0, mostSpare)
+}
 
 /** Everything in one piece. `length` is what the answer says of it, in bytes. */
 export const whole = (body: Body, length: number | undefined, done: (how: Ending, bytes: Buffer) => void): void => {
-  let all: Buffer | undefined
+  let all: Buffer = nothing
   let used = 0
   body.read({
     bytes: (chunk) => {
       const needed = used + chunk.length
-      if (all === undefined && (length === undefined || length === needed)) {
-        all = Buffer.from(chunk)
-      } else {
-        if (all === undefined || all.length < needed) {
-          const declared = length === undefined || length > credible ? 0 : length
-          const larger = Buffer.allocUnsafeSlow(Math.max(needed, declared, used * 2))
-          all?.copy(larger, 0, 0, used)
-          all = larger
-        }
-        chunk.copy(all, used)
+      if (all.length < needed) {
+        const declared = length === undefined || length > defaults.credible ? 0 : length
+        const larger = memory(Math.max(needed, declared, used * 2))
+        all.copy(larger, 0, 0, used)
+        recycle(all)
+        all = larger
       }
+      chunk.copy(all, used)
       used = needed
       return true
     },
-    end: (how) => done(how, all === undefined ? nothing : all.subarray(0, used))
+    end: (how) => done(how, all.subarray(0, used))
   })
 }
 

@@ -92,10 +92,14 @@ export const send = (
     })
   }).pipe(
     Effect.flatMap((received) =>
-      Effect.mapError(
-        read(received, options),
-        (error): Failure => ({ _tag: "Failure", sent: true, code: undefined, error })
-      )
+      Effect.matchEffect(read(received, options), {
+        onSuccess: (answer) => {
+          // Of the bytes nothing is left in the answer.
+          Body.recycle(received.bytes)
+          return Effect.succeed(answer)
+        },
+        onFailure: (error) => Effect.fail<Failure>({ _tag: "Failure", sent: true, code: undefined, error })
+      })
     )
   )
 }
@@ -149,14 +153,17 @@ const unzip = (body: Buffer, describe: Options["describe"]): Effect.Effect<Buffe
       ))
   })
 
-/** Header names in lower case, repeated headers joined. */
+/** The same with repeated headers joined. */
 export const toHeaders = (headers: Head["headers"]): Readonly<Record<string, string>> => {
-  const result: Record<string, string> = {}
+  let result: Record<string, string> | undefined
   for (const name in headers) {
     const value = headers[name]
-    if (value !== undefined) result[name.toLowerCase()] = typeof value === "string" ? value : value.join(", ")
+    if (typeof value === "object") {
+      result ??= { ...headers as Readonly<Record<string, string>> }
+      result[name] = value.join(", ")
+    }
   }
-  return result
+  return result ?? headers as Readonly<Record<string, string>>
 }
 
 /** Throws where an answer says it is JSON and is none. */

@@ -271,6 +271,7 @@ const digitOf = (byte: number): number => {
 
 /** A length may be given several times, if it is the same. */
 const lengthOf = (header: string | Array<string>): number => {
+  if (typeof header === "string" && /^\d{1,15}$/.test(header)) return Number(header)
   const all = (typeof header === "string" ? [header] : header).flatMap((value) => value.split(","))
   const [first = "", ...others] = all.map((value) => value.trim())
   const length = Number(first)
@@ -293,28 +294,36 @@ const mostNames = 256
 const nameOf = (written: string): string => {
   const known = names.get(written)
   if (known !== undefined) return known
-  if (!token.test(written)) throw fault("it has a line among its headers that is none")
+  // A name that objects have by nature would be no header of its own.
+  if (!token.test(written) || written.toLowerCase() in {}) throw fault("it has a line among its headers that is none")
   const name = written.toLowerCase()
   if (names.size < mostNames) names.set(written, name)
   return name
 }
 
+/** Characters that no head has, and line ends that are not whole. */
+const alien = /[^\t\x20-\x7e\x80-\xff\r\n]|\r(?!\n)|(?<!\r)\n/
+const closing = /(?:^|[,\s])close(?:$|[,\s])/i
+
 const parseHead = (head: string): Head & { readonly isPersistent: boolean } => {
-  const [first = "", ...lines] = head.split("\r\n")
-  const [, minor, status] = statusLine.exec(first) ?? []
+  let end = head.indexOf("\r\n")
+  const [, minor, status] = statusLine.exec(end < 0 ? head : head.slice(0, end)) ?? []
   // What is no status line may be anything, and anybody's.
   if (status === undefined) throw fault("it does not begin with a status line")
-  const headers: Record<string, string | Array<string>> = Object.create(null)
-  for (const line of lines) {
-    const colon = line.indexOf(":")
-    if (colon < 0 || !text.test(line)) throw fault("it has a line among its headers that is none")
-    const name = nameOf(line.slice(0, colon))
+  if (alien.test(head)) throw fault("it has a line among its headers that is none")
+  const headers: Record<string, string | Array<string>> = {}
+  while (end >= 0) {
+    const from = end + 2
+    end = head.indexOf("\r\n", from)
+    const to = end < 0 ? head.length : end
+    const colon = head.indexOf(":", from)
+    if (colon < 0 || colon > to) throw fault("it has a line among its headers that is none")
+    const name = nameOf(head.slice(from, colon))
     const known = headers[name]
-    const given = line.slice(colon + 1).trim()
+    const given = head.slice(colon + 1, to).trim()
     headers[name] = known === undefined ? given : [...(typeof known === "string" ? [known] : known), given]
   }
   const { connection } = headers
-  const isPersistent = minor === "1" &&
-    (connection === undefined || !/(^|[,\s])close($|[,\s])/i.test(String(connection)))
+  const isPersistent = minor === "1" && (connection === undefined || !closing.test(String(connection)))
   return { status: Number(status), headers, isPersistent }
 }

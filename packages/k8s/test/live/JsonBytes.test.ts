@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Cutter, fields } from "../../src/live/JsonBytes.ts"
+import { Cutter, fields, textOf } from "../../src/live/JsonBytes.ts"
 import { random } from "../testing/support/random.ts"
 
 const seed = 20_261
@@ -147,6 +147,22 @@ describe("JsonBytes", () => {
       }
       cutters[run % cutters.length]!.cut(bytes)
     }
+  })
+
+  it("gives long texts whole, wherever a character stands, and in the heap", () => {
+    for (const first of ["", "a", "ab", "abc"]) {
+      const text = first + "🚀é".repeat(400_000)
+      const bytes = Buffer.from(text)
+      assert.isTrue(textOf(bytes, 0, bytes.length) === text)
+      assert.isTrue(textOf(bytes, first.length, bytes.length) === text.slice(first.length))
+    }
+    const plain = Buffer.alloc(8_000_000, "a")
+    const before = process.memoryUsage().external
+    const texts = [textOf(plain, 0, plain.length), plain.toString("utf8")]
+    assert.isTrue(texts[0] === texts[1])
+    const outside = process.memoryUsage().external - before
+    assert.isBelow(outside, 12_000_000)
+    assert.isAbove(outside, 7_000_000)
   })
 
   it("cuts the first, a middle and the last member, and several in a row", () => {
