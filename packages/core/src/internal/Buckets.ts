@@ -31,6 +31,10 @@ export class Buckets<A extends KubeObject> {
     const left = before === undefined || this.#faults.delete(key) ? none : this.#valuesOf(before)
     const now = after === undefined ? none : this.#filed(key, after)
     // Most objects stay where they are, and are written over in their place.
+    if (left.length === 1 && now.length === 1 && left[0] === now[0]) {
+      const bucket = this.#buckets.get(now[0]!)
+      if (bucket !== undefined) return void bucket.set(key, after!)
+    }
     if (!(left.length === now.length && left.every((value, index) => value === now[index]))) {
       for (const value of left) {
         const bucket = this.#buckets.get(value)

@@ -105,6 +105,14 @@ describe("Connections", () => {
       assert.strictEqual(server.sockets.length, 3)
     }))
 
+  it.live("find a server by name, at whichever address it is", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((socket) => socket.write(ok("a")))
+      const connections = yield* open(new URL(`http://localhost:${server.url.port}`))
+      for (const _ of [1, 2]) assert.strictEqual((yield* ask(connections)).text, "a")
+      assert.strictEqual(server.sockets.length, 1)
+    }))
+
   it.live("are not used again when the server will close them, or has", () =>
     Effect.gen(function*() {
       const answers = [
