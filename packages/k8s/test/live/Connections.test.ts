@@ -350,4 +350,36 @@ describe("Connections", () => {
       assert.isFalse(sent)
       assert.include((error as NodeJS.ErrnoException).code, "UNABLE_TO_VERIFY_LEAF_SIGNATURE")
     }))
+
+  it.live("are good for another request when an answer ends while its reader rests", () =>
+    Effect.gen(function*() {
+      const now = Date.now()
+      const ca = yield* Certificates.authority({ now })
+      const leaf = yield* Certificates.issue(ca, { now, commonName: "server", hosts: ["127.0.0.1"] })
+      const server = yield* serve((socket) => {
+        // Several records of TLS, which are there at once.
+        socket.cork()
+        for (const part of ["HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n", "a", "b", "c", "d"]) socket.write(part)
+        socket.uncork()
+      }, leaf)
+      const connections = yield* open(server.url)
+      for (let nth = 1; nth <= 3; nth++) {
+        const arrived = yield* body(connections)
+        let text = ""
+        let isOver = false
+        arrived.read({
+          bytes: (chunk) => {
+            text += chunk.toString()
+            return false
+          },
+          end: () => (isOver = true)
+        })
+        while (!isOver) {
+          arrived.resume()
+          yield* Effect.sleep(1)
+        }
+        assert.strictEqual(text, "abcd")
+      }
+      assert.strictEqual(server.sockets.length, 1)
+    }))
 })
