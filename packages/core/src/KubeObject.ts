@@ -126,6 +126,13 @@ export const controllerOf = (object: { readonly metadata: PartialObjectMeta }): 
 export const compareResourceVersions = (a: string, b: string): number =>
   a.length === b.length ? (a < b ? -1 : a > b ? 1 : 0) : a.length - b.length
 
+/** The object without who set which of its fields: itself, if that is not there. */
+export const withoutManagedFields = <A extends KubeObject>(object: A): A => {
+  if (object.metadata.managedFields === undefined) return object
+  const { managedFields: _, ...metadata } = object.metadata
+  return { ...object, metadata }
+}
+
 /** An owner reference to `owner`, as its managing controller, blocking foreground deletion (client-go's default). */
 export const controllerReference = (owner: KubeObject): OwnerReference => ({
   apiVersion: owner.apiVersion,

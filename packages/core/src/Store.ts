@@ -27,7 +27,8 @@ import {
   isTerminating,
   keyString,
   type KubeObject,
-  type ObjectKey
+  type ObjectKey,
+  withoutManagedFields
 } from "./KubeObject.ts"
 import type { Resource } from "./Resource.ts"
 import { parsed, Unparsed } from "./Unparsed.ts"
@@ -416,7 +417,7 @@ export class Store<A extends KubeObject> {
   #file(key: string, entry: Entry<A>, before: A | undefined): void {
     const { overlay, watched } = entry
     put(this.#overlaid, key, overlay !== undefined)
-    put(this.#haunted, key, watched !== undefined && this.#graves.size > 0 && this.#graves.has(watched.metadata.uid))
+    put(this.#haunted, key, watched !== undefined && this.#isBuried(watched))
     const now = this.#visible(entry)
     if (before === now) return
     this.#size += (now === undefined ? 0 : 1) - (before === undefined ? 0 : 1)
@@ -469,8 +470,12 @@ export class Store<A extends KubeObject> {
 
   #visible({ overlay, watched }: Entry<A>): A | undefined {
     const object = overlay === undefined ? watched : overlay.object
-    // Of most stores nothing was deleted, and a uid that is not looked for need not be hashed.
-    return object !== undefined && this.#graves.size > 0 && this.#graves.has(object.metadata.uid) ? undefined : object
+    return object !== undefined && this.#isBuried(object) ? undefined : object
+  }
+
+  /** Where nothing was deleted, as in most stores, no uid is hashed to look for it. */
+  #isBuried({ metadata }: A): boolean {
+    return this.#graves.size > 0 && this.#graves.has(metadata.uid)
   }
 }
 
@@ -492,10 +497,4 @@ const holds = <A>({ overlay, watched }: Entry<A>): boolean => watched !== undefi
 const put = (set: Set<string>, key: string, belongs: boolean): void => {
   if (belongs) set.add(key)
   else if (set.size > 0) set.delete(key)
-}
-
-const withoutManagedFields = (object: KubeObject): KubeObject => {
-  if (object.metadata.managedFields === undefined) return object
-  const { managedFields: _, ...metadata } = object.metadata
-  return { ...object, metadata }
 }

@@ -84,12 +84,12 @@ export const make = (cluster: Cluster, options: Options = {}): Effect.Effect<Con
       Effect.promise(() => Promise.all([...living].flatMap(({ unary, watch }) => [unary.destroy(), watch.destroy()])))
     )
     const { doubt, material } = source(cluster)
-    const proxied = cluster.proxy === undefined ? undefined : yield* Effect.promise(() => import("./live/Proxied.ts"))
+    const connect = yield* connector(cluster)
     let current: { readonly material: Material; readonly pools: Pools } | undefined
     let refused: { readonly material: Material; readonly until: number } | undefined
 
     const open = (material: Material): Pools => {
-      const pools = openPools(cluster, material, options, proxied)
+      const pools = openPools(cluster, material, options, connect)
       living.add(pools)
       current = { material, pools }
       return pools
@@ -170,16 +170,28 @@ const faultOf = ({ ca, cert, key }: Material): string | undefined => {
   }
 }
 
+/** Makes a pool; of any number of connections at most where that is null. */
+type Connect = (connections: number | null, options: Http.Options) => Http.Connections
+
+/** Straight to the server, where the requests themselves are bounded (see `RequestQueue`), or through its proxy. */
+const connector = ({ proxy }: Cluster): Effect.Effect<Connect> =>
+  proxy === undefined
+    ? Effect.succeed((_, options) => Http.make(options))
+    : Effect.map(
+      Effect.promise(() => import("./live/Proxied.ts")),
+      (proxied): Connect => (connections, options) => proxied.make(Redacted.value(proxy), connections, options)
+    )
+
 const openPools = (
   cluster: Cluster,
   { ca, cert, key }: Material,
   options: Options,
-  proxied: typeof import("./live/Proxied.ts") | undefined
+  connect: Connect
 ): Pools => {
   const millis = (name: "connectTimeout" | "headersTimeout" | "bodyTimeout" | "idleTimeout") =>
     Duration.toMillis(options[name] ?? defaults[name])
   const pool = (connections: number | null, bodyTimeout: number): Http.Connections => {
-    const made: Http.Options = {
+    return connect(connections, {
       origin: new URL(cluster.server),
       tls: {
         rejectUnauthorized: !cluster.skipTlsVerify,
@@ -192,10 +204,7 @@ const openPools = (
       bodyTimeout,
       idleTimeout: millis("idleTimeout"),
       keepAliveDelay: Duration.toMillis(defaults.keepAliveDelay)
-    }
-    return proxied === undefined || cluster.proxy === undefined
-      ? Http.make(made)
-      : proxied.make(Redacted.value(cluster.proxy), connections, made)
+    })
   }
   return { unary: pool(options.connections ?? defaults.connections, millis("bodyTimeout")), watch: pool(null, 0) }
 }

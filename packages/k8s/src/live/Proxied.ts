@@ -6,7 +6,7 @@
 import Undici, { type Dispatcher } from "@effect/platform-node/Undici"
 import type { Buffer } from "node:buffer"
 import type { Body, Ending, Sink } from "./Body.ts"
-import { aborted, type Connections, type Listener, type Options } from "./Connections.ts"
+import { aborted, type Connections, type Listener, type Options, type Outgoing } from "./Connections.ts"
 
 /** Through an HTTP proxy, or a SOCKS one; `connections` at most, any number if it is null. */
 export const make = (proxy: string, connections: number | null, options: Options): Connections => {
@@ -40,8 +40,8 @@ export const over = (dispatcher: Dispatcher, origin: string): Connections => ({
   request: ({ body, headers, method, path }, listener) => {
     const dispatched = new Dispatched(listener)
     try {
-      const request = { origin, path, method, headers, ...(body === undefined ? {} : { body }) }
-      dispatcher.dispatch(request as unknown as Dispatcher.DispatchOptions, dispatched)
+      const content = body === undefined ? {} : { body }
+      dispatcher.dispatch({ origin, path, method, headers: changeable(headers), ...content }, dispatched)
     } catch (cause) {
       dispatched.onResponseError(undefined, cause)
     }
@@ -50,6 +50,12 @@ export const over = (dispatcher: Dispatcher, origin: string): Connections => ({
   close: () => dispatcher.close(),
   destroy: () => dispatcher.destroy()
 })
+
+/** As undici's types have it. */
+const changeable = (headers: Outgoing["headers"]): Record<string, string | Array<string>> =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, typeof value === "string" ? value : [...value]] as const)
+  )
 
 /** What undici calls. */
 class Dispatched implements Dispatcher.DispatchHandler, Body {

@@ -4,7 +4,7 @@
  * Between the object that was read from the request and admission: what admission, the kind's rules and the server set
  * later belongs to nobody. `settled` comes after: a write that changes nothing but the time of an entry changes nothing.
  */
-import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { type KubeObject, withoutManagedFields } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
 import * as BuiltinTypes from "../apply/BuiltinTypes.ts"
 import * as CustomTypes from "../apply/CustomTypes.ts"
@@ -85,19 +85,12 @@ export const writerOf = (
   time: Exchange.timestamp(exchange.now)
 })
 
-/** The object without its managedFields. */
-export const bare = <A extends KubeObject>(object: A): A => {
-  if (object.metadata.managedFields === undefined) return object
-  const { managedFields: _, ...metadata } = object.metadata
-  return { ...object, metadata }
-}
-
 /** The object with these managedFields instead of its own. */
 export const withEntries = (object: KubeObject, managedFields: FieldManager.Entries): KubeObject =>
   managedFields === object.metadata.managedFields
     ? object
     : managedFields === undefined
-    ? bare(object)
+    ? withoutManagedFields(object)
     : { ...object, metadata: { ...object.metadata, managedFields } }
 
 /** An object to be created. */
@@ -111,7 +104,7 @@ export const created = (
     live: { apiVersion, kind },
     liveEntries: undefined,
     creates: true,
-    next: bare(object),
+    next: withoutManagedFields(object),
     given: object.metadata.managedFields
   }
   return Effect.map(
@@ -131,7 +124,7 @@ export const updated = (
     live: stored,
     liveEntries: stored.metadata.managedFields,
     creates: false,
-    next: bare(next),
+    next: withoutManagedFields(next),
     given: next.metadata.managedFields
   }
   return Effect.map(
@@ -143,7 +136,7 @@ export const updated = (
 /** The stored object, or an empty one, with all that its type writes: an apply is merged into that. */
 const liveOf = (resource: Served, stored: KubeObject | undefined): JsonValue.JsonObject => {
   const { custom, group, kind, version } = resource
-  const live = stored === undefined ? { apiVersion: apiVersionOf(resource), kind } : { ...bare(stored) }
+  const live = stored === undefined ? { apiVersion: apiVersionOf(resource), kind } : { ...withoutManagedFields(stored) }
   const definition = custom === undefined ? definitionOf(group, version, kind) : undefined
   return definition === undefined ? live : GoZero.complete(definition, live)
 }
@@ -172,7 +165,8 @@ export const settled = (next: KubeObject, stored: KubeObject): KubeObject => {
   const entries = next.metadata.managedFields
   const before = stored.metadata.managedFields
   if (entries === before || entries === undefined || before === undefined) return next
-  return Managers.sameButTimes(entries, before) && JsonValue.equals(bare(next), bare(stored))
+  return Managers.sameButTimes(entries, before) &&
+      JsonValue.equals(withoutManagedFields(next), withoutManagedFields(stored))
     ? withEntries(next, before)
     : next
 }
@@ -199,5 +193,8 @@ export const statusTouched = (
     subresource: "status",
     time: Exchange.timestamp(now)
   }
-  return withEntries(next, FieldManager.touched(writer, stored, bare(next), stored.metadata.managedFields))
+  return withEntries(
+    next,
+    FieldManager.touched(writer, stored, withoutManagedFields(next), stored.metadata.managedFields)
+  )
 }

@@ -7,7 +7,7 @@
  *
  * Source: k8s.io/apiserver/pkg/registry/generic/registry/store.go `Update`, pkg/registry/rest/update.go.
  */
-import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { type KubeObject, withoutManagedFields } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
 import * as Admission from "../Admission.ts"
 import * as Attributes from "../../api/Attributes.ts"
@@ -291,7 +291,7 @@ const replacement = (update: Update, next: KubeObject, stored: KubeObject) => {
     ? Ownership.updated(exchange, options, stored, next)
     : part === "object"
     ? Effect.fail(typeFault(update, next, stored))
-    : Effect.succeed(Ownership.bare(next))
+    : Effect.succeed(withoutManagedFields(next))
 }
 
 const answer = (object: KubeObject, status = 200): Exchange.Answer => ({ _tag: "Object", status, object })
