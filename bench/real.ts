@@ -163,7 +163,7 @@ const patches: Benchmark = {
             }
           }
         })
-        const late = yield* Effect.promise(() => latencies(send, names, quick ? 30 : 300))
+        const late = yield* Effect.promise(() => latencies(send, names, quick ? 30 : 500))
         const of = (name: typeof names[number], field: keyof Burst) => median(bursts[name].map((burst) => burst[field]))
         const wait = (name: typeof names[number], part: number) => quantile(late.get(name)!, part)
         const count = objects.toLocaleString("en")

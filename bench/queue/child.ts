@@ -15,6 +15,7 @@ import * as Metrics from "@effect-operator/core/Metrics"
 import * as Resource from "@effect-operator/core/Resource"
 import * as WorkQueue from "@effect-operator/core/WorkQueue"
 import * as Tracing from "@effect-operator/core/internal/tracing"
+import * as Deadlines from "@effect-operator/core/internal/Deadlines"
 import { OwnWrites } from "@effect-operator/core/internal/OwnWrites"
 import * as Worker from "@effect-operator/core/internal/worker"
 import * as Effect from "effect/Effect"
@@ -75,6 +76,7 @@ const framework = Effect.scoped(Effect.gen(function*() {
     leadership: { lead: (part) => part, permit: Effect.void },
     unwritten: Effect.logDebug,
     ownWrites: new OwnWrites(),
+    deadlines: yield* Deadlines.make(controller.timeout),
     tracing,
     nextId: () => String(id++)
   })

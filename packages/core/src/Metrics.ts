@@ -11,6 +11,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import type { Client, Selection } from "./Client.ts"
+import { bind } from "./internal/boundMetric.ts"
 import type * as Reflector from "./Reflector.ts"
 import type * as Resource from "./Resource.ts"
 import { fieldsText, labelsText } from "./Selector.ts"
@@ -168,26 +169,6 @@ export interface ControllerMetrics {
   readonly observe: (
     queue: Pick<WorkQueue.WorkQueue, "stats" | "readyAt" | "processing">
   ) => Effect.Effect<void, never, Scope.Scope>
-}
-
-/**
- * A metric with its labels, looked up in the registry once: an update is one call. There from now on, with 0.
- *
- * Effect looks a series up on every update. What it makes in a registry of its own is what it would make in the one of
- * the context, under the same name.
- */
-const bind = <Input, State>(
-  context: Context.Context<never>,
-  metric: Metric.Metric<Input, State>,
-  attributes: Record<string, string>
-): { readonly update: (input: Input) => void; readonly modify: (input: Input) => void } => {
-  const made: Metric.MetricRegistry = new Map()
-  Metric.withAttributes(metric, attributes).valueUnsafe(Context.add(context, Metric.MetricRegistry, made))
-  const registry = Context.get(context, Metric.MetricRegistry)
-  for (const [name, series] of made) if (!registry.has(name)) registry.set(name, series)
-  const [name] = [...made.keys()]
-  const { hooks }: Metric.Metric.Metadata<Input, State> = registry.get(name!)!
-  return { update: (input) => hooks.update(input, context), modify: (input) => hooks.modify(input, context) }
 }
 
 /** A counter that is bound: each call counts one. */

@@ -12,6 +12,7 @@ import {
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber, Metric } from "effect"
 import { TestClock } from "effect/testing"
+import * as Deadlines from "../src/internal/Deadlines.ts"
 import { OwnWrites } from "../src/internal/OwnWrites.ts"
 import * as Worker from "../src/internal/worker.ts"
 
@@ -55,6 +56,7 @@ const working = Effect.fnUntraced(function*(reconcile: (key: string) => Effect.E
     leadership: { lead: (part) => part, permit: Effect.void },
     unwritten: Effect.logDebug,
     ownWrites: new OwnWrites(),
+    deadlines: yield* Deadlines.make(controller.timeout),
     tracing: undefined,
     nextId: () => String(id++)
   })

@@ -54,8 +54,8 @@ export interface Pools {
 }
 
 export interface Connections {
-  /** The pools for the certificates of now. Cheap. */
-  readonly pools: Effect.Effect<Pools, Transport>
+  /** The pools for the certificates of now: over before it begins where these are in no file. */
+  readonly pools: () => Effect.Effect<Pools, Transport>
   /** Makes the next `pools` look at the files: the certificates in use may be the reason of a failure. */
   readonly doubt: () => void
 }
@@ -113,17 +113,17 @@ export const make = (cluster: Cluster, options: Options = {}): Effect.Effect<Con
           : Effect.logWarning(`the new certificates cannot be used (${fault}); the last ones stay in use`)
       })
 
-    const pools = Effect.flatMap(material, (next) => {
+    const use = (next: Material): Effect.Effect<Pools> => {
       const last = current
-      if (last === undefined) return Effect.sync(() => open(next))
+      if (last === undefined) return Effect.succeed(open(next))
       if (same(last.material, next)) return Effect.succeed(last.pools)
       const fault = faultOf(next)
       if (fault !== undefined) return Effect.as(notYet(next, fault), last.pools)
       refused = undefined
       const opened = open(next)
       return Effect.as(Effect.forkDetach(retire(last.pools)), opened)
-    })
-    return { pools, doubt }
+    }
+    return { pools: () => Effect.flatMapEager(material, use), doubt }
   })
 
 /** Where certificates come from: what is inline, then files, then what the credentials say. */

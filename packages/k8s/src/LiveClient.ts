@@ -28,7 +28,6 @@ import {
   type StreamResponse,
   Transport
 } from "@effect-operator/core/Transport"
-import * as Clock from "effect/Clock"
 import type * as Config from "effect/Config"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -46,9 +45,10 @@ import * as Body from "./live/Body.ts"
 import * as Documents from "./live/Documents.ts"
 import * as Exchange from "./live/Exchange.ts"
 import * as Incoming from "./live/Incoming.ts"
+import { clock as realClock, inRealTime } from "./live/realTime.ts"
 import * as RequestMetrics from "./live/RequestMetrics.ts"
 import * as RequestQueue from "./live/RequestQueue.ts"
-import { traced, type TraceHeaders, traceHeaders } from "./live/RequestTracing.ts"
+import { type Call, called } from "./live/RequestTracing.ts"
 import * as Retry from "./live/Retry.ts"
 import * as Warnings from "./live/Warnings.ts"
 import { version } from "./Version.ts"
@@ -79,12 +79,12 @@ interface Presented {
   readonly pools: Dispatcher.Pools
 }
 
-/** One try; `attempt` counts from 0. */
-interface Try extends Presented {
+/** One try of a call. */
+interface Try extends Call {
+  readonly presented: Presented
+  /** Counted from 0. */
   readonly attempt: number
 }
-
-const realClock = Clock.Clock.defaultValue()
 
 /** The transport to a cluster. Closing the scope closes every connection. */
 export const makeTransport = (
@@ -99,115 +99,131 @@ export const makeTransport = (
     const connections = yield* Dispatcher.make(cluster, options)
     const metrics = yield* RequestMetrics.make(server.host)
     const warn = Warnings.make()
-    const queue = yield* RequestQueue.make({
+    const queue = yield* inRealTime(RequestQueue.make({
       concurrency: options.connections ?? Dispatcher.defaults.connections,
       qps: options.qps,
       burst: options.burst
-    })
+    }))
     const own = { "user-agent": options.userAgent ?? defaults.userAgent }
     const ownUnary = cluster.compression === false ? own : { ...own, "accept-encoding": "gzip" }
     const timeout = Duration.toMillis(options.requestTimeout ?? Exchange.defaults.requestTimeout)
 
-    const toWire = (request: Request, headers: Headers, trace: TraceHeaders, isWatch: boolean) => ({
-      path: prefix + request.path + queryString(request.query),
-      method: request.method,
-      headers: { ...(isWatch ? own : ownUnary), ...trace, ...request.headers, ...Redacted.value(headers) },
-      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) })
+    const toWire = (
+      { body, headers, method, path, query }: Request,
+      { presented, trace }: Try,
+      own: Request["headers"]
+    ) => ({
+      path: prefix + path + queryString(query),
+      method,
+      headers: { ...own, ...trace, ...headers, ...Redacted.value(presented.headers) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) })
     })
 
-    /** Runs when the turn of a request has come. */
-    const inTurn = <A, E, R>(request: Request, isWatch: boolean, run: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-      Effect.flatMap(KubeClient.FieldManager, (lane) =>
-        queue.within({ lane, class: classOf(request), isWatch }, (waited) => {
-          metrics.waited(request.method, waited)
-          return run
-        }))
+    /** What to get in with now: over before it begins, unless a source has to be asked. */
+    const present = (): Effect.Effect<Presented, TransportFailed> =>
+      Effect.flatMapEager(
+        inRealTime(credentials.headers),
+        (headers) => Effect.mapEager(inRealTime(connections.pools()), (pools) => ({ headers, pools }))
+      )
 
     /** What is common to every answer: warnings, and the shared pause that it may call for. */
     const heed = (request: Request, { body, headers, status }: Response): Effect.Effect<void> => {
-      const warned = warn(headers["warning"])
       // A server that sheds load says so before it looks at the request. One with a Status is about the request.
-      if (status !== 429 || isStatus(body)) {
-        return warned
+      if (status === 429 && !isStatus(body)) {
+        const millis = Retry.retryAfter(headers, realClock.currentTimeMillisUnsafe())
+        if (millis !== undefined) queue.pause(classOf(request), millis)
       }
-      const millis = Retry.retryAfter(headers, realClock.currentTimeMillisUnsafe())
-      return millis === undefined ? warned : Effect.andThen(warned, queue.pause(classOf(request), millis))
+      return warn(headers["warning"])
     }
 
-    /** Sends with the credentials at hand, and once more with others if they were refused and there are any. */
+    /** What counts for a try: its answer, or that there is none. */
+    const counting = ({ method }: Request, { attempt }: Try, sent = 0) => {
+      const before = realClock.currentTimeMillisUnsafe()
+      return (status: number | undefined, received?: number) => {
+        const millis = realClock.currentTimeMillisUnsafe() - before
+        metrics.tried({ method, status, isRetry: attempt > 0, millis, sent, received })
+      }
+    }
+
+    /** Sends once, when its turn has come. */
+    const send = (request: Request, one: Try): Effect.Effect<Response, Exchange.Failure> => {
+      const wire = toWire(request, one, ownUnary)
+      const { reading } = request
+      const unpack = request.headers["accept-encoding"] === undefined
+      return Effect.callback((resume) => {
+        let giveUp = () => {}
+        const withdraw = queue.enter({ lane: one.lane, class: classOf(request), isWatch: false }, (waited, leave) => {
+          metrics.waited(request.method, waited)
+          const tried = counting(request, one, wire.body === undefined ? 0 : Buffer.byteLength(wire.body))
+          giveUp = Exchange.begin(
+            one.presented.pools.unary,
+            wire,
+            { timeout, describe, unpack, reading },
+            (outcome) => {
+              leave()
+              resume(Effect.matchEffect(outcome, {
+                onSuccess: (answer) => {
+                  tried(answer.status, answer.bytes)
+                  return Effect.mapEager(heed(request, answer), () => answer)
+                },
+                onFailure: (failure) => {
+                  tried(undefined)
+                  if (Retry.isCertificateCode(failure.code)) connections.doubt()
+                  return Effect.fail(failure)
+                }
+              }))
+            }
+          )
+        })
+        return Effect.sync(() => {
+          giveUp()
+          withdraw()
+        })
+      })
+    }
+
+    /**
+     * Sends with what there is to get in with, and once more with something else if that was refused and there is any.
+     */
     const authorized = <A extends Response, E extends { readonly error: TransportFailed }, R>(
-      attempt: number,
+      one: Try,
       send: (one: Try) => Effect.Effect<A, E, R>
     ): Effect.Effect<A, E | Final, R> =>
-      Effect.flatMap(presented, (first) =>
-        Effect.filterOrElse(
-          send({ ...first, attempt }),
-          ({ status }) =>
-            status !== 401,
-          (answer) =>
-            again(first, answer, (next) => send({ ...next, attempt: attempt + 1 }))
-        ))
+      Effect.flatMap(send(one), (answer) => {
+        if (answer.status !== 401) return Effect.succeed(answer)
+        return Effect.flatMap(Effect.mapError(renewed(one.presented), final), (presented) =>
+          presented === undefined
+            ? Effect.succeed(answer)
+            : send({ ...one, presented, attempt: one.attempt + 1 }))
+      })
 
-    /** What to get in with now. */
-    const presented: Effect.Effect<Presented, Final> = Effect.mapError(
-      Effect.flatMap(credentials.headers, (headers) => Effect.map(connections.pools, (pools) => ({ headers, pools }))),
-      final
-    )
-
-    const again = <A, E, R>(first: Presented, refused: A, send: (next: Presented) => Effect.Effect<A, E, R>) =>
+    /** What else to get in with, if there is anything. */
+    const renewed = (refused: Presented): Effect.Effect<Presented | undefined, TransportFailed> =>
       Effect.gen(function*() {
         connections.doubt()
         // Others may have asked the source since.
-        const known = yield* presented
-        const headers = isSame(known.headers, first.headers)
-          ? yield* Effect.mapError(credentials.fresh, final)
+        const known = yield* present()
+        const headers = isSame(known.headers, refused.headers)
+          ? yield* inRealTime(credentials.fresh)
           : known.headers
-        const { pools } = yield* presented
-        return isSame(headers, first.headers) && pools === first.pools ? refused : yield* send({ headers, pools })
+        const { pools } = yield* present()
+        return isSame(headers, refused.headers) && pools === refused.pools ? undefined : { headers, pools }
       })
 
-    const exchange = (request: Request) => ({ attempt, headers, pools }: Try) =>
-      Effect.flatMap(traceHeaders, (trace) => {
-        const wire = toWire(request, headers, trace, false)
-        const unpack = request.headers["accept-encoding"] === undefined
-        const before = realClock.currentTimeMillisUnsafe()
-        const tried = (status: number | undefined, received?: number) =>
-          metrics.tried({
-            method: request.method,
-            status,
-            isRetry: attempt > 0,
-            millis: realClock.currentTimeMillisUnsafe() - before,
-            sent: wire.body === undefined ? 0 : Buffer.byteLength(wire.body),
-            received
-          })
-        return Effect.matchEffect(
-          Exchange.send(pools.unary, wire, { timeout, describe, unpack, reading: request.reading }),
-          {
-            onSuccess: (answer) => {
-              tried(answer.status, answer.bytes)
-              return Effect.as(heed(request, answer), answer)
-            },
-            onFailure: (failure) => {
-              tried(undefined)
-              if (Retry.isCertificateCode(failure.code)) {
-                connections.doubt()
-              }
-              return Effect.fail(failure)
-            }
-          }
-        )
-      })
-
-    const attempts = (request: Request, attempt: number): Effect.Effect<Response, TransportFailed> =>
-      Effect.flatMap(connections.pools, (before) => {
+    const attempts = (
+      request: Request,
+      by: Call,
+      attempt: number
+    ): Effect.Effect<Response, TransportFailed> =>
+      Effect.flatMapEager(present(), (presented) => {
         const settle = (result: Result.Result<Response, Exchange.Failure | Final>) =>
-          Effect.flatMap(decide(request, result, attempt, before), (decision) =>
-            decision._tag === "Again"
-              ? Effect.delay(attempts(request, attempt + 1), decision.after)
-              : Result.isSuccess(result)
-              ? Effect.succeed(result.success)
-              : Effect.fail(result.failure.error))
-        return Effect.matchEffect(inTurn(request, false, authorized(attempt, exchange(request))), {
+          Effect.flatMap(decide(request, result, attempt, presented.pools), (decision) => {
+            if (decision._tag === "Again") {
+              return Effect.flatMap(inRealTime(Effect.sleep(decision.after)), () => attempts(request, by, attempt + 1))
+            }
+            return Result.isSuccess(result) ? Effect.succeed(result.success) : Effect.fail(result.failure.error)
+          })
+        return Effect.matchEffect(authorized({ ...by, presented, attempt }, (one) => send(request, one)), {
           onSuccess: (answer) =>
             answer.status === 429 || answer.status >= 500 ? settle(Result.succeed(answer)) : Effect.succeed(answer),
           onFailure: (failure) => settle(Result.fail(failure))
@@ -234,51 +250,48 @@ export const makeTransport = (
         if (!Retry.isHandshakeFailure(failure) || attempt > 0) return by({ _tag: "Failed", sent, code })
         // Certificates may have been rotated while the request was on its way.
         return Effect.map(
-          connections.pools,
+          inRealTime(connections.pools()),
           (pools): Retry.Decision => pools === before ? { _tag: "Return" } : { _tag: "Again", after: 0 }
         )
       })
 
     const request: Transport["Service"]["request"] = (request) =>
-      inRealTime(traced(server, request, attempts(request, 0)))
+      called(server, request, (by) => attempts(request, by, 0))
 
-    const watch = (request: Request) => ({ attempt, headers, pools }: Try) =>
+    /** Opens a watch, when its turn has come. It has had it when it is accepted or refused. */
+    const watch = (request: Request, one: Try) =>
       Effect.gen(function*() {
-        const wire = toWire(request, headers, yield* traceHeaders, true)
-        const before = yield* Clock.currentTimeMillis
-        const tried = (status: number | undefined) =>
-          Effect.map(
-            Clock.currentTimeMillis,
-            (now) =>
-              metrics.tried({ method: request.method, status, isRetry: attempt > 0, millis: now - before, sent: 0 })
-          )
-        const answer = yield* Incoming.open(pools.watch, wire).pipe(
-          Effect.mapError(describe),
-          Effect.tap(({ status }) => tried(status)),
-          Effect.tapError(({ cause }) => {
-            if (Retry.isCertificateCode((cause as NodeJS.ErrnoException | undefined)?.code)) connections.doubt()
-            return tried(undefined)
-          }),
-          Effect.mapError(final)
+        metrics.waited(
+          request.method,
+          yield* Effect.callback<number>((resume) => {
+            const ask = { lane: one.lane, class: classOf(request), isWatch: true }
+            return Effect.sync(queue.enter(ask, (waited) => resume(Effect.succeed(waited))))
+          })
         )
-        const headersOfAnswer = Exchange.toHeaders(answer.headers)
+        const tried = counting(request, one)
+        const answer = yield* Incoming.open(one.presented.pools.watch, toWire(request, one, own)).pipe(
+          Effect.mapError((cause) => {
+            tried(undefined)
+            if (Retry.isCertificateCode((cause as NodeJS.ErrnoException | undefined)?.code)) connections.doubt()
+            return final(describe(cause))
+          })
+        )
+        tried(answer.status)
+        const headers = Exchange.toHeaders(answer.headers)
         const response: StreamResponse = answer.status === 200
-          ? { status: 200, headers: headersOfAnswer, values: values(answer.body, request.reading) }
+          ? { status: 200, headers, values: values(answer.body, request.reading) }
           : yield* refusal(answer)
         yield* heed(request, response)
         return response
       })
 
     const stream: Transport["Service"]["stream"] = (request) =>
-      inRealTime(traced(
-        server,
-        request,
-        Effect.mapError(
-          // A watch has had its turn when it is accepted or refused.
-          inTurn(request, true, authorized(0, watch(request))),
-          ({ error }) => error
-        )
-      ))
+      called(server, request, (by) =>
+        inRealTime(Effect.flatMap(present(), (presented) =>
+          Effect.mapError(
+            authorized({ ...by, presented, attempt: 0 }, (one) => watch(request, one)),
+            ({ error }) => error
+          ))))
 
     const values = (body: Body.Body, reading: Reading | undefined) =>
       Stream.mapError(
@@ -312,8 +325,6 @@ interface Final {
 }
 
 const final = (error: TransportFailed): Final => ({ _tag: "Final", error })
-
-const inRealTime = Effect.provideService(Clock.Clock, realClock)
 
 const isSame = (a: Headers, b: Headers): boolean => a === b || Equal.equals(Redacted.value(a), Redacted.value(b))
 

@@ -26,6 +26,7 @@ import type { Supervisor } from "../Supervisor.ts"
 import type { Watch } from "../Watch.ts"
 import * as WorkQueue from "../WorkQueue.ts"
 import type { Tracing } from "./tracing.ts"
+import * as Deadlines from "./Deadlines.ts"
 import * as Invalid from "./invalid.ts"
 import * as Overdue from "./Overdue.ts"
 import { OwnWrites } from "./OwnWrites.ts"
@@ -127,6 +128,7 @@ export const start = Effect.fnUntraced(function*<R>(
     leadership,
     unwritten,
     ownWrites,
+    deadlines: yield* Deadlines.make(controller.timeout),
     tracing,
     nextId: reconcileIds(yield* Clock.currentTimeMillis)
   })

@@ -1,12 +1,15 @@
 /** The verbs of `Client` as requests over a `Transport`. */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
+import * as Tracer from "effect/Tracer"
 import {
   type Client,
   defaults,
   type DeleteOptions,
+  type Deletion,
   FieldManager,
   type ListOptions,
   type Page,
@@ -30,7 +33,7 @@ import {
 import * as Resource from "../Resource.ts"
 import { fieldsText, labelsText } from "../Selector.ts"
 import { isStatus, type Status } from "../Status.ts"
-import { type Request, type Response, type Transport } from "../Transport.ts"
+import { type Request, type Transport } from "../Transport.ts"
 import { Unparsed } from "../Unparsed.ts"
 import { isList, isObject, isStored, noObject } from "./answers.ts"
 import { requestSpan } from "./requestSpan.ts"
@@ -79,45 +82,50 @@ const acceptOf = ({ metadataOnly }: Resource.Any, form: string) =>
 const describe = (resource: Resource.Any, subresource?: string): string =>
   subresource === undefined ? Resource.qualifiedName(resource) : `${Resource.qualifiedName(resource)}/${subresource}`
 
+/** What surrounds a call: who writes, who allows it, who traces it. Looked at once. */
+type Around = Context.Context<never>
+
+/** What a verb asks for. */
+type Asked = Omit<Request, "query"> & { readonly query: Query }
+
 /** Builds the client over a transport. */
 export const make = (transport: Transport["Service"]): Client => {
   const observers = new Set<(write: Write) => void>()
-  const onWrite = (write: Write): Effect.Effect<void> =>
-    Effect.map(Writing, ({ wrote }) => {
-      for (const observer of observers) observer(write)
-      wrote(write)
-    })
+  const onWrite = (context: Around, write: Write): void => {
+    for (const observer of observers) observer(write)
+    Context.get(context, Writing).wrote(write)
+  }
 
-  const send = (
+  /** Sends a request, and hands over what a success answers with. */
+  const send = <A>(
+    context: Around,
     call: KubeError.Call,
-    request: Omit<Request, "query"> & { readonly query: Query }
-  ): Effect.Effect<Response, KubeError.KubeError> =>
-    requestSpan(
-      `${call.verb} ${call.resource}`,
-      () => spanOf(call, request),
-      transport.request({
-        ...request,
-        query: query(request.query)
-      })
-    ).pipe(
-      Effect.mapError((reason) => KubeError.make(call, reason)),
-      Effect.filterOrFail(
-        (response) => response.status >= 200 && response.status < 300,
-        (response) => KubeError.make(call, KubeError.fromAnswer({ ...response, body: response.body }))
+    asked: Asked,
+    read: (body: object) => Effect.Effect<A, KubeError.KubeError>
+  ): Effect.Effect<A, KubeError.KubeError> =>
+    Effect.matchEffect(
+      requestSpan(
+        Context.get(context, Tracer.Tracer),
+        () => ({ name: `${call.verb} ${call.resource}`, attributes: spanOf(call, asked) }),
+        transport.request({ ...asked, query: query(asked.query) })
       ),
-      // A proxy's login page comes with 200 too.
-      Effect.filterOrFail(
-        ({ body }) => typeof body === "object" && body !== null,
-        ({ body }) => {
+      {
+        onSuccess: ({ body, headers, status }) => {
+          if (status < 200 || status >= 300) {
+            return Effect.fail(KubeError.make(call, KubeError.fromAnswer({ status, headers, body })))
+          }
+          if (typeof body === "object" && body !== null) return read(body)
+          // A proxy's login page comes with 200 too.
           const issue = `the answer is no JSON object: ${String(body).slice(0, 100)}`
-          return KubeError.make(call, new KubeError.Decode({ message: issue, issues: [issue] }))
-        }
-      )
+          return Effect.fail(KubeError.make(call, new KubeError.Decode({ message: issue, issues: [issue] })))
+        },
+        onFailure: (reason) => Effect.fail(KubeError.make(call, reason))
+      }
     )
 
   /** Sends a write, if it is allowed. */
-  const sendWrite: typeof send = (call, request) =>
-    Effect.flatMap(Writing, ({ permit }) => Effect.andThen(permit, send(call, request)))
+  const sendWrite: typeof send = (context, call, asked, read) =>
+    Effect.flatMapEager(Context.get(context, Writing).permit, () => send(context, call, asked, read))
 
   /**
    * The namespace a request goes to, or why there is none. Nothing is sent without a name where one is due: the path
@@ -184,6 +192,7 @@ export const make = (transport: Transport["Service"]): Client => {
       : Effect.fromResult(decode(call, resource, body))
 
   const written = <A extends KubeObject>(
+    context: Around,
     call: KubeError.Call,
     resource: Resource.Resource<A>,
     key: Target,
@@ -191,18 +200,16 @@ export const make = (transport: Transport["Service"]): Client => {
     body: unknown,
     sent?: unknown
   ): Effect.Effect<A, KubeError.KubeError> => {
-    const decoded = answer(call, resource, options, body)
     const write = options?.dryRun === true ? undefined : writeOf(resource, key, options?.subresource, sent, body)
-    return write === undefined ? decoded : Effect.andThen(onWrite(write), decoded)
+    if (write !== undefined) onWrite(context, write)
+    return answer(call, resource, options, body)
   }
 
-  const writeQuery = Effect.fnUntraced(function*(options: WriteOptions | undefined) {
-    return [
-      ["dryRun", options?.dryRun === true ? "All" : undefined],
-      ["fieldManager", options?.fieldManager ?? (yield* FieldManager)],
-      ["fieldValidation", options?.fieldValidation]
-    ] satisfies Query
-  })
+  const writeQuery = (context: Around, options: WriteOptions | undefined): Query => [
+    ["dryRun", options?.dryRun === true ? "All" : undefined],
+    ["fieldManager", options?.fieldManager ?? Context.get(context, FieldManager)],
+    ["fieldValidation", options?.fieldValidation]
+  ]
 
   const callFor = (verb: KubeError.Verb, resource: Resource.Any, key: Target, subresource?: string) => ({
     verb,
@@ -211,48 +218,54 @@ export const make = (transport: Transport["Service"]): Client => {
     ...(key.name === undefined ? {} : { name: key.name })
   })
 
-  const get: Client["get"] = Effect.fn("KubeClient.get")(function*(resource, ref, options) {
-    const key = keyOf(ref)
-    const call = callFor("get", resource, key, options?.subresource)
-    const namespace = yield* locate(call, resource, key)
-    const response = yield* send(call, {
-      method: "GET",
-      path: Resource.path(resource, { namespace, name: key.name, subresource: options?.subresource }),
-      query: [["resourceVersion", options?.resourceVersion]],
-      headers: acceptOf(resource, "PartialObjectMetadata")
+  const get: Client["get"] = (resource, ref, options) =>
+    Effect.contextWith((context: Around) => {
+      const key = keyOf(ref)
+      const call = callFor("get", resource, key, options?.subresource)
+      return Effect.flatMapEager(locate(call, resource, key), (namespace) =>
+        send(context, call, {
+          method: "GET",
+          path: Resource.path(resource, { namespace, name: key.name, subresource: options?.subresource }),
+          query: [["resourceVersion", options?.resourceVersion]],
+          headers: acceptOf(resource, "PartialObjectMetadata")
+        }, (body) => answer(call, resource, options, body)))
     })
-    return yield* answer(call, resource, options, response.body)
-  })
 
-  const listPage = Effect.fn("KubeClient.listPage")(function*<A extends KubeObject>(
+  const listPage = <A extends KubeObject>(
     resource: Resource.Resource<A>,
     options: ListOptions = {}
-  ) {
-    const call = callFor("list", resource, { namespace: options.namespace })
-    const limit = options.limit ?? defaults.pageSize
-    const response = yield* send(call, {
-      method: "GET",
-      path: Resource.path(resource, { namespace: yield* within(call, resource, options) }),
-      query: [
-        ...selectionQuery(options),
-        ["limit", limit === 0 ? undefined : String(limit)],
-        ["continue", options.continue],
-        ["resourceVersion", options.resourceVersion],
-        ["resourceVersionMatch", options.resourceVersionMatch]
-      ],
-      headers: acceptOf(resource, "PartialObjectMetadataList"),
-      reading: options.reading
+  ): Effect.Effect<Page<A>, KubeError.KubeError> =>
+    Effect.contextWith((context: Around) => {
+      const call = callFor("list", resource, { namespace: options.namespace })
+      const limit = options.limit ?? defaults.pageSize
+      return Effect.flatMapEager(within(call, resource, options), (namespace) =>
+        send(context, call, {
+          method: "GET",
+          path: Resource.path(resource, { namespace }),
+          query: [
+            ...selectionQuery(options),
+            ["limit", limit === 0 ? undefined : String(limit)],
+            ["continue", options.continue],
+            ["resourceVersion", options.resourceVersion],
+            ["resourceVersionMatch", options.resourceVersionMatch]
+          ],
+          headers: acceptOf(resource, "PartialObjectMetadataList"),
+          reading: options.reading
+        }, (body) => Effect.fromResult(pageOf(call, resource, body))))
     })
-    const { body } = response
-    if (!isList(body)) {
-      const message = `the answer is no ${resource.listKind}`
-      return yield* KubeError.make(call, new KubeError.Decode({ message, issues: [message] }))
-    }
+
+  const pageOf = <A extends KubeObject>(
+    call: KubeError.Call,
+    resource: Resource.Resource<A>,
+    body: unknown
+  ): Result.Result<Page<A>, KubeError.KubeError> => {
+    const refused = (message: string) =>
+      Result.fail(KubeError.make(call, new KubeError.Decode({ message, issues: [message] })))
+    if (!isList(body)) return refused(`the answer is no ${resource.listKind}`)
     const items: Array<A> = []
     for (const item of body.items ?? []) {
       if (!isStored(item)) {
-        const issue = `no item of a ${resource.listKind}: ${JSON.stringify(item)?.slice(0, 100)}`
-        return yield* KubeError.make(call, new KubeError.Decode({ message: issue, issues: [issue] }))
+        return refused(`no item of a ${resource.listKind}: ${JSON.stringify(item)?.slice(0, 100)}`)
       }
       // The items of a list of a built-in kind carry neither apiVersion nor kind.
       const full = item instanceof Unparsed
@@ -261,16 +274,16 @@ export const make = (transport: Transport["Service"]): Client => {
         ? Object.freeze({ ...item, apiVersion: resource.apiVersion, kind: resource.kind })
         : item
       const decoded = decode(call, resource, full)
-      if (Result.isFailure(decoded)) return yield* decoded.failure
+      if (Result.isFailure(decoded)) return Result.fail(decoded.failure)
       items.push(decoded.success)
     }
     const token = body.metadata.continue
-    return {
+    return Result.succeed({
       items,
       resourceVersion: body.metadata.resourceVersion,
       ...(token === undefined || token === "" ? {} : { continue: token })
-    } satisfies Page<A>
-  })
+    })
+  }
 
   const list: Client["list"] = (resource, options = {}) =>
     Stream.paginate(options.continue, (token) =>
@@ -311,64 +324,68 @@ export const make = (transport: Transport["Service"]): Client => {
     )
   }
 
-  const create: Client["create"] = Effect.fn("KubeClient.create")(function*(resource, object, options) {
-    const key = { namespace: object.metadata.namespace, name: object.metadata.name }
-    const call = callFor("create", resource, key, options?.subresource)
-    const place = options?.subresource === undefined ? { namespace: key.namespace } : key
-    const namespace = yield* locate(call, resource, place)
-    const response = yield* sendWrite(call, {
-      method: "POST",
-      path: Resource.path(resource, { ...place, namespace, subresource: options?.subresource }),
-      query: yield* writeQuery(options),
-      headers: { ...jsonHeaders, "content-type": "application/json" },
-      body: yield* encode(call, resource, object, options)
+  const create: Client["create"] = (resource, object, options) =>
+    Effect.contextWith((context: Around) => {
+      const key = { namespace: object.metadata.namespace, name: object.metadata.name }
+      const call = callFor("create", resource, key, options?.subresource)
+      const place = options?.subresource === undefined ? { namespace: key.namespace } : key
+      return Effect.flatMapEager(locate(call, resource, place), (namespace) =>
+        Effect.flatMapEager(encode(call, resource, object, options), (body) =>
+          sendWrite(context, call, {
+            method: "POST",
+            path: Resource.path(resource, { ...place, namespace, subresource: options?.subresource }),
+            query: writeQuery(context, options),
+            headers: { ...jsonHeaders, "content-type": "application/json" },
+            body
+          }, (body) =>
+            written(context, call, resource, { ...key, namespace }, options, body, object))))
     })
-    return yield* written(call, resource, { ...key, namespace }, options, response.body, object)
-  })
 
-  const replace: Client["replace"] = Effect.fn("KubeClient.replace")(function*(resource, object, options) {
-    const key = { namespace: object.metadata.namespace, name: object.metadata.name }
-    const call = callFor("replace", resource, key, options?.subresource)
-    const namespace = yield* locate(call, resource, key)
-    const response = yield* sendWrite(call, {
-      method: "PUT",
-      path: Resource.path(resource, { namespace, name: key.name, subresource: options?.subresource }),
-      query: yield* writeQuery(options),
-      headers: { ...jsonHeaders, "content-type": "application/json" },
-      body: yield* encode(call, resource, object, options)
+  const replace: Client["replace"] = (resource, object, options) =>
+    Effect.contextWith((context: Around) => {
+      const key = { namespace: object.metadata.namespace, name: object.metadata.name }
+      const call = callFor("replace", resource, key, options?.subresource)
+      return Effect.flatMapEager(locate(call, resource, key), (namespace) =>
+        Effect.flatMapEager(encode(call, resource, object, options), (body) =>
+          sendWrite(context, call, {
+            method: "PUT",
+            path: Resource.path(resource, { namespace, name: key.name, subresource: options?.subresource }),
+            query: writeQuery(context, options),
+            headers: { ...jsonHeaders, "content-type": "application/json" },
+            body
+          }, (body) =>
+            written(context, call, resource, { ...key, namespace }, options, body))))
     })
-    return yield* written(call, resource, { ...key, namespace }, options, response.body)
-  })
 
-  const patch: Client["patch"] = Effect.fn("KubeClient.patch")(function*(resource, ref, patch, options) {
-    const key = keyOf(ref)
-    const call = callFor("patch", resource, key, options?.subresource)
-    const namespace = yield* locate(call, resource, key)
-    const response = yield* sendWrite(call, {
-      method: "PATCH",
-      path: Resource.path(resource, { namespace, name: key.name, subresource: options?.subresource }),
-      query: yield* writeQuery(options),
-      headers: { ...jsonHeaders, "content-type": contentTypes[patch._tag] },
-      body: patch.body
+  const patch: Client["patch"] = (resource, ref, patch, options) =>
+    Effect.contextWith((context: Around) => {
+      const key = keyOf(ref)
+      const call = callFor("patch", resource, key, options?.subresource)
+      return Effect.flatMapEager(locate(call, resource, key), (namespace) =>
+        sendWrite(context, call, {
+          method: "PATCH",
+          path: Resource.path(resource, { namespace, name: key.name, subresource: options?.subresource }),
+          query: writeQuery(context, options),
+          headers: { ...jsonHeaders, "content-type": contentTypes[patch._tag] },
+          body: patch.body
+        }, (body) => written(context, call, resource, { ...key, namespace }, options, body)))
     })
-    return yield* written(call, resource, { ...key, namespace }, options, response.body)
-  })
 
-  const apply: Client["apply"] = Effect.fn("KubeClient.apply")(function*(resource, object, options) {
-    const key = object.metadata
-    const call = callFor("apply", resource, key, options?.subresource)
-    const namespace = yield* locate(call, resource, key)
-    const response = yield* sendWrite(call, {
-      method: "PATCH",
-      path: Resource.path(resource, { namespace, name: key.name, subresource: options?.subresource }),
-      query: [...(yield* writeQuery(options)), ["force", options?.force === true ? "true" : undefined]],
-      headers: { ...jsonHeaders, "content-type": "application/apply-patch+yaml" },
-      body: isForeign(resource, object, options)
-        ? object
-        : { ...object, apiVersion: resource.apiVersion, kind: resource.kind }
+  const apply: Client["apply"] = (resource, object, options) =>
+    Effect.contextWith((context: Around) => {
+      const key = object.metadata
+      const call = callFor("apply", resource, key, options?.subresource)
+      return Effect.flatMapEager(locate(call, resource, key), (namespace) =>
+        sendWrite(context, call, {
+          method: "PATCH",
+          path: Resource.path(resource, { namespace, name: key.name, subresource: options?.subresource }),
+          query: [...writeQuery(context, options), ["force", options?.force === true ? "true" : undefined]],
+          headers: { ...jsonHeaders, "content-type": "application/apply-patch+yaml" },
+          body: isForeign(resource, object, options)
+            ? object
+            : { ...object, apiVersion: resource.apiVersion, kind: resource.kind }
+        }, (body) => written(context, call, resource, { ...key, namespace }, options, body)))
     })
-    return yield* written(call, resource, { ...key, namespace }, options, response.body)
-  })
 
   const deleteBody = (options: DeleteOptions, uid: string | undefined) => {
     const preconditions = { ...(uid === undefined ? {} : { uid }), ...options.preconditions }
@@ -382,56 +399,67 @@ export const make = (transport: Transport["Service"]): Client => {
     }
   }
 
-  const remove = Effect.fn("KubeClient.delete")(function*<A extends KubeObject>(
+  const remove: Client["delete"] = <A extends KubeObject>(
     resource: Resource.Resource<A>,
     ref: ObjectRef,
     options: DeleteOptions = {}
-  ) {
-    const key = keyOf(ref)
-    const call = callFor("delete", resource, key)
-    const namespace = yield* locate(call, resource, key)
-    const { body } = yield* sendWrite(call, {
-      method: "DELETE",
-      path: Resource.path(resource, { namespace, name: key.name }),
-      query: [],
-      headers: { ...jsonHeaders, "content-type": "application/json" },
-      body: deleteBody(options, uidOf(ref))
+  ) =>
+    Effect.contextWith((context: Around) => {
+      const key = keyOf(ref)
+      const call = callFor("delete", resource, key)
+      const isDry = options.dryRun === true
+      return Effect.flatMapEager(locate(call, resource, key), (namespace) =>
+        sendWrite(context, call, {
+          method: "DELETE",
+          path: Resource.path(resource, { namespace, name: key.name }),
+          query: [],
+          headers: { ...jsonHeaders, "content-type": "application/json" },
+          body: deleteBody(options, uidOf(ref))
+        }, (body): Effect.Effect<Deletion<A>, KubeError.KubeError> => {
+          const object = isObject(body) && !isStatus(body) ? body : undefined
+          if (object !== undefined && isTerminating(object) && !hasGone(object)) {
+            if (!isDry) onWrite(context, { _tag: "Written", resource, object })
+            return Effect.fromResult(
+              Result.map(decode(call, resource, object), (object) => ({ _tag: "Terminating", object }) as const)
+            )
+          }
+          const uid = object?.metadata.uid ?? (body as Status).details?.uid ?? uidOf(ref)
+          if (!isDry) onWrite(context, { _tag: "Deleted", resource, key: { ...key, namespace }, uid })
+          return Effect.succeed({ _tag: "Deleted", uid })
+        }))
     })
-    const object = isObject(body) && !isStatus(body) ? body : undefined
-    if (object !== undefined && isTerminating(object) && !hasGone(object)) {
-      if (options.dryRun !== true) yield* onWrite({ _tag: "Written", resource, object })
-      return { _tag: "Terminating", object: yield* Effect.fromResult(decode(call, resource, object)) } as const
-    }
-    const uid = object?.metadata.uid ?? (body as Status).details?.uid ?? uidOf(ref)
-    if (options.dryRun !== true) yield* onWrite({ _tag: "Deleted", resource, key: { ...key, namespace }, uid })
-    return { _tag: "Deleted", uid } as const
-  })
 
-  const deleteCollection: Client["deleteCollection"] = Effect.fn("KubeClient.deleteCollection")(
-    function*(resource, selection, options = {}) {
+  const deleteCollection: Client["deleteCollection"] = (resource, selection, options = {}) =>
+    Effect.contextWith((context: Around) => {
       const call = callFor("deletecollection", resource, { namespace: selection.namespace })
-      const namespace = yield* locate(call, resource, { namespace: selection.namespace })
-      const { body } = yield* sendWrite(call, {
-        method: "DELETE",
-        path: Resource.path(resource, { namespace }),
-        query: selectionQuery(selection),
-        headers: { ...jsonHeaders, "content-type": "application/json" },
-        body: deleteBody(options, undefined)
-      })
-      if (options.dryRun !== true) yield* Effect.forEach(writesOfCollection(resource, body), onWrite, { discard: true })
-    }
-  )
+      return Effect.flatMapEager(
+        locate(call, resource, { namespace: selection.namespace }),
+        (namespace) =>
+          sendWrite(context, call, {
+            method: "DELETE",
+            path: Resource.path(resource, { namespace }),
+            query: selectionQuery(selection),
+            headers: { ...jsonHeaders, "content-type": "application/json" },
+            body: deleteBody(options, undefined)
+          }, (body) => {
+            if (options.dryRun !== true) {
+              for (const write of writesOfCollection(resource, body)) onWrite(context, write)
+            }
+            return Effect.void
+          })
+      )
+    })
 
   return {
     get,
     list,
-    listPage: listPage as Client["listPage"],
+    listPage,
     watch,
     create,
     replace,
     patch,
     apply,
-    delete: remove as Client["delete"],
+    delete: remove,
     deleteCollection,
     observe: (observer) =>
       Effect.asVoid(Effect.acquireRelease(

@@ -9,7 +9,6 @@
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -30,6 +29,7 @@ import type { ControllerMetrics } from "../Metrics.ts"
 import type { Item } from "../QueueState.ts"
 import { ReconcileTimeout, Terminal } from "../Reconciler.ts"
 import type { Settled, WorkQueue } from "../WorkQueue.ts"
+import type { Deadlines } from "./Deadlines.ts"
 import { digest, HotLoop, type Sign } from "./HotLoop.ts"
 import type { ControllerTracing, Processing } from "./tracing.ts"
 import type { OwnWrites } from "./OwnWrites.ts"
@@ -50,6 +50,7 @@ export interface Options<R> {
   /** Tells that a condition could not be written. */
   readonly unwritten: ReturnType<typeof Stalled.teller>
   readonly ownWrites: OwnWrites
+  readonly deadlines: Deadlines
   /** Absent without a tracer. */
   readonly tracing: ControllerTracing | undefined
   /** Tells one reconcile of the controller from all others. */
@@ -78,8 +79,9 @@ interface Hands {
 
 /** Works until interrupted. Several may share the options. */
 export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | KubeClient> => {
-  const { controller, events, find, leadership, metrics, nextId, ownWrites, queue, tracing, unwritten } = options
-  const { finalize, resource, timeout } = controller
+  const { controller, deadlines, events, find, leadership, metrics, nextId, ownWrites, queue, tracing, unwritten } =
+    options
+  const { finalize, resource } = controller
   const hotLoops = new HotLoop()
   const vanished = new Vanished.Vanished()
 
@@ -132,19 +134,6 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       ) ownWrites.wrote(item.key, write.object.metadata.resourceVersion)
     }
   })
-
-  /** How a reconcile that waits for something ends. */
-  const ending = <A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<Exit.Exit<A, E | ReconcileTimeout>> =>
-    timeout === undefined
-      ? Fiber.await(fiber)
-      : Effect.timeoutOrElse(Fiber.await(fiber), {
-        duration: timeout,
-        orElse: () =>
-          Effect.as(
-            Fiber.interrupt(fiber),
-            Exit.fail(new ReconcileTimeout({ message: `it took longer than ${Duration.format(timeout)}` }))
-          )
-      })
 
   const heldBack = ({ item, writes }: Run, hold: number) => {
     queue.hold(item.key, hold)
@@ -231,7 +220,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       if (exit !== undefined) return ended(run, exit)
       hands.running = { run, fiber }
       beginWriting(item.key)
-      return Effect.flatMap(ending(fiber), (exit) => ended(run, exit))
+      return Effect.flatMap(deadlines.ending(fiber), (exit) => ended(run, exit))
     }
 
     const ended = (run: Run, came: Exit.Exit<Action.Action, unknown>): Effect.Effect<void> => {

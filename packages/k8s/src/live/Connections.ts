@@ -162,6 +162,8 @@ class Connection {
   #call: Call | undefined
   #buffer = Buffer.allocUnsafeSlow(defaults.smallestRead)
   #timer: NodeJS.Timeout | undefined
+  /** Ends it if it is idle then; set anew each time it becomes idle. */
+  #idling: { readonly millis: number; readonly timer: NodeJS.Timeout } | undefined
 
   constructor(pool: Pool) {
     this.#pool = pool
@@ -170,7 +172,6 @@ class Connection {
   carry(call: Call): void {
     this.#call = call
     call.connection = this
-    clearTimeout(this.#timer)
     if (this.#isReady) {
       this.#socket!.ref()
       return call.send(this.#socket!)
@@ -258,9 +259,18 @@ class Connection {
     const millis = Math.min(idleTimeout || Infinity, (keptFor ?? Infinity) - defaults.margin)
     if (this.#isOver || socket.writableLength > 0 || millis <= 0) return this.end({})
     this.#call = undefined
-    if (millis < Infinity) this.#timer = setTimeout(() => this.end({}), millis).unref()
+    if (millis < Infinity) this.#idle(millis)
     socket.unref()
     this.#pool.release(this)
+  }
+
+  #idle(millis: number): void {
+    if (this.#idling?.millis === millis) return void this.#idling.timer.refresh()
+    clearTimeout(this.#idling?.timer)
+    const timer = setTimeout(() => {
+      if (this.#call === undefined) this.end({})
+    }, millis).unref()
+    this.#idling = { millis, timer }
   }
 
   /** The server has no more to say. */
@@ -275,6 +285,7 @@ class Connection {
     if (this.#isOver) return
     this.#isOver = true
     clearTimeout(this.#timer)
+    clearTimeout(this.#idling?.timer)
     this.#socket?.destroy()
     this.#pool.forget(this)
     const call = this.#call
@@ -341,7 +352,7 @@ class Call implements Body {
     }
     if (!this.#isAnswered && response.head !== undefined) {
       this.#isAnswered = true
-      this.#wait(this.#options.bodyTimeout)
+      if (!response.isDone) this.#wait(this.#options.bodyTimeout)
       this.#listener.answered(response.head, this)
       if (this.#ending !== undefined) return false
     } else this.#timer?.refresh()

@@ -1,7 +1,7 @@
 /**
  * `Exchange`: one request on the wire, and its whole answer.
  *
- * Interrupting it aborts it on the wire. A failure says whether the request may have reached the server: one that was
+ * Giving it up aborts it on the wire. A failure says whether the request may have reached the server: one that was
  * not begun to be written certainly has not. There is a deadline for the whole of it, because a body that trickles in
  * never meets the one between two pieces. A compressed answer is unpacked if it was asked for here (`unpack`); who asked
  * for it by a header of their own gets it as it came, as from Go's client.
@@ -49,59 +49,53 @@ export interface Options {
   readonly describe: (cause: unknown) => Transport
 }
 
-export const send = (
+/** How it came out: an effect that is over already, unless the answer has to be unpacked or is that of a list. */
+export type Outcome = Effect.Effect<Answer, Failure>
+
+/** Begins a request, and tells once how it came out, maybe at once. The answer gives it up: nothing more is told. */
+export const begin = (
   connections: Connections,
   outgoing: Outgoing,
-  options: Options
-): Effect.Effect<Answer, Failure> => {
+  options: Options,
+  done: (outcome: Outcome) => void
+): () => void => {
   const { describe, timeout } = options
-  const failed = (cause: unknown, sent: boolean): Failure => ({
-    _tag: "Failure",
-    sent,
-    code: (cause as NodeJS.ErrnoException | undefined)?.code,
-    error: describe(cause)
-  })
-  return Effect.callback<Received, Failure>((resume) => {
-    let sent = false
-    const end = (exit: Effect.Effect<Received, Failure>) => {
-      clearTimeout(timer)
-      resume(exit)
-    }
-    const timer = timeout > 0 && Number.isFinite(timeout)
-      ? setTimeout(() => {
-        const late = new Error(`no whole answer within ${Duration.format(Duration.millis(timeout))}`)
-        end(Effect.fail(failed(Object.assign(late, { code: "TIMEOUT" }), sent)))
-        abort()
-      }, timeout)
-      : undefined
-    const abort = connections.request(outgoing, {
-      sent: () => {
-        sent = true
-      },
-      answered: (head, body) =>
-        Body.whole(
-          body,
-          lengthOf(head),
-          (how, bytes) => end("error" in how ? Effect.fail(failed(how.error, sent)) : Effect.succeed({ head, bytes }))
-        ),
-      failed: (cause) => end(Effect.fail(failed(cause, sent)))
-    })
-    return Effect.sync(() => {
-      clearTimeout(timer)
+  let sent = false
+  let isOver = false
+  const end = (outcome: Outcome) => {
+    if (isOver) return
+    isOver = true
+    clearTimeout(timer)
+    done(outcome)
+  }
+  const fail = (cause: unknown) => {
+    const code = (cause as NodeJS.ErrnoException | undefined)?.code
+    end(Effect.fail({ _tag: "Failure", sent, code, error: describe(cause) }))
+  }
+  const timer = timeout > 0 && Number.isFinite(timeout)
+    ? setTimeout(() => {
+      const late = new Error(`no whole answer within ${Duration.format(Duration.millis(timeout))}`)
+      fail(Object.assign(late, { code: "TIMEOUT" }))
       abort()
-    })
-  }).pipe(
-    Effect.flatMap((received) =>
-      Effect.matchEffect(read(received, options), {
-        onSuccess: (answer) => {
-          // Of the bytes nothing is left in the answer.
-          Body.recycle(received.bytes)
-          return Effect.succeed(answer)
-        },
-        onFailure: (error) => Effect.fail<Failure>({ _tag: "Failure", sent: true, code: undefined, error })
-      })
-    )
-  )
+    }, timeout)
+    : undefined
+  const abort = connections.request(outgoing, {
+    sent: () => {
+      sent = true
+    },
+    answered: (head, body) =>
+      Body.whole(
+        body,
+        lengthOf(head),
+        (how, bytes) => "error" in how ? fail(how.error) : end(read(head, bytes, options))
+      ),
+    failed: fail
+  })
+  return () => {
+    isOver = true
+    clearTimeout(timer)
+    abort()
+  }
 }
 
 const lengthOf = ({ headers }: Head): number | undefined => {
@@ -109,32 +103,44 @@ const lengthOf = ({ headers }: Head): number | undefined => {
   return Number.isSafeInteger(length) ? length : undefined
 }
 
-interface Received {
-  readonly head: Head
-  readonly bytes: Buffer
-}
+/** An answer that came whole, but makes no sense. */
+const unreadable = (error: Transport): Failure => ({ _tag: "Failure", sent: true, code: undefined, error })
 
-const read = (
-  { bytes: body, head: { headers: fields, status } }: Received,
-  { describe, reading, unpack }: Options
-): Effect.Effect<Answer, Transport> => {
+const read = ({ headers: fields, status }: Head, body: Buffer, options: Options): Outcome => {
+  const { describe, reading, unpack } = options
   const headers = toHeaders(fields)
   const bytes = body.length
-  const answer = (content: Buffer, fields = headers): Effect.Effect<Answer, Transport> =>
-    reading !== undefined && status === 200 && content.length > 0 && isJson(fields["content-type"])
-      ? Effect.map(
-        Documents.page(reading, content, () => describe(noJson(bytes))),
-        (body) => ({ status, headers: fields, body, bytes })
-      )
-      : Effect.try({
-        try: (): Answer => ({ ...toResponse(status, fields, content.toString("utf8")), bytes }),
-        catch: describe
+  const understood = (content: Buffer, headers: Answer["headers"]): Outcome => {
+    if (reading !== undefined && status === 200 && content.length > 0 && isJson(headers["content-type"])) {
+      return Effect.mapBoth(Documents.page(reading, content, () => describe(noJson(bytes))), {
+        onSuccess: (value) => answer(status, headers, value, body),
+        onFailure: unreadable
       })
+    }
+    let response: Response
+    try {
+      response = toResponse(status, headers, content.toString("utf8"))
+    } catch (cause) {
+      return Effect.fail(unreadable(describe(cause)))
+    }
+    return Effect.succeed(answer(status, headers, response.body, body))
+  }
   const encoding = headers["content-encoding"] ?? "identity"
-  if (!unpack || encoding === "identity" || bytes === 0) return answer(body)
+  if (!unpack || encoding === "identity" || bytes === 0) return understood(body, headers)
   return encoding === "gzip"
-    ? Effect.flatMap(unzip(body, describe), (content) => answer(content, unpacked(headers)))
-    : Effect.fail(describe(new Error(`the answer is compressed with ${encoding}`)))
+    ? Effect.flatMap(
+      Effect.mapError(unzip(body, describe), unreadable),
+      (content) => understood(content, unpacked(headers))
+    )
+    : Effect.fail(unreadable(describe(new Error(`the answer is compressed with ${encoding}`))))
+}
+
+/** Of the bytes nothing is left in the answer. */
+const answer = (status: number, headers: Answer["headers"], value: unknown, bytes: Buffer): Answer => {
+  Body.recycle(bytes)
+  return value === undefined
+    ? { status, headers, bytes: bytes.length }
+    : { status, headers, body: value, bytes: bytes.length }
 }
 
 /** What the headers say once the body is unpacked. */

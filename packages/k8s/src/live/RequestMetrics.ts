@@ -6,6 +6,7 @@
  *
  * Source: component-base, metrics/prometheus/restclient/metrics.go.
  */
+import { bind } from "@effect-operator/core/internal/boundMetric"
 import type { Method } from "@effect-operator/core/Transport"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
@@ -61,26 +62,35 @@ type Update = (value: number) => void
 
 export const make = (host: string): Effect.Effect<RequestMetrics> =>
   Effect.map(Effect.context<never>(), (context) => {
-    const made = new Map<string, Update>()
-    const bound = (key: string, metric: Metric.Metric<number, unknown>, labels: Record<string, string>): Update => {
-      const known = made.get(key)
-      if (known !== undefined) return known
-      const series = Metric.withAttributes(metric, { ...labels, host })
-      const update: Update = (value) => series.updateUnsafe(value, context)
-      made.set(key, update)
-      return update
+    /** Bound when first asked for, by verb or method, and by status where it has one (0 for none). */
+    const series = (
+      metric: Metric.Metric<number, unknown>,
+      labels: (method: Method, status: number) => Record<string, string>
+    ): (method: Method, status?: number) => Update => {
+      const made = new Map<Method, Map<number, Update>>()
+      return (method, status = 0) => {
+        const known = made.get(method)?.get(status)
+        if (known !== undefined) return known
+        const { update } = bind(context, metric, { ...labels(method, status), host })
+        made.set(method, (made.get(method) ?? new Map<number, Update>()).set(status, update))
+        return update
+      }
     }
-    const byVerb = (name: string, metric: Metric.Metric<number, unknown>, verb: Method) =>
-      bound(`${name} ${verb}`, metric, { verb })
+    const codeOf = (status: number) => status === 0 ? "<error>" : String(status)
+    const counted = series(requests, (method, status) => ({ code: codeOf(status), method }))
+    const retried = series(retries, (verb, status) => ({ code: codeOf(status), verb }))
+    const took = series(duration, (verb) => ({ verb }))
+    const queued = series(waited, (verb) => ({ verb }))
+    const bytesSent = series(requestSize, (verb) => ({ verb }))
+    const bytesReceived = series(responseSize, (verb) => ({ verb }))
     return {
       tried: ({ isRetry, method, millis, received, sent, status }) => {
-        const code = status === undefined ? "<error>" : String(status)
-        bound(`requests ${method} ${code}`, requests, { code, method })(1)
-        if (isRetry) bound(`retries ${method} ${code}`, retries, { code, verb: method })(1)
-        byVerb("duration", duration, method)(millis / 1000)
-        byVerb("sent", requestSize, method)(sent)
-        if (received !== undefined) byVerb("received", responseSize, method)(received)
+        counted(method, status)(1)
+        if (isRetry) retried(method, status)(1)
+        took(method)(millis / 1000)
+        bytesSent(method)(sent)
+        if (received !== undefined) bytesReceived(method)(received)
       },
-      waited: (method, millis) => byVerb("waited", waited, method)(millis / 1000)
+      waited: (method, millis) => queued(method)(millis / 1000)
     }
   })

@@ -10,11 +10,12 @@
  * lease that is not renewed in time would make things worse. When a pause ends, waiting requests go out at once, but
  * not more than the other limits allow.
  */
+import * as Alarm from "@effect-operator/core/internal/Alarm"
+import { monotonicMillis } from "@effect-operator/core/internal/monotonic"
+import { TokenBucket } from "@effect-operator/core/internal/TokenBucket"
 import * as Clock from "effect/Clock"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { TokenBucket } from "@effect-operator/core/internal/TokenBucket"
 
 /** Figures that hold unless `Options` say otherwise. */
 export const defaults = {
@@ -42,39 +43,49 @@ export interface Ask {
   readonly isWatch: boolean
 }
 
-/** Somebody who waits; who has been let in is told by `turn`. */
-interface Waiter {
+/** Called when the turn has come, with how long that took in milliseconds, and with what gives the place back. */
+export type Run = (waited: number, leave: () => void) => void
+
+/** Somebody who asked, from then on until they leave. */
+interface Place {
   readonly ask: Ask
-  readonly turn: Deferred.Deferred<void>
-  isIn: boolean
+  readonly since: number
+  readonly run: Run
+  readonly leave: () => void
+  state: "waiting" | "in" | "gone"
 }
 
 export interface RequestQueue {
-  /** Runs an effect when its turn has come; it is told how long that took, in milliseconds. */
-  readonly within: <A, E, R>(ask: Ask, run: (waited: number) => Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /**
+   * Runs something when its turn has come, maybe at once. The answer gives the place back, or withdraws who still waits;
+   * called again it does nothing.
+   */
+  readonly enter: (ask: Ask, run: Run) => () => void
   /** Nobody of this class is let in for so long, in milliseconds. */
-  readonly pause: (of: Class, millis: number) => Effect.Effect<void>
+  readonly pause: (of: Class, millis: number) => void
   /** How many are waiting and how many are under way. */
   readonly stats: () => { readonly waiting: number; readonly running: number }
 }
 
+/** A queue that lives as long as the scope. */
 export const make = ({ burst, concurrency, qps }: Options): Effect.Effect<RequestQueue, never, Scope.Scope> =>
   Effect.gen(function*() {
-    const scope = yield* Effect.scope
+    const clock = yield* Clock.Clock
     const bucket = qps === undefined ? undefined : makeBucket(qps, burst ?? Math.ceil(2 * qps))
     /** Who waits, in the order of their turns: what holds up the first of a lane holds up all of it. */
-    const lanes = new Map<string, Array<Waiter>>()
+    const lanes = new Map<string, Array<Place>>()
     const pausedUntil: Record<Class, number> = { leases: 0, others: 0 }
     let running = 0
-    let alarmAt = Infinity
+    const now = () => monotonicMillis(clock)
 
     const isAdmissible = (ask: Ask, now: number) =>
       now >= pausedUntil[ask.class] && (ask.isWatch || running < concurrency) &&
       (bucket === undefined || now >= bucket.nextAt)
 
-    const admit = (ask: Ask, now: number) => {
+    const admit = (place: Place, now: number) => {
       bucket?.take(now)
-      if (!ask.isWatch) running += 1
+      if (!place.ask.isWatch) running += 1
+      place.state = "in"
     }
 
     /** When time alone lets somebody in, at the earliest. */
@@ -83,95 +94,76 @@ export const make = ({ burst, concurrency, qps }: Options): Effect.Effect<Reques
         ? Infinity
         : Math.max(now, pausedUntil[ask.class], bucket?.nextAt ?? 0)
 
-    /** Lets in whoever may go, a turn for each lane; says when to look again. */
-    const serve = (now: number): number => {
-      const admitted: Array<Waiter> = []
+    /** Lets in whoever may go, a turn for each lane; says when to look again, if time alone changes anything. */
+    const serve = (now: number): number | undefined => {
+      const admitted: Array<Place> = []
       let next = Infinity
       for (let served = true; served;) {
         served = false
         next = Infinity
-        for (const [lane, waiters] of Array.from(lanes)) {
-          const [first] = waiters
+        for (const [lane, places] of Array.from(lanes)) {
+          const [first] = places
           if (first === undefined || !isAdmissible(first.ask, now)) {
             if (first !== undefined) next = Math.min(next, earliest(first.ask, now))
             continue
           }
-          waiters.shift()
+          places.shift()
           lanes.delete(lane)
-          if (waiters.length > 0) lanes.set(lane, waiters)
-          admit(first.ask, now)
-          first.isIn = true
+          if (places.length > 0) lanes.set(lane, places)
+          admit(first, now)
           admitted.push(first)
           served = true
         }
       }
-      // Who is told runs at once, and may come back here.
-      for (const { turn } of admitted) Deferred.doneUnsafe(turn, Effect.void)
-      return next
+      // Who is told runs at once, and may come back here, or make another of them leave.
+      for (const place of admitted) if (place.state === "in") place.run(now - place.since, place.leave)
+      return next === Infinity ? undefined : next
     }
 
-    /** Serves, and again when time alone lets somebody in. */
-    const pump: Effect.Effect<void> = Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      const at = serve(now)
-      if (at >= alarmAt) return Effect.void
-      alarmAt = at
-      const ring = Effect.andThen(
-        Effect.sleep(Math.max(1, at - now)),
-        Effect.suspend(() => {
-          alarmAt = Infinity
-          return pump
-        })
-      )
-      return Effect.asVoid(Effect.forkIn(ring, scope))
-    })
+    const alarm = yield* Alarm.make(serve)
+    const look = (now: number) => alarm.set(serve(now))
 
-    const leave = (ask: Ask): Effect.Effect<void> => {
-      if (ask.isWatch) return Effect.void
+    const wait = (place: Place): void => {
+      const lane = laneOf(place.ask)
+      const places = lanes.get(lane)
+      if (places === undefined) lanes.set(lane, [place])
+      else places.push(place)
+      look(place.since)
+    }
+
+    const withdraw = (place: Place): void => {
+      const lane = laneOf(place.ask)
+      const left = (lanes.get(lane) ?? []).filter((other) => other !== place)
+      if (left.length > 0) lanes.set(lane, left)
+      else lanes.delete(lane)
+    }
+
+    const leave = (place: Place): void => {
+      const { state } = place
+      place.state = "gone"
+      if (state === "waiting") return withdraw(place)
+      if (state === "gone" || place.ask.isWatch) return
       running -= 1
-      return lanes.size === 0 ? Effect.void : pump
+      if (lanes.size > 0) look(now())
     }
-
-    /** Waits in a lane. Who is interrupted leaves it, and who was let in meanwhile gives the place back. */
-    const wait = (ask: Ask, restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>) =>
-      Effect.suspend(() => {
-        const lane = `${ask.class} ${ask.isWatch} ${ask.lane}`
-        const waiter: Waiter = { ask, turn: Deferred.makeUnsafe<void>(), isIn: false }
-        const waiters = lanes.get(lane)
-        if (waiters === undefined) lanes.set(lane, [waiter])
-        else waiters.push(waiter)
-        const withdraw = Effect.suspend(() => {
-          if (waiter.isIn) return leave(ask)
-          const left = (lanes.get(lane) ?? []).filter((other) => other !== waiter)
-          if (left.length > 0) lanes.set(lane, left)
-          else lanes.delete(lane)
-          return Effect.void
-        })
-        return Effect.andThen(pump, Effect.onInterrupt(restore(Deferred.await(waiter.turn)), () => withdraw))
-      })
-
-    const within: RequestQueue["within"] = (ask, run) =>
-      Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(Clock.currentTimeMillis, (before) => {
-          const hold = (waited: number) => Effect.onExit(restore(run(waited)), () => leave(ask))
-          if (lanes.size === 0 && isAdmissible(ask, before)) {
-            admit(ask, before)
-            return hold(0)
-          }
-          return Effect.flatMap(
-            Effect.andThen(wait(ask, restore), Clock.currentTimeMillis),
-            (now) => hold(now - before)
-          )
-        })
-      )
 
     return {
-      within,
-      pause: (of, millis) =>
-        Effect.map(Clock.currentTimeMillis, (now) => {
-          pausedUntil[of] = Math.max(pausedUntil[of], now + Math.min(millis, defaults.maxPause))
-        }),
-      stats: () => ({ running, waiting: [...lanes.values()].reduce((sum, waiters) => sum + waiters.length, 0) })
+      enter: (ask, run) => {
+        const since = now()
+        const place: Place = { ask, since, run, leave: () => leave(place), state: "waiting" }
+        if (lanes.size === 0 && isAdmissible(ask, since)) {
+          admit(place, since)
+          run(0, place.leave)
+        } else wait(place)
+        return place.leave
+      },
+      pause: (of, millis) => {
+        pausedUntil[of] = Math.max(pausedUntil[of], now() + Math.min(millis, defaults.maxPause))
+      },
+      stats: () => ({ running, waiting: [...lanes.values()].reduce((sum, places) => sum + places.length, 0) })
     }
   })
+
+const laneOf = ({ class: of, isWatch, lane }: Ask): string => `${of} ${isWatch} ${lane}`
 
 const makeBucket = (qps: number, burst: number) => new TokenBucket(Math.max(1, burst), Math.max(1, burst) / qps * 1000)

@@ -7,39 +7,49 @@
  *
  * Source: OpenTelemetry semantic conventions for HTTP client spans; KEP-647 (API server tracing).
  */
+import { FieldManager } from "@effect-operator/core/Client"
 import type { Request, Response } from "@effect-operator/core/Transport"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Tracer from "effect/Tracer"
+import { inRealTime } from "./realTime.ts"
 
-const prefix = "http.client "
+/** What is the same for all tries of a call. */
+export interface Call {
+  /** Whose it is. */
+  readonly lane: string
+  /** The headers that tell the server of the call's span. */
+  readonly trace: { readonly traceparent?: string }
+}
 
-export const traced = <A extends Response, E, R>(
+/** Makes a call to a server, with a span of its own where there is a tracer. */
+export const called = <A extends Response, E, R>(
   server: URL,
   request: Request,
-  call: Effect.Effect<A, E, R>
+  run: (call: Call) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
-  Effect.flatMap(Tracer.Tracer, (tracer) =>
-    tracer === Tracer.nativeTracer
-      ? call
-      : call.pipe(
-        Effect.tap(({ status }) => Effect.annotateCurrentSpan("http.response.status_code", status)),
-        Effect.withSpan(`${prefix}${request.method}`, {
-          kind: "client",
-          attributes: {
-            "http.request.method": request.method,
-            "server.address": server.hostname,
-            "server.port": Number(server.port) || (server.protocol === "https:" ? 443 : 80),
-            "url.path": request.path,
-            "url.scheme": server.protocol.slice(0, -1)
-          }
-        })
-      ))
-
-export type TraceHeaders = { readonly traceparent?: string }
-
-/** The headers to send inside `traced`. */
-export const traceHeaders: Effect.Effect<TraceHeaders> = Effect.match(Effect.currentSpan, {
-  onFailure: () => ({}),
-  onSuccess: ({ name, sampled, spanId, traceId }) =>
-    name.startsWith(prefix) ? { traceparent: `00-${traceId}-${spanId}-${sampled ? "01" : "00"}` } : {}
-})
+  Effect.contextWith((context: Context.Context<never>) => {
+    const lane = Context.get(context, FieldManager)
+    if (Context.get(context, Tracer.Tracer) === Tracer.nativeTracer) return run({ lane, trace: {} })
+    return inRealTime(Effect.useSpan(
+      `http.client ${request.method}`,
+      {
+        kind: "client",
+        attributes: {
+          "http.request.method": request.method,
+          "server.address": server.hostname,
+          "server.port": Number(server.port) || (server.protocol === "https:" ? 443 : 80),
+          "url.path": request.path,
+          "url.scheme": server.protocol.slice(0, -1)
+        }
+      },
+      (span) => {
+        const { sampled, spanId, traceId } = span
+        const trace = { traceparent: `00-${traceId}-${spanId}-${sampled ? "01" : "00"}` }
+        return Effect.tap(
+          Effect.withParentSpan(run({ lane, trace }), span),
+          ({ status }) => Effect.sync(() => span.attribute("http.response.status_code", status))
+        )
+      }
+    ))
+  })

@@ -152,6 +152,24 @@ describe("Connections", () => {
       assert.strictEqual(server.sockets.length, 2)
     }))
 
+  it.live("are not idle while they carry a request, however long, and are after it", () =>
+    Effect.gen(function*() {
+      const answered = { late: false }
+      const server = yield* serve((socket, nth) => {
+        if (nth === 1) return void socket.write(ok("a"))
+        setTimeout(() => {
+          answered.late = true
+          socket.write(ok("b"))
+        }, 200)
+      })
+      const connections = yield* open(server.url, { idleTimeout: 50 })
+      assert.strictEqual((yield* ask(connections)).text, "a")
+      assert.strictEqual((yield* ask(connections)).text, "b")
+      assert.isTrue(answered.late)
+      assert.strictEqual(server.sockets.length, 1)
+      yield* eventually(() => server.sockets[0]!.destroyed)
+    }))
+
   it.live("send what they are given, each value on a line of its own, and the length of what follows", () =>
     Effect.gen(function*() {
       const server = yield* serve((socket) => socket.write(ok("a")))

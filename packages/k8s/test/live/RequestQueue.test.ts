@@ -10,6 +10,27 @@ const ask = (lane: string, more: Partial<RequestQueue.Ask> = {}): RequestQueue.A
   ...more
 })
 
+/** Runs an effect when its turn has come, told of how long that took. */
+const within = <A>(
+  queue: RequestQueue.RequestQueue,
+  one: RequestQueue.Ask,
+  run: (waited: number) => Effect.Effect<A>
+): Effect.Effect<A> =>
+  Effect.callback((resume) => {
+    let fiber: Fiber.Fiber<A> | undefined
+    const leave = queue.enter(one, (waited, leave) => {
+      fiber = Effect.runFork(run(waited))
+      fiber.addObserver((exit) => {
+        leave()
+        resume(exit)
+      })
+    })
+    return Effect.suspend(() => {
+      leave()
+      return fiber === undefined ? Effect.void : Fiber.interrupt(fiber)
+    })
+  })
+
 /** Requests that note when they go out, and last until they are told to end. */
 const office = (options: RequestQueue.Options) =>
   Effect.gen(function*() {
@@ -20,7 +41,7 @@ const office = (options: RequestQueue.Options) =>
       const end = Deferred.makeUnsafe<void>()
       ends.set(name, end)
       return Effect.forkChild(
-        queue.within(one, () => {
+        within(queue, one, () => {
           out.push(name)
           return Deferred.await(end)
         }),
@@ -71,13 +92,13 @@ describe("RequestQueue", () => {
   it.effect("pauses everybody but leader election, and tells how long somebody waited", () =>
     Effect.gen(function*() {
       const { out, queue, send } = yield* office({ concurrency: 10 })
-      yield* queue.pause("others", 5000)
-      const waited = yield* Effect.forkChild(queue.within(ask("b"), Effect.succeed), { startImmediately: true })
+      queue.pause("others", 5000)
+      const waited = yield* Effect.forkChild(within(queue, ask("b"), Effect.succeed), { startImmediately: true })
       yield* send("r", ask("a"))
       yield* send("lease", ask("a", { class: "leases" }))
       assert.deepStrictEqual(out, ["lease"])
       yield* TestClock.adjust("4 seconds")
-      yield* queue.pause("others", 500)
+      queue.pause("others", 500)
       assert.deepStrictEqual(out, ["lease"])
       yield* TestClock.adjust("1 seconds")
       assert.deepStrictEqual(out, ["lease", "r"])
@@ -87,7 +108,7 @@ describe("RequestQueue", () => {
   it.effect("bounds what a server may ask for", () =>
     Effect.gen(function*() {
       const { out, queue, send } = yield* office({ concurrency: 10 })
-      yield* queue.pause("others", 86_400_000)
+      queue.pause("others", 86_400_000)
       yield* send("r", ask("a"))
       yield* TestClock.adjust(RequestQueue.defaults.maxPause)
       assert.deepStrictEqual(out, ["r"])
@@ -96,13 +117,13 @@ describe("RequestQueue", () => {
   it.effect("takes a place back from somebody who is interrupted at the moment they are let in", () =>
     Effect.gen(function*() {
       const { queue } = yield* office({ concurrency: 2 })
-      yield* queue.pause("others", 1000)
+      queue.pause("others", 1000)
       const others: Array<Fiber.Fiber<never>> = []
       const first = yield* Effect.forkChild(
-        queue.within(ask("a"), () => Effect.sync(() => others.forEach((fiber) => fiber.interruptUnsafe()))),
+        within(queue, ask("a"), () => Effect.sync(() => others.forEach((fiber) => fiber.interruptUnsafe()))),
         { startImmediately: true }
       )
-      others.push(yield* Effect.forkChild(queue.within(ask("b"), () => Effect.never), { startImmediately: true }))
+      others.push(yield* Effect.forkChild(within(queue, ask("b"), () => Effect.never), { startImmediately: true }))
       yield* TestClock.adjust("1 seconds")
       yield* Fiber.join(first)
       yield* Effect.forEach(others, Fiber.await)
@@ -129,7 +150,7 @@ describe("RequestQueue", () => {
           if (step._tag === "Send") {
             const end = Deferred.makeUnsafe<void>()
             const fiber = yield* Effect.forkChild(
-              queue.within(ask(step.lane, step), () => Deferred.await(end))
+              within(queue, ask(step.lane, step), () => Deferred.await(end))
             )
             all.push({ end, fiber })
           }
@@ -137,7 +158,7 @@ describe("RequestQueue", () => {
             yield* Deferred.succeed(all[step.which % all.length]!.end, undefined)
           }
           if (step._tag === "Interrupt" && all.length > 0) yield* Fiber.interrupt(all[step.which % all.length]!.fiber)
-          if (step._tag === "Pause") yield* queue.pause("others", 300)
+          if (step._tag === "Pause") queue.pause("others", 300)
           if (step._tag === "Wait") yield* TestClock.adjust("150 millis")
           most = Math.max(most, queue.stats().running)
         }

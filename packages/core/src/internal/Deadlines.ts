@@ -1,0 +1,51 @@
+/**
+ * `Deadlines`: ends reconciles that take too long, all with the same time-out, by one timer: what ends in time, as nearly
+ * everything does, costs an entry in a map.
+ */
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import { ReconcileTimeout } from "../Reconciler.ts"
+import * as Alarm from "./Alarm.ts"
+import { monotonicMillis } from "./monotonic.ts"
+
+export interface Deadlines {
+  /**
+   * How a fiber ends that has begun now. One that is not over in time is interrupted, and that it was late is how it ends,
+   * whatever it makes of the interruption.
+   */
+  readonly ending: <A, E>(fiber: Fiber.Fiber<A, E>) => Effect.Effect<Exit.Exit<A, E | ReconcileTimeout>>
+}
+
+/** Deadlines that are kept as long as the scope lives; none without a time-out. */
+export const make = Effect.fnUntraced(function*(timeout: Duration.Duration | undefined) {
+  if (timeout === undefined) return { ending: Fiber.await } satisfies Deadlines
+  const clock = yield* Clock.Clock
+  const millis = Duration.toMillis(timeout)
+  const late = Exit.fail(new ReconcileTimeout({ message: `it took longer than ${Duration.format(timeout)}` }))
+  /** When each has to be over, in this order: all have the same time. */
+  const running = new Map<Fiber.Fiber<unknown, unknown>, number>()
+  const tardy = new WeakSet<Fiber.Fiber<unknown, unknown>>()
+
+  const alarm = yield* Alarm.make((now) => {
+    for (const [fiber, at] of running) {
+      if (at > now) return at
+      running.delete(fiber)
+      tardy.add(fiber)
+      fiber.interruptUnsafe()
+    }
+    return undefined
+  })
+
+  return {
+    ending: (fiber) => {
+      const at = monotonicMillis(clock) + millis
+      running.set(fiber, at)
+      fiber.addObserver(() => running.delete(fiber))
+      alarm.set(at)
+      return Effect.map(Fiber.await(fiber), (exit) => tardy.has(fiber) ? late : exit)
+    }
+  } satisfies Deadlines
+})
