@@ -8,8 +8,8 @@
  * start, nothing starves; within a namespace and a priority, the one ready longest goes first.
  */
 import { DelayHeap, type Slot } from "./internal/DelayHeap.ts"
-import { FairOrder, type Place } from "./internal/FairOrder.ts"
-import { Reasons } from "./internal/Reasons.ts"
+import { FairOrder, type Standing } from "./internal/FairOrder.ts"
+import * as Reasons from "./internal/Reasons.ts"
 import type { Reason } from "./Trigger.ts"
 
 /** A key handed out. */
@@ -38,21 +38,20 @@ export interface KeyState {
   readonly reasons: ReadonlyArray<Reason>
 }
 
-interface Entry {
+interface Entry extends Standing<Entry> {
   readonly key: string
   /** None until something asks for it, and again once it is handed out. */
-  reasons: Reasons | undefined
+  reasons: Reasons.Reasons | undefined
   phase: "Idle" | "Ready" | "Waiting" | "Processing"
   /** Added while being processed. */
   dirty: boolean
-  /** Where a waiting key is among the times, or a ready one in the order. */
+  /** Where a waiting key is among the times. */
   slot: Slot<Entry> | undefined
-  place: Place | undefined
   /** The highest asked for since the key was handed out. */
   priority: number | undefined
   /** The one it was handed out with: a key that asks for itself again keeps it. */
   handed: number
-  /** Not handed out before, whoever adds it. */
+  /** Not handed out before, whoever adds it; 0 if it is not held. */
   heldUntil: number
   readySince: number
   /** Since when it is being processed. */
@@ -64,8 +63,7 @@ interface Entry {
 
 export class QueueState {
   readonly #entries = new Map<string, Entry>()
-  readonly #order = new FairOrder()
-  readonly #ready = new DelayHeap<Entry>()
+  readonly #ready = new FairOrder<Entry>()
   readonly #waiting = new DelayHeap<Entry>()
   /** Those being processed, apart: there are few of them, and they are looked for most. */
   readonly #processing = new Map<string, Entry>()
@@ -82,7 +80,7 @@ export class QueueState {
 
   /** Ready keys of a priority. */
   readyAt(priority: number): number {
-    return this.#order.waiting(priority)
+    return this.#ready.waiting(priority)
   }
 
   get waiting(): number {
@@ -112,7 +110,7 @@ export class QueueState {
       due: entry.phase === "Waiting" ? entry.slot?.at : entry.dirty ? this.#now() : entry.at,
       failures: entry.failures,
       priority: entry.priority ?? entry.handed,
-      reasons: [...(entry.reasons?.list ?? [])]
+      reasons: [...Reasons.list(entry.reasons)]
     }))
   }
 
@@ -149,19 +147,16 @@ export class QueueState {
 
   /** Hands out the next key at a moment; `shift` is added to the time it became ready. */
   take(now = 0, shift = 0): Item | undefined {
-    const entry = this.#ready.pop()
+    const entry = this.#ready.take()
     if (entry === undefined) return undefined
-    this.#order.served(entry.place!)
     const item = {
       key: entry.key,
-      reasons: entry.reasons?.list ?? [],
+      reasons: Reasons.list(entry.reasons),
       failures: entry.failures,
       priority: entry.priority ?? 0,
       readySince: entry.readySince + shift
     }
     entry.reasons = undefined
-    entry.slot = undefined
-    entry.place = undefined
     entry.takenAt = now
     entry.handed = item.priority
     entry.priority = undefined
@@ -204,19 +199,19 @@ export class QueueState {
   }
 
   #settle(entry: Entry, again: { readonly at: number; readonly reason: Reason } | undefined): void {
-    if (again !== undefined) because(entry, again.reason)
+    if (again !== undefined) entry.reasons = Reasons.and(entry.reasons, again.reason)
     const at = again === undefined ? entry.at : Math.min(again.at, entry.at ?? again.at)
     entry.priority ??= entry.handed
     if (entry.dirty) this.#makeReady(entry, this.#now())
     else if (at !== undefined) this.#wait(entry, at)
-    else if (entry.heldUntil !== -Infinity && entry.heldUntil > this.#now()) this.#wait(entry, entry.heldUntil)
+    else if (entry.heldUntil > 0 && entry.heldUntil > this.#now()) this.#wait(entry, entry.heldUntil)
     else if (entry.failures === 0) this.#entries.delete(entry.key)
   }
 
   /** The entry of a key, with one more reason to process it. */
   #ask(key: string, reason: Reason, priority: number): Entry {
     const entry = this.#entry(key)
-    because(entry, reason)
+    entry.reasons = Reasons.and(entry.reasons, reason)
     if (entry.priority === undefined || priority > entry.priority) {
       entry.priority = priority
       if (entry.phase === "Ready") this.#makeReady(entry, this.#now())
@@ -233,10 +228,14 @@ export class QueueState {
         phase: "Idle",
         dirty: false,
         slot: undefined,
-        place: undefined,
+        lane: undefined,
+        tag: 0,
+        entered: 0,
+        before: undefined,
+        after: undefined,
         priority: undefined,
         handed: 0,
-        heldUntil: -Infinity,
+        heldUntil: 0,
         readySince: 0,
         takenAt: 0,
         at: undefined,
@@ -254,8 +253,7 @@ export class QueueState {
     entry.phase = "Ready"
     entry.dirty = false
     entry.at = undefined
-    entry.place = this.#order.enter(namespaceOf(entry.key), entry.priority ?? 0)
-    entry.slot = this.#ready.push(entry.place.rank, entry)
+    this.#ready.enter(entry, namespaceOf(entry.key), entry.priority ?? 0)
   }
 
   /** Ready as soon as its hold is over. */
@@ -265,7 +263,7 @@ export class QueueState {
   }
 
   #wait(entry: Entry, due: number): void {
-    const at = Math.max(due, entry.heldUntil)
+    const at = entry.heldUntil === 0 ? due : Math.max(due, entry.heldUntil)
     this.#leave(entry)
     entry.phase = "Waiting"
     entry.at = undefined
@@ -280,16 +278,11 @@ export class QueueState {
 
   /** Takes a key out of the ready or the waiting ones. */
   #leave(entry: Entry): void {
-    if (entry.place !== undefined) this.#order.left(entry.place)
-    if (entry.slot !== undefined) (entry.phase === "Ready" ? this.#ready : this.#waiting).remove(entry.slot)
+    this.#ready.leave(entry)
+    if (entry.slot === undefined) return
+    this.#waiting.remove(entry.slot)
     entry.slot = undefined
-    entry.place = undefined
   }
-}
-
-const because = (entry: Entry, reason: Reason): void => {
-  if (entry.reasons === undefined) entry.reasons = new Reasons(reason)
-  else entry.reasons.add(reason)
 }
 
 const namespaceOf = (key: string): string => key.slice(0, Math.max(0, key.indexOf("/")))

@@ -1,6 +1,6 @@
 import { Trigger } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Reasons } from "../src/internal/Reasons.ts"
+import * as Reasons from "../src/internal/Reasons.ts"
 import { Prng } from "./support/Prng.ts"
 
 const tags = ["Added", "Updated", "Deleted", "Requeue", "Retry", "Resync", "Source"] as const
@@ -25,13 +25,12 @@ describe("Reasons", () => {
     for (let seed = 1; seed <= 300; seed++) {
       const random = new Prng(seed)
       const all = Array.from({ length: random.int(1, 40) }, () => reasonOf(random))
-      const reasons = new Reasons(all[0]!)
-      for (const reason of all.slice(1)) reasons.add(reason)
+      const reasons = Reasons.list(all.reduce<Reasons.Reasons | undefined>(Reasons.and, undefined))
       const expected = [...new Map(all.toReversed().map((reason) => [Trigger.id(reason), reason])).values()]
         .toReversed()
       const inOrder = all.filter((reason, index) => all.findIndex((other) => Trigger.same(other, reason)) === index)
-      assert.deepStrictEqual(reasons.list, inOrder, `seed ${seed}`)
-      assert.sameDeepMembers(reasons.list, expected, `seed ${seed}`)
+      assert.deepStrictEqual(reasons, inOrder, `seed ${seed}`)
+      assert.sameDeepMembers([...reasons], expected, `seed ${seed}`)
     }
   })
 

@@ -1,58 +1,151 @@
-export class FairOrder {
+/**
+ * `FairOrder`: who is next where lanes take turns, a priority is a head start, and nothing starves.
+ *
+ * Each value is tagged with the turn that it is served in if all lanes are served evenly; the lowest tag less its priority
+ * is next, and of equal ones the one that entered first. Within a lane tags only grow: so a lane is a list, and what is
+ * next is the first of some lane. A value costs the same among a thousand as among a million.
+ *
+ * Source: start-time fair queueing (Goyal, Vin, Cheng 1996), with every value of the same length.
+ */
+
+/** What stands in the order. It keeps its own place, which is the order's to write. */
+export interface Standing<A> {
+  /** None while it does not stand there. */
+  lane: Lane<A> | undefined
+  tag: number
+  /** Its number among all that ever entered. */
+  entered: number
+  before: A | undefined
+  after: A | undefined
+}
+
+/** The values of one name and priority that wait, from the first to the last. */
+interface Lane<A> {
+  readonly name: string
+  readonly priority: number
+  first: A
+  last: A
+  /** The tag given last, maybe to one that has left since. */
+  given: number
+  waiting: number
+  /** Where it is among the lanes. */
+  index: number
+}
+
+export class FairOrder<A extends Standing<A>> {
   #turn = 0
-  /** Lanes with something waiting, by priority and name. */
-  readonly #lanes = new Map<number, Map<string, Lane>>()
+  #entered = 0
+  #size = 0
+  readonly #byPriority = new Map<number, Map<string, Lane<A>>>()
+  /** A binary heap: the lane whose first is next, first. */
+  readonly #lanes: Array<Lane<A>> = []
+
+  get size(): number {
+    return this.#size
+  }
 
   /** How much is waiting at a priority. */
   waiting(priority: number): number {
     let count = 0
-    for (const lane of this.#lanes.get(priority)?.values() ?? []) count += lane.waiting
+    for (const lane of this.#byPriority.get(priority)?.values() ?? []) count += lane.waiting
     return count
   }
 
-  /** The place of a value that enters. The lowest `rank` is next; equal ones in the order of entering. */
-  enter(name: string, priority: number): Place {
-    const lane = this.#lane(name, priority)
-    const tag = Math.max(this.#turn, lane.last) + 1
+  /** Puts a value that stands nowhere at the end of a lane. */
+  enter(value: A, name: string, priority: number): void {
+    this.#size += 1
+    value.entered = this.#entered++
+    let lanes = this.#byPriority.get(priority)
+    if (lanes === undefined) this.#byPriority.set(priority, lanes = new Map())
+    const lane = lanes.get(name)
+    if (lane === undefined) {
+      const tag = this.#turn + 1
+      value.tag = tag
+      value.lane = { name, priority, first: value, last: value, given: tag, waiting: 1, index: this.#lanes.length }
+      lanes.set(name, value.lane)
+      this.#lanes.push(value.lane)
+      return this.#up(value.lane)
+    }
+    const { last } = lane
+    value.tag = lane.given = Math.max(this.#turn, lane.given) + 1
+    value.lane = lane
+    value.before = last
+    last.after = value
+    lane.last = value
     lane.waiting += 1
-    lane.last = tag
-    return { lane, tag, rank: tag - priority }
   }
 
-  /** The value at that place is served. */
-  served(place: Place): void {
-    this.#turn = Math.max(this.#turn, place.tag)
-    this.left(place)
+  /** Takes out who is next. */
+  take(): A | undefined {
+    const value = this.#lanes[0]?.first
+    if (value === undefined) return undefined
+    this.#turn = Math.max(this.#turn, value.tag)
+    this.leave(value)
+    return value
   }
 
-  /** The value at that place is not waiting there any more. */
-  left({ lane }: Place): void {
+  /** Takes a value out, wherever it stands. */
+  leave(value: A): void {
+    const { after, before, lane } = value
+    if (lane === undefined) return
+    value.lane = undefined
+    value.before = undefined
+    value.after = undefined
+    this.#size -= 1
     lane.waiting -= 1
-    if (lane.waiting > 0) return
-    const lanes = this.#lanes.get(lane.priority)!
+    if (after !== undefined) after.before = before
+    else if (before !== undefined) lane.last = before
+    if (before !== undefined) before.after = after
+    else if (after !== undefined) {
+      lane.first = after
+      this.#down(lane)
+    } else this.#close(lane)
+  }
+
+  #close(lane: Lane<A>): void {
+    const lanes = this.#byPriority.get(lane.priority)!
     lanes.delete(lane.name)
-    if (lanes.size === 0) this.#lanes.delete(lane.priority)
+    if (lanes.size === 0) this.#byPriority.delete(lane.priority)
+    const last = this.#lanes.pop()!
+    if (last === lane) return
+    this.#put(last, lane.index)
+    this.#up(last)
+    this.#down(last)
   }
 
-  #lane(name: string, priority: number): Lane {
-    let lanes = this.#lanes.get(priority)
-    if (lanes === undefined) this.#lanes.set(priority, lanes = new Map())
-    let lane = lanes.get(name)
-    if (lane === undefined) lanes.set(name, lane = { name, priority, waiting: 0, last: 0 })
-    return lane
+  #put(lane: Lane<A>, index: number): void {
+    this.#lanes[index] = lane
+    lane.index = index
+  }
+
+  #up(lane: Lane<A>): void {
+    let at = lane.index
+    while (at > 0) {
+      const parent = this.#lanes[(at - 1) >> 1]!
+      if (!isNext(lane, parent)) break
+      this.#put(parent, at)
+      at = (at - 1) >> 1
+    }
+    this.#put(lane, at)
+  }
+
+  #down(lane: Lane<A>): void {
+    let at = lane.index
+    while (true) {
+      let child = 2 * at + 1
+      if (child >= this.#lanes.length) break
+      if (child + 1 < this.#lanes.length && isNext(this.#lanes[child + 1]!, this.#lanes[child]!)) child += 1
+      if (!isNext(this.#lanes[child]!, lane)) break
+      this.#put(this.#lanes[child]!, at)
+      at = child
+    }
+    this.#put(lane, at)
   }
 }
 
-interface Lane {
-  readonly name: string
-  readonly priority: number
-  /** How much is waiting, and the tag given last. */
-  waiting: number
-  last: number
-}
-
-export interface Place {
-  readonly lane: Lane
-  readonly tag: number
-  readonly rank: number
+const isNext = <A extends Standing<A>>(lane: Lane<A>, other: Lane<A>): boolean => {
+  const a = lane.first
+  const b = other.first
+  const difference = (a.tag - lane.priority) - (b.tag - other.priority)
+  return difference < 0 || difference === 0 && a.entered < b.entered
 }

@@ -1,32 +1,47 @@
 /**
  * `Reasons`: why a key is to be processed, each reason once, in the order they came.
  *
- * Most keys have one or two, so they are compared one by one; from the ninth on by their identities, because a key that
- * ten thousand objects are mapped to has as many.
+ * Most keys have one, which then is all there is; a few are compared one by one; from the ninth on by their identities,
+ * because a key that ten thousand objects are mapped to has as many.
  */
 import { id, type Reason, same } from "../Trigger.ts"
 
 /** So many are compared one by one. */
 const few = 8
 
-export class Reasons {
-  readonly list: Array<Reason>
+/** One, or more. */
+export type Reasons = Reason | Several
+
+class Several {
+  readonly all: Array<Reason>
   #ids: Set<string> | undefined = undefined
 
-  constructor(first: Reason) {
-    this.list = [first]
+  constructor(first: Reason, second: Reason) {
+    this.all = [first, second]
   }
 
   add(reason: Reason): void {
     if (this.#has(reason)) return
-    this.list.push(reason)
+    this.all.push(reason)
     if (this.#ids !== undefined) this.#ids.add(id(reason))
-    else if (this.list.length > few) this.#ids = new Set(this.list.map(id))
+    else if (this.all.length > few) this.#ids = new Set(this.all.map(id))
   }
 
   #has(reason: Reason): boolean {
     if (this.#ids !== undefined) return this.#ids.has(id(reason))
-    for (const known of this.list) if (same(known, reason)) return true
+    for (const known of this.all) if (same(known, reason)) return true
     return false
   }
 }
+
+/** The reasons with one more. What is given may be changed. */
+export const and = (reasons: Reasons | undefined, reason: Reason): Reasons => {
+  if (reasons === undefined) return reason
+  if (!(reasons instanceof Several)) return same(reasons, reason) ? reasons : new Several(reasons, reason)
+  reasons.add(reason)
+  return reasons
+}
+
+/** In the order they came. */
+export const list = (reasons: Reasons | undefined): ReadonlyArray<Reason> =>
+  reasons === undefined ? [] : reasons instanceof Several ? reasons.all : [reasons]
