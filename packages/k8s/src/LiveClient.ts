@@ -145,42 +145,57 @@ export const makeTransport = (
       }
     }
 
-    /** Sends once, when its turn has come. */
-    const send = (request: Request, one: Try): Effect.Effect<Response, Exchange.Failure> => {
-      const wire = toWire(request, one, ownUnary)
-      const { reading } = request
-      const unpack = request.headers["accept-encoding"] === undefined
-      return Effect.callback((resume) => {
-        let giveUp = () => {}
-        const withdraw = queue.enter({ lane: one.lane, class: classOf(request), isWatch: false }, (waited, leave) => {
+    /** Runs a try when its turn has come. Who had to wait gets in with what there is to get in with by then. */
+    const inTurn = <A, E, R>(
+      request: Request,
+      asked: Try,
+      isWatch: boolean,
+      run: (one: Try) => Effect.Effect<A, E, R>
+    ): Effect.Effect<A, E | Final, R> => {
+      let leave = () => {}
+      const turn = Effect.callback<Try, Final>((resume) => {
+        let isLate = false
+        leave = queue.enter({ lane: asked.lane, class: classOf(request), isWatch }, (waited) => {
           metrics.waited(request.method, waited)
-          const tried = counting(request, one, wire.body === undefined ? 0 : Buffer.byteLength(wire.body))
-          giveUp = Exchange.begin(
-            one.presented.pools.unary,
-            wire,
-            { timeout, describe, unpack, reading },
-            (outcome) => {
-              leave()
-              resume(Effect.matchEffect(outcome, {
-                onSuccess: (answer) => {
-                  tried(answer.status, answer.bytes)
-                  return Effect.mapEager(heed(request, answer), () => answer)
-                },
-                onFailure: (failure) => {
-                  tried(undefined)
-                  if (Retry.isCertificateCode(failure.code)) connections.doubt()
-                  return Effect.fail(failure)
-                }
-              }))
-            }
+          resume(
+            isLate
+              ? Effect.mapBoth(present(), { onSuccess: (presented) => ({ ...asked, presented }), onFailure: final })
+              : Effect.succeed(asked)
           )
         })
-        return Effect.sync(() => {
-          giveUp()
-          withdraw()
-        })
+        isLate = true
+      })
+      return Effect.onExit(Effect.flatMap(turn, run), () => {
+        leave()
+        return Effect.void
       })
     }
+
+    /** A request and its answer. */
+    const exchange = (request: Request, one: Try): Effect.Effect<Response, Exchange.Failure> =>
+      Effect.callback((resume) => {
+        const wire = toWire(request, one, ownUnary)
+        const { reading } = request
+        const unpack = request.headers["accept-encoding"] === undefined
+        const tried = counting(request, one, wire.body === undefined ? 0 : Buffer.byteLength(wire.body))
+        const options = { timeout, describe, unpack, reading }
+        const giveUp = Exchange.begin(one.presented.pools.unary, wire, options, (outcome) =>
+          resume(Effect.matchEffect(outcome, {
+            onSuccess: (answer) => {
+              tried(answer.status, answer.bytes)
+              return Effect.mapEager(heed(request, answer), () =>
+                answer)
+            },
+            onFailure: (failure) => {
+              tried(undefined)
+              if (Retry.isCertificateCode(failure.code)) {
+                connections.doubt()
+              }
+              return Effect.fail(failure)
+            }
+          })))
+        return Effect.sync(giveUp)
+      })
 
     /**
      * Sends with what there is to get in with, and once more with something else if that was refused and there is any.
@@ -190,7 +205,9 @@ export const makeTransport = (
       send: (one: Try) => Effect.Effect<A, E, R>
     ): Effect.Effect<A, E | Final, R> =>
       Effect.flatMap(send(one), (answer) => {
-        if (answer.status !== 401) return Effect.succeed(answer)
+        if (answer.status !== 401) {
+          return Effect.succeed(answer)
+        }
         return Effect.flatMap(Effect.mapError(renewed(one.presented), final), (presented) =>
           presented === undefined
             ? Effect.succeed(answer)
@@ -219,11 +236,15 @@ export const makeTransport = (
         const settle = (result: Result.Result<Response, Exchange.Failure | Final>) =>
           Effect.flatMap(decide(request, result, attempt, presented.pools), (decision) => {
             if (decision._tag === "Again") {
-              return Effect.flatMap(inRealTime(Effect.sleep(decision.after)), () => attempts(request, by, attempt + 1))
+              return Effect.flatMap(inRealTime(Effect.sleep(decision.after)), () =>
+                attempts(request, by, attempt + 1))
             }
             return Result.isSuccess(result) ? Effect.succeed(result.success) : Effect.fail(result.failure.error)
           })
-        return Effect.matchEffect(authorized({ ...by, presented, attempt }, (one) => send(request, one)), {
+        const run = (one: Try) =>
+          authorized(one, (one) =>
+            exchange(request, one))
+        return Effect.matchEffect(inTurn(request, { ...by, presented, attempt }, false, run), {
           onSuccess: (answer) =>
             answer.status === 429 || answer.status >= 500 ? settle(Result.succeed(answer)) : Effect.succeed(answer),
           onFailure: (failure) => settle(Result.fail(failure))
@@ -258,16 +279,9 @@ export const makeTransport = (
     const request: Transport["Service"]["request"] = (request) =>
       called(server, request, (by) => attempts(request, by, 0))
 
-    /** Opens a watch, when its turn has come. It has had it when it is accepted or refused. */
+    /** A watch that is accepted or refused. */
     const watch = (request: Request, one: Try) =>
       Effect.gen(function*() {
-        metrics.waited(
-          request.method,
-          yield* Effect.callback<number>((resume) => {
-            const ask = { lane: one.lane, class: classOf(request), isWatch: true }
-            return Effect.sync(queue.enter(ask, (waited) => resume(Effect.succeed(waited))))
-          })
-        )
         const tried = counting(request, one)
         const answer = yield* Incoming.open(one.presented.pools.watch, toWire(request, one, own)).pipe(
           Effect.mapError((cause) => {
@@ -289,14 +303,19 @@ export const makeTransport = (
       called(server, request, (by) =>
         inRealTime(Effect.flatMap(present(), (presented) =>
           Effect.mapError(
-            authorized({ ...by, presented, attempt: 0 }, (one) => watch(request, one)),
-            ({ error }) => error
+            // A watch has had its turn when it is accepted or refused.
+            inTurn(request, { ...by, presented, attempt: 0 }, true, (one) =>
+              authorized(one, (one) =>
+                watch(request, one))),
+            ({ error }) =>
+              error
           ))))
 
     const values = (body: Body.Body, reading: Reading | undefined) =>
       Stream.mapError(
         WatchBody.stream(body, describe, { ...options, read: Documents.line(reading) }),
-        (error) => error._tag === "Transport" ? error : new TransportFailed({ message: error.message, cause: error })
+        (error) =>
+          error._tag === "Transport" ? error : new TransportFailed({ message: error.message, cause: error })
       )
 
     const refusal = (answer: Incoming.Incoming): Effect.Effect<StreamResponse, Final> =>

@@ -1,9 +1,10 @@
 import { KubeClient } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Logger, Metric, Stream, Tracer } from "effect"
+import { Deferred, Effect, Fiber, Logger, Metric, Redacted, Stream, Tracer } from "effect"
 import { TestClock } from "effect/testing"
 import type * as Net from "node:net"
 import * as Zlib from "node:zlib"
+import { eventually } from "../support/eventually.ts"
 import { arrive, cluster, ConfigMap, connect, json, key, object, serve, status } from "../support/liveServer.ts"
 
 const request = (method: "GET" | "POST", path = "/x") => ({ method, path, query: [], headers: {} }) as const
@@ -78,6 +79,38 @@ describe("LiveClient repeats", () => {
       const { transport } = yield* connect(cluster(server.url), { retry: { times: 0 } })
       yield* Effect.flip(transport.request(request("GET")))
       assert.strictEqual(server.requests.length, 1)
+    }))
+})
+
+describe("LiveClient's turns", () => {
+  const bearer = (token: string) => Redacted.make({ authorization: `Bearer ${token}` })
+
+  it.live("who had to wait gets in with the credentials of then, and a place that is given up is free", () =>
+    Effect.gen(function*() {
+      const answers: Array<() => void> = []
+      const server = yield* serve((_, response) => void answers.push(() => json(response, 200, object("a"))))
+      let token = "old"
+      const headers = Effect.sync(() => bearer(token))
+      const { transport } = yield* connect(cluster(server.url, { credentials: { headers, fresh: headers } }), {
+        connections: 1
+      })
+      const get = (path: string) =>
+        Effect.forkChild(transport.request(request("GET", path)), { startImmediately: true })
+      const first = yield* get("/first")
+      const second = yield* get("/second")
+      const third = yield* get("/third")
+      yield* eventually(() => answers.length === 1)
+      yield* arrive
+      token = "new"
+      yield* Fiber.interrupt(second)
+      yield* Fiber.interrupt(first)
+      yield* eventually(() => answers.length === 2)
+      answers[1]!()
+      assert.strictEqual((yield* Fiber.join(third)).status, 200)
+      assert.deepStrictEqual(server.requests.map(({ headers, url }) => [url, headers.authorization]), [
+        ["/first", "Bearer old"],
+        ["/third", "Bearer new"]
+      ])
     }))
 })
 
