@@ -7,6 +7,7 @@
  *
  * Source: start-time fair queueing (Goyal, Vin, Cheng 1996), with every value of the same length.
  */
+import { Heap, type Indexed } from "./Heap.ts"
 
 /** What stands in the order. It keeps its own place, which is the order's to write. */
 export interface Standing<A> {
@@ -20,7 +21,7 @@ export interface Standing<A> {
 }
 
 /** The values of one name and priority that wait, from the first to the last. */
-interface Lane<A> {
+interface Lane<A> extends Indexed {
   readonly name: string
   readonly priority: number
   first: A
@@ -28,8 +29,6 @@ interface Lane<A> {
   /** The tag given last, maybe to one that has left since. */
   given: number
   waiting: number
-  /** Where it is among the lanes. */
-  index: number
 }
 
 export class FairOrder<A extends Standing<A>> {
@@ -37,8 +36,8 @@ export class FairOrder<A extends Standing<A>> {
   #entered = 0
   #size = 0
   readonly #byPriority = new Map<number, Map<string, Lane<A>>>()
-  /** A binary heap: the lane whose first is next, first. */
-  readonly #lanes: Array<Lane<A>> = []
+  /** The lane whose first is next, first. */
+  readonly #lanes = new Heap<Lane<A>>(isNext)
 
   get size(): number {
     return this.#size
@@ -61,10 +60,9 @@ export class FairOrder<A extends Standing<A>> {
     if (lane === undefined) {
       const tag = this.#turn + 1
       value.tag = tag
-      value.lane = { name, priority, first: value, last: value, given: tag, waiting: 1, index: this.#lanes.length }
+      value.lane = { name, priority, first: value, last: value, given: tag, waiting: 1, index: 0 }
       lanes.set(name, value.lane)
-      this.#lanes.push(value.lane)
-      return this.#up(value.lane)
+      return this.#lanes.push(value.lane)
     }
     const { last } = lane
     value.tag = lane.given = Math.max(this.#turn, lane.given) + 1
@@ -77,7 +75,7 @@ export class FairOrder<A extends Standing<A>> {
 
   /** Takes out who is next. */
   take(): A | undefined {
-    const value = this.#lanes[0]?.first
+    const value = this.#lanes.peek()?.first
     if (value === undefined) return undefined
     this.#turn = Math.max(this.#turn, value.tag)
     this.leave(value)
@@ -98,7 +96,7 @@ export class FairOrder<A extends Standing<A>> {
     if (before !== undefined) before.after = after
     else if (after !== undefined) {
       lane.first = after
-      this.#down(lane)
+      this.#lanes.moved(lane)
     } else this.#close(lane)
   }
 
@@ -106,40 +104,7 @@ export class FairOrder<A extends Standing<A>> {
     const lanes = this.#byPriority.get(lane.priority)!
     lanes.delete(lane.name)
     if (lanes.size === 0) this.#byPriority.delete(lane.priority)
-    const last = this.#lanes.pop()!
-    if (last === lane) return
-    this.#put(last, lane.index)
-    this.#up(last)
-    this.#down(last)
-  }
-
-  #put(lane: Lane<A>, index: number): void {
-    this.#lanes[index] = lane
-    lane.index = index
-  }
-
-  #up(lane: Lane<A>): void {
-    let at = lane.index
-    while (at > 0) {
-      const parent = this.#lanes[(at - 1) >> 1]!
-      if (!isNext(lane, parent)) break
-      this.#put(parent, at)
-      at = (at - 1) >> 1
-    }
-    this.#put(lane, at)
-  }
-
-  #down(lane: Lane<A>): void {
-    let at = lane.index
-    while (true) {
-      let child = 2 * at + 1
-      if (child >= this.#lanes.length) break
-      if (child + 1 < this.#lanes.length && isNext(this.#lanes[child + 1]!, this.#lanes[child]!)) child += 1
-      if (!isNext(this.#lanes[child]!, lane)) break
-      this.#put(this.#lanes[child]!, at)
-      at = child
-    }
-    this.#put(lane, at)
+    this.#lanes.remove(lane)
   }
 }
 

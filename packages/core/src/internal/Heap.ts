@@ -1,0 +1,75 @@
+/** `Heap`: a binary heap whose values know where they are, so that each can be moved or taken out. */
+
+export interface Indexed {
+  /** Where it is; the heap keeps it up to date. */
+  index: number
+}
+
+export class Heap<A extends Indexed> {
+  readonly #values: Array<A> = []
+  readonly #isBefore: (a: A, b: A) => boolean
+
+  constructor(isBefore: (a: A, b: A) => boolean) {
+    this.#isBefore = isBefore
+  }
+
+  get size(): number {
+    return this.#values.length
+  }
+
+  peek(): A | undefined {
+    return this.#values[0]
+  }
+
+  /** Adds a value that is in no heap. */
+  push(value: A): void {
+    value.index = this.#values.length
+    this.#values.push(value)
+    this.#up(value)
+  }
+
+  /** Takes a value out, wherever it is. One that is out already stays so. */
+  remove(value: A): void {
+    const { index } = value
+    if (this.#values[index] !== value) return
+    const last = this.#values.pop()!
+    if (last === value) return
+    this.#put(last, index)
+    this.moved(last)
+  }
+
+  /** Finds the place of a value that is before or after others than it was. */
+  moved(value: A): void {
+    this.#up(value)
+    this.#down(value)
+  }
+
+  #put(value: A, index: number): void {
+    this.#values[index] = value
+    value.index = index
+  }
+
+  #up(value: A): void {
+    let at = value.index
+    while (at > 0) {
+      const parent = this.#values[(at - 1) >> 1]!
+      if (!this.#isBefore(value, parent)) break
+      this.#put(parent, at)
+      at = (at - 1) >> 1
+    }
+    this.#put(value, at)
+  }
+
+  #down(value: A): void {
+    let at = value.index
+    while (true) {
+      let child = 2 * at + 1
+      if (child >= this.#values.length) break
+      if (child + 1 < this.#values.length && this.#isBefore(this.#values[child + 1]!, this.#values[child]!)) child += 1
+      if (!this.#isBefore(this.#values[child]!, value)) break
+      this.#put(this.#values[child]!, at)
+      at = child
+    }
+    this.#put(value, at)
+  }
+}
