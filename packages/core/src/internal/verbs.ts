@@ -36,6 +36,7 @@ import { isStatus, type Status } from "../Status.ts"
 import { type Request, type Transport } from "../Transport.ts"
 import { Unparsed } from "../Unparsed.ts"
 import { isList, isObject, isStored, noObject } from "./answers.ts"
+import { placeProblem, type Target } from "./placeProblem.ts"
 import { requestSpan } from "./requestSpan.ts"
 import { watchEvents } from "./watchEvents.ts"
 import { writeOf, writesOfCollection } from "./writeOf.ts"
@@ -47,10 +48,6 @@ const contentTypes: Record<Patch["_tag"], string> = {
 }
 
 type Query = ReadonlyArray<readonly [string, string | undefined]>
-interface Target {
-  readonly namespace?: string | undefined
-  readonly name?: string | undefined
-}
 
 const query = (entries: Query): Request["query"] =>
   entries.filter((entry): entry is readonly [string, string] => entry[1] !== undefined)
@@ -68,10 +65,6 @@ const spanOf = (call: KubeError.Call, { method, path }: Pick<Request, "method" |
   ...(call.namespace === undefined ? {} : { "k8s.namespace.name": call.namespace }),
   ...(call.name === undefined ? {} : { "k8s.object.name": call.name })
 })
-
-/** Why a kind is none of this client's: it is one of another cluster, and would be looked for in the wrong one. */
-const strangeness = ({ cluster, id }: Resource.Any): string | undefined =>
-  cluster === undefined ? undefined : `${id} is of cluster ${cluster}, and this client is not: see Cluster`
 
 const jsonHeaders = { accept: "application/json" }
 
@@ -137,9 +130,7 @@ export const make = (transport: Transport["Service"]): Client => {
     key: Target
   ): Effect.Effect<string | undefined, KubeError.KubeError> => {
     const namespaced = resource.scope === "Namespaced"
-    const problem = strangeness(resource) ??
-      (namespaced ? segmentProblem("namespace", key.namespace, resource) : undefined) ??
-      ("name" in key ? segmentProblem("name", key.name, resource) : undefined)
+    const problem = placeProblem(resource, key)
     return problem === undefined
       ? Effect.succeed(namespaced ? key.namespace : undefined)
       : Effect.fail(KubeError.make(call, new KubeError.BadRequest({ message: problem, code: 400 })))
@@ -190,26 +181,6 @@ export const make = (transport: Transport["Service"]): Client => {
     isForeign(resource, body, options)
       ? Effect.succeed(body as A)
       : Effect.fromResult(decode(call, resource, body))
-
-  const written = <A extends KubeObject>(
-    context: Around,
-    call: KubeError.Call,
-    resource: Resource.Resource<A>,
-    key: Target,
-    options: WriteOptions | undefined,
-    body: unknown,
-    sent?: unknown
-  ): Effect.Effect<A, KubeError.KubeError> => {
-    const write = options?.dryRun === true ? undefined : writeOf(resource, key, options?.subresource, sent, body)
-    if (write !== undefined) onWrite(context, write)
-    return answer(call, resource, options, body)
-  }
-
-  const writeQuery = (context: Around, options: WriteOptions | undefined): Query => [
-    ["dryRun", options?.dryRun === true ? "All" : undefined],
-    ["fieldManager", options?.fieldManager ?? Context.get(context, FieldManager)],
-    ["fieldValidation", options?.fieldValidation]
-  ]
 
   const callFor = (verb: KubeError.Verb, resource: Resource.Any, key: Target, subresource?: string) => ({
     verb,
@@ -324,67 +295,105 @@ export const make = (transport: Transport["Service"]): Client => {
     )
   }
 
-  const create: Client["create"] = (resource, object, options) =>
+  /** What differs between the verbs that send a state of an object and are answered with another. */
+  interface Change {
+    readonly verb: KubeError.Verb
+    readonly key: Target
+    readonly method: Request["method"]
+    /** What is in the path: without a name it is the collection. */
+    readonly place: Target
+    readonly contentType: string
+    readonly body: (call: KubeError.Call) => Effect.Effect<unknown, KubeError.KubeError>
+    readonly query?: Query
+    /** What is sent, where the answer may not tell what it did. */
+    readonly sent?: unknown
+  }
+
+  const change = <A extends KubeObject>(
+    resource: Resource.Resource<A>,
+    options: WriteOptions | undefined,
+    plan: () => Change
+  ): Effect.Effect<A, KubeError.KubeError> =>
     Effect.contextWith((context: Around) => {
-      const key = { namespace: object.metadata.namespace, name: object.metadata.name }
-      const call = callFor("create", resource, key, options?.subresource)
-      const place = options?.subresource === undefined ? { namespace: key.namespace } : key
+      const { body, contentType, key, method, place, query = [], sent, verb } = plan()
+      const subresource = options?.subresource
+      const call = callFor(verb, resource, key, subresource)
       return Effect.flatMapEager(locate(call, resource, place), (namespace) =>
-        Effect.flatMapEager(encode(call, resource, object, options), (body) =>
+        Effect.flatMapEager(body(call), (body) =>
           sendWrite(context, call, {
-            method: "POST",
-            path: Resource.path(resource, { ...place, namespace, subresource: options?.subresource }),
-            query: writeQuery(context, options),
-            headers: { ...jsonHeaders, "content-type": "application/json" },
+            method,
+            path: Resource.path(resource, { ...place, namespace, subresource }),
+            query: [
+              ["dryRun", options?.dryRun === true ? "All" : undefined],
+              ["fieldManager", options?.fieldManager ?? Context.get(context, FieldManager)],
+              ["fieldValidation", options?.fieldValidation],
+              ...query
+            ],
+            headers: { ...jsonHeaders, "content-type": contentType },
             body
-          }, (body) =>
-            written(context, call, resource, { ...key, namespace }, options, body, object))))
+          }, (body) => {
+            const target = { ...key, namespace }
+            const write = options?.dryRun === true ? undefined : writeOf(resource, target, subresource, sent, body)
+            if (write !== undefined) {
+              onWrite(context, write)
+            }
+            return answer(call, resource, options, body)
+          })))
+    })
+
+  const create: Client["create"] = (resource, object, options) =>
+    change(resource, options, () => {
+      const { name, namespace } = object.metadata
+      return {
+        verb: "create",
+        key: { namespace, name },
+        method: "POST",
+        place: options?.subresource === undefined ? { namespace } : { namespace, name },
+        contentType: "application/json",
+        body: (call) => encode(call, resource, object, options),
+        sent: object
+      }
     })
 
   const replace: Client["replace"] = (resource, object, options) =>
-    Effect.contextWith((context: Around) => {
+    change(resource, options, () => {
       const key = { namespace: object.metadata.namespace, name: object.metadata.name }
-      const call = callFor("replace", resource, key, options?.subresource)
-      return Effect.flatMapEager(locate(call, resource, key), (namespace) =>
-        Effect.flatMapEager(encode(call, resource, object, options), (body) =>
-          sendWrite(context, call, {
-            method: "PUT",
-            path: Resource.path(resource, { namespace, name: key.name, subresource: options?.subresource }),
-            query: writeQuery(context, options),
-            headers: { ...jsonHeaders, "content-type": "application/json" },
-            body
-          }, (body) =>
-            written(context, call, resource, { ...key, namespace }, options, body))))
+      return {
+        verb: "replace",
+        key,
+        method: "PUT",
+        place: key,
+        contentType: "application/json",
+        body: (call) => encode(call, resource, object, options)
+      }
     })
 
   const patch: Client["patch"] = (resource, ref, patch, options) =>
-    Effect.contextWith((context: Around) => {
+    change(resource, options, () => {
       const key = keyOf(ref)
-      const call = callFor("patch", resource, key, options?.subresource)
-      return Effect.flatMapEager(locate(call, resource, key), (namespace) =>
-        sendWrite(context, call, {
-          method: "PATCH",
-          path: Resource.path(resource, { namespace, name: key.name, subresource: options?.subresource }),
-          query: writeQuery(context, options),
-          headers: { ...jsonHeaders, "content-type": contentTypes[patch._tag] },
-          body: patch.body
-        }, (body) => written(context, call, resource, { ...key, namespace }, options, body)))
+      return {
+        verb: "patch",
+        key,
+        method: "PATCH",
+        place: key,
+        contentType: contentTypes[patch._tag],
+        body: () => Effect.succeed(patch.body)
+      }
     })
 
   const apply: Client["apply"] = (resource, object, options) =>
-    Effect.contextWith((context: Around) => {
-      const key = object.metadata
-      const call = callFor("apply", resource, key, options?.subresource)
-      return Effect.flatMapEager(locate(call, resource, key), (namespace) =>
-        sendWrite(context, call, {
-          method: "PATCH",
-          path: Resource.path(resource, { namespace, name: key.name, subresource: options?.subresource }),
-          query: [...writeQuery(context, options), ["force", options?.force === true ? "true" : undefined]],
-          headers: { ...jsonHeaders, "content-type": "application/apply-patch+yaml" },
-          body: isForeign(resource, object, options)
-            ? object
-            : { ...object, apiVersion: resource.apiVersion, kind: resource.kind }
-        }, (body) => written(context, call, resource, { ...key, namespace }, options, body)))
+    change(resource, options, () => {
+      const key = { namespace: object.metadata.namespace, name: object.metadata.name }
+      const full = { ...object, apiVersion: resource.apiVersion, kind: resource.kind }
+      return {
+        verb: "apply",
+        key,
+        method: "PATCH",
+        place: key,
+        contentType: "application/apply-patch+yaml",
+        query: [["force", options?.force === true ? "true" : undefined]],
+        body: () => Effect.succeed(isForeign(resource, object, options) ? object : full)
+      }
     })
 
   const deleteBody = (options: DeleteOptions, uid: string | undefined) => {
@@ -477,16 +486,4 @@ const isForeign = (
 ): boolean => {
   const { kind } = object as PartialKubeObject
   return options?.subresource !== undefined && kind !== undefined && kind !== resource.kind
-}
-
-/** What is wrong with a part of a path. The two that a URL takes for directions would lead to another object. */
-const segmentProblem = (field: string, value: string | undefined, resource: Resource.Any): string | undefined => {
-  if (value === undefined || value === "") {
-    return field === "namespace"
-      ? `metadata.namespace: missing: ${resource.kind} is namespaced; give a namespace`
-      : `metadata.name: missing: give the name of the ${resource.kind}`
-  }
-  return value === "." || value === ".."
-    ? `metadata.${field}: ${JSON.stringify(value)}: give a real ${field}`
-    : undefined
 }

@@ -1,0 +1,29 @@
+/** What is wrong with where a request is to go, in words, before anything is sent. */
+import type * as Resource from "../Resource.ts"
+
+export interface Target {
+  readonly namespace?: string | undefined
+  /** There at all where one is due. */
+  readonly name?: string | undefined
+}
+
+export const placeProblem = (resource: Resource.Any, target: Target): string | undefined =>
+  strangeness(resource) ??
+    (resource.scope === "Namespaced" ? segmentProblem("namespace", target.namespace, resource) : undefined) ??
+    ("name" in target ? segmentProblem("name", target.name, resource) : undefined)
+
+/** Why a kind is none of this client's: it is one of another cluster, and would be looked for in the wrong one. */
+const strangeness = ({ cluster, id }: Resource.Any): string | undefined =>
+  cluster === undefined ? undefined : `${id} is of cluster ${cluster}, and this client is not: see Cluster`
+
+/** What is wrong with a part of a path. The two that a URL takes for directions would lead to another object. */
+const segmentProblem = (field: string, value: string | undefined, resource: Resource.Any): string | undefined => {
+  if (value === undefined || value === "") {
+    return field === "namespace"
+      ? `metadata.namespace: missing: ${resource.kind} is namespaced; give a namespace`
+      : `metadata.name: missing: give the name of the ${resource.kind}`
+  }
+  return value === "." || value === ".."
+    ? `metadata.${field}: ${JSON.stringify(value)}: give a real ${field}`
+    : undefined
+}
