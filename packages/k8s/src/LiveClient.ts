@@ -29,6 +29,7 @@ import {
   Transport
 } from "@effect-operator/core/Transport"
 import type * as Config from "effect/Config"
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Equal from "effect/Equal"
@@ -38,6 +39,7 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as Tracer from "effect/Tracer"
 import type { Headers } from "./Credentials.ts"
 import * as Dispatcher from "./Dispatcher.ts"
 import * as KubeConfig from "./KubeConfig.ts"
@@ -48,7 +50,7 @@ import * as Incoming from "./live/Incoming.ts"
 import { clock as realClock, inRealTime } from "./live/realTime.ts"
 import * as RequestMetrics from "./live/RequestMetrics.ts"
 import * as RequestQueue from "./live/RequestQueue.ts"
-import { type Call, called } from "./live/RequestTracing.ts"
+import { traced, type TraceHeaders } from "./live/RequestTracing.ts"
 import * as Retry from "./live/Retry.ts"
 import * as Warnings from "./live/Warnings.ts"
 import { version } from "./Version.ts"
@@ -77,6 +79,13 @@ export interface Options extends Dispatcher.Options, WatchBody.Options {
 interface Presented {
   readonly headers: Headers
   readonly pools: Dispatcher.Pools
+}
+
+/** What is the same for all tries of a call. */
+interface Call {
+  /** Whose turn it takes. */
+  readonly lane: string
+  readonly trace: TraceHeaders
 }
 
 /** One try of a call. */
@@ -276,8 +285,13 @@ export const makeTransport = (
         )
       })
 
-    const request: Transport["Service"]["request"] = (request) =>
-      called(server, request, (by) => attempts(request, by, 0))
+    const called = <A extends Response, E, R>(request: Request, run: (by: Call) => Effect.Effect<A, E, R>) =>
+      Effect.contextWith((context: Context.Context<never>) => {
+        const lane = Context.get(context, KubeClient.FieldManager)
+        return traced(Context.get(context, Tracer.Tracer), server, request, (trace) => run({ lane, trace }))
+      })
+
+    const request: Transport["Service"]["request"] = (request) => called(request, (by) => attempts(request, by, 0))
 
     /** A watch that is accepted or refused. */
     const watch = (request: Request, one: Try) =>
@@ -300,7 +314,7 @@ export const makeTransport = (
       })
 
     const stream: Transport["Service"]["stream"] = (request) =>
-      called(server, request, (by) =>
+      called(request, (by) =>
         inRealTime(Effect.flatMap(present(), (presented) =>
           Effect.mapError(
             // A watch has had its turn when it is accepted or refused.

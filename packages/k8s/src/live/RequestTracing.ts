@@ -7,31 +7,24 @@
  *
  * Source: OpenTelemetry semantic conventions for HTTP client spans; KEP-647 (API server tracing).
  */
-import { FieldManager } from "@effect-operator/core/Client"
+import { isNative } from "@effect-operator/core/internal/requestSpan"
 import type { Request, Response } from "@effect-operator/core/Transport"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Tracer from "effect/Tracer"
+import type * as Tracer from "effect/Tracer"
 import { inRealTime } from "./realTime.ts"
 
-/** What is the same for all tries of a call. */
-export interface Call {
-  /** Whose it is. */
-  readonly lane: string
-  /** The headers that tell the server of the call's span. */
-  readonly trace: { readonly traceparent?: string }
-}
+export type TraceHeaders = { readonly traceparent?: string }
 
-/** Makes a call to a server, with a span of its own where there is a tracer. */
-export const called = <A extends Response, E, R>(
+/** Makes a call to a server, with the headers that tell it of the call's span. */
+export const traced = <A extends Response, E, R>(
+  tracer: Tracer.Tracer,
   server: URL,
   request: Request,
-  run: (call: Call) => Effect.Effect<A, E, R>
+  call: (headers: TraceHeaders) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
-  Effect.contextWith((context: Context.Context<never>) => {
-    const lane = Context.get(context, FieldManager)
-    if (Context.get(context, Tracer.Tracer) === Tracer.nativeTracer) return run({ lane, trace: {} })
-    return inRealTime(Effect.useSpan(
+  isNative(tracer)
+    ? call({})
+    : inRealTime(Effect.useSpan(
       `http.client ${request.method}`,
       {
         kind: "client",
@@ -45,11 +38,10 @@ export const called = <A extends Response, E, R>(
       },
       (span) => {
         const { sampled, spanId, traceId } = span
-        const trace = { traceparent: `00-${traceId}-${spanId}-${sampled ? "01" : "00"}` }
-        return Effect.tap(
-          Effect.withParentSpan(run({ lane, trace }), span),
-          ({ status }) => Effect.sync(() => span.attribute("http.response.status_code", status))
-        )
+        const headers = { traceparent: `00-${traceId}-${spanId}-${sampled ? "01" : "00"}` }
+        return Effect.map(Effect.withParentSpan(call(headers), span), (answer) => {
+          span.attribute("http.response.status_code", answer.status)
+          return answer
+        })
       }
     ))
-  })
