@@ -51,6 +51,29 @@ describe("Deadlines", () => {
       for (const fiber of endings) assert.isTrue(isLate(yield* Fiber.join(fiber)))
     }))
 
+  it.effect("what has ended in time is not looked for: one sleep for many that begin at different moments", () =>
+    Effect.gen(function*() {
+      const clock = yield* Clock.Clock
+      let sleeps = 0
+      const counting: Clock.Clock = Object.create(clock, {
+        sleep: {
+          value: (duration: Duration.Duration) => {
+            sleeps += 1
+            return clock.sleep(duration)
+          }
+        }
+      })
+      const deadlines = yield* Effect.provideService(Deadlines.make(second), Clock.Clock, counting)
+      for (let n = 0; n < 5; n++) {
+        const fiber = yield* Effect.forkChild(Effect.sleep("1 millis"), { startImmediately: true })
+        const ending = yield* Effect.forkChild(deadlines.ending(fiber), { startImmediately: true })
+        yield* TestClock.adjust("100 millis")
+        yield* Fiber.join(ending)
+      }
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(sleeps, 1)
+    }))
+
   it.effect("without a time-out nothing is late", () =>
     Effect.gen(function*() {
       const deadlines = yield* Deadlines.make(undefined)

@@ -130,6 +130,27 @@ describe("RequestQueue", () => {
       assert.deepStrictEqual(queue.stats(), { running: 0, waiting: 0 })
     }))
 
+  it.effect("who has left is not run any more, also one of those let in at the same moment, and leaves once", () =>
+    Effect.gen(function*() {
+      const queue = yield* RequestQueue.make({ concurrency: 3 })
+      const ran: Array<string> = []
+      queue.pause("others", 1000)
+      const leaves = ["a", "b", "c"].map((name) =>
+        queue.enter(ask(name), () => {
+          ran.push(name)
+          // The next of those let in leaves before it is its turn to be told.
+          leaves[1]!()
+        })
+      )
+      leaves[2]!()
+      assert.deepStrictEqual(queue.stats(), { running: 0, waiting: 2 })
+      yield* TestClock.adjust("1 seconds")
+      assert.deepStrictEqual(ran, ["a"])
+      assert.deepStrictEqual(queue.stats(), { running: 1, waiting: 0 })
+      for (const leave of [...leaves, ...leaves]) leave()
+      assert.deepStrictEqual(queue.stats(), { running: 0, waiting: 0 })
+    }))
+
   const Step = Schema.Union([
     Schema.TaggedStruct("Send", { lane: Schema.Literals(["a", "b", "c"]), isWatch: Schema.Boolean }),
     Schema.TaggedStruct("End", { which: Schema.Natural }),
