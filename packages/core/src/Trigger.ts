@@ -49,6 +49,16 @@ export const same = (a: Reason, b: Reason): boolean => {
   return a._tag !== "Source" || (b._tag === "Source" && a.source === b.source)
 }
 
+type Change = Extract<Reason, { readonly kind: string }>
+
+const blank: Change = { _tag: "Updated", kind: "", object: "" }
+
+/**
+ * A copy, not a literal: of those that wait in a queue V8 learns that what a literal makes lives long, and would put the
+ * others, one for each event, beside them, where only a collection of the whole heap finds them.
+ */
+const changeOf = (_tag: Change["_tag"], kind: string, object: string): Change => ({ ...blank, _tag, kind, object })
+
 const empty = view(makeReader([]))
 
 /** Calls `add` for every key the deltas concern. */
@@ -60,7 +70,7 @@ export const keys = (
 ): void => {
   for (const delta of deltas) {
     if (delta._tag === "Invalid" || watch.map === nobody || watch.predicate?.(delta) === false) continue
-    const reason: Reason = { _tag: delta._tag, kind: watch.resource.kind, object: keyString(delta.object) }
+    const reason = changeOf(delta._tag, watch.resource.kind, keyString(delta.object))
     const seen = new Set<string>()
     for (const object of objects<KubeObject>(delta)) {
       for (const target of watch.map(object, cache)) seen.add(keyString(target))

@@ -17,6 +17,11 @@ export class Heap<A extends Indexed> {
     return this.#values.length
   }
 
+  /** In no order but that the next one is the first. */
+  [Symbol.iterator](): IterableIterator<A> {
+    return this.#values.values()
+  }
+
   peek(): A | undefined {
     return this.#values[0]
   }
