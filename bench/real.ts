@@ -78,7 +78,11 @@ const operator = (
     }
   )
 
-/** Milliseconds from the creation of each object to its status, as a third party sees them. */
+/**
+ * Milliseconds from the creation of each object to its status, as a third party sees them, ten a second for each namespace.
+ * Which is first, and how long it is to the next, is drawn: every ten seconds the server is slow for a moment, when it
+ * writes what is its own, and what comes in step with that meets it each time.
+ */
 const latencies = async (send: Send, namespaces: ReadonlyArray<string>, each: number) => {
   // From now on: a third party that has yet to read all there is sees the first status late.
   const { metadata } = await (await send("GET", `${path}/widgets?limit=1`)).body.json() as {
@@ -111,10 +115,10 @@ const latencies = async (send: Send, namespaces: ReadonlyArray<string>, each: nu
     }
   })()
   for (let n = 0; n < each; n++) {
-    for (const namespace of n % 2 === 0 ? namespaces : namespaces.toReversed()) {
+    for (const namespace of Math.random() < 0.5 ? namespaces : namespaces.toReversed()) {
       sent.set(`${namespace}/late-${n}`, performance.now())
       await create(send, `${path}/namespaces/${namespace}/widgets`, widget(`late-${n}`))
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      await new Promise((resolve) => setTimeout(resolve, 25 + 50 * Math.random()))
     }
   }
   await seen
@@ -163,7 +167,7 @@ const patches: Benchmark = {
             }
           }
         })
-        const late = yield* Effect.promise(() => latencies(send, names, quick ? 30 : 500))
+        const late = yield* Effect.promise(() => latencies(send, names, quick ? 30 : 2_000))
         const of = (name: typeof names[number], field: keyof Burst) => median(bursts[name].map((burst) => burst[field]))
         const wait = (name: typeof names[number], part: number) => quantile(late.get(name)!, part)
         const count = objects.toLocaleString("en")
