@@ -41,6 +41,12 @@ const command = Command.make(
       Flag.filter((steps) => steps >= 1, (steps) => `${steps} steps: must be 1 or more`),
       Flag.optional
     ),
+    pooled: Flag.Boolean("pooled").pipe(
+      Flag.withDescription(
+        "Single faults of different steps share runs; those of one that anything is said about do not"
+      ),
+      Flag.withDefault(false)
+    ),
     part: Flag.String("part").pipe(
       Flag.withDescription("The third of four parts, which together make all runs: 3/4"),
       Flag.withMetavar("K/N"),
@@ -79,7 +85,7 @@ const command = Command.make(
       Flag.optional
     )
   },
-  ({ budget, deeper, depth, example, html, json, part, runs, seed, stories, story, threads, token, window }) =>
+  ({ budget, deeper, depth, example, html, json, part, pooled, runs, seed, stories, story, threads, token, window }) =>
     Effect.gen(function*() {
       const files = yield* FileSystem.FileSystem
       const scenario = scenarios.find(({ name }) => name === example)!
@@ -96,6 +102,7 @@ const command = Command.make(
         budget: `${budget} seconds`,
         seed,
         window: Option.getOrUndefined(window),
+        pooled,
         part,
         stories,
         replay: Option.getOrUndefined(token)

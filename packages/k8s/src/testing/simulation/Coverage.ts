@@ -14,6 +14,8 @@ export interface Coverage {
   readonly byFault: Readonly<Record<string, { readonly found: number; readonly run: number }>>
   /** Runs without a fault, in another order of tasks. */
   readonly interleavings: number
+  /** Runs that single faults of different steps shared. */
+  readonly pools: number
   /** Runs with several faults. */
   readonly deeper: number
   /** Of those, runs in which an earlier fault changed the way, so that a later one was not met. */
@@ -40,6 +42,7 @@ export const joined = (parts: ReadonlyArray<Coverage>): Coverage => {
     complete: parts.every(({ complete }) => complete),
     byFault,
     interleavings: sum(({ interleavings }) => interleavings),
+    pools: sum(({ pools }) => pools),
     deeper: sum(({ deeper }) => deeper),
     unmet: sum(({ unmet }) => unmet),
     histories: sum(({ histories }) => histories)

@@ -11,6 +11,7 @@ import { type Kind, none, type Plan, type Point } from "./Fault.ts"
 import * as Oracle from "./Oracle.ts"
 import { stratified } from "./Order.ts"
 import * as Points from "./Points.ts"
+import * as Pools from "./Pools.ts"
 import type { Recording } from "./Recording.ts"
 import * as Reference from "./Reference.ts"
 import * as Run from "./Run.ts"
@@ -50,6 +51,8 @@ export interface Options {
   readonly deeper?: number | undefined
   /** Steps that a run with a fault lives through, from the one it is at; all by default. */
   readonly window?: number | undefined
+  /** Whether single faults of different steps share runs. */
+  readonly pooled?: boolean | undefined
   /** Kinds of faults to run; all by default. */
   readonly faults?: ReadonlyArray<Kind> | undefined
   /** Every how-manieth run is made, from which on; all by default. */
@@ -92,6 +95,7 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
   let reordered = 0
   let deeper = 0
   let unmet = 0
+  let pools = 0
   const byFault = new Map<string, { found: number; run: number }>()
   const kind = (point: Point) => {
     const entry = byFault.get(point.fault) ?? { found: 0, run: 0 }
@@ -107,18 +111,24 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
   }
   const base = referenceOf(story)
 
-  /** A complaint about the run of a plan, and its recording; if a rest went astray, of the story that ends there. */
-  const judged = (
-    plan: Plan,
-    lived: Story
-  ): { readonly recording: Recording; readonly divergence: Divergence | undefined } => {
-    const compared = referenceOf(lived)
+  const live = (plan: Plan, lived: Story): Recording => {
     const recording = Run.run(tell(all, lived), plan, {
       seed,
       quiet: Run.defaults.shortQuiet,
-      from: compared.from
+      from: referenceOf(lived).from
     })
+    runs += 1
     histories.add(hash(history(recording)))
+    return recording
+  }
+
+  /** A complaint about the run of a plan, and its recording; if a rest went astray, of the story that ends there. */
+  const attempt = (
+    plan: Plan,
+    lived: Story = story
+  ): { readonly recording: Recording; readonly divergence: Divergence | undefined } => {
+    const compared = referenceOf(lived)
+    const recording = live(plan, lived)
     const found = Oracle.judge(oracles, recording, compared)
     if (found !== undefined) {
       return { recording, divergence: { plan, seed, story: lived, recording, reference: compared, ...found } }
@@ -126,13 +136,8 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
     const astray = Oracle.strays(recording, compared)
     return {
       recording,
-      divergence: astray === undefined ? undefined : judged(plan, beginning(lived, astray)).divergence
+      divergence: astray === undefined ? undefined : attempt(plan, beginning(lived, astray)).divergence
     }
-  }
-
-  const attempt = (plan: Plan, lived: Story = story): ReturnType<typeof judged> => {
-    runs += 1
-    return judged(plan, lived)
   }
 
   const goesOn = (): boolean => runs < budget && more()
@@ -168,6 +173,7 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
         complete,
         byFault: Object.fromEntries(byFault),
         interleavings: reordered,
+        pools,
         deeper,
         unmet,
         histories: histories.size
@@ -185,19 +191,49 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
   single = Singles.of(asked)
   for (const { point } of single) kind(point).found += 1
   const deepened = new Set(told.map(key))
-  const firsts: Array<Singles.Single & { readonly further: ReadonlyArray<Point> }> = []
-  for (const [turn, { lived, point }] of stratified(single, asked.recordingOf).entries()) {
-    if (turn % part.of !== part.index) continue
-    if (!goesOn()) return outcome(undefined)
-    const { divergence, recording } = attempt({ points: [point], interleaving: 0 }, lived)
-    kind(point).run += 1
-    if (divergence !== undefined) return outcome(divergence)
-    if (firsts.length < kept && depth > 1 && deepened.has(key(lived))) {
-      const after = Points.of(recording, replicas, Points.reached(point, recording))
-      const further = after.filter((one) => wanted(one) && Singles.isFurther(one, lived, story))
-      firsts.push({ point, lived, further })
-    }
+  const mine = <A>(all: ReadonlyArray<A>): ReadonlyArray<A> => all.filter((_, turn) => turn % part.of === part.index)
+  const ordered = stratified(single, asked.recordingOf)
+  const firsts = depth === 1 ? [] : mine(ordered).filter(({ lived }) => deepened.has(key(lived))).slice(0, kept)
+  const ran = new Set<Singles.Single>()
+  const count = (one: Singles.Single): void => {
+    if (!ran.has(one)) kind(one.point).run += 1
+    ran.add(one)
   }
+  /** What may go wrong after each of the first ones. */
+  const further = new Map<Singles.Single, ReadonlyArray<Point>>()
+  const alone = (one: Singles.Single): Divergence | undefined => {
+    const { lived, point } = one
+    const { divergence, recording } = attempt({ points: [point], interleaving: 0 }, lived)
+    count(one)
+    if (firsts.includes(one)) {
+      const after = Points.of(recording, replicas, Points.reached(point, recording))
+      further.set(one, after.filter((next) => wanted(next) && Singles.isFurther(next, lived, story)))
+    }
+    return divergence
+  }
+
+  const pooling = Pools.make(options.pooled === true ? ordered : [], asked.recordingOf)
+  let cut = false
+  const suspects = function*(): Generator<Singles.Single> {
+    for (const pool of mine(pooling.pools)) {
+      if (!goesOn()) {
+        cut = true
+        return
+      }
+      pools += 1
+      const recording = live(pooling.planOf(pool), pool.lived)
+      const cleared = pooling.cleared(pool, recording, referenceOf(pool.lived), oracles)
+      cleared.forEach(count)
+      for (const one of pool.members.values()) if (!cleared.has(one)) yield one
+    }
+    yield* mine(options.pooled === true ? pooling.alone : ordered)
+  }
+  for (const one of suspects()) {
+    if (!goesOn()) return outcome(undefined)
+    const divergence = alone(one)
+    if (divergence !== undefined) return outcome(divergence)
+  }
+  if (cut) return outcome(undefined)
   for (let turn = part.index; turn < interleavings; turn += part.of) {
     if (!goesOn()) return outcome(undefined)
     const { divergence } = attempt({ points: [], interleaving: 1 + draw(seed, turn, 1_000_000) })
@@ -209,15 +245,18 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
   for (let turn = part.index; turn < most; turn += part.of) {
     // Without a number as many are asked for as there is room for.
     if (!goesOn()) return outcome(undefined, most === Infinity)
-    const { further, lived, point } = firsts[draw(seed, 3 * turn, firsts.length)]!
-    let chosen: ReadonlyArray<Point> = [point]
-    if (further.length > 0) chosen = [...chosen, further[draw(seed, 3 * turn + 1, further.length)]!]
-    if (depth > 2 && further.length > 1 && turn % 2 === 1) {
-      chosen = [...chosen, further[draw(seed, 3 * turn + 2, further.length)]!]
+    const first = firsts[draw(seed, 3 * turn, firsts.length)]!
+    const wrong = further.has(first) ? undefined : alone(first)
+    if (wrong !== undefined) return outcome(wrong)
+    const next = further.get(first)!
+    let chosen: ReadonlyArray<Point> = [first.point]
+    if (next.length > 0) chosen = [...chosen, next[draw(seed, 3 * turn + 1, next.length)]!]
+    if (depth > 2 && next.length > 1 && turn % 2 === 1) {
+      chosen = [...chosen, next[draw(seed, 3 * turn + 2, next.length)]!]
     }
     const plan = { points: Points.distinct(chosen), interleaving: turn % 3 === 0 ? 0 : 1 + draw(seed, turn, 1_000_000) }
     deeper += 1
-    const { divergence, recording } = attempt(plan, lived)
+    const { divergence, recording } = attempt(plan, first.lived)
     if (recording.met < plan.points.length) unmet += 1
     if (divergence !== undefined) return outcome(divergence)
   }

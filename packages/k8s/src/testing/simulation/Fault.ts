@@ -124,11 +124,17 @@ export interface Plan {
   readonly points: ReadonlyArray<Point>
   /** 0: tasks run in the order they came; any other number draws another order. */
   readonly interleaving: number
+  /**
+   * For each of some steps, by its number from 0, one more fault. Its place is counted from the beginning of that step
+   * on, as faults before it have changed how much has happened.
+   */
+  readonly pooled?: ReadonlyMap<number, Point> | undefined
 }
 
 export const none: Plan = { points: [], interleaving: 0 }
 
-export const isNone = ({ interleaving, points }: Plan): boolean => points.length === 0 && interleaving === 0
+export const isNone = ({ interleaving, points, pooled }: Plan): boolean =>
+  points.length === 0 && interleaving === 0 && pooled === undefined
 
 /** How a point reads in a report. */
 export const describe = (point: Point): string => {

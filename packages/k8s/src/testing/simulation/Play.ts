@@ -126,6 +126,12 @@ export class Play {
     stage.hurry = Effect.suspend(() => this.#hurry())
   }
 
+  /** From here on it is a step's turn, with what a plan has for what happens in it. */
+  #turn(index: number): void {
+    const { pooled } = this.#plan
+    if (pooled !== undefined) this.#stage.wire.only(pooled.get(index))
+  }
+
   /** A step, unless it was taken in a hurry, and all that follows from it. */
   #step(index: number, step: Step): void {
     if (this.#steps.length === index) this.#act(index, step)
@@ -138,6 +144,7 @@ export class Play {
   #act(index: number, step: Step): void {
     const stage = this.#stage
     const { wire, world } = stage
+    this.#turn(index)
     const away = this.#faultAt(index, "away")
     if (away !== undefined) {
       wire.happens(away)

@@ -80,6 +80,11 @@ export interface Options {
    * to be of Maps, Sets, lists and plain objects.
    */
   readonly window?: number | undefined
+  /**
+   * Single faults of different steps share runs of the whole story, some five to a run, where nobody complains: those of a
+   * run that anything is said about are run alone. Each is counted as run. Not together with `window`.
+   */
+  readonly pooled?: boolean | undefined
   /** Stories to draw, of a scenario that draws them; runs and time are shared out among them. */
   readonly stories?: number | undefined
   /** Kinds of faults; all by default. */
@@ -165,6 +170,7 @@ const nothing: ConvergenceReport = {
   complete: false,
   byFault: {},
   interleavings: 0,
+  pools: 0,
   deeper: 0,
   unmet: 0,
   histories: 0,
@@ -181,6 +187,11 @@ export const checkConvergence = (
     const { window } = options
     if (window !== undefined && !(Number.isInteger(window) && window >= 1)) {
       return Effect.die(new Error(`window: ${window}: a number of steps from 1, or left out for the whole story`))
+    }
+    if (window !== undefined && options.pooled === true) {
+      return Effect.die(
+        new Error(`pooled: true with window: ${window}: faults share runs of the whole story; leave one out`)
+      )
     }
     const oracles = Oracle.among(options.oracles ?? [])
     if (options.replay !== undefined) {
@@ -205,6 +216,7 @@ export const checkConvergence = (
         interleavings: options.interleavings ?? defaults.interleavings,
         deeper: options.deeper,
         window,
+        pooled: options.pooled,
         faults: options.faults,
         part: options.part,
         oracles,
@@ -241,7 +253,7 @@ export const together = (parts: ReadonlyArray<ConvergenceReport>): ConvergenceRe
 
 /** What was explored, in words: never more than was. */
 export const summary = (
-  { byFault, deeper, exhaustive, histories, interleavings, points, run, runs, stories, unmet, window }:
+  { byFault, deeper, exhaustive, histories, interleavings, points, pools, run, runs, stories, unmet, window }:
     ConvergenceReport
 ) =>
   [
@@ -251,6 +263,7 @@ export const summary = (
     ...(window === undefined
       ? []
       : [`faults at requests, events and outside calls in ${window} steps of the story each`]),
+    ...(pools === 0 ? [] : [`${pools} runs that faults of different steps shared`]),
     ...Object.entries(byFault).sort(([a], [b]) => (a < b ? -1 : 1)).map(([kind, { found, run }]) =>
       `  ${kind.padEnd(18)} ${String(run).padStart(5)} of ${found}`
     ),

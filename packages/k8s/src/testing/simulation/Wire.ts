@@ -15,7 +15,7 @@ import type { Checkpoint } from "./Checkpoint.ts"
 import type { Outside } from "./External.ts"
 import type { CallFault, EventFault, ExternalFault, Plan, Point } from "./Fault.ts"
 import { copyOf } from "./Outside.ts"
-import { type Entry, nowhere } from "./Recording.ts"
+import { type Entry, nowhere, type Reach } from "./Recording.ts"
 
 /** Milliseconds. */
 export const defaults = {
@@ -149,11 +149,19 @@ export class Wire {
     this.calls = reach.call
     this.events = reach.event
     this.externals = reach.external
-    for (const point of run.plan.points) {
-      if (point._tag === "Call") this.#calls.set(point.at, point.fault)
-      else if (point._tag === "Event") this.#events.set(point.at, point.fault)
-      else if (point._tag === "External") this.#externals.set(point.at, point.fault)
-    }
+    for (const point of run.plan.points) this.#expect(point)
+  }
+
+  #expect(point: Point, after: Pick<Reach, "call" | "event" | "external"> = nowhere): void {
+    if (point._tag === "Call") this.#calls.set(after.call + point.at, point.fault)
+    else if (point._tag === "Event") this.#events.set(after.event + point.at, point.fault)
+    else if (point._tag === "External") this.#externals.set(after.external + point.at, point.fault)
+  }
+
+  /** Of all that comes from now on, only this goes wrong: its place is counted from here. */
+  only(point: Point | undefined): void {
+    for (const faults of [this.#calls, this.#events, this.#externals]) faults.clear()
+    if (point !== undefined) this.#expect(point, { call: this.calls, event: this.events, external: this.externals })
   }
 
   /** The transport of one life. */

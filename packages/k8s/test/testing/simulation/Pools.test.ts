@@ -1,0 +1,230 @@
+import { Action, Controller, KubeClient, Manager } from "@effect-operator/core"
+import { controllerReference } from "@effect-operator/core/KubeObject"
+import { ConfigMap } from "@effect-operator/k8s/kinds"
+import { Simulation } from "@effect-operator/k8s/testing"
+import { blinds, type Plan } from "@effect-operator/k8s/testing/simulation/Fault"
+import * as Oracle from "@effect-operator/k8s/testing/simulation/Oracle"
+import * as Points from "@effect-operator/k8s/testing/simulation/Points"
+import * as Pools from "@effect-operator/k8s/testing/simulation/Pools"
+import type { Recording } from "@effect-operator/k8s/testing/simulation/Recording"
+import * as Reference from "@effect-operator/k8s/testing/simulation/Reference"
+import * as Run from "@effect-operator/k8s/testing/simulation/Run"
+import { whole } from "@effect-operator/k8s/testing/simulation/Story"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { planted } from "./Planted.ts"
+import * as B from "./planted/Box.ts"
+
+/** Keeps the size in a ConfigMap, and says so. */
+const controller = Controller.make("keeping", {
+  for: B.Box,
+  owns: [ConfigMap],
+  reconcile: Effect.fnUntraced(function*(box) {
+    const it = yield* KubeClient.KubeClient
+    yield* it.apply(ConfigMap, {
+      metadata: { ...B.named("size"), ownerReferences: [controllerReference(box)] },
+      data: { size: `${box.spec.size}` }
+    })
+    if (box.status?.observedGeneration === box.metadata.generation) return Action.awaitChange
+    return yield* B.done(B.status(box, { observedGeneration: box.metadata.generation! }))
+  })
+})
+
+const scenario: Simulation.Scenario = {
+  name: "keeping",
+  resources: B.resources,
+  operator: Manager.layer([controller]),
+  steps: B.sized(1, 2, 3)
+}
+
+const story = whole(scenario)
+const reference = Reference.of(scenario, story, 1)
+const all = Points.of(reference.recording, 1).map((point) => ({ point, lived: story }))
+const pooling = Pools.make(all, () => reference.recording)
+const live = (plan: Plan) => Run.run(scenario, plan, { seed: 1, quiet: Run.defaults.shortQuiet })
+const cleared = (pool: Pools.Pool, run: Recording, oracles: ReadonlyArray<Oracle.Oracle> = Oracle.all) =>
+  pooling.cleared(pool, run, reference, oracles)
+
+/** Makes a process forget, or list anew. */
+const renews = /^crash|Restart$|Crash$|^watch(?:Expired|Stale|Skipped)$/
+
+describe("Pools", () => {
+  it("every fault is in one pool, or alone; a pool has at most one in a step, in the order of the steps", () => {
+    const pooled = pooling.pools.flatMap(({ members }) => [...members.values()])
+    assert.sameMembers([...pooled, ...pooling.alone], [...all])
+    assert.strictEqual(pooled.length + pooling.alone.length, all.length)
+    assert.isBelow(pooling.pools.length, pooled.length / 2)
+    for (const { members } of pooling.pools) {
+      assert.isAbove(members.size, 1)
+      assert.deepStrictEqual([...members.keys()], [...members.keys()].toSorted((a, b) => a - b))
+    }
+  })
+
+  it("who forgets what it has seen does so before what it may not have noticed, and blinding faults are by themselves", () => {
+    for (const { members } of pooling.pools) {
+      const faults = [...members.values()].map(({ point }) => point)
+      const first = faults.findIndex(({ fault }) => !renews.test(fault))
+      assert.isTrue(first < 0 || faults.slice(first).every(({ fault }) => !renews.test(fault)))
+      assert.strictEqual(new Set(faults.map(blinds)).size, 1)
+    }
+  })
+
+  it("what renews goes with what does not where it comes before it, and not where it comes after", () => {
+    const [one, two] = [0, 1].map((step) => {
+      const isThen = Points.isBetween(reference.recording, step, step + 1)
+      return (fault: string) => all.filter(({ point }) => isThen(point) && point.fault === fault).slice(0, 1)
+    })
+    const made = (...some: ReadonlyArray<typeof all>) => Pools.make(some.flat(), () => reference.recording)
+    assert.strictEqual(made(one!("crashAfter"), two!("serverError")).pools.length, 1)
+    assert.strictEqual(made(one!("serverError"), two!("crashAfter")).pools.length, 0)
+    assert.strictEqual(made(one!("serverError"), two!("crashAfter")).alone.length, 2)
+  })
+
+  it("what changes the time of a step, or leaves something behind, is alone", () => {
+    const kinds = new Set(pooling.alone.map(({ point }) => point.fault))
+    for (const fault of ["hurried", "orphaned", "restarted", "away", "guarded"] as const) {
+      if (all.some(({ point }) => point.fault === fault)) assert.isTrue(kinds.has(fault), fault)
+      assert.isFalse(pooling.pools.some(({ members }) => [...members.values()].some((it) => it.point.fault === fault)))
+    }
+  })
+
+  it("each fault of a pool happens in its step, and is cleared of a run that nobody complains about", () => {
+    for (const pool of pooling.pools) {
+      const run = live(pooling.planOf(pool))
+      const found = run.entries.flatMap((entry) => entry._tag === "Fault" ? [entry] : [])
+      assert.deepStrictEqual(
+        found.map(({ at, point }) => [run.steps.findLastIndex((begin) => begin <= at), point.fault]),
+        [...pool.members].map(([step, { point }]) => [step, point.fault])
+      )
+      assert.deepStrictEqual(cleared(pool, run), new Set(pool.members.values()))
+    }
+  })
+
+  const [pool] = pooling.pools
+  const [first, ...others] = [...pool!.members]
+
+  it("a fault that was not met is not cleared", () => {
+    const { pooled } = pooling.planOf(pool!)
+    const run = live({
+      points: [],
+      interleaving: 0,
+      pooled: new Map([...pooled!].filter(([step]) => step !== first![0]))
+    })
+    assert.deepStrictEqual(cleared(pool!, run), new Set(others.map(([, single]) => single)))
+  })
+
+  it("a fault that comes after something else than without the others is not cleared", () => {
+    const run = live(pooling.planOf(pool!))
+    const [step, single] = others.at(-1)!
+    const begin = run.steps[step]!
+    const at = run.entries.findIndex((entry) => entry.at >= begin)
+    const strange = run.entries.find(({ _tag }) => _tag === "Call")!
+    const entries = run.entries.toSpliced(at, 0, { ...strange, at: begin })
+    const found = cleared(pool!, { ...run, entries })
+    assert.isFalse(found.has(single))
+    assert.strictEqual(found.size, pool!.members.size - 1)
+  })
+
+  it("nor is one that comes after another request than without the others", () => {
+    const late = pooling.pools.flatMap((pool) => {
+      const run = live(pooling.planOf(pool))
+      return [...pool.members].flatMap(([step, single]) => {
+        const begin = run.entries.findIndex(({ at }) => at >= run.steps[step]!)
+        const fault = run.entries.findIndex((entry, index) => entry._tag === "Fault" && index >= begin)
+        const index = run.entries.findIndex((entry, index) => entry._tag === "Call" && index >= begin && index < fault)
+        return index < 0 ? [] : [{ pool, run, single, index }]
+      })
+    })
+    assert.isAbove(late.length, 0)
+    for (const { index, pool, run, single } of late) {
+      const entries = run.entries.map((entry, at) =>
+        at === index && entry._tag === "Call" ? { ...entry, request: { ...entry.request, path: "/elsewhere" } } : entry
+      )
+      assert.isFalse(cleared(pool, { ...run, entries }).has(single))
+    }
+  })
+
+  it("nothing is cleared of a run that anybody complains about, or that was anywhere else at a rest", () => {
+    const run = live(pooling.planOf(pool!))
+    const complains: Oracle.Oracle = { name: "never", judge: () => "something" }
+    assert.strictEqual(cleared(pool!, run, [complains]).size, 0)
+    const [rest] = run.rests
+    const without = { ...rest!, objects: rest!.objects.filter(({ kind }) => kind !== "ConfigMap") }
+    assert.strictEqual(cleared(pool!, { ...run, rests: [without, ...run.rests.slice(1)] }).size, 0)
+    assert.strictEqual(cleared(pool!, { ...run, rests: [undefined, ...run.rests.slice(1)] }).size, 0)
+  })
+
+  it("is asked of each fault that oracles are lenient after as if there were no others", () => {
+    const blinding = pooling.pools.find(({ members }) => [...members.values()].every(({ point }) => blinds(point)))!
+    const seen: Array<number> = []
+    const counts: Oracle.Oracle = {
+      name: "counts",
+      judge: ({ entries, met }) => {
+        seen.push(entries.filter(({ _tag }) => _tag === "Fault").length, met)
+        return undefined
+      }
+    }
+    cleared(blinding, live(pooling.planOf(blinding)), [counts])
+    assert.deepStrictEqual(seen, [...blinding.members].flatMap(() => [1, 1]))
+  })
+})
+
+describe("pooled", () => {
+  it.live("every single fault counts as run, in fewer runs, and further ones are drawn as ever", () =>
+    Effect.gen(function*() {
+      const options = { depth: 2, interleavings: 0, deeper: 5 } as const
+      const alone = yield* Simulation.checkConvergence(scenario, options)
+      const pooled = yield* Simulation.checkConvergence(scenario, { ...options, pooled: true })
+      assert.isTrue(pooled.exhaustive && pooled.complete)
+      assert.deepStrictEqual(pooled.byFault, alone.byFault)
+      assert.isBelow(pooled.runs, alone.runs / 1.5)
+      assert.strictEqual(pooled.deeper, 5)
+      assert.include(Simulation.summary(pooled), `${pooled.pools} runs that faults of different steps shared`)
+    }))
+
+  it.live("parts make all of it together", () =>
+    Effect.gen(function*() {
+      const parts = yield* Effect.forEach([0, 1, 2], (index) =>
+        Simulation.checkConvergence(scenario, { depth: 1, pooled: true, interleavings: 0, part: { index, of: 3 } }))
+      const all = Simulation.together(parts)
+      assert.isTrue(all.exhaustive && all.complete)
+      assert.isTrue(parts.every(({ exhaustive }) =>
+        !exhaustive
+      ))
+    }))
+
+  it.live("what there is no time for is not called complete", () =>
+    Effect.gen(function*() {
+      const report = yield* Simulation.checkConvergence(scenario, { depth: 1, pooled: true, runs: 3 })
+      assert.isFalse(report.complete)
+      assert.isFalse(report.exhaustive)
+      assert.isAbove(report.pools, 0)
+      assert.isAtMost(report.runs, 3)
+    }))
+
+  it.live(
+    "finds what a fault alone finds, by that fault and that oracle",
+    () =>
+      Effect.forEach(
+        planted.filter(({ options }) => options?.faults !== undefined),
+        ({ options, oracle, right, wrong }) =>
+          Effect.gen(function*() {
+            const asked = { depth: 1, shrinking: 0, ...options, pooled: true } as const
+            const failure = yield* Effect.flip(Simulation.checkConvergence(wrong, asked))
+            assert.strictEqual(failure.oracle, oracle, failure.message)
+            assert.isAtMost(failure.faults, 1)
+            const again = yield* Effect.flip(Simulation.checkConvergence(wrong, { ...asked, replay: failure.replay }))
+            assert.strictEqual(again.oracle, oracle)
+            yield* Simulation.checkConvergence(right, { ...asked, interleavings: 0, runs: 8 })
+          }),
+        { discard: true }
+      ),
+    60_000
+  )
+
+  it.live("refuses windows, and says why", () =>
+    Effect.gen(function*() {
+      const exit = yield* Effect.exit(Simulation.checkConvergence(scenario, { pooled: true, window: 2 }))
+      assert.include(String(exit), "pooled: true with window: 2: faults share runs of the whole story; leave one out")
+    }))
+})
