@@ -3,7 +3,11 @@
  *
  * It is what the stored Services hold, read from them when it is first asked for and followed from then on: whatever
  * goes free by a deletion, or by another type, can be given again. Where to look for something free follows from the uid
- * of the Service, so that the same Services are given the same in every run.
+ * of the Service, so that the same Services are given the same in every run. The lowest are left to those who ask for one
+ * by name, until nothing else is free.
+ *
+ * Source: "Service ClusterIP allocation" and "Service" (NodePort) of the Kubernetes documentation: both ranges have a band
+ * for static assignment, of `min(max(16, size / 16), 256)` addresses and `min(max(16, size / 32), 128)` ports.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { arrayAt, at } from "../../api/Plain.ts"
@@ -20,6 +24,9 @@ const digits = (uid: string, from: number): number =>
 
 /** Addresses of 10.96.0.0/12 that are none of a network's own, from 0. */
 const addresses = 16 * 256 * 254
+
+/** So many of the lowest are given when all others are taken. */
+const band = { addresses: 256, ports: 86 } as const
 
 const addressAt = (index: number): string => {
   const [network, host] = [Math.floor(index / 254), index % 254]
@@ -39,13 +46,23 @@ const portsOf = (service: KubeObject): ReadonlyArray<number> => {
     .filter((port): port is number => typeof port === "number" && port !== 0)
 }
 
-/** The first that is free of a ring of them, from a place on; the place itself where none is. */
-const firstFree = <A>(from: number, count: number, of: (index: number) => A, isTaken: (value: A) => boolean): A => {
+/** The first that is free, from a place on, round about; the lowest come last; any where none is. */
+const firstFree = <A>(
+  { count, from, isTaken, lowest, of }: {
+    readonly from: number
+    readonly count: number
+    /** How many come last. */
+    readonly lowest: number
+    readonly of: (index: number) => A
+    readonly isTaken: (value: A) => boolean
+  }
+): A => {
+  const upper = count - lowest
   for (let step = 0; step < count; step++) {
-    const value = of((from + step) % count)
+    const value = of(step < upper ? lowest + (from + step) % upper : step - upper)
     if (!isTaken(value)) return value
   }
-  return of(from % count)
+  return of(lowest)
 }
 
 /** Who has what, by uid. */
@@ -75,17 +92,24 @@ export class ServicePool {
   /** An address that no other Service has. */
   freeAddress(uid: string): string {
     const from = ((digits(uid, 4) % 16) * 256 + (digits(uid, 0) >> 8)) * 254 + (digits(uid, 0) & 0xff) % 254
-    return firstFree(from, addresses, addressAt, (address) => this.hasAddress(address, uid))
+    return firstFree({
+      from,
+      count: addresses,
+      lowest: band.addresses,
+      of: addressAt,
+      isTaken: (address) => this.hasAddress(address, uid)
+    })
   }
 
   /** A port that no other Service has, and that is not among those this one has already. */
   freePort(uid: string, own: ReadonlySet<number>): number {
-    return firstFree(
-      digits(uid, 8),
-      nodePorts.highest - nodePorts.lowest + 1,
-      (index) => nodePorts.lowest + index,
-      (port) => own.has(port) || this.hasPort(port, uid)
-    )
+    return firstFree({
+      from: digits(uid, 8),
+      count: nodePorts.highest - nodePorts.lowest + 1,
+      lowest: band.ports,
+      of: (index) => nodePorts.lowest + index,
+      isTaken: (port) => own.has(port) || this.hasPort(port, uid)
+    })
   }
 
   get #holders(): Holders {

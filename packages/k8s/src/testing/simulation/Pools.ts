@@ -66,11 +66,9 @@ type Rename = (text: string) => string
 const traceOf = (entry: Entry, rename: Rename): Trace | undefined => {
   switch (entry._tag) {
     case "Call": {
-      const { n, request: { method, path } } = entry
-      return {
-        place: placeOf({ _tag: "Call", at: n }),
-        text: line({ ...entry.request, method, path: path.split("/").map(rename).join("/") })
-      }
+      const { n, request } = entry
+      const path = request.path.split("/").map(rename).join("/")
+      return { place: placeOf({ _tag: "Call", at: n }), text: line({ ...request, path }) }
     }
     case "Event": {
       const { n, object: { kind, metadata: { name, namespace } }, type } = entry
@@ -83,15 +81,10 @@ const traceOf = (entry: Entry, rename: Rename): Trace | undefined => {
   }
 }
 
-/** When a step was taken, and when the next one was. */
-const spanOf = ({ steps }: Recording, step: number): readonly [from: number, to: number] => [
-  steps[step] ?? Infinity,
-  steps[step + 1] ?? Infinity
-]
-
-const within = (run: Recording, step: number): ReadonlyArray<Entry> => {
-  const [from, to] = spanOf(run, step)
-  return run.entries.filter(({ at }) => at >= from && at < to)
+/** What happened from the moment a step was taken until the next one was. */
+const within = ({ entries, steps }: Recording, step: number): ReadonlyArray<Entry> => {
+  const [from = Infinity, to = Infinity] = steps.slice(step, step + 2)
+  return entries.filter(({ at }) => at >= from && at < to)
 }
 
 /** What an operator did and was told without faults, step by step. */

@@ -67,6 +67,22 @@ describe("ServicePool", () => {
       assert.strictEqual(new Set(services.map(({ body }) => body.spec.clusterIP)).size, 400)
     }).pipe(Effect.provide(layer)))
 
+  it.effect("the lowest are left to those who ask for one, until nothing else is free", () =>
+    Effect.gen(function*() {
+      const many = Array.from({ length: 100 }, (_, index) => ({ name: `p-${index}`, port: 1 + index }))
+      const services = yield* Effect.forEach(
+        Array.from({ length: 27 }, (_, index) => `s-${index}`),
+        (name) => post(url, nodePort(name, ...many))
+      )
+      const ports = services.flatMap(portsOf).map(Number)
+      const above = 32767 - 30085
+      assert.strictEqual(new Set(ports).size, 2700)
+      assert.isTrue(ports.slice(0, above).every((port) => port > 30085))
+      assert.deepStrictEqual(ports.slice(above), Array.from({ length: 2700 - above }, (_, index) => 30000 + index))
+      const isLow = (address: string) => /^10\.96\.(?:0\.|1\.[12]$)/.test(address)
+      assert.isFalse(services.some(({ body }) => isLow(body.spec.clusterIP)))
+    }).pipe(Effect.provide(layer)))
+
   it.effect("what differs by protocol alone has one port of the nodes, that which one of them asks for", () =>
     Effect.gen(function*() {
       const dns = (nodePort?: number) => [
@@ -76,7 +92,7 @@ describe("ServicePool", () => {
       const [first, second] = portsOf(yield* post(url, nodePort("a", ...dns())))
       assert.isNumber(first)
       assert.strictEqual(first, second)
-      assert.deepStrictEqual(portsOf(yield* post(url, nodePort("b", ...dns(31000)))), [31000, 31000])
+      assert.deepStrictEqual(portsOf(yield* post(url, nodePort("b", ...dns(30053)))), [30053, 30053])
     }).pipe(Effect.provide(layer)))
 
   it.effect("an update that leaves ports out keeps those of the same name", () =>
