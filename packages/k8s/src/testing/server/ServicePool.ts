@@ -25,9 +25,6 @@ const digits = (uid: string, from: number): number =>
 /** Addresses of 10.96.0.0/12 that are none of a network's own, from 0. */
 const addresses = 16 * 256 * 254
 
-/** So many of the lowest are given when all others are taken. */
-const band = { addresses: 256, ports: 86 } as const
-
 const addressAt = (index: number): string => {
   const [network, host] = [Math.floor(index / 254), index % 254]
   return `10.${96 + (network >> 8)}.${network & 0xff}.${1 + host}`
@@ -46,17 +43,30 @@ const portsOf = (service: KubeObject): ReadonlyArray<number> => {
     .filter((port): port is number => typeof port === "number" && port !== 0)
 }
 
+/** So many of the lowest are given when all others are taken: a part of them, within bounds. */
+const band = (count: number, part: number, most: number): number =>
+  Math.min(Math.max(16, Math.floor(count / part)), most)
+
+/** What may be given. */
+interface Range<A> {
+  readonly count: number
+  /** How many come last. */
+  readonly lowest: number
+  readonly of: (index: number) => A
+}
+
+const addressRange: Range<string> = { count: addresses, lowest: band(addresses, 16, 256), of: addressAt }
+
+const ports = nodePorts.highest - nodePorts.lowest + 1
+
+const portRange: Range<number> = {
+  count: ports,
+  lowest: band(ports, 32, 128),
+  of: (index) => nodePorts.lowest + index
+}
+
 /** The first that is free, from a place on, round about; the lowest come last; any where none is. */
-const firstFree = <A>(
-  { count, from, isTaken, lowest, of }: {
-    readonly from: number
-    readonly count: number
-    /** How many come last. */
-    readonly lowest: number
-    readonly of: (index: number) => A
-    readonly isTaken: (value: A) => boolean
-  }
-): A => {
+const firstFree = <A>({ count, lowest, of }: Range<A>, from: number, isTaken: (value: A) => boolean): A => {
   const upper = count - lowest
   for (let step = 0; step < count; step++) {
     const value = of(step < upper ? lowest + (from + step) % upper : step - upper)
@@ -92,24 +102,12 @@ export class ServicePool {
   /** An address that no other Service has. */
   freeAddress(uid: string): string {
     const from = ((digits(uid, 4) % 16) * 256 + (digits(uid, 0) >> 8)) * 254 + (digits(uid, 0) & 0xff) % 254
-    return firstFree({
-      from,
-      count: addresses,
-      lowest: band.addresses,
-      of: addressAt,
-      isTaken: (address) => this.hasAddress(address, uid)
-    })
+    return firstFree(addressRange, from, (address) => this.hasAddress(address, uid))
   }
 
   /** A port that no other Service has, and that is not among those this one has already. */
   freePort(uid: string, own: ReadonlySet<number>): number {
-    return firstFree({
-      from: digits(uid, 8),
-      count: nodePorts.highest - nodePorts.lowest + 1,
-      lowest: band.ports,
-      of: (index) => nodePorts.lowest + index,
-      isTaken: (port) => own.has(port) || this.hasPort(port, uid)
-    })
+    return firstFree(portRange, digits(uid, 8), (port) => own.has(port) || this.hasPort(port, uid))
   }
 
   get #holders(): Holders {

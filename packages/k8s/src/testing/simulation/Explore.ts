@@ -213,27 +213,26 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
   }
 
   const pooling = Pools.make(options.pooled === true ? ordered : [], asked.recordingOf)
-  let cut = false
-  const suspects = function*(): Generator<Singles.Single> {
-    for (const pool of mine(pooling.pools)) {
-      if (!goesOn()) {
-        cut = true
-        return
-      }
-      pools += 1
-      const recording = live(pooling.planOf(pool), pool.lived)
-      const cleared = pooling.cleared(pool, recording, referenceOf(pool.lived), oracles)
-      cleared.forEach(count)
-      for (const one of pool.members.values()) if (!cleared.has(one)) yield one
-    }
-    yield* mine(options.pooled === true ? pooling.alone : ordered)
+  /** The faults of a pool that have to be run alone. */
+  const suspects = (pool: Pools.Pool): ReadonlyArray<Singles.Single> => {
+    pools += 1
+    const recording = live(pooling.planOf(pool), pool.lived)
+    const cleared = pooling.cleared(pool, recording, referenceOf(pool.lived), oracles)
+    cleared.forEach(count)
+    return [...pool.members.values()].filter((one) => !cleared.has(one))
   }
-  for (const one of suspects()) {
+  const turns = [
+    ...mine(pooling.pools).map((pool) => () => suspects(pool)),
+    ...mine(options.pooled === true ? pooling.alone : ordered).map((one) => () => [one])
+  ]
+  for (const turn of turns) {
     if (!goesOn()) return outcome(undefined)
-    const divergence = alone(one)
-    if (divergence !== undefined) return outcome(divergence)
+    for (const one of turn()) {
+      if (!goesOn()) return outcome(undefined)
+      const divergence = alone(one)
+      if (divergence !== undefined) return outcome(divergence)
+    }
   }
-  if (cut) return outcome(undefined)
   for (let turn = part.index; turn < interleavings; turn += part.of) {
     if (!goesOn()) return outcome(undefined)
     const { divergence } = attempt({ points: [], interleaving: 1 + draw(seed, turn, 1_000_000) })

@@ -129,7 +129,7 @@ export class Play {
   /** From here on it is a step's turn, with what a plan has for what happens in it. */
   #turn(index: number): void {
     const { pooled } = this.#plan
-    if (pooled !== undefined) this.#stage.wire.only(pooled.get(index))
+    if (pooled !== undefined) this.#stage.wire.arm(pooled.get(index))
   }
 
   /** A step, unless it was taken in a hurry, and all that follows from it. */

@@ -81,7 +81,7 @@ export interface Options {
    */
   readonly window?: number | undefined
   /**
-   * Single faults of different steps share runs of the whole story, some five to a run, where nobody complains: those of a
+   * Single faults of different steps share runs of the whole story, some four to a run, where nobody complains: those of a
    * run that anything is said about are run alone. Each is counted as run. Not together with `window`.
    */
   readonly pooled?: boolean | undefined

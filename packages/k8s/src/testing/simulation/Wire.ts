@@ -159,7 +159,7 @@ export class Wire {
   }
 
   /** Of all that comes from now on, only this goes wrong: its place is counted from here. */
-  only(point: Point | undefined): void {
+  arm(point: Point | undefined): void {
     for (const faults of [this.#calls, this.#events, this.#externals]) faults.clear()
     if (point !== undefined) this.#expect(point, { call: this.calls, event: this.events, external: this.externals })
   }

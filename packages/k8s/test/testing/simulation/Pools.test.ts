@@ -113,6 +113,20 @@ describe("Pools", () => {
     assert.deepStrictEqual(cleared(pool!, run), new Set(others.map(([, single]) => single)))
   })
 
+  it("what a step is too short for does not happen in the next", () => {
+    const [begin, end] = reference.recording.steps
+    const isCall = ({ _tag, at }: Recording["entries"][number]) => _tag === "Call" && at >= begin! && at < end!
+    const calls = reference.recording.entries.filter(isCall).length
+    const run = live({
+      points: [],
+      interleaving: 0,
+      pooled: new Map([[0, { _tag: "Call", at: calls + 1, fault: "serverError" }]])
+    })
+    assert.isAbove(calls, 0)
+    assert.strictEqual(run.met, 0)
+    assert.isAbove(run.calls, reference.recording.calls - 1)
+  })
+
   it("a fault that comes after something else than without the others is not cleared", () => {
     const run = live(pooling.planOf(pool!))
     const [step, single] = others.at(-1)!
@@ -174,7 +188,18 @@ describe("pooled", () => {
     Effect.gen(function*() {
       const options = { depth: 2, interleavings: 0, deeper: 5 } as const
       const alone = yield* Simulation.checkConvergence(scenario, options)
-      const pooled = yield* Simulation.checkConvergence(scenario, { ...options, pooled: true })
+      let several = 0
+      const counts: Oracle.Oracle = {
+        name: "counts",
+        judge: ({ met }) => {
+          if (met > 1) several += 1
+          return undefined
+        }
+      }
+      const pooled = yield* Simulation.checkConvergence(scenario, { ...options, pooled: true, oracles: [counts] })
+      // Not the pools: each of their faults is looked at as if it were the only one.
+      assert.isAtLeast(several, 3)
+      assert.isAtMost(several, 5)
       assert.isTrue(pooled.exhaustive && pooled.complete)
       assert.deepStrictEqual(pooled.byFault, alone.byFault)
       assert.isBelow(pooled.runs, alone.runs / 1.5)
