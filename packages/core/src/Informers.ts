@@ -32,6 +32,8 @@ export interface Informer {
   readonly selection: Selection
   readonly store: Store<KubeObject>
   readonly status: SubscriptionRef.SubscriptionRef<Reflector.Status>
+  /** When the server sent something last, in milliseconds since the epoch; undefined before. */
+  readonly lastEventAt: () => number | undefined
   /** Completes when the first list is in the store. */
   readonly synced: Effect.Effect<void>
   /** From now on: first what is there, as additions, then every delta, with nothing lost or twice in between. */
@@ -90,6 +92,7 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
           selection,
           store,
           status: reflector.status,
+          lastEventAt: reflector.lastEventAt,
           synced: reflector.synced,
           traffic: traffic.now,
           subscribers: () => subscribers.size,

@@ -86,6 +86,8 @@ export interface Report {
     /** Of labels and fields, as text; empty for everything. */
     readonly selector: string
     readonly status: Reflector.Status
+    /** When the server sent something last, in milliseconds since the epoch; undefined before. */
+    readonly lastEventAt: number | undefined
     /** Whether the first list is there. */
     readonly synced: boolean
     readonly objects: number
@@ -271,7 +273,7 @@ const make = Effect.fnUntraced(function*<R>(
 
   const report = Effect.gen(function*() {
     const watches: Array<Report["watches"][number]> = []
-    for (const { resource, selection, status, store, traffic } of informers.active()) {
+    for (const { lastEventAt, resource, selection, status, store, traffic } of informers.active()) {
       watches.push({
         resource: resource.id,
         plural: Resource.qualifiedName(resource),
@@ -279,6 +281,7 @@ const make = Effect.fnUntraced(function*<R>(
         namespace: selection.namespace,
         selector: Metrics.selectorText(selection),
         status: yield* SubscriptionRef.get(status),
+        lastEventAt: lastEventAt(),
         synced: store.resourceVersion !== "0",
         objects: store.size,
         bytes: store.bytes,

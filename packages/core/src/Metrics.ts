@@ -298,6 +298,7 @@ export interface Observed {
   readonly resource: Resource.Any
   readonly selection: Selection
   readonly status: SubscriptionRef.SubscriptionRef<Reflector.Status>
+  readonly lastEventAt: () => number | undefined
   readonly store: {
     readonly size: number
     readonly unconfirmed: number
@@ -362,10 +363,10 @@ export const forWatch = Effect.fnUntraced(function*(observed: Observed, traffic:
   const context = yield* Effect.context<never>()
   const clock = yield* Clock.Clock
   const labels = watchLabels(observed)
-  const { status, store } = observed
+  const { lastEventAt, status, store } = observed
   const since = (): number => {
-    const now = SubscriptionRef.getUnsafe(status)
-    return now._tag === "Live" ? (clock.currentTimeMillisUnsafe() - now.lastEventAt) / 1000 : 0
+    const at = SubscriptionRef.getUnsafe(status)._tag === "Live" ? lastEventAt() : undefined
+    return at === undefined ? 0 : (clock.currentTimeMillisUnsafe() - at) / 1000
   }
   yield* computed(context, cacheObjects, labels, () => store.size)
   yield* computed(context, cacheBytes, labels, () => store.bytes)

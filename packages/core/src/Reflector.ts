@@ -65,7 +65,7 @@ export const ListBy = Context.Reference<"Pages" | "Stream">("@effect-operator/co
 export type Status =
   | { readonly _tag: "Listing" }
   /** Times in milliseconds since the epoch. */
-  | { readonly _tag: "Live"; readonly since: number; readonly lastEventAt: number }
+  | { readonly _tag: "Live"; readonly since: number }
   /** `since` the first failure of the row. */
   | { readonly _tag: "Degraded"; readonly since: number; readonly reason: KubeError.Reason; readonly failures: number }
 
@@ -263,6 +263,8 @@ export interface Sink {
 
 export interface Reflector {
   readonly status: SubscriptionRef.SubscriptionRef<Status>
+  /** When the server sent something last, be it a bookmark, in milliseconds since the epoch; undefined before. */
+  readonly lastEventAt: () => number | undefined
   /** Completes when the first list is in the sink. */
   readonly synced: Effect.Effect<void>
   /** Runs for ever; fails never. A defect is a bug and must be supervised. */
@@ -279,6 +281,7 @@ export const make = Effect.fnUntraced(function*(
   const status = yield* SubscriptionRef.make<Status>(listing)
   const synced = yield* Deferred.make<void>()
   const raw = Resource.unstructured(resource)
+  let lastEventAt: number | undefined
   const reading = { without: [...unread, ...resource.without ?? []], lazily: resource.lazy }
 
   /** The answer to a page; the one after it is asked for as soon as its token is known. */
@@ -387,18 +390,13 @@ export const make = Effect.fnUntraced(function*(
       SubscriptionRef.get(status),
       (now) => now._tag === "Live" ? SubscriptionRef.set(status, listing) : Effect.void
     )
-    let since = 0
-    const live = (lastEventAt: number) => SubscriptionRef.set(status, { _tag: "Live", since, lastEventAt })
     const goLive = (at: number) => {
-      since = at
-      return live(at)
+      lastEventAt = at
+      return SubscriptionRef.set(status, { _tag: "Live", since: at })
     }
     const follow = (events: ReadonlyArray<WatchEvent>, at: number): Effect.Effect<boolean> => {
-      const { next } = take({ _tag: "Events", events, at })
-      const goOn = next._tag === "Read"
-      const now = SubscriptionRef.getUnsafe(status)
-      // Events of one moment are told of once.
-      return now._tag === "Live" && now.lastEventAt === at ? Effect.succeed(goOn) : Effect.as(live(at), goOn)
+      lastEventAt = at
+      return Effect.succeed(take({ _tag: "Events", events, at }).next._tag === "Read")
     }
     while (true) {
       const { next }: Output = output
@@ -455,7 +453,7 @@ export const make = Effect.fnUntraced(function*(
     }
   })).pipe(Effect.annotateLogs({ resource: resource.id }))
 
-  return { status, synced: Deferred.await(synced), run } satisfies Reflector
+  return { status, lastEventAt: () => lastEventAt, synced: Deferred.await(synced), run } satisfies Reflector
 })
 
 /** No cache holds them, see `Store`. */

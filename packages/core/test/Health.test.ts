@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 
 type Watch = Manager.Report["watches"][number]
 
-const live = { _tag: "Live", since: 0, lastEventAt: 0 } as const
+const live = { _tag: "Live", since: 0 } as const
 const degraded = {
   _tag: "Degraded",
   since: 60_000,
@@ -19,6 +19,7 @@ const watch = (more: Partial<Watch>): Watch => ({
   namespace: undefined,
   selector: "",
   status: live,
+  lastEventAt: 0,
   synced: true,
   objects: 0,
   bytes: 0,

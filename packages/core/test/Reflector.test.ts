@@ -1,7 +1,7 @@
 import { Backoff, KubeError } from "@effect-operator/core"
 import * as Reflector from "@effect-operator/core/Reflector"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Fiber, Random } from "effect"
+import { Clock, Effect, Fiber, Random, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { Part } from "./support/Kinds.ts"
 import { Prng } from "./support/Prng.ts"
@@ -25,10 +25,27 @@ describe("Reflector", () => {
       assert.deepStrictEqual(watchedFrom(server), [String(listed)])
       assert.strictEqual(reflected.store.size, 1201)
       assert.isTrue(yield* reflected.synced)
-      assert.deepStrictEqual(yield* reflected.status, { _tag: "Live", since: 0, lastEventAt: 0 })
+      assert.deepStrictEqual(yield* reflected.status, { _tag: "Live", since: 0 })
       server.put(Part, "late")
       yield* settle
       assert.strictEqual(reflected.store.size, 1202)
+    }))
+
+  it.effect("tells of every sign of life, and of a change only where what it does changes", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      const told: Array<Reflector.Status> = []
+      const reflected = yield* reflect(server)
+      yield* Effect.forkScoped(Stream.runForEach(reflected.changes, (now) => Effect.sync(() => told.push(now))))
+      yield* pass("10 seconds")
+      assert.strictEqual(reflected.lastEventAt(), 0)
+      server.put(Part, "a")
+      yield* pass("10 seconds")
+      assert.strictEqual(reflected.lastEventAt(), 10_000)
+      server.watches[0]?.bookmark(server.rv)
+      yield* pass("10 seconds")
+      assert.strictEqual(reflected.lastEventAt(), 20_000)
+      assert.deepStrictEqual(told, [{ _tag: "Live", since: 0 }])
     }))
 
   it.effect("nothing of a list is visible before its last page", () =>

@@ -2,7 +2,7 @@
 import type { KubeError, KubeObject, Transport } from "@effect-operator/core"
 import * as Reflector from "@effect-operator/core/Reflector"
 import { Store } from "@effect-operator/core/Store"
-import { Clock, Effect, type Scope, SubscriptionRef } from "effect"
+import { Clock, Effect, type Scope, type Stream, SubscriptionRef } from "effect"
 import { Part } from "./Kinds.ts"
 import { isWatch, parameter, type Server } from "./Server.ts"
 import { settle } from "./Time.ts"
@@ -18,6 +18,8 @@ export interface Reflected {
   /** Every delta, as `Added a`. */
   readonly deltas: Array<string>
   readonly status: Effect.Effect<Reflector.Status>
+  readonly changes: Stream.Stream<Reflector.Status>
+  readonly lastEventAt: () => number | undefined
   readonly synced: Effect.Effect<boolean>
   readonly names: () => ReadonlyArray<string>
 }
@@ -45,6 +47,8 @@ export const reflect = Effect.fnUntraced(function*(server: Server): Effect.fn.Re
     store,
     deltas,
     status: SubscriptionRef.get(reflector.status),
+    changes: SubscriptionRef.changes(reflector.status),
+    lastEventAt: reflector.lastEventAt,
     synced: Effect.sync(() => synced),
     names: () => [...store.values()].map(({ metadata }) => metadata.name).sort()
   }

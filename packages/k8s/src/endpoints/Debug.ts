@@ -112,7 +112,7 @@ const whose = ({ cluster, namespace, resource, selector }: Report["watches"][num
 })
 
 const describeWatch = (watch: Report["watches"][number], now: number) => {
-  const { status, synced, traffic } = watch
+  const { lastEventAt, status, synced, traffic } = watch
   const common = { ...whose(watch), status: status._tag, synced, ...traffic }
   switch (status._tag) {
     case "Listing":
@@ -121,8 +121,10 @@ const describeWatch = (watch: Report["watches"][number], now: number) => {
       return {
         ...common,
         since: iso(status.since),
-        lastEvent: iso(status.lastEventAt),
-        secondsSinceEvent: seconds(now - status.lastEventAt)
+        ...(lastEventAt === undefined ? {} : {
+          lastEvent: iso(lastEventAt),
+          secondsSinceEvent: seconds(now - lastEventAt)
+        })
       }
     case "Degraded":
       return {
