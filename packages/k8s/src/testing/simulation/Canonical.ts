@@ -97,8 +97,8 @@ const renamer = (objects: Iterable<KubeObject>): Rename =>
 
 const renamers = new WeakMap<Run["entries"], Rename>()
 
-/** Of a run that is over: what there was at any time of it is among its entries. */
-const renamerOf = (run: Pick<Run, "entries" | "objects">): Rename => {
+/** `renamer` of a run that is over: what there was at any time of it is among its entries. */
+export const renamerOf = (run: Pick<Run, "entries" | "objects">): Rename => {
   const known = renamers.get(run.entries) ?? renamer(seen(run))
   renamers.set(run.entries, known)
   return known
@@ -173,15 +173,28 @@ const isRemains = (object: KubeObject): boolean =>
   object.kind === "Pod" && over.has((object as { readonly status?: { readonly phase?: unknown } }).status?.phase) &&
   replacing.has(controllerOf(object)?.kind ?? "")
 
+/** Texts of objects: most of what there is at one rest of a run is there at the next. */
+const texts = new WeakMap<Rename, Map<Mask, WeakMap<KubeObject, string>>>()
+
+const textsOf = (rename: Rename, mask: Mask): WeakMap<KubeObject, string> => {
+  const masks = texts.get(rename) ?? new Map<Mask, WeakMap<KubeObject, string>>()
+  const known = masks.get(mask) ?? new WeakMap<KubeObject, string>()
+  texts.set(rename, masks.set(mask, known))
+  return known
+}
+
 /** The objects by family, those of one family sorted. */
 export const state = (run: Run, mask: Mask): State => {
   const rename = renamerOf(run)
+  const known = textsOf(rename, mask)
   const families = new Map<string, Array<string>>()
   for (const object of run.objects) {
     if (left.has(object.kind) || isRemains(object)) continue
     const family = familyOf(object, rename)
     const members = families.get(family) ?? []
-    members.push(JSON.stringify(canonical(object, object.kind, rename, mask)))
+    const text = known.get(object) ?? JSON.stringify(canonical(object, object.kind, rename, mask))
+    known.set(object, text)
+    members.push(text)
     families.set(family, members)
   }
   for (const members of families.values()) members.sort()
@@ -210,9 +223,12 @@ const differences = (a: unknown, b: unknown, path: string, found: Differences): 
   }
 }
 
-/** What differs between two runs of the same story: nothing a fault could be blamed for. */
-export const mask = (a: Run, b: Run): Mask => {
-  const [one, two] = [state(a, new Set()), state(b, new Set())]
+/** Nothing that chance decides. */
+const nowhere: Mask = new Set()
+
+/** What differs between two runs of the same story: nothing a fault could be blamed for. `known`: masks there are. */
+export const mask = (a: Run, b: Run, known: ReadonlyArray<Mask> = []): Mask => {
+  const [one, two] = [state(a, nowhere), state(b, nowhere)]
   const found: Differences = new Map()
   const apart = [...a.outside.keys()].flatMap((name) => [...differing(a, b, name)])
   for (const [family, members] of one) {
@@ -224,7 +240,9 @@ export const mask = (a: Run, b: Run): Mask => {
       differences(JSON.parse(member), JSON.parse(other), kind, found)
     }
   }
-  return new Set([...found.keys(), ...apart])
+  const paths: Mask = new Set([...found.keys(), ...apart])
+  return [nowhere, ...known].find((mask) => mask.size === paths.size && [...mask].every((path) => paths.has(path))) ??
+    paths
 }
 
 /** Where a value has what another has not: keys of maps, items of lists; notes aside. */

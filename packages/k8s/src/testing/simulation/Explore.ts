@@ -105,7 +105,7 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
 
   const references = new Map<string, Reference.Reference>()
   const referenceOf = (lived: Story): Reference.Reference => {
-    const known = references.get(key(lived)) ?? Reference.of(all, lived, seed)
+    const known = references.get(key(lived)) ?? Reference.of(all, lived, seed, references.size === 0)
     references.set(key(lived), known)
     return known
   }
@@ -215,11 +215,15 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
   const pooling = Pools.make(options.pooled === true ? ordered : [], asked.recordingOf)
   /** The faults of a pool that have to be run alone. */
   const suspects = (pool: Pools.Pool): ReadonlyArray<Singles.Single> => {
+    if (!goesOn()) return []
     pools += 1
     const recording = live(pooling.planOf(pool), pool.lived)
     const cleared = pooling.cleared(pool, recording, referenceOf(pool.lived), oracles)
     cleared.forEach(count)
-    return [...pool.members.values()].filter((one) => !cleared.has(one))
+    const smaller = pooling.again(pool, cleared)
+    const left = new Set(Pools.singlesOf(pool).filter((one) => !cleared.has(one)))
+    for (const one of smaller.flatMap(Pools.singlesOf)) left.delete(one)
+    return [...left, ...smaller.flatMap(suspects)]
   }
   const turns = [
     ...mine(pooling.pools).map((pool) => () => suspects(pool)),

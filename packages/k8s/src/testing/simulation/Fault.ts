@@ -125,10 +125,10 @@ export interface Plan {
   /** 0: tasks run in the order they came; any other number draws another order. */
   readonly interleaving: number
   /**
-   * For each of some steps, by its number from 0, one more fault. Its place is counted from the beginning of that step
-   * on, as faults before it have changed how much has happened.
+   * For each of some steps, by its number from 0, further faults. Their places are counted from the beginning of that
+   * step on, as faults before it have changed how much has happened.
    */
-  readonly pooled?: ReadonlyMap<number, Point> | undefined
+  readonly pooled?: ReadonlyMap<number, ReadonlyArray<Point>> | undefined
 }
 
 export const none: Plan = { points: [], interleaving: 0 }

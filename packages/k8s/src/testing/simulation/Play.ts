@@ -119,6 +119,7 @@ export class Play {
   #begin(): void {
     const stage = this.#stage
     const { replicas = 1 } = stage.scenario
+    this.#turn(-1)
     for (let replica = 0; replica < replicas; replica++) stage.start(replica)
     stage.world.advance(1_000)
     if (this.#given > 0) this.#rests("where the story begins, after the process has started again")
@@ -129,7 +130,7 @@ export class Play {
   /** From here on it is a step's turn, with what a plan has for what happens in it. */
   #turn(index: number): void {
     const { pooled } = this.#plan
-    if (pooled !== undefined) this.#stage.wire.arm(pooled.get(index))
+    if (pooled !== undefined) this.#stage.wire.arm(pooled.get(index) ?? [])
   }
 
   /** A step, unless it was taken in a hurry, and all that follows from it. */
@@ -264,6 +265,9 @@ export class Play {
   }
 
   #faultAt(index: number, fault: StepFault): Point | undefined {
-    return this.#plan.points.find((point) => point._tag === "Step" && point.at === index + 1 && point.fault === fault)
+    const { points, pooled } = this.#plan
+    return [...points, ...pooled?.get(index) ?? []].find((point) =>
+      point._tag === "Step" && point.at === index + 1 && point.fault === fault
+    )
   }
 }

@@ -6,27 +6,38 @@
  * than without faults, says nothing: its faults are run alone, each as if it had never been in a pool. So is a fault that
  * was not met where it is without the others: after the same requests, answers and events of its step.
  *
+ * Of faults that nobody is to notice a step has many: as long as nobody does, each is met where it is without the others.
+ *
  * No fault of a pool excuses or hides another: oracles are asked about each of those that they are lenient after as if
  * there were no others, and what makes a process forget what it has seen, or see all of it anew, comes before what it may
  * not have noticed.
  */
-import { undrawn } from "./Canonical.ts"
-import { blinds, type Kind, type Plan, type Point } from "./Fault.ts"
+import { renamerOf } from "./Canonical.ts"
+import { blinds, isEvent, type Kind, type Plan, type Point } from "./Fault.ts"
 import * as Oracle from "./Oracle.ts"
-import { type Entry, line, type Recording, seen } from "./Recording.ts"
+import { type Entry, line, type Recording } from "./Recording.ts"
 import type { Reference } from "./Reference.ts"
 import * as Rests from "./Rests.ts"
 import type { Single } from "./Singles.ts"
 import { key, type Story } from "./Story.ts"
 
-/** Faults that share a run, by the step they are in, from 0. Before the first nothing comes to rest. */
+/** Where a story begins: before the first step nothing comes to rest. */
+const start = -1
+
+/** Faults that share a run, by the step they are in, from 0, or -1 before the first. */
 export interface Pool {
   readonly lived: Story
-  readonly members: ReadonlyMap<number, Single>
+  readonly members: ReadonlyMap<number, Share>
 }
 
+/** What one step has of a run's faults, in their order: one of them, or many that nobody is to notice. */
+type Share = ReadonlyArray<Single>
+
+/** Faults that nobody is to notice. */
+const unnoticed: ReadonlySet<Kind> = new Set<Kind>(["watchClosed", "watchDuplicated"])
+
 /** Faults that no other goes with: the time of the next step is another, or what they leave behind stays. */
-const apart: ReadonlySet<Kind> = new Set<Kind>(["hurried", "externalHurried", "orphaned"])
+const apart: ReadonlySet<Kind> = new Set<Kind>(["hurried", "externalHurried", "orphaned", "guarded"])
 
 /** Faults after which a process starts anew, or lists anew. */
 const renewing: ReadonlySet<Kind> = new Set<Kind>([
@@ -36,6 +47,8 @@ const renewing: ReadonlySet<Kind> = new Set<Kind>([
   "staleRestart",
   "oldRestart",
   "travelRestart",
+  "restarted",
+  "away",
   "externalCrash",
   "watchExpired",
   "watchStale",
@@ -45,18 +58,25 @@ const renewing: ReadonlySet<Kind> = new Set<Kind>([
 /** The sort of faults that no oracle is lenient after. */
 const strict = "strict"
 
+/** Faults that oracles look for, each of them in its own way. */
+const lenient: ReadonlySet<Kind> = new Set<Kind>(["podFailed", "podRemoved", "removed", "restarted"])
+
 /** Oracles are lenient in the same way after all faults of a sort. */
 const sortOf = (point: Point): string =>
   blinds(point)
     ? "blinding"
-    : point.fault === "podFailed" || point.fault === "podRemoved" || point.fault === "removed"
+    : lenient.has(point.fault)
     ? point.fault
     : strict
 
-/** Something an operator did or was told, and what it was about in the words of every run. */
+/** Something an operator did or was told. */
 interface Trace {
+  readonly at: number
   readonly place: string
+  /** What it was about in the words of every run: the numbers of replicas aside, which do the same. */
   readonly text: string
+  /** As much of that as counts for what comes after it: not what people are told, and whether for the first time. */
+  readonly gist: string
 }
 
 const placeOf = ({ _tag, at }: Pick<Point, "_tag" | "at">): string => `${_tag} ${at}`
@@ -64,81 +84,135 @@ const placeOf = ({ _tag, at }: Pick<Point, "_tag" | "at">): string => `${_tag} $
 type Rename = (text: string) => string
 
 const traceOf = (entry: Entry, rename: Rename): Trace | undefined => {
+  const { at } = entry
   switch (entry._tag) {
     case "Call": {
       const { n, request } = entry
       const path = request.path.split("/").map(rename).join("/")
-      return { place: placeOf({ _tag: "Call", at: n }), text: line({ ...request, path }) }
+      const told = isEvent(path)
+      // The name of an Event is the time of the first.
+      const text = line({ ...request, path: told ? path.replace(/(\/events)\/.*/, "$1") : path })
+      return { at, place: placeOf({ _tag: "Call", at: n }), text, gist: told ? "Event" : text }
     }
     case "Event": {
       const { n, object: { kind, metadata: { name, namespace } }, type } = entry
-      return { place: placeOf({ _tag: "Event", at: n }), text: `${type} ${kind} ${namespace} ${rename(name)}` }
+      const text = `${type} ${kind} ${namespace} ${rename(name)}`
+      return { at, place: placeOf({ _tag: "Event", at: n }), text, gist: text }
     }
     case "External":
-      return { place: placeOf({ _tag: "External", at: entry.n }), text: entry.name }
+      return { at, place: placeOf({ _tag: "External", at: entry.n }), text: entry.name, gist: entry.name }
     default:
       return undefined
   }
 }
 
+/** What came to pass. Which watch tells first of what happened in one moment is chance. */
+const gistOf = (traces: ReadonlyArray<Trace>): string => {
+  const out: Array<string> = []
+  let told: Array<string> = []
+  for (const [index, { at, gist, place }] of traces.entries()) {
+    if (place.startsWith("Event ")) told.push(gist)
+    else out.push(gist)
+    const next = traces[index + 1]
+    if (next?.at === at && next.place.startsWith("Event ")) continue
+    out.push(...told.sort())
+    told = []
+  }
+  return out.join("\n")
+}
+
 /** What happened from the moment a step was taken until the next one was. */
 const within = ({ entries, steps }: Recording, step: number): ReadonlyArray<Entry> => {
-  const [from = Infinity, to = Infinity] = steps.slice(step, step + 2)
+  const [from = 0, to = Infinity] = [steps[step], steps[step + 1]]
   return entries.filter(({ at }) => at >= from && at < to)
 }
 
-/** What an operator did and was told without faults, step by step. */
-type Traces = ReadonlyMap<number, ReadonlyArray<Trace>>
-
-const tracesOf = (run: Recording): Traces => {
-  const rename = undrawn(seen(run))
-  return new Map(
-    run.steps.map((_, step) => [step, within(run, step).flatMap((entry) => traceOf(entry, rename) ?? [])] as const)
-  )
+/** What an operator did and was told without faults while a step was the last one taken. */
+interface Course {
+  readonly traces: ReadonlyArray<Trace>
+  /** How many of them there are when all has come to rest. */
+  readonly atRest: number
 }
 
-/** The how-manieth of its sort a point is in a step. */
-const countIn = (traces: ReadonlyArray<Trace>, { _tag, at }: Point): number =>
-  1 + traces.slice(0, traces.findIndex(({ place }) => place === placeOf({ _tag, at })))
-    .filter(({ place }) => place.startsWith(`${_tag} `)).length
+/** By step. */
+type Courses = ReadonlyMap<number, Course>
 
-/** Whether a run met a fault where it is without others. */
-const isMet = (run: Recording, rename: Rename, step: number, { point }: Single, expected: ReadonlyArray<Trace>) => {
-  const entries = within(run, step)
-  const fault = entries.find((entry) =>
-    entry._tag === "Fault" && entry.point._tag === point._tag && entry.point.fault === point.fault
-  )
-  if (fault?._tag !== "Fault") return false
-  const place = placeOf(fault.point)
-  const before: Array<string> = []
-  for (const entry of entries) {
-    const trace = traceOf(entry, rename)
-    if (entry === fault || trace?.place === place) break
-    if (trace !== undefined) before.push(trace.text)
+const coursesOf = (run: Recording): Courses => {
+  const rename = renamerOf(run)
+  const { quietAt = Infinity } = run
+  const of = (entries: ReadonlyArray<Entry>) => entries.flatMap((entry) => traceOf(entry, rename) ?? [])
+  return new Map([start, ...run.steps.keys()].map((step) => {
+    const entries = within(run, step)
+    return [step, { traces: of(entries), atRest: of(entries.filter(({ at }) => at < quietAt)).length }] as const
+  }))
+}
+
+/** How much of a step comes before a point; -1 if that is not in it. */
+const before = ({ atRest, traces }: Course, point: Point): number => {
+  if (point._tag !== "Step") return traces.findIndex(({ place }) => place === placeOf(point))
+  return point.fault === "away" ? 0 : atRest
+}
+
+/** The step a point is in; undefined of what is all the time. */
+const stepOf = (courses: Courses, point: Point): number | undefined =>
+  point._tag === "Step" ? point.at - 1 : [...courses].find(([, course]) => before(course, point) >= 0)?.[0]
+
+/** The points of a step's share with their numbers counted from its beginning. */
+const counted = (course: Course, share: Share): ReadonlyArray<Point> => {
+  let ended = 0
+  return share.map(({ point }) => {
+    if (point._tag === "Step") return point
+    const sort = `${point._tag} `
+    const at = 1 + ended +
+      course.traces.slice(0, before(course, point)).filter(({ place }) => place.startsWith(sort)).length
+    // What a watch was to tell when it ended the next one tells.
+    if (point.fault === "watchClosed") ended += 1
+    return { ...point, at }
+  })
+}
+
+/** How many of the faults of a step, from the first on, a run met where they are without others. */
+const metOf = (run: Recording, rename: Rename, step: number, share: Share, { traces, ...rest }: Course): number => {
+  const entries = within(run, step).map((entry) => ({ entry, trace: traceOf(entry, rename) }))
+  const passed: Array<Trace> = []
+  let met = 0
+  for (const { entry, trace } of entries) {
+    if (trace !== undefined) passed.push(trace)
+    const point = share[met]?.point
+    if (entry._tag !== "Fault" || point === undefined) continue
+    if (entry.point._tag !== point._tag || entry.point.fault !== point.fault) return met
+    const length = before({ traces, ...rest }, point)
+    if (passed.length !== length || gistOf(passed) !== gistOf(traces.slice(0, length))) return met
+    const itself = entries.find(({ trace }) => trace?.place === placeOf(entry.point))?.trace
+    if (itself !== undefined && itself.text !== traces[length]!.text) return met
+    met += 1
   }
-  const here = expected[before.length]
-  if (here?.place !== placeOf(point) || before.some((text, index) => text !== expected[index]!.text)) return false
-  const itself = entries.map((entry) => traceOf(entry, rename)).find((trace) => trace?.place === place)
-  return itself === undefined || itself.text === here.text
+  return met
+}
+
+/** The faults of a step that a run has met; after one that was noticed it may be anything. */
+const cleared = (share: Share, met: number): Share =>
+  met === share.length ? share : share.slice(0, Math.max(0, met - 1))
+
+interface Queue {
+  readonly renewing: Array<Share>
+  readonly others: Array<Share>
 }
 
 /** The first of each step that go together, as many as can: up to some step what renews, from there on what does not. */
-const draw = (queues: ReadonlyMap<number, Queue>): ReadonlyMap<number, Single> => {
+const draw = (queues: ReadonlyMap<number, Queue>): Pool["members"] => {
   const steps = [...queues.keys()].sort((a, b) => a - b)
-  const chosen = (from: number) =>
-    steps.flatMap((step) => {
+  const chosen = (from: number) => {
+    const found = steps.flatMap((step) => {
       const { others, renewing } = queues.get(step)!
       const queue = step < from ? renewing : others
       return queue.length === 0 ? [] : [[step, queue] as const]
     })
+    return found[0]?.[0] === start ? found.filter(([step]) => step !== 0) : found
+  }
   const left = (from: number) => chosen(from).reduce((sum, [, { length }]) => sum + length, 0)
   const [best] = [...steps, Infinity].sort((a, b) => chosen(b).length - chosen(a).length || left(b) - left(a))
   return new Map(chosen(best!).map(([step, queue]) => [step, queue.shift()!] as const))
-}
-
-interface Queue {
-  readonly renewing: Array<Single>
-  readonly others: Array<Single>
 }
 
 /** A run as if it had but one of its faults, once for each of which oracles are lenient after. */
@@ -157,6 +231,17 @@ const isSuspect = (run: Recording, reference: Reference, oracles: ReadonlyArray<
   run.rests.some((rest) => rest === undefined) || Rests.astray(run, reference.rests) !== undefined ||
   views(run).some((view) => Oracle.judge(oracles, view, reference) !== undefined)
 
+export const singlesOf = ({ members }: Pool): Share => [...members.values()].flat()
+
+/** What nobody is to notice and was not cleared shares another run, but for the one that was noticed. */
+const again = ({ lived, members }: Pool, cleared: ReadonlySet<Single>): ReadonlyArray<Pool> =>
+  [...members].flatMap(([step, share]) => {
+    const done = share.findIndex((single) => !cleared.has(single))
+    const left = cleared.size === 0 ? share : share.slice(done + 1)
+    const less = left.length < singlesOf({ lived, members }).length
+    return done >= 0 && left.length > 1 && less ? [{ lived, members: new Map([[step, left]]) }] : []
+  })
+
 export interface Pooling {
   readonly pools: ReadonlyArray<Pool>
   /** Those that no other goes with. */
@@ -169,57 +254,64 @@ export interface Pooling {
     reference: Reference,
     oracles: ReadonlyArray<Oracle.Oracle>
   ) => ReadonlySet<Single>
+  /** Smaller pools of what was not cleared: its other faults have to be run alone. */
+  readonly again: (pool: Pool, cleared: ReadonlySet<Single>) => ReadonlyArray<Pool>
 }
 
 /** Shares faults out among pools, in their order. */
 export const make = (all: ReadonlyArray<Single>, recordingOf: (story: Story) => Recording): Pooling => {
-  const known = new Map<string, Traces>()
-  const expected = (lived: Story): Traces => {
-    const traces = known.get(key(lived)) ?? tracesOf(recordingOf(lived))
-    known.set(key(lived), traces)
-    return traces
+  const known = new Map<string, Courses>()
+  const expected = (lived: Story): Courses => {
+    const courses = known.get(key(lived)) ?? coursesOf(recordingOf(lived))
+    known.set(key(lived), courses)
+    return courses
   }
   const alone: Array<Single> = []
   const sorts = new Map<string, { readonly lived: Story; readonly queues: Map<number, Queue> }>()
+  const crowds = new Map<string, Array<Single>>()
   for (const single of all) {
     const { lived, point } = single
-    const place = placeOf(point)
-    const [step] = [...expected(lived)].find(([, traces]) => traces.some((trace) => trace.place === place)) ?? []
+    const step = stepOf(expected(lived), point)
     if (step === undefined || apart.has(point.fault)) {
       alone.push(single)
       continue
     }
+    const crowd = `${key(lived)} ${step} ${point.fault}`
+    const joined = unnoticed.has(point.fault) ? crowds.get(crowd) : undefined
+    if (joined !== undefined) {
+      joined.push(single)
+      continue
+    }
+    const share = [single]
+    if (unnoticed.has(point.fault)) crowds.set(crowd, share)
     const sort = `${key(lived)} ${sortOf(point)}`
     const { queues } = sorts.get(sort) ?? { queues: new Map<number, Queue>() }
     const queue = queues.get(step) ?? { renewing: [], others: [] }
     sorts.set(sort, { lived, queues: queues.set(step, queue) })
-    queue[renewing.has(point.fault) ? "renewing" : "others"].push(single)
+    queue[renewing.has(point.fault) ? "renewing" : "others"].push(share)
   }
+  for (const crowd of crowds.values()) crowd.sort((a, b) => a.point.at - b.point.at)
   const pools: Array<Pool> = []
   for (const { lived, queues } of sorts.values()) {
     for (let members = draw(queues); members.size > 0; members = draw(queues)) pools.push({ lived, members })
   }
   return {
-    pools: pools.filter(({ members }) => members.size > 1),
-    alone: [
-      ...alone,
-      ...pools.filter(({ members }) => members.size === 1).flatMap(({ members }) => [...members.values()])
-    ],
+    pools: pools.filter((pool) => singlesOf(pool).length > 1),
+    alone: [...alone, ...pools.map(singlesOf).filter(({ length }) => length === 1).flat()],
+    again,
     planOf: ({ lived, members }) => ({
       points: [],
       interleaving: 0,
       pooled: new Map(
-        [...members].map(([step, { point }]) =>
-          [step, { ...point, at: countIn(expected(lived).get(step)!, point) }] as const
-        )
+        [...members].map(([step, share]) => [step, counted(expected(lived).get(step)!, share)] as const)
       )
     }),
     cleared: ({ lived, members }, run, reference, oracles) => {
       if (isSuspect(run, reference, oracles)) return new Set()
-      const rename = undrawn(seen(run))
+      const rename = renamerOf(run)
       return new Set(
-        [...members].flatMap(([step, single]) =>
-          isMet(run, rename, step, single, expected(lived).get(step)!) ? [single] : []
+        [...members].flatMap(([step, share]) =>
+          cleared(share, metOf(run, rename, step, share, expected(lived).get(step)!))
         )
       )
     }

@@ -21,7 +21,7 @@ export interface Reference {
   readonly rests: ReadonlyArray<Rests.Known | undefined>
   /** Places of what chance decides that hold the same. */
   readonly tied: Drawn.Tied
-  /** Where two runs of the same seed differ, if they do. */
+  /** Where two runs of the same seed differ, if they do and it was looked for. */
   readonly unlike: string | undefined
   /** The same, of a story in which some steps are taken together with the ones before them. */
   readonly hasty: (steps: ReadonlyArray<number>) => Reference
@@ -41,14 +41,14 @@ const unlike = (a: Recording, b: Recording): string | undefined => {
 }
 
 /** The run without faults, after so many given steps, and what chance decides in it. */
-const make = (scenario: Scenario, seed: number, given: number): Reference => {
+const make = (scenario: Scenario, seed: number, given: number, twice: boolean): Reference => {
   const from = Run.upTo(scenario, given, seed)
   const recording = Run.run(scenario, none, { seed, from })
-  const hasty = hastyOf(scenario, seed, given)
+  const hasty = hastyOf(scenario, seed, given, twice)
   if (recording.failure !== undefined) {
     return { recording, from, mask: new Set(), state: new Map(), rests: [], tied: [], unlike: undefined, hasty }
   }
-  const again = Run.run(scenario, none, { seed, from })
+  const differs = twice ? unlike(recording, Run.run(scenario, none, { seed, from })) : undefined
   const other = Run.run(scenario, none, {
     seed: seed + 1,
     quiet: Run.defaults.shortQuiet,
@@ -57,12 +57,16 @@ const make = (scenario: Scenario, seed: number, given: number): Reference => {
   const mask = Canonical.mask(recording, other)
   const tied = Drawn.tied(recording, other, mask)
   const state = Canonical.state(recording, mask)
-  const rests = Rests.known(recording, other)
-  return { recording, from, mask, state, rests, tied, unlike: unlike(recording, again), hasty }
+  const rests = Rests.known(recording, other, mask)
+  return { recording, from, mask, state, rests, tied, unlike: differs, hasty }
 }
 
-/** The run of a story without faults, and what chance decides in it. */
-export const of = (all: Scenario, story: Story, seed: number): Reference => make(tell(all, story), seed, story.given)
+/**
+ * The run of a story without faults, and what chance decides in it. `twice`: whether it has to be the same a second time,
+ * which of parts of a story that was need not be asked.
+ */
+export const of = (all: Scenario, story: Story, seed: number, twice = true): Reference =>
+  make(tell(all, story), seed, story.given, twice)
 
 /** The story with some steps taken together with the ones before them, so that the operator sees what both came to. */
 const hastened = ({ steps, ...scenario }: Scenario, taken: ReadonlyArray<number>): Scenario => {
@@ -75,11 +79,11 @@ const hastened = ({ steps, ...scenario }: Scenario, taken: ReadonlyArray<number>
 }
 
 /** References of hasty stories, each made when it is first asked for. */
-const hastyOf = (scenario: Scenario, seed: number, given: number): Reference["hasty"] => {
+const hastyOf = (scenario: Scenario, seed: number, given: number, twice: boolean): Reference["hasty"] => {
   const known = new Map<string, Reference>()
   return (steps) => {
     const key = steps.join()
-    const found = known.get(key) ?? make(hastened(scenario, steps), seed, given)
+    const found = known.get(key) ?? make(hastened(scenario, steps), seed, given, twice)
     known.set(key, found)
     return found
   }

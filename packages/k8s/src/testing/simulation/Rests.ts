@@ -29,15 +29,18 @@ const textOf = (run: Canonical.Run, mask: Canonical.Mask): string => {
   ])
 }
 
-/** The rests of a run without faults; `other` is the same with other chance. */
-export const known = (run: Recording, other: Recording): ReadonlyArray<Known | undefined> =>
-  run.rests.map((rest, index) => {
+/** The rests of a run without faults; `other` is the same with other chance, `end` what that decides in the end. */
+export const known = (run: Recording, other: Recording, end: Canonical.Mask): ReadonlyArray<Known | undefined> => {
+  const masks = [end]
+  return run.rests.map((rest, index) => {
     const same = other.rests[index]
     if (rest === undefined || same === undefined) return undefined
     const [one, two] = [runOf(run, rest), runOf(other, same)]
-    const mask = Canonical.mask(one, two)
+    const mask = Canonical.mask(one, two, masks)
+    masks.push(mask)
     return { mask, text: textOf(one, mask), tied: Drawn.tied(one, two, mask) }
   })
+}
 
 const isOther = (run: Canonical.Run, { mask, text, tied }: Known): boolean => {
   if (textOf(run, mask) !== text) return true

@@ -158,10 +158,11 @@ export class Wire {
     else if (point._tag === "External") this.#externals.set(after.external + point.at, point.fault)
   }
 
-  /** Of all that comes from now on, only this goes wrong: its place is counted from here. */
-  arm(point: Point | undefined): void {
+  /** Of all that comes from now on, only these go wrong: their places are counted from here. */
+  arm(points: ReadonlyArray<Point>): void {
     for (const faults of [this.#calls, this.#events, this.#externals]) faults.clear()
-    if (point !== undefined) this.#expect(point, { call: this.calls, event: this.events, external: this.externals })
+    const { calls: call, events: event, externals: external } = this
+    for (const point of points) this.#expect(point, { call, event, external })
   }
 
   /** The transport of one life. */

@@ -45,24 +45,35 @@ const live = (plan: Plan) => Run.run(scenario, plan, { seed: 1, quiet: Run.defau
 const cleared = (pool: Pools.Pool, run: Recording, oracles: ReadonlyArray<Oracle.Oracle> = Oracle.all) =>
   pooling.cleared(pool, run, reference, oracles)
 
+const singlesOf = ({ members }: Pools.Pool) => [...members.values()].flat()
+
 /** Makes a process forget, or list anew. */
-const renews = /^crash|Restart$|Crash$|^watch(?:Expired|Stale|Skipped)$/
+const renews = /^crash|^restarted$|^away$|Restart$|Crash$|^watch(?:Expired|Stale|Skipped)$/
+/** Nobody is to notice it. */
+const unnoticed = /^watch(?:Closed|Duplicated)$/
 
 describe("Pools", () => {
-  it("every fault is in one pool, or alone; a pool has at most one in a step, in the order of the steps", () => {
-    const pooled = pooling.pools.flatMap(({ members }) => [...members.values()])
+  it("every fault is in one pool, or alone; a pool has one in a step or what nobody is to notice, in order", () => {
+    const pooled = pooling.pools.flatMap(singlesOf)
     assert.sameMembers([...pooled, ...pooling.alone], [...all])
     assert.strictEqual(pooled.length + pooling.alone.length, all.length)
     assert.isBelow(pooling.pools.length, pooled.length / 2)
-    for (const { members } of pooling.pools) {
-      assert.isAbove(members.size, 1)
-      assert.deepStrictEqual([...members.keys()], [...members.keys()].toSorted((a, b) => a - b))
+    for (const pool of pooling.pools) {
+      const steps = [...pool.members.keys()]
+      assert.isAbove(singlesOf(pool).length, 1)
+      assert.deepStrictEqual(steps, steps.toSorted((a, b) => a - b))
+      for (const share of pool.members.values()) {
+        const [fault, ...others] = new Set(share.map(({ point }) => point.fault))
+        assert.isEmpty(others)
+        assert.isTrue(share.length === 1 || unnoticed.test(fault!))
+        assert.deepStrictEqual(share, share.toSorted((a, b) => a.point.at - b.point.at))
+      }
     }
   })
 
   it("who forgets what it has seen does so before what it may not have noticed, and blinding faults are by themselves", () => {
-    for (const { members } of pooling.pools) {
-      const faults = [...members.values()].map(({ point }) => point)
+    for (const pool of pooling.pools) {
+      const faults = singlesOf(pool).map(({ point }) => point)
       const first = faults.findIndex(({ fault }) => !renews.test(fault))
       assert.isTrue(first < 0 || faults.slice(first).every(({ fault }) => !renews.test(fault)))
       assert.strictEqual(new Set(faults.map(blinds)).size, 1)
@@ -82,10 +93,26 @@ describe("Pools", () => {
 
   it("what changes the time of a step, or leaves something behind, is alone", () => {
     const kinds = new Set(pooling.alone.map(({ point }) => point.fault))
-    for (const fault of ["hurried", "orphaned", "restarted", "away", "guarded"] as const) {
+    for (const fault of ["hurried", "orphaned", "guarded"] as const) {
       if (all.some(({ point }) => point.fault === fault)) assert.isTrue(kinds.has(fault), fault)
-      assert.isFalse(pooling.pools.some(({ members }) => [...members.values()].some((it) => it.point.fault === fault)))
+      assert.isFalse(pooling.pools.some((pool) => singlesOf(pool).some(({ point }) => point.fault === fault)))
     }
+  })
+
+  it("what happens before the first step goes with later ones, not with the first, which nothing rests before", () => {
+    const isEarly = Points.isBetween(reference.recording, -1, 0)
+    const early = pooling.pools.filter((pool) => singlesOf(pool).some(({ point }) => isEarly(point)))
+    assert.isNotEmpty(early)
+    for (const { members } of early) {
+      assert.strictEqual([...members.keys()][0], -1)
+      assert.isFalse(members.has(0))
+    }
+  })
+
+  it("oracles that look for a fault are asked about each as if it were the only one: pools of its own", () => {
+    const restarted = pooling.pools.filter((pool) => singlesOf(pool).some(({ point }) => point.fault === "restarted"))
+    assert.deepStrictEqual(restarted.map(({ members }) => [...members.keys()]), [[0, 1, 2]])
+    assert.isTrue(restarted.every((pool) => singlesOf(pool).every(({ point }) => point.fault === "restarted")))
   })
 
   it("each fault of a pool happens in its step, and is cleared of a run that nobody complains about", () => {
@@ -94,14 +121,38 @@ describe("Pools", () => {
       const found = run.entries.flatMap((entry) => entry._tag === "Fault" ? [entry] : [])
       assert.deepStrictEqual(
         found.map(({ at, point }) => [run.steps.findLastIndex((begin) => begin <= at), point.fault]),
-        [...pool.members].map(([step, { point }]) => [step, point.fault])
+        [...pool.members].flatMap(([step, share]) => share.map(({ point }) => [step, point.fault]))
       )
-      assert.deepStrictEqual(cleared(pool, run), new Set(pool.members.values()))
+      assert.deepStrictEqual(cleared(pool, run), new Set(singlesOf(pool)))
     }
   })
 
   const [pool] = pooling.pools
   const [first, ...others] = [...pool!.members]
+  const crowd = pooling.pools.find(({ members }) => [...members.values()].some(({ length }) => length > 1))!
+
+  it("of what nobody is to notice, what came before the last that nobody did is cleared", () => {
+    const run = live(pooling.planOf(crowd))
+    const [step, share] = [...crowd.members].find(([, { length }]) => length > 1)!
+    assert.deepStrictEqual(cleared(crowd, run), new Set(singlesOf(crowd)))
+    const faults = run.entries.filter((entry) => entry._tag === "Fault" && entry.at >= run.steps[step]!)
+    const at = run.entries.indexOf(faults[1]!)
+    const strange = run.entries.find(({ _tag }) => _tag === "Call")!
+    const entries = run.entries.toSpliced(at, 0, { ...strange, at: faults[1]!.at })
+    const found = cleared(crowd, { ...run, entries })
+    // After the first of them there was something that is not there without faults: it was noticed.
+    for (const single of share) assert.isFalse(found.has(single))
+    assert.strictEqual(found.size, singlesOf(crowd).length - share.length)
+    const later = run.entries.toSpliced(run.entries.indexOf(faults[2] ?? faults[1]!), 0, {
+      ...strange,
+      at: faults[1]!.at
+    })
+    const kept = cleared(crowd, { ...run, entries: later })
+    assert.deepStrictEqual(
+      share.map((single) => kept.has(single)),
+      share.map((_, index) => share.length > 2 && index < 1)
+    )
+  })
 
   it("a fault that was not met is not cleared", () => {
     const { pooled } = pooling.planOf(pool!)
@@ -110,7 +161,7 @@ describe("Pools", () => {
       interleaving: 0,
       pooled: new Map([...pooled!].filter(([step]) => step !== first![0]))
     })
-    assert.deepStrictEqual(cleared(pool!, run), new Set(others.map(([, single]) => single)))
+    assert.deepStrictEqual(cleared(pool!, run), new Set(others.flatMap(([, share]) => share)))
   })
 
   it("what a step is too short for does not happen in the next", () => {
@@ -120,7 +171,7 @@ describe("Pools", () => {
     const run = live({
       points: [],
       interleaving: 0,
-      pooled: new Map([[0, { _tag: "Call", at: calls + 1, fault: "serverError" }]])
+      pooled: new Map([[0, [{ _tag: "Call", at: calls + 1, fault: "serverError" }]]])
     })
     assert.isAbove(calls, 0)
     assert.strictEqual(run.met, 0)
@@ -129,24 +180,25 @@ describe("Pools", () => {
 
   it("a fault that comes after something else than without the others is not cleared", () => {
     const run = live(pooling.planOf(pool!))
-    const [step, single] = others.at(-1)!
+    const [step, [single]] = others.at(-1)!
     const begin = run.steps[step]!
     const at = run.entries.findIndex((entry) => entry.at >= begin)
     const strange = run.entries.find(({ _tag }) => _tag === "Call")!
     const entries = run.entries.toSpliced(at, 0, { ...strange, at: begin })
     const found = cleared(pool!, { ...run, entries })
-    assert.isFalse(found.has(single))
+    assert.isFalse(found.has(single!))
     assert.strictEqual(found.size, pool!.members.size - 1)
   })
 
   it("nor is one that comes after another request than without the others", () => {
     const late = pooling.pools.flatMap((pool) => {
       const run = live(pooling.planOf(pool))
-      return [...pool.members].flatMap(([step, single]) => {
+      return [...pool.members].flatMap(([step, [single, ...more]]) => {
+        if (step < 0 || more.length > 0) return []
         const begin = run.entries.findIndex(({ at }) => at >= run.steps[step]!)
         const fault = run.entries.findIndex((entry, index) => entry._tag === "Fault" && index >= begin)
         const index = run.entries.findIndex((entry, index) => entry._tag === "Call" && index >= begin && index < fault)
-        return index < 0 ? [] : [{ pool, run, single, index }]
+        return index < 0 ? [] : [{ pool, run, single: single!, index }]
       })
     })
     assert.isAbove(late.length, 0)
@@ -156,6 +208,51 @@ describe("Pools", () => {
       )
       assert.isFalse(cleared(pool, { ...run, entries }).has(single))
     }
+  })
+
+  describe("told apart", () => {
+    const begins = ({ entries, steps }: Recording, step: number) => entries.findIndex(({ at }) => at >= steps[step]!)
+    /** A recording in which something else comes first in a step. */
+    const preceded = (run: Recording, step: number, what: Partial<Recording["entries"][number]>): Recording => {
+      const call = run.entries.find(({ _tag }) => _tag === "Call")!
+      const entry = { ...call, at: run.steps[step]!, ...what } as Recording["entries"][number]
+      return { ...run, entries: run.entries.toSpliced(begins(run, step), 0, entry) }
+    }
+    const event = (method: string, name = "") =>
+      ({
+        n: -1,
+        request: { method, path: `/apis/events.k8s.io/v1/namespaces/default/events${name}`, query: [], headers: {} }
+      }) as Partial<Recording["entries"][number]>
+    const step = 1
+    const told = preceded(reference.recording, step, event("POST"))
+    const among = all.filter(({ point }) => Points.isBetween(reference.recording, 0, 3)(point))
+    const withEvents = Pools.make(among, () => told)
+    const [sharing] = withEvents.pools.filter(({ members }) => members.has(step))
+    const [single] = sharing!.members.get(step)!
+    const cleared = (run: Recording) => withEvents.cleared(sharing!, run, reference, []).has(single!)
+    const run = live(pooling.planOf(sharing!))
+
+    it("an Event is one, whatever its name, and whether it is the first or counts another", () => {
+      assert.isFalse(cleared(run))
+      assert.isTrue(cleared(preceded(run, step, event("POST"))))
+      assert.isTrue(cleared(preceded(run, step, event("PATCH", "/other.17"))))
+    })
+
+    it("but a fault at the request for it is at that request", () => {
+      const point = { _tag: "Call", at: -1, fault: "serverError" } as const
+      const isThen = Points.isBetween(reference.recording, 2, 3)
+      const later = among.find(({ point }) => isThen(point) && point.fault === "serverError")!
+      const asked = { point, lived: story }
+      const there = Pools.make([asked, later], () => told)
+      const [pool] = there.pools
+      const faulted = (method: string) => {
+        const run = preceded(live({ points: [], interleaving: 0 }), step, event(method))
+        const fault = { _tag: "Fault", at: run.steps[step]!, point } as const
+        return { ...run, entries: run.entries.toSpliced(begins(run, step), 0, fault) }
+      }
+      assert.isTrue(there.cleared(pool!, faulted("POST"), reference, []).has(asked))
+      assert.isFalse(there.cleared(pool!, faulted("PATCH"), reference, []).has(asked))
+    })
   })
 
   it("nothing is cleared of a run that anybody complains about, or that was anywhere else at a rest", () => {
@@ -169,7 +266,7 @@ describe("Pools", () => {
   })
 
   it("is asked of each fault that oracles are lenient after as if there were no others", () => {
-    const blinding = pooling.pools.find(({ members }) => [...members.values()].every(({ point }) => blinds(point)))!
+    const blinding = pooling.pools.find((pool) => singlesOf(pool).every(({ point }) => blinds(point)))!
     const seen: Array<number> = []
     const counts: Oracle.Oracle = {
       name: "counts",
