@@ -59,14 +59,16 @@ export const follow = Effect.fnUntraced(function*(
 ): Effect.fn.Return<void, never, ApiServer | Scope.Scope> {
   const server = yield* ApiServer
   const resources = new Map<string, Resource.Any>()
-  let seen = yield* server.revision
+  const { collections, revision } = yield* server.image
+  let seen = revision
 
-  const resourceOfChange = ({ collection, namespace, object: { apiVersion, kind } }: Change): Resource.Any => {
+  /** Of an object in a collection, which is named `deployments.apps`. */
+  const resourceIn = (collection: string, { apiVersion, kind, metadata }: KubeObject): Resource.Any => {
     const key = `${apiVersion}/${kind}`
     let resource = resources.get(key)
     if (resource === undefined) {
       const plural = collection.split(".")[0]!
-      resources.set(key, resource = resourceOf(apiVersion, kind, plural, namespace !== ""))
+      resources.set(key, resource = resourceOf(apiVersion, kind, plural, metadata.namespace !== undefined))
     }
     return resource
   }
@@ -74,18 +76,13 @@ export const follow = Effect.fnUntraced(function*(
   const apply = (change: Change): void => {
     if (change.revision <= seen) return
     seen = change.revision
-    const resource = resourceOfChange(change)
+    const resource = resourceIn(change.collection, change.object)
     if (change.type === "DELETED") handlers.onGone(resource, change.object)
     else handlers.onPresent(resource, change.object)
   }
 
-  const serving = yield* kinds
-  for (const object of yield* server.snapshot) {
-    const key = `${object.apiVersion}/${object.kind}`
-    const resource = resources.get(key) ?? (yield* serving(object.apiVersion, object.kind))
-    if (resource === undefined) continue
-    resources.set(key, resource)
-    handlers.onPresent(resource, object)
+  for (const [collection, objects] of collections) {
+    for (const object of objects.values()) handlers.onPresent(resourceIn(collection, object), object)
   }
   yield* Effect.forkScoped(
     Stream.runForEachArray(server.changes, (changes) => Effect.sync(() => changes.forEach(apply))),

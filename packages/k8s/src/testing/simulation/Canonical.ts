@@ -57,7 +57,8 @@ const historic: ReadonlySet<string> = new Set([
   "endpoints.kubernetes.io/last-change-trigger-time"
 ])
 
-type Rename = (text: string) => string
+/** What is drawn by chance in a text of a run, in the words of every run. */
+export type Rename = (text: string) => string
 
 const naming = (
   objects: Iterable<KubeObject>,

@@ -7,7 +7,7 @@
  * and speaks of the operator's own writes only.
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
-import { undrawn } from "./Canonical.ts"
+import { type Rename, undrawn } from "./Canonical.ts"
 import { blinds, guard, touched } from "./Fault.ts"
 import type { Oracle } from "./Oracle.ts"
 import type { Reference } from "./Reference.ts"
@@ -121,13 +121,15 @@ const ownersOwn: Oracle = {
 const ownersKept: Oracle = {
   name: "owners are kept",
   judge: each(({ after, before, objects, type }) => {
-    if (before === undefined || type === "DELETED" || content(before) === content(after)) return undefined
+    if (before === undefined || type === "DELETED") return undefined
     const left = new Set(after.metadata.ownerReferences?.map(({ uid }) => uid))
     const lost = before.metadata.ownerReferences?.find(({ uid }) => {
       const owner = objects.get(uid)
       return !left.has(uid) && owner !== undefined && !isTerminating(owner)
     })
-    return lost === undefined ? undefined : `${name(after)} loses its owner, ${lost.kind} ${lost.name}`
+    return lost === undefined || content(before) === content(after)
+      ? undefined
+      : `${name(after)} loses its owner, ${lost.kind} ${lost.name}`
   })
 }
 
@@ -180,11 +182,12 @@ const losses = (run: Recording): ReadonlyMap<string, Loss> => {
         : []
     )
   )
-  const rename = undrawn(seen(run))
+  let rename: Rename | undefined
   for (const { after, before, call } of writes(run)) {
     if (fresh.has(after.metadata.uid)) continue
     if (call.request.method !== "DELETE" || !precious.has(after.kind) || (before && isTerminating(before))) continue
     const key = keyOf(after)
+    rename ??= undrawn(seen(run))
     const common = keyOf({ ...after, metadata: { ...after.metadata, name: rename(after.metadata.name) } })
     found.set(common, { count: (found.get(common)?.count ?? 0) + 1, call, key })
   }
@@ -195,8 +198,10 @@ const losses = (run: Recording): ReadonlyMap<string, Loss> => {
 const dataKept: Oracle = {
   name: "data is kept",
   judge: (run, { recording }) => {
+    const found = losses(run)
+    if (found.size === 0) return undefined
     const expected = losses(recording)
-    for (const [common, { call, count, key }] of losses(run)) {
+    for (const [common, { call, count, key }] of found) {
       const wanted = expected.get(common)?.count ?? 0
       if (count > wanted) return `${key} is deleted, and without faults it is not: ${line(call.request)}`
     }

@@ -292,33 +292,55 @@ const isApply = ({ headers }: Call["request"]): boolean => headers["content-type
 const noPingPong: Oracle = {
   name: "no ping-pong",
   judge: (run) => {
-    const contents = new Map<string, Map<string, number>>()
     const all = calls(run)
     const own = new Set(all.flatMap(({ object }) => object?.metadata.resourceVersion ?? []))
     const byOthers = run.entries.flatMap((entry) =>
       entry._tag === "Change" && !own.has(String(entry.change.revision)) ? [entry.change.revision] : []
     )
     const last = new Map<string, number>()
+    const given = new Map<string, Array<Call>>()
     for (const call of all) {
       const { object } = call
       if (object === undefined || !accepted(call) || isEvent(call.request.path) || isLease(call.request.path)) continue
       // Applying what is there, and deleting what is being deleted, is how such things are asked for; both change nothing.
       if (call.before === call.after && (call.request.method === "DELETE" || isApply(call.request))) continue
-      const since = last.get(object.metadata.uid) ?? 0
-      last.set(object.metadata.uid, call.after)
+      const { uid } = object.metadata
+      const since = last.get(uid) ?? 0
+      last.set(uid, call.after)
       const follows = run.kinds.includes(object.kind) && call.request.path.endsWith("/status") &&
         byOthers.some((revision) => revision > since && revision <= call.before)
       if (follows) continue
-      const { generation: _, managedFields: __, resourceVersion: ___, ...metadata } = object.metadata
-      const text = JSON.stringify({ ...object, metadata }).replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "")
-      const seen = contents.get(object.metadata.uid) ?? new Map<string, number>()
-      contents.set(object.metadata.uid, seen.set(text, (seen.get(text) ?? 0) + 1))
-      if (seen.size > 1 && seen.get(text)! > 3 + run.met) {
-        return `${name(object)} was given the same content ${seen.get(text)} times, last by ${line(call.request)}`
-      }
+      const before = given.get(uid)
+      if (before === undefined) given.set(uid, [call])
+      else before.push(call)
+    }
+    for (const some of given.values()) {
+      const found = again(some, 3 + run.met)
+      if (found !== undefined) return found
     }
     return undefined
   }
+}
+
+/** What a write made of an object, but for what says when. */
+const contentOf = (object: KubeObject): string => {
+  const { generation: _, managedFields: __, resourceVersion: ___, ...metadata } = object.metadata
+  return JSON.stringify({ ...object, metadata }).replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "")
+}
+
+/** Whether writes of an object give it the same content, and others, more often than `most`. */
+const again = (writes: ReadonlyArray<Call>, most: number): string | undefined => {
+  if (writes.length <= most) return undefined
+  const times = new Map<string, number>()
+  for (const { object, request } of writes) {
+    const text = contentOf(object!)
+    const count = (times.get(text) ?? 0) + 1
+    times.set(text, count)
+    if (times.size > 1 && count > most) {
+      return `${name(object!)} was given the same content ${count} times, last by ${line(request)}`
+    }
+  }
+  return undefined
 }
 
 /** Of several replicas only the one that holds the lease changes anything. */

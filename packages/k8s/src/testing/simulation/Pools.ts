@@ -12,7 +12,7 @@
  * there were no others, and what makes a process forget what it has seen, or see all of it anew, comes before what it may
  * not have noticed.
  */
-import { renamerOf } from "./Canonical.ts"
+import { type Rename, renamerOf } from "./Canonical.ts"
 import { blinds, isEvent, type Kind, type Plan, type Point } from "./Fault.ts"
 import * as Oracle from "./Oracle.ts"
 import { type Entry, line, type Recording } from "./Recording.ts"
@@ -80,8 +80,6 @@ interface Trace {
 }
 
 const placeOf = ({ _tag, at }: Pick<Point, "_tag" | "at">): string => `${_tag} ${at}`
-
-type Rename = (text: string) => string
 
 const traceOf = (entry: Entry, rename: Rename): Trace | undefined => {
   const { at } = entry
