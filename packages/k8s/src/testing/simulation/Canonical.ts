@@ -129,6 +129,8 @@ const isCount = (path: string, key: string): boolean => key === "observedGenerat
 const isAside = (key: string, item: unknown): boolean =>
   dropped.has(key) || isTouch(item) || (key === "finalizers" && Array.isArray(item) && item.every((it) => it === guard))
 
+const byText = (a: Json, b: Json): number => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)
+
 const canonical = (value: unknown, path: string, rename: Rename, mask: Mask): Json => {
   if (mask.has(path)) return "(masked)"
   if (isTime(value)) return "(time)"
@@ -137,8 +139,9 @@ const canonical = (value: unknown, path: string, rename: Rename, mask: Mask): Js
     const conditions = byType(path, value)
     if (conditions !== undefined) return canonical(conditions, path, rename, mask)
     const items = value.filter((item) => item !== guard).map((item) => canonical(item, `${path}[]`, rename, mask))
-    // What was renamed may have been sorted by its name.
-    return items.every((item) => typeof item === "string") ? items.toSorted() : items
+    // What was renamed may have been sorted by its name; owners are a set.
+    if (items.every((item) => typeof item === "string")) return items.toSorted()
+    return path.endsWith(".ownerReferences") ? items.toSorted(byText) : items
   }
   if (typeof value !== "object" || value === null) return value as Json
   return Object.fromEntries(
@@ -299,17 +302,24 @@ export const families = (run: Pick<Run, "entries" | "objects">): ReadonlyMap<str
   return new Map(run.objects.map((object) => [object.metadata.uid, familyOf(object, rename)]))
 }
 
+/** Whether the cluster's own controllers have made an object, of what somebody has asked them for. */
+const isClusters = (member: string): boolean => {
+  const { metadata } = JSON.parse(member) as { readonly metadata: KubeObject["metadata"] }
+  return metadata.ownerReferences?.some(({ kind }) => kind === "Deployment" || replacing.has(kind)) === true
+}
+
 /**
  * How one state differs from another; nothing if it does not. What tells most comes first: objects that are there or not,
  * what was asked for before what is said of it, what is nearest to the object (the phase of a Pod before the reason of a
- * condition).
+ * condition); last what the cluster makes of what differs.
  */
 export const compare = (expected: State, actual: State): ReadonlyArray<string> => {
   const lines: Array<{ readonly rank: readonly [number, number]; readonly text: string }> = []
   for (const family of new Set([...expected.keys(), ...actual.keys()])) {
     const [wanted, found] = [expected.get(family) ?? [], actual.get(family) ?? []]
     if (wanted.length !== found.length) {
-      lines.push({ rank: [0, 0], text: `${family}: ${found.length} instead of ${wanted.length}` })
+      const rank = isClusters(wanted[0] ?? found[0]!) ? 3 : 0
+      lines.push({ rank: [rank, 0], text: `${family}: ${found.length} instead of ${wanted.length}` })
       continue
     }
     for (const [index, member] of wanted.entries()) {

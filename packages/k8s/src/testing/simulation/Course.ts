@@ -117,7 +117,10 @@ const ownersOwn: Oracle = {
   })
 }
 
-/** Owner references are not lost in passing, by a write about something else. Letting go of an object is a write of its own. */
+/**
+ * Owner references are not lost in passing, by a write about something else. Letting go of an object is a write of its own,
+ * which takes over nothing.
+ */
 const ownersKept: Oracle = {
   name: "owners are kept",
   judge: each(({ after, before, objects, type }) => {
@@ -127,7 +130,9 @@ const ownersKept: Oracle = {
       const owner = objects.get(uid)
       return !left.has(uid) && owner !== undefined && !isTerminating(owner)
     })
-    return lost === undefined || content(before) === content(after)
+    const had = new Set(before.metadata.ownerReferences?.map(({ uid }) => uid))
+    const letsGo = [...left].every((uid) => had.has(uid)) && content(before) === content(after)
+    return lost === undefined || letsGo
       ? undefined
       : `${name(after)} loses its owner, ${lost.kind} ${lost.name}`
   })

@@ -51,7 +51,7 @@ export interface Options {
   readonly deeper?: number | undefined
   /** Steps that a run with a fault lives through, from the one it is at; all by default. */
   readonly window?: number | undefined
-  /** Whether single faults of different steps share runs. */
+  /** Whether single faults share runs, see `Pools`. */
   readonly pooled?: boolean | undefined
   /** Kinds of faults to run; all by default. */
   readonly faults?: ReadonlyArray<Kind> | undefined
@@ -212,10 +212,12 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
     return divergence
   }
 
-  const pooling = Pools.make(options.pooled === true ? ordered : [], asked.recordingOf)
+  // Which of several replicas leads is chance after any fault, so that few of them would be met as they are alone.
+  const pooled = options.pooled === true && replicas === 1
+  const pooling = Pools.make(pooled ? ordered : [], asked.recordingOf)
   /** The faults of a pool that have to be run alone. */
   const suspects = (pool: Pools.Pool): ReadonlyArray<Singles.Single> => {
-    if (!goesOn()) return []
+    if (!goesOn()) return Pools.singlesOf(pool)
     pools += 1
     const recording = live(pooling.planOf(pool), pool.lived)
     const cleared = pooling.cleared(pool, recording, referenceOf(pool.lived), oracles)
@@ -227,7 +229,7 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
   }
   const turns = [
     ...mine(pooling.pools).map((pool) => () => suspects(pool)),
-    ...mine(options.pooled === true ? pooling.alone : ordered).map((one) => () => [one])
+    ...mine(pooled ? pooling.alone : ordered).map((one) => () => [one])
   ]
   for (const turn of turns) {
     if (!goesOn()) return outcome(undefined)

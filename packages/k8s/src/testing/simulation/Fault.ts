@@ -78,6 +78,8 @@ export const eventFaults = {
 /** What happens at a call of something outside the cluster. */
 export const externalFaults = {
   externalFails: "fails, nothing done",
+  /** Whoever tries again at once, or some times, is told the same. */
+  externalOutage: "fails, like every outside call for 20 s",
   externalLost: "done, but reported as failed",
   externalSlow: "takes 30 s",
   externalCrash: "done, then the process dies",

@@ -19,6 +19,7 @@ import { moments } from "./Temporal.ts"
 import { conditionsOf, course } from "./Course.ts"
 import { fixed, forgotten, standing } from "./Forgotten.ts"
 import { refused } from "./Refused.ts"
+import { deletingSteps } from "./Variants.ts"
 
 export interface Oracle {
   readonly name: string
@@ -67,9 +68,15 @@ const survives: Oracle = {
 const met = (run: Recording, fault: Kind): boolean =>
   run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === fault)
 
+/** When the operator began to be shown an old cluster. */
+const blinded = (run: Recording): ReadonlyArray<number> =>
+  run.entries.flatMap((entry) => (entry._tag === "Fault" && blinds(entry.point) ? [entry.at] : []))
+
 /** Faults after which the operator was shown an old cluster. */
-const blindings = (run: Recording): number =>
-  run.entries.filter((entry) => entry._tag === "Fault" && blinds(entry.point)).length
+const blindings = (run: Recording): number => blinded(run).length
+
+/** For how long it is shown that, in milliseconds: half a minute from the start of a process, which takes a second. */
+const blindFor = 32_000
 
 /** Somebody took an object from its owner: what becomes of it is not the operator's business any more. */
 const taken = (run: Recording): boolean => run.abandoned !== undefined || met(run, "orphaned")
@@ -299,9 +306,12 @@ const noPingPong: Oracle = {
     )
     const last = new Map<string, number>()
     const given = new Map<string, Array<Call>>()
+    const blind = blinded(run)
     for (const call of all) {
-      const { object } = call
+      const { at, object } = call
       if (object === undefined || !accepted(call) || isEvent(call.request.path) || isLease(call.request.path)) continue
+      // Whoever sees for half a minute what is not there any more repeats itself for so long.
+      if (blind.some((since) => at >= since && at <= since + blindFor)) continue
       // Applying what is there, and deleting what is being deleted, is how such things are asked for; both change nothing.
       if (call.before === call.after && (call.request.method === "DELETE" || isApply(call.request))) continue
       const { uid } = object.metadata
@@ -454,10 +464,18 @@ export const judge = (
   reference: Reference
 ): Complaint | undefined => {
   const ways = run.hurried.length === 0 ? [] : [...run.hurried.map((step) => [step]), run.hurried]
+  const deletes = deletingSteps(reference.recording)
+  const names = reference.recording.entries.flatMap((entry) => (entry._tag === "Step" ? [entry.name] : []))
+  // A step that deletes nothing is to come to what people want also where the operator sees it together with the one before.
+  const excuses = (steps: ReadonlyArray<number>, { recording: { missed } }: Reference): boolean =>
+    steps.every((step) => deletes[step] === true || !missed.includes(names[step]!))
   for (const { judge, name } of oracles) {
     const complaint = judge(run, reference)
     if (complaint === undefined) continue
-    const isHaste = ways.some((steps) => judge(run, reference.hasty(steps)) === undefined)
+    const isHaste = ways.some((steps) => {
+      const hasty = reference.hasty(steps)
+      return excuses(steps, hasty) && judge(run, hasty) === undefined
+    })
     if (!isHaste) return { oracle: name, complaint }
   }
   return undefined

@@ -265,9 +265,6 @@ export class Play {
   }
 
   #faultAt(index: number, fault: StepFault): Point | undefined {
-    const { points, pooled } = this.#plan
-    return [...points, ...pooled?.get(index) ?? []].find((point) =>
-      point._tag === "Step" && point.at === index + 1 && point.fault === fault
-    )
+    return this.#plan.points.find((point) => point._tag === "Step" && point.at === index + 1 && point.fault === fault)
   }
 }

@@ -1,5 +1,5 @@
 /**
- * `Pools`: single faults of different steps that share a run of the whole story.
+ * `Pools`: single faults that share a run of the whole story, most of them of different steps.
  *
  * Tests in groups (Dorfman, 1943): about a run with a fault in one step and another in a later one, of which nobody
  * complains, there is nothing to be said of either. One that anything is said about, or that was anywhere else at rest
@@ -8,18 +8,19 @@
  *
  * Of faults that nobody is to notice a step has many: as long as nobody does, each is met where it is without the others.
  *
- * No fault of a pool excuses or hides another: oracles are asked about each of those that they are lenient after as if
- * there were no others, and what makes a process forget what it has seen, or see all of it anew, comes before what it may
- * not have noticed.
+ * No fault of a pool excuses another: oracles are asked about each of those that they are lenient after as if there were no
+ * others. Nor is one healed by another, as far as can be told: what makes a process forget what it has seen, or see all of
+ * it anew, comes before what it may not have noticed. Two that undo each other are not found together.
  */
 import { type Rename, renamerOf } from "./Canonical.ts"
-import { blinds, isEvent, type Kind, type Plan, type Point } from "./Fault.ts"
+import { blinds, isEvent, type Kind, none, type Plan, type Point } from "./Fault.ts"
 import * as Oracle from "./Oracle.ts"
-import { type Entry, line, type Recording } from "./Recording.ts"
+import { type Entry, line, type Recording, type Told } from "./Recording.ts"
 import type { Reference } from "./Reference.ts"
 import * as Rests from "./Rests.ts"
 import type { Single } from "./Singles.ts"
 import { key, type Story } from "./Story.ts"
+import { timeless } from "./Times.ts"
 
 /** Where a story begins: before the first step nothing comes to rest. */
 const start = -1
@@ -36,8 +37,15 @@ type Share = ReadonlyArray<Single>
 /** Faults that nobody is to notice. */
 const unnoticed: ReadonlySet<Kind> = new Set<Kind>(["watchClosed", "watchDuplicated"])
 
-/** Faults that no other goes with: the time of the next step is another, or what they leave behind stays. */
-const apart: ReadonlySet<Kind> = new Set<Kind>(["hurried", "externalHurried", "orphaned", "guarded"])
+/** Faults that no other goes with: the time of the next step is another, what they leave stays, or a rest shows them. */
+const apart: ReadonlySet<Kind> = new Set<Kind>(["hurried", "externalHurried", "orphaned", "removed"])
+
+/**
+ * Whether no other goes with a fault. At the time around a step there is one of a kind for each, and each has the operator
+ * live from there to the end as nothing else does: with a memory that begins at that rest, or one that has met the like
+ * once.
+ */
+const isApart = ({ _tag, fault }: Point): boolean => _tag === "Step" || _tag === "Clock" || apart.has(fault)
 
 /** Faults after which a process starts anew, or lists anew. */
 const renewing: ReadonlySet<Kind> = new Set<Kind>([
@@ -47,8 +55,6 @@ const renewing: ReadonlySet<Kind> = new Set<Kind>([
   "staleRestart",
   "oldRestart",
   "travelRestart",
-  "restarted",
-  "away",
   "externalCrash",
   "watchExpired",
   "watchStale",
@@ -59,7 +65,7 @@ const renewing: ReadonlySet<Kind> = new Set<Kind>([
 const strict = "strict"
 
 /** Faults that oracles look for, each of them in its own way. */
-const lenient: ReadonlySet<Kind> = new Set<Kind>(["podFailed", "podRemoved", "removed", "restarted"])
+const lenient: ReadonlySet<Kind> = new Set<Kind>(["podFailed", "podRemoved"])
 
 /** Oracles are lenient in the same way after all faults of a sort. */
 const sortOf = (point: Point): string =>
@@ -81,24 +87,32 @@ interface Trace {
 
 const placeOf = ({ _tag, at }: Pick<Point, "_tag" | "at">): string => `${_tag} ${at}`
 
+const toldIn = ({ object: { kind, metadata: { name, namespace } }, type, watch }: Told, rename: Rename): string =>
+  `${watch}: ${type} ${kind} ${namespace} ${rename(name)}`
+
 const traceOf = (entry: Entry, rename: Rename): Trace | undefined => {
   const { at } = entry
   switch (entry._tag) {
     case "Call": {
-      const { n, request } = entry
+      const { n, request, status } = entry
       const path = request.path.split("/").map(rename).join("/")
-      const told = isEvent(path)
+      const place = placeOf({ _tag: "Call", at: n })
       // The name of an Event is the time of the first.
-      const text = line({ ...request, path: told ? path.replace(/(\/events)\/.*/, "$1") : path })
-      return { at, place: placeOf({ _tag: "Call", at: n }), text, gist: told ? "Event" : text }
+      if (isEvent(path)) {
+        return { at, place, text: line({ ...request, path: path.replace(/(\/events)\/.*/, "$1") }), gist: "Event" }
+      }
+      const said = request.body === undefined ? "" : timeless(rename(JSON.stringify(request.body)))
+      const text = line({ ...request, path })
+      return { at, place, text: `${text} ${said}`, gist: `${text} ${said} ${status}` }
     }
     case "Event": {
-      const { n, object: { kind, metadata: { name, namespace } }, type } = entry
-      const text = `${type} ${kind} ${namespace} ${rename(name)}`
-      return { at, place: placeOf({ _tag: "Event", at: n }), text, gist: text }
+      const text = toldIn(entry, rename)
+      return { at, place: placeOf({ _tag: "Event", at: entry.n }), text, gist: text }
     }
-    case "External":
-      return { at, place: placeOf({ _tag: "External", at: entry.n }), text: entry.name, gist: entry.name }
+    case "External": {
+      const { failed, n, name } = entry
+      return { at, place: placeOf({ _tag: "External", at: n }), text: name, gist: `${name} ${failed}` }
+    }
     default:
       return undefined
   }
@@ -126,43 +140,33 @@ const within = ({ entries, steps }: Recording, step: number): ReadonlyArray<Entr
 }
 
 /** What an operator did and was told without faults while a step was the last one taken. */
-interface Course {
-  readonly traces: ReadonlyArray<Trace>
-  /** How many of them there are when all has come to rest. */
-  readonly atRest: number
-}
+type Course = ReadonlyArray<Trace>
 
 /** By step. */
 type Courses = ReadonlyMap<number, Course>
 
 const coursesOf = (run: Recording): Courses => {
   const rename = renamerOf(run)
-  const { quietAt = Infinity } = run
-  const of = (entries: ReadonlyArray<Entry>) => entries.flatMap((entry) => traceOf(entry, rename) ?? [])
-  return new Map([start, ...run.steps.keys()].map((step) => {
-    const entries = within(run, step)
-    return [step, { traces: of(entries), atRest: of(entries.filter(({ at }) => at < quietAt)).length }] as const
-  }))
+  return new Map(
+    [start, ...run.steps.keys()].map((step) =>
+      [step, within(run, step).flatMap((entry) => traceOf(entry, rename) ?? [])] as const
+    )
+  )
 }
 
 /** How much of a step comes before a point; -1 if that is not in it. */
-const before = ({ atRest, traces }: Course, point: Point): number => {
-  if (point._tag !== "Step") return traces.findIndex(({ place }) => place === placeOf(point))
-  return point.fault === "away" ? 0 : atRest
-}
+const before = (course: Course, point: Point): number => course.findIndex(({ place }) => place === placeOf(point))
 
-/** The step a point is in; undefined of what is all the time. */
+/** The step a point is in. */
 const stepOf = (courses: Courses, point: Point): number | undefined =>
-  point._tag === "Step" ? point.at - 1 : [...courses].find(([, course]) => before(course, point) >= 0)?.[0]
+  [...courses].find(([, course]) => before(course, point) >= 0)?.[0]
 
 /** The points of a step's share with their numbers counted from its beginning. */
 const counted = (course: Course, share: Share): ReadonlyArray<Point> => {
   let ended = 0
   return share.map(({ point }) => {
-    if (point._tag === "Step") return point
     const sort = `${point._tag} `
-    const at = 1 + ended +
-      course.traces.slice(0, before(course, point)).filter(({ place }) => place.startsWith(sort)).length
+    const at = 1 + ended + course.slice(0, before(course, point)).filter(({ place }) => place.startsWith(sort)).length
     // What a watch was to tell when it ended the next one tells.
     if (point.fault === "watchClosed") ended += 1
     return { ...point, at }
@@ -170,7 +174,7 @@ const counted = (course: Course, share: Share): ReadonlyArray<Point> => {
 }
 
 /** How many of the faults of a step, from the first on, a run met where they are without others. */
-const metOf = (run: Recording, rename: Rename, step: number, share: Share, { traces, ...rest }: Course): number => {
+const metOf = (run: Recording, rename: Rename, step: number, share: Share, course: Course): number => {
   const entries = within(run, step).map((entry) => ({ entry, trace: traceOf(entry, rename) }))
   const passed: Array<Trace> = []
   let met = 0
@@ -179,10 +183,12 @@ const metOf = (run: Recording, rename: Rename, step: number, share: Share, { tra
     const point = share[met]?.point
     if (entry._tag !== "Fault" || point === undefined) continue
     if (entry.point._tag !== point._tag || entry.point.fault !== point.fault) return met
-    const length = before({ traces, ...rest }, point)
-    if (passed.length !== length || gistOf(passed) !== gistOf(traces.slice(0, length))) return met
-    const itself = entries.find(({ trace }) => trace?.place === placeOf(entry.point))?.trace
-    if (itself !== undefined && itself.text !== traces[length]!.text) return met
+    const length = before(course, point)
+    if (passed.length !== length || gistOf(passed) !== gistOf(course.slice(0, length))) return met
+    const itself = entry.told === undefined
+      ? entries.find(({ trace }) => trace?.place === placeOf(entry.point))?.trace?.text
+      : toldIn(entry.told, rename)
+    if (itself !== undefined && itself !== course[length]!.text) return met
     met += 1
   }
   return met
@@ -269,12 +275,13 @@ export const make = (all: ReadonlyArray<Single>, recordingOf: (story: Story) => 
   const crowds = new Map<string, Array<Single>>()
   for (const single of all) {
     const { lived, point } = single
-    const step = stepOf(expected(lived), point)
-    if (step === undefined || apart.has(point.fault)) {
+    const step = isApart(point) ? undefined : stepOf(expected(lived), point)
+    if (step === undefined) {
       alone.push(single)
       continue
     }
-    const crowd = `${key(lived)} ${step} ${point.fault}`
+    // Every other place: what is seen only by what comes next is not hidden by the same again.
+    const crowd = `${key(lived)} ${step} ${point.fault} ${point.at % 2}`
     const joined = unnoticed.has(point.fault) ? crowds.get(crowd) : undefined
     if (joined !== undefined) {
       joined.push(single)
@@ -298,8 +305,7 @@ export const make = (all: ReadonlyArray<Single>, recordingOf: (story: Story) => 
     alone: [...alone, ...pools.map(singlesOf).filter(({ length }) => length === 1).flat()],
     again,
     planOf: ({ lived, members }) => ({
-      points: [],
-      interleaving: 0,
+      ...none,
       pooled: new Map(
         [...members].map(([step, share]) => [step, counted(expected(lived).get(step)!, share)] as const)
       )

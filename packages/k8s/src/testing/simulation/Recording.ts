@@ -12,6 +12,14 @@ interface Who {
   readonly life: number
 }
 
+/** What a watch has to tell. */
+export interface Told {
+  /** The watch, by what it asks for: its path and selectors. */
+  readonly watch: string
+  readonly type: string
+  readonly object: KubeObject
+}
+
 export type Entry =
   /** The operator asked, and was answered; `status` 0 where no answer came. */
   | Who & {
@@ -31,13 +39,7 @@ export type Entry =
     readonly after: number
   }
   /** The operator was handed a watch event. */
-  | Who & {
-    readonly _tag: "Event"
-    readonly at: number
-    readonly n: number
-    readonly type: string
-    readonly object: KubeObject
-  }
+  | Who & Told & { readonly _tag: "Event"; readonly at: number; readonly n: number }
   /** The operator called something outside of the cluster. */
   | Who & {
     readonly _tag: "External"
@@ -49,7 +51,8 @@ export type Entry =
   /** The store changed, by whomever. */
   | { readonly _tag: "Change"; readonly at: number; readonly change: Change }
   | { readonly _tag: "Step"; readonly at: number; readonly name: string; readonly failed: string | undefined }
-  | { readonly _tag: "Fault"; readonly at: number; readonly point: Point }
+  /** `told`: the watch event that it is about. */
+  | { readonly _tag: "Fault"; readonly at: number; readonly point: Point; readonly told?: Told | undefined }
   | Who & { readonly _tag: "Crash" | "Start"; readonly at: number }
   /** The process ended by itself: a part of it failed. */
   | Who & { readonly _tag: "Exit"; readonly at: number; readonly why: string }

@@ -24,12 +24,13 @@ const short = (value: unknown, length = 160): string => {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text
 }
 
-/** What a write says, without what every object has. */
+/** What a write says, without what every object has; of metadata where it is about nothing else. */
 const content = (body: unknown): string => {
   if (typeof body !== "object" || body === null) return ""
   if (Array.isArray(body)) return ` ${short(body)}`
-  const { apiVersion: _, kind: __, metadata: ___, ...rest } = body as Record<string, unknown>
-  return Object.keys(rest).length === 0 ? "" : ` ${short(rest)}`
+  const { apiVersion: _, kind: __, metadata, ...rest } = body as Record<string, unknown>
+  if (Object.keys(rest).length > 0) return ` ${short(rest)}`
+  return metadata === undefined ? "" : ` ${short({ metadata })}`
 }
 
 /** What an entry says, without when and by whom. */

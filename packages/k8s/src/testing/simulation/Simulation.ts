@@ -81,8 +81,8 @@ export interface Options {
    */
   readonly window?: number | undefined
   /**
-   * Single faults of different steps share runs of the whole story, some four to a run, where nobody complains: those of a
-   * run that anything is said about are run alone. Each is counted as run. Not together with `window`.
+   * Single faults share runs of the whole story, some five to a run, where nobody complains: those of a run that anything is
+   * said about are run alone. Each is counted as run. Not together with `window`; with several replicas nothing is shared.
    */
   readonly pooled?: boolean | undefined
   /** Stories to draw, of a scenario that draws them; runs and time are shared out among them. */

@@ -147,6 +147,7 @@ export class Stage {
       note: (entry) => this.note(entry),
       crash: (life, stale, away) => this.crash(life, stale, away),
       before: () => this.#old(),
+      haunted: (revision) => this.#haunted(revision),
       hurry: Effect.suspend(() => this.hurry),
       stir: () => {
         this.#active = this.world.now

@@ -8,7 +8,7 @@ import { firstChanges, type Recording, subjects } from "./Recording.ts"
 import { beginning, lengthOf, type Story } from "./Story.ts"
 
 /** For each step whether it deletes what people work with. */
-const deletingSteps = (run: Recording): ReadonlyArray<boolean> => {
+export const deletingSteps = (run: Recording): ReadonlyArray<boolean> => {
   const kinds = subjects(run)
   return firstChanges(run).map((first) =>
     first !== undefined && kinds.has(first.object.kind) && (first.type === "DELETED" || isTerminating(first.object))

@@ -15,7 +15,7 @@ import type { Checkpoint } from "./Checkpoint.ts"
 import type { Outside } from "./External.ts"
 import type { CallFault, EventFault, ExternalFault, Plan, Point } from "./Fault.ts"
 import { copyOf } from "./Outside.ts"
-import { type Entry, nowhere, type Reach } from "./Recording.ts"
+import { type Entry, nowhere, type Reach, type Told } from "./Recording.ts"
 
 /** Milliseconds. */
 export const defaults = {
@@ -64,6 +64,8 @@ export interface Run {
   readonly crash: (life: Life, stale?: Stale, away?: number) => void
   /** The custom resources as they were before the last step. */
   readonly before: () => Stale
+  /** Whether a custom resource that is going or gone lives in a revision. */
+  readonly haunted: (revision: number) => boolean
   /** Whoever does the next step does it now. */
   readonly hurry: Effect.Effect<void>
   /** What was held up goes on only now: the cluster is not at rest before that. */
@@ -141,6 +143,8 @@ export class Wire {
   met = 0
   /** Nothing but 503 before. */
   #outageUntil = 0
+  /** Every outside call fails before. */
+  #outsideFailsUntil = 0
 
   constructor(run: Run) {
     this.#run = run
@@ -194,9 +198,9 @@ export class Wire {
   }
 
   /** A fault of the plan takes place. */
-  readonly happens = (point: Point): void => {
+  readonly happens = (point: Point, told?: Told): void => {
     this.met += 1
-    this.#run.note({ _tag: "Fault", at: this.#run.now(), point })
+    this.#run.note({ _tag: "Fault", at: this.#run.now(), point, told })
   }
 
   #call<A, E>(life: Life, name: string, failure: () => E, act: Effect.Effect<A, E>): Effect.Effect<A, E> {
@@ -207,7 +211,8 @@ export class Wire {
       const note = (failed: boolean) =>
         this.#run.note({ _tag: "External", at: this.#run.now(), n, replica, life: number, name, failed })
       if (fault !== undefined) this.happens({ _tag: "External", at: n, fault })
-      if (fault === "externalFails") {
+      if (fault === "externalOutage") this.#outsideFailsUntil = this.#run.now() + defaults.outage
+      if (fault === "externalFails" || this.#outsideFailsUntil > this.#run.now()) {
         note(true)
         return yield* Effect.fail(failure())
       }
@@ -361,6 +366,8 @@ export class Wire {
     const end = (how: Ending) => {
       ended = how
     }
+    const watch = [request.path, ...request.query.flatMap(([name, value]) => name.endsWith("Selector") ? [value] : [])]
+    const named = watch.join(" ")
     const held = wait <= 0 ? events : Stream.concat(Stream.drain(Stream.fromEffect(Effect.sleep(wait))), events)
     return Stream.transformPull(
       held,
@@ -370,7 +377,7 @@ export class Wire {
           ended ?? Effect.flatMap(pull, (chunk) => {
             if (life.dead) return Effect.never
             const cut = life.cutUntil - now()
-            return cut <= 0 ? this.#hand(life, chunk, end) : Effect.andThen(Effect.sleep(cut), broken)
+            return cut <= 0 ? this.#hand(life, named, chunk, end) : Effect.andThen(Effect.sleep(cut), broken)
           })
         ))
     )
@@ -378,6 +385,7 @@ export class Wire {
 
   #hand(
     life: Life,
+    watch: string,
     chunk: ReadonlyArray<WireEvent>,
     end: (how: Ending) => void
   ): Effect.Effect<Arr.NonEmptyReadonlyArray<unknown>, KubeError.Transport | Cause.Done> {
@@ -391,14 +399,14 @@ export class Wire {
       const n = ++this.events
       const fault = this.#events.get(n)
       const object = event.object as KubeObject
-      const seen = () =>
-        note({ _tag: "Event", at: now(), n, replica: life.replica, life: life.number, type: event.type, object })
+      const told: Told = { watch, type: event.type, object }
+      const seen = () => note({ _tag: "Event", at: now(), n, replica: life.replica, life: life.number, ...told })
       if (fault === undefined) {
         seen()
         out.push(event)
         continue
       }
-      this.happens({ _tag: "Event", at: n, fault })
+      this.happens({ _tag: "Event", at: n, fault }, told)
       switch (fault) {
         case "watchDelayed":
           seen()
@@ -410,14 +418,13 @@ export class Wire {
         case "watchSkipped":
           end(closed)
           return Effect.as(Effect.andThen(Effect.sleep(defaults.delay), Effect.sync(stir)), Arr.append(out, expired))
-        case "watchStale":
-          life.stale = {
-            revision: Math.max(1, Number(object.metadata.resourceVersion) - 1),
-            until: now() + defaults.delay
-          }
-          if (life.stale.revision > revision()) life.stale = undefined
+        case "watchStale": {
+          const before = Math.max(1, Number(object.metadata.resourceVersion) - 1)
+          const shown = before <= revision() && !this.#run.haunted(before)
+          life.stale = shown ? { revision: before, until: now() + defaults.delay } : undefined
           end(closed)
           return Effect.succeed(Arr.append(out, expired))
+        }
         case "watchExpired":
           end(closed)
           // The server has forgotten in earnest: nobody resumes from before, nor reads how it was.

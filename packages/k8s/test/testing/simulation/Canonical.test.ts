@@ -67,6 +67,30 @@ describe("Canonical", () => {
     assert.isNotEmpty(same(object("Endpoints", "web", "1", { subsets: [] }), endpoints("10.0.0.7")))
   })
 
+  it("owners are the same in whatever order they came", () => {
+    const owned = (...uids: ReadonlyArray<string>): KubeObject => {
+      const made = object("Secret", "s", "1")
+      const ownerReferences = uids.map((uid) => ({ apiVersion: "v1", kind: "Box", name: `box-${uid}`, uid }))
+      return { ...made, metadata: { ...made.metadata, ownerReferences } }
+    }
+    assert.deepStrictEqual(same(owned("b", "c"), owned("c", "b")), [])
+    assert.isNotEmpty(same(owned("b", "c"), owned("b")))
+  })
+
+  it("what the cluster makes of what somebody has asked for comes after that", () => {
+    const of = (kind: string, name: string): KubeObject => {
+      const made = object("Pod", "p", "2")
+      return { ...made, metadata: { ...made.metadata, ownerReferences: [{ apiVersion: "v1", kind, name, uid: "3" }] } }
+    }
+    const told = (pod: KubeObject) =>
+      Canonical.compare(
+        Canonical.state(end([object("Box", "b", "1", { spec: { size: 1 } }), pod]), new Set()),
+        Canonical.state(end([object("Box", "b", "1", { spec: { size: 2 } })]), new Set())
+      )
+    assert.match(told(of("ReplicaSet", "r"))[0]!, /^Box /)
+    assert.match(told(of("Box", "b"))[0]!, /^Pod /)
+  })
+
   it("the Pod of a Job is the same whether it is still there when it is over, or not", () => {
     const owner = { apiVersion: "batch/v1", kind: "Job", name: "once", uid: "2", controller: true }
     const { metadata, ...rest } = object("Pod", "once-x", "1", { status: { phase: "Succeeded" } })

@@ -48,7 +48,7 @@ const cleared = (pool: Pools.Pool, run: Recording, oracles: ReadonlyArray<Oracle
 const singlesOf = ({ members }: Pools.Pool) => [...members.values()].flat()
 
 /** Makes a process forget, or list anew. */
-const renews = /^crash|^restarted$|^away$|Restart$|Crash$|^watch(?:Expired|Stale|Skipped)$/
+const renews = /^crash|Restart$|Crash$|^watch(?:Expired|Stale|Skipped)$/
 /** Nobody is to notice it. */
 const unnoticed = /^watch(?:Closed|Duplicated)$/
 
@@ -109,10 +109,10 @@ describe("Pools", () => {
     }
   })
 
-  it("oracles that look for a fault are asked about each as if it were the only one: pools of its own", () => {
-    const restarted = pooling.pools.filter((pool) => singlesOf(pool).some(({ point }) => point.fault === "restarted"))
-    assert.deepStrictEqual(restarted.map(({ members }) => [...members.keys()]), [[0, 1, 2]])
-    assert.isTrue(restarted.every((pool) => singlesOf(pool).every(({ point }) => point.fault === "restarted")))
+  it("what is at the time around a step is alone: no other has the operator live on from there", () => {
+    const around = all.filter(({ point }) => point._tag === "Step")
+    assert.isNotEmpty(around)
+    assert.includeMembers([...pooling.alone], around)
   })
 
   it("each fault of a pool happens in its step, and is cleared of a run that nobody complains about", () => {
@@ -129,29 +129,56 @@ describe("Pools", () => {
 
   const [pool] = pooling.pools
   const [first, ...others] = [...pool!.members]
-  const crowd = pooling.pools.find(({ members }) => [...members.values()].some(({ length }) => length > 1))!
-
-  it("of what nobody is to notice, what came before the last that nobody did is cleared", () => {
-    const run = live(pooling.planOf(crowd))
-    const [step, share] = [...crowd.members].find(([, { length }]) => length > 1)!
-    assert.deepStrictEqual(cleared(crowd, run), new Set(singlesOf(crowd)))
+  describe("of what nobody is to notice", () => {
+    const scenario: Simulation.Scenario = {
+      name: "crowded",
+      resources: B.resources,
+      operator: B.boxes(B.pods),
+      steps: B.sized(3, 1)
+    }
+    const story = whole(scenario)
+    const reference = Reference.of(scenario, story, 1)
+    const all = Points.of(reference.recording, 1).map((point) => ({ point, lived: story }))
+    const pooling = Pools.make(all, () => reference.recording)
+    const isCrowd = ({ length }: ReadonlyArray<unknown>) => length > 2
+    const crowd = pooling.pools.find(({ members }) => [...members.values()].some(isCrowd))!
+    const [step, share] = [...crowd.members].find(([, share]) => isCrowd(share))!
+    const run = Run.run(scenario, pooling.planOf(crowd), { seed: 1, quiet: Run.defaults.shortQuiet })
+    const cleared = (run: Recording) => pooling.cleared(crowd, run, reference, Oracle.all)
     const faults = run.entries.filter((entry) => entry._tag === "Fault" && entry.at >= run.steps[step]!)
-    const at = run.entries.indexOf(faults[1]!)
-    const strange = run.entries.find(({ _tag }) => _tag === "Call")!
-    const entries = run.entries.toSpliced(at, 0, { ...strange, at: faults[1]!.at })
-    const found = cleared(crowd, { ...run, entries })
-    // After the first of them there was something that is not there without faults: it was noticed.
-    for (const single of share) assert.isFalse(found.has(single))
-    assert.strictEqual(found.size, singlesOf(crowd).length - share.length)
-    const later = run.entries.toSpliced(run.entries.indexOf(faults[2] ?? faults[1]!), 0, {
-      ...strange,
-      at: faults[1]!.at
+    const call = run.entries.find(({ _tag }) => _tag === "Call")!
+    /** A recording in which something is asked for before one of the faults. */
+    const asking = (index: number): Recording => ({
+      ...run,
+      entries: run.entries.toSpliced(run.entries.indexOf(faults[index]!), 0, { ...call, at: faults[index]!.at })
     })
-    const kept = cleared(crowd, { ...run, entries: later })
-    assert.deepStrictEqual(
-      share.map((single) => kept.has(single)),
-      share.map((_, index) => share.length > 2 && index < 1)
-    )
+
+    it("what came before the last that nobody did is cleared", () => {
+      assert.deepStrictEqual(cleared(run), new Set(singlesOf(crowd)))
+      // After the first of them there was something that is not there without faults: it was noticed.
+      const none = cleared(asking(1))
+      assert.isFalse(share.some((single) => none.has(single)))
+      assert.strictEqual(none.size, singlesOf(crowd).length - share.length)
+      const first = cleared(asking(2))
+      assert.deepStrictEqual(share.map((single) => first.has(single)), share.map((_, index) => index === 0))
+    })
+
+    it("what comes next is not the same again", () => {
+      const places = share.map(({ point }) => point.at)
+      for (const [index, place] of places.slice(1).entries()) assert.isTrue(place > places[index]! + 1)
+    })
+
+    it("one at another event, or at one of another watch, is not met", () => {
+      const told = (change: object): Recording => ({
+        ...run,
+        entries: run.entries.map((entry) =>
+          entry === faults[0] && entry._tag === "Fault" ? { ...entry, told: { ...entry.told!, ...change } } : entry
+        )
+      })
+      assert.isTrue(cleared(told({})).has(share[0]!))
+      assert.isFalse(cleared(told({ watch: "/api/v1/secrets" })).has(share[0]!))
+      assert.isFalse(cleared(told({ type: "DELETED" })).has(share[0]!))
+    })
   })
 
   it("a fault that was not met is not cleared", () => {
@@ -190,23 +217,28 @@ describe("Pools", () => {
     assert.strictEqual(found.size, pool!.members.size - 1)
   })
 
-  it("nor is one that comes after another request than without the others", () => {
-    const late = pooling.pools.flatMap((pool) => {
-      const run = live(pooling.planOf(pool))
-      return [...pool.members].flatMap(([step, [single, ...more]]) => {
-        if (step < 0 || more.length > 0) return []
-        const begin = run.entries.findIndex(({ at }) => at >= run.steps[step]!)
-        const fault = run.entries.findIndex((entry, index) => entry._tag === "Fault" && index >= begin)
-        const index = run.entries.findIndex((entry, index) => entry._tag === "Call" && index >= begin && index < fault)
-        return index < 0 ? [] : [{ pool, run, single: single!, index }]
-      })
+  /** Runs of pools, each with a fault that comes after a request of its step. */
+  const late = pooling.pools.flatMap((pool) => {
+    const run = live(pooling.planOf(pool))
+    return [...pool.members].flatMap(([step, [single, ...more]]) => {
+      if (step < 0 || more.length > 0) return []
+      const begin = run.entries.findIndex(({ at }) => at >= run.steps[step]!)
+      const fault = run.entries.findIndex((entry, index) => entry._tag === "Fault" && index >= begin)
+      const index = run.entries.findIndex((entry, index) => entry._tag === "Call" && index >= begin && index < fault)
+      const call = run.entries[index]
+      return call?._tag === "Call" ? [{ pool, run, single: single!, index, call }] : []
     })
-    assert.isAbove(late.length, 0)
-    for (const { index, pool, run, single } of late) {
-      const entries = run.entries.map((entry, at) =>
-        at === index && entry._tag === "Call" ? { ...entry, request: { ...entry.request, path: "/elsewhere" } } : entry
-      )
-      assert.isFalse(cleared(pool, { ...run, entries }).has(single))
+  })
+
+  it("nor is one that comes after another request than without the others, or another body or answer", () => {
+    assert.isNotEmpty(late)
+    for (const { call, index, pool, run, single } of late) {
+      const other = (change: object) =>
+        cleared(pool, { ...run, entries: run.entries.with(index, { ...call, ...change }) })
+      assert.isTrue(other({}).has(single))
+      assert.isFalse(other({ status: 299 }).has(single))
+      assert.isFalse(other({ request: { ...call.request, method: "OPTIONS" } }).has(single))
+      assert.isFalse(other({ request: { ...call.request, body: { other: true } } }).has(single))
     }
   })
 
@@ -322,6 +354,17 @@ describe("pooled", () => {
       assert.isFalse(report.exhaustive)
       assert.isAbove(report.pools, 0)
       assert.isAtMost(report.runs, 3)
+      // Nor where what is left of the last pool has yet to share others.
+      const crowded = { ...scenario, name: "crowded", operator: B.boxes(B.pods), steps: B.sized(3, 1) }
+      const most: Oracle.Oracle = {
+        name: "not so many",
+        judge: ({ entries }) => entries.filter(({ _tag }) => _tag === "Fault").length > 5 ? "too many" : undefined
+      }
+      const some = { depth: 1, interleavings: 0, pooled: true, faults: ["watchDuplicated"], oracles: [most] } as const
+      for (const runs of [1, 2, 3, 4]) {
+        const { complete, points, run } = yield* Simulation.checkConvergence(crowded, { ...some, runs })
+        assert.strictEqual(complete, run === points, `${run} of ${points} in ${runs}`)
+      }
     }))
 
   it.live(

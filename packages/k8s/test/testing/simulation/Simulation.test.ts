@@ -31,6 +31,20 @@ describe("Simulation", () => {
       assert.strictEqual((yield* Simulation.checkConvergence(corrected, { replay })).runs, 1)
     }))
 
+  it.live("whoever is shown an old cluster is never shown as alive what is going, and may repeat itself for so long", () =>
+    Effect.gen(function*() {
+      const { right } = planted.find(({ name }) =>
+        name === "others: who owns it together is written down as it was seen"
+      )!
+      const blinding = {
+        faults: ["watchStale", "watchDelayed", "staleRestart", "oldRestart"],
+        interleavings: 0
+      } as const
+      const { exhaustive, points } = yield* Simulation.checkConvergence(right, { depth: 1, ...blinding })
+      assert.isTrue(exhaustive)
+      assert.isAbove(points, 20)
+    }))
+
   it.live("replays a failure that takes no fault, too", () =>
     Effect.gen(function*() {
       const [left] = planted.filter(({ oracle }) => oracle === "what is not wanted any more goes")

@@ -32,6 +32,7 @@ const read = (fault: EventFault | undefined) => {
     note: () => {},
     crash: () => {},
     before: () => ({ revision: 0 }),
+    haunted: () => false,
     hurry: Effect.void,
     stir: () => tell("stirs"),
     doom: () => {},

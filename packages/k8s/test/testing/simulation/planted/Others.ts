@@ -127,6 +127,41 @@ const deploying = (same: (found: unknown, wanted: { readonly replicas: number })
     }) as Controller.Controller
   ])
 
+const boxNamed = (name: string) =>
+  B.client.use((it) => it.create(B.Box, { metadata: { namespace: "default", name }, spec: { size: 1 } }))
+
+const tenants: B.Steps = [
+  { name: "a comes", act: boxNamed("a") },
+  { name: "b and c come", act: Effect.andThen(boxNamed("b"), boxNamed("c")) },
+  { name: "a goes", act: B.client.use((it) => it.delete(B.Box, B.named("a"))) }
+]
+
+/** One ConfigMap that all Boxes own together; whoever is missing among its owners adds itself. */
+const together = (locked: boolean) =>
+  Manager.layer([
+    Controller.make("boxes", {
+      for: B.Box,
+      concurrency: 4,
+      watches: [Watch.make(ConfigMap, {
+        map: ({ metadata: { namespace, ownerReferences = [] } }) =>
+          ownerReferences.map(({ name }) => ({ namespace, name }))
+      })],
+      reconcile: Effect.fnUntraced(function*({ apiVersion, kind, metadata: { name, uid } }) {
+        const it = yield* B.client
+        const me = { apiVersion, kind, name, uid }
+        const shared = yield* B.cached("shared")
+        if (shared === undefined) {
+          const { data, metadata } = B.map("shared", {})
+          return yield* B.done(it.create(ConfigMap, { metadata: { ...metadata, ownerReferences: [me] }, data }))
+        }
+        const { ownerReferences = [], resourceVersion } = shared.metadata
+        if (ownerReferences.some((owner) => owner.uid === uid)) return Action.done
+        const metadata = { ...(locked ? { resourceVersion } : {}), ownerReferences: [...ownerReferences, me] }
+        return yield* B.done(it.patch(ConfigMap, shared, B.merge({ metadata })))
+      })
+    })
+  ])
+
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "others: held by a list of finalizers with its own alone",
@@ -188,5 +223,13 @@ export const planted: ReadonlyArray<B.Planted> = [
     deploying((found, wanted) => JSON.stringify(found) === JSON.stringify(wanted)),
     deploying((found, { replicas }) => (found as { readonly replicas: number }).replicas === replicas),
     { faults: ["staleRestart", "podFailed"] }
+  ),
+  B.bug(
+    "others: who owns it together is written down as it was seen",
+    "owners are kept",
+    tenants,
+    together(false),
+    together(true),
+    { faults: ["serverError", "lostAnswer"] }
   )
 ]

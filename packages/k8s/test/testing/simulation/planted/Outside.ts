@@ -31,6 +31,18 @@ const bought: B.Reconcile = (box) =>
     ? Effect.succeed(Action.done)
     : B.done(Effect.andThen(buy(idOf(box)), B.status(box, { phase: "bought" })))
 
+/** Tries again every five seconds, so many times. */
+const patient = (memory: { refusals: number }, most: number): B.Reconcile => (box) =>
+  box.status?.phase !== undefined
+    ? Effect.succeed(Action.done)
+    : Effect.matchEffect(buy(idOf(box)), {
+      onSuccess: () => B.done(B.status(box, { phase: "bought" })),
+      onFailure: () =>
+        ++memory.refusals < most
+          ? Effect.succeed(Action.requeueAfter("5 seconds"))
+          : B.done(B.status(box, { phase: "failed" }))
+    })
+
 const life: B.Steps = [...B.sized(1), ...B.deleted]
 
 const careful = B.boxes(bought, { finalize: (box) => B.done(sell(idOf(box))) })
@@ -126,6 +138,13 @@ export const planted: ReadonlyArray<B.Planted> = [
     secured((known) => known !== undefined),
     secured((known, password) => known === password),
     { faults: ["removed"] }
+  ),
+  B.bug(
+    "outside: given up for good after three refusals",
+    "same end state",
+    B.sized(1),
+    B.remembering(() => ({ refusals: 0 }), (memory) => B.boxes(patient(memory, 3))),
+    B.remembering(() => ({ refusals: 0 }), (memory) => B.boxes(patient(memory, Infinity)))
   ),
   B.bug(
     "chance: a timer of the machine",

@@ -53,6 +53,17 @@ const data: B.Reconcile = (box) =>
     return Action.done
   })
 
+/** Makes the next Pod when all before it run. */
+const oneByOne = (meanwhile: Action.Action): B.Reconcile => (box) =>
+  Effect.gen(function*() {
+    const it = yield* B.client
+    const { items } = yield* it.listPage(Pod, { namespace: "default" })
+    if (items.length >= box.spec.size) return Action.done
+    if (items.some(({ status }) => status?.phase !== "Running")) return meanwhile
+    yield* B.unlessThere(it.create(Pod, B.podOf(box, { name: `box-${items.length}` })))
+    return items.length + 1 < box.spec.size ? Action.requeueAfter("5 seconds") : Action.done
+  })
+
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "unobserved state: its own Pods are not watched",
@@ -204,5 +215,13 @@ export const planted: ReadonlyArray<B.Planted> = [
         return yield* B.done(B.status(box, { count: (yield* Cache.list(Pod, { owner: box })).length }))
       })
     )
+  ),
+  B.bug(
+    "unobserved state: what is not ready yet is not looked at again",
+    "desired state",
+    B.sized(1, 2).map((step, index) => ({ ...step, desired: (objects) => B.count("Pod", objects) === index + 1 })),
+    B.boxes(oneByOne(Action.done), { owns: "nothing" }),
+    B.boxes(oneByOne(Action.requeueAfter("5 seconds")), { owns: "nothing" }),
+    { faults: ["hurried"] }
   )
 ]
