@@ -1,9 +1,17 @@
 /** `Points`: every single fault that a recording has room for. */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { precious } from "./Course.ts"
-import { allClockFaults, allEventFaults, allExternalFaults, allStepFaults, applicable, type Point } from "./Fault.ts"
+import {
+  allClockFaults,
+  allEventFaults,
+  allExternalFaults,
+  allStepFaults,
+  applicable,
+  type Kind,
+  type Point
+} from "./Fault.ts"
 import { type Call, firstChanges, nowhere, type Reach, type Recording, subjects } from "./Recording.ts"
-import { isReplaced } from "./Stage.ts"
+import { isVictim } from "./Stage.ts"
 
 /**
  * For each step whether it can come at any time: it changes a custom resource, and not what the operator has made of
@@ -47,23 +55,45 @@ const isLeft = (run: Recording, { at, object, status }: Call): boolean => {
   )
 }
 
+const losesPods = (fault: Kind): boolean => fault === "podFailed" || fault === "podRemoved"
+
+/** Where there is a Pod that is missed when it is lost: after the answers to these requests, and at rest after these steps. */
+const besidePods = (run: Recording): { readonly calls: ReadonlySet<number>; readonly steps: ReadonlySet<number> } => {
+  const living = new Set<string>()
+  const calls = new Set<number>()
+  const steps = new Set<number>()
+  let step = -1
+  const rest = () => {
+    if (living.size > 0) steps.add(step)
+    step += 1
+  }
+  for (const entry of run.entries) {
+    while (entry.at >= (run.steps[step + 1] ?? Infinity)) rest()
+    if (entry._tag === "Call" && living.size > 0) calls.add(entry.n)
+    if (entry._tag !== "Change" || entry.change.object.kind !== "Pod") continue
+    const { object, type } = entry.change
+    if (type !== "DELETED" && isVictim(run.entries, object)) living.add(object.metadata.uid)
+    else living.delete(object.metadata.uid)
+  }
+  while (step < run.steps.length) rest()
+  return { calls, steps }
+}
+
 /** Every single fault that a recording has room for, after the faults it was made with. */
 export const of = (run: Recording, replicas: number, after: Reach = run.begun): ReadonlyArray<Point> => {
   const urgent = urgentSteps(run)
+  const beside = besidePods(run)
   // Who holds an object by a finalizer makes the next step wait for it.
-  const pods = run.entries.some((entry) =>
-    entry._tag === "Change" && entry.change.type === "ADDED" && entry.change.object.kind === "Pod" &&
-    isReplaced(run.entries, entry.change.object)
-  )
-  const steps = allStepFaults.filter((fault) => pods || (fault !== "podFailed" && fault !== "podRemoved"))
   const held = run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === "guarded")
   return [
     ...run.entries.flatMap((entry): ReadonlyArray<Point> => {
       const hurries = !held && urgent[run.steps.findIndex((begin) => begin > entry.at)] === true
       if (entry._tag === "Call" && entry.n > after.call) {
-        return applicable(entry.request, replicas).filter((fault) =>
-          fault === "hurried" ? hurries : fault !== "removed" || isLeft(run, entry)
-        ).map((fault) => ({ _tag: "Call", at: entry.n, fault }))
+        return applicable(entry.request, replicas).filter((fault) => {
+          if (fault === "hurried") return hurries
+          if (losesPods(fault)) return beside.calls.has(entry.n)
+          return fault !== "removed" || isLeft(run, entry)
+        }).map((fault) => ({ _tag: "Call", at: entry.n, fault }))
       }
       if (entry._tag === "Event" && entry.n > after.event) {
         return allEventFaults.map((fault) => ({ _tag: "Event", at: entry.n, fault }))
@@ -75,7 +105,10 @@ export const of = (run: Recording, replicas: number, after: Reach = run.begun): 
       return []
     }),
     ...run.steps.flatMap((_, step) =>
-      step + 1 > after.step ? steps.map((fault): Point => ({ _tag: "Step", at: step + 1, fault })) : []
+      step + 1 > after.step
+        ? allStepFaults.filter((fault) => !losesPods(fault) || beside.steps.has(step))
+          .map((fault): Point => ({ _tag: "Step", at: step + 1, fault }))
+        : []
     ),
     ...(replicas > 1 && after === nowhere
       ? Array.from(

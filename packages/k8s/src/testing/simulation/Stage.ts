@@ -62,11 +62,18 @@ export const defaults = {
 const idle: ReadonlySet<string> = new Set(["Lease", "Event"])
 
 /** Whether somebody is to replace a Pod: whoever owns it, or the operator that made it. What people make they miss. */
-export const isReplaced = (entries: ReadonlyArray<Entry>, { metadata }: KubeObject): boolean =>
+const isReplaced = (entries: ReadonlyArray<Entry>, { metadata }: KubeObject): boolean =>
   (metadata.ownerReferences?.length ?? 0) > 0 ||
   entries.some((entry) =>
     entry._tag === "Call" && entry.request.method === "POST" && entry.object?.metadata.uid === metadata.uid
   )
+
+/** Whether a Pod may fail, or be removed by hand, and is missed then: one that is over or on its way out is not. */
+export const isVictim = (entries: ReadonlyArray<Entry>, pod: KubeObject): boolean =>
+  !isTerminating(pod) && !over.has((pod as { readonly status?: { readonly phase?: unknown } }).status?.phase) &&
+  isReplaced(entries, pod)
+
+const over: ReadonlySet<unknown> = new Set(["Failed", "Succeeded"])
 
 const textOf = (outside: ReadonlyMap<string, unknown>): string =>
   JSON.stringify([...outside], (_, value) => value instanceof Map || value instanceof Set ? [...value] : value)
@@ -372,7 +379,7 @@ export class Stage {
     return Effect.gen({ self: this }, function*() {
       const client = yield* KubeClient
       const { items } = yield* client.listPage(Pod, { limit: 0 })
-      const victim = items.find((pod) => !isTerminating(pod) && isReplaced(this.entries, pod))
+      const victim = items.find((pod) => isVictim(this.entries, pod))
       if (victim === undefined) return
       yield* fault === "podFailed" ? Kubelet.fail(victim) : client.delete(Pod, victim, { gracePeriodSeconds: 0 })
     })

@@ -1,0 +1,50 @@
+import type { Simulation } from "@effect-operator/k8s/testing"
+import * as Points from "@effect-operator/k8s/testing/simulation/Points"
+import * as Reference from "@effect-operator/k8s/testing/simulation/Reference"
+import * as Run from "@effect-operator/k8s/testing/simulation/Run"
+import { whole } from "@effect-operator/k8s/testing/simulation/Story"
+import { assert, describe, it } from "@effect/vitest"
+import * as B from "./planted/Box.ts"
+
+const scenario: Simulation.Scenario = {
+  name: "points",
+  resources: B.resources,
+  operator: B.boxes(B.pods),
+  steps: B.sized(2, 0)
+}
+
+const { recording } = Reference.of(scenario, whole(scenario), 1)
+const all = Points.of(recording, 1)
+
+const failures = ({ entries }: typeof recording): number =>
+  entries.filter((entry) =>
+    entry._tag === "Change" && entry.change.type === "MODIFIED" &&
+    (entry.change.object as { readonly status?: { readonly phase?: string } }).status?.phase === "Failed"
+  ).length
+
+describe("Points", () => {
+  it("a Pod fails only where one lives: each such fault hits", () => {
+    const points = all.filter(({ fault }) => fault === "podFailed")
+    assert.isAbove(points.length, 2)
+    assert.strictEqual(failures(recording), 0)
+    for (const point of points) {
+      const run = Run.run(scenario, { points: [point], interleaving: 0 }, { seed: 1, quiet: 60_000 })
+      assert.isAbove(failures(run), 0, JSON.stringify(point))
+    }
+  })
+
+  it("nor is one lost at a rest at which there is none", () => {
+    const steps = all.filter(({ _tag, fault }) => _tag === "Step" && (fault === "podFailed" || fault === "podRemoved"))
+    assert.deepStrictEqual(steps.map(({ at }) => at), [1, 1])
+  })
+
+  it("each is at a place of its own kind, once", () => {
+    const named = all.map((point) => `${point._tag} ${point.at} ${point.fault}`)
+    assert.strictEqual(new Set(named).size, named.length)
+    for (const { _tag, at } of all) {
+      const most = { Call: recording.calls, Event: recording.events, External: 0, Clock: 0, Step: 2 }[_tag]
+      assert.isAtLeast(at, 1)
+      assert.isAtMost(at, most)
+    }
+  })
+})
