@@ -3,7 +3,7 @@ import { ConfigMap, Job, PersistentVolumeClaim, Pod, Secret, StatefulSet } from 
 import { Event } from "@effect-operator/k8s/kinds/events.v1"
 import { TestCluster } from "@effect-operator/k8s/testing"
 import { assert, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { example } from "../src/database/example.ts"
 import { controller } from "../src/database/reconciler.ts"
@@ -108,6 +108,41 @@ it.effect("upgrades after a backup; an upgrade that fails is rolled back, and no
     assert.deepStrictEqual(yield* claims, ["before-3", ...data])
     yield* assertQuiet
   }).pipe(Effect.provide(operated)))
+
+it.effect("an upgrade that was rejected is not tried again by a process that is shown a status from before", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    yield* Effect.scoped(Effect.gen(function*() {
+      yield* Layer.build(Layer.fresh(operator))
+      yield* create()
+      yield* TestClock.adjust("1 minute")
+      yield* change({ image: "postgres:19-broken" })
+    }))
+    const old = yield* client.get(Database, key)
+    yield* Effect.scoped(Effect.gen(function*() {
+      yield* Layer.build(Layer.fresh(operator))
+      yield* TestClock.adjust("1 minute")
+    }))
+    const rejected = { phase: "Ready", rejectedImage: "postgres:19-broken", revision: 1 } as const
+    assert.deepInclude(yield* status, rejected)
+    const aged: typeof client = {
+      ...client,
+      listPage: (resource, options) =>
+        Effect.map(
+          client.listPage(resource, options),
+          (page) =>
+            resource.kind === Database.kind ? { ...page, items: [old as unknown as typeof page.items[number]] } : page
+        ),
+      watch: (resource, options) => resource.kind === Database.kind ? Stream.never : client.watch(resource, options)
+    }
+    yield* Effect.scoped(Effect.gen(function*() {
+      yield* Layer.build(Layer.fresh(operator).pipe(Layer.provide(Layer.succeed(KubeClient.KubeClient, aged))))
+      yield* TestClock.adjust("1 minute")
+    }))
+    assert.deepInclude(yield* status, rejected)
+    assert.isUndefined((yield* status).upgradingTo)
+    assert.deepStrictEqual(yield* claims, ["before-1", ...data])
+  }).pipe(Effect.provide(cluster)))
 
 it.effect("a spec that changes during an upgrade waits for its end", () =>
   Effect.gen(function*() {

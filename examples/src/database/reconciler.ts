@@ -45,8 +45,14 @@ const upgrade = Effect.fnUntraced(function*(
 ) {
   const revision = status.revision + 1
   const upgrading: Status = { ...status, phase: "Upgrading", upgradingTo: image }
-  // Said before it begins: whoever changes the spec meanwhile waits for the end of this one.
-  yield* ObjectStatus.write(Database, database, upgrading)
+  if (database.status?.upgradingTo === undefined) {
+    // Said before it begins: whoever changes the spec meanwhile waits for the end of this one. And only if the status is
+    // as it was read: an old one may not know that this image was tried, and rejected.
+    const { resourceVersion } = database.metadata
+    const client = yield* KubeClient.KubeClient
+    const said = { metadata: { resourceVersion }, status: { phase: upgrading.phase, upgradingTo: image } }
+    yield* client.patch(Database, database, KubeClient.Patch.merge(said), { subresource: "status" })
+  }
   const backup = yield* Tasks.backup(database, `before-${revision}`)
   if (backup.outcome === "Running") return upgrading
   const tried = backup.outcome === "Failed"

@@ -222,7 +222,7 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
     const recording = live(pooling.planOf(pool), pool.lived)
     const cleared = pooling.cleared(pool, recording, referenceOf(pool.lived), oracles)
     cleared.forEach(count)
-    const smaller = pooling.again(pool, cleared)
+    const smaller = Pools.again(pool, cleared)
     const left = new Set(Pools.singlesOf(pool).filter((one) => !cleared.has(one)))
     for (const one of smaller.flatMap(Pools.singlesOf)) left.delete(one)
     return [...left, ...smaller.flatMap(suspects)]

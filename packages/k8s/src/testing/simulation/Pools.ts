@@ -235,10 +235,14 @@ const isSuspect = (run: Recording, reference: Reference, oracles: ReadonlyArray<
   run.rests.some((rest) => rest === undefined) || Rests.astray(run, reference.rests) !== undefined ||
   views(run).some((view) => Oracle.judge(oracles, view, reference) !== undefined)
 
+/** The faults of a pool. */
 export const singlesOf = ({ members }: Pool): Share => [...members.values()].flat()
 
-/** What nobody is to notice and was not cleared shares another run, but for the one that was noticed. */
-const again = ({ lived, members }: Pool, cleared: ReadonlySet<Single>): ReadonlyArray<Pool> =>
+/**
+ * Smaller pools of what was not cleared: what nobody is to notice shares another run, but for the one that was noticed. The
+ * other faults of the pool that were not cleared have to be run alone.
+ */
+export const again = ({ lived, members }: Pool, cleared: ReadonlySet<Single>): ReadonlyArray<Pool> =>
   [...members].flatMap(([step, share]) => {
     const done = share.findIndex((single) => !cleared.has(single))
     const left = cleared.size === 0 ? share : share.slice(done + 1)
@@ -258,8 +262,6 @@ export interface Pooling {
     reference: Reference,
     oracles: ReadonlyArray<Oracle.Oracle>
   ) => ReadonlySet<Single>
-  /** Smaller pools of what was not cleared: its other faults have to be run alone. */
-  readonly again: (pool: Pool, cleared: ReadonlySet<Single>) => ReadonlyArray<Pool>
 }
 
 /** Shares faults out among pools, in their order. */
@@ -303,7 +305,6 @@ export const make = (all: ReadonlyArray<Single>, recordingOf: (story: Story) => 
   return {
     pools: pools.filter((pool) => singlesOf(pool).length > 1),
     alone: [...alone, ...pools.map(singlesOf).filter(({ length }) => length === 1).flat()],
-    again,
     planOf: ({ lived, members }) => ({
       ...none,
       pooled: new Map(
