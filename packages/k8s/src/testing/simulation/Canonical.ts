@@ -7,7 +7,7 @@
 import { controllerOf, type KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../schema/JsonValue.ts"
 import { guard, touched } from "./Fault.ts"
-import { type Recording, seen } from "./Recording.ts"
+import { isOver, type Recording, seen } from "./Recording.ts"
 import { differing, isEmpty } from "./Outside.ts"
 import { isTime, timeless } from "./Times.ts"
 
@@ -170,11 +170,9 @@ const replacing: ReadonlySet<string> = new Set([
   "Job"
 ])
 
-const over: ReadonlySet<unknown> = new Set(["Failed", "Succeeded"])
-
 /** What is left of a Pod of the cluster's own that is over: it stays until the cluster, or somebody, sweeps it up. */
 const isRemains = (object: KubeObject): boolean =>
-  object.kind === "Pod" && over.has((object as { readonly status?: { readonly phase?: unknown } }).status?.phase) &&
+  object.kind === "Pod" && isOver(object) &&
   replacing.has(controllerOf(object)?.kind ?? "")
 
 /** Texts of objects: most of what there is at one rest of a run is there at the next. */

@@ -11,7 +11,7 @@ import { type Rename, undrawn } from "./Canonical.ts"
 import { blinds, guard, touched } from "./Fault.ts"
 import type { Oracle } from "./Oracle.ts"
 import type { Reference } from "./Reference.ts"
-import { type Call, calls, line, type Recording, seen } from "./Recording.ts"
+import { type Call, calls, isOver, line, type Recording, seen } from "./Recording.ts"
 
 const name = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.name}`
 
@@ -251,11 +251,6 @@ const doneOnce: Oracle = {
 }
 
 const excusing: ReadonlySet<string> = new Set(["removed", "orphaned", "podFailed", "podRemoved", "guarded", "hurried"])
-
-const phases: ReadonlySet<unknown> = new Set(["Failed", "Succeeded"])
-
-const isOver = (object: KubeObject): boolean =>
-  phases.has((object as { readonly status?: { readonly phase?: unknown } }).status?.phase)
 
 /** What the cluster fills in after the creation. */
 const assigned = { nodeName: undefined, volumeName: undefined, clusterIP: undefined, clusterIPs: undefined }

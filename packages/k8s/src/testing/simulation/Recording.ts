@@ -116,6 +116,12 @@ export interface Recording {
   readonly met: number
 }
 
+const over: ReadonlySet<unknown> = new Set(["Failed", "Succeeded"])
+
+/** Whether a Pod has come to its end, well or not. */
+export const isOver = (object: KubeObject): boolean =>
+  over.has((object as { readonly status?: { readonly phase?: unknown } }).status?.phase)
+
 /** Every object there was, in each of its states. */
 export const seen = ({ entries, objects }: Pick<Recording, "entries" | "objects">): ReadonlyArray<KubeObject> => [
   ...entries.flatMap((entry) => entry._tag === "Change" ? [entry.change.object] : []),

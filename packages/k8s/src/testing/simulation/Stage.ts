@@ -30,7 +30,7 @@ import * as Chances from "./Chances.ts"
 import { type Checkpoint, seedOf } from "./Checkpoint.ts"
 import { External } from "./External.ts"
 import { guard, isLease, type Plan, touched } from "./Fault.ts"
-import type { Entry } from "./Recording.ts"
+import { type Entry, isOver } from "./Recording.ts"
 import { uncopied } from "./Outside.ts"
 import { Pace } from "./Pace.ts"
 import type { Scenario } from "./Scenario.ts"
@@ -70,10 +70,7 @@ const isReplaced = (entries: ReadonlyArray<Entry>, { metadata }: KubeObject): bo
 
 /** Whether a Pod may fail, or be removed by hand, and is missed then: one that is over or on its way out is not. */
 export const isVictim = (entries: ReadonlyArray<Entry>, pod: KubeObject): boolean =>
-  !isTerminating(pod) && !over.has((pod as { readonly status?: { readonly phase?: unknown } }).status?.phase) &&
-  isReplaced(entries, pod)
-
-const over: ReadonlySet<unknown> = new Set(["Failed", "Succeeded"])
+  !isTerminating(pod) && !isOver(pod) && isReplaced(entries, pod)
 
 const textOf = (outside: ReadonlyMap<string, unknown>): string =>
   JSON.stringify([...outside], (_, value) => value instanceof Map || value instanceof Set ? [...value] : value)
