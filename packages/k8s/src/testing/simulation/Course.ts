@@ -173,6 +173,41 @@ interface Loss {
   readonly count: number
   readonly call: Call
   readonly key: string
+  /** Jobs that had come to an end before it, in the same step, by what every run calls them, and whether with success. */
+  readonly jobs: ReadonlyMap<string, boolean>
+}
+
+/** Whether a Job has come to such an end. */
+const hasEnded = (object: KubeObject, how: "Complete" | "Failed"): boolean =>
+  object.kind === "Job" && conditionsOf(object).some(({ status, type }) => type === how && status === "True")
+
+/** Whether work has failed for good. */
+export const hasFailed = ({ entries }: Recording): boolean =>
+  entries.some((entry) => entry._tag === "Fault" && entry.point.fault === "workFails") &&
+  entries.some((entry) => entry._tag === "Change" && hasEnded(entry.change.object, "Failed"))
+
+/** Whether a Job has done what it was made for. */
+const isComplete = (object: KubeObject): boolean => hasEnded(object, "Complete")
+
+/** How the Jobs of a step have ended up to a moment. */
+const endsOf = (
+  { entries, steps }: Recording,
+  until: number,
+  commonOf: (object: KubeObject) => string
+): Loss["jobs"] => {
+  const since = steps.findLast((begin) => begin <= until) ?? 0
+  const ended = new Set<string>()
+  const jobs = new Map<string, boolean>()
+  for (const entry of entries) {
+    if (entry._tag !== "Change" || entry.at > until) continue
+    const { object } = entry.change
+    const { uid } = object.metadata
+    const succeeds = isComplete(object)
+    if (ended.has(uid) || !succeeds && !hasEnded(object, "Failed")) continue
+    ended.add(uid)
+    if (entry.at >= since) jobs.set(commonOf(object), succeeds)
+  }
+  return jobs
 }
 
 /** What the operator has deleted of them, by what every run calls it. */
@@ -188,35 +223,46 @@ const losses = (run: Recording): ReadonlyMap<string, Loss> => {
     )
   )
   let rename: Rename | undefined
-  for (const { after, before, call } of writes(run)) {
+  const commonOf = (object: KubeObject): string => {
+    rename ??= undrawn(seen(run))
+    return keyOf({ ...object, metadata: { ...object.metadata, name: rename(object.metadata.name) } })
+  }
+  for (const { after, at, before, call } of writes(run)) {
     if (fresh.has(after.metadata.uid)) continue
     if (call.request.method !== "DELETE" || !precious.has(after.kind) || (before && isTerminating(before))) continue
-    const key = keyOf(after)
-    rename ??= undrawn(seen(run))
-    const common = keyOf({ ...after, metadata: { ...after.metadata, name: rename(after.metadata.name) } })
-    found.set(common, { count: (found.get(common)?.count ?? 0) + 1, call, key })
+    const common = commonOf(after)
+    found.set(common, {
+      count: (found.get(common)?.count ?? 0) + 1,
+      call,
+      key: keyOf(after),
+      jobs: endsOf(run, at, commonOf)
+    })
   }
   return found
 }
 
-/** Data is deleted only where it is without faults. */
+/** Data is deleted only where it is without faults, and not after work that has failed and without faults succeeds. */
 const dataKept: Oracle = {
   name: "data is kept",
   judge: (run, { recording }) => {
     const found = losses(run)
     if (found.size === 0) return undefined
     const expected = losses(recording)
-    for (const [common, { call, count, key }] of found) {
-      const wanted = expected.get(common)?.count ?? 0
-      if (count > wanted) return `${key} is deleted, and without faults it is not: ${line(call.request)}`
+    for (const [common, { call, count, jobs, key }] of found) {
+      const wanted = expected.get(common)
+      const [failed] = [...wanted?.jobs ?? []].find(([job, succeeds]) => succeeds && jobs.get(job) === false) ?? []
+      if (failed !== undefined) {
+        return `${key} is deleted although ${failed} has failed, and without faults after that has succeeded: ` +
+          line(call.request)
+      }
+      // What was meant to hold what failed work was to make is empty.
+      if (count > (wanted?.count ?? 0) && !hasFailed(run)) {
+        return `${key} is deleted, and without faults it is not: ${line(call.request)}`
+      }
     }
     return undefined
   }
 }
-
-/** Whether a Job has done what it was made for. */
-const isComplete = (object: KubeObject): boolean =>
-  object.kind === "Job" && conditionsOf(object).some(({ status, type }) => type === "Complete" && status === "True")
 
 /** What a Job does; who it belongs to is written in its labels. */
 const workOf = (object: KubeObject): string => {

@@ -45,12 +45,16 @@ export const callFaults = {
   outage: "answered 503, like everything for 20 s",
   /** Whoever does the next step does not wait: it comes before the answer. */
   hurried: "the next step is taken before the answer",
+  /** Nor while the request is on its way: what the operator has made up its mind by is not so any more. */
+  forestalled: "4 s on its way, and the next step is taken meanwhile",
   /** Somebody else annotates the object written. */
   annotated: "somebody annotates what it wrote",
   /** A Pod fails right after it. */
   podFailed: "a Pod fails after it",
   /** A Pod is removed by hand right after it. */
   podRemoved: "a Pod is removed after it",
+  /** For good, if it is not tried a third time. */
+  workFails: "the first two Pods of the Job it made fail",
   /** The object written loses its labels and owner references. */
   orphaned: "what it wrote loses labels and owner references",
   /** The object made is removed by hand when nothing else happens that could wake the operator. */
@@ -190,6 +194,7 @@ const write: ReadonlyArray<CallFault> = [
   "travelRestart",
   "outage",
   "hurried",
+  "forestalled",
   "podFailed",
   "podRemoved"
 ]
@@ -203,7 +208,7 @@ export const applicable = (request: Request, replicas = 1): ReadonlyArray<CallFa
     return ["crashBefore", "crashAfter", "serverError", "conflict", "lostAnswer", "slowRequest", "cutOff"]
   }
   const kinds: ReadonlyArray<CallFault> = method === "POST"
-    ? [...write, "annotated", "orphaned", "removed"]
+    ? [...write, "annotated", "orphaned", "removed", "workFails"]
     : [...write, "annotated", "conflict", "overtaken", "removed"]
   return replicas > 1 ? [...kinds, "cutOff"] : kinds
 }

@@ -16,7 +16,7 @@ import { type Call, calls, type Entry, line, type Recording } from "./Recording.
 import type { Reference } from "./Reference.ts"
 import * as Rests from "./Rests.ts"
 import { moments } from "./Temporal.ts"
-import { conditionsOf, course } from "./Course.ts"
+import { conditionsOf, course, hasFailed } from "./Course.ts"
 import { fixed, forgotten, standing } from "./Forgotten.ts"
 import { refused } from "./Refused.ts"
 import { deletingSteps } from "./Variants.ts"
@@ -78,8 +78,11 @@ const blindings = (run: Recording): number => blinded(run).length
 /** For how long it is shown that, in milliseconds: half a minute from the start of a process, which takes a second. */
 const blindFor = 32_000
 
-/** Somebody took an object from its owner: what becomes of it is not the operator's business any more. */
-const taken = (run: Recording): boolean => run.abandoned !== undefined || met(run, "orphaned")
+/**
+ * Somebody took an object from its owner: what becomes of it is not the operator's business any more. Nor is what failed
+ * work was to come to: whoever does not try again leaves it to people.
+ */
+const taken = (run: Recording): boolean => run.abandoned !== undefined || met(run, "orphaned") || hasFailed(run)
 
 /** The kind of an object that was told of as "Kind namespace/name". */
 const kindIn = (told: string | undefined): string | undefined => told?.split(" ")[0]
@@ -106,7 +109,7 @@ export const desired: Oracle = {
   judge: (run, reference) => {
     const excused = run.hurried.length === 0 ? [] : reference.recording.missed
     const missed = run.missed.find((step) => !excused.includes(step))
-    const over = met(run, "orphaned") || fixed.has(kindIn(run.abandoned))
+    const over = met(run, "orphaned") || hasFailed(run) || fixed.has(kindIn(run.abandoned))
     return missed === undefined || over
       ? undefined
       : `the desired state is not reached, or not kept, after ${JSON.stringify(missed)}`
@@ -183,6 +186,7 @@ const isClusters = (finalizer: string): boolean => finalizer.startsWith("kuberne
 const finalizers: Oracle = {
   name: "finalizers released",
   judge: (run) => {
+    if (hasFailed(run)) return undefined
     const excused = taken(run)
     const stuck = run.objects.find((object) =>
       isTerminating(object) && !(excused && (object.metadata.finalizers ?? []).every(isClusters))
@@ -466,9 +470,11 @@ export const judge = (
   const ways = run.hurried.length === 0 ? [] : [...run.hurried.map((step) => [step]), run.hurried]
   const deletes = deletingSteps(reference.recording)
   const names = reference.recording.entries.flatMap((entry) => (entry._tag === "Step" ? [entry.name] : []))
-  // A step that deletes nothing is to come to what people want also where the operator sees it together with the one before.
+  // A step that deletes nothing is to come to what people want also where the operator sees it together with the one before;
+  // not where it may never have seen that one: what people want may have to do with it.
+  const unseen = met(run, "forestalled")
   const excuses = (steps: ReadonlyArray<number>, { recording: { missed } }: Reference): boolean =>
-    steps.every((step) => deletes[step] === true || !missed.includes(names[step]!))
+    unseen || steps.every((step) => deletes[step] === true || !missed.includes(names[step]!))
   for (const { judge, name } of oracles) {
     const complaint = judge(run, reference)
     if (complaint === undefined) continue

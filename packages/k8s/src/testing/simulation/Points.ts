@@ -79,10 +79,31 @@ const besidePods = (run: Recording): { readonly calls: ReadonlySet<number>; read
   return { calls, steps }
 }
 
+/** Requests that are not made in the same moment as another was answered: what is decided then rests on what was seen. */
+const openings = ({ entries }: Recording): ReadonlySet<number> => {
+  const found = new Set<number>()
+  let answered = -1
+  for (const entry of entries) {
+    if (entry._tag === "Call" && entry.sent > answered) found.add(entry.n)
+    if (entry._tag === "Call" || entry._tag === "External") answered = entry.at
+    if (entry._tag === "Event") answered = -1
+  }
+  return found
+}
+
+/** Whether a request has made a Job that is worked on. */
+const isWorkedOn = ({ entries }: Recording, { object, status }: Call): boolean =>
+  status === 201 && object?.kind === "Job" &&
+  entries.some((entry) =>
+    entry._tag === "Change" && entry.change.object.kind === "Pod" &&
+    entry.change.object.metadata.ownerReferences?.some(({ uid }) => uid === object.metadata.uid) === true
+  )
+
 /** Every single fault that a recording has room for, after the faults it was made with. */
 export const of = (run: Recording, replicas: number, after: Reach = run.begun): ReadonlyArray<Point> => {
   const urgent = urgentSteps(run)
   const beside = besidePods(run)
+  const opening = openings(run)
   // Who holds an object by a finalizer makes the next step wait for it.
   const held = run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === "guarded")
   return [
@@ -91,6 +112,8 @@ export const of = (run: Recording, replicas: number, after: Reach = run.begun): 
       if (entry._tag === "Call" && entry.n > after.call) {
         return applicable(entry.request, replicas).filter((fault) => {
           if (fault === "hurried") return hurries
+          if (fault === "forestalled") return hurries && opening.has(entry.n)
+          if (fault === "workFails") return isWorkedOn(run, entry)
           if (losesPods(fault)) return beside.calls.has(entry.n)
           return fault !== "removed" || isLeft(run, entry)
         }).map((fault) => ({ _tag: "Call", at: entry.n, fault }))

@@ -38,7 +38,7 @@ type Share = ReadonlyArray<Single>
 const unnoticed: ReadonlySet<Kind> = new Set<Kind>(["watchClosed", "watchDuplicated"])
 
 /** Faults that no other goes with: the time of the next step is another, what they leave stays, or a rest shows them. */
-const apart: ReadonlySet<Kind> = new Set<Kind>(["hurried", "externalHurried", "orphaned", "removed"])
+const apart: ReadonlySet<Kind> = new Set<Kind>(["hurried", "forestalled", "externalHurried", "orphaned", "removed"])
 
 /**
  * Whether no other goes with a fault. At the time around a step there is one of a kind for each, and each has the operator

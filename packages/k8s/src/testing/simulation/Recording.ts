@@ -116,11 +116,14 @@ export interface Recording {
   readonly met: number
 }
 
+/** The phase of a Pod. */
+export const phaseOf = (object: KubeObject): unknown =>
+  (object as { readonly status?: { readonly phase?: unknown } }).status?.phase
+
 const over: ReadonlySet<unknown> = new Set(["Failed", "Succeeded"])
 
 /** Whether a Pod has come to its end, well or not. */
-export const isOver = (object: KubeObject): boolean =>
-  over.has((object as { readonly status?: { readonly phase?: unknown } }).status?.phase)
+export const isOver = (object: KubeObject): boolean => over.has(phaseOf(object))
 
 /** Every object there was, in each of its states. */
 export const seen = ({ entries, objects }: Pick<Recording, "entries" | "objects">): ReadonlyArray<KubeObject> => [

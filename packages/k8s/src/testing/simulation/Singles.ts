@@ -27,7 +27,7 @@ export interface Options {
 }
 
 /** Faults after which the next step does not wait: what comes of that may be neither in mid-story, only its end tells. */
-const impatient: ReadonlySet<Kind> = new Set<Kind>(["hurried", "externalHurried"])
+const impatient: ReadonlySet<Kind> = new Set<Kind>(["hurried", "forestalled", "externalHurried"])
 
 const isImpatient = ({ fault }: Point): boolean => impatient.has(fault)
 

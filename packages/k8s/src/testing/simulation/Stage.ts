@@ -30,7 +30,7 @@ import * as Chances from "./Chances.ts"
 import { type Checkpoint, seedOf } from "./Checkpoint.ts"
 import { External } from "./External.ts"
 import { guard, isLease, type Plan, touched } from "./Fault.ts"
-import { type Entry, isOver } from "./Recording.ts"
+import { type Entry, isOver, phaseOf } from "./Recording.ts"
 import { uncopied } from "./Outside.ts"
 import { Pace } from "./Pace.ts"
 import type { Scenario } from "./Scenario.ts"
@@ -55,7 +55,9 @@ export const defaults = {
   /** How long somebody else holds what was deleted. */
   guard: 50_000,
   /** How far the clock of a replica may be off. */
-  skew: 5_000
+  skew: 5_000,
+  /** How many Pods of a Job fail whose work does: more than it has where it is tried once or twice. */
+  failures: 2
 } as const
 
 /** Kinds whose changes are no sign of life: they come by themselves. */
@@ -99,6 +101,8 @@ export class Stage {
   hurry: Effect.Effect<void> = Effect.void
   /** What somebody removes at the next rest, and the request that made it. */
   #doomed: { readonly n: number; readonly uid: string } | undefined
+  /** Jobs whose work fails, and which of their Pods have; by uid. */
+  readonly #hindered = new Map<string, Set<string>>()
   /** What there was outside after the last call. */
   #outside: string
   /** When something happened last. */
@@ -134,6 +138,7 @@ export class Stage {
           else this.#stored.set(place, change.object)
           this.note({ _tag: "Change", at: this.world.now, change })
           this.#released(change)
+          this.#hinder(change)
           for (const controller of waiting.get(change.collection) ?? []) this.#wake(controller)
         }
       })),
@@ -158,6 +163,9 @@ export class Stage {
       },
       doom: (n, object) => {
         if (object !== undefined) this.#doomed = { n, uid: object.metadata.uid }
+      },
+      hinder: (job) => {
+        if (job !== undefined) this.#hindered.set(job.metadata.uid, new Set())
       },
       mischief: (fault, object) => this.mischief(fault, object)
     })
@@ -352,6 +360,16 @@ export class Stage {
     if (this.#releasing.has(uid)) return
     this.#releasing.add(uid)
     this.world.fork(Effect.andThen(Effect.sleep(defaults.guard), this.#hold(uid, false)))
+  }
+
+  /** A Pod of a Job whose work fails does so as soon as it runs. */
+  #hinder({ object, type }: Change): void {
+    if (this.#hindered.size === 0 || type === "DELETED" || phaseOf(object) !== "Running") return
+    const { ownerReferences = [], uid } = object.metadata
+    const [failed] = ownerReferences.flatMap((owner) => this.#hindered.get(owner.uid) ?? [])
+    if (failed === undefined || failed.has(uid) || failed.size === defaults.failures) return
+    failed.add(uid)
+    this.world.fork(Effect.ignore(Effect.provideContext(Kubelet.fail(object.metadata), this.people)))
   }
 
   #resourceOf({ apiVersion, kind }: KubeObject): CustomResource | undefined {

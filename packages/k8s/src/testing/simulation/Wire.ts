@@ -72,6 +72,8 @@ export interface Run {
   readonly stir: () => void
   /** Somebody removes what the n-th request has made, later. */
   readonly doom: (n: number, object: KubeObject | undefined) => void
+  /** The work of a Job fails. */
+  readonly hinder: (job: KubeObject | undefined) => void
   /** Somebody does something to the cluster, about the object of an answer where there is one. */
   readonly mischief: (
     fault: "podFailed" | "podRemoved" | "orphaned" | "annotated",
@@ -269,7 +271,8 @@ export class Wire {
         note(undefined, revision())
         return yield* this.#unreachable(life)
       }
-      if (fault === "slowRequest") yield* Effect.sleep(defaults.slow)
+      if (fault === "forestalled") yield* this.#run.hurry
+      if (fault === "slowRequest" || fault === "forestalled") yield* Effect.sleep(defaults.slow)
       if (fault === "outage") this.#outageUntil = sent + defaults.outage
       const refusal = refusalOf(this.#outageUntil > now() ? "unavailable" : fault)
       if (refusal !== undefined) {
@@ -311,6 +314,9 @@ export class Wire {
           return answer
         case "removed":
           if (answer.status === 201) this.#run.doom(n, objectOf(answer.body))
+          return answer
+        case "workFails":
+          if (answer.status === 201) this.#run.hinder(objectOf(answer.body))
           return answer
         default:
           // Whoever was cut off or died meanwhile hears nothing.

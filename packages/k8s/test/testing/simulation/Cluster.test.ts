@@ -1,6 +1,6 @@
-import { Action, Controller, KubeClient, Manager } from "@effect-operator/core"
+import { Action, Cache, Controller, KubeClient, Manager } from "@effect-operator/core"
 import { controllerReference, type KubeObject } from "@effect-operator/core/KubeObject"
-import { ConfigMap, Deployment, Pod, Service } from "@effect-operator/k8s/kinds"
+import { ConfigMap, Deployment, Job, Pod, Service } from "@effect-operator/k8s/kinds"
 import { External, Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -124,6 +124,62 @@ describe("the cluster of a simulation", () => {
       ]
     }
     return Simulation.checkConvergence(scenario, { depth: 1, faults: ["podFailed", "podRemoved"] })
+  })
+
+  it.live("work that has failed for good may be left to people, and what comes of it be another", () => {
+    const ended = (job: Job) => job.status?.conditions?.findLast(({ status }) => status === "True")?.type
+    const container = { name: "c", image: "busybox" }
+    const scenario: Simulation.Scenario = {
+      name: "working",
+      resources: B.resources,
+      cluster: { kubelet: { ending: () => ({ after: "1 second", exitCode: 0 }) } },
+      operator: Manager.layer([
+        Controller.make("working", {
+          for: B.Box,
+          owns: [Job],
+          reconcile: Effect.fnUntraced(function*(box) {
+            const job = yield* Cache.get(Job, B.named("work"))
+            if (job !== undefined) return yield* B.done(B.status(box, { phase: ended(job) ?? "Works" }))
+            return yield* B.done(B.unlessThere((yield* B.client).create(Job, {
+              metadata: { ...B.named("work"), ownerReferences: [controllerReference(box)] },
+              spec: { backoffLimit: 0, template: { spec: { restartPolicy: "Never", containers: [container] } } }
+            })))
+          })
+        })
+      ]),
+      steps: B.sized(1).map((step) => ({
+        ...step,
+        desired: (objects: ReadonlyArray<KubeObject>) =>
+          objects.some((object) => (object as B.Box).status?.phase === "Complete")
+      }))
+    }
+    return Effect.map(
+      Simulation.checkConvergence(scenario, { depth: 1, faults: ["workFails"] }),
+      ({ points }) => assert.strictEqual(points, 1)
+    )
+  })
+
+  it.live("what people want after a step may have to do with the step before: not where nobody has seen that", () => {
+    const counted: B.Reconcile = ({ metadata: { resourceVersion }, spec, status }) => {
+      const phase = `size ${spec.size}`
+      if (status?.phase === phase) return Effect.succeed(Action.done)
+      const next = { metadata: { resourceVersion }, status: { phase, count: (status?.count ?? 0) + 1 } }
+      return B.done(B.client.use((it) => it.patch(B.Box, B.key, B.merge(next), { subresource: "status" })))
+    }
+    const scenario = {
+      name: "counting",
+      resources: B.resources,
+      operator: B.boxes(counted),
+      steps: B.sized(1, 2).map((step, index) => ({
+        ...step,
+        desired: (objects: ReadonlyArray<KubeObject>) =>
+          objects.some((object) => (object as B.Box).status?.count === index + 1)
+      }))
+    }
+    return Effect.map(
+      Simulation.checkConvergence(scenario, { depth: 1, faults: ["forestalled"] }),
+      ({ points }) => assert.isAbove(points, 0)
+    )
   })
 
   it.live("a desired state does not see the finalizer of somebody else", () => {

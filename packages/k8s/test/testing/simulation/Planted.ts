@@ -13,6 +13,7 @@ import { planted as outside } from "./planted/Outside.ts"
 import { planted as replicas } from "./planted/Replicas.ts"
 import { planted as silences } from "./planted/Silences.ts"
 import { planted as unseen } from "./planted/Unseen.ts"
+import { planted as work } from "./planted/Work.ts"
 
 export { Box, type Planted } from "./planted/Box.ts"
 
@@ -29,5 +30,6 @@ export const planted: ReadonlyArray<B.Planted> = [
   ...manners,
   ...others,
   ...field,
+  ...work,
   ...replicas
 ]

@@ -5,6 +5,7 @@ import * as Run from "@effect-operator/k8s/testing/simulation/Run"
 import { whole } from "@effect-operator/k8s/testing/simulation/Story"
 import { assert, describe, it } from "@effect/vitest"
 import * as B from "./planted/Box.ts"
+import { planted as work } from "./planted/Work.ts"
 
 const scenario: Simulation.Scenario = {
   name: "points",
@@ -36,6 +37,26 @@ describe("Points", () => {
   it("nor is one lost at a rest at which there is none", () => {
     const steps = all.filter(({ _tag, fault }) => _tag === "Step" && (fault === "podFailed" || fault === "podRemoved"))
     assert.deepStrictEqual(steps.map(({ at }) => at), [1, 1])
+  })
+
+  it("the next step is taken while a request is on its way only where that is the first after something was seen", () => {
+    const made = recording.entries.flatMap((entry) =>
+      entry._tag === "Call" && entry.request.method === "POST" ? [entry.n] : []
+    )
+    assert.strictEqual(made.length, 2)
+    const at = (fault: string) => all.flatMap((point) => (point.fault === fault ? [point.at] : []))
+    assert.includeMembers([...at("hurried")], made)
+    assert.deepStrictEqual(at("forestalled"), made.slice(0, 1))
+  })
+
+  it("the work of a Job fails where one was made that is worked on, and it fails", () => {
+    const scenario = work.find(({ name }) => name === "work: a backup that has failed counts as one")!.right
+    const { recording } = Reference.of(scenario, whole(scenario), 1)
+    const [point, ...more] = Points.of(recording, 1).filter(({ fault }) => fault === "workFails")
+    assert.deepStrictEqual(more, [])
+    assert.strictEqual(failures(recording), 0)
+    const run = Run.run(scenario, { points: [point!], interleaving: 0 }, { seed: 1, quiet: 60_000 })
+    assert.isAbove(failures(run), 0)
   })
 
   it("each is at a place of its own kind, once", () => {

@@ -36,6 +36,7 @@ const read = (fault: EventFault | undefined) => {
     hurry: Effect.void,
     stir: () => tell("stirs"),
     doom: () => {},
+    hinder: () => {},
     mischief: () => Effect.void
   })
   const life: Life = { replica: 0, number: 1, dead: false, stale: undefined, cutUntil: 0 }

@@ -230,6 +230,6 @@ export const planted: ReadonlyArray<B.Planted> = [
     tenants,
     together(false),
     together(true),
-    { faults: ["serverError", "lostAnswer"] }
+    { faults: ["lostAnswer"] }
   )
 ]

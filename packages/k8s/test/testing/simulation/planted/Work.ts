@@ -1,0 +1,151 @@
+/** Work that takes its time: Jobs that fail, and what is decided while something else is on its way. */
+import { Action, Cache, Controller, KubeClient, Manager, Watch } from "@effect-operator/core"
+import { controllerReference } from "@effect-operator/core/KubeObject"
+import { ConfigMap, Job, PersistentVolumeClaim } from "@effect-operator/k8s/kinds"
+import type { Simulation } from "@effect-operator/k8s/testing"
+import { Effect } from "effect"
+import * as B from "./Box.ts"
+
+const ends = (job: Job, how: "Complete" | "Failed"): boolean =>
+  job.status?.conditions?.some(({ status, type }) => type === how && status === "True") === true
+
+const jobOf = (box: B.Box, name: string, backoffLimit: number) => ({
+  metadata: { ...B.named(name), ownerReferences: [controllerReference(box)] },
+  spec: { backoffLimit, template: { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "busybox" }] } } }
+})
+
+const claim = (box: B.Box) => ({
+  metadata: { ...B.named("data"), annotations: { of: box.metadata.uid } },
+  spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } }
+})
+
+const isOf = (box: B.Box, { metadata }: PersistentVolumeClaim) => metadata.annotations?.["of"] === box.metadata.uid
+
+/** Has a volume, of which it makes a backup before that goes. */
+const safe = (isBackedUp: (backup: Job) => boolean) =>
+  Manager.layer([
+    Controller.make("boxes", {
+      for: B.Box,
+      owns: [Job],
+      watches: [Watch.make(PersistentVolumeClaim, { map: () => [B.key] })],
+      reconcile: (box: B.Box) =>
+        Effect.gen(function*() {
+          const it = yield* KubeClient.KubeClient
+          if ((yield* Cache.get(PersistentVolumeClaim, B.named("data"))) !== undefined) return Action.done
+          return yield* B.done(B.unlessThere(it.create(PersistentVolumeClaim, claim(box))))
+        }),
+      finalize: (box: B.Box) =>
+        Effect.gen(function*() {
+          const it = yield* KubeClient.KubeClient
+          const data = yield* B.unlessGone(it.get(PersistentVolumeClaim, B.named("data")))
+          if (data === undefined || !isOf(box, data)) return Action.done
+          const backup = yield* Cache.get(Job, B.named("backup"))
+          if (backup === undefined) yield* B.unlessThere(it.create(Job, jobOf(box, "backup", 0)))
+          else if (isBackedUp(backup)) yield* B.unlessGone(it.delete(PersistentVolumeClaim, data))
+          else if (ends(backup, "Failed")) {
+            yield* B.unlessGone(it.delete(Job, backup, { propagationPolicy: "Background" }))
+          }
+          return Action.requeueAfter("5 seconds")
+        })
+    }) as Controller.Controller
+  ])
+
+/** A Job that may be tried some times, and what came of it. */
+const tried = (hasFailed: (job: Job) => boolean) =>
+  Manager.layer([
+    Controller.make("boxes", {
+      for: B.Box,
+      owns: [Job],
+      reconcile: (box: B.Box) =>
+        Effect.gen(function*() {
+          const it = yield* KubeClient.KubeClient
+          if (box.status?.phase !== undefined) return Action.done
+          const job = yield* Cache.get(Job, B.named("set-up"))
+          if (job === undefined) return yield* B.done(B.unlessThere(it.create(Job, jobOf(box, "set-up", 4))))
+          const phase = ends(job, "Complete") ? "Ready" : hasFailed(job) ? "Failed" : undefined
+          return yield* B.done(phase === undefined ? Effect.void : B.status(box, { phase }))
+        })
+    }) as Controller.Controller
+  ])
+
+const worked = (name: string, operator: Simulation.Operator, steps: B.Steps): Simulation.Scenario => ({
+  name,
+  resources: B.resources,
+  operator,
+  cluster: { kubelet: { ending: () => ({ after: "1 second", exitCode: 0 }) } },
+  steps
+})
+
+const names = ["a", "b", "c"]
+
+const boxed = (name: string): B.Steps[number] => ({
+  name: `box ${name}`,
+  act: B.client.use((it) => it.create(B.Box, { metadata: B.named(name), spec: { size: 1 } }))
+})
+
+const seats = B.named("seats")
+
+/** Gives every Box a seat of its own: the first that is free. */
+const seated = (seatOf: (box: B.Box) => Effect.Effect<number, unknown, any>) =>
+  Manager.layer([
+    Controller.make("boxes", {
+      for: B.Box,
+      concurrency: 3,
+      reconcile: (box: B.Box) =>
+        Effect.gen(function*() {
+          if (box.status?.count !== undefined) return Action.done
+          return yield* B.done(B.status(box, { count: yield* seatOf(box) }))
+        })
+    }) as Controller.Controller
+  ])
+
+const firstFree = (taken: ReadonlyArray<number | undefined>): number => {
+  let seat = 1
+  while (taken.includes(seat)) seat++
+  return seat
+}
+
+/** The seat that is written down for a Box; who was overtaken looks again. */
+const reserved = ({ metadata: { name } }: B.Box) =>
+  Effect.gen(function*() {
+    const it = yield* KubeClient.KubeClient
+    const { data = {}, metadata } = yield* it.get(ConfigMap, seats)
+    const seat = firstFree(Object.values(data).map(Number))
+    if (data[name] !== undefined) return Number(data[name])
+    const { resourceVersion } = metadata
+    yield* it.patch(ConfigMap, seats, B.merge({ metadata: { resourceVersion }, data: { [name]: String(seat) } }))
+    return seat
+  }).pipe(Effect.retry({ times: 5, while: (error) => error.reason._tag === "Conflict" }))
+
+const plan = { name: "a plan of the seats", act: B.client.use((it) => it.create(ConfigMap, B.map("seats", {}))) }
+
+export const planted: ReadonlyArray<B.Planted> = [
+  {
+    name: "work: a backup that has failed counts as one",
+    oracle: "data is kept",
+    wrong: worked(
+      "work-backup-wrong",
+      safe((backup) => ends(backup, "Complete") || ends(backup, "Failed")),
+      [...B.sized(1), ...B.deleted]
+    ),
+    right: worked("work-backup-right", safe((backup) => ends(backup, "Complete")), [...B.sized(1), ...B.deleted]),
+    options: { faults: ["crashAfter", "workFails"] }
+  },
+  {
+    name: "work: one Pod that fails is taken for the Job",
+    oracle: "same end state",
+    wrong: worked("work-tried-wrong", tried((job) => (job.status?.failed ?? 0) > 0), B.sized(1)),
+    right: worked("work-tried-right", tried((job) => ends(job, "Failed")), B.sized(1))
+  },
+  {
+    name: "work: what is free is looked up in a cache, by several at once",
+    oracle: "same end state",
+    wrong: worked(
+      "work-seats-wrong",
+      seated(() => Effect.map(Cache.list(B.Box), (boxes) => firstFree(boxes.map(({ status }) => status?.count)))),
+      [plan, ...names.map(boxed)]
+    ),
+    right: worked("work-seats-right", seated(reserved), [plan, ...names.map(boxed)]),
+    options: { faults: ["crashAfter", "forestalled"] }
+  }
+]
