@@ -28,6 +28,7 @@ import * as WorkQueue from "../WorkQueue.ts"
 import type { Tracing } from "./tracing.ts"
 import * as Deadlines from "./Deadlines.ts"
 import * as Invalid from "./invalid.ts"
+import { Lagging } from "./Lagging.ts"
 import * as Overdue from "./Overdue.ts"
 import { OwnWrites } from "./OwnWrites.ts"
 import { fits, scopeHint, subscriber } from "./triggers.ts"
@@ -94,6 +95,7 @@ export const start = Effect.fnUntraced(function*<R>(
   const invalid = yield* Invalid.make({ controller, own, events, metrics, leadership, unwritten })
   const reader = makeReader(informers)
   const cache = view(reader)
+  const lagging = new Lagging(reader, informers)
   for (const { informers, watch } of watched) {
     const subscribe = subscriber(controller.resource, watch, queue, invalid.report, cache, tracing?.triggered)
     const take: Subscriber = watch === controller.watches[0]
@@ -102,7 +104,8 @@ export const start = Effect.fnUntraced(function*<R>(
         return subscribe(deltas.filter(isNews), initial)
       }
       : subscribe
-    for (const informer of informers) yield* informer.subscribe(take)
+    const counted = lagging.subscriber(watch, take)
+    for (const informer of informers) yield* informer.subscribe(counted)
   }
   const remembered = makeReadThrough()
   yield* client.observe(remembered.wrote)

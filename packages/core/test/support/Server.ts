@@ -201,6 +201,11 @@ export class Server {
     this.#held = true
   }
 
+  /** Delivers what is held to one watch alone. */
+  releaseTo(watch: OpenWatch): void {
+    this.#deliver(watch, this.#rv)
+  }
+
   /** Delivers watch events up to a revision, and from now on where none is given. */
   release(upTo?: number): void {
     if (upTo === undefined) this.#held = false
