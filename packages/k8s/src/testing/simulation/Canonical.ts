@@ -309,7 +309,7 @@ const isClusters = (member: string): boolean => {
 /**
  * How one state differs from another; nothing if it does not. What tells most comes first: objects that are there or not,
  * what was asked for before what is said of it, what is nearest to the object (the phase of a Pod before the reason of a
- * condition); last what the cluster makes of what differs.
+ * condition); what the cluster makes of what differs only where there is nothing else that was asked for.
  */
 export const compare = (expected: State, actual: State): ReadonlyArray<string> => {
   const lines: Array<{ readonly rank: readonly [number, number]; readonly text: string }> = []
@@ -333,7 +333,10 @@ export const compare = (expected: State, actual: State): ReadonlyArray<string> =
       }
     }
   }
-  return lines.sort(({ rank: [a, x] }, { rank: [b, y] }) => a - b || x - y).map(({ text }) => text)
+  // What the cluster makes of what differs says nothing that is not said.
+  const cause = lines.some(({ rank: [first] }) => first < 2)
+  return lines.filter(({ rank: [first] }) => first < 3 || !cause)
+    .sort(({ rank: [a, x] }, { rank: [b, y] }) => a - b || x - y).map(({ text }) => text)
 }
 
 /** A value for a person. */

@@ -36,7 +36,9 @@ function* writes(run: Recording): Generator<Write> {
   for (const call of calls(run)) {
     if (call.after === call.before || call.request.method === "GET") continue
     const version = Number(call.object?.metadata.resourceVersion)
-    made.set(version > call.before ? version : call.before + 1, call)
+    // A collection is deleted one object after the other.
+    if (call.request.method === "DELETE") { for (let at = call.before + 1; at <= call.after; at++) made.set(at, call) }
+    else made.set(version > call.before ? version : call.before + 1, call)
   }
   const objects = new Map<string, KubeObject>()
   for (const entry of run.entries) {

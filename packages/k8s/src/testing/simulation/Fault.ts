@@ -86,6 +86,8 @@ export const externalFaults = {
   externalOutage: "fails, like every outside call for 20 s",
   externalLost: "done, but reported as failed",
   externalSlow: "takes 30 s",
+  /** Whoever hangs up meanwhile has it done all the same. */
+  externalLate: "done at once, the answer takes 30 s",
   externalCrash: "done, then the process dies",
   /** Whoever does the next step does not wait. */
   externalHurried: "done, and the next step is taken"

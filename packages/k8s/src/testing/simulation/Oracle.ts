@@ -16,6 +16,7 @@ import { type Call, calls, type Entry, line, type Recording } from "./Recording.
 import type { Reference } from "./Reference.ts"
 import * as Rests from "./Rests.ts"
 import { moments } from "./Temporal.ts"
+import { timeless } from "./Times.ts"
 import { conditionsOf, course, hasFailed } from "./Course.ts"
 import { fixed, forgotten, standing } from "./Forgotten.ts"
 import { refused } from "./Refused.ts"
@@ -97,10 +98,21 @@ const noticed: Oracle = {
   judge: ({ abandoned, unnoticed }) =>
     unnoticed.length > 0
       ? `somebody removes ${unnoticed[0]}, and it is made again only when the process starts anew: a predicate ` +
-        "hides that it goes, or the watch wakes nobody"
+        "hides that it goes, the watch wakes nobody, or who is woken does not look at what there is"
       : standing.has(kindIn(abandoned))
       ? `somebody removes ${abandoned}, and it is never made again, not even when the process starts anew`
       : undefined
+}
+
+/** What the custom resources say of themselves at the rest after a step, for a person. */
+const statusesAfter = (run: Recording, step: string): string => {
+  const taken = run.entries.flatMap((entry) => (entry._tag === "Step" ? [entry.name] : []))
+  const { objects } = run.rests[taken.indexOf(step)] ?? run
+  const said = objects.filter(({ kind }) => run.kinds.includes(kind)).slice(0, 3).map((object) => {
+    const text = timeless(JSON.stringify((object as { readonly status?: unknown }).status) ?? "none")
+    return `${name(object)}: status ${text.length > 160 ? `${text.slice(0, 159)}…` : text}`
+  })
+  return said.length === 0 ? "" : ` (${said.join("; ")})`
 }
 
 /** The desired state, in the scenario's own words, is reached and kept. */
@@ -112,7 +124,7 @@ export const desired: Oracle = {
     const over = met(run, "orphaned") || hasFailed(run) || fixed.has(kindIn(run.abandoned))
     return missed === undefined || over
       ? undefined
-      : `the desired state is not reached, or not kept, after ${JSON.stringify(missed)}`
+      : `the desired state is not reached, or not kept, after ${JSON.stringify(missed)}${statusesAfter(run, missed)}`
   }
 }
 
@@ -130,16 +142,31 @@ const sameEnd: Oracle = {
   }
 }
 
+/** After how many steps there are more objects at rest than without faults to which the operator has had names given. */
+const doubled = (run: Recording, reference: Recording): number | undefined => {
+  const counted = (recording: Recording): ReadonlyArray<number | undefined> => {
+    const own = new Set(
+      calls(recording).flatMap(({ object, request }) =>
+        request.method === "POST" && object?.metadata.generateName !== undefined ? [object.metadata.uid] : []
+      )
+    )
+    return recording.rests.map((rest) => rest?.objects.filter(({ metadata }) => own.has(metadata.uid)).length)
+  }
+  const expected = counted(reference)
+  const step = counted(run).findIndex((count, index) => (count ?? 0) > (expected[index] ?? Infinity))
+  return step < 0 ? undefined : step + 1
+}
+
 /**
  * After how many steps there was something else at rest than without faults, though it is cleared up later: had the story
  * ended there, nobody would have cleared it up, or somebody who looks every few minutes has.
  */
 export const strays = (run: Recording, { recording, rests }: Reference): number | undefined => {
   if (taken(run) || run.failure !== undefined || met(run, "guarded")) return undefined
-  // Whoever was shown an old cluster may have done something twice.
-  if (blindings(run) > 0 || run.steps.length !== recording.steps.length) return undefined
   // Whoever does not wait may get what is neither: one backup more than are kept at rest.
-  return run.hurried.length > 0 ? undefined : Rests.astray(run, rests)
+  if (run.hurried.length > 0 || run.steps.length !== recording.steps.length) return undefined
+  // Whoever was shown an old cluster may have done something twice: where no name says so, it has to see that later.
+  return blindings(run) > 0 ? doubled(run, recording) : Rests.astray(run, rests)
 }
 
 /** What chance has decided once, and two places hold, is the same in both. */

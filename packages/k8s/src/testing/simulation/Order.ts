@@ -1,12 +1,37 @@
 /** `Order`: which single faults are run first, as the budget may not do for all. */
-import { isEvent, type Kind, type Point } from "./Fault.ts"
+import { isEvent, isLease, type Kind, type Point } from "./Fault.ts"
 import type { Entry, Recording } from "./Recording.ts"
 import type { Single } from "./Singles.ts"
 import { key, type Story } from "./Story.ts"
 
+/** What happens at a point. */
+interface Place {
+  readonly entry: Entry
+  /** It is one of many about a lease, between which nothing happens: what they are there for is told by the first. */
+  readonly isIdle: boolean
+}
+
+/** So many requests and events about leases in a row tell something. */
+const renewals = 8
+
+const isAboutLease = (entry: Entry): boolean =>
+  entry._tag === "Call" ? isLease(entry.request.path) : entry._tag === "Event" && entry.object.kind === "Lease"
+
+const placesIn = ({ entries }: Recording): ReadonlyMap<string, Place> => {
+  const places = new Map<string, Place>()
+  let idle = 0
+  for (const entry of entries) {
+    if (entry._tag === "Change" && entry.change.object.kind === "Lease") continue
+    idle = isAboutLease(entry) ? idle + 1 : 0
+    if ("n" in entry) places.set(`${entry._tag} ${entry.n}`, { entry, isIdle: idle > renewals })
+  }
+  return places
+}
+
 /** How much a fault at a point tells: most at a write, least where nothing is at stake. */
-const weight = (point: Point, entry: Entry | undefined): number => {
+const weight = (point: Point, { entry, isIdle = false }: Partial<Place> = {}): number => {
   if (point._tag === "Clock" || point._tag === "External" || point._tag === "Step") return 0
+  if (isIdle) return 4
   if (entry?._tag === "Call") return entry.request.method === "GET" ? 2 : isEvent(entry.request.path) ? 3 : 0
   return 1
 }
@@ -30,10 +55,9 @@ export const stratified = (
   /** The run of a story without faults. */
   runOf: (story: Story) => Recording
 ): ReadonlyArray<Single> => {
-  const known = new Map<string, ReadonlyMap<string, Entry>>()
-  const placesOf = (story: Story): ReadonlyMap<string, Entry> => {
-    const places = known.get(key(story)) ??
-      new Map(runOf(story).entries.flatMap((entry) => "n" in entry ? [[`${entry._tag} ${entry.n}`, entry]] : []))
+  const known = new Map<string, ReadonlyMap<string, Place>>()
+  const placesOf = (story: Story): ReadonlyMap<string, Place> => {
+    const places = known.get(key(story)) ?? placesIn(runOf(story))
     known.set(key(story), places)
     return places
   }

@@ -161,19 +161,22 @@ export class Play {
     told()
   }
 
-  /** People begin a step; `told` writes down what came of it, and says whether they could. */
+  /** People begin a step; `told` says whether they could, and writes it down if not. */
   #take({ act, name }: Step): { readonly fiber: Fiber.Fiber<unknown, unknown>; readonly told: () => boolean } {
     const stage = this.#stage
     const { world } = stage
     this.#before = stage.objects().map(unguarded)
     stage.begin()
     this.#steps.push(world.now)
+    const place = stage.entries.length
+    const said = { _tag: "Step", at: world.now, name, failed: undefined } as const
+    stage.note(said)
     const fiber = world.fork(Effect.provideContext(act, stage.people))
     const told = () => {
       const exit = fiber.pollUnsafe()
-      const failed = exit !== undefined && Exit.isFailure(exit) ? String(Cause.squash(exit.cause)) : undefined
-      stage.note({ _tag: "Step", at: world.now, name, failed })
-      return failed === undefined
+      if (exit === undefined || Exit.isSuccess(exit)) return true
+      stage.entries[place] = { ...said, failed: String(Cause.squash(exit.cause)) }
+      return false
     }
     return { fiber, told }
   }

@@ -155,15 +155,18 @@ export const isBetween = ({ entries, steps }: Recording, from: number, to: numbe
 /** How far a run had come at its fault. */
 export const reached = (point: Point, recording: Recording): Reach => {
   if (point._tag === "Clock") return { ...nowhere }
-  let { call, event, external, step } = nowhere
+  let { call, event, external } = nowhere
+  let now = Infinity
   for (const entry of recording.entries) {
     if (entry._tag === "Call") call = entry.n
     if (entry._tag === "Event") event = entry.n
     if (entry._tag === "External") external = entry.n
-    if (entry._tag === "Step") step += 1
-    if (entry._tag === "Fault" && entry.point.at === point.at && entry.point._tag === point._tag) break
+    if (entry._tag !== "Fault" || entry.point.at !== point.at || entry.point._tag !== point._tag) continue
+    now = entry.at
+    break
   }
-  return { call, event, external, step }
+  // In the moment a step is taken it has yet to come to its end.
+  return { call, event, external, step: recording.steps.filter((begin) => begin < now).length }
 }
 
 /** One for each place: at one place there is at most one. */

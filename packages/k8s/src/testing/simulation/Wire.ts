@@ -15,6 +15,7 @@ import type { Checkpoint } from "./Checkpoint.ts"
 import type { Outside } from "./External.ts"
 import type { CallFault, EventFault, ExternalFault, Plan, Point } from "./Fault.ts"
 import { copyOf } from "./Outside.ts"
+import { draw } from "./Seed.ts"
 import { type Entry, nowhere, type Reach, type Told } from "./Recording.ts"
 
 /** Milliseconds. */
@@ -29,6 +30,8 @@ export const defaults = {
   outage: 20_000,
   /** How long a process is away that starts again late. */
   away: 20_000,
+  /** How long, at most, a request is on its way, and its answer, where the order of things is drawn. */
+  lag: 30,
   /** How long nobody answers before the client gives up. */
   patience: 5_000
 } as const
@@ -222,6 +225,8 @@ export class Wire {
       if (life.dead) return yield* Effect.never
       const result = yield* Effect.exit(act)
       note(fault === "externalLost" || result._tag === "Failure")
+      if (fault === "externalLate") yield* Effect.sleep(defaults.delay)
+      if (life.dead) return yield* Effect.never
       if (fault === "externalLost") return yield* Effect.fail(failure())
       if (fault === "externalHurried") yield* this.#run.hurry
       if (fault === "externalCrash") {
@@ -273,6 +278,8 @@ export class Wire {
       }
       if (fault === "forestalled") yield* this.#run.hurry
       if (fault === "slowRequest" || fault === "forestalled") yield* Effect.sleep(defaults.slow)
+      yield* this.#lag(2 * n)
+      if (life.dead) return yield* Effect.never
       if (fault === "outage") this.#outageUntil = sent + defaults.outage
       const refusal = refusalOf(this.#outageUntil > now() ? "unavailable" : fault)
       if (refusal !== undefined) {
@@ -285,6 +292,7 @@ export class Wire {
       if (request.method !== "GET") this.#revisions.push(before)
       const answer = yield* server.handle(this.#aged(life, request))
       note(answer, before)
+      yield* this.#lag(2 * n + 1)
       switch (fault) {
         case "crashAway":
           crash(life, undefined, defaults.away)
@@ -325,6 +333,12 @@ export class Wire {
       }
     }
   )
+
+  /** In the plain order requests take no time; in another, what is under way at once overlaps. */
+  #lag(turn: number): Effect.Effect<void> {
+    const { interleaving } = this.#run.plan
+    return interleaving === 0 ? Effect.void : Effect.sleep(draw(interleaving, turn, defaults.lag))
+  }
 
   /** The object that a request is about, as it is. */
   readonly #target = (request: Request): Effect.Effect<KubeObject | undefined> =>

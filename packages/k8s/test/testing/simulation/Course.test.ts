@@ -111,6 +111,24 @@ describe("data is kept", () => {
     assert.match(judge(run(uid, ["1", "2"], ["2"]), reference) ?? "", /a-f256713f-2 is deleted/)
   })
 
+  it("of a collection that is deleted at once each is told, not the first alone", () => {
+    const all = (deleted: ReadonlyArray<string>): Recording => {
+      const one = run(uid, ["1", "2"], deleted)
+      const [first, ...more] = one.entries.filter((entry) => entry._tag === "Call")
+      const together: Entry = {
+        ...first!,
+        request: { ...first!.request, path: "/api/v1/namespaces/default/persistentvolumeclaims" },
+        after: more.at(-1)?.after ?? first!.after
+      }
+      return {
+        ...one,
+        entries: one.entries.flatMap((entry) => entry === first ? together : entry._tag === "Call" ? [] : entry)
+      }
+    }
+    assert.isUndefined(judge(all(["1"]), run(uid, ["1", "2"], ["1"])))
+    assert.match(judge(all(["1", "2"]), run(uid, ["1", "2"], ["1"])) ?? "", /a-f256713f-2 is deleted/)
+  })
+
   it("what anybody has made while an old cluster was shown, a controller of the cluster say, may go again", () => {
     const reference = run(uid, ["1"], ["1"])
     const found = run(uid, ["1", "2"], ["1", "2"])

@@ -174,6 +174,54 @@ describe("Simulation", () => {
       assert.include(complaint, "\"third\"")
     }))
 
+  it.live("where no fault is to blame, what people did before stays in the story, and what it came to is told", () =>
+    Effect.gen(function*() {
+      const steps = B.sized(1, 2, 3, 4).map((step, index) => ({
+        ...step,
+        desired: (objects: ReadonlyArray<KubeObject.KubeObject>) =>
+          objects.some((object) => (object as B.Box).status?.count === Math.min(index, 2) + 1)
+      }))
+      // A step that asks for what the one before it has to do with would be missed at once without that.
+      const counting: B.Reconcile = (box) =>
+        box.status?.phase === `size ${box.spec.size}`
+          ? Effect.succeed(Action.done)
+          : B.done(
+            B.status(box, {
+              count: Math.min(2, (box.status?.count ?? 0) + 1),
+              phase: `size ${box.spec.size}`
+            })
+          )
+      const failure = yield* failing({
+        name: "counts-to-two",
+        resources: B.resources,
+        operator: B.boxes(counting),
+        steps
+      })
+      assert.strictEqual(failure.faults, 0)
+      assert.include(failure.complaint, `after "size 3" (Box box: status {"count":2,"phase":"size 3"})`)
+      const taken = failure.recording.entries.flatMap((entry) => (entry._tag === "Step" ? [entry.name] : []))
+      assert.deepStrictEqual(taken, ["size 1", "size 2", "size 3"])
+    }))
+
+  it("a step is told before what comes of it, and whether people could", () => {
+    const nobody = { name: "nobody", act: B.client.use((it) => it.delete(ConfigMap, B.named("nobody"))) }
+    const { entries } = Simulation.record({
+      name: "told",
+      resources: B.resources,
+      operator: B.boxes(B.pods),
+      steps: [...B.sized(1), nobody]
+    })
+    const told = entries.flatMap((entry) =>
+      entry._tag === "Step"
+        ? [entry.failed === undefined ? entry.name : `${entry.name} fails`]
+        : entry._tag === "Change"
+        ? [`${entry.change.type} ${entry.change.object.kind}`]
+        : []
+    )
+    assert.deepStrictEqual(told.slice(0, 3), ["size 1", "ADDED Box", "ADDED Pod"])
+    assert.strictEqual(told.at(-1), "nobody fails")
+  })
+
   it.live("draws the story as a page that loads nothing, and says nothing unescaped", () =>
     Effect.gen(function*() {
       const failure = yield* failing({ ...bug!.wrong, name: "<script>alert(1)</script>" })

@@ -2,7 +2,7 @@
 import { Action, Cache, Controller, KubeClient, Manager, Watch } from "@effect-operator/core"
 import { controllerReference } from "@effect-operator/core/KubeObject"
 import { ConfigMap, Job, PersistentVolumeClaim } from "@effect-operator/k8s/kinds"
-import type { Simulation } from "@effect-operator/k8s/testing"
+import { External, type Simulation } from "@effect-operator/k8s/testing"
 import { Effect } from "effect"
 import * as B from "./Box.ts"
 
@@ -117,6 +117,68 @@ const reserved = ({ metadata: { name } }: B.Box) =>
     return seat
   }).pipe(Effect.retry({ times: 5, while: (error) => error.reason._tag === "Conflict" }))
 
+const orders = External.state("orders", (): Array<string> => [])
+const noAnswer = () => new Error("the shop does not answer")
+const known = (of: string) => External.call("known", noAnswer, Effect.map(orders, (all) => all.includes(of)))
+const order = (of: string) => External.call("order", noAnswer, Effect.map(orders, (all) => void all.push(of)))
+
+/** Orders something, and what it does when that takes long. */
+const ordering = (late: (of: string) => Effect.Effect<void, unknown, any>) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      if (box.status?.phase !== undefined) return Action.done
+      const { uid } = box.metadata
+      if (!(yield* known(uid))) yield* late(uid)
+      return yield* B.done(B.status(box, { phase: "ordered" }))
+    })
+  )
+
+/** Keeps a field for every Box in one ConfigMap, by several workers at once. */
+const listing = (
+  fieldsOf: (map: ConfigMap, own: Readonly<Record<string, string>>) => Record<string, string | null>
+) => {
+  const write = (name: string, value: string | null) =>
+    Effect.gen(function*() {
+      const it = yield* KubeClient.KubeClient
+      const map = yield* it.get(ConfigMap, B.named("list"))
+      if ((map.data?.[name] ?? null) === value) return Action.done
+      const data = value === null ? { [name]: null } : fieldsOf(map, { [name]: value })
+      return yield* B.done(it.patch(ConfigMap, B.named("list"), B.merge({ data })))
+    })
+  return Manager.layer([
+    Controller.make("boxes", {
+      for: B.Box,
+      concurrency: 2,
+      reconcile: ({ metadata, spec }: B.Box) => write(metadata.name, `size ${spec.size}`),
+      finalize: ({ metadata }: B.Box) => write(metadata.name, null)
+    }) as Controller.Controller
+  ])
+}
+
+const list = { name: "a list", act: B.client.use((it) => it.create(ConfigMap, B.map("list", {}))) }
+
+const atOnce = {
+  name: "one goes, the other changes",
+  act: B.client.use((it) =>
+    Effect.andThen(it.delete(B.Box, B.named("a")), it.patch(B.Box, B.named("b"), B.merge({ spec: { size: 2 } })))
+  )
+}
+
+/** As many ConfigMaps as the size says, at least: none is taken back. */
+const collected = (nameOf: (number: number) => { readonly name: string } | { readonly generateName: string }) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const numbers = new Set((yield* Cache.list(ConfigMap, { owner: box })).map(({ data }) => data?.["number"]))
+      for (let number = 1; number <= box.spec.size; number++) {
+        if (numbers.has(String(number))) continue
+        const metadata = { namespace: "default", ownerReferences: [controllerReference(box)], ...nameOf(number) }
+        yield* B.unlessThere(it.create(ConfigMap, { metadata, data: { number: String(number) } }))
+      }
+      return yield* B.done(B.status(box, { count: box.spec.size }))
+    })
+  )
+
 const plan = { name: "a plan of the seats", act: B.client.use((it) => it.create(ConfigMap, B.map("seats", {}))) }
 
 export const planted: ReadonlyArray<B.Planted> = [
@@ -147,5 +209,32 @@ export const planted: ReadonlyArray<B.Planted> = [
     ),
     right: worked("work-seats-right", seated(reserved), [plan, ...names.map(boxed)]),
     options: { faults: ["crashAfter", "forestalled"] }
-  }
+  },
+  B.bug(
+    "work: what takes long is taken for lost, and ordered again",
+    "same end state",
+    B.sized(1),
+    ordering((of) => Effect.catchTag(Effect.timeout(order(of), "10 seconds"), "TimeoutError", () => order(of))),
+    ordering(order),
+    { faults: ["externalSlow", "externalLate"] }
+  ),
+  {
+    name: "work: two at once, and one puts back what the other has taken out",
+    oracle: "same end state",
+    wrong: worked(
+      "work-list-wrong",
+      listing(({ data }, own) => ({ ...data, ...own })),
+      [list, boxed("a"), boxed("b"), atOnce]
+    ),
+    right: worked("work-list-right", listing((_, own) => own), [list, boxed("a"), boxed("b"), atOnce]),
+    options: { faults: ["crashAfter"] }
+  },
+  B.bug(
+    "work: made again with another name by who does not see it yet, and the end hides it",
+    "same end state",
+    [...B.sized(1, 3), ...B.deleted],
+    collected(() => ({ generateName: "item-" })),
+    collected((number) => ({ name: `item-${number}` })),
+    { faults: ["staleRestart", "oldRestart"] }
+  )
 ]
