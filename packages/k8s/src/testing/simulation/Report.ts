@@ -120,30 +120,36 @@ export const telling = (recording: Recording): ReadonlyArray<Entry> => {
   )
 }
 
-/** A line for each entry. Equal entries in a row are told once, with their number. */
+/** So many lines at most are told once where they come again and again: a request and its answer, say, of a retry. */
+const longest = 4
+
+/** How often what is at `from`, so many entries long, comes again right after. */
+const repeats = (shapes: ReadonlyArray<string>, from: number, length: number): number => {
+  let count = 0
+  for (let at = from + length; at + length <= shapes.length; at += length, count++) {
+    for (let i = 0; i < length; i++) if (shapes[at + i] !== shapes[from + i]) return count
+  }
+  return count
+}
+
+/** A line for each entry. Equal entries in a row, and groups of them that come thrice or more, are told once, with their number. */
 export const timeline = (recording: Recording): ReadonlyArray<string> => {
   const entries = telling(recording)
   const start = entries[0]?.at ?? 0
   const several = entries.some((entry) => "replica" in entry && entry.replica > 0)
+  const said = entries.map((entry) => text(entry, several))
+  const shapes = said.map((line) => line.replace(/\d+/g, ""))
   const lines: Array<string> = []
-  let repeated = 0
-  let last = ""
-  const flush = () => {
-    if (repeated > 0) lines.push(`${" ".repeat(10)}… ${repeated} more like this`)
-    repeated = 0
-  }
-  for (const entry of entries) {
-    const said = text(entry, several)
-    const shape = said.replace(/\d+/g, "")
-    if (shape === last) {
-      repeated += 1
-      continue
+  for (let at = 0; at < entries.length;) {
+    let [length, more] = [1, repeats(shapes, at, 1)]
+    for (let longer = 2; more === 0 && longer <= longest; longer++) {
+      const found = repeats(shapes, at, longer)
+      if (found > 1) [length, more] = [longer, found]
     }
-    flush()
-    last = shape
-    lines.push(`${clock(entry.at - start)} ${said}`)
+    for (const end = at + length; at < end; at++) lines.push(`${clock(entries[at]!.at - start)} ${said[at]}`)
+    if (more > 0) lines.push(`${" ".repeat(10)}… ${more} more like ${length === 1 ? "this" : `these ${length}`}`)
+    at += length * more
   }
-  flush()
   return lines
 }
 
