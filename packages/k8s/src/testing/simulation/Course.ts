@@ -418,6 +418,47 @@ const drawnOnce: Oracle = {
   }
 }
 
+/** All texts in a value. */
+const textsIn = (value: unknown): ReadonlyArray<string> =>
+  typeof value === "string"
+    ? [value]
+    : typeof value === "object" && value !== null
+    ? Object.values(value).flatMap(textsIn)
+    : []
+
+/**
+ * Whether an object has to do with a custom resource: that names it or one of its labels, or it is labelled or annotated
+ * in the words of the resource's group.
+ */
+const isConcerned = ({ metadata: { annotations, labels, name } }: KubeObject, resource: KubeObject): boolean => {
+  const group = resource.apiVersion.split("/")[0]!
+  const spoken = new Set(textsIn((resource as { readonly spec?: unknown }).spec))
+  return [name, ...Object.values(labels ?? {})].some((text) => spoken.has(text)) ||
+    Object.keys({ ...annotations, ...labels }).some((key) => key.split("/")[0]!.endsWith(group))
+}
+
+/** Without faults an operator deletes nothing that people have made for themselves. */
+const peoplesKept: Oracle = {
+  name: "what people have made is kept",
+  judge: (run) => {
+    if (run.met > 0 || run.kinds.length === 0) return undefined
+    const people = new Set(run.entries.flatMap((entry) => (entry._tag === "Step" ? entry.made : [])))
+    for (const { after, before, call, objects } of writes(run)) {
+      const { ownerReferences = [], uid } = after.metadata
+      if (call.request.method !== "DELETE" || !people.has(uid) || (before !== undefined && isTerminating(before))) {
+        continue
+      }
+      if (run.kinds.includes(after.kind) || ownerReferences.length > 0) continue
+      const resources = [...objects.values()].filter(({ kind }) => run.kinds.includes(kind))
+      if (resources.some((resource) => isConcerned(before ?? after, resource))) continue
+      return `${name(after)} was made by people, no custom resource speaks of it, and it is deleted: ${
+        line(call.request)
+      }`
+    }
+    return undefined
+  }
+}
+
 /** How long after its start a process is done with what it found. */
 const awake = 5_000
 
@@ -444,6 +485,7 @@ export const course: ReadonlyArray<Oracle> = [
   othersKept,
   guardsKept,
   dataKept,
+  peoplesKept,
   doneOnce,
   noChurn,
   nothingLeft,

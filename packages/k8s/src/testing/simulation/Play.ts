@@ -169,9 +169,10 @@ export class Play {
     stage.begin()
     this.#steps.push(world.now)
     const place = stage.entries.length
-    const said = { _tag: "Step", at: world.now, name, failed: undefined } as const
+    const made: Array<string> = []
+    const said = { _tag: "Step", at: world.now, name, failed: undefined, made } as const
     stage.note(said)
-    const fiber = world.fork(Effect.provideContext(act, stage.people))
+    const fiber = world.fork(Effect.provideContext(act, stage.making((uid) => made.push(uid))))
     const told = () => {
       const exit = fiber.pollUnsafe()
       if (exit === undefined || Exit.isSuccess(exit)) return true

@@ -50,7 +50,14 @@ export type Entry =
   }
   /** The store changed, by whomever. */
   | { readonly _tag: "Change"; readonly at: number; readonly change: Change }
-  | { readonly _tag: "Step"; readonly at: number; readonly name: string; readonly failed: string | undefined }
+  /** `made`: the uids of what people made with it. */
+  | {
+    readonly _tag: "Step"
+    readonly at: number
+    readonly name: string
+    readonly failed: string | undefined
+    readonly made: ReadonlyArray<string>
+  }
   /** `told`: the watch event that it is about. */
   | { readonly _tag: "Fault"; readonly at: number; readonly point: Point; readonly told?: Told | undefined }
   | Who & { readonly _tag: "Crash" | "Start"; readonly at: number }

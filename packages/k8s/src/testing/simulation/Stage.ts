@@ -20,6 +20,7 @@ import * as Logger from "effect/Logger"
 import * as Random from "effect/Random"
 import * as References from "effect/References"
 import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import { Pod } from "../../kinds/core.v1.ts"
 import { ApiServer, type Change } from "../ApiServer.ts"
 import * as Declared from "../Declared.ts"
@@ -228,6 +229,25 @@ export class Stage {
       currentTimeNanosUnsafe: nanos,
       currentTimeNanos: Effect.sync(nanos)
     }
+  }
+
+  /** People, of whom somebody is told what they make. */
+  making(tell: (uid: string) => void): typeof this.people {
+    const { server } = this
+    const client = makeClient({
+      request: (request) =>
+        Effect.tap(server.handle(request), ({ body, status }) =>
+          Effect.sync(() => {
+            const { uid } = (body as Partial<KubeObject> | undefined)?.metadata ?? {}
+            if (status === 201 && uid !== undefined) tell(uid)
+          })),
+      stream: (request) =>
+        Effect.map(
+          server.handle(request),
+          ({ events = Stream.empty, ...response }) => ({ ...response, values: events })
+        )
+    })
+    return Context.add(this.people, KubeClient, client)
   }
 
   /** Starts a process of the operator. */

@@ -162,6 +162,25 @@ const together = (locked: boolean) =>
     })
   ])
 
+const labelled = (name: string, box?: B.Box) => {
+  const { data, metadata } = B.map(name, { of: name }, box)
+  return { data, metadata: { ...metadata, labels: { app: "box" } } }
+}
+
+/** Has settings, and clears up by a label when it goes. */
+const clearing = (isOwn: (map: ConfigMap, box: B.Box) => boolean) =>
+  B.boxes((box) => B.done(B.client.use((it) => B.unlessThere(it.create(ConfigMap, labelled("settings", box))))), {
+    finalize: (box) =>
+      Effect.gen(function*() {
+        const it = yield* B.client
+        const { items } = yield* it.listPage(ConfigMap, { namespace: "default", labels: { app: "box" }, limit: 0 })
+        const own = items.filter((map) => isOwn(map, box))
+        return yield* B.done(Effect.forEach(own, (map) => B.unlessGone(it.delete(ConfigMap, map)), { discard: true }))
+      })
+  })
+
+const notes = { name: "notes of somebody", act: B.client.use((it) => it.create(ConfigMap, labelled("notes"))) }
+
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "others: held by a list of finalizers with its own alone",
@@ -231,5 +250,12 @@ export const planted: ReadonlyArray<B.Planted> = [
     together(false),
     together(true),
     { faults: ["lostAnswer"] }
+  ),
+  B.bug(
+    "others: what people have made goes by a label that is not its own",
+    "what people have made is kept",
+    [notes, ...B.sized(1), ...B.deleted],
+    clearing(() => true),
+    clearing(({ metadata }, box) => metadata.ownerReferences?.some(({ uid }) => uid === box.metadata.uid) === true)
   )
 ]
