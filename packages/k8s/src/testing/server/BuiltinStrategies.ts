@@ -355,7 +355,9 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     listsFields: false,
     validate: SigningRequestRules.validate,
     signed: SigningRequestRules.signed,
-    prepareUpdate: SigningRequestRules.prepareUpdate
+    prepareUpdate: SigningRequestRules.prepareUpdate,
+    prepareStatus: SigningRequestRules.prepareStatus,
+    validateStatus: SigningRequestRules.validateStatus
   }
 }
 

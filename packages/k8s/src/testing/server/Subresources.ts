@@ -22,6 +22,7 @@ import { arrayAt, asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as PodConnections from "./PodConnections.ts"
 import * as Proxying from "./Proxying.ts"
 import * as Scale from "./Scale.ts"
+import * as SigningRequestRules from "./SigningRequestRules.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import { deleteObject } from "./VerbsDelete.ts"
 import { get } from "./VerbsRead.ts"
@@ -178,6 +179,13 @@ const writePart: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.
   return yield* (exchange.route.verb === "patch" ? patch("object") : replace("object"))(lenient)
 })
 
+/** A write of the status by the rules of who approves. */
+const decided = (verb: Exchange.Verb): Exchange.Verb => (exchange) =>
+  verb({
+    ...exchange,
+    resource: { ...exchange.resource, strategy: { ...exchange.resource.strategy, ...SigningRequestRules.approval } }
+  })
+
 type Verbs = Partial<Record<Exchange.Exchange["route"]["verb"], Exchange.Verb>>
 
 const streamed = (verb: Exchange.Verb): Verbs => ({ get: verb, create: verb })
@@ -201,8 +209,8 @@ const builtin: Readonly<Record<string, Verbs>> = {
   "serviceaccounts/token": { create: TokenRequests.create },
   "certificatesigningrequests.certificates.k8s.io/approval": {
     get,
-    update: replace("status"),
-    patch: patch("status")
+    update: decided(replace("status")),
+    patch: decided(patch("status"))
   }
 }
 
