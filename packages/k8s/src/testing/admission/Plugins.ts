@@ -7,6 +7,7 @@
  * Source: k8s.io/kubernetes/pkg/kubeapiserver/options/plugins.go (`AllOrderedPlugins`, `DefaultOffAdmissionPlugins`).
  */
 import type * as Admission from "../Admission.ts"
+import * as CertificatePlugins from "./CertificatePlugins.ts"
 import * as LimitRanger from "./LimitRanger.ts"
 import * as MutatingPolicy from "./MutatingPolicy.ts"
 import * as PodPlugins from "./PodPlugins.ts"
@@ -28,6 +29,9 @@ const first: ReadonlyArray<Factory> = [
   StoragePlugins.storageObjectInUseProtection,
   StoragePlugins.persistentVolumeClaimResize,
   PodPlugins.runtimeClass,
+  CertificatePlugins.approval,
+  CertificatePlugins.signing,
+  CertificatePlugins.subjectRestriction,
   StoragePlugins.defaultIngressClass
 ]
 

@@ -3,6 +3,7 @@
  *
  * Source: Go's encoding/pem, and `validateCertificate` of k8s.io/kubernetes/pkg/apis/certificates/validation.
  */
+import * as Der from "./Der.ts"
 
 /** A block of a PEM text. */
 export interface Block {
@@ -22,35 +23,14 @@ export const blocks = (text: string): ReadonlyArray<Block> =>
     bytes: Buffer.from(content, "base64")
   }))
 
-/** The length of the DER value at an offset, with its tag; undefined where there is none, or not all of it. */
-const lengthAt = (bytes: Uint8Array, offset: number): number | undefined => {
-  const first = bytes[offset + 1]
-  if (first === undefined) return undefined
-  const more = first < 0x80 ? 0 : first - 0x80
-  const size = first < 0x80
-    ? first
-    : bytes.slice(offset + 2, offset + 2 + more).reduce((sum, byte) => sum * 256 + byte, 0)
-  const length = 2 + more + size
-  return offset + length > bytes.length ? undefined : length
-}
-
-/** How many DER sequences the bytes are; undefined if they are anything else. */
-const sequences = (bytes: Uint8Array): number | undefined => {
-  let count = 0
-  for (let offset = 0; offset < bytes.length; count++) {
-    const length = bytes[offset] === 0x30 ? lengthAt(bytes, offset) : undefined
-    if (length === undefined) return undefined
-    offset += length
-  }
-  return count
-}
-
 const blockFault = ({ bytes, headers, type }: Block): string | undefined => {
   if (type !== "CERTIFICATE") return `only CERTIFICATE PEM blocks are allowed, found ${JSON.stringify(type)}`
   if (headers.length > 0) return "no PEM block headers are permitted"
-  const count = sequences(bytes)
-  if (count === undefined) return "x509: malformed certificate"
-  return count === 0 ? "found CERTIFICATE PEM block containing 0 certificates" : undefined
+  const certificates = Der.values(bytes)
+  if (certificates === undefined || certificates.some(({ tag }) => tag !== Der.sequence)) {
+    return "x509: malformed certificate"
+  }
+  return certificates.length === 0 ? "found CERTIFICATE PEM block containing 0 certificates" : undefined
 }
 
 /** What is wrong with certificates in base64; none at all are fine. */
