@@ -17,9 +17,11 @@ import { controllerReference, isTerminating, keyString, parseKey } from "@effect
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import { ControllerRevision, StatefulSet } from "../kinds/apps.v1.ts"
 import { PersistentVolumeClaim, Pod } from "../kinds/core.v1.ts"
+import * as FieldError from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import * as ClaimRetention from "./sim/ClaimRetention.ts"
 import { claim, matcher } from "./sim/Claims.ts"
@@ -46,6 +48,22 @@ interface History {
   readonly collisions: number
 }
 
+type ClaimOfPod = ReturnType<typeof StatefulPods.claimsOf>[number]["claim"]
+
+type Verb = "Create" | "Update" | "Delete"
+
+/** Why a claim is not there: the server refused it, or it is still being deleted. */
+interface Missing {
+  readonly why: string
+  readonly error?: KubeError
+}
+
+/** Fails as the first of these claims was refused, if any was. */
+const refused = (missing: ReadonlyArray<Missing>): Effect.Effect<void, KubeError> => {
+  const error = missing.find((claim) => claim.error !== undefined)?.error
+  return error === undefined ? Effect.void : Effect.fail(error)
+}
+
 const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.Scope> = Effect.gen(function*() {
   const client = yield* KubeClient
   const clock = yield* Clock.Clock
@@ -58,27 +76,22 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
 
   const now = () => clock.currentTimeMillisUnsafe()
 
-  /** Tells how something went, in the words of the real controller. */
+  const succeeded = (set: StatefulSet, verb: Verb, what: string, how: string) =>
+    recorder.normal(set, `Successful${verb}`, `${verb} ${what} in StatefulSet ${set.metadata.name} ${how}`)
+
+  const failed = (set: StatefulSet, verb: Verb, what: string, why: string) =>
+    recorder.warning(set, `Failed${verb}`, `${verb} ${what} in StatefulSet ${set.metadata.name} failed error: ${why}`)
+
+  /** Tells how something went with a Pod, in the words of the real controller. */
   const told = <A>(
     set: StatefulSet,
-    verb: "Create" | "Update" | "Delete",
-    what: string,
-    done: Effect.Effect<A, KubeError>,
-    success: string = "successful"
+    verb: Verb,
+    pod: string,
+    done: Effect.Effect<A, KubeError>
   ): Effect.Effect<A, KubeError> =>
     done.pipe(
-      Effect.tap(recorder.normal(
-        set,
-        `Successful${verb}`,
-        `${verb} ${what} in StatefulSet ${set.metadata.name} ${success}`
-      )),
-      Effect.tapError((error) =>
-        recorder.warning(
-          set,
-          `Failed${verb}`,
-          `${verb} ${what} in StatefulSet ${set.metadata.name} failed error: ${PodControl.said(error)}`
-        )
-      )
+      Effect.tap(succeeded(set, verb, `Pod ${pod}`, "successful")),
+      Effect.tapError((error) => failed(set, verb, `Pod ${pod}`, PodControl.said(error)))
     )
 
   /** Revisions of the set, and those of its selector that are nobody's, which become its own. */
@@ -156,27 +169,54 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     )
   }
 
-  /** Creates the claims of an ordinal that are missing; false where one is being deleted. */
+  /** Creates a claim, unless somebody else just did. */
+  const createClaim = (set: StatefulSet, pod: string, wanted: ClaimOfPod) => {
+    const { name } = wanted.metadata
+    return client.create(PersistentVolumeClaim, wanted).pipe(
+      Effect.tap(succeeded(set, "Create", `Claim ${name} Pod ${pod}`, "success")),
+      Effect.catchReason("KubeError", "AlreadyExists", () => Effect.void),
+      Effect.tapError((error) => failed(set, "Create", `Claim ${name} for Pod ${pod}`, PodControl.said(error)))
+    )
+  }
+
+  /** Creates the claims of an ordinal that are missing; tells why some are not there, which stops none of the others. */
   const createClaims = Effect.fnUntraced(function*(
     set: StatefulSet,
     ordinal: number
-  ): Effect.fn.Return<boolean, KubeError> {
+  ): Effect.fn.Return<ReadonlyArray<Missing>> {
+    const missing: Array<Missing> = []
     for (const { claim: wanted } of StatefulPods.claimsOf(set, ordinal)) {
       const { name } = wanted.metadata
       const known = volumes.get(wanted.metadata)
-      const pod = `Pod ${set.metadata.name}-${ordinal}`
       if (known !== undefined) {
-        if (!isTerminating(known)) continue
-        const message = `Create ${pod} in StatefulSet ${set.metadata.name} failed error: pvc ${name} is being deleted`
-        yield* recorder.warning(set, "FailedCreate", message)
-        return false
+        if (isTerminating(known)) missing.push({ why: `pvc ${name} is being deleted` })
+        continue
       }
-      const what = `Claim ${name} ${pod}`
-      yield* told(set, "Create", what, client.create(PersistentVolumeClaim, wanted), "success").pipe(
-        Effect.catchReason("KubeError", "AlreadyExists", () => Effect.void)
-      )
+      const done = yield* Effect.result(createClaim(set, `${set.metadata.name}-${ordinal}`, wanted))
+      if (Result.isFailure(done)) {
+        const why = `failed to create PVC ${name}: ${PodControl.said(done.failure)}`
+        missing.push({ why, error: done.failure })
+      }
     }
-    return true
+    return missing
+  })
+
+  /** Creates the claims of a Pod before something is done with it; false if they have to be waited for. */
+  const prepareClaims = Effect.fnUntraced(function*(
+    set: StatefulSet,
+    verb: Verb,
+    ordinal: number
+  ): Effect.fn.Return<boolean, KubeError> {
+    const missing = yield* createClaims(set, ordinal)
+    if (missing.length === 0) return true
+    yield* failed(
+      set,
+      verb,
+      `Pod ${set.metadata.name}-${ordinal}`,
+      FieldError.aggregateTexts(missing.map(({ why }) => why))
+    )
+    yield* refused(missing)
+    return false
   })
 
   /** Gives the claims of a Pod the owners that the retention policy wants. */
@@ -203,16 +243,15 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
   ): Effect.fn.Return<void, KubeError> {
     const of = StatefulPods.keepsCurrent(set, ordinal) ? current : update
     const pod = StatefulPods.make(set, Revisions.templateOf(of), of.metadata.name, ordinal)
-    const { name } = pod.metadata
-    if (!(yield* createClaims(set, ordinal))) return
-    const created = yield* told(set, "Create", `Pod ${name}`, client.create(Pod, pod)).pipe(
+    const name = `${set.metadata.name}-${ordinal}`
+    if (!(yield* prepareClaims(set, "Create", ordinal))) return
+    const created = yield* told(set, "Create", name, client.create(Pod, pod)).pipe(
       Effect.catchIf(PodControl.namespaceEnds, () => Effect.undefined)
     )
     if (created !== undefined) yield* retain(set, created)
   })
 
-  const deletePod = (set: StatefulSet, pod: Pod) =>
-    told(set, "Delete", `Pod ${pod.metadata.name}`, client.delete(Pod, pod))
+  const deletePod = (set: StatefulSet, pod: Pod) => told(set, "Delete", pod.metadata.name, client.delete(Pod, pod))
 
   /** Brings an ordinal nearer to what it should be; true if the ordinals after it have to wait. */
   const settle = Effect.fnUntraced(function*(
@@ -238,15 +277,15 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
       return true
     }
     if (pod.status?.phase === "Pending") {
-      yield* createClaims(set, ordinal)
+      yield* refused(yield* createClaims(set, ordinal))
       yield* retain(set, pod)
     }
     const ordered = set.spec.podManagementPolicy !== "Parallel"
     if (ordered && !(StatefulPods.isRunningAndReady(pod) && StatefulPods.isAvailable(set, pod, now()))) return true
     const identified = StatefulPods.identified(set, pod)
     if (identified !== pod) {
-      yield* createClaims(set, ordinal)
-      yield* told(set, "Update", `Pod ${pod.metadata.name}`, client.replace(Pod, identified))
+      if (!(yield* prepareClaims(set, "Update", ordinal))) return true
+      yield* told(set, "Update", pod.metadata.name, client.replace(Pod, identified))
     }
     yield* retain(set, pod)
     return false

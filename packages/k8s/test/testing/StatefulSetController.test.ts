@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { StatefulSet } from "../../src/kinds/apps.v1.ts"
-import { PersistentVolumeClaim, Pod } from "../../src/kinds/core.v1.ts"
+import { Event, PersistentVolumeClaim, Pod, ResourceQuota } from "../../src/kinds/core.v1.ts"
 import * as Kubelet from "../../src/testing/Kubelet.ts"
 import * as PodFacts from "../../src/testing/sim/PodFacts.ts"
 import * as TestCluster from "../../src/testing/TestCluster.ts"
@@ -20,6 +20,11 @@ const body = (spec: Partial<StatefulSet["spec"]> = {}) => ({
     template: { metadata: { labels: { app: "db" } }, spec: { containers: [{ name: "main", image: "db:1" }] } },
     ...spec
   }
+})
+
+const claimTemplate = (name: string) => ({
+  metadata: { name },
+  spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } }
 })
 
 const image = (name: string) => ({ spec: { template: { spec: { containers: [{ name: "main", image: name }] } } } })
@@ -65,15 +70,36 @@ describe("StatefulSetController", () => {
       assert.strictEqual(status?.currentRevision, status?.updateRevision)
     }).pipe(Effect.provide(TestCluster.layer())))
 
+  it.effect("a claim that is refused is told of as such, and as what its Pod waits for", () =>
+    Effect.gen(function*() {
+      const client = yield* KubeClient
+      yield* client.create(ResourceQuota, {
+        metadata: { namespace: "default", name: "q" },
+        spec: { hard: { persistentvolumeclaims: "0" } }
+      })
+      yield* TestClock.adjust("1 second")
+      yield* client.create(
+        StatefulSet,
+        body({ replicas: 1, volumeClaimTemplates: [claimTemplate("data"), claimTemplate("log")] })
+      )
+      yield* TestClock.adjust("1 millis")
+      const why = (claim: string) =>
+        `persistentvolumeclaims "${claim}-db-0" is forbidden: exceeded quota: q, requested: persistentvolumeclaims=1, ` +
+        "used: persistentvolumeclaims=0, limited: persistentvolumeclaims=0"
+      const missing = (claim: string) => `failed to create PVC ${claim}-db-0: ${why(claim)}`
+      const events = yield* Effect.orDie(Stream.runCollect(client.list(Event)))
+      assert.deepStrictEqual(events.map(({ message }) => message), [
+        `Create Claim data-db-0 for Pod db-0 in StatefulSet db failed error: ${why("data")}`,
+        `Create Claim log-db-0 for Pod db-0 in StatefulSet db failed error: ${why("log")}`,
+        `Create Pod db-0 in StatefulSet db failed error: [${missing("data")}, ${missing("log")}]`
+      ])
+    }).pipe(Effect.provide(TestCluster.layer())))
+
   it.effect("a claim that is being deleted holds its Pod back", () =>
     Effect.gen(function*() {
       const client = yield* KubeClient
       const claim = { namespace: "default", name: "data-db-0" }
-      const template = {
-        metadata: { name: "data" },
-        spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } }
-      }
-      yield* client.create(StatefulSet, body({ replicas: 1, volumeClaimTemplates: [template] }))
+      yield* client.create(StatefulSet, body({ replicas: 1, volumeClaimTemplates: [claimTemplate("data")] }))
       yield* TestClock.adjust("2 seconds")
       yield* client.patch(PersistentVolumeClaim, claim, Patch.merge({ metadata: { finalizers: ["example.com/hold"] } }))
       yield* client.delete(PersistentVolumeClaim, claim)
