@@ -6,6 +6,7 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as FieldError from "../../schema/FieldError.ts"
 import * as Names from "../../api/Names.ts"
+import * as LabelSelectorRules from "./LabelSelectorRules.ts"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 import type { Strategy } from "./Strategy.ts"
 
@@ -39,15 +40,19 @@ const ruleFaults = (rule: unknown, namespaced: boolean, path: string): Faults =>
   ]
 }
 
-const aggregation = (role: KubeObject): Faults =>
-  at(role, "aggregationRule") !== undefined && arrayAt(role, "aggregationRule", "clusterRoleSelectors").length === 0
-    ? [
-      FieldError.required(
-        "aggregationRule.clusterRoleSelectors",
-        "at least one clusterRoleSelector required if aggregationRule is non-nil"
-      )
-    ]
-    : []
+const selectorFaults = (selector: unknown, path: string): Faults => {
+  const found = LabelSelectorRules.validate(selector, path)
+  // The server prints what it could not make of the selector.
+  return found.length === 0 ? [] : [...found, FieldError.invalidPrinted(path, "\"null\"", "invalid label selector.")]
+}
+
+const aggregation = (role: KubeObject): Faults => {
+  const path = "aggregationRule.clusterRoleSelectors"
+  const selectors = arrayAt(role, "aggregationRule", "clusterRoleSelectors")
+  return at(role, "aggregationRule") !== undefined && selectors.length === 0
+    ? [FieldError.required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")]
+    : selectors.flatMap((selector, index) => selectorFaults(selector, `${path}[${index}]`))
+}
 
 /** Faults of a Role or a ClusterRole. */
 export const validateRole = (namespaced: boolean): Strategy["validate"] => (role) => [

@@ -26,6 +26,20 @@ describe("RbacRules", () => {
     assert.deepStrictEqual(cluster, [])
   })
 
+  it("judges what a ClusterRole is gathered by", () => {
+    const gathered = (...clusterRoleSelectors: ReadonlyArray<unknown>) =>
+      RbacRules.validateRole(false)({ aggregationRule: { clusterRoleSelectors } } as never).map(FieldError.format)
+    const path = "aggregationRule.clusterRoleSelectors"
+    assert.deepStrictEqual(gathered({ matchLabels: { a: "b" } }, {}), [])
+    assert.deepStrictEqual(gathered(), [
+      `${path}: Required value: at least one clusterRoleSelector required if aggregationRule is non-nil`
+    ])
+    assert.deepStrictEqual(gathered({}, { matchExpressions: [{ key: "a", operator: "X" }] }), [
+      `${path}[1].matchExpressions[0].operator: Invalid value: "X": not a valid selector operator`,
+      `${path}[1]: Invalid value: "null": invalid label selector.`
+    ])
+  })
+
   it("judges bindings", () => {
     assert.deepStrictEqual(binding({}), [])
     assert.deepStrictEqual(binding({ roleRef: { apiGroup: "x", kind: "User", name: "" } }), [
