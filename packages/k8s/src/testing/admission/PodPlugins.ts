@@ -40,12 +40,6 @@ const priorityClass = (object: KubeObject): PriorityClass => {
 
 const none: PriorityClass = { name: "", value: 0, isDefault: false, preemptionPolicy: "PreemptLowerPriority" }
 
-/** Classes that are there without being stored. */
-const system: ReadonlyArray<PriorityClass> = [
-  { ...none, name: "system-cluster-critical", value: 2_000_000_000 },
-  { ...none, name: "system-node-critical", value: 2_000_001_000 }
-]
-
 /** `Priority`: a Pod gets the number of its class. */
 export const priority = ({ storage }: Admission.Server): Admission.Plugin => {
   const classes = Derived.collection(storage, priorityClasses, priorityClass)
@@ -57,7 +51,7 @@ export const priority = ({ storage }: Admission.Server): Admission.Plugin => {
     const wanted = stringAt(pod, "spec", "priorityClassName")
     const found = wanted === ""
       ? byDefault() ?? none
-      : [...classes(), ...system].find(({ name }) => name === wanted)
+      : classes().find(({ name }) => name === wanted)
     const refuse = (why: string) => Effect.fail(Admission.forbidden(attributes, why))
     if (found === undefined) return refuse(`no PriorityClass with name ${wanted} was found`)
     const [own, policy] = [at(pod, "spec", "priority"), stringAt(pod, "spec", "preemptionPolicy")]

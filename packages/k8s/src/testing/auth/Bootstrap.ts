@@ -1,5 +1,6 @@
 /**
- * `Bootstrap`: puts into a new store what a server has from its start: roles, bindings, flow schemas.
+ * `Bootstrap`: puts into a new store what a server has from its start: roles, bindings, flow schemas,
+ * priority classes.
  *
  * The content is shared by all servers; of its own an object has a uid, made from one random number for all of them, the
  * time, and its resourceVersion. A new server spends a few hundred microseconds here.
@@ -10,6 +11,7 @@ import type { Storage } from "../../api/Storage.ts"
 import { storageKey, timestamp } from "../server/Exchange.ts"
 import * as BootstrapFlows from "./BootstrapFlows.ts"
 import * as BootstrapPolicy from "./BootstrapPolicy.ts"
+import * as BootstrapPriorities from "./BootstrapPriorities.ts"
 
 /** Unlike any other uid of the server: all of them begin alike and are numbered. */
 const uids = (random: () => number): () => string => {
@@ -32,6 +34,7 @@ const withTimes = (object: object, time: string): object => {
 const everything = () => [
   ...ApiServices.initial.map((object) => ({ collection: ApiServices.collection, namespace: "", object })),
   ...BootstrapFlows.objects(),
+  ...BootstrapPriorities.objects(),
   ...BootstrapPolicy.objects()
 ]
 

@@ -1,7 +1,9 @@
 /**
- * `PriorityRules`: what a PriorityClass must be. High values and the prefix `system-` are the system's own.
+ * `PriorityRules`: what a PriorityClass must be. High values and the prefix `system-` are the system's own, whose classes
+ * are there from the start and stay.
  *
- * Source: k8s.io/kubernetes/pkg/apis/scheduling/validation/validation.go and helpers.go.
+ * Source: k8s.io/kubernetes/pkg/apis/scheduling/validation/validation.go and helpers.go,
+ * pkg/registry/scheduling/priorityclass/storage.
  */
 import * as FieldError from "../../schema/FieldError.ts"
 import { immutable } from "./Immutability.ts"
@@ -11,15 +13,27 @@ import type { Strategy } from "./Strategy.ts"
 /** The highest priority that users may give. */
 const highest = 1_000_000_000
 
-const system: Readonly<Record<string, number>> = {
-  "system-node-critical": 2_000_001_000,
-  "system-cluster-critical": 2_000_000_000
-}
+/** The classes of the system itself. */
+export const system = [
+  {
+    name: "system-node-critical",
+    value: 2_000_001_000,
+    description: "Used for system critical pods that must not be moved from their current node."
+  },
+  {
+    name: "system-cluster-critical",
+    value: 2_000_000_000,
+    description:
+      "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."
+  }
+] as const
+
+const systemClass = (name: string) => system.find((known) => known.name === name)
 
 const policies = ["PreemptLowerPriority", "Never"]
 
 const reserved = (name: string, value: number, isDefault: boolean): string | undefined => {
-  const known = Object.hasOwn(system, name) ? system[name] : undefined
+  const known = systemClass(name)?.value
   if (known === undefined) return `${name} is not a known system priority class`
   if (value !== known) return `value of ${name} PriorityClass must be ${known}`
   return isDefault ? `globalDefault of ${name} PriorityClass must be false` : undefined
@@ -55,4 +69,7 @@ const validateUpdate: Strategy["validateUpdate"] = (next, previous) => [
   ...immutable("preemptionPolicy")(next, previous)
 ]
 
-export const strategy: Partial<Strategy> = { generation: "first", validate, validateUpdate }
+const stays: Strategy["stays"] = (name) =>
+  systemClass(name) === undefined ? undefined : "this is a system priority class and cannot be deleted"
+
+export const strategy: Partial<Strategy> = { generation: "first", validate, validateUpdate, stays }

@@ -42,6 +42,8 @@ export interface Strategy extends Deletion {
   readonly unconditionalUpdate: boolean
   /** A deletion answers the object rather than a `Status`. */
   readonly answersDeleted: boolean
+  /** Why the object of this name cannot be deleted by name; undefined if it can. */
+  readonly stays: (name: string) => string | undefined
   /** Objects of this core resource with the name of a deleted object are deleted with it. */
   readonly takesAlong?: string
   /** Fields a field selector may name, with their values. */
@@ -95,6 +97,7 @@ const defaults: Strategy = {
   createsOnUpdate: false,
   unconditionalUpdate: true,
   answersDeleted: false,
+  stays: () => undefined,
   garbageCollection: "Background",
   fields: {},
   listsFields: true,

@@ -137,6 +137,8 @@ export const deleteObject = Effect.fnUntraced(function*(
 export const remove: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { resource, route } = exchange
   const asked = yield* Effect.fromResult(DeletionOptions.read(exchange.request))
+  const why = resource.strategy.stays(route.name)
+  if (why !== undefined) return yield* Effect.fail(StatusError.forbidden(resource, route.name, why))
   const { gone, object } = yield* deleteObject(exchange, route.name, route.namespace, asked)
   if (gone && !resource.strategy.answersDeleted) {
     return { _tag: "Plain", status: 200, body: success(exchange, object) } as const

@@ -187,6 +187,7 @@ describe("Plugins", () => {
       const plugin = PodPlugins.priority(own)
       put("priorityclasses.scheduling.k8s.io", "high", { value: 10, globalDefault: true })
       put("priorityclasses.scheduling.k8s.io", "low", { value: 5, globalDefault: true })
+      put("priorityclasses.scheduling.k8s.io", "system-node-critical", { value: 2_000_001_000 })
       const created = yield* mutated(plugin, about("pods", pod()))
       assert.deepInclude((created as Json)["spec"], { priority: 5, priorityClassName: "low" })
       const node = yield* mutated(plugin, about("pods", pod({ priorityClassName: "system-node-critical" })))

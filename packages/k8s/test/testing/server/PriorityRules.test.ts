@@ -1,5 +1,7 @@
 import type { KubeObject } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { del, get, layer, post } from "../support/server.ts"
 import * as PriorityRules from "../../../src/testing/server/PriorityRules.ts"
 import * as FieldError from "../../../src/schema/FieldError.ts"
 
@@ -31,6 +33,26 @@ describe("a PriorityClass", () => {
       assert.deepStrictEqual(found.map(FieldError.format), faults)
     })
   }
+
+  it.effect("is there from the start and stays, if it is the system's own", () =>
+    Effect.gen(function*() {
+      const classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
+      const { body: { items } } = yield* get(classes)
+      assert.deepStrictEqual(
+        items.map(({ metadata: { generation, name }, value }: any) => [name, value, generation]),
+        [["system-cluster-critical", 2_000_000_000, 1], ["system-node-critical", 2_000_001_000, 1]]
+      )
+      for (const name of ["system-cluster-critical", "system-node-critical"]) {
+        const { body, status } = yield* del(`${classes}/${name}?dryRun=All`)
+        assert.strictEqual(status, 403)
+        assert.strictEqual(
+          body.message,
+          `priorityclasses.scheduling.k8s.io "${name}" is forbidden: this is a system priority class and cannot be deleted`
+        )
+      }
+      yield* post(classes, { metadata: { name: "own" }, value: 5 })
+      assert.strictEqual((yield* del(`${classes}/own`)).status, 200)
+    }).pipe(Effect.provide(layer)))
 
   it("keeps its value", () => {
     const found = PriorityRules.strategy.validateUpdate!(
