@@ -3,7 +3,7 @@
  * `kube-root-ca.crt` with the certificates that its Pods trust the API server by.
  *
  * What is deleted is made anew; another content or a missing description of the ConfigMap is put right. A namespace that
- * is being deleted is left alone.
+ * is being deleted is left alone. Secrets that hold tokens are filled in (see `ServiceAccountTokens`).
  *
  * Source: k8s.io/kubernetes/pkg/controller/serviceaccount/serviceaccounts_controller.go,
  * pkg/controller/certificates/rootcacertpublisher.
@@ -16,6 +16,7 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { ConfigMap, Namespace, ServiceAccount } from "../kinds/core.v1.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
+import * as ServiceAccountTokens from "./ServiceAccountTokens.ts"
 import * as Informers from "./sim/Informers.ts"
 import * as Loop from "./sim/Loop.ts"
 import { namespaceEnds } from "./sim/PodControl.ts"
@@ -27,7 +28,9 @@ export interface Options {
 
 /** Looks after the namespaces of the server until the scope closes. */
 export const layer = (options: Options = {}): Layer.Layer<never, never, KubeClient> =>
-  Layer.effectDiscard(Effect.suspend(() => run(options))).pipe(Layer.provide(Informers.layer))
+  Layer.merge(Layer.effectDiscard(Effect.suspend(() => run(options))), ServiceAccountTokens.layer(options)).pipe(
+    Layer.provide(Informers.layer)
+  )
 
 const accountName = "default"
 const configName = "kube-root-ca.crt"
