@@ -2,7 +2,8 @@
  * `ResourceQuotaController`: the status of ResourceQuotas, without which admission lets everything pass.
  *
  * `status.hard` is what the spec says, `status.used` what the objects of the namespace use of it, scopes heeded: of Pods,
- * Services and claims what they ask for, of all other kinds, custom ones included, how many there are. Counted anew
+ * Services and claims what they ask for, of all other kinds, custom ones included, how many there are. Of a kind that
+ * does not exist nothing is told, as long as it does not. Counted anew
  * whenever an object comes, changes or goes, so that what admission has charged for a request that came to nothing is
  * given back. (A real one looks at what goes, and at everything each five minutes.)
  *
@@ -15,9 +16,11 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import { stringAt } from "../api/Plain.ts"
 import { ResourceQuota } from "../kinds/core.v1.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import type { ApiServer } from "./ApiServer.ts"
+import * as Builtins from "./server/Builtins.ts"
 import * as PodResources from "./server/PodResources.ts"
 import * as QuotaUsage from "./server/QuotaUsage.ts"
 import * as Informers from "./sim/Informers.ts"
@@ -28,6 +31,8 @@ import * as Loop from "./sim/Loop.ts"
 export const layer: Layer.Layer<never, never, ApiServer | KubeClient> = Layer.effectDiscard(
   Effect.suspend(() => run)
 ).pipe(Layer.provide(Informers.layer))
+
+const definitions = "CustomResourceDefinition"
 
 type Amounts = QuotaUsage.Amounts
 
@@ -55,12 +60,32 @@ class Tally {
   }
 }
 
+/** Kinds that come too often, and whose objects limit themselves. */
+const uncounted = "events"
+
+/** The built-in collections that can be counted. */
+const builtIn = (): ReadonlySet<string> =>
+  new Set(
+    Builtins.resources()
+      .filter(({ collection, scope, verbs }) =>
+        scope === "Namespaced" && collection !== uncounted &&
+        ["create", "list", "watch", "delete"].every((verb) => verbs.includes(verb))
+      )
+      .map(({ collection }) => collection)
+  )
+
 /** What the objects of a quota's namespace use of what it limits. */
-const used = (quota: ResourceQuota, hard: Amounts, tally: Tally, now: number): Amounts => {
+const used = (
+  quota: ResourceQuota,
+  hard: Amounts,
+  tally: Tally,
+  exists: (collection: string) => boolean,
+  now: number
+): Amounts => {
   const collections = new Set(Object.keys(hard).map(QuotaUsage.collectionOf))
   let sum: Amounts = {}
   for (const collection of collections) {
-    if (collection === undefined) continue
+    if (collection === undefined || !exists(collection)) continue
     const evaluator = QuotaUsage.evaluatorOf(collection)
     const concerned = Object.keys(hard).filter(evaluator.concerns)
     sum = PodResources.plus(sum, Object.fromEntries(concerned.map((name) => [name, "0"])))
@@ -79,13 +104,16 @@ const run: Effect.Effect<void, never, ApiServer | KubeClient | Informers.Informe
     const clock = yield* Clock.Clock
     const quotas = yield* (yield* Informers.Informers).of(ResourceQuota)
     const tally = new Tally()
+    const own = builtIn()
+    const defined = new Set<string>()
+    const exists = (collection: string) => own.has(collection) || defined.has(collection)
     const agenda = yield* Loop.make({
       reads: [quotas],
       sync: Effect.fnUntraced(function*(key) {
         const quota = quotas.get(parseKey(key))
         if (quota === undefined) return
         const hard = QuotaUsage.amountsAt(quota, "spec", "hard")
-        const status = { hard, used: used(quota, hard, tally, clock.currentTimeMillisUnsafe()) }
+        const status = { hard, used: used(quota, hard, tally, exists, clock.currentTimeMillisUnsafe()) }
         if (JsonValue.equals(quota.status, status)) return
         yield* client.replace(ResourceQuota, { ...quota, status }, { subresource: "status" })
       })
@@ -100,17 +128,33 @@ const run: Effect.Effect<void, never, ApiServer | KubeClient | Informers.Informe
         if (hard.some(QuotaUsage.evaluatorOf(collection).concerns)) agenda.now(keyString(quota))
       }
     }
+    const wake = (collection: string): void => {
+      for (const quota of quotas.all()) {
+        if (Object.hasOwn(QuotaUsage.amountsAt(quota, "spec", "hard"), `count/${collection}`)) {
+          agenda.now(keyString(quota))
+        }
+      }
+    }
+    /** Notes that the kind of a definition is there, or is not. */
+    const define = (definition: KubeObject, is: boolean): void => {
+      const { name } = definition.metadata
+      if (stringAt(definition, "spec", "scope") !== "Namespaced" || defined.has(name) === is) return
+      if (is) defined.add(name)
+      else defined.delete(name)
+      wake(name)
+    }
     const followed =
-      (change: (collection: string, object: KubeObject) => void) =>
+      (change: (collection: string, object: KubeObject) => void, is: boolean) =>
       (resource: Resource.Any, object: KubeObject): void => {
+        if (resource.kind === definitions) return define(object, is)
         if (resource.scope === "Cluster") return
         const collection = Resource.qualifiedName(resource)
         change(collection, object)
         recount(object, collection)
       }
     yield* Inventory.follow({
-      onPresent: followed((collection, object) => tally.set(collection, object)),
-      onGone: followed((collection, object) => tally.remove(collection, object))
+      onPresent: followed((collection, object) => tally.set(collection, object), true),
+      onGone: followed((collection, object) => tally.remove(collection, object), false)
     })
   }
 )

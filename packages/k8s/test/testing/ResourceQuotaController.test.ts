@@ -2,9 +2,10 @@ import { KubeClient, Patch } from "@effect-operator/core/KubeClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import { CustomResourceDefinition } from "../../src/kinds/apiextensions.v1.ts"
 import { ConfigMap, Pod, ResourceQuota, type ResourceQuotaSpec, Service } from "../../src/kinds/core.v1.ts"
 import * as ResourceQuotaController from "../../src/testing/ResourceQuotaController.ts"
-import { layer } from "./support/server.ts"
+import { layer, post, widgets } from "./support/server.ts"
 
 const cluster = ResourceQuotaController.layer.pipe(Layer.provideMerge(layer))
 
@@ -83,4 +84,28 @@ describe("ResourceQuotaController", () => {
       assert.deepStrictEqual(yield* used("short"), { pods: "1" })
       assert.deepStrictEqual(yield* used("long"), { pods: "2" })
     }).pipe(Effect.provide(cluster)))
+
+  it.effect("tells nothing of a kind that does not exist, until it does, and nothing of events", () =>
+    Effect.gen(function*() {
+      const client = yield* KubeClient
+      const hard = { "count/widgets.example.com": "2", "count/foo.example.com": "1", "count/events": "9" }
+      yield* limit("q", { hard })
+      assert.isUndefined(yield* used())
+      yield* client.create(CustomResourceDefinition, definition)
+      assert.deepStrictEqual(yield* used(), { "count/widgets.example.com": "0" })
+      yield* post(widgets, { apiVersion: "example.com/v1", kind: "Widget", metadata: { name: "a" } })
+      assert.deepStrictEqual(yield* used(), { "count/widgets.example.com": "1" })
+      yield* client.delete(CustomResourceDefinition, definition.metadata)
+      assert.isUndefined(yield* used())
+    }).pipe(Effect.provide(cluster)))
 })
+
+const definition = {
+  metadata: { name: "widgets.example.com" },
+  spec: {
+    group: "example.com",
+    scope: "Namespaced",
+    names: { plural: "widgets", kind: "Widget" },
+    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }]
+  }
+} as const
