@@ -121,7 +121,8 @@ export const read = (reply: Backends.Reply, wanted: Wanted): Result.Result<JsonV
     return Result.fail(stringAt(status, "status") === "Failure" ? stringAt(status, "message") : generic(reply))
   }
   if (text(reply) === "") {
-    const type = reply.headers["content-type"] ?? ""
+    // A reply that does not say is taken for what was asked for.
+    const type = reply.headers["content-type"] || "application/json"
     return Result.fail(`0-length response with status code: ${reply.status} and content type: ${type}`)
   }
   return Result.flatMap(typed(reply), (object) => {

@@ -67,6 +67,11 @@ describe("RestReply", () => {
       said(reply(200, "")),
       "0-length response with status code: 200 and content type: application/json"
     )
+    assert.strictEqual(
+      said(reply(200, "", {})),
+      "0-length response with status code: 200 and content type: application/json",
+      "what was asked for"
+    )
     // YAML is understood, too.
     assert.match(
       said(reply(200, "hello")),
