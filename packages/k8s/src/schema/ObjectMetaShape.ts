@@ -8,6 +8,7 @@
  */
 import * as Result from "effect/Result"
 import * as Remembered from "../api/Remembered.ts"
+import * as GoTime from "./GoTime.ts"
 import * as JsonValue from "./JsonValue.ts"
 
 type Shape =
@@ -152,14 +153,7 @@ const read = (shape: Shape, value: unknown, where: string, path: string, unknown
 
 /** A `metav1.Time`: any RFC 3339 time, kept in whole seconds of UTC. */
 const readTime = Remembered.ofText((value) => {
-  const parts = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:[.,]\d+)?(Z|[+-]\d{2}:\d{2})$/.exec(value)
-  const at = parts === null ? Number.NaN : Date.parse(parts[1]! + parts[2]!)
-  if (Number.isNaN(at)) {
-    throw new WrongType(
-      `parsing time ${JSON.stringify(value)} as "2006-01-02T15:04:05Z07:00": cannot parse ${
-        JSON.stringify(value)
-      } as "2006"`
-    )
-  }
-  return `${new Date(at).toISOString().slice(0, 19)}Z`
+  const time = GoTime.parse(value)
+  if (Result.isFailure(time)) throw new WrongType(time.failure)
+  return `${GoTime.wholeSeconds(time.success)}Z`
 })

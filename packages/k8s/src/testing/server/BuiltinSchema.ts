@@ -10,6 +10,7 @@
 import * as Result from "effect/Result"
 import { definitions, type Schema } from "../../kinds/definitions.ts"
 import * as GoBase64 from "../../schema/GoBase64.ts"
+import * as GoTime from "../../schema/GoTime.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import { Fault, nameOf, wrong, wrongSelf } from "../../schema/GoFault.ts"
 import * as GoZero from "./GoZero.ts"
@@ -36,22 +37,15 @@ const byKind: ReadonlyMap<string, string> = new Map(
 export const definitionOf = (group: string, version: string, kind: string): string | undefined =>
   byKind.get(`${group}/${version}/${kind}`)
 
-const instant = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)$/
-
-const readTime = (value: string, micro: boolean): string | Fault => {
-  const match = instant.exec(value)
-  const millis = match === null ? Number.NaN : Date.parse(`${match[1]}T${match[2]}${match[4]}`)
-  if (match === null || Number.isNaN(millis) || (micro && match[3]?.length !== 7)) {
-    const layout = micro ? "2006-01-02T15:04:05.000000Z07:00" : "2006-01-02T15:04:05Z07:00"
-    return new Fault(`parsing time ${JSON.stringify(value)} as "${layout}": cannot parse ${JSON.stringify(value)}`)
-  }
-  const seconds = new Date(millis).toISOString().slice(0, 19)
-  return `${seconds}${micro ? match[3]! : ""}Z`
-}
+const readTime = (value: string, precision: GoTime.Precision): string | Fault =>
+  Result.match(GoTime.parse(value, precision), {
+    onSuccess: (time) => `${GoTime.wholeSeconds(time)}${precision === "micros" ? `.${time.fraction}` : ""}Z`,
+    onFailure: (why) => new Fault(why)
+  })
 
 /** A `Time` in whole seconds, or a `MicroTime` of exactly six digits, in UTC. */
-const time = Remembered.ofText((value) => readTime(value, false))
-const microTime = Remembered.ofText((value) => readTime(value, true))
+const time = Remembered.ofText((value) => readTime(value, "seconds"))
+const microTime = Remembered.ofText((value) => readTime(value, "micros"))
 
 /** Bytes stay as they were written, if they can be read. */
 const bytes = (text: string): string | Fault => {

@@ -13,6 +13,7 @@ import * as Result from "effect/Result"
 import * as Connect from "./Connect.ts"
 import * as Exchange from "./Exchange.ts"
 import * as FieldError from "../../schema/FieldError.ts"
+import * as GoTime from "../../schema/GoTime.ts"
 import * as Parameters from "../../api/Parameters.ts"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 import { parameter } from "../../api/Routing.ts"
@@ -21,14 +22,11 @@ import * as StatusError from "../../api/StatusError.ts"
 type Refused = StatusError.StatusError
 
 /** Why a time in a query cannot be read. */
-const timeFault = (text: string): Refused | undefined =>
-  text === "" || text === "null" || !Number.isNaN(Date.parse(text)) && /^\d{4}-\d\d-\d\dT/.test(text)
-    ? undefined
-    : StatusError.badRequest(
-      `parsing time ${FieldError.quote(text)} as "2006-01-02T15:04:05Z07:00": cannot parse ${
-        FieldError.quote(text)
-      } as "2006"`
-    )
+const timeFault = (text: string): Refused | undefined => {
+  if (text === "" || text === "null") return undefined
+  const time = GoTime.parse(text)
+  return Result.isFailure(time) ? StatusError.badRequest(time.failure) : undefined
+}
 
 const positive = (name: string, value: number | undefined): ReadonlyArray<FieldError.FieldError> =>
   value === undefined || value >= 1 ? [] : [FieldError.invalid(name, value, "must be greater than 0")]

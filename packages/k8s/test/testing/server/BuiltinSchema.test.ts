@@ -71,6 +71,18 @@ describe("BuiltinSchema", () => {
     })
   })
 
+  it("tells what of a time it cannot read", () => {
+    const cannot = (layout: string) => `parsing time "yesterday" as "${layout}": cannot parse "yesterday" as "2006"`
+    assert.strictEqual(
+      decode("ConfigMap", { metadata: { creationTimestamp: "yesterday" } }),
+      cannot("2006-01-02T15:04:05Z07:00")
+    )
+    assert.strictEqual(decode("Event", { eventTime: "yesterday" }), cannot("2006-01-02T15:04:05.000000Z07:00"))
+    assert.deepInclude(decode("Event", { eventTime: "2020-01-01T00:00:00.500000+01:00" }), {
+      eventTime: "2019-12-31T23:00:00.500000Z"
+    })
+  })
+
   it("reads a number or a name where the type has either", () => {
     const ports = (targetPort: unknown) => decode("Service", { spec: { ports: [{ port: 80, targetPort }] } })
     assert.deepInclude(ports(8080), { spec: { ports: [{ port: 80, targetPort: 8080 }] } })
