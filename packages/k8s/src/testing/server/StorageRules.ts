@@ -11,6 +11,7 @@ import { timestamp } from "../../api/Identity.ts"
 import { immutable } from "./Immutability.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Names from "../../api/Names.ts"
+import * as NetworkDiskRules from "./NetworkDiskRules.ts"
 import * as PathRules from "./PathRules.ts"
 import * as PlacementRules from "./PlacementRules.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
@@ -38,7 +39,7 @@ const secrets = [
   "nodeExpandSecretRef"
 ]
 
-const sources: Readonly<Record<string, (source: unknown, path: string, spec: unknown) => Faults>> = {
+const sources: Readonly<Record<string, (source: unknown, path: string, spec: unknown, name: string) => Faults>> = {
   ...Object.fromEntries(
     [
       "hostPath",
@@ -49,7 +50,6 @@ const sources: Readonly<Record<string, (source: unknown, path: string, spec: unk
       "rbd",
       "quobyte",
       "cephfs",
-      "iscsi",
       "cinder",
       "fc",
       "flexVolume",
@@ -61,6 +61,7 @@ const sources: Readonly<Record<string, (source: unknown, path: string, spec: unk
       "scaleIO"
     ].map((name) => [name, (source: unknown, path: string) => VolumeRules.source(name, source, path)])
   ),
+  iscsi: (source, path, _, name) => NetworkDiskRules.iscsiVolume(source, path, name),
   local: (source, path, spec) => [
     ...(stringAt(source, "path") === ""
       ? required(source, path, "path")
@@ -81,10 +82,10 @@ const sources: Readonly<Record<string, (source: unknown, path: string, spec: unk
 const givenSources = (spec: unknown): ReadonlyArray<string> =>
   Object.keys(sources).filter((name) => at(spec, name) !== undefined)
 
-const sourceFaults = (spec: unknown, path: string): Faults => {
+const sourceFaults = (spec: unknown, path: string, name: string): Faults => {
   const [first, ...others] = givenSources(spec)
   return first === undefined ? [FieldError.required(path, "must specify a volume type")] : [
-    ...sources[first]!(at(spec, first), `${path}.${first}`, spec),
+    ...sources[first]!(at(spec, first), `${path}.${first}`, spec, name),
     ...others.map((name) => FieldError.forbidden(`${path}.${name}`, "may not specify more than 1 volume type"))
   ]
 }
@@ -124,7 +125,7 @@ export const inlineVolume = (spec: unknown, path: string): Faults => {
       FieldError.required(`${path}.csi`, `has to be specified ${context}`)
     ),
     ...accessFaults(spec, path),
-    ...sourceFaults(spec, path)
+    ...sourceFaults(spec, path, "")
   ]
 }
 
@@ -174,7 +175,7 @@ const validateVolume: Strategy["validate"] = (volume) => {
     ...capacityFaults(spec),
     ...optional(spec, "persistentVolumeReclaimPolicy", "spec", ["Delete", "Recycle", "Retain"]),
     ...affinityFaults(spec),
-    ...sourceFaults(spec, "spec"),
+    ...sourceFaults(spec, "spec", stringAt(volume, "metadata", "name")),
     ...when(
       stringAt(spec, "hostPath", "path") === "/" && stringAt(spec, "persistentVolumeReclaimPolicy") === "Recycle",
       FieldError.forbidden("spec.persistentVolumeReclaimPolicy", "may not be 'recycle' for a hostPath mount of '/'")

@@ -12,6 +12,7 @@ import * as EnvironmentRules from "./EnvironmentRules.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import * as MetadataRules from "../../api/MetadataRules.ts"
 import * as Names from "../../api/Names.ts"
+import * as NetworkDiskRules from "./NetworkDiskRules.ts"
 import * as PathRules from "./PathRules.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as ProjectionRules from "./ProjectionRules.ts"
@@ -101,7 +102,7 @@ const sources: Readonly<Record<string, Source>> = {
       FieldError.invalid(`${path}.path`, stringAt(source, "path"), "must be an absolute path")
     )
   ],
-  iscsi: needs("targetPortal", "iqn"),
+  iscsi: NetworkDiskRules.iscsi,
   glusterfs: needs("endpoints", "path"),
   flocker: () => [],
   persistentVolumeClaim: needs("claimName"),
@@ -117,7 +118,7 @@ const sources: Readonly<Record<string, Source>> = {
     // Which of the files it is is not told.
     ...arrayAt(source, "items").flatMap((file) => EnvironmentRules.fileFaults(file, path))
   ],
-  fc: () => [],
+  fc: NetworkDiskRules.fc,
   flexVolume: needs("driver"),
   configMap: (source, path) => [...required(source, path, "name"), ...items(source, path)],
   azureFile: needs("secretName", "shareName"),
