@@ -1,14 +1,16 @@
 /**
- * `Gate`: everything that stands between a request and the verb that answers it: who asks (authentication), as whom
- * (impersonation), by which FlowSchema, and whether that is allowed (authorization). In this order, as in a real server:
- * who may not ask is told so before anything is said about whether there is something to ask.
+ * `Gate`: everything that stands between a request and the verb that answers it: how long it may take, who asks
+ * (authentication), as whom (impersonation), by which FlowSchema, and whether that is allowed (authorization). In this
+ * order, as in a real server: who may not ask is told so before anything is said about whether there is something to
+ * ask. How long a request may take is only judged: none here takes long.
  *
- * Source: k8s.io/apiserver/pkg/server/config.go (`DefaultBuildHandlerChain`).
+ * Source: k8s.io/apiserver/pkg/server/config.go (`DefaultBuildHandlerChain`), pkg/endpoints/filters/request_deadline.go.
  */
 import type { Request } from "@effect-operator/core/Transport"
 import * as Result from "effect/Result"
 import { type ApiResponse, refused } from "../../api/Representation.ts"
-import type { Route } from "../../api/Routing.ts"
+import { parameter, type Route } from "../../api/Routing.ts"
+import * as GoDuration from "../../schema/GoDuration.ts"
 import type { Storage } from "../../api/Storage.ts"
 import type { UserInfo } from "../../api/UserInfo.ts"
 import * as StatusError from "../../api/StatusError.ts"
@@ -44,6 +46,20 @@ export const always = { "cache-control": "no-cache, private" }
 /** Subresources whose requests last as long as a connection: no FlowSchema is asked about them. */
 const connections: ReadonlySet<string> = new Set(["attach", "exec", "log", "portforward", "proxy"])
 
+/** Whether a request lasts for as long as whoever sent it stays. */
+const lasts = (attributes: Attributes.Attributes): boolean =>
+  attributes._tag === "Resource" &&
+  (attributes.verb === "watch" || attributes.verb === "proxy" || connections.has(attributes.subresource))
+
+/** Why the time that a request gives itself is none. */
+const deadlineFault = (request: Request, attributes: Attributes.Attributes): StatusError.StatusError | undefined => {
+  const timeout = parameter(request, "timeout") ?? ""
+  const why = timeout === "" || lasts(attributes) ? undefined : GoDuration.fault(timeout)
+  return why === undefined
+    ? undefined
+    : StatusError.badRequest(`invalid timeout specified in the request URL - ${why}`)
+}
+
 /** The token of an Authorization header; undefined for none, and for other schemes. */
 const bearer = (header: string | undefined): string | undefined => {
   if (header === undefined) return undefined
@@ -78,6 +94,8 @@ export const make = (parts: { readonly storage: Storage; readonly rbac: Rbac; re
   const pass: Gate["pass"] = (request, route, user) => {
     const attributes = Attributes.fromRequest(request, route)
     const seen = { request, attributes, user, actor: user, decision: undefined, headers: always, refused: undefined }
+    const late = deadlineFault(request, attributes)
+    if (late !== undefined) return { ...seen, refused: refused(late) }
     if (user === undefined) return { ...seen, refused: refused(StatusError.unauthorized) }
     let actor = user
     let asked = request
