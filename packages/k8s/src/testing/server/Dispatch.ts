@@ -5,6 +5,7 @@
  * missing in a group of custom resources, a `Status` inside a built-in group.
  */
 import * as Effect from "effect/Effect"
+import * as Components from "./Components.ts"
 import * as Connect from "./Connect.ts"
 import * as Exchange from "./Exchange.ts"
 import { type Registry, type Served, subresource } from "./Registry.ts"
@@ -99,7 +100,8 @@ const chosen = (exchange: Exchange.Exchange): Exchange.Verb | undefined => {
   if (route.subresource === "status") return ofStatus[route.verb]
   if (route.subresource !== "") return Subresources.find(exchange)
   if (!allowed(exchange)) return undefined
-  return Reviews.find(exchange) ?? Subresources.ofCollection(exchange) ?? ofObject[route.verb]
+  return Reviews.find(exchange) ?? Components.find(exchange) ?? Subresources.ofCollection(exchange) ??
+    ofObject[route.verb]
 }
 
 /** The options of a write, which are judged before its body. */
