@@ -3,8 +3,7 @@
  *
  * A Secret of the type `kubernetes.io/service-account-token` names its account in an annotation. It gets a token, the
  * namespace and, if they are known, the certificates to trust, whenever one of them is missing; what is there stays,
- * but other certificates are put right. It is deleted when its account goes, and at once where there
- * is none.
+ * but other certificates are put right. It is deleted when its account goes, and at once where there is none.
  *
  * The token is asked of the server, bound to the Secret: it ends with it, and otherwise in a century, where the token
  * of a real controller never does and tells its claims by older names.
