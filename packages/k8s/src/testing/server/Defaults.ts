@@ -226,7 +226,7 @@ const secret = (object: Filled): Filled => {
   if (stringData === undefined) return filled
   const encoded = Object.entries(objectAt(stringData)).map(([key, text]) => [
     key,
-    btoa(String.fromCharCode(...new TextEncoder().encode(String(text))))
+    Buffer.from(String(text), "utf8").toString("base64")
   ])
   return { ...filled, data: { ...objectAt(filled, "data"), ...Object.fromEntries(encoded) } }
 }

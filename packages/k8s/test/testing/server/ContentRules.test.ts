@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { refuses } from "../support/refusals.ts"
-import { configMap, configMaps, layer, post, put } from "../support/server.ts"
+import { configMap, configMaps, layer, patch, post, put } from "../support/server.ts"
 
 const secrets = "/api/v1/namespaces/default/secrets"
 const mebibyte = 1024 * 1024
@@ -37,6 +37,15 @@ describe("content of ConfigMaps and Secrets", () => {
         "Secret \"a\" is invalid: data: Too long: may not be more than 1048576 bytes"
       )
       assert.strictEqual((yield* post(secrets, secret(mebibyte))).status, 201)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("takes plain text of any length for a Secret, and keeps it encoded", () =>
+    Effect.gen(function*() {
+      const text = "é".repeat(200_000)
+      const made = yield* post(secrets, { metadata: { name: "a" }, stringData: { a: text } })
+      assert.deepStrictEqual([made.status, made.body.data], [201, { a: Buffer.from(text).toString("base64") }])
+      const patched = yield* patch(`${secrets}/a`, "merge", { stringData: { b: text } })
+      assert.deepStrictEqual([patched.status, patched.body.data.b], [200, made.body.data.a])
     }).pipe(Effect.provide(layer)))
 
   it.effect("a Secret has what its type promises", () =>
