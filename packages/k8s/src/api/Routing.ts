@@ -50,6 +50,8 @@ export const flag = (request: Pick<Request, "query">, name: string): boolean => 
 }
 
 const verbOf = (request: Request, name: string, watchPrefix: boolean): Verb => {
+  // The old prefix is itself the verb, whatever the method; whether the method may be used there is not said here.
+  if (watchPrefix) return "watch"
   switch (request.method) {
     case "POST":
       return "create"
@@ -64,7 +66,7 @@ const verbOf = (request: Request, name: string, watchPrefix: boolean): Verb => {
     case "GET":
     case "HEAD":
       // `watch` on the URL of a named object is a plain GET; the old prefix watches there too.
-      return watchPrefix || (name === "" && flag(request, "watch")) ? "watch" : name === "" ? "list" : "get"
+      return name !== "" ? "get" : flag(request, "watch") ? "watch" : "list"
   }
 }
 

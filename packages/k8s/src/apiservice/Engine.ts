@@ -153,8 +153,8 @@ export const make = Effect.fnUntraced(function*<R>(
       return yield* Effect.fail(StatusError.methodNotAllowedBecause(resource, what))
     }
     yield* computed(resource.plural)
-    const bodiless = body === undefined || request.method === "GET" || request.method === "HEAD"
-    const sent = bodiless ? request.body : yield* body(resource.kind)
+    const reads = request.method === "GET" || request.method === "HEAD" || route.verb === "watch"
+    const sent = reads || body === undefined ? request.body : yield* body(resource.kind)
     return yield* verb(sent === undefined ? exchange : { ...exchange, request: { ...request, body: sent } }).pipe(
       Effect.provideContext(context)
     ) as Effect.Effect<Representation.Answer, StatusError.StatusError>

@@ -38,8 +38,10 @@ const missing = (response: Representation.ApiResponse): Found => ({ _tag: "Missi
 const ofItem: ReadonlyArray<string> = ["get", "update", "patch", "delete"]
 
 /** Whether there is anything to be done where a route leads: what is only created has no items, nor a list of all. */
-const hasPath = ({ scope, verbs }: Served, { name, namespace }: ResourceRoute): boolean =>
-  name !== ""
+const hasPath = ({ scope, verbs }: Served, { name, namespace, watchPrefix }: ResourceRoute): boolean =>
+  watchPrefix
+    ? verbs.includes("watch")
+    : name !== ""
     ? verbs.some((verb) => ofItem.includes(verb))
     : scope === "Cluster" || namespace !== "" || verbs.includes("list")
 
@@ -54,7 +56,9 @@ export const find = (registry: Registry, route: ResourceRoute): Found => {
     ? route.namespace !== ""
     : route.namespace === "" && (route.name !== "" || (custom && route.verb !== "list" && route.verb !== "watch"))
   if (misplaced) return custom ? missing(unserved) : generic
-  if (!custom && route.subresource === "" && !hasPath(resource, route)) return generic
+  // The old prefix leads to objects, never to a part of one.
+  const partial = route.subresource !== ""
+  if (!custom && (partial ? route.watchPrefix : !hasPath(resource, route))) return generic
   if (route.subresource === "" || subresource(resource, Connect.headOf(route)) !== undefined) {
     return { _tag: "Found", resource }
   }
@@ -97,6 +101,8 @@ const chosen = (exchange: Exchange.Exchange): Exchange.Verb | undefined => {
   const { request: { method }, resource, route } = exchange
   // Methods beyond those of the API: the router of built-in kinds has none, that of custom ones takes HEAD for GET.
   if (route.verb === "" || (method === "HEAD" && resource.custom === undefined)) return undefined
+  // Custom kinds have no router that looks at the method: there the old prefix watches whatever it is.
+  if (route.verb === "watch" && method !== "GET" && resource.custom === undefined) return undefined
   if (route.subresource === "status") return ofStatus[route.verb]
   if (route.subresource !== "") return Subresources.find(exchange)
   if (!allowed(exchange)) return undefined
@@ -140,7 +146,8 @@ export const verb: Exchange.Verb = (exchange) => {
     )
   }
   const kind = subresource(resource, route.subresource)?.kind ?? resource.kind
-  if (request.method === "GET" || request.method === "HEAD" || Connect.isConnected(exchange)) return answer(exchange)
+  const bodiless = request.method === "GET" || request.method === "HEAD" || route.verb === "watch"
+  if (bodiless || Connect.isConnected(exchange)) return answer(exchange)
   const unreadable = (fault: StatusError.StatusError) => Effect.andThen(judged(exchange), Effect.fail(fault))
   const typed = (asked: Exchange.Exchange) =>
     Effect.andThen(Effect.catch(Effect.fromResult(SubresourceBody.judge(asked)), unreadable), answer(asked))

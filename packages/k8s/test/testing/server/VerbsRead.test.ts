@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import { ApiServer } from "../../../src/testing/ApiServer.ts"
 import {
   type Answer,
+  call,
   configMap,
   configMaps,
   crds,
@@ -208,6 +209,39 @@ describe("list", () => {
           "400 fieldSelector metadata.name doesn't match requested name"
         )
       }
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("the old prefix takes no method but GET, and leads to nothing that is not watched", () =>
+    Effect.gen(function*() {
+      const old = configMaps.replace("/v1/", "/v1/watch/")
+      yield* post(configMaps, configMap("a"))
+      for (const method of ["POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] as const) {
+        for (const path of [old, `${old}/a`, "/api/v1/watch/nodes", "/apis/apps/v1/watch/deployments"]) {
+          const refused = yield* call(method, path, {})
+          const words = "405 the server does not allow this method on the requested resource"
+          assert.strictEqual(message(refused), words, `${method} ${path}`)
+        }
+        for (
+          const path of ["namespaces/default/nope", "namespaces/default/pods/a/status", "namespaces/default/bindings"]
+        ) {
+          assert.strictEqual((yield* call(method, `/api/v1/watch/${path}`, {})).status, 404, `${method} ${path}`)
+        }
+      }
+      assert.deepStrictEqual(names(yield* get(configMaps)), ["a"])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("the old prefix watches custom resources whatever the method, and so changes nothing", () =>
+    Effect.gen(function*() {
+      yield* post(crds, widgetDefinition())
+      yield* post(widgets, widget("a"))
+      const old = widgets.replace("/v1/", "/v1/watch/")
+      for (const method of ["POST", "PUT", "PATCH", "DELETE"] as const) {
+        for (const path of [old, `${old}/a`]) assert.strictEqual((yield* call(method, path, {})).status, 200)
+        const refused = yield* call(method, `${old}/a/status`, {})
+        const words = "405 watch is not supported on resources of kind \"widgets.example.com\""
+        assert.strictEqual(message(refused), words)
+      }
+      assert.deepStrictEqual(names(yield* get(widgets)), ["a"])
     }).pipe(Effect.provide(layer)))
 
   it.effect("custom resources offer the fields their definition names", () =>
