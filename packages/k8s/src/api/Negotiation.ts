@@ -15,6 +15,7 @@
  */
 import * as Result from "effect/Result"
 import * as Yaml from "yaml"
+import * as GoJsonSyntax from "../schema/GoJsonSyntax.ts"
 import * as Remembered from "./Remembered.ts"
 
 /** What the server writes. */
@@ -106,46 +107,16 @@ export const bodyEncoding = (contentType: string | undefined): Encoding | undefi
   }
 }
 
-/** A body as a JSON value, or what the decoder says, in Go's words. */
-export const decode = (encoding: Encoding, text: string): Result.Result<unknown, string> =>
-  encoding === "json" ? decodeJson(text) : decodeYaml(text)
+/** A body as a JSON value, or what the decoder says, in Go's words. The bytes are the text's, where they are at hand. */
+export const decode = (encoding: Encoding, text: string, bytes?: Uint8Array): Result.Result<unknown, string> =>
+  encoding === "json" ? decodeJson(text, bytes ?? Buffer.from(text)) : decodeYaml(text)
 
-const decodeJson = (text: string): Result.Result<unknown, string> => {
-  try {
-    return Result.succeed(JSON.parse(text) as unknown)
-  } catch (error) {
-    return Result.fail(goJsonError(String(error), text))
-  }
+const decodeJson = (text: string, bytes: Uint8Array): Result.Result<unknown, string> => {
+  const value = Result.try((): unknown => JSON.parse(text))
+  if (Result.isSuccess(value) && !GoJsonSyntax.isTooDeep(text)) return Result.succeed(value.success)
+  // Both refuse the same texts, so that there is a fault here.
+  return Result.fail(GoJsonSyntax.fault(bytes)!)
 }
-
-const endOfInput = "unexpected end of JSON input"
-
-const complaints: ReadonlyArray<readonly [heard: RegExp, said: string]> = [
-  [/property name/, "looking for beginning of object key string"],
-  [/after property name/, "after object key"],
-  [/after property value/, "after object key:value pair"],
-  [/after array element/, "after array element"],
-  [/after JSON/, "after top-level value"],
-  [/control character/, "in string literal"],
-  [/escaped character|Unicode escape/, "in string escape code"],
-  [/minus sign|fractional|exponent/i, "in numeric literal"]
-]
-
-const goJsonError = (error: string, text: string): string => {
-  const token = /Unexpected token '(.+?)', /su.exec(error)?.[1]
-  if (token !== undefined) return `invalid character ${quote(token)} looking for beginning of value`
-  const position = Number(/position (\d+)/.exec(error)?.[1] ?? text.length)
-  const character = text[position]
-  if (character === undefined || /Unterminated string|end of JSON/.test(error)) return endOfInput
-  // "Expected ':' after property name" also holds "property name": the longer one decides.
-  const said = /after property name/.test(error)
-    ? "after object key"
-    : complaints.find(([heard]) => heard.test(error))?.[1] ?? "looking for beginning of value"
-  return `invalid character ${quote(character)} ${said}`
-}
-
-const quote = (character: string): string =>
-  character === "'" ? `'\\''` : character === "\"" ? `'"'` : `'${JSON.stringify(character).slice(1, -1)}'`
 
 /** YAML as Go's reader of it has it: version 1.1, but no times and no binary data. */
 export const yamlOptions: Yaml.ParseOptions & Yaml.DocumentOptions & Yaml.SchemaOptions = {
@@ -203,6 +174,10 @@ export const jsonType = (value: unknown): string =>
 export const noObject = (value: unknown): string =>
   `json: cannot unmarshal ${jsonType(value)} into Go value of type struct { APIVersion string ` +
   `"json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`
+
+/** What Go says when a value should have been an object of any kind. */
+export const noMap = (value: unknown): string =>
+  `json: cannot unmarshal ${jsonType(value)} into Go value of type map[string]interface {}`
 
 /** A JSON value as text. The server ends compact JSON with a newline, and indents with two spaces on request. */
 export const encode = (encoding: Encoding, value: unknown, pretty: boolean): string =>

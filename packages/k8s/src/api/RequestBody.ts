@@ -54,7 +54,7 @@ export const decode = (body: Body): Effect.Effect<Result.Result<unknown, StatusE
   const text = encoding === "protobuf" ? "" : Buffer.from(bytes).toString("utf8")
   // What a server-side apply means by its text, keys that occur twice included, is its own verb's to say.
   if (method === "PATCH" && encoding === "yaml") return Effect.succeed(Result.succeed(text))
-  const decoded = encoding === "protobuf" ? Protobuf.decode(bytes) : Negotiation.decode(encoding, text)
+  const decoded = encoding === "protobuf" ? Protobuf.decode(bytes) : Negotiation.decode(encoding, text, bytes)
   if (encoding === "json" && Result.isSuccess(decoded)) DuplicateFields.note(decoded.success, text)
   if (method === "PATCH") {
     return Effect.succeed(Result.succeed(Result.getOrElse(decoded, (said) => new Unreadable(said))))

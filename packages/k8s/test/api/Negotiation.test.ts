@@ -42,16 +42,20 @@ describe("Negotiation", () => {
     assert.deepStrictEqual(json("{\"a\":[1]}"), Result.succeed({ a: [1] }))
     const words: ReadonlyArray<readonly [text: string, said: string]> = [
       ["", "unexpected end of JSON input"],
-      ["{\"a\":", "unexpected end of JSON input"],
-      ["{\"a\": \"b", "unexpected end of JSON input"],
-      ["hello", "invalid character 'h' looking for beginning of value"],
-      ["{a: 1}", "invalid character 'a' looking for beginning of object key string"],
-      ["{\"a\" 1}", "invalid character '1' after object key"],
-      ["{\"a\": 1 \"b\"}", "invalid character '\"' after object key:value pair"],
-      ["[1 2]", "invalid character '2' after array element"],
-      ["{} x", "invalid character 'x' after top-level value"]
+      ["{\"a\":nope}", "invalid character 'o' in literal null (expecting 'u')"],
+      ["{a: 1}", "invalid character 'a' looking for beginning of object key string"]
     ]
     for (const [text, message] of words) assert.strictEqual(said(json(text)), message, text)
+    const bytes = Uint8Array.of(0xff)
+    const wrong = "invalid character 'ÿ' looking for beginning of value"
+    assert.strictEqual(said(Negotiation.decode("json", "\ufffd", bytes)), wrong)
+  })
+
+  it("reads 10,000 levels of JSON and no more", () => {
+    const nested = (depth: number, inside = "") => "[".repeat(depth) + inside + "]".repeat(depth)
+    assert.isTrue(Result.isSuccess(json(nested(10_000))))
+    assert.strictEqual(said(json(nested(10_001))), "invalid character '[' exceeded max depth")
+    assert.isTrue(Result.isSuccess(json(nested(9_000, JSON.stringify(`\\"${"[".repeat(9_000)}\\`)))))
   })
 
   it("reads YAML as Go's reader does", () => {

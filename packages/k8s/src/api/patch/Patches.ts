@@ -7,7 +7,7 @@ import type { Request } from "@effect-operator/core/Transport"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as JsonValue from "../../schema/JsonValue.ts"
-import { jsonType } from "../Negotiation.ts"
+import { noMap } from "../Negotiation.ts"
 import { copy } from "../Plain.ts"
 import { Unreadable } from "../RequestBody.ts"
 import * as StatusError from "../StatusError.ts"
@@ -42,9 +42,7 @@ export const objectBody = (
 ): Result.Result<JsonValue.JsonObject, Refused> => {
   if (body instanceof Unreadable) return Result.fail(refused(body.said))
   const value = copy(body)
-  return JsonValue.isObject(value) ? Result.succeed(value) : Result.fail(
-    refused(`json: cannot unmarshal ${jsonType(value)} into Go value of type map[string]interface {}`)
-  )
+  return JsonValue.isObject(value) ? Result.succeed(value) : Result.fail(refused(noMap(value)))
 }
 
 /** How to apply a patch of either type; a body that is no patch is refused when it is applied. */

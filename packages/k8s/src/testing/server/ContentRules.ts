@@ -9,6 +9,7 @@ import * as Result from "effect/Result"
 import * as FieldError from "../../schema/FieldError.ts"
 import * as GoBase64 from "../../schema/GoBase64.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
+import * as Negotiation from "../../api/Negotiation.ts"
 import { byteLength } from "../../api/Names.ts"
 import { at, objectAt, stringAt } from "../../api/Plain.ts"
 import type { Strategy } from "./Strategy.ts"
@@ -57,22 +58,22 @@ export const configMap: Strategy["validate"] = (object) => {
   ]
 }
 
-/** Whether the bytes of a text in base64 are a JSON object. */
-const isJsonObject = (text: string): boolean => {
-  const bytes = GoBase64.decode(text)
-  if (Result.isFailure(bytes)) return false
-  const value = Result.try(() => JSON.parse(new TextDecoder().decode(bytes.success)) as unknown)
-  return Result.isSuccess(value) && (value.success === null || JsonValue.isObject(value.success))
+/** Why the bytes of a text in base64 are no JSON object, as Go says it. */
+const jsonFault = (text: string): string | undefined => {
+  const value = Result.flatMap(
+    GoBase64.decode(text),
+    (bytes) => Negotiation.decode("json", Buffer.from(bytes).toString("utf8"), bytes)
+  )
+  if (Result.isFailure(value)) return value.failure
+  return value.success === null || JsonValue.isObject(value.success) ? undefined : Negotiation.noMap(value.success)
 }
 
 const dockerFaults = (key: string) => (object: KubeObject): ReadonlyArray<FieldError.FieldError> => {
   const text = at(object, "data", key)
   const path = `data[${key}]`
-  return text === undefined
-    ? [FieldError.required(path, "")]
-    : isJsonObject(String(text))
-    ? []
-    : [FieldError.invalid(path, "<secret contents redacted>", "invalid character")]
+  if (text === undefined) return [FieldError.required(path, "")]
+  const fault = jsonFault(String(text))
+  return fault === undefined ? [] : [FieldError.invalid(path, "<secret contents redacted>", fault)]
 }
 
 const keys = (...wanted: ReadonlyArray<string>) => (object: KubeObject): ReadonlyArray<FieldError.FieldError> =>

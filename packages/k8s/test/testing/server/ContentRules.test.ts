@@ -69,4 +69,28 @@ describe("content of ConfigMaps and Secrets", () => {
       [{ metadata: { name: "a" }, type: "kubernetes.io/dockerconfigjson" }, "data[.dockerconfigjson]: Required value"],
       [{ metadata: { name: "a" }, type: "kubernetes.io/dockerconfigjson", stringData: { ".dockerconfigjson": "{}" } }]
     ).pipe(Effect.provide(layer)))
+
+  it.effect("what a Secret holds of a registry is a JSON object", () =>
+    Effect.gen(function*() {
+      const said = (text: string) =>
+        Effect.map(
+          post(secrets, {
+            metadata: { name: "a" },
+            type: "kubernetes.io/dockerconfigjson",
+            stringData: { ".dockerconfigjson": text }
+          }),
+          ({ body }) => body.details.causes[0].message
+        )
+      const redacted = "Invalid value: \"<secret contents redacted>\": "
+      for (
+        const [text, words] of [
+          ["nope", "invalid character 'o' in literal null (expecting 'u')"],
+          ["", "unexpected end of JSON input"],
+          ["{} x", "invalid character 'x' after top-level value"],
+          ["\ufeff{}", "invalid character 'ï' looking for beginning of value"],
+          ["[]", "json: cannot unmarshal array into Go value of type map[string]interface {}"],
+          ["true", "json: cannot unmarshal bool into Go value of type map[string]interface {}"]
+        ] as const
+      ) assert.strictEqual(yield* said(text), redacted + words)
+    }).pipe(Effect.provide(layer)))
 })
