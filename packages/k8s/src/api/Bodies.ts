@@ -8,7 +8,7 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Request } from "@effect-operator/core/Transport"
 import * as Effect from "effect/Effect"
 import * as FieldError from "../schema/FieldError.ts"
-import type * as JsonValue from "../schema/JsonValue.ts"
+import * as JsonValue from "../schema/JsonValue.ts"
 import * as DuplicateFields from "./DuplicateFields.ts"
 import { jsonType, summarize } from "./Negotiation.ts"
 import { stringAt } from "./Plain.ts"
@@ -32,6 +32,23 @@ export interface Coming {
   /** Texts of Warning headers; rules add to it. */
   readonly warnings: Array<string>
 }
+
+/** What is said of a value with more levels than are kept, much as Go's decoder says it of more than it reads. */
+export const tooDeep = "exceeded max depth"
+
+/** The levels around the fields of an object where `managedFields` names them, with room. */
+const aroundFields = 10
+
+/** Why a body, or what of it is kept, is refused for its depth. */
+export const depthFault = (
+  { resource: { kind, version } }: Pick<Coming, "resource">,
+  { metadata, ...rest }: JsonValue.JsonObject
+): Refused | undefined =>
+  JsonValue.isDeeper(rest) || JsonValue.isDeeper(metadata, JsonValue.maxLevels + aroundFields)
+    ? StatusError.badRequest(
+      `${kind} in version ${FieldError.quote(version)} cannot be handled as a ${kind}: ${tooDeep}`
+    )
+    : undefined
 
 /** Why a body whose type cannot be read is refused. */
 export const typeFault = (

@@ -132,7 +132,16 @@ export const yamlOptions: Yaml.ParseOptions & Yaml.DocumentOptions & Yaml.Schema
   logLevel: "error"
 }
 
-const decodeYaml = (text: string): Result.Result<unknown, string> => {
+/** Whether the reader of YAML ran out of stack, which it tells as an error of the text. */
+export const isOutOfStack = ({ message }: Pick<Yaml.YAMLParseError, "message">): boolean => /call stack/.test(message)
+
+/** What is said of a YAML text of so many levels that its reader runs out of stack. */
+export const yamlTooDeep = "yaml: exceeded max depth of 10000"
+
+const decodeYaml = (text: string): Result.Result<unknown, string> =>
+  Result.flatMap(Result.try({ try: () => readYaml(text), catch: () => yamlTooDeep }), (read) => read)
+
+const readYaml = (text: string): Result.Result<unknown, string> => {
   // What follows the first document is not read.
   const [document] = Yaml.parseAllDocuments(text, yamlOptions) as ReadonlyArray<Yaml.Document.Parsed>
   if (document === undefined) return Result.succeed(null)
@@ -148,6 +157,7 @@ const yamlComplaints: Readonly<Record<string, readonly [said: string]>> = {
 }
 
 const goYamlError = ({ code, message, pos }: Yaml.YAMLParseError, text: string): string => {
+  if (isOutOfStack({ message })) return yamlTooDeep
   const line = text.slice(0, pos[0]).split("\n").length
   if (/^Flow (?:sequence|map) in block collection/.test(message)) {
     const end = message.startsWith("Flow sequence") ? "]" : "}"

@@ -5,7 +5,7 @@
  * are left out, so that a program in the same process sees what it would see over HTTP.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import { isObject } from "../schema/JsonValue.ts"
+import { isObject, maxLevels } from "../schema/JsonValue.ts"
 
 /** A JSON object that is still being put together. */
 export type Draft = Record<string, unknown>
@@ -16,23 +16,48 @@ export type Draft = Record<string, unknown>
  */
 export const asObject = (json: object): KubeObject => json as KubeObject
 
-/** A mutable deep copy. Values JSON does not have become what `JSON.stringify` makes of them. */
-export const copy = <A>(value: A): A => copyValue(value) as A
+/** A mutable deep copy, of any depth. Values JSON does not have become what `JSON.stringify` makes of them. */
+export const copy = <A>(value: A): A => copyValue(value, 0) as A
 
-const copyValue = (value: unknown): unknown => {
+const isNothing = (item: unknown): boolean => item === undefined || typeof item === "function"
+
+const put = (out: Draft, key: string, value: unknown): void => {
+  if (key === "__proto__") Object.defineProperty(out, key, { value, enumerable: true })
+  else out[key] = value
+}
+
+const copyValue = (value: unknown, level: number): unknown => {
   if (typeof value !== "object" || value === null) {
     return typeof value === "number" && !Number.isFinite(value) ? null : value
   }
-  if (Array.isArray(value)) {
-    return value.map((item) => (item === undefined || typeof item === "function" ? null : copyValue(item)))
-  }
-  if ("toJSON" in value && typeof value.toJSON === "function") return copyValue(value.toJSON())
+  if (level > maxLevels) return copyDeep(value)
+  if (Array.isArray(value)) return value.map((item) => (isNothing(item) ? null : copyValue(item, level + 1)))
+  if ("toJSON" in value && typeof value.toJSON === "function") return copyValue(value.toJSON(), level)
   const out: Draft = {}
   for (const key of Object.keys(value)) {
     const item = (value as Readonly<Record<string, unknown>>)[key]
-    if (item === undefined || typeof item === "function") continue
-    if (key === "__proto__") Object.defineProperty(out, key, { value: copyValue(item), enumerable: true })
-    else out[key] = copyValue(item)
+    if (!isNothing(item)) put(out, key, copyValue(item, level + 1))
+  }
+  return out
+}
+
+/** As `copyValue`, which is faster and runs out of stack. */
+const copyDeep = (root: unknown): unknown => {
+  const open: Array<readonly [from: object, to: Draft]> = []
+  const begun = (value: unknown): unknown => {
+    if (typeof value !== "object" || value === null) return copyValue(value, 0)
+    if ("toJSON" in value && typeof value.toJSON === "function") return begun(value.toJSON())
+    const to: unknown = Array.isArray(value) ? [] : {}
+    open.push([value, to as Draft])
+    return to
+  }
+  const out = begun(root)
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const [from, to] = next
+    for (const [key, item] of Object.entries(from)) {
+      if (!isNothing(item)) put(to, key, begun(item))
+      else if (Array.isArray(from)) put(to, key, null)
+    }
   }
   return out
 }

@@ -6,7 +6,7 @@
  * Source: sigs.k8s.io/yaml (`Unmarshal`, `UnmarshalStrict`).
  */
 import * as Yaml from "yaml"
-import { yamlOptions } from "./Negotiation.ts"
+import { isOutOfStack, yamlOptions, yamlTooDeep } from "./Negotiation.ts"
 
 export interface Parsed {
   readonly value: unknown
@@ -35,12 +35,23 @@ const repeatedKeys = (text: string, document: Yaml.Document.Parsed): ReadonlyArr
   return repeated
 }
 
+const tooDeep = { error: `error converting YAML to JSON: ${yamlTooDeep}` }
+
 /** Reads a body; the error is the parser's. */
 export const parse = (text: string): Parsed | { readonly error: string } => {
+  try {
+    return read(text)
+  } catch {
+    return tooDeep
+  }
+}
+
+const read = (text: string): Parsed | { readonly error: string } => {
   const [document, following] = Yaml.parseAllDocuments(text, yamlOptions) as ReadonlyArray<Yaml.Document.Parsed>
   if (document === undefined) return { value: undefined, repeated: [] }
   if (following !== undefined) return { error: "yaml: expected a single document in the stream" }
   const [error] = document.errors
+  if (error !== undefined && isOutOfStack(error)) return tooDeep
   return error === undefined
     ? { value: document.toJS() as unknown, repeated: repeatedKeys(text, document) }
     : { error: `error converting YAML to JSON: yaml: line ${lineOf(text, error.pos[0])}: ${error.message}` }

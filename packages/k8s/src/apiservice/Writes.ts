@@ -55,7 +55,7 @@ const decode = Effect.fnUntraced(function*(
   strict: (text: string) => Refused
 ) {
   const { resource } = exchange
-  const fault = Bodies.kindFault(exchange, body)
+  const fault = Bodies.depthFault(exchange, body) ?? Bodies.kindFault(exchange, body)
   if (fault !== undefined) return yield* Effect.fail(fault)
   const { object, unknown } = yield* Effect.fromResult(resource.decode(body))
   const text = Bodies.unknownFields(exchange, options, unknown)

@@ -62,3 +62,18 @@ export const equals = (a: unknown, b: unknown): boolean => {
   const keys = Object.keys(a)
   return keys.length === Object.keys(b).length && keys.every((key) => has(b, key) && equals(a[key], b[key]))
 }
+
+/**
+ * Levels of objects and arrays in what is kept. Walks over a value are recursive, and so is the writer of JSON that the
+ * platform has: several times as many levels overflow the stack.
+ */
+export const maxLevels = 500
+
+/** Whether a value has more than so many levels of objects and arrays. */
+export const isDeeper = (value: unknown, levels = maxLevels): boolean => {
+  if (typeof value !== "object" || value === null) return false
+  if (levels === 0) return true
+  if (Array.isArray(value)) return value.some((item) => isDeeper(item, levels - 1))
+  for (const key in value) if (isDeeper((value as JsonObject)[key], levels - 1)) return true
+  return false
+}

@@ -72,6 +72,12 @@ describe("Negotiation", () => {
     assert.strictEqual(said(Negotiation.decode("yaml", "\ta: 1")), "yaml: found character that cannot start any token")
   })
 
+  it("refuses YAML that is too deep for its reader", () =>
+    assert.strictEqual(
+      said(Negotiation.decode("yaml", `x: ${"[".repeat(9_000)}${"]".repeat(9_000)}`)),
+      "yaml: exceeded max depth of 10000"
+    ))
+
   it("reads the first of several documents, and of several equal keys the last", () => {
     assert.deepStrictEqual(yaml("a: 1\n---\nb: 2\n"), { a: 1 })
     assert.deepStrictEqual(yaml("a: 1\na: 2\n"), { a: 2 })

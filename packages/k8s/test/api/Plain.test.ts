@@ -20,6 +20,20 @@ describe("Plain", () => {
     assert.deepStrictEqual(value, { a: { b: [1] } })
   })
 
+  it("copies at every depth alike", () => {
+    const value = (): unknown => ({ a: [1, undefined, { b: undefined, c: Number.NaN }], d: new Date(0), e: () => 1 })
+    const under = (inner: unknown) => {
+      let outer = inner
+      for (let level = 0; level < 5_000; level++) outer = [{ "__proto__x": outer }]
+      return outer
+    }
+    let copied: any = copy(under({ ...value() as object, ...JSON.parse("{\"__proto__\":{}}") }))
+    for (let level = 0; level < 5_000; level++) copied = copied[0]["__proto__x"]
+    const { ["__proto__"]: own, ...rest } = copied
+    assert.deepStrictEqual([Object.keys(copied).includes("__proto__"), own], [true, {}])
+    assert.deepStrictEqual(rest, JSON.parse(JSON.stringify(value())))
+  })
+
   it("copies a key named __proto__ as data", () => {
     const copied = copy(JSON.parse("{\"__proto__\":{\"polluted\":true}}") as object)
     assert.deepStrictEqual(Object.keys(copied), ["__proto__"])

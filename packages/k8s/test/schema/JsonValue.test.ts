@@ -12,6 +12,14 @@ describe("JsonValue", () => {
     assert.deepStrictEqual(Object.keys(JsonValue.remove(JsonValue.set(object, "b", 1), "__proto__")), ["b"])
   })
 
+  it("depth counts objects and arrays, of any number", () => {
+    assert.isFalse(JsonValue.isDeeper(1, 0))
+    assert.isTrue(JsonValue.isDeeper({}, 0))
+    assert.isFalse(JsonValue.isDeeper([{}, { a: [] }], 3))
+    assert.isTrue(JsonValue.isDeeper([{}, { a: [] }], 2))
+    assert.isTrue(JsonValue.isDeeper(JSON.parse(`${"[".repeat(100_000)}${"]".repeat(100_000)}`)))
+  })
+
   it("equality ignores the order of keys, and only that", () => {
     assert.isTrue(JsonValue.equals({ a: 1, b: [null] }, { b: [null], a: 1 }))
     assert.isFalse(JsonValue.equals({ a: 1 }, { a: 1, b: 2 }))

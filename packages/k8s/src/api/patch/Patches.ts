@@ -7,6 +7,7 @@ import type { Request } from "@effect-operator/core/Transport"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as JsonValue from "../../schema/JsonValue.ts"
+import * as Bodies from "../Bodies.ts"
 import { noMap } from "../Negotiation.ts"
 import { copy } from "../Plain.ts"
 import { Unreadable } from "../RequestBody.ts"
@@ -41,6 +42,7 @@ export const objectBody = (
   refused: (said: string) => Refused
 ): Result.Result<JsonValue.JsonObject, Refused> => {
   if (body instanceof Unreadable) return Result.fail(refused(body.said))
+  if (JsonValue.isDeeper(body)) return Result.fail(refused(Bodies.tooDeep))
   const value = copy(body)
   return JsonValue.isObject(value) ? Result.succeed(value) : Result.fail(refused(noMap(value)))
 }
@@ -51,6 +53,8 @@ export const read = (type: string, body: unknown): Apply => {
   const refused = (said: string) => StatusError.badRequest(`error decoding patch: ${said}`)
   if (type === json) {
     if (body instanceof Unreadable) return () => Effect.fail(refused(body.said))
+    // A value stands two levels down in a list of operations.
+    if (JsonValue.isDeeper(body, JsonValue.maxLevels + 2)) return () => Effect.fail(refused(Bodies.tooDeep))
     const operations = copy(body)
     return (document) => objectOrFault(JsonPatch.apply(document, operations))
   }

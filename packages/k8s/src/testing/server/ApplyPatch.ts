@@ -49,9 +49,11 @@ const noObject = (value: unknown): string => {
 }
 
 const readBody = (body: unknown): Effect.Effect<YamlBody.Parsed, Refused> => {
+  const refused = (said: string) => Effect.fail(StatusError.badRequest(`error decoding YAML: ${said}`))
   const parsed = typeof body === "string" ? YamlBody.parse(body) : { value: copy(body), repeated: [] }
+  if (!("error" in parsed) && JsonValue.isDeeper(parsed.value)) return refused(Bodies.tooDeep)
   return "error" in parsed
-    ? Effect.fail(StatusError.badRequest(`error decoding YAML: ${parsed.error}`))
+    ? refused(parsed.error)
     : Effect.succeed(parsed)
 }
 

@@ -64,7 +64,9 @@ export const decode = (
   strict: (text: string) => Refused
 ): Effect.Effect<KubeObject, Refused> => {
   const { resource } = exchange
-  const fault = kindFault(exchange, body)
+  // What is no field of a built-in kind is left out, however deep it is.
+  const fault = (resource.custom === undefined ? undefined : Bodies.depthFault(exchange, body)) ??
+    kindFault(exchange, body)
   if (fault !== undefined) return Effect.fail(fault)
   const entries = at(body, "metadata", "managedFields")
   // What a client sends back as it got it need not be read field by field.
@@ -75,6 +77,8 @@ export const decode = (
     : { apiVersion: stringAt(body, "apiVersion"), kind: stringAt(body, "kind") }
   const typed = read["apiVersion"] === type.apiVersion && read["kind"] === type.kind ? read : { ...read, ...type }
   return Effect.flatMap(Effect.fromResult(resource.decode(typed)), ({ object, unknown }) => {
+    const tooDeep = resource.custom === undefined ? Bodies.depthFault(exchange, object) : undefined
+    if (tooDeep !== undefined) return Effect.fail(tooDeep)
     const text = Bodies.unknownFields(exchange, options, unknown)
     if (text !== undefined) return Effect.fail(strict(text))
     const { apiVersion: _, kind: __, metadata: ___, ...rest } = object

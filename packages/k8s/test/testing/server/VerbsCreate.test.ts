@@ -288,3 +288,80 @@ describe("create", () => {
       assert.deepStrictEqual(namespace.body.spec.finalizers, ["kubernetes"])
     }).pipe(Effect.provide(layer)))
 })
+
+describe("depth", () => {
+  /** As it comes off the wire: so many levels below the body's own. */
+  const nested = (levels: number, [open, shut]: readonly [string, string]): unknown =>
+    JSON.parse(`${open.repeat(levels)}0${shut.repeat(levels)}`)
+  const shapes = [["[", "]"], ["{\"a\":", "}"]] as const
+  const patches = ["merge", "strategic", "apply"] as const
+
+  it.effect("of what a built-in kind does not know is no matter", () =>
+    Effect.gen(function*() {
+      for (const [index, shape] of shapes.entries()) {
+        const body = (levels: number) => configMap(`a${index}`, { x: nested(levels, shape) })
+        assert.strictEqual((yield* post(configMaps, body(9_999))).status, 201)
+        const replaced = yield* put(`${configMaps}/a${index}`, body(9_999))
+        assert.deepStrictEqual([replaced.status, replaced.body.x], [200, undefined])
+      }
+    }).pipe(Effect.provide(layer)))
+
+  const preserving = () => {
+    const definition: any = widgetDefinition()
+    definition.spec.versions[0].schema.openAPIV3Schema.properties.spec["x-kubernetes-preserve-unknown-fields"] = true
+    return definition
+  }
+
+  it.effect("of what is kept or patched has a limit, which everything that is done with it survives", () =>
+    Effect.gen(function*() {
+      yield* post(crds, preserving())
+      const refused = "400 Widget in version \"v1\" cannot be handled as a Widget: exceeded max depth"
+      for (const [index, shape] of shapes.entries()) {
+        const path = `${widgets}/a${index}`
+        const body = (levels: number) => widget(`a${index}`, { spec: { any: nested(levels, shape) } })
+        assert.strictEqual(message(yield* post(widgets, body(9_998))), refused)
+        assert.strictEqual(message(yield* post(widgets, body(499))), refused)
+        assert.strictEqual((yield* post(widgets, body(498))).status, 201)
+        assert.strictEqual(message(yield* patch(path, "merge", { spec: { any: nested(497, shape) } })), "200 undefined")
+        assert.strictEqual((yield* patch(path, "merge", { metadata: { labels: { a: "b" } } })).status, 200)
+        assert.strictEqual((yield* patch(path, "merge", { spec: { other: nested(498, shape) } })).status, 200)
+        const same = yield* get(path)
+        const copied = [{ op: "copy", from: "/spec/other", path: "/spec/any/a" }]
+        if (index === 1) assert.match(message(yield* patch(path, "json", copied)), /^422 .*: exceeded max depth$/)
+        assert.deepStrictEqual(same.body.spec.any, nested(497, shape))
+        assert.strictEqual(
+          (yield* put(path, same.body)).body.metadata.resourceVersion,
+          same.body.metadata.resourceVersion
+        )
+        const applied = {
+          apiVersion: "example.com/v1",
+          kind: "Widget",
+          metadata: {},
+          spec: { any: nested(498, shape) }
+        }
+        assert.strictEqual((yield* patch(`${path}?fieldManager=m&force=true`, "apply", applied)).status, 200)
+        assert.strictEqual((yield* del(path)).status, 200)
+      }
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("of a patch has that limit too, whatever becomes of it", () =>
+    Effect.gen(function*() {
+      yield* post(configMaps, configMap("a"))
+      for (const shape of shapes) {
+        for (const kind of patches) {
+          const deep = configMap("a", { x: nested(9_998, shape) })
+          const answer = yield* patch(`${configMaps}/a?fieldManager=m`, kind, deep)
+          assert.match(message(answer), /^400 .*exceeded max depth$/)
+        }
+        const json = [{ op: "add", path: "/x", value: nested(9_998, shape) }]
+        assert.match(message(yield* patch(`${configMaps}/a`, "json", json)), /^400 .*exceeded max depth$/)
+      }
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("of YAML has a limit, too", () =>
+    Effect.gen(function*() {
+      const text = `x: ${"[".repeat(9_000)}${"]".repeat(9_000)}`
+      const answer = yield* patch(`${configMaps}/a?fieldManager=m`, "apply", text)
+      assert.match(message(answer), /^400 error decoding YAML: .*exceeded max depth/)
+    }).pipe(Effect.provide(layer)))
+})
