@@ -10,6 +10,7 @@ import type { Request } from "@effect-operator/core/Transport"
 import * as Result from "effect/Result"
 import type { DeleteOptions } from "./Deletion.ts"
 import * as FieldError from "../schema/FieldError.ts"
+import * as GoInt64 from "../schema/GoInt64.ts"
 import * as GoFault from "../schema/GoFault.ts"
 import { isObject, type JsonObject } from "../schema/JsonValue.ts"
 import * as Parameters from "./Parameters.ts"
@@ -37,13 +38,12 @@ const ofQuery = (request: Pick<Request, "query">): Result.Result<DeleteOptions, 
     }
   })
 
-const isInteger = (value: unknown): boolean => Number.isInteger(value)
 const isBoolean = (value: unknown): boolean => typeof value === "boolean"
 const isText = (value: unknown): boolean => typeof value === "string"
 
 /** The fields of the type that are there to be read. */
 const types: ReadonlyArray<readonly [path: ReadonlyArray<string>, type: string, fits: (value: unknown) => boolean]> = [
-  [["gracePeriodSeconds"], "int64", isInteger],
+  [["gracePeriodSeconds"], "int64", GoInt64.is],
   [["preconditions"], "v1.Preconditions", isObject],
   [["preconditions", "uid"], "types.UID", isText],
   [["preconditions", "resourceVersion"], "string", isText],

@@ -15,6 +15,7 @@
  */
 import * as Result from "effect/Result"
 import * as Yaml from "yaml"
+import * as GoInt64 from "../schema/GoInt64.ts"
 import * as GoJsonSyntax from "../schema/GoJsonSyntax.ts"
 import * as Remembered from "./Remembered.ts"
 
@@ -112,7 +113,7 @@ export const decode = (encoding: Encoding, text: string, bytes?: Uint8Array): Re
   encoding === "json" ? decodeJson(text, bytes ?? Buffer.from(text)) : decodeYaml(text)
 
 const decodeJson = (text: string, bytes: Uint8Array): Result.Result<unknown, string> => {
-  const value = Result.try((): unknown => JSON.parse(text))
+  const value = Result.try((): unknown => JSON.parse(GoInt64.readable(text)))
   if (Result.isSuccess(value) && !GoJsonSyntax.isTooDeep(text)) return Result.succeed(value.success)
   // Both refuse the same texts, so that there is a fault here.
   return Result.fail(GoJsonSyntax.fault(bytes)!)

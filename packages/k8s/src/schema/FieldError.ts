@@ -7,6 +7,7 @@
  * Source: k8s.io/apimachinery/pkg/util/validation/field/errors.go and util/errors (NewAggregate), release 1.35.
  */
 import type { StatusCause } from "@effect-operator/core/Status"
+import * as GoInt64 from "./GoInt64.ts"
 
 /** What is wrong. `TypeInvalid` prints as `Invalid value`, but has its own reason in a cause. */
 export type Type =
@@ -189,7 +190,7 @@ const escape = (char: string): string => {
 
 /** A number as Go prints an int64, or `%v` of a float64: an exponent below 1e-4 and, for fractions, from 1e6 on. */
 const printNumber = (value: number): string => {
-  if (Number.isInteger(value) && Math.abs(value) < 2 ** 63) return BigInt(value).toString()
+  if (GoInt64.is(value)) return BigInt(value).toString()
   const [mantissa, power] = value.toExponential().split("e") as [string, string]
   const exponent = Number(power)
   if (exponent >= -4 && exponent < 6) return String(value)

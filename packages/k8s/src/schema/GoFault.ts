@@ -35,9 +35,12 @@ const goType = (schema: Schema | undefined): string => {
   }
 }
 
+/** A number without an exponent where it has no fraction. */
+const digits = (value: number): string => Number.isInteger(value) ? BigInt(value).toString() : String(value)
+
 const jsonType = (value: unknown, type: string): string => {
   if (Array.isArray(value)) return "array"
-  if (typeof value === "number") return /^u?int/.test(type) ? `number ${value}` : "number"
+  if (typeof value === "number") return /^u?int/.test(type) ? `number ${digits(value)}` : "number"
   return typeof value === "boolean" ? "bool" : value === null ? "null" : typeof value
 }
 

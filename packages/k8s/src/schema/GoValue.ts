@@ -1,6 +1,7 @@
 /**
  * `GoValue`: a JSON value as Go prints it with `%v`, which is how some messages of a server show one.
  */
+import * as GoInt64 from "./GoInt64.ts"
 import * as JsonValue from "./JsonValue.ts"
 
 /** `map[a:1 b:[x y]]`: no quotes, keys sorted, `<nil>` for null. */
@@ -21,7 +22,7 @@ export const typeName = (value: unknown): string => {
     case "object":
       return "map[string]interface {}"
     case "number":
-      return Number.isInteger(value) ? "int64" : "float64"
+      return GoInt64.is(value) ? "int64" : "float64"
     case "boolean":
       return "bool"
     default:

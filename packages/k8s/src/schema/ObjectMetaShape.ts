@@ -6,6 +6,7 @@
  *
  * Source: k8s.io/apimachinery/pkg/apis/meta/v1 ObjectMeta and Go's encoding/json.
  */
+import * as GoInt64 from "./GoInt64.ts"
 import * as Result from "effect/Result"
 import * as Remembered from "../api/Remembered.ts"
 import * as GoTime from "./GoTime.ts"
@@ -104,7 +105,7 @@ const read = (shape: Shape, value: unknown, where: string, path: string, unknown
       return typeof value === "boolean" ? value : refuse("bool")
     case "int64":
       if (typeof value !== "number") return refuse("int64")
-      if (!Number.isInteger(value)) {
+      if (!GoInt64.is(value)) {
         throw new WrongType(`json: cannot unmarshal number ${value} into Go struct field ${where} of type int64`)
       }
       // Generation is a plain number, left out when it is zero; a grace period of zero means something.

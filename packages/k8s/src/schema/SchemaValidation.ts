@@ -14,6 +14,7 @@
 import * as Result from "effect/Result"
 import * as Correlation from "./Correlation.ts"
 import * as FieldError from "./FieldError.ts"
+import * as GoInt64 from "./GoInt64.ts"
 import * as GoRegExp from "./GoRegExp.ts"
 import * as JsonValue from "./JsonValue.ts"
 import * as Schema from "./Schema.ts"
@@ -124,14 +125,11 @@ const types = (schema: Schema.Schema): ReadonlyArray<string> =>
     ? []
     : [schema.type]
 
-/** A JSON number that the server reads as an int64. */
-const isInteger = (value: number): boolean => Number.isInteger(value) && Math.abs(value) < 2 ** 63
-
 const typeOf = (value: unknown): string =>
   JsonValue.isArray(value)
     ? "array"
     : typeof value === "number"
-    ? isInteger(value) ? "integer" : "number"
+    ? GoInt64.is(value) ? "integer" : "number"
     : typeof value
 
 type Check = (
@@ -203,12 +201,12 @@ const checkFormat: Check = (context, outcome, path, value) => {
 const checkNumber: Check = (context, outcome, path, value) => {
   const number = value as number
   // Bounds of an integer are cut to integers, as the server does.
-  const bound = (limit: number): number => isInteger(number) ? Math.trunc(limit) : limit
+  const bound = (limit: number): number => GoInt64.is(number) ? Math.trunc(limit) : limit
   const { exclusiveMaximum, exclusiveMinimum, maximum, minimum, multipleOf } = context.schema
   if (multipleOf !== undefined) {
     const factor = bound(multipleOf)
     // What a server divides by 0 is a panic for an integer, and no multiple otherwise.
-    if (factor < 0 || (factor === 0 && isInteger(number))) {
+    if (factor < 0 || (factor === 0 && GoInt64.is(number))) {
       const text = `factor MultipleOf declared for ${path} must be positive: ${FieldError.printValue(factor)}`
       fail(context, outcome, path, text, (field) => FieldError.invalid(field, factor, text))
     } else if (!isMultiple(number, factor)) {
@@ -233,7 +231,7 @@ const checkNumber: Check = (context, outcome, path, value) => {
 }
 
 const isMultiple = (value: number, factor: number): boolean => {
-  if (isInteger(value) && Number.isInteger(factor)) return value % factor === 0
+  if (GoInt64.is(value) && Number.isInteger(factor)) return value % factor === 0
   const times = factor < 1 ? 1 / factor * value : value / factor
   if (!Number.isFinite(times)) return false
   const whole = Math.trunc(times)

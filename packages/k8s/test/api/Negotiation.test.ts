@@ -51,6 +51,12 @@ describe("Negotiation", () => {
     assert.strictEqual(said(Negotiation.decode("json", "\ufffd", bytes)), wrong)
   })
 
+  it("reads the largest int64 as an integer that is one", () => {
+    const [largest, more] = Result.getOrThrow(json("[9223372036854775807, 9223372036854775808]")) as [number, number]
+    assert.isBelow(largest, more)
+    assert.strictEqual(more, 2 ** 63)
+  })
+
   it("reads 10,000 levels of JSON and no more", () => {
     const nested = (depth: number, inside = "") => "[".repeat(depth) + inside + "]".repeat(depth)
     assert.isTrue(Result.isSuccess(json(nested(10_000))))

@@ -42,6 +42,10 @@ describe("types", () => {
       "spec: Invalid value: \"number\": spec in body must be of type integer: \"number\""
     ])
     assert.lengthOf(errors({ type: "integer" }, 1e20), 1)
+    assert.deepStrictEqual(errors({ type: "integer" }, -(2 ** 63)), [])
+    assert.deepStrictEqual(errors({ type: "integer", minimum: 0 }, -(2 ** 63)), [
+      "spec: Invalid value: -9223372036854775808: spec in body should be greater than or equal to 0"
+    ])
   })
 
   it("int-or-string", () => {

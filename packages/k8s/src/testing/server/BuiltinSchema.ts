@@ -10,6 +10,7 @@
 import * as Result from "effect/Result"
 import { definitions, type Schema } from "../../kinds/definitions.ts"
 import * as GoBase64 from "../../schema/GoBase64.ts"
+import * as GoInt64 from "../../schema/GoInt64.ts"
 import * as GoTime from "../../schema/GoTime.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import { Fault, nameOf, wrong, wrongSelf } from "../../schema/GoFault.ts"
@@ -71,7 +72,7 @@ const scalar = (value: unknown, schema: Schema, path: string, owner: string): un
     case "boolean":
       return typeof value === "boolean" ? value : wrong(value, schema, path, owner)
     case "integer":
-      return Number.isInteger(value) && (schema.format !== "int32" || isInt32(value))
+      return GoInt64.is(value) && (schema.format !== "int32" || isInt32(value))
         ? value
         : wrong(value, schema, path, owner)
     case "number":

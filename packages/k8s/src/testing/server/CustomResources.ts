@@ -13,6 +13,7 @@ import * as ConversionWebhook from "./ConversionWebhook.ts"
 import * as CustomConversion from "./CustomConversion.ts"
 import * as CustomBody from "../../api/CustomBody.ts"
 import * as FieldError from "../../schema/FieldError.ts"
+import * as GoInt64 from "../../schema/GoInt64.ts"
 import * as GoValue from "../../schema/GoValue.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
@@ -50,7 +51,7 @@ const goTypeOf = (value: unknown): string => {
   if (Array.isArray(value)) return "[]interface {}"
   switch (typeof value) {
     case "number":
-      return Number.isInteger(value) ? "int64" : "float64"
+      return GoInt64.is(value) ? "int64" : "float64"
     case "boolean":
       return "bool"
     case "string":

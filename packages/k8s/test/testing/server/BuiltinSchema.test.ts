@@ -89,4 +89,14 @@ describe("BuiltinSchema", () => {
     assert.deepInclude(ports("http"), { spec: { ports: [{ port: 80, targetPort: "http" }] } })
     assert.strictEqual(ports(true), "json: cannot unmarshal bool into Go value of type int32")
   })
+
+  it("an integer is one of the bits that the type has", () => {
+    const job = (activeDeadlineSeconds: number) => decode("Pod", { spec: { activeDeadlineSeconds } })
+    assert.deepInclude(job(-(2 ** 63)), { spec: { activeDeadlineSeconds: -(2 ** 63) } })
+    assert.strictEqual(
+      job(2 ** 63),
+      "json: cannot unmarshal number 9223372036854775808 into Go struct field PodSpec.spec.activeDeadlineSeconds of " +
+        "type int64"
+    )
+  })
 })
