@@ -45,9 +45,21 @@ const defaulted = (conversion: Object_): Object_ => {
   }
 }
 
+const storageVersions = (definition: unknown): ReadonlyArray<string> =>
+  arrayAt(definition, "spec", "versions").filter((version) => at(version, "storage") === true)
+    .map((version) => stringAt(version, "name"))
+
+/** Where no version is said to have been stored, the present storage version has. */
+const withStored = (definition: Object_): Object_ => {
+  const [storage] = storageVersions(definition)
+  return storage === undefined || arrayAt(definition, "status", "storedVersions").length > 0
+    ? definition
+    : { ...definition, status: { ...objectAt(definition, "status"), storedVersions: [storage] } }
+}
+
 /** The defaults of a body. */
 export const applyDefaults = (body: Object_): Object_ => {
-  const definition = DefinitionZeros.omit(body)
+  const definition = withStored(DefinitionZeros.omit(body))
   const spec = objectAt(definition, "spec")
   return {
     ...definition,
@@ -58,10 +70,6 @@ export const applyDefaults = (body: Object_): Object_ => {
     }
   }
 }
-
-const storageVersions = (definition: unknown): ReadonlyArray<string> =>
-  arrayAt(definition, "spec", "versions").filter((version) => at(version, "storage") === true)
-    .map((version) => stringAt(version, "name"))
 
 const prepareCreate: Strategy["prepareCreate"] = (definition) => ({
   ...definition,

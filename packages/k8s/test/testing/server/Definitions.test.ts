@@ -137,6 +137,17 @@ describe("definitions", () => {
       assert.include(refused.body.message, why)
     }).pipe(Effect.provide(layer)))
 
+  it.effect("versions that were stored are never none: the storage version is put back", () =>
+    Effect.gen(function*() {
+      yield* post(crds, widgetDefinition())
+      for (const path of [`${crds}/${name}/status`, `${crds}/${name}`]) {
+        for (const status of [{ storedVersions: [] }, { storedVersions: null }, null]) {
+          const patched = yield* patch(path, "merge", { status })
+          assert.deepStrictEqual([patched.status, patched.body.status.storedVersions], [200, ["v1"]])
+        }
+      }
+    }).pipe(Effect.provide(layer)))
+
   it.effect("every served version shows every object, stored in one of them", () =>
     Effect.gen(function*() {
       const definition = withVersions((
