@@ -18,13 +18,18 @@ const openApiTypes = ["array", "boolean", "integer", "number", "object", "string
 const keyword = (schema: Schema.Schema, name: string): unknown =>
   JsonValue.isObject(schema) ? JsonValue.get(schema, name) : undefined
 
-const isSet = (value: unknown): boolean =>
-  value !== undefined && value !== null && value !== "" &&
-  !(JsonValue.isObject(value) && Object.keys(value).length === 0)
+/** Keywords that Go tells from nothing where they are empty. */
+const toldEmpty: ReadonlySet<string> = new Set(["additionalItems", "dependencies", "$ref"])
+
+const isSet = (schema: Schema.Schema, name: string): boolean => {
+  const value = keyword(schema, name)
+  return value !== undefined && value !== null && (toldEmpty.has(name) ||
+    value !== "" && !(JsonValue.isObject(value) && Object.keys(value).length === 0))
+}
 
 /** True if the schema cannot be read as structural at all, so that only the keywords are worth a complaint. */
 export const usesUnsupported = (schema: Schema.Schema): boolean =>
-  unsupported.some((name) => isSet(keyword(schema, name))) || isSet(keyword(schema, "$schema")) ||
+  unsupported.some((name) => isSet(schema, name)) || isSet(schema, "$schema") ||
   JsonValue.isArray(schema.items) || schema["x-kubernetes-preserve-unknown-fields"] === false ||
   children(schema, "").some(([child]) => usesUnsupported(child))
 
@@ -85,7 +90,7 @@ const checkNode = (schema: Schema.Schema, path: string, place: Place): Errors =>
     errors.push(FieldError.forbidden(`${path}.default`, `must not be set ${place.noDefault}`))
   }
   for (const name of unsupported) {
-    if (isSet(keyword(schema, name))) errors.push(FieldError.forbidden(`${path}.${name}`, `${name} is not supported`))
+    if (isSet(schema, name)) errors.push(FieldError.forbidden(`${path}.${name}`, `${name} is not supported`))
   }
   if (type === "null") {
     const detail = "type cannot be set to null, use nullable as an alternative"

@@ -35,7 +35,11 @@ export const checkStructural = (schema: Schema.Schema, path = "spec.validation.o
     errors.push(FieldError.forbidden(`${path}.nullable`, "nullable cannot be true at the root"))
   }
   const keywords = [...Keywords.check(schema, path), ...RuleDefinitions.forms(schema, path)]
-  if (Keywords.usesUnsupported(schema)) return [...errors, ...keywords]
+  if (Keywords.usesUnsupported(schema)) {
+    const found = [...errors, ...keywords]
+    // Of the keywords that cannot be read one alone has no fault of its own.
+    return found.length > 0 ? found : [FieldError.invalid(path, "", "OpenAPIV3Schema 'schema' is not supported")]
+  }
   const structure = [...invariants(schema, "root", path), ...completeness(schema, schema, path, path)]
   structure.sort((a, b) => compare(FieldError.format(a), FieldError.format(b)))
   const found = structure.length > 0 ? structure : defaults(Schema.asRoot(schema), path, false)

@@ -95,22 +95,36 @@ const label = (field: string, value: string, faults = Names.dns1035Label, before
   return found.length === 0 ? [] : [FieldError.invalid(field, value, before + found.join(","))]
 }
 
-const needed = (
-  field: string,
-  value: string,
-  ...rule: [faults?: typeof Names.dns1035Label, before?: string, text?: string]
-) => value === "" ? [FieldError.required(field, "")] : label(field, value, ...rule)
+const groupFaults = (group: string): Faults => {
+  const field = "spec.group"
+  if (group === "") return [FieldError.required(field, "")]
+  const faults = label(field, group, Names.dnsSubdomain)
+  return faults.length > 0 || group.includes(".")
+    ? faults
+    : [FieldError.invalid(field, group, "should be a domain with at least one dot")]
+}
 
+const requiredNames = ["plural", "singular", "kind", "listKind"]
+
+/** What is missing is told before what is wrong. */
 const namesFaults = (names: unknown): Faults => {
   const path = "spec.names"
   const kind = stringAt(names, "kind")
-  const mixed = (field: string, value: string): Faults =>
-    needed(field, value, Names.dns1035Label, "may have mixed case, but should otherwise match: ", value.toLowerCase())
+  const plain = (key: string): Faults => {
+    const value = stringAt(names, key)
+    return value === "" ? [] : label(`${path}.${key}`, value)
+  }
+  const mixed = (key: string): Faults => {
+    const value = stringAt(names, key)
+    const before = "may have mixed case, but should otherwise match: "
+    return value === "" ? [] : label(`${path}.${key}`, value, Names.dns1035Label, before, value.toLowerCase())
+  }
   return [
-    ...needed(`${path}.plural`, stringAt(names, "plural")),
-    ...needed(`${path}.singular`, stringAt(names, "singular")),
-    ...mixed(`${path}.kind`, kind),
-    ...mixed(`${path}.listKind`, stringAt(names, "listKind")),
+    ...requiredNames.filter((key) => stringAt(names, key) === "").map((key) =>
+      FieldError.required(`${path}.${key}`, "")
+    ),
+    ...["plural", "singular"].flatMap(plain),
+    ...["kind", "listKind"].flatMap(mixed),
     ...(kind !== "" && kind === stringAt(names, "listKind")
       ? [FieldError.invalid(`${path}.listKind`, kind, "kind and listKind may not be the same")]
       : []),
@@ -165,42 +179,62 @@ const rootFaults = (version: unknown, schema: unknown, path: string): Faults => 
   ]
 }
 
-const schemaFaults = (definition: unknown): Faults => {
-  const versions = arrayAt(definition, "spec", "versions")
-  const schemas = versions.map((version) => at(version, "schema", "openAPIV3Schema"))
-  // A schema that all versions share is spoken of as the definition's, whatever was written.
-  const shared = schemas.every((schema) => JsonValue.equals(schema, schemas[0]))
-  return versions.flatMap((_, index): Faults => {
-    const schema = schemas[index]
-    if (schema === undefined) {
-      return [FieldError.required(`spec.versions[${index}].schema.openAPIV3Schema`, "schemas are required")]
-    }
-    if (shared && index > 0) return []
-    const path = shared ? "spec.validation.openAPIV3Schema" : `spec.versions[${index}].schema.openAPIV3Schema`
-    return [
-      ...rootFaults(versions[index], schema, path),
-      ...StructuralSchema.checkStructural(schema as StructuralSchema.Schema, path)
-    ]
-  })
+const schemaOf = (version: unknown): unknown => at(version, "schema", "openAPIV3Schema")
+
+/** A schema that all versions share is spoken of as the definition's, whatever was written. */
+const isShared = (versions: ReadonlyArray<unknown>): boolean =>
+  versions.every((version) => JsonValue.equals(schemaOf(version), schemaOf(versions[0])))
+
+const missingSchemas = (versions: ReadonlyArray<unknown>): Faults =>
+  versions.flatMap((version, index) =>
+    schemaOf(version) === undefined
+      ? [FieldError.required(`spec.versions[${index}].schema.openAPIV3Schema`, "schemas are required")]
+      : []
+  )
+
+const schemaFaults = (version: unknown, place: string): Faults => {
+  const schema = schemaOf(version)
+  if (schema === undefined) return []
+  const path = `${place}.openAPIV3Schema`
+  return [
+    ...rootFaults(version, schema, path),
+    ...StructuralSchema.checkStructural(schema as StructuralSchema.Schema, path)
+  ]
 }
+
+const sharedSchemaFaults = (versions: ReadonlyArray<unknown>): Faults =>
+  versions.length > 0 && isShared(versions) ? schemaFaults(versions[0], "spec.validation") : []
 
 const versionsFaults = (definition: unknown): Faults => {
   const versions = arrayAt(definition, "spec", "versions")
   const names = versions.map((version) => stringAt(version, "name"))
-  const storage = storageVersions(definition)
-  const faults: Array<FieldError.FieldError> = []
-  for (const index of versions.keys()) {
-    faults.push(...label(`spec.versions[${index}].name`, names[index]!))
-    if (names.indexOf(names[index]!) < index) {
-      faults.push(FieldError.invalid("spec.versions", names[index]!, "must contain unique version names"))
-    }
-  }
-  if (storage.length !== 1) {
-    faults.push(
-      FieldError.invalid("spec.versions", versions, "must have exactly one version marked as storage version")
-    )
-  }
-  return faults
+  const shared = isShared(versions)
+  const whole = (fault: string) => FieldError.invalid("spec.versions", versions, fault)
+  return [
+    ...missingSchemas(versions),
+    ...versions.flatMap((version, index) => [
+      ...label(`spec.versions[${index}].name`, names[index]!),
+      ...(shared ? [] : schemaFaults(version, `spec.versions[${index}].schema`))
+    ]),
+    ...(new Set(names).size < names.length ? [whole("must contain unique version names")] : []),
+    ...(storageVersions(definition).length === 1
+      ? []
+      : [whole("must have exactly one version marked as storage version")]),
+    // The name of the first version is also that of the definition, as it was before there were several.
+    ...(names[0] === undefined || names[0] === "" ? [] : label("spec.version", names[0]))
+  ]
+}
+
+const storedFaults = (definition: unknown): Faults => {
+  const field = "status.storedVersions"
+  const stored = arrayAt(definition, "status", "storedVersions")
+  if (stored.length === 0) return [FieldError.invalid(field, [], "must have at least one stored version")]
+  return arrayAt(definition, "spec", "versions").flatMap((version) => {
+    const name = stringAt(version, "name")
+    return at(version, "storage") !== true || stored.includes(name)
+      ? []
+      : [FieldError.invalid(field, version, `must have the storage version ${name}`)]
+  })
 }
 
 const approvalFaults = (definition: KubeObject): Faults => {
@@ -218,29 +252,25 @@ const approvalFaults = (definition: KubeObject): Faults => {
 
 const scopes = ["Cluster", "Namespaced"]
 
-const validate: Strategy["validate"] = (definition) => {
+const validate: Strategy["validate"] = (definition, previous) => {
   const group = stringAt(definition, "spec", "group")
   const scope = stringAt(definition, "spec", "scope")
   const name = `${stringAt(definition, "spec", "names", "plural")}.${group}`
   return [
-    ...named(definition, name, "must be spec.names.plural+\".\"+spec.group"),
-    ...needed("spec.group", group, Names.dnsSubdomain),
-    ...(group !== "" && !group.includes(".")
-      ? [FieldError.invalid("spec.group", group, "should be a domain with at least one dot")]
-      : []),
+    // A name cannot change, and what it is made of has rules of its own.
+    ...(previous === undefined ? named(definition, name, "must be spec.names.plural+\".\"+spec.group") : []),
+    ...groupFaults(group),
     ...(scope === ""
       ? [FieldError.required("spec.scope", "")]
       : scopes.includes(scope)
       ? []
       : [FieldError.notSupported("spec.scope", scope, scopes)]),
-    ...namesFaults(at(definition, "spec", "names")),
     ...versionsFaults(definition),
+    ...namesFaults(at(definition, "spec", "names")),
+    ...sharedSchemaFaults(arrayAt(definition, "spec", "versions")),
     ...DefinitionPaths.faults(definition),
-    ...schemaFaults(definition),
     ...ConversionRules.faults(definition),
-    ...(arrayAt(definition, "status", "storedVersions").length > 0
-      ? []
-      : [FieldError.invalid("status.storedVersions", [], "must have at least one stored version")]),
+    ...storedFaults(definition),
     ...approvalFaults(definition),
     ...(at(definition, "spec", "preserveUnknownFields") === true
       ? [FieldError.invalid(

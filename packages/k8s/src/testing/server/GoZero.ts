@@ -52,12 +52,17 @@ const raw = "io.k8s.apimachinery.pkg.runtime.RawExtension"
 const structOf = (schema: Schema): string | undefined =>
   schema.ref !== undefined && definitions[schema.ref]?.properties !== undefined ? schema.ref : undefined
 
+/** A map that is refused for being there, so that an empty one is not nothing. */
+const isJudged = (definition: string, field: string): boolean =>
+  field === "dependencies" && definition.endsWith(".JSONSchemaProps")
+
 /** Whether an empty value of a field means that there is none. */
 export const leftOut = (definition: string, field: string, schema: Schema, value: unknown): boolean => {
   const { ref } = schema
   if (!isEmpty(value) || structOf(schema) !== undefined || (ref !== undefined && (ref === raw || ref in texts))) {
     return false
   }
+  if (isJudged(definition, field)) return false
   const type = typeOf(definition)
   return type === undefined
     ? typeof value === "object" && definitions[definition]?.required?.includes(field) !== true

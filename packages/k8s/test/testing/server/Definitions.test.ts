@@ -137,6 +137,85 @@ describe("definitions", () => {
       assert.include(refused.body.message, why)
     }).pipe(Effect.provide(layer)))
 
+  const fields = ({ body }: Answer) => body.details.causes.map(({ field }: any) => field)
+  const paths = ["spec.group", "spec.scope", "spec.versions"]
+  const names = ["plural", "singular", "kind", "listKind"].map((key) => `spec.names.${key}`)
+
+  it.effect("tells faults in the order of a real server, what is missing before what is wrong", () =>
+    Effect.gen(function*() {
+      const empty = { ...widgetDefinition(), spec: {} }
+      assert.deepStrictEqual(fields(yield* post(crds, empty)), [
+        "metadata.name",
+        ...paths,
+        ...names,
+        "status.storedVersions"
+      ])
+      const named = { plural: "A b", singular: "", kind: "", listKind: "x_y", shortNames: ["A"], categories: ["B"] }
+      assert.deepStrictEqual(fields(yield* post(crds, widgetDefinition({ names: named }))), [
+        "metadata.name",
+        ...["singular", "kind", "plural", "listKind", "shortNames[0]", "categories[0]"].map((key) =>
+          `spec.names.${key}`
+        )
+      ])
+      const twice = withVersions((version) => [version, { ...version, name: "v2" }, { ...version, storage: false }])
+      const refused = yield* post(crds, twice)
+      assert.deepStrictEqual(
+        refused.body.details.causes.map(({ field, message }: any) => [field, message.replace(/.*: /s, "")]),
+        [
+          ["spec.versions", "must contain unique version names"],
+          ["spec.versions", "must have exactly one version marked as storage version"],
+          ["status.storedVersions", "must have the storage version v2"]
+        ]
+      )
+      const misnamed = withVersions((version) => [{ ...version, name: "V_1" }])
+      assert.deepStrictEqual(fields(yield* post(crds, misnamed)), ["spec.versions[0].name", "spec.version"])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a group that is no domain at all is not told to have no dot", () =>
+    Effect.gen(function*() {
+      for (
+        const [group, why] of [["BAD_group", "RFC 1123 subdomain"], ["bad", "should be a domain with at least one dot"]]
+      ) {
+        const refused = yield* post(crds, widgetDefinition({ group }))
+        assert.deepStrictEqual(fields(refused), ["metadata.name", "spec.group"])
+        assert.include(message(refused), why!)
+      }
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a name is judged by the group once: that a group cannot change is all that is said of one that does", () =>
+    Effect.gen(function*() {
+      yield* post(crds, widgetDefinition())
+      const refused = yield* patch(`${crds}/${name}`, "merge", { spec: { group: "other.com" } })
+      assert.deepStrictEqual(fields(refused), ["spec.group"])
+      assert.include(message(refused), "field is immutable")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a schema has none of the keywords that are not supported, some of them not even empty", () =>
+    Effect.gen(function*() {
+      const having = (keywords: object) =>
+        withVersions((
+          version
+        ) => [{ ...version, subresources: {}, schema: { openAPIV3Schema: { type: "object", ...keywords } } }])
+      const path = "spec.validation.openAPIV3Schema"
+      for (
+        const [key, value] of Object.entries({
+          dependencies: {},
+          $ref: "",
+          additionalItems: false,
+          definitions: { a: {} }
+        })
+      ) {
+        const refused = yield* post(crds, having({ [key]: value }))
+        assert.include(message(refused), `${path}.${key}: Forbidden: ${key} is not supported`)
+      }
+      assert.include(
+        message(yield* post(crds, having({ $schema: "x" }))),
+        `${path}: Invalid value: "": OpenAPIV3Schema 'schema' is not supported`
+      )
+      const none = having({ definitions: {}, patternProperties: {}, id: "" })
+      assert.strictEqual((yield* post(crds, none)).status, 201)
+    }).pipe(Effect.provide(layer)))
+
   it.effect("versions that were stored are never none: the storage version is put back", () =>
     Effect.gen(function*() {
       yield* post(crds, widgetDefinition())
