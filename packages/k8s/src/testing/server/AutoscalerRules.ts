@@ -4,6 +4,7 @@
  * Source: k8s.io/kubernetes/pkg/apis/autoscaling/validation/validation.go.
  */
 import * as Amounts from "./Amounts.ts"
+import { keeping, toV2 } from "./AutoscalerConversion.ts"
 import { type Faults, invalids, label, oneOfGiven, optional, segment, when } from "./Checks.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import * as Names from "../../api/Names.ts"
@@ -206,12 +207,14 @@ const rulesFaults = (rules: unknown, path: string): Faults => {
   ]
 }
 
+/** The version that says in one number and in annotations what are metrics to all others. */
+const firstVersion = "autoscaling/v1"
+
 /** Faults of a HorizontalPodAutoscaler. */
 const validate: Strategy["validate"] = (object, previous) => {
-  const spec = objectAt(object, "spec")
+  const spec = objectAt(stringAt(object, "apiVersion") === firstVersion ? toV2(object) : object, "spec")
   const [least, most] = [numberAt(spec, "minReplicas"), numberAt(spec, "maxReplicas") ?? 0]
   const metrics = arrayAt(spec, "metrics")
-  const processor = numberAt(spec, "targetCPUUtilizationPercentage")
   // Only those that had none may have none; a reference that is wrong may stay.
   const lowest = previous !== undefined && numberAt(at(previous, "spec"), "minReplicas") === 0 ? 0 : 1
   const same = ["apiVersion", "kind"].every((field) =>
@@ -231,11 +234,6 @@ const validate: Strategy["validate"] = (object, previous) => {
       ? reference(at(spec, "scaleTargetRef"), "spec.scaleTargetRef", needsGroup(spec))
       : segment(at(spec, "scaleTargetRef"), "spec.scaleTargetRef", "kind", "name")),
     ...metrics.flatMap((metric, index) => specFaults(metric, `spec.metrics[${index}]`)),
-    // The first version says in one number what is a metric to all others.
-    ...when(
-      processor !== undefined && processor < 1,
-      FieldError.invalid("spec.metrics[0].resource.target.averageUtilization", processor, "must be greater than 0")
-    ),
     ...when(
       least === 0 && !metrics.some((metric) => ["Object", "External"].includes(stringAt(metric, "type"))),
       FieldError.forbidden(
@@ -252,6 +250,9 @@ const validate: Strategy["validate"] = (object, previous) => {
 const needsGroup = (spec: unknown): boolean => stringAt(spec, "scaleTargetRef", "kind") !== "ReplicationController"
 
 export const strategy: Partial<Strategy> = {
+  prepareCreate: (object) => keeping("status")(object),
+  prepareUpdate: keeping("status"),
+  prepareStatus: keeping("spec"),
   validate,
   validateStatus: (object) => Amounts.notNegative(object, "status.currentReplicas", "status.desiredReplicas")
 }

@@ -6,6 +6,7 @@ import * as Result from "effect/Result"
 import * as Tables from "../../kinds/tables.ts"
 import * as ApiServiceRules from "../aggregation/ApiServiceRules.ts"
 import * as ApiServices from "../aggregation/ApiServices.ts"
+import * as AutoscalerConversion from "./AutoscalerConversion.ts"
 import * as BuiltinSchema from "./BuiltinSchema.ts"
 import * as BuiltinStrategies from "./BuiltinStrategies.ts"
 import * as Conversion from "./Conversion.ts"
@@ -31,7 +32,7 @@ const conversion = (resource: Tables.ServedResource, storageVersion: string): Co
     case "events.k8s.io/v1/events":
       return { _tag: "Local", fromStorage: Conversion.eventFromCore, toStorage: Conversion.eventToCore }
     case "autoscaling/v1/horizontalpodautoscalers":
-      return { _tag: "Local", fromStorage: Conversion.autoscalerToV1, toStorage: Conversion.autoscalerToV2 }
+      return { _tag: "Local", fromStorage: AutoscalerConversion.toV1, toStorage: AutoscalerConversion.toV2 }
     default:
       return {
         _tag: "Local",

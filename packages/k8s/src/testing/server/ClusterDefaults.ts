@@ -3,6 +3,7 @@
  *
  * Source: k8s.io/kubernetes/pkg/apis/GROUP/VERSION/defaults.go; compared with a kube-apiserver.
  */
+import * as AutoscalerConversion from "./AutoscalerConversion.ts"
 import { edit, fill, type Filled, map } from "./Filling.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as VolumeDefaults from "./VolumeDefaults.ts"
@@ -64,13 +65,29 @@ const utilization = [{
   resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 80 } }
 }]
 
+const percent = { type: "Percent", value: 100, periodSeconds: 15 }
+const scaleUp = {
+  stabilizationWindowSeconds: 0,
+  selectPolicy: "Max",
+  policies: [{ type: "Pods", value: 4, periodSeconds: 15 }, percent]
+}
+const scaleDown = { selectPolicy: "Max", policies: [percent] }
+
+/** Who says something of the behavior gets the rest of it said. */
+const behavior = (value: unknown): Filled => ({
+  scaleUp: fill(at(value, "scaleUp"), scaleUp),
+  scaleDown: fill(at(value, "scaleDown"), scaleDown)
+})
+
 /** Without a metric it is 80 % of the processor. */
 const autoscaler: Default = (object) => {
   const spec = fill(object["spec"], { minReplicas: 1 })
   if (stringAt(object, "apiVersion") !== "autoscaling/v1") {
-    return { ...object, spec: fill(spec, { metrics: utilization }) }
+    const filled = fill(spec, { metrics: utilization })
+    const said = filled["behavior"]
+    return { ...object, spec: said === undefined ? filled : { ...filled, behavior: behavior(said) } }
   }
-  const others = at(object, "metadata", "annotations", "autoscaling.alpha.kubernetes.io/metrics")
+  const others = AutoscalerConversion.otherMetrics(object)
   return { ...object, spec: others === undefined ? fill(spec, { targetCPUUtilizationPercentage: 80 }) : spec }
 }
 

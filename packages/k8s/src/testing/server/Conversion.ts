@@ -1,14 +1,14 @@
 /**
  * `Conversion`: the few built-in kinds that look different in another version or group.
  *
- * Everything else changes only its apiVersion. Events are stored in their core form, which is the richer one;
- * HorizontalPodAutoscalers as autoscaling/v2.
+ * Everything else changes only its apiVersion. Events are stored in their core form, which is the richer one. Of
+ * HorizontalPodAutoscalers see `AutoscalerConversion`.
  *
- * Source: k8s.io/kubernetes/pkg/apis/events/v1/conversion.go and pkg/apis/autoscaling/v1/conversion.go.
+ * Source: k8s.io/kubernetes/pkg/apis/events/v1/conversion.go.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as JsonValue from "../../schema/JsonValue.ts"
-import { arrayAt, asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
+import { asObject, stringAt } from "../../api/Plain.ts"
 
 /** The object with another apiVersion; the same object where it has that already. */
 export const withApiVersion = (object: KubeObject, apiVersion: string): KubeObject =>
@@ -47,41 +47,4 @@ export const eventFromCore = (event: KubeObject): KubeObject => {
 export const eventToCore = (event: KubeObject): KubeObject => {
   const renamed = rename(event, toCore, "v1")
   return { reportingComponent: "", reportingInstance: "", ...renamed } as KubeObject
-}
-
-const cpuMetric = (utilization: unknown): JsonValue.JsonObject => ({
-  type: "Resource",
-  resource: { name: "cpu", target: { type: "Utilization", averageUtilization: utilization } }
-})
-
-const isCpu = (metric: unknown): boolean =>
-  stringAt(metric, "resource", "name") === "cpu" &&
-  at(metric, "resource", "target", "averageUtilization") !== undefined
-
-/** A v1 autoscaler knows one metric, the processor. */
-export const autoscalerToV2 = (autoscaler: KubeObject): KubeObject => {
-  const { targetCPUUtilizationPercentage, ...spec } = objectAt(autoscaler, "spec")
-  const { currentCPUUtilizationPercentage: _, ...status } = objectAt(autoscaler, "status")
-  return {
-    ...autoscaler,
-    apiVersion: "autoscaling/v2",
-    spec: targetCPUUtilizationPercentage === undefined
-      ? spec
-      : { ...spec, metrics: [cpuMetric(targetCPUUtilizationPercentage)] },
-    ...(at(autoscaler, "status") === undefined ? {} : { status })
-  } as KubeObject
-}
-
-export const autoscalerToV1 = (autoscaler: KubeObject): KubeObject => {
-  const { behavior: _, metrics, ...spec } = objectAt(autoscaler, "spec")
-  const cpu = arrayAt(metrics).find(isCpu)
-  const { conditions: __, currentMetrics: ___, ...status } = objectAt(autoscaler, "status")
-  return {
-    ...autoscaler,
-    apiVersion: "autoscaling/v1",
-    spec: cpu === undefined
-      ? spec
-      : { ...spec, targetCPUUtilizationPercentage: at(cpu, "resource", "target", "averageUtilization") },
-    ...(at(autoscaler, "status") === undefined ? {} : { status })
-  } as KubeObject
 }
