@@ -14,6 +14,7 @@ import * as DuplicateFields from "./DuplicateFields.ts"
 import * as Negotiation from "./Negotiation.ts"
 import * as Protobuf from "./Protobuf.ts"
 import * as StatusError from "./StatusError.ts"
+import * as WrittenNumbers from "./WrittenNumbers.ts"
 
 export interface Body {
   readonly method: Method
@@ -55,7 +56,11 @@ export const decode = (body: Body): Effect.Effect<Result.Result<unknown, StatusE
   // What a server-side apply means by its text, keys that occur twice included, is its own verb's to say.
   if (method === "PATCH" && encoding === "yaml") return Effect.succeed(Result.succeed(text))
   const decoded = encoding === "protobuf" ? Protobuf.decode(bytes) : Negotiation.decode(encoding, text, bytes)
-  if (encoding === "json" && Result.isSuccess(decoded)) DuplicateFields.note(decoded.success, text)
+  if (encoding === "json" && Result.isSuccess(decoded)) {
+    DuplicateFields.note(decoded.success, text)
+    // Those of a patch are not followed into the object that it makes.
+    if (method !== "PATCH") WrittenNumbers.note(decoded.success, text)
+  }
   if (method === "PATCH") {
     return Effect.succeed(Result.succeed(Result.getOrElse(decoded, (said) => new Unreadable(said))))
   }

@@ -48,9 +48,17 @@ const jsonType = (value: unknown, type: string): string => {
  * indexes and keys of maps in brackets. */
 export const wrong = (value: unknown, schema: Schema | string, path: string, owner: string): Fault => {
   const type = typeof schema === "string" ? schema : goType(schema)
-  const field = `${owner}${path.replace(/\[[^\]]*\]/g, "")}`
-  return new Fault(`json: cannot unmarshal ${jsonType(value, type)} into Go struct field ${field} of type ${type}`)
+  return wrongField(jsonType(value, type), type, path, owner)
 }
+
+const wrongField = (what: string, type: string, path: string, owner: string): Fault => {
+  const field = `${owner}${path.replace(/\[[^\]]*\]/g, "")}`
+  return new Fault(`json: cannot unmarshal ${what} into Go struct field ${field} of type ${type}`)
+}
+
+/** The same of a number that is wrong as it is written: with a fraction or an exponent. */
+export const wrongText = (text: string, schema: Schema, path: string, owner: string): Fault =>
+  wrongField(`number ${text}`, goType(schema), path, owner)
 
 /** The same for a type that reads itself. */
 export const wrongSelf = (value: unknown, type: string): Fault =>

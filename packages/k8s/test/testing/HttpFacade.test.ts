@@ -12,6 +12,7 @@ import * as Yaml from "yaml"
 import { ApiServer } from "../../src/testing/ApiServer.ts"
 import * as Certificates from "../../src/Certificates.ts"
 import * as HttpFacade from "../../src/testing/HttpFacade.ts"
+import { widgetDefinition } from "./support/server.ts"
 
 type Handle = (request: Request, user?: UserInfo | undefined) => Effect.Effect<ApiResponse>
 
@@ -225,6 +226,32 @@ describe("HttpFacade", () => {
         merged: { x: 1 }
       })
     }).pipe(Effect.provide(serving(echo))))
+
+  it.live("an integer of a built-in kind is written as one, of a custom kind as any whole number", () =>
+    Effect.gen(function*() {
+      const facade = yield* HttpFacade.HttpFacade
+      const send = (path: string, body: string) =>
+        Effect.map(
+          fetch(facade, path, { method: "POST", headers: { "content-type": "application/json" }, body }),
+          ({ text }) => JSON.parse(text) as { message?: string; code?: number; spec: { replicas: number } }
+        )
+      const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+      const lease = (seconds: string) =>
+        send(leases, `{"metadata":{"generateName":"a"},"spec":{"leaseDurationSeconds":${seconds},"x":1.0}}`)
+      assert.isUndefined((yield* lease("10")).code)
+      for (const seconds of ["10.0", "1e1", "1.5"]) {
+        assert.deepInclude(yield* lease(seconds), {
+          code: 400,
+          message:
+            `Lease in version "v1" cannot be handled as a Lease: json: cannot unmarshal number ${seconds} into Go ` +
+            "struct field LeaseSpec.spec.leaseDurationSeconds of type int32"
+        })
+      }
+      yield* send("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", JSON.stringify(widgetDefinition()))
+      const widgets = "/apis/example.com/v1/namespaces/default/widgets"
+      const head = `"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"}`
+      assert.strictEqual((yield* send(widgets, `{${head},"spec":{"replicas":2.0}}`)).spec.replicas, 2)
+    }).pipe(Effect.provide(whole())))
 
   it.live("words malformed bodies as the real server does", () =>
     Effect.gen(function*() {

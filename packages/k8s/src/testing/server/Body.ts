@@ -6,7 +6,7 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
-import { definitionOf } from "./BuiltinSchema.ts"
+import * as BuiltinSchema from "./BuiltinSchema.ts"
 import * as Bodies from "../../api/Bodies.ts"
 import * as Exchange from "./Exchange.ts"
 import * as FieldError from "../../schema/FieldError.ts"
@@ -15,6 +15,7 @@ import * as Managers from "../apply/Managers.ts"
 import { asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
 import { apiVersionOf, type Served } from "./Registry.ts"
 import * as StatusError from "../../api/StatusError.ts"
+import * as WrittenNumbers from "../../api/WrittenNumbers.ts"
 
 type Refused = StatusError.StatusError
 
@@ -38,7 +39,7 @@ export const kindFault = (
   const [group = "", name = ""] = version.includes("/") ? version.split("/") : ["", version]
   const head = `${named} in version ${FieldError.quote(name)} cannot be handled as a ${resource.kind}: `
   return StatusError.badRequest(
-    head + (definitionOf(group, name, named) === undefined
+    head + (BuiltinSchema.definitionOf(group, name, named) === undefined
       ? `no kind ${FieldError.quote(named)} is registered for version ${FieldError.quote(version)} in scheme ` +
         `"pkg/api/legacyscheme/scheme.go:30"`
       : `converting (${name}.${named}) to (${internalVersion(resource.group)}.${resource.kind}): unknown conversion`)
@@ -91,6 +92,20 @@ export const decode = (
   })
 }
 
+/** Why a number of the text cannot be an integer of a built-in kind, whatever its value. */
+const writtenFault = ({ request, resource }: Exchange.Exchange): string | undefined => {
+  const written = resource.custom === undefined ? WrittenNumbers.of(request.body) : []
+  const definition = written.length === 0
+    ? undefined
+    : BuiltinSchema.definitionOf(resource.group, resource.version, resource.kind)
+  if (definition === undefined) return undefined
+  for (const number of written) {
+    const fault = BuiltinSchema.writtenFault(definition, number)
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}
+
 /** As `decode`, for the body of a POST or PUT. */
 export const read = (
   exchange: Exchange.Exchange,
@@ -98,14 +113,10 @@ export const read = (
 ): Effect.Effect<KubeObject, Refused> => {
   const { kind } = exchange.resource
   const version = FieldError.quote(exchange.resource.version)
-  return Effect.flatMap(
-    Exchange.bodyObject(exchange),
-    (body) =>
-      decode(
-        exchange,
-        options,
-        body,
-        (text) => StatusError.badRequest(`${kind} in version ${version} cannot be handled as a ${kind}: ${text}`)
-      )
-  )
+  const refused = (text: string) =>
+    StatusError.badRequest(`${kind} in version ${version} cannot be handled as a ${kind}: ${text}`)
+  return Effect.flatMap(Exchange.bodyObject(exchange), (body) => {
+    const written = kindFault(exchange, body) === undefined ? writtenFault(exchange) : undefined
+    return written === undefined ? decode(exchange, options, body, refused) : Effect.fail(refused(written))
+  })
 }

@@ -13,7 +13,7 @@ import * as GoBase64 from "../../schema/GoBase64.ts"
 import * as GoInt64 from "../../schema/GoInt64.ts"
 import * as GoTime from "../../schema/GoTime.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
-import { Fault, nameOf, wrong, wrongSelf } from "../../schema/GoFault.ts"
+import { Fault, nameOf, wrong, wrongSelf, wrongText } from "../../schema/GoFault.ts"
 import * as GoZero from "./GoZero.ts"
 import type { Draft } from "../../api/Plain.ts"
 import * as Quantity from "./Quantity.ts"
@@ -206,6 +206,32 @@ export const field = (definition: string, key: string, value: unknown, unknown: 
   if (value === null) return undefined
   const result = read(value, schema, `.${key}`, { unknown, owner: ownerOf(definition), definition })
   return result instanceof Fault || !GoZero.leftOut(definition, key, schema, result) ? result : undefined
+}
+
+/** What a type has at a key or an index, and how a fault names that place. */
+const below = (schema: Schema, step: string | number): readonly [schema: Schema | undefined, name: string] =>
+  schema.properties !== undefined
+    ? [Object.hasOwn(schema.properties, step) ? schema.properties[step] : undefined, `.${step}`]
+    : [schema.values ?? schema.items, `[${step}]`]
+
+/** Why a whole number that is written with a point or an exponent cannot be read, if it stands for an integer. */
+export const writtenFault = (
+  definition: string,
+  { path, text }: { readonly path: ReadonlyArray<string | number>; readonly text: string }
+): string | undefined => {
+  let schema: Schema = { ref: definition }
+  let owner = ""
+  let place = ""
+  for (const step of path) {
+    const { ref } = schema
+    const type: Schema = ref === undefined ? schema : definitions[ref] ?? {}
+    if (ref !== undefined && type.properties !== undefined) owner = ownerOf(ref)
+    const [next, name] = below(type, step)
+    if (next === undefined) return undefined
+    schema = next
+    place += name
+  }
+  return schema.type === "integer" ? wrongText(text, schema, place, owner).message : undefined
 }
 
 /** Reads an object of a kind; the failure is the decoder's message. */

@@ -99,4 +99,21 @@ describe("BuiltinSchema", () => {
         "type int64"
     )
   })
+
+  it("a number that is not written as one is no integer", () => {
+    const definition = BuiltinSchema.definitionOf("", "v1", "Pod")!
+    const fault = (...path: ReadonlyArray<string | number>) =>
+      BuiltinSchema.writtenFault(definition, { path, text: "1.0" })
+    assert.strictEqual(
+      fault("spec", "activeDeadlineSeconds"),
+      "json: cannot unmarshal number 1.0 into Go struct field PodSpec.spec.activeDeadlineSeconds of type int64"
+    )
+    assert.strictEqual(
+      fault("spec", "containers", 0, "ports", 1, "containerPort"),
+      "json: cannot unmarshal number 1.0 into Go struct field ContainerPort.spec.containers.ports.containerPort of type int32"
+    )
+    assert.isUndefined(fault("spec", "containers", 0, "resources", "limits", "cpu"))
+    assert.isUndefined(fault("spec", "nope", "deeper"))
+    assert.isUndefined(fault("metadata", "labels", "a"))
+  })
 })
