@@ -121,7 +121,7 @@ export const unknownFields = (
     ...DuplicateFields.of(coming.request.body).map((path) => `duplicate field ${FieldError.quote(path)}`),
     ...[...new Set(unknown)].map((path) => `unknown field ${FieldError.quote(path)}`)
   ]
-  if (fieldValidation === "Warn") coming.warnings.push(...texts)
+  if (fieldValidation === "Warn") { for (const text of texts) coming.warnings.push(text) }
   return fieldValidation === "Strict" && texts.length > 0
     ? `strict decoding error: ${texts.join(", ")}`
     : undefined

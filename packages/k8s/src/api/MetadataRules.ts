@@ -98,13 +98,15 @@ export const validateObjectMeta = (
   if (meta.generation !== undefined && meta.generation < 0) {
     errors.push(FieldError.invalid(`${path}.generation`, meta.generation, "must be greater than or equal to 0"))
   }
-  errors.push(...validateLabels(meta.labels, `${path}.labels`))
-  errors.push(...validateAnnotations(meta.annotations, `${path}.annotations`))
-  errors.push(...validateOwnerReferences(meta.ownerReferences, `${path}.ownerReferences`))
-  errors.push(...validateFinalizers(meta.finalizers, `${path}.finalizers`))
-  errors.push(...validateManagedFields(meta.managedFields, `${path}.managedFields`))
-  if (options.builtIn === true) errors.push(...validateStandardFinalizers(meta.finalizers, `${path}.finalizers`))
-  return errors
+  return [
+    ...errors,
+    ...validateLabels(meta.labels, `${path}.labels`),
+    ...validateAnnotations(meta.annotations, `${path}.annotations`),
+    ...validateOwnerReferences(meta.ownerReferences, `${path}.ownerReferences`),
+    ...validateFinalizers(meta.finalizers, `${path}.finalizers`),
+    ...validateManagedFields(meta.managedFields, `${path}.managedFields`),
+    ...(options.builtIn === true ? validateStandardFinalizers(meta.finalizers, `${path}.finalizers`) : [])
+  ]
 }
 
 /** Faults in the metadata of an update. Finalizers that were there before are not judged again. */
@@ -138,12 +140,14 @@ export const validateObjectMetaUpdate = (
       errors.push(FieldError.invalid(`${path}.${field}`, value, "field is immutable"))
     }
   }
-  errors.push(...validateLabels(next.labels, `${path}.labels`))
-  errors.push(...validateAnnotations(next.annotations, `${path}.annotations`))
-  errors.push(...validateOwnerReferences(next.ownerReferences, `${path}.ownerReferences`))
-  errors.push(...validateManagedFields(next.managedFields, `${path}.managedFields`))
-  if (options.builtIn === true) errors.push(...validateStandardFinalizers(next.finalizers, `${path}.finalizers`))
-  return errors
+  return [
+    ...errors,
+    ...validateLabels(next.labels, `${path}.labels`),
+    ...validateAnnotations(next.annotations, `${path}.annotations`),
+    ...validateOwnerReferences(next.ownerReferences, `${path}.ownerReferences`),
+    ...validateManagedFields(next.managedFields, `${path}.managedFields`),
+    ...(options.builtIn === true ? validateStandardFinalizers(next.finalizers, `${path}.finalizers`) : [])
+  ]
 }
 
 /** With what Go prints for an absent one. */

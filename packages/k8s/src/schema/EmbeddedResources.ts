@@ -32,17 +32,15 @@ const validateAt = (
       : value.flatMap((item, index) => validateAt(schema.items, item, `${path}[${index}]`))
   }
   if (!JsonValue.isObject(value)) return []
-  const errors: Array<FieldError.FieldError> = []
-  if (schema["x-kubernetes-embedded-resource"] === true) errors.push(...validateResource(value, path))
-  for (const [key, item] of Object.entries(value)) {
-    const known = Schema.property(schema, key)
-    errors.push(
-      ...(known === undefined
+  return [
+    ...(schema["x-kubernetes-embedded-resource"] === true ? validateResource(value, path) : []),
+    ...Object.entries(value).flatMap(([key, item]) => {
+      const known = Schema.property(schema, key)
+      return known === undefined
         ? validateAt(Schema.mapValue(schema), item, Schema.keyPath(path, key))
-        : validateAt(known, item, Schema.childPath(path, key)))
-    )
-  }
-  return errors
+        : validateAt(known, item, Schema.childPath(path, key))
+    })
+  ]
 }
 
 const validateResource = (value: JsonValue.JsonObject, path: string): ReadonlyArray<FieldError.FieldError> => {
@@ -81,12 +79,12 @@ const validateResource = (value: JsonValue.JsonObject, path: string): ReadonlyAr
   }
   const decoded = meta.success.metadata as PartialObjectMeta
   const named = (decoded.name ?? "") === "" ? { ...decoded, name: "fakename" } : decoded
-  errors.push(...MetadataRules.validateObjectMeta(
+  const ofMeta = MetadataRules.validateObjectMeta(
     named,
     { namespaced: (decoded.namespace ?? "") !== "", nameRule: "pathSegment" },
     at("metadata")
-  ))
-  return errors
+  )
+  return [...errors, ...ofMeta]
 }
 
 /** An object whose metadata, and that of the objects in it, has only known fields of the right types. */

@@ -24,6 +24,15 @@ const update = (meta: PartialObjectMeta, previous: PartialObjectMeta = {}) => {
   return MetadataRules.validateObjectMetaUpdate({ ...old, ...meta }, old).map(FieldError.format)
 }
 
+describe("faults", () => {
+  it("may be as many as a body has room for", () => {
+    const finalizers = Array.from({ length: 400_000 }, () => "")
+    assert.isAtLeast(create({ finalizers }).length, finalizers.length)
+    const ownerReferences = Array.from({ length: 200_000 }, () => ({ apiVersion: "", kind: "", name: "", uid: "" }))
+    assert.isAtLeast(update({ ownerReferences }).length, ownerReferences.length)
+  })
+})
+
 describe("names of kinds", () => {
   it("follow the kind's rule", () => {
     assert.strictEqual(MetadataRules.nameRuleFor("", "Namespace"), "label")
