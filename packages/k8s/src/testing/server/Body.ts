@@ -116,7 +116,10 @@ export const read = (
   const refused = (text: string) =>
     StatusError.badRequest(`${kind} in version ${version} cannot be handled as a ${kind}: ${text}`)
   return Effect.flatMap(Exchange.bodyObject(exchange), (body) => {
-    const written = kindFault(exchange, body) === undefined ? writtenFault(exchange) : undefined
-    return written === undefined ? decode(exchange, options, body, refused) : Effect.fail(refused(written))
+    const written = writtenFault(exchange)
+    // What is wrong with the kind is told first.
+    return written === undefined || kindFault(exchange, body) !== undefined
+      ? decode(exchange, options, body, refused)
+      : Effect.fail(refused(written))
   })
 }
