@@ -11,7 +11,7 @@ import { type Rename, undrawn } from "./Canonical.ts"
 import { blinds, guard, touched } from "./Fault.ts"
 import type { Oracle } from "./Oracle.ts"
 import type { Reference } from "./Reference.ts"
-import { type Call, calls, isOver, line, type Recording, seen } from "./Recording.ts"
+import { type Call, calls, isOver, line, misdirected, type Recording, seen } from "./Recording.ts"
 
 const name = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.name}`
 
@@ -74,7 +74,7 @@ export const conditionsOf = (object: KubeObject | undefined): ReadonlyArray<Cond
   return Array.isArray(conditions) ? conditions : []
 }
 
-const moved = each(({ after, before }) => {
+const moved = ({ after, before }: Pick<Write, "after" | "before">): string | undefined => {
   const now = conditionsOf(after)
   const { generation = 0 } = after.metadata
   for (const [index, { lastTransitionTime, observedGeneration = 0, status, type }] of now.entries()) {
@@ -92,12 +92,22 @@ const moved = each(({ after, before }) => {
     }
   }
   return undefined
-})
+}
 
 /** A condition has one entry for each type, a time that moves with its status only, and a generation there is. */
 const conditions: Oracle = {
   name: "conditions",
-  judge: (run) => (run.entries.some((entry) => entry._tag === "Fault" && blinds(entry.point)) ? undefined : moved(run))
+  judge: (run) => {
+    if (run.entries.some((entry) => entry._tag === "Fault" && blinds(entry.point))) return undefined
+    return each(({ after, before }) => {
+      const complaint = moved({ after, before })
+      if (complaint === undefined) return undefined
+      const astray = misdirected(run)
+      return [before, after].some((object) => astray.has(object?.metadata.resourceVersion ?? ""))
+        ? undefined
+        : complaint
+    })(run)
+  }
 }
 
 /** What is left of an object without what says whose it is. */
