@@ -6,7 +6,7 @@
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import * as Canonical from "./Canonical.ts"
-import { precious } from "./Course.ts"
+import { precious } from "./Kept.ts"
 import type { Oracle } from "./Oracle.ts"
 import { calls, firstChanges, type Recording } from "./Recording.ts"
 

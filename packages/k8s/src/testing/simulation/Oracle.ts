@@ -16,8 +16,9 @@ import { type Call, calls, type Entry, line, misdirected, type Recording } from 
 import type { Reference } from "./Reference.ts"
 import * as Rests from "./Rests.ts"
 import { moments } from "./Temporal.ts"
-import { timeless } from "./Times.ts"
-import { conditionsOf, course, hasFailed } from "./Course.ts"
+import { course } from "./Course.ts"
+import { hasFailed } from "./Kept.ts"
+import { conditionsOf, name } from "./Writes.ts"
 import { fixed, forgotten, standing } from "./Forgotten.ts"
 import { refused } from "./Refused.ts"
 import { deletingSteps } from "./Variants.ts"
@@ -29,8 +30,6 @@ export interface Oracle {
 
 const describe = (entry: Entry): string =>
   entry._tag === "Call" ? `${line(entry.request)} (${entry.status})` : entry._tag
-
-const name = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.name}`
 
 const accepted = ({ request, status }: Call): boolean => request.method !== "GET" && status >= 200 && status < 300
 
@@ -104,17 +103,6 @@ const noticed: Oracle = {
       : undefined
 }
 
-/** What the custom resources say of themselves at the rest after a step, for a person. */
-const statusesAfter = (run: Recording, step: string): string => {
-  const taken = run.entries.flatMap((entry) => (entry._tag === "Step" ? [entry.name] : []))
-  const { objects } = run.rests[taken.indexOf(step)] ?? run
-  const said = objects.filter(({ kind }) => run.kinds.includes(kind)).slice(0, 3).map((object) => {
-    const text = timeless(JSON.stringify((object as { readonly status?: unknown }).status) ?? "none")
-    return `${name(object)}: status ${text.length > 160 ? `${text.slice(0, 159)}…` : text}`
-  })
-  return said.length === 0 ? "" : ` (${said.join("; ")})`
-}
-
 /** The desired state, in the scenario's own words, is reached and kept. */
 export const desired: Oracle = {
   name: "desired state",
@@ -124,7 +112,9 @@ export const desired: Oracle = {
     const over = met(run, "orphaned") || hasFailed(run) || fixed.has(kindIn(run.abandoned))
     return missed === undefined || over
       ? undefined
-      : `the desired state is not reached, or not kept, after ${JSON.stringify(missed)}${statusesAfter(run, missed)}`
+      : `the desired state is not reached, or not kept, after ${JSON.stringify(missed)}${
+        Rests.statusesAfter(run, missed)
+      }`
   }
 }
 
@@ -142,21 +132,6 @@ const sameEnd: Oracle = {
   }
 }
 
-/** After how many steps there are more objects at rest than without faults to which the operator has had names given. */
-const doubled = (run: Recording, reference: Recording): number | undefined => {
-  const counted = (recording: Recording): ReadonlyArray<number | undefined> => {
-    const own = new Set(
-      calls(recording).flatMap(({ object, request }) =>
-        request.method === "POST" && object?.metadata.generateName !== undefined ? [object.metadata.uid] : []
-      )
-    )
-    return recording.rests.map((rest) => rest?.objects.filter(({ metadata }) => own.has(metadata.uid)).length)
-  }
-  const expected = counted(reference)
-  const step = counted(run).findIndex((count, index) => (count ?? 0) > (expected[index] ?? Infinity))
-  return step < 0 ? undefined : step + 1
-}
-
 /**
  * After how many steps there was something else at rest than without faults, though it is cleared up later: had the story
  * ended there, nobody would have cleared it up, or somebody who looks every few minutes has.
@@ -166,7 +141,7 @@ export const strays = (run: Recording, { recording, rests }: Reference): number 
   // Whoever does not wait may get what is neither: one backup more than are kept at rest.
   if (run.hurried.length > 0 || run.steps.length !== recording.steps.length) return undefined
   // Whoever was shown an old cluster may have done something twice: where no name says so, it has to see that later.
-  return blindings(run) > 0 ? doubled(run, recording) : Rests.astray(run, rests)
+  return blindings(run) > 0 ? Rests.doubled(run, recording) : Rests.astray(run, rests)
 }
 
 /** What chance has decided once, and two places hold, is the same in both. */

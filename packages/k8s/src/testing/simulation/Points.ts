@@ -1,6 +1,6 @@
 /** `Points`: every single fault that a recording has room for. */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
-import { precious } from "./Course.ts"
+import { precious } from "./Kept.ts"
 import {
   allClockFaults,
   allEventFaults,

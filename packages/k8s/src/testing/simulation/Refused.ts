@@ -6,7 +6,7 @@
  * class of alarms are states the operator silently fails to reach.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import { conditionsOf } from "./Course.ts"
+import { conditionsOf } from "./Writes.ts"
 import { isEvent, isLease } from "./Fault.ts"
 import type { Oracle } from "./Oracle.ts"
 import { type Call, type Entry, line, type Recording } from "./Recording.ts"

@@ -8,7 +8,9 @@
 import * as Canonical from "./Canonical.ts"
 import * as Drawn from "./Drawn.ts"
 import { outside } from "./Outside.ts"
-import type { Recording, Rest } from "./Recording.ts"
+import { calls, type Recording, type Rest } from "./Recording.ts"
+import { timeless } from "./Times.ts"
+import { name } from "./Writes.ts"
 
 /** A rest without faults, in a form to be compared with. */
 export interface Known {
@@ -56,4 +58,30 @@ export const astray = (run: Recording, all: ReadonlyArray<Known | undefined>): n
     return expected !== undefined && rest !== undefined && isOther(runOf(run, rest), expected)
   })
   return step < 0 ? undefined : step + 1
+}
+
+/** After how many steps there are more objects at rest than without faults to which the operator has had names given. */
+export const doubled = (run: Recording, reference: Recording): number | undefined => {
+  const counted = (recording: Recording): ReadonlyArray<number | undefined> => {
+    const own = new Set(
+      calls(recording).flatMap(({ object, request }) =>
+        request.method === "POST" && object?.metadata.generateName !== undefined ? [object.metadata.uid] : []
+      )
+    )
+    return recording.rests.map((rest) => rest?.objects.filter(({ metadata }) => own.has(metadata.uid)).length)
+  }
+  const expected = counted(reference)
+  const step = counted(run).findIndex((count, index) => (count ?? 0) > (expected[index] ?? Infinity))
+  return step < 0 ? undefined : step + 1
+}
+
+/** What the custom resources say of themselves at the rest after a step, for a person. */
+export const statusesAfter = (run: Recording, step: string): string => {
+  const taken = run.entries.flatMap((entry) => (entry._tag === "Step" ? [entry.name] : []))
+  const { objects } = run.rests[taken.indexOf(step)] ?? run
+  const said = objects.filter(({ kind }) => run.kinds.includes(kind)).slice(0, 3).map((object) => {
+    const text = timeless(JSON.stringify((object as { readonly status?: unknown }).status) ?? "none")
+    return `${name(object)}: status ${text.length > 160 ? `${text.slice(0, 159)}…` : text}`
+  })
+  return said.length === 0 ? "" : ` (${said.join("; ")})`
 }

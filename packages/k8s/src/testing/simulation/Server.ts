@@ -4,13 +4,14 @@
  * It is made once for each list of kinds, and shared by all runs as an image.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import type { Request } from "@effect-operator/core/Transport"
+import type { Request, Transport } from "@effect-operator/core/Transport"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import { type ApiResponse, ApiServer, type Image } from "../ApiServer.ts"
 import * as Declared from "../Declared.ts"
 import * as TestClient from "../TestClient.ts"
@@ -47,6 +48,18 @@ export const imageOf = (resources: Scenario["resources"]): Image => {
   }
   return image
 }
+
+/** The way to a server, with somebody told the uid of what is made on it. */
+export const making = (server: ApiServer["Service"], tell: (uid: string) => void): Transport["Service"] => ({
+  request: (request) =>
+    Effect.tap(server.handle(request), ({ body, status }) =>
+      Effect.sync(() => {
+        const { uid } = (body as Partial<KubeObject> | undefined)?.metadata ?? {}
+        if (status === 201 && uid !== undefined) tell(uid)
+      })),
+  stream: (request) =>
+    Effect.map(server.handle(request), ({ events = Stream.empty, ...response }) => ({ ...response, values: events }))
+})
 
 /** Where an object is stored, in a word. */
 export const placeOf = (collection: string, key: string): string => `${collection} ${key}`

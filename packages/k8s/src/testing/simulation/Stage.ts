@@ -20,7 +20,6 @@ import * as Logger from "effect/Logger"
 import * as Random from "effect/Random"
 import * as References from "effect/References"
 import * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import { Pod } from "../../kinds/core.v1.ts"
 import { ApiServer, type Change } from "../ApiServer.ts"
 import * as Declared from "../Declared.ts"
@@ -35,7 +34,7 @@ import { type Entry, isOver, phaseOf } from "./Recording.ts"
 import { uncopied } from "./Outside.ts"
 import { Pace } from "./Pace.ts"
 import type { Scenario } from "./Scenario.ts"
-import { complete, imageOf, inhabitantsOf, placeOf } from "./Server.ts"
+import { complete, imageOf, inhabitantsOf, making, placeOf } from "./Server.ts"
 import { type Life, type Stale, Wire } from "./Wire.ts"
 import { World } from "./World.ts"
 
@@ -233,21 +232,7 @@ export class Stage {
 
   /** People, of whom somebody is told what they make. */
   making(tell: (uid: string) => void): typeof this.people {
-    const { server } = this
-    const client = makeClient({
-      request: (request) =>
-        Effect.tap(server.handle(request), ({ body, status }) =>
-          Effect.sync(() => {
-            const { uid } = (body as Partial<KubeObject> | undefined)?.metadata ?? {}
-            if (status === 201 && uid !== undefined) tell(uid)
-          })),
-      stream: (request) =>
-        Effect.map(
-          server.handle(request),
-          ({ events = Stream.empty, ...response }) => ({ ...response, values: events })
-        )
-    })
-    return Context.add(this.people, KubeClient, client)
+    return Context.add(this.people, KubeClient, makeClient(making(this.server, tell)))
   }
 
   /** Starts a process of the operator. */
