@@ -4,7 +4,7 @@
  */
 import { Action, Cache, Controller, CustomResource, KubeClient, type KubeError, Manager } from "@effect-operator/core"
 import { controllerReference, isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
-import { ConfigMap, Pod } from "@effect-operator/k8s/kinds"
+import { ConfigMap, type Job, Pod } from "@effect-operator/k8s/kinds"
 import type { Simulation } from "@effect-operator/k8s/testing"
 import { Effect, Layer, Schema } from "effect"
 
@@ -172,3 +172,16 @@ export const keep = (box: Box, name: string, data: Readonly<Record<string, strin
 
 export const count = (kind: string, objects: ReadonlyArray<KubeObject>): number =>
   objects.filter((object) => object.kind === kind && !isTerminating(object)).length
+
+/** Whether a Job has come to such an end. */
+export const ends = (job: Job, how: "Complete" | "Failed"): boolean =>
+  job.status?.conditions?.some(({ status, type }) => type === how && status === "True") === true
+
+/** A story in a cluster whose containers end well after a second. */
+export const worked = (name: string, operator: Simulation.Operator, steps: Steps): Simulation.Scenario => ({
+  name,
+  resources,
+  operator,
+  cluster: { kubelet: { ending: () => ({ after: "1 second", exitCode: 0 }) } },
+  steps
+})

@@ -2,7 +2,7 @@
 import { Action, Cache, Controller, KubeClient, type KubeError, Manager, ServerSideApply } from "@effect-operator/core"
 import { controllerReference } from "@effect-operator/core/KubeObject"
 import { ConfigMap, Job, Pod, Service } from "@effect-operator/k8s/kinds"
-import { External, type Simulation } from "@effect-operator/k8s/testing"
+import { External } from "@effect-operator/k8s/testing"
 import { Effect } from "effect"
 import * as B from "./Box.ts"
 
@@ -91,9 +91,6 @@ const sharing = (none: Effect.Effect<unknown, KubeError.KubeError, KubeClient.Ku
 
 const note = B.client.use((it) => it.create(ConfigMap, B.map("purpose", {})))
 
-const isComplete = (job: Job) =>
-  job.status?.conditions?.some(({ status, type }) => type === "Complete" && status === "True") === true
-
 /** A Job for each size, which goes when it is done. */
 const migrates = (order: "told first" | "deleted first") =>
   Manager.layer([
@@ -108,7 +105,7 @@ const migrates = (order: "told first" | "deleted first") =>
           const discard = B.unlessGone(it.delete(Job, B.named(name), { propagationPolicy: "Background" }))
           const tell = B.status(box, { count: box.spec.size })
           if (box.status?.count === box.spec.size) return yield* B.done(job === undefined ? Effect.void : discard)
-          if (job !== undefined && !isComplete(job)) return Action.done
+          if (job !== undefined && !B.ends(job, "Complete")) return Action.done
           if (job !== undefined) {
             return yield* B.done(order === "told first" ? Effect.andThen(tell, discard) : Effect.andThen(discard, tell))
           }
@@ -121,14 +118,6 @@ const migrates = (order: "told first" | "deleted first") =>
         })
     }) as Controller.Controller
   ])
-
-const job = (name: string, operator: Simulation.Operator): Simulation.Scenario => ({
-  name,
-  resources: B.resources,
-  operator,
-  cluster: { kubelet: { ending: () => ({ after: "1 second", exitCode: 0 }) } },
-  steps: [...B.sized(1, 2), ...B.deleted]
-})
 
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
@@ -193,7 +182,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   {
     name: "ends: done, thrown away, and done again",
     oracle: "a Job that has succeeded is not run again",
-    wrong: job("ends-job-wrong", migrates("deleted first")),
-    right: job("ends-job-right", migrates("told first"))
+    wrong: B.worked("ends-job-wrong", migrates("deleted first"), [...B.sized(1, 2), ...B.deleted]),
+    right: B.worked("ends-job-right", migrates("told first"), [...B.sized(1, 2), ...B.deleted])
   }
 ]

@@ -2,12 +2,9 @@
 import { Action, Cache, Controller, KubeClient, Manager, Watch } from "@effect-operator/core"
 import { controllerReference } from "@effect-operator/core/KubeObject"
 import { ConfigMap, Job, PersistentVolumeClaim } from "@effect-operator/k8s/kinds"
-import { External, type Simulation } from "@effect-operator/k8s/testing"
+import { External } from "@effect-operator/k8s/testing"
 import { Effect } from "effect"
 import * as B from "./Box.ts"
-
-const ends = (job: Job, how: "Complete" | "Failed"): boolean =>
-  job.status?.conditions?.some(({ status, type }) => type === how && status === "True") === true
 
 const jobOf = (box: B.Box, name: string, backoffLimit: number) => ({
   metadata: { ...B.named(name), ownerReferences: [controllerReference(box)] },
@@ -42,7 +39,7 @@ const safe = (isBackedUp: (backup: Job) => boolean) =>
           const backup = yield* Cache.get(Job, B.named("backup"))
           if (backup === undefined) yield* B.unlessThere(it.create(Job, jobOf(box, "backup", 0)))
           else if (isBackedUp(backup)) yield* B.unlessGone(it.delete(PersistentVolumeClaim, data))
-          else if (ends(backup, "Failed")) {
+          else if (B.ends(backup, "Failed")) {
             yield* B.unlessGone(it.delete(Job, backup, { propagationPolicy: "Background" }))
           }
           return Action.requeueAfter("5 seconds")
@@ -62,19 +59,11 @@ const tried = (hasFailed: (job: Job) => boolean) =>
           if (box.status?.phase !== undefined) return Action.done
           const job = yield* Cache.get(Job, B.named("set-up"))
           if (job === undefined) return yield* B.done(B.unlessThere(it.create(Job, jobOf(box, "set-up", 4))))
-          const phase = ends(job, "Complete") ? "Ready" : hasFailed(job) ? "Failed" : undefined
+          const phase = B.ends(job, "Complete") ? "Ready" : hasFailed(job) ? "Failed" : undefined
           return yield* B.done(phase === undefined ? Effect.void : B.status(box, { phase }))
         })
     }) as Controller.Controller
   ])
-
-const worked = (name: string, operator: Simulation.Operator, steps: B.Steps): Simulation.Scenario => ({
-  name,
-  resources: B.resources,
-  operator,
-  cluster: { kubelet: { ending: () => ({ after: "1 second", exitCode: 0 }) } },
-  steps
-})
 
 const names = ["a", "b", "c"]
 
@@ -185,29 +174,29 @@ export const planted: ReadonlyArray<B.Planted> = [
   {
     name: "work: a backup that has failed counts as one",
     oracle: "data is kept",
-    wrong: worked(
+    wrong: B.worked(
       "work-backup-wrong",
-      safe((backup) => ends(backup, "Complete") || ends(backup, "Failed")),
+      safe((backup) => B.ends(backup, "Complete") || B.ends(backup, "Failed")),
       [...B.sized(1), ...B.deleted]
     ),
-    right: worked("work-backup-right", safe((backup) => ends(backup, "Complete")), [...B.sized(1), ...B.deleted]),
+    right: B.worked("work-backup-right", safe((backup) => B.ends(backup, "Complete")), [...B.sized(1), ...B.deleted]),
     options: { faults: ["crashAfter", "workFails"] }
   },
   {
     name: "work: one Pod that fails is taken for the Job",
     oracle: "same end state",
-    wrong: worked("work-tried-wrong", tried((job) => (job.status?.failed ?? 0) > 0), B.sized(1)),
-    right: worked("work-tried-right", tried((job) => ends(job, "Failed")), B.sized(1))
+    wrong: B.worked("work-tried-wrong", tried((job) => (job.status?.failed ?? 0) > 0), B.sized(1)),
+    right: B.worked("work-tried-right", tried((job) => B.ends(job, "Failed")), B.sized(1))
   },
   {
     name: "work: what is free is looked up in a cache, by several at once",
     oracle: "same end state",
-    wrong: worked(
+    wrong: B.worked(
       "work-seats-wrong",
       seated(() => Effect.map(Cache.list(B.Box), (boxes) => firstFree(boxes.map(({ status }) => status?.count)))),
       [plan, ...names.map(boxed)]
     ),
-    right: worked("work-seats-right", seated(reserved), [plan, ...names.map(boxed)]),
+    right: B.worked("work-seats-right", seated(reserved), [plan, ...names.map(boxed)]),
     options: { faults: ["crashAfter", "forestalled"] }
   },
   B.bug(
@@ -221,12 +210,12 @@ export const planted: ReadonlyArray<B.Planted> = [
   {
     name: "work: two at once, and one puts back what the other has taken out",
     oracle: "same end state",
-    wrong: worked(
+    wrong: B.worked(
       "work-list-wrong",
       listing(({ data }, own) => ({ ...data, ...own })),
       [list, boxed("a"), boxed("b"), atOnce]
     ),
-    right: worked("work-list-right", listing((_, own) => own), [list, boxed("a"), boxed("b"), atOnce]),
+    right: B.worked("work-list-right", listing((_, own) => own), [list, boxed("a"), boxed("b"), atOnce]),
     options: { faults: ["crashAfter"] }
   },
   B.bug(
