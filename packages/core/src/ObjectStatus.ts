@@ -1,14 +1,19 @@
 /**
  * `ObjectStatus`: writes an object's status, in one request, and only if it says something new.
  *
- * What goes over the wire is a merge patch of the difference, on the status subresource: a field that another
- * controller keeps in the same status is left alone. Fields that the new status leaves out are removed if the old one had
- * them. The difference is that to the object as it was read: a status that can be worked out anew each time is right
- * after the next look, however old the object was. What is written nowhere else (how often something ran) belongs into a
- * patch that says which `resourceVersion` it is of, so that a write from an old read is refused.
+ * What goes over the wire is a JSON patch of the difference, on the status subresource: a field that another controller
+ * keeps in the same status is left alone. Fields that the new status leaves out are removed if the old one had them. The
+ * difference is that to the object as it was read: a status that can be worked out anew each time is right after the next
+ * look, however old the object was. What is written nowhere else (how often something ran) belongs into a patch that says
+ * which `resourceVersion` it is of, so that a write from an old read is refused.
+ *
+ * The patch tests the object's uid: what is known of an object that is gone meanwhile never comes to the next one of its
+ * name.
  */
 import * as Effect from "effect/Effect"
-import { KubeClient, Patch } from "./KubeClient.ts"
+import { guarded, unchanged } from "./internal/guarded.ts"
+import { equals } from "./internal/jsonMerge.ts"
+import type { JsonPatchOperation, KubeClient } from "./KubeClient.ts"
 import * as KubeError from "./KubeError.ts"
 import type { KubeObject } from "./KubeObject.ts"
 import * as Resource from "./Resource.ts"
@@ -17,10 +22,13 @@ import * as Resource from "./Resource.ts"
 export type StatusOf<A> = A extends { readonly status?: infer S } ? Exclude<S, undefined> : never
 
 /**
- * Gives the object this status. Answers the object as it is then.
+ * Gives the object this status. Answers the object as it is then. A field that is `undefined` or `null` is left out.
  *
- * Fails with `Conflict`, after the write, where the answer shows that the object was read before somebody changed its
- * status, and a field that was right in it is not: nobody is woken by a status, and a controller is run again by this.
+ * Fails with `Conflict`, another look being due,
+ * - without a write, where the object is not the one that was read, where a field to be changed lies in what is gone
+ *   meanwhile, and, for a first status and a first object in it, where anything has changed: there may be one by now;
+ * - after the write, where the answer shows that somebody has changed the status since it was read, and a field that was
+ *   right in it is not: nobody is woken by a status, and a controller is run again by this.
  */
 export const write = <A extends KubeObject>(
   resource: Resource.Resource<A>,
@@ -28,13 +36,16 @@ export const write = <A extends KubeObject>(
   status: StatusOf<A>
 ): Effect.Effect<A, KubeError.KubeError, KubeClient> =>
   Effect.suspend(() => {
-    const difference = mergePatch(statusOf(object) ?? {}, status)
-    if (difference === undefined) return Effect.succeed(object)
-    return KubeClient.use((client) =>
-      client.patch(resource, object, Patch.merge({ status: difference }), { subresource: "status" })
-    ).pipe(
+    const wanted = plain(JSON.parse(JSON.stringify(status)))
+    const now = statusOf(object)
+    const said = now === undefined && equals(wanted, {}) ? [] : difference("/status", now, wanted)
+    if (said.length === 0) return Effect.succeed(object)
+    const first = said.some((operation) => operation.op === "add" && isRecord(operation.value))
+    const operations = first ? [unchanged(object), ...said] : said
+    const paths = new Set(said.map(({ path }) => path))
+    return guarded(resource, object, operations, "status", { subresource: "status" }).pipe(
       Effect.filterOrFail(
-        (answer) => answer.metadata.uid !== object.metadata.uid || holds(statusOf(answer), status, difference),
+        (answer) => holds("/status", statusOf(answer), wanted, paths),
         () => changedSince(resource, object)
       )
     )
@@ -43,10 +54,11 @@ export const write = <A extends KubeObject>(
 const statusOf = (object: KubeObject): unknown => (object as { readonly status?: unknown }).status
 
 /** Whether all is as it is wanted that a patch did not name. */
-const holds = (now: unknown, wanted: unknown, said: unknown): boolean => {
-  if (!isRecord(wanted) || (said !== undefined && !isRecord(said))) return said !== undefined || equal(now, wanted)
+const holds = (path: string, now: unknown, wanted: unknown, said: ReadonlySet<string>): boolean => {
+  if (said.has(path)) return true
+  if (!isRecord(wanted)) return equals(now, wanted)
   return Object.entries(wanted).every(([key, value]) =>
-    value === undefined || holds(isRecord(now) ? now[key] : undefined, value, said?.[key])
+    holds(member(path, key), isRecord(now) ? own(now, key) : undefined, value, said)
   )
 }
 
@@ -59,27 +71,31 @@ const changedSince = (resource: Resource.Any, { metadata: { name, namespace } }:
     })
   )
 
-/** The JSON merge patch (RFC 7386) from one value to another; undefined if there is nothing to change. */
-export const mergePatch = (from: unknown, to: unknown): unknown => {
-  if (!isRecord(from) || !isRecord(to)) return equal(from, to) ? undefined : to
-  const patch: Record<string, unknown> = {}
-  for (const key of Object.keys(to)) {
-    if (to[key] === undefined) continue
-    const difference = key in from ? mergePatch(from[key], to[key]) : to[key]
-    if (difference !== undefined) patch[key] = difference
-  }
-  for (const key of Object.keys(from)) if (to[key] === undefined) patch[key] = null
-  return Object.keys(patch).length === 0 ? undefined : patch
+/** The JSON patch (RFC 6902) that brings one value, where it is, to the other. Empty if there is nothing to change. */
+export const difference = (path: string, from: unknown, to: unknown): ReadonlyArray<JsonPatchOperation> => {
+  if (!isRecord(from) || !isRecord(to)) return equals(from, to) ? [] : [{ op: "add", path, value: to }]
+  return [
+    ...Object.entries(to).flatMap(([key, value]) => difference(member(path, key), own(from, key), value)),
+    ...Object.keys(from).filter((key) => !Object.hasOwn(to, key)).map((key) => ({
+      op: "remove" as const,
+      path: member(path, key)
+    }))
+  ]
 }
+
+/** A JSON pointer (RFC 6901) to a member. */
+const member = (path: string, key: string): string => `${path}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** Equal as JSON, whatever the order of keys. */
-const equal = (a: unknown, b: unknown): boolean => {
-  if (a === b) return true
-  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => equal(item, b[i]))
-  if (!isRecord(a) || !isRecord(b)) return false
-  const keys = Object.keys(a)
-  return keys.length === Object.keys(b).length && keys.every((key) => key in b && equal(a[key], b[key]))
-}
+const own = (object: Record<string, unknown>, key: string): unknown =>
+  Object.hasOwn(object, key) ? object[key] : undefined
+
+/** Without the members that are null. What is in lists stays as it is: it is replaced whole. */
+const plain = (value: unknown): unknown =>
+  isRecord(value)
+    ? Object.fromEntries(
+      Object.entries(value).flatMap(([key, part]) => part === null ? [] : [[key, plain(part)]])
+    )
+    : value

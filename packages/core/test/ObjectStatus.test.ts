@@ -1,20 +1,22 @@
-import { KubeClient, ObjectStatus } from "@effect-operator/core"
+import { KubeClient, type KubeObject, ObjectStatus, Resource } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Widget } from "./support/Kinds.ts"
+import { applyJsonPatch } from "./support/Patch.ts"
 import { Prng } from "./support/Prng.ts"
+import { scripted } from "./support/Scripted.ts"
 
-/** RFC 7386, as the server has it. */
-const apply = (target: unknown, patch: unknown): unknown => {
-  if (typeof patch !== "object" || patch === null || Array.isArray(patch)) return patch
-  const out: Record<string, unknown> = typeof target === "object" && target !== null && !Array.isArray(target)
-    ? { ...target }
-    : {}
-  for (const [key, value] of Object.entries(patch)) {
-    if (value === null) delete out[key]
-    else out[key] = apply(out[key], value)
+/** As a real server answers a JSON patch that does not hold. */
+const testFailed = {
+  status: 422,
+  body: {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    reason: "Invalid",
+    code: 422,
+    message: "the server rejected our request due to an error in our request"
   }
-  return out
 }
 
 const value = (random: Prng, depth: number): unknown => {
@@ -27,53 +29,84 @@ const value = (random: Prng, depth: number): unknown => {
   )
 }
 
-describe("ObjectStatus.mergePatch", () => {
+/** What a member may be called: pointers have two characters of their own. */
+const awkward = { x: "x", y: "a/b", z: "~1" } as const
+
+const renamed = (value: unknown): unknown =>
+  typeof value !== "object" || value === null || Array.isArray(value)
+    ? value
+    : Object.fromEntries(
+      Object.entries(value).map(([key, part]) => [awkward[key as "x"] ?? key, renamed(part)])
+    )
+
+describe("ObjectStatus.difference", () => {
   it("brings one status to the other, and is nothing where they are equal", () => {
     for (let seed = 1; seed <= 5_000; seed++) {
       const random = new Prng(seed)
-      const from = { s: value(random, 3), t: value(random, 2) }
-      const to = random.chance(0.3) ? structuredClone(from) : { s: value(random, 3), t: value(random, 2) }
-      const patch = ObjectStatus.mergePatch(from, to)
-      const result = patch === undefined ? from : apply(from, patch)
-      assert.deepStrictEqual(result, to, `seed ${seed}`)
-      assert.strictEqual(patch === undefined, JSON.stringify(from) === JSON.stringify(to), `seed ${seed}`)
+      const from = renamed({ s: value(random, 3), t: value(random, 2) })
+      const to = random.chance(0.3) ? structuredClone(from) : renamed({ s: value(random, 3), t: value(random, 2) })
+      const operations = ObjectStatus.difference("/status", from, to)
+      assert.deepStrictEqual(applyJsonPatch({ status: from }, operations), { status: to }, `seed ${seed}`)
+      assert.strictEqual(operations.length === 0, JSON.stringify(from) === JSON.stringify(to), `seed ${seed}`)
     }
   })
 
-  it("leaves out what is undefined, and takes away what is not there any more", () => {
-    assert.deepStrictEqual(ObjectStatus.mergePatch({ a: 1, b: { c: 2, d: 3 } }, { b: { c: 2 }, e: undefined }), {
-      a: null,
-      b: { d: null }
-    })
-    assert.isUndefined(ObjectStatus.mergePatch({ a: { c: 1, b: 2 } }, { a: { b: 2, c: 1 } }), "the order of keys")
+  it("names members alone, and takes away what is not there any more", () => {
+    assert.deepStrictEqual(ObjectStatus.difference("/status", { a: 1, b: { c: 2, d: 3 } }, { b: { c: 4 }, e: {} }), [
+      { op: "add", path: "/status/b/c", value: 4 },
+      { op: "remove", path: "/status/b/d" },
+      { op: "add", path: "/status/e", value: {} },
+      { op: "remove", path: "/status/a" }
+    ])
+    assert.lengthOf(ObjectStatus.difference("", { a: { c: 1, b: 2 } }, { a: { b: 2, c: 1 } }), 0, "the order of keys")
   })
 })
 
 type Status = Record<string, unknown>
 
-const widget = (status: unknown, uid = "u") =>
-  ({ metadata: { namespace: "default", name: "a", uid }, status }) as unknown as typeof Widget.Type
+interface Thing extends KubeObject.KubeObject {
+  readonly status?: unknown
+}
+const Thing = Resource.make<Thing>()({
+  group: "test.io",
+  version: "v1",
+  kind: "Thing",
+  plural: "things",
+  scope: "Namespaced"
+})
+
+interface Seen {
+  readonly status?: unknown
+  readonly uid?: string
+  readonly resourceVersion?: string
+}
+
+const thing = ({ resourceVersion = "1", status, uid = "u" }: Seen): Thing => ({
+  apiVersion: Thing.apiVersion,
+  kind: Thing.kind,
+  metadata: { namespace: "default", name: "a", uid, resourceVersion, creationTimestamp: "" },
+  ...(status === undefined ? {} : { status })
+})
 
 /** Writes a status from a read, maybe an old one; tells what was sent, what there is then, and how it ended. */
-const written = (read: Status, live: Status, status: Status, uid?: string) => {
-  const sent: Array<unknown> = []
-  let now: unknown = live
-  const client = {
-    patch: (_: unknown, __: unknown, patch: KubeClient.Patch) =>
-      Effect.sync(() => {
-        const { status } = patch.body as { readonly status: unknown }
-        sent.push(status)
-        now = apply(now, status)
-        return widget(now, uid)
-      })
-  }
+const written = (read: Seen, live: Seen, status: unknown) => {
+  const sent: Array<KubeClient.JsonPatchOperation> = []
+  let now = live
+  const { transport } = scripted(({ body, path }) => {
+    assert.match(path, /\/things\/a\/status$/)
+    sent.push(...body as typeof sent)
+    const patched = applyJsonPatch(thing(live), body as typeof sent) as Thing | undefined
+    if (patched === undefined) return testFailed
+    now = { ...live, status: patched.status, resourceVersion: `${live.resourceVersion}0` }
+    return { body: thing(now) }
+  })
   const ended = Effect.runSync(
-    ObjectStatus.write(Widget, widget(read), status as never).pipe(
-      Effect.provideService(KubeClient.KubeClient, client as never),
+    ObjectStatus.write(Thing, thing(read), status).pipe(
+      Effect.provideService(KubeClient.KubeClient, KubeClient.make(transport)),
       Effect.match({ onFailure: ({ reason }) => reason._tag, onSuccess: () => "written" })
     )
   )
-  return { sent, now: now as Status, ended }
+  return { sent, now, ended }
 }
 
 /** Whether all that is wanted is there, whatever else there is. */
@@ -82,20 +115,72 @@ const holds = (wanted: unknown, now: unknown): boolean =>
     ? Object.entries(wanted).every(([key, part]) => holds(part, (now as Status | undefined)?.[key]))
     : JSON.stringify(wanted) === JSON.stringify(now)
 
+const uid = { op: "test", path: "/metadata/uid", value: "u" } as const
+const version = { op: "test", path: "/metadata/resourceVersion", value: "1" } as const
+
 describe("ObjectStatus.write", () => {
-  it("asks for another look where what was right in an old read is not: it does not know who is right", () => {
-    const read = { available: 2, ready: true, extra: "ours" }
-    const { ended, now, sent } = written(read, { available: 5, ready: false, other: 1 }, { available: 5, ready: true })
-    assert.deepStrictEqual(sent, [{ available: 5, extra: null }])
-    assert.deepStrictEqual(now, { available: 5, ready: false, other: 1 })
-    assert.strictEqual(ended, "Conflict")
-    assert.deepStrictEqual(written(now, now, { available: 5, ready: true, other: 1 }).sent, [{ ready: true }])
+  it("changes what is said anew, and leaves alone what others keep", () => {
+    const { ended, now, sent } = written(
+      { status: { a: 1, b: 2 } },
+      { status: { a: 1, b: 2, c: 3 }, resourceVersion: "9" },
+      { a: 2, b: 2 }
+    )
+    assert.deepStrictEqual(sent, [uid, { op: "add", path: "/status/a", value: 2 }])
+    assert.deepStrictEqual(now.status, { a: 2, b: 2, c: 3 })
+    assert.strictEqual(ended, "written")
   })
 
-  it("asks for none where others keep fields of their own, or the name is that of another object", () => {
-    assert.strictEqual(written({ a: 1, b: 2 }, { a: 1, b: 2, c: 3 }, { a: 2, b: 2 }).ended, "written")
-    assert.strictEqual(written({ a: 1, b: 2 }, {}, { a: 2, b: 2 }, "another").ended, "written")
-    assert.lengthOf(written({ a: 1 }, { a: 2 }, { a: 1 }).sent, 0)
+  it("sends nothing where nothing is new, and knows nothing of what is null or undefined", () => {
+    for (
+      const [read, status] of [
+        [{ a: 1 }, { a: 1, b: undefined, c: null }],
+        [{ a: { b: [{ c: null }] } }, { a: { b: [{ c: null }], d: null } }],
+        [{ a: [{ c: 1 }] }, { a: [{ c: 1, d: undefined }] }],
+        [undefined, {}],
+        [undefined, { a: null }],
+        [{}, {}]
+      ]
+    ) assert.lengthOf(written({ status: read }, { status: read }, status).sent, 0, JSON.stringify(read))
+  })
+
+  it("never comes to another object of the name", () => {
+    for (const status of [{ a: 1 }, undefined, { a: 2 }]) {
+      const { ended, now } = written({ status }, { status: {}, uid: "another" }, { a: 2, b: { c: 1 } })
+      assert.deepStrictEqual([ended, now.status], ["Conflict", {}])
+    }
+  })
+
+  it("a first status, and a first object in it, loses nothing that is there by now", () => {
+    const first = written({}, { status: { others: 1 }, resourceVersion: "2" }, { a: 1 })
+    assert.deepStrictEqual(first.sent, [uid, version, { op: "add", path: "/status", value: { a: 1 } }])
+    assert.deepStrictEqual([first.ended, first.now.status], ["Conflict", { others: 1 }])
+    const inner = written({ status: {} }, { status: { b: { others: 1 } }, resourceVersion: "2" }, { b: { c: 1 } })
+    assert.deepStrictEqual([inner.ended, inner.now.status], ["Conflict", { b: { others: 1 } }])
+    assert.deepStrictEqual(written({}, {}, { a: { b: 1 } }).now.status, { a: { b: 1 } })
+  })
+
+  it("asks for another look where a right field is not what it was, and where what it changes is gone", () => {
+    const read = { status: { available: 2, ready: true, extra: "ours" } }
+    const live = { status: { available: 5, ready: false, extra: "ours", other: 1 } }
+    const { ended, now, sent } = written(read, live, { available: 5, ready: true })
+    assert.deepStrictEqual(sent.slice(1), [
+      { op: "add", path: "/status/available", value: 5 },
+      { op: "remove", path: "/status/extra" }
+    ])
+    assert.deepStrictEqual([ended, now.status], ["Conflict", { available: 5, ready: false, other: 1 }])
+    assert.deepStrictEqual(written({ status: { a: { b: 1 } } }, { status: {} }, { a: { b: 2 } }).ended, "Conflict")
+    assert.deepStrictEqual(written({ status: { a: 1 } }, { status: {} }, {}).ended, "Conflict")
+  })
+
+  it("the fault of a field stays what it is", () => {
+    const details = { causes: [{ reason: "FieldValueInvalid", field: "status.a", message: "m" }] }
+    const { transport } = scripted(() => ({ ...testFailed, body: { ...testFailed.body, details } }))
+    const error = Effect.runSync(
+      Effect.flip(ObjectStatus.write(Thing, thing({}), { ready: true })).pipe(
+        Effect.provideService(KubeClient.KubeClient, KubeClient.make(transport))
+      )
+    )
+    assert.strictEqual(error.reason._tag, "Invalid")
   })
 
   it("all that is wanted is there, after another look if one is asked for, and what is not ours is left alone", () => {
@@ -104,15 +189,16 @@ describe("ObjectStatus.write", () => {
       const random = new Prng(seed)
       const some = () => ({ s: value(random, 3), t: value(random, 2), u: value(random, 1) }) as Status
       const [read, wanted] = [some(), some()]
-      const live = { ...(random.chance(0.5) ? some() : structuredClone(read)), others: 1 }
-      const first = written(read, live, wanted)
-      const again = { ...wanted, others: 1 }
-      const last = first.ended === "Conflict" ? written(first.now, first.now, again) : first
+      const live = { status: { ...(random.chance(0.5) ? some() : structuredClone(read)), others: 1 } }
+      const first = written({ status: read }, { ...live, resourceVersion: random.pick(["1", "2"]) }, wanted)
+      const last = first.ended === "Conflict"
+        ? written(first.now, first.now, { ...wanted, others: 1 })
+        : first
       if (last !== first) looks += 1
       const told = `seed ${seed}: ${JSON.stringify({ read, live, wanted, now: last.now })}`
       assert.strictEqual(last.ended, "written", told)
-      assert.strictEqual(last.now["others"], 1, told)
-      if (first.sent.length > 0) assert.isTrue(holds(wanted, last.now), told)
+      assert.strictEqual((last.now.status as Status)["others"], 1, told)
+      if (first.sent.length > 0) assert.isTrue(holds(wanted, last.now.status), told)
     }
     assert.isAbove(looks, 100)
   })

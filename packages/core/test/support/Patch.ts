@@ -29,6 +29,7 @@ export const applyJsonPatch = (
     let parent: any = document
     for (const part of path) parent = parent?.[part]
     if (typeof parent !== "object" || parent === null) return undefined
+    if (Array.isArray(parent) && !/^(\d+|-)$/.test(last)) return undefined
     switch (operation.op) {
       case "test":
         if (JSON.stringify(parent[last]) !== JSON.stringify(operation.value)) return undefined

@@ -11,10 +11,10 @@ import { blinds, guard, touched } from "./Fault.ts"
 import { dataKept, isComplete, peoplesKept, precious } from "./Kept.ts"
 import type { Oracle } from "./Oracle.ts"
 import type { Reference } from "./Reference.ts"
-import { type Call, isOver, line, misdirected, type Recording } from "./Recording.ts"
-import { conditionsOf, each, keyOf, name, type Write, writes } from "./Writes.ts"
+import { type Call, isOver, line, type Recording } from "./Recording.ts"
+import { conditionsOf, each, keyOf, name, writes } from "./Writes.ts"
 
-const moved = ({ after, before }: Pick<Write, "after" | "before">): string | undefined => {
+const moved = each(({ after, before }) => {
   const now = conditionsOf(after)
   const { generation = 0 } = after.metadata
   for (const [index, { lastTransitionTime, observedGeneration = 0, status, type }] of now.entries()) {
@@ -32,22 +32,12 @@ const moved = ({ after, before }: Pick<Write, "after" | "before">): string | und
     }
   }
   return undefined
-}
+})
 
 /** A condition has one entry for each type, a time that moves with its status only, and a generation there is. */
 const conditions: Oracle = {
   name: "conditions",
-  judge: (run) => {
-    if (run.entries.some((entry) => entry._tag === "Fault" && blinds(entry.point))) return undefined
-    return each(({ after, before }) => {
-      const complaint = moved({ after, before })
-      if (complaint === undefined) return undefined
-      const astray = misdirected(run)
-      return [before, after].some((object) => astray.has(object?.metadata.resourceVersion ?? ""))
-        ? undefined
-        : complaint
-    })(run)
-  }
+  judge: (run) => (run.entries.some((entry) => entry._tag === "Fault" && blinds(entry.point)) ? undefined : moved(run))
 }
 
 /** What is left of an object without what says whose it is. */

@@ -12,7 +12,7 @@ import * as Canonical from "./Canonical.ts"
 import * as Drawn from "./Drawn.ts"
 import { outside } from "./Outside.ts"
 import { blinds, isEvent, isLease, type Kind } from "./Fault.ts"
-import { type Call, calls, type Entry, line, misdirected, type Recording } from "./Recording.ts"
+import { type Call, calls, type Entry, line, type Recording } from "./Recording.ts"
 import type { Reference } from "./Reference.ts"
 import * as Rests from "./Rests.ts"
 import { moments } from "./Temporal.ts"
@@ -222,8 +222,6 @@ const observedGeneration: Oracle = {
       if (observed === undefined) continue
       const { generation = 0, uid } = object.metadata
       if (observed > generation) {
-        // The next look puts it right, or the rest tells.
-        if (misdirected(run).has(object.metadata.resourceVersion ?? "")) continue
         return `${name(object)}: status.observedGeneration is ${observed}, ahead of metadata.generation ${generation}`
       }
       if (observed < (last.get(uid) ?? 0) && !excused) {

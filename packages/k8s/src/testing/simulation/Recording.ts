@@ -156,22 +156,5 @@ export type Call = Extract<Entry, { readonly _tag: "Call" }>
 export const calls = (run: Recording): ReadonlyArray<Call> =>
   run.entries.filter((entry): entry is Call => entry._tag === "Call")
 
-/**
- * Writes that were on their way when what has their object's name now was made, by the version they gave it: they were
- * meant for another, and the server cannot tell where they name no uid.
- */
-export const misdirected = (run: Recording): ReadonlySet<string> => {
-  const born = new Map<string, number>()
-  for (const entry of run.entries) {
-    if (entry._tag === "Change" && entry.change.type === "ADDED") born.set(entry.change.object.metadata.uid, entry.at)
-  }
-  return new Set(
-    calls(run).flatMap(({ at, object, request, sent, status }) => {
-      if (request.method === "GET" || status !== 200 || object === undefined || at === sent) return []
-      return sent <= (born.get(object.metadata.uid) ?? -1) ? [object.metadata.resourceVersion ?? ""] : []
-    })
-  )
-}
-
 /** A request in one line: `PATCH /api/v1/…`. */
 export const line = ({ method, path }: Request): string => `${method} ${path}`

@@ -182,34 +182,6 @@ describe("the cluster of a simulation", () => {
     )
   })
 
-  it.live("a status on its way to what is gone may come to what has its name now, and is put right", () => {
-    const told = B.boxes((box) => {
-      const observedGeneration = box.metadata.generation ?? 0
-      return box.status?.observedGeneration === observedGeneration
-        ? Effect.succeed(Action.done)
-        : B.done(B.unlessGone(B.status(box, { observedGeneration })))
-    })
-    const anew = B.client.use((it) =>
-      Effect.andThen(
-        it.delete(B.Box, B.key),
-        it.create(B.Box, {
-          metadata: B.key,
-          spec: { size: 9 }
-        })
-      )
-    )
-    const scenario = {
-      name: "anew",
-      resources: B.resources,
-      operator: told,
-      steps: [...B.sized(1, 2), { name: "anew", act: anew }]
-    }
-    return Effect.gen(function*() {
-      const { points } = yield* Simulation.checkConvergence(scenario, { depth: 1, faults: ["forestalled"] })
-      assert.isAbove(points, 1)
-    })
-  })
-
   it.live("a desired state does not see the finalizer of somebody else", () => {
     const desired = (objects: ReadonlyArray<KubeObject>) =>
       objects.filter(({ kind }) => kind === "Box").every(({ metadata }) => metadata.finalizers === undefined)

@@ -1,5 +1,15 @@
 /** What is seen too late, in part, or never: stale and unobserved states. */
-import { Action, Cache, Controller, Manager, Predicate, Watch } from "@effect-operator/core"
+import {
+  Action,
+  Cache,
+  Controller,
+  type KubeClient,
+  type KubeError,
+  Manager,
+  ObjectStatus,
+  Predicate,
+  Watch
+} from "@effect-operator/core"
 import { ConfigMap, Pod } from "@effect-operator/k8s/kinds"
 import { Temporal } from "@effect-operator/k8s/testing"
 import { Effect } from "effect"
@@ -63,6 +73,22 @@ const oneByOne = (meanwhile: Action.Action): B.Reconcile => (box) =>
     yield* B.unlessThere(it.create(Pod, B.podOf(box, { name: `box-${items.length}` })))
     return items.length + 1 < box.spec.size ? Action.requeueAfter("5 seconds") : Action.done
   })
+
+type WriteStatus = (
+  box: B.Box,
+  status: ObjectStatus.StatusOf<B.Box>
+) => Effect.Effect<unknown, KubeError.KubeError, KubeClient.KubeClient>
+
+/** Says which generation it has seen. */
+const saysSo = (write: WriteStatus) =>
+  B.boxes((box) => B.done(B.unlessGone(write(box, { observedGeneration: box.metadata.generation ?? 0 }))))
+
+const anew = {
+  name: "anew",
+  act: B.client.use((it) =>
+    Effect.andThen(it.delete(B.Box, B.key), it.create(B.Box, { metadata: B.key, spec: { size: 9 } }))
+  )
+}
 
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
@@ -192,6 +218,14 @@ export const planted: ReadonlyArray<B.Planted> = [
     B.sized(1, 2),
     B.boxes((box) => B.done(B.status(box, { observedGeneration: (box.metadata.generation ?? 0) + 1 }))),
     B.boxes((box) => B.done(B.status(box, { observedGeneration: box.metadata.generation ?? 0 })))
+  ),
+  B.bug(
+    "stale state: a status that comes to the next one of its name",
+    "observed generation",
+    [...B.sized(1, 2), anew],
+    saysSo(B.status),
+    saysSo((box, status) => ObjectStatus.write(B.Box, box, status)),
+    { faults: ["crashAfter", "forestalled"] }
   ),
   B.bug(
     "stale state: the status keeps what was true once",
