@@ -1,7 +1,7 @@
 import { Finalizer, KubeClient, type KubeError, type KubeObject, Resource } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { type Answer, scripted } from "./support/Scripted.ts"
+import { type Answer, invalid, patchFailed, scripted } from "./support/Scripted.ts"
 
 const Thing = Resource.make<KubeObject.KubeObject>()({
   group: "test.io",
@@ -24,22 +24,6 @@ const thing = (finalizers?: ReadonlyArray<string>): KubeObject.KubeObject => ({
 })
 const mine = "test.io/mine"
 const uid = { op: "test", path: "/metadata/uid", value: "u" }
-/** As a real server answers: a JSON patch that fails comes without causes, a faulty field with them. */
-const invalid = (details: object): Answer => ({
-  status: 422,
-  body: {
-    kind: "Status",
-    apiVersion: "v1",
-    metadata: {},
-    status: "Failure",
-    reason: "Invalid",
-    code: 422,
-    message: "m",
-    details
-  }
-})
-const patchFailed = invalid({})
-
 const run = <A>(effect: Effect.Effect<A, KubeError.KubeError, KubeClient.KubeClient>, answer: Answer) => {
   const { requests, transport } = scripted(() => answer)
   return Effect.map(

@@ -3,21 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { applyJsonPatch } from "./support/Patch.ts"
 import { Prng } from "./support/Prng.ts"
-import { scripted } from "./support/Scripted.ts"
-
-/** As a real server answers a JSON patch that does not hold. */
-const testFailed = {
-  status: 422,
-  body: {
-    kind: "Status",
-    apiVersion: "v1",
-    metadata: {},
-    status: "Failure",
-    reason: "Invalid",
-    code: 422,
-    message: "the server rejected our request due to an error in our request"
-  }
-}
+import { invalid, patchFailed, scripted } from "./support/Scripted.ts"
 
 const value = (random: Prng, depth: number): unknown => {
   const kind = random.int(0, depth > 0 ? 5 : 3)
@@ -96,7 +82,7 @@ const written = (read: Seen, live: Seen, status: unknown) => {
     assert.match(path, /\/things\/a\/status$/)
     sent.push(...body as typeof sent)
     const patched = applyJsonPatch(thing(live), body as typeof sent) as Thing | undefined
-    if (patched === undefined) return testFailed
+    if (patched === undefined) return patchFailed
     now = { ...live, status: patched.status, resourceVersion: `${live.resourceVersion}0` }
     return { body: thing(now) }
   })
@@ -174,7 +160,7 @@ describe("ObjectStatus.write", () => {
 
   it("the fault of a field stays what it is", () => {
     const details = { causes: [{ reason: "FieldValueInvalid", field: "status.a", message: "m" }] }
-    const { transport } = scripted(() => ({ ...testFailed, body: { ...testFailed.body, details } }))
+    const { transport } = scripted(() => invalid(details))
     const error = Effect.runSync(
       Effect.flip(ObjectStatus.write(Thing, thing({}), { ready: true })).pipe(
         Effect.provideService(KubeClient.KubeClient, KubeClient.make(transport))

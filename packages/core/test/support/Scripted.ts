@@ -49,3 +49,21 @@ export const scripted = (script: Script) => {
   }
   return { requests, transport }
 }
+
+/** A 422, as a real server answers: a faulty field comes with causes. */
+export const invalid = (details: object): Answer => ({
+  status: 422,
+  body: {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    reason: "Invalid",
+    code: 422,
+    message: "m",
+    details
+  }
+})
+
+/** As a real server answers a JSON patch that cannot be done. */
+export const patchFailed = invalid({})
