@@ -155,7 +155,7 @@ export class Play {
     const guarded = this.#faultAt(index, "guarded")
     if (guarded !== undefined) wire.happens(guarded)
     const { told } = this.#take(
-      guarded === undefined ? step : { ...step, act: Effect.tap(step.act, () => stage.guard) }
+      guarded === undefined ? step : { ...step, act: Effect.tap(step.act, () => stage.others.guard) }
     )
     world.advance(1)
     told()
@@ -224,7 +224,7 @@ export class Play {
   /** Somebody removes by hand what the operator has made, which has to come again. */
   #remove(index: number, step: Step): void {
     const stage = this.#stage
-    const gone = stage.remove()
+    const gone = stage.others.remove()
     if (gone === undefined) return
     stage.wire.happens({ _tag: "Call", at: gone.n, fault: "removed" })
     if (!this.#rests(`when ${gone.name} is removed after "${step.name}"`)) return
@@ -246,7 +246,7 @@ export class Play {
     stage.wire.happens(point)
     const { fault } = point
     const lost = fault === "podFailed" || fault === "podRemoved"
-    if (lost) stage.world.fork(stage.mischief(fault, undefined))
+    if (lost) stage.world.fork(stage.others.mischief(fault, undefined))
     else stage.restart()
     const what = lost ? "a Pod is lost" : "the process starts again"
     if (this.#rests(`when ${what} after "${step.name}"`)) this.#look(index, step)

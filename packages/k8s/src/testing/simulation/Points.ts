@@ -11,7 +11,7 @@ import {
   type Point
 } from "./Fault.ts"
 import { type Call, firstChanges, nowhere, type Reach, type Recording, subjects } from "./Recording.ts"
-import { isVictim } from "./Stage.ts"
+import { isVictim } from "./Others.ts"
 
 /**
  * For each step whether it can come at any time: it changes a custom resource, and not what the operator has made of

@@ -4,11 +4,9 @@
  * A process may die and start again; the server, the Pods and the garbage collector live on. The server begins as an
  * image that all runs of a scenario share; controllers start when there is something for them to do.
  */
-import type { CustomResource } from "@effect-operator/core/CustomResource"
-import { KubeClient, make as makeClient, Patch } from "@effect-operator/core/KubeClient"
+import { KubeClient, make as makeClient } from "@effect-operator/core/KubeClient"
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { Drain, Manager } from "@effect-operator/core/Manager"
-import * as Resource from "@effect-operator/core/Resource"
 import { Transport } from "@effect-operator/core/Transport"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -20,17 +18,17 @@ import * as Logger from "effect/Logger"
 import * as Random from "effect/Random"
 import * as References from "effect/References"
 import * as Scope from "effect/Scope"
-import { Pod } from "../../kinds/core.v1.ts"
-import { ApiServer, type Change } from "../ApiServer.ts"
+import { ApiServer } from "../ApiServer.ts"
 import * as Declared from "../Declared.ts"
-import * as Kubelet from "../Kubelet.ts"
+import type * as Kubelet from "../Kubelet.ts"
 import * as SimControllers from "../SimControllers.ts"
 import * as TestClient from "../TestClient.ts"
 import * as Chances from "./Chances.ts"
 import { type Checkpoint, seedOf } from "./Checkpoint.ts"
 import { External } from "./External.ts"
-import { guard, isLease, type Plan, touched } from "./Fault.ts"
-import { type Entry, isOver, phaseOf } from "./Recording.ts"
+import { isLease, type Plan } from "./Fault.ts"
+import { declaredOf, Others } from "./Others.ts"
+import type { Entry } from "./Recording.ts"
 import { uncopied } from "./Outside.ts"
 import { Pace } from "./Pace.ts"
 import type { Scenario } from "./Scenario.ts"
@@ -52,27 +50,12 @@ export const defaults = {
   requests: 500,
   /** How long the garbage collector takes to find out that an owner was never there. */
   collector: 1_000,
-  /** How long somebody else holds what was deleted. */
-  guard: 50_000,
   /** How far the clock of a replica may be off. */
-  skew: 5_000,
-  /** How many Pods of a Job fail whose work does: more than it has where it is tried once or twice. */
-  failures: 2
+  skew: 5_000
 } as const
 
 /** Kinds whose changes are no sign of life: they come by themselves. */
 const idle: ReadonlySet<string> = new Set(["Lease", "Event"])
-
-/** Whether somebody is to replace a Pod: whoever owns it, or the operator that made it. What people make they miss. */
-const isReplaced = (entries: ReadonlyArray<Entry>, { metadata }: KubeObject): boolean =>
-  (metadata.ownerReferences?.length ?? 0) > 0 ||
-  entries.some((entry) =>
-    entry._tag === "Call" && entry.request.method === "POST" && entry.object?.metadata.uid === metadata.uid
-  )
-
-/** Whether a Pod may fail, or be removed by hand, and is missed then: one that is over or on its way out is not. */
-export const isVictim = (entries: ReadonlyArray<Entry>, pod: KubeObject): boolean =>
-  !isTerminating(pod) && !isOver(pod) && isReplaced(entries, pod)
 
 const textOf = (outside: ReadonlyMap<string, unknown>): string =>
   JSON.stringify([...outside], (_, value) => value instanceof Map || value instanceof Set ? [...value] : value)
@@ -89,8 +72,7 @@ export class Stage {
   readonly #built = Layer.makeMemoMapUnsafe()
   readonly #scope = Scope.makeUnsafe()
   readonly #awake = new Set<unknown>()
-  /** Objects, by uid, that are soon let go by whoever else held them. */
-  readonly #releasing = new Set<string>()
+  readonly others: Others
   /** What is stored, by collection and key, but for what the server had from its start. */
   readonly #stored: Map<string, KubeObject>
   #lives: number
@@ -99,10 +81,6 @@ export class Stage {
   #before: number
   /** Does the next step now. */
   hurry: Effect.Effect<void> = Effect.void
-  /** What somebody removes at the next rest, and the request that made it. */
-  #doomed: { readonly n: number; readonly uid: string } | undefined
-  /** Jobs whose work fails, and which of their Pods have; by uid. */
-  readonly #hindered = new Map<string, Set<string>>()
   /** What there was outside after the last call. */
   #outside: string
   /** When something happened last. */
@@ -122,6 +100,13 @@ export class Stage {
     this.#before = image.revision
     this.#stored = new Map(from?.stored ?? inhabitantsOf(image))
     this.world = new World({ seed, interleaving: plan.interleaving, start: from?.at })
+    this.others = new Others({
+      world: this.world,
+      resources: scenario.resources,
+      stored: this.#stored,
+      entries: this.entries,
+      access: () => this.people
+    })
     const { layer, waiting } = SimControllers.onDemand({
       garbageCollector: { patience: defaults.collector },
       ...scenario.cluster
@@ -137,8 +122,7 @@ export class Stage {
           if (change.type === "DELETED") this.#stored.delete(place)
           else this.#stored.set(place, change.object)
           this.note({ _tag: "Change", at: this.world.now, change })
-          this.#released(change)
-          this.#hinder(change)
+          this.others.saw(change)
           for (const controller of waiting.get(change.collection) ?? []) this.#wake(controller)
         }
       })),
@@ -161,13 +145,9 @@ export class Stage {
       stir: () => {
         this.#active = this.world.now
       },
-      doom: (n, object) => {
-        if (object !== undefined) this.#doomed = { n, uid: object.metadata.uid }
-      },
-      hinder: (job) => {
-        if (job !== undefined) this.#hindered.set(job.metadata.uid, new Set())
-      },
-      mischief: (fault, object) => this.mischief(fault, object)
+      doom: (n, object) => this.others.doom(n, object),
+      hinder: (job) => this.others.hinder(job),
+      mischief: (fault, object) => this.others.mischief(fault, object)
     })
     this.#outside = textOf(this.wire.outside)
     const busy = new Set(from?.entries.map((entry) => entry._tag === "Change" ? entry.change.collection : ""))
@@ -315,9 +295,10 @@ export class Stage {
    * done for it outside of the cluster, or without an owner, stays.
    */
   #haunted(revision: number): boolean {
+    const { resources } = this.scenario
     const alive = new Set<string>()
     for (const entry of this.entries) {
-      if (entry._tag !== "Change" || this.#resourceOf(entry.change.object) === undefined) continue
+      if (entry._tag !== "Change" || declaredOf(resources, entry.change.object) === undefined) continue
       const { object, type } = entry.change
       const lives = type !== "DELETED" && !isTerminating(object)
       if (entry.change.revision > revision) {
@@ -336,128 +317,6 @@ export class Stage {
   /** All processes die, and start again. */
   restart(away: number = defaults.restart): void {
     for (const life of this.#processes.keys()) this.crash(life, undefined, away)
-  }
-
-  /** Somebody else puts a finalizer on every custom resource there is. */
-  get guard(): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      const held = this.objects().filter((object) => this.#resourceOf(object) !== undefined && !isTerminating(object))
-      return Effect.forEach(held, ({ metadata }) => this.#hold(metadata.uid, true), { discard: true })
-    })
-  }
-
-  /** Gives an object the finalizer of somebody else, or takes it off, as it is then. */
-  #hold(uid: string, held: boolean): Effect.Effect<void> {
-    const change = Effect.suspend(() => {
-      const object = this.objects().find(({ metadata }) => metadata.uid === uid)
-      if (object === undefined) return Effect.void
-      const { finalizers = [], resourceVersion } = object.metadata
-      const others = finalizers.filter((finalizer) => finalizer !== guard)
-      return this.#edit(object, { resourceVersion, finalizers: held ? [...others, guard] : others })
-    })
-    return Effect.ignore(Effect.provideContext(Effect.retry(change, { times: 3 }), this.people))
-  }
-
-  /** Who held an object lets go of it some time after it was deleted. */
-  #released({ object, type }: Change): void {
-    const { finalizers, uid } = object.metadata
-    if (type === "DELETED" || !isTerminating(object) || finalizers?.includes(guard) !== true) return
-    if (this.#releasing.has(uid)) return
-    this.#releasing.add(uid)
-    this.world.fork(Effect.andThen(Effect.sleep(defaults.guard), this.#hold(uid, false)))
-  }
-
-  /** A Pod of a Job whose work fails does so as soon as it runs. */
-  #hinder({ object, type }: Change): void {
-    if (this.#hindered.size === 0 || type === "DELETED" || phaseOf(object) !== "Running") return
-    const { ownerReferences = [], uid } = object.metadata
-    const [failed] = ownerReferences.flatMap((owner) => this.#hindered.get(owner.uid) ?? [])
-    if (failed === undefined || failed.has(uid) || failed.size === defaults.failures) return
-    failed.add(uid)
-    this.world.fork(Effect.ignore(Effect.provideContext(Kubelet.fail(object.metadata), this.people)))
-  }
-
-  #resourceOf({ apiVersion, kind }: KubeObject): CustomResource | undefined {
-    return Declared.versions(this.scenario.resources).find((resource) =>
-      resource.kind === kind && apiVersion === `${resource.group}/${resource.version}`
-    )
-  }
-
-  mischief(
-    fault: "podFailed" | "podRemoved" | "orphaned" | "annotated",
-    object: KubeObject | undefined
-  ): Effect.Effect<void> {
-    const act = fault === "orphaned"
-      ? this.#edit(object, { labels: null, ownerReferences: null })
-      : fault === "annotated"
-      ? this.#edit(object, { annotations: { [touched]: "by somebody" } })
-      : this.#harm(fault)
-    return Effect.ignore(Effect.provideContext(act, this.people))
-  }
-
-  #harm(fault: "podFailed" | "podRemoved"): Effect.Effect<unknown, unknown, KubeClient | Kubelet.Kubelet> {
-    return Effect.gen({ self: this }, function*() {
-      const client = yield* KubeClient
-      const { items } = yield* client.listPage(Pod, { limit: 0 })
-      const victim = items.find((pod) => isVictim(this.entries, pod))
-      if (victim === undefined) return
-      yield* fault === "podFailed" ? Kubelet.fail(victim) : client.delete(Pod, victim, { gracePeriodSeconds: 0 })
-    })
-  }
-
-  #edit(object: KubeObject | undefined, metadata: object): Effect.Effect<unknown, unknown, KubeClient> {
-    if (object === undefined || object.kind === "Event") return Effect.void
-    return KubeClient.use((client) =>
-      client.patch(this.#resourceFor(object), object.metadata, Patch.merge({ metadata }))
-    )
-  }
-
-  /** How an object is asked for. */
-  #resourceFor(object: KubeObject): Resource.Resource<KubeObject> {
-    const [group, version] = object.apiVersion.includes("/") ? object.apiVersion.split("/") : ["", object.apiVersion]
-    const place = [...this.#stored].find(([, { metadata }]) => metadata.uid === object.metadata.uid)?.[0]
-    return Resource.make<KubeObject>()({
-      group: group!,
-      version: version!,
-      kind: object.kind,
-      plural: place?.split(/[. ]/)[0] ?? `${object.kind.toLowerCase()}s`,
-      scope: object.metadata.namespace === undefined ? "Cluster" : "Namespaced"
-    })
-  }
-
-  /**
-   * Somebody removes by hand what a request of the plan has made, if it is still there: gives the request's number, and
-   * how to see whether it was made again.
-   */
-  remove(): { readonly n: number; readonly name: string; readonly again: () => boolean } | undefined {
-    const doomed = this.#doomed
-    this.#doomed = undefined
-    const found = [...this.#stored].find(([, { metadata }]) => metadata.uid === doomed?.uid)
-    if (doomed === undefined || found === undefined || isTerminating(found[1])) return undefined
-    const [place, object] = found
-    const { generateName, name, namespace, ownerReferences = [], uid } = object.metadata
-    const collection = place.slice(0, place.indexOf(" ") + 1)
-    const peers = () =>
-      [...this.#stored].filter(([at, { metadata }]) =>
-        at.startsWith(collection) && metadata.deletionTimestamp === undefined &&
-        metadata.ownerReferences?.some((owner) => ownerReferences.some((own) => own.uid === owner.uid)) === true
-      ).length
-    const before = peers()
-    const again = () => {
-      const now = this.#stored.get(place)
-      const there = now !== undefined && now.metadata.uid !== uid && !isTerminating(now)
-      return there || (generateName !== undefined && peers() >= before)
-    }
-    // Whoever has something below it goes last: what is made again would meet what is still there of the first one.
-    const owns = [...this.#stored.values()].some(({ metadata }) =>
-      metadata.ownerReferences?.some((owner) => owner.uid === uid) === true
-    )
-    const propagationPolicy = owns ? "Foreground" : "Background"
-    const act = KubeClient.use((client) =>
-      client.delete(this.#resourceFor(object), object.metadata, { propagationPolicy })
-    )
-    this.world.fork(Effect.ignore(Effect.provideContext(act, this.people)))
-    return { n: doomed.n, name: `${object.kind} ${namespace === undefined ? name : `${namespace}/${name}`}`, again }
   }
 
   /** Lets time pass until nothing has happened for a while; false if that never comes. */
