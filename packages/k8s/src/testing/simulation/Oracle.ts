@@ -8,6 +8,7 @@
  * creates and deletes; of `desired state`: Anvil (OSDI'24), eventually stable reconciliation.
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
+import { available } from "./Available.ts"
 import * as Canonical from "./Canonical.ts"
 import * as Drawn from "./Drawn.ts"
 import { outside } from "./Outside.ts"
@@ -438,6 +439,7 @@ export const all: ReadonlyArray<Oracle> = [
   succeeds,
   noErrors,
   refused,
+  ...available,
   ...course
 ]
 

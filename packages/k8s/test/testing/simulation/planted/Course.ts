@@ -1,6 +1,7 @@
 /** What must hold on the way, in the user's own words. */
-import { Action, Cache } from "@effect-operator/core"
-import { Pod } from "@effect-operator/k8s/kinds"
+import { Action, Cache, Controller, Manager } from "@effect-operator/core"
+import { controllerReference, isTerminating } from "@effect-operator/core/KubeObject"
+import { Pod, Service } from "@effect-operator/k8s/kinds"
 import { Temporal } from "@effect-operator/k8s/testing"
 import { Effect } from "effect"
 import * as B from "./Box.ts"
@@ -55,6 +56,69 @@ const surge = (all: boolean): B.Reconcile => (box) =>
     return Action.done
   })
 
+const isReady = (pod: Pod | undefined): boolean =>
+  pod !== undefined && !isTerminating(pod) &&
+  pod.status?.conditions?.some(({ status, type }) => type === "Ready" && status === "True") === true
+
+const names = ["box-0", "box-1", "box-2"]
+
+/** Three Pods of an image that are replaced one after the other, each when the one before is ready. */
+const replaced = (awaited: (pods: ReadonlyMap<string, Pod>) => ReadonlyArray<string>, awaits: (name: string) => void) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const pods = new Map((yield* Cache.list(Pod, { owner: box })).map((pod) => [pod.metadata.name, pod]))
+      const image = `box:${box.spec.size}`
+      for (const name of names) {
+        const pod = pods.get(name)
+        if (pod !== undefined && B.isFailed(pod)) yield* B.unlessGone(it.delete(Pod, pod))
+        const wanted = { ...B.podOf(box, { name }), spec: { containers: [{ name: "c", image }] } }
+        if (pod === undefined) yield* B.unlessThere(it.create(Pod, wanted))
+      }
+      if (awaited(pods).some((name) => !isReady(pods.get(name)))) return Action.done
+      const old = names.find((name) => pods.get(name)?.spec?.containers[0]?.image !== image && pods.has(name))
+      if (old === undefined) return Action.done
+      awaits(old)
+      return yield* B.done(B.unlessGone(it.delete(Pod, pods.get(old)!)))
+    })
+  )
+
+const coloured = (box: B.Box) => ({ box: box.metadata.name, colour: `v${box.spec.size}` })
+
+/** A Service in front of a Pod of each size, which is turned to the next one and lets go of the last. */
+const turned = (early: boolean) =>
+  Manager.layer([
+    Controller.make("boxes", {
+      for: B.Box,
+      owns: [Pod, Service],
+      reconcile: (box: B.Box) =>
+        Effect.gen(function*() {
+          const it = yield* B.client
+          const wanted = `v${box.spec.size}`
+          const pods = yield* Cache.list(Pod, { owner: box })
+          const pod = pods.find(isNamed(wanted))
+          for (const dead of pods.filter(B.isFailed)) yield* B.unlessGone(it.delete(Pod, dead))
+          const made = B.podOf(box, { name: wanted })
+          if (pod === undefined) {
+            yield* B.unlessThere(it.create(Pod, { ...made, metadata: { ...made.metadata, labels: coloured(box) } }))
+          }
+          const service = yield* Cache.get(Service, B.named("box"))
+          const spec = { selector: coloured(box), ports: [{ port: 80 }] }
+          const metadata = { ...B.named("box"), ownerReferences: [controllerReference(box)] }
+          if (service === undefined) yield* B.unlessThere(it.create(Service, { metadata, spec }))
+          else if (service.spec?.selector?.["colour"] !== wanted) {
+            if (!early && !isReady(pod)) return Action.done
+            yield* it.patch(Service, service, B.merge({ spec: { selector: coloured(box) } }))
+          }
+          if (!isReady(pod)) return Action.done
+          for (const old of pods) {
+            if (!isNamed(wanted)(old)) yield* B.unlessGone(it.delete(Pod, old))
+          }
+          return Action.done
+        })
+    }) as Controller.Controller
+  ])
+
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "course: Pods before the settings they read",
@@ -95,5 +159,22 @@ export const planted: ReadonlyArray<B.Planted> = [
         )
       ]
     }
+  ),
+  B.bug(
+    "course: the next one goes before the last is back, as nobody remembers that",
+    "as available as without faults",
+    B.sized(1, 2),
+    B.remembering(() => ({ last: [] as Array<string> }), (memory) =>
+      replaced(() => memory.last, (name) => {
+        memory.last = [name]
+      })),
+    replaced(() => names, () => {})
+  ),
+  B.bug(
+    "course: a Service is turned to a Pod that is not ready",
+    "turned to who is ready",
+    B.sized(1, 2),
+    turned(true),
+    turned(false)
   )
 ]
