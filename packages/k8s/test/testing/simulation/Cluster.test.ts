@@ -101,7 +101,7 @@ describe("the cluster of a simulation", () => {
       name: "buying",
       resources: B.resources,
       operator: B.boxes((box) => Effect.tap(buy(box), () => B.status(box, { phase: "bought" })), {
-        owns: "nothing",
+        owns: [],
         finalize: call("sell", (all, uid) => void all.delete(uid))
       }),
       steps: [...B.sized(1), ...B.deleted]

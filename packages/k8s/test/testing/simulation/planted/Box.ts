@@ -2,7 +2,17 @@
  * What the planted bugs have in common: a `Box` that wants Pods and ConfigMaps, people who change it, and small parts of
  * reconcilers. A bug is told as a wrong operator and its corrected twin, which live through the same story.
  */
-import { Action, Cache, Controller, CustomResource, KubeClient, type KubeError, Manager } from "@effect-operator/core"
+import {
+  Action,
+  Cache,
+  Controller,
+  CustomResource,
+  KubeClient,
+  type KubeError,
+  Manager,
+  type Resource,
+  type Watch
+} from "@effect-operator/core"
 import { controllerReference, isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { ConfigMap, type Job, Pod } from "@effect-operator/k8s/kinds"
 import type { Simulation } from "@effect-operator/k8s/testing"
@@ -40,17 +50,21 @@ export interface Planted {
   readonly options?: Simulation.Options | undefined
 }
 
-/** An operator with one controller of Boxes, their Pods and their ConfigMaps. */
-export const boxes = (
-  reconcile: Reconcile,
-  more: { readonly finalize?: Reconcile; readonly owns?: "nothing"; readonly identity?: string } = {}
-): Simulation.Operator =>
+interface More {
+  readonly concurrency?: number
+  readonly owns?: ReadonlyArray<Resource.Any>
+  readonly watches?: ReadonlyArray<Watch.Watch>
+  readonly finalize?: Reconcile
+}
+
+/** An operator with one controller of Boxes, which watches their Pods and ConfigMaps, or what is said. */
+export const boxes = (reconcile: Reconcile, more: More = {}): Simulation.Operator =>
   Manager.layer([
     Controller.make("boxes", {
       for: Box,
-      ...(more.owns === "nothing" ? {} : { owns: [Pod, ConfigMap] }),
-      reconcile,
-      ...(more.finalize === undefined ? {} : { finalize: more.finalize })
+      ...(more.watches === undefined ? { owns: [Pod, ConfigMap] } : {}),
+      ...more,
+      reconcile
     }) as Controller.Controller
   ])
 

@@ -1,5 +1,5 @@
 /** What must hold on the way, in the user's own words. */
-import { Action, Cache, Controller, Manager } from "@effect-operator/core"
+import { Action, Cache } from "@effect-operator/core"
 import { controllerReference, isTerminating } from "@effect-operator/core/KubeObject"
 import { Pod, Service } from "@effect-operator/k8s/kinds"
 import { Temporal } from "@effect-operator/k8s/testing"
@@ -87,37 +87,31 @@ const coloured = (box: B.Box) => ({ box: box.metadata.name, colour: `v${box.spec
 
 /** A Service in front of a Pod of each size, which is turned to the next one and lets go of the last. */
 const turned = (early: boolean) =>
-  Manager.layer([
-    Controller.make("boxes", {
-      for: B.Box,
-      owns: [Pod, Service],
-      reconcile: (box: B.Box) =>
-        Effect.gen(function*() {
-          const it = yield* B.client
-          const wanted = `v${box.spec.size}`
-          const pods = yield* Cache.list(Pod, { owner: box })
-          const pod = pods.find(isNamed(wanted))
-          for (const dead of pods.filter(B.isFailed)) yield* B.unlessGone(it.delete(Pod, dead))
-          const made = B.podOf(box, { name: wanted })
-          if (pod === undefined) {
-            yield* B.unlessThere(it.create(Pod, { ...made, metadata: { ...made.metadata, labels: coloured(box) } }))
-          }
-          const service = yield* Cache.get(Service, B.named("box"))
-          const spec = { selector: coloured(box), ports: [{ port: 80 }] }
-          const metadata = { ...B.named("box"), ownerReferences: [controllerReference(box)] }
-          if (service === undefined) yield* B.unlessThere(it.create(Service, { metadata, spec }))
-          else if (service.spec?.selector?.["colour"] !== wanted) {
-            if (!early && !isReady(pod)) return Action.done
-            yield* it.patch(Service, service, B.merge({ spec: { selector: coloured(box) } }))
-          }
-          if (!isReady(pod)) return Action.done
-          for (const old of pods) {
-            if (!isNamed(wanted)(old)) yield* B.unlessGone(it.delete(Pod, old))
-          }
-          return Action.done
-        })
-    }) as Controller.Controller
-  ])
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const wanted = `v${box.spec.size}`
+      const pods = yield* Cache.list(Pod, { owner: box })
+      const pod = pods.find(isNamed(wanted))
+      for (const dead of pods.filter(B.isFailed)) yield* B.unlessGone(it.delete(Pod, dead))
+      const made = B.podOf(box, { name: wanted })
+      if (pod === undefined) {
+        yield* B.unlessThere(it.create(Pod, { ...made, metadata: { ...made.metadata, labels: coloured(box) } }))
+      }
+      const service = yield* Cache.get(Service, B.named("box"))
+      const spec = { selector: coloured(box), ports: [{ port: 80 }] }
+      const metadata = { ...B.named("box"), ownerReferences: [controllerReference(box)] }
+      if (service === undefined) yield* B.unlessThere(it.create(Service, { metadata, spec }))
+      else if (service.spec?.selector?.["colour"] !== wanted) {
+        if (!early && !isReady(pod)) return Action.done
+        yield* it.patch(Service, service, B.merge({ spec: { selector: coloured(box) } }))
+      }
+      if (!isReady(pod)) return Action.done
+      for (const old of pods) {
+        if (!isNamed(wanted)(old)) yield* B.unlessGone(it.delete(Pod, old))
+      }
+      return Action.done
+    }), { owns: [Pod, Service] })
 
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(

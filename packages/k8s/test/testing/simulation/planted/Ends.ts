@@ -1,5 +1,5 @@
 /** What ends: objects deleted sooner than people think, fields nobody wants any more, work that is done, and what goes. */
-import { Action, Cache, Controller, KubeClient, type KubeError, Manager, ServerSideApply } from "@effect-operator/core"
+import { Action, Cache, KubeClient, type KubeError, ServerSideApply } from "@effect-operator/core"
 import { controllerReference } from "@effect-operator/core/KubeObject"
 import { ConfigMap, Job, Pod, Service } from "@effect-operator/k8s/kinds"
 import { External } from "@effect-operator/k8s/testing"
@@ -82,8 +82,7 @@ const serviceOf = (box: B.Box) => ({
   }
 })
 
-const served = (reconcile: B.Reconcile) =>
-  Manager.layer([Controller.make("boxes", { for: B.Box, owns: [Service], reconcile }) as Controller.Controller])
+const served = (reconcile: B.Reconcile) => B.boxes(reconcile, { owns: [Service] })
 
 /** Has a Service where there is something to share; what becomes of it afterwards is in `none`. */
 const sharing = (none: Effect.Effect<unknown, KubeError.KubeError, KubeClient.KubeClient>): B.Reconcile => (box) =>
@@ -93,31 +92,25 @@ const note = B.client.use((it) => it.create(ConfigMap, B.map("purpose", {})))
 
 /** A Job for each size, which goes when it is done. */
 const migrates = (order: "told first" | "deleted first") =>
-  Manager.layer([
-    Controller.make("boxes", {
-      for: B.Box,
-      owns: [Job],
-      reconcile: (box: B.Box) =>
-        Effect.gen(function*() {
-          const it = yield* KubeClient.KubeClient
-          const name = `to-${box.spec.size}`
-          const job = yield* Cache.get(Job, B.named(name))
-          const discard = B.unlessGone(it.delete(Job, B.named(name), { propagationPolicy: "Background" }))
-          const tell = B.status(box, { count: box.spec.size })
-          if (box.status?.count === box.spec.size) return yield* B.done(job === undefined ? Effect.void : discard)
-          if (job !== undefined && !B.ends(job, "Complete")) return Action.done
-          if (job !== undefined) {
-            return yield* B.done(order === "told first" ? Effect.andThen(tell, discard) : Effect.andThen(discard, tell))
-          }
-          // Whoever reads an old list asks whether it was done.
-          if ((yield* it.get(B.Box, box)).status?.count === box.spec.size) return Action.done
-          return yield* B.done(B.unlessThere(it.create(Job, {
-            metadata: { ...B.named(name), ownerReferences: [controllerReference(box)] },
-            spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "busybox" }] } } }
-          })))
-        })
-    }) as Controller.Controller
-  ])
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* KubeClient.KubeClient
+      const name = `to-${box.spec.size}`
+      const job = yield* Cache.get(Job, B.named(name))
+      const discard = B.unlessGone(it.delete(Job, B.named(name), { propagationPolicy: "Background" }))
+      const tell = B.status(box, { count: box.spec.size })
+      if (box.status?.count === box.spec.size) return yield* B.done(job === undefined ? Effect.void : discard)
+      if (job !== undefined && !B.ends(job, "Complete")) return Action.done
+      if (job !== undefined) {
+        return yield* B.done(order === "told first" ? Effect.andThen(tell, discard) : Effect.andThen(discard, tell))
+      }
+      // Whoever reads an old list asks whether it was done.
+      if ((yield* it.get(B.Box, box)).status?.count === box.spec.size) return Action.done
+      return yield* B.done(B.unlessThere(it.create(Job, {
+        metadata: { ...B.named(name), ownerReferences: [controllerReference(box)] },
+        spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "busybox" }] } } }
+      })))
+    }), { owns: [Job] })
 
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(

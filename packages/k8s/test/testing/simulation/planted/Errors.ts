@@ -22,7 +22,7 @@ export const planted: ReadonlyArray<B.Planted> = [
     "missing requeue: waits for something without being woken",
     "same end state",
     B.sized(1),
-    B.boxes((box) => Effect.map(Effect.result(create(box)), () => Action.done), { owns: "nothing" }),
+    B.boxes((box) => Effect.map(Effect.result(create(box)), () => Action.done), { owns: [] }),
     B.boxes((box) =>
       Effect.map(
         Effect.result(create(box)),
@@ -30,7 +30,7 @@ export const planted: ReadonlyArray<B.Planted> = [
           made._tag === "Failure" && made.failure.reason._tag !== "AlreadyExists"
             ? Action.requeueAfter("1 second")
             : Action.done
-      ), { owns: "nothing" })
+      ), { owns: [] })
   ),
   B.bug(
     "no answer: taken for done",

@@ -53,30 +53,24 @@ const boxNamed = (name: string, size: number) =>
 
 /** Volumes by ordinal; those that are too many are deleted, after another look if it is careful. */
 const volumes = (careful: boolean): Simulation.Operator =>
-  Manager.layer([
-    Controller.make("boxes", {
-      for: B.Box,
-      watches: [Watch.cached(PersistentVolumeClaim)],
-      reconcile: (box) =>
-        Effect.gen(function*() {
-          const it = yield* B.client
-          const have = yield* Cache.list(PersistentVolumeClaim, { namespace: "default" })
-          for (let i = 0; i < box.spec.size; i++) {
-            if (have.some(({ metadata }) => metadata.name === `data-${i}`)) continue
-            yield* B.unlessThere(it.create(PersistentVolumeClaim, {
-              metadata: B.named(`data-${i}`),
-              spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } }
-            }))
-          }
-          for (const volume of have.filter(({ metadata }) => Number(metadata.name.slice(5)) >= box.spec.size)) {
-            const { metadata } = careful ? yield* it.get(B.Box, box.metadata) : box
-            if (metadata.generation !== box.metadata.generation) return Action.requeueAfter("10 seconds")
-            yield* B.unlessGone(it.delete(PersistentVolumeClaim, volume))
-          }
-          return Action.done
-        })
-    }) as Controller.Controller
-  ])
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const have = yield* Cache.list(PersistentVolumeClaim, { namespace: "default" })
+      for (let i = 0; i < box.spec.size; i++) {
+        if (have.some(({ metadata }) => metadata.name === `data-${i}`)) continue
+        yield* B.unlessThere(it.create(PersistentVolumeClaim, {
+          metadata: B.named(`data-${i}`),
+          spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } }
+        }))
+      }
+      for (const volume of have.filter(({ metadata }) => Number(metadata.name.slice(5)) >= box.spec.size)) {
+        const { metadata } = careful ? yield* it.get(B.Box, box.metadata) : box
+        if (metadata.generation !== box.metadata.generation) return Action.requeueAfter("10 seconds")
+        yield* B.unlessGone(it.delete(PersistentVolumeClaim, volume))
+      }
+      return Action.done
+    }), { watches: [Watch.cached(PersistentVolumeClaim)] })
 
 const finalizer = "planted.example.com/cloud"
 

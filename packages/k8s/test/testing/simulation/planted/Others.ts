@@ -1,5 +1,5 @@
 /** What others do meanwhile: whoever holds the same object, was faster, or takes a Pod when nothing else happens. */
-import { Action, Cache, Controller, KubeObject, Manager, type Predicate, Watch } from "@effect-operator/core"
+import { Action, Cache, KubeObject, type Predicate, Watch } from "@effect-operator/core"
 import { ConfigMap, Deployment, Pod } from "@effect-operator/k8s/kinds"
 import { External, type Simulation } from "@effect-operator/k8s/testing"
 import { Effect, Layer, Random, Schedule } from "effect"
@@ -92,40 +92,28 @@ const insisting = (looks: boolean): B.Reconcile => (box) =>
   })
 
 const waking = (predicate: Predicate.Predicate) =>
-  Manager.layer([
-    Controller.make("boxes", {
-      for: B.Box,
-      watches: [Watch.owned(Pod, B.Box, { predicate })],
-      reconcile: B.pods
-    }) as Controller.Controller
-  ])
+  B.boxes(B.pods, { watches: [Watch.owned(Pod, B.Box, { predicate })] })
 
 /** A Deployment that is written whenever it is not as it was asked for. */
 const deploying = (same: (found: unknown, wanted: { readonly replicas: number }) => boolean) =>
-  Manager.layer([
-    Controller.make("boxes", {
-      for: B.Box,
-      owns: [Deployment],
-      reconcile: (box) =>
-        Effect.gen(function*() {
-          const it = yield* B.client
-          const spec = {
-            replicas: box.spec.size,
-            selector: { matchLabels: { app: "web" } },
-            template: {
-              metadata: { labels: { app: "web" } },
-              spec: { containers: [{ name: "c", image: "busybox" }] }
-            }
-          }
-          const found = yield* Cache.get(Deployment, B.named("web"))
-          const ownerReferences = [KubeObject.controllerReference(box)]
-          if (found === undefined) {
-            yield* B.unlessThere(it.create(Deployment, { metadata: { ...B.named("web"), ownerReferences }, spec }))
-          } else if (!same(found.spec, spec)) yield* it.patch(Deployment, found, B.merge({ spec }))
-          return Action.done
-        })
-    }) as Controller.Controller
-  ])
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const spec = {
+        replicas: box.spec.size,
+        selector: { matchLabels: { app: "web" } },
+        template: {
+          metadata: { labels: { app: "web" } },
+          spec: { containers: [{ name: "c", image: "busybox" }] }
+        }
+      }
+      const found = yield* Cache.get(Deployment, B.named("web"))
+      const ownerReferences = [KubeObject.controllerReference(box)]
+      if (found === undefined) {
+        yield* B.unlessThere(it.create(Deployment, { metadata: { ...B.named("web"), ownerReferences }, spec }))
+      } else if (!same(found.spec, spec)) yield* it.patch(Deployment, found, B.merge({ spec }))
+      return Action.done
+    }), { owns: [Deployment] })
 
 const boxNamed = (name: string) =>
   B.client.use((it) => it.create(B.Box, { metadata: { namespace: "default", name }, spec: { size: 1 } }))
@@ -138,29 +126,28 @@ const tenants: B.Steps = [
 
 /** One ConfigMap that all Boxes own together; whoever is missing among its owners adds itself. */
 const together = (locked: boolean) =>
-  Manager.layer([
-    Controller.make("boxes", {
-      for: B.Box,
+  B.boxes(
+    Effect.fnUntraced(function*({ apiVersion, kind, metadata: { name, uid } }) {
+      const it = yield* B.client
+      const me = { apiVersion, kind, name, uid }
+      const shared = yield* B.cached("shared")
+      if (shared === undefined) {
+        const { data, metadata } = B.map("shared", {})
+        return yield* B.done(it.create(ConfigMap, { metadata: { ...metadata, ownerReferences: [me] }, data }))
+      }
+      const { ownerReferences = [], resourceVersion } = shared.metadata
+      if (ownerReferences.some((owner) => owner.uid === uid)) return Action.done
+      const metadata = { ...(locked ? { resourceVersion } : {}), ownerReferences: [...ownerReferences, me] }
+      return yield* B.done(it.patch(ConfigMap, shared, B.merge({ metadata })))
+    }),
+    {
       concurrency: 4,
       watches: [Watch.make(ConfigMap, {
         map: ({ metadata: { namespace, ownerReferences = [] } }) =>
           ownerReferences.map(({ name }) => ({ namespace, name }))
-      })],
-      reconcile: Effect.fnUntraced(function*({ apiVersion, kind, metadata: { name, uid } }) {
-        const it = yield* B.client
-        const me = { apiVersion, kind, name, uid }
-        const shared = yield* B.cached("shared")
-        if (shared === undefined) {
-          const { data, metadata } = B.map("shared", {})
-          return yield* B.done(it.create(ConfigMap, { metadata: { ...metadata, ownerReferences: [me] }, data }))
-        }
-        const { ownerReferences = [], resourceVersion } = shared.metadata
-        if (ownerReferences.some((owner) => owner.uid === uid)) return Action.done
-        const metadata = { ...(locked ? { resourceVersion } : {}), ownerReferences: [...ownerReferences, me] }
-        return yield* B.done(it.patch(ConfigMap, shared, B.merge({ metadata })))
-      })
-    })
-  ])
+      })]
+    }
+  )
 
 const labelled = (name: string, box?: B.Box) => {
   const { data, metadata } = B.map(name, { of: name }, box)

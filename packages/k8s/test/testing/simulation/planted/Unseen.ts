@@ -1,15 +1,5 @@
 /** What is seen too late, in part, or never: stale and unobserved states. */
-import {
-  Action,
-  Cache,
-  Controller,
-  type KubeClient,
-  type KubeError,
-  Manager,
-  ObjectStatus,
-  Predicate,
-  Watch
-} from "@effect-operator/core"
+import { Action, Cache, type KubeClient, type KubeError, ObjectStatus, Predicate, Watch } from "@effect-operator/core"
 import { ConfigMap, Pod } from "@effect-operator/k8s/kinds"
 import { Temporal } from "@effect-operator/k8s/testing"
 import { Effect } from "effect"
@@ -20,13 +10,7 @@ const spoil = B.client.use((it) => it.patch(ConfigMap, B.named("settings"), B.me
 const settings: B.Reconcile = (box) => B.done(B.keep(box, "settings", { size: String(box.spec.size) }))
 
 const watchingIf = (predicate: Predicate.Predicate | undefined) =>
-  Manager.layer([
-    Controller.make("boxes", {
-      for: B.Box,
-      watches: [Watch.owned(ConfigMap, B.Box, predicate === undefined ? {} : { predicate })],
-      reconcile: settings
-    }) as Controller.Controller
-  ])
+  B.boxes(settings, { watches: [Watch.owned(ConfigMap, B.Box, predicate === undefined ? {} : { predicate })] })
 
 const told = (objects: ReadonlyArray<any>) => objects.find(({ kind }) => kind === "ConfigMap")?.data?.["size"] === "1"
 
@@ -107,7 +91,7 @@ export const planted: ReadonlyArray<B.Planted> = [
           if (found === undefined || B.isFailed(found)) yield* B.unlessThere(it.create(Pod, B.podOf(box, { name })))
         }
         return Action.done
-      }), { owns: "nothing" }),
+      }), { owns: [] }),
     B.boxes(B.pods)
   ),
   B.bug(
@@ -254,8 +238,8 @@ export const planted: ReadonlyArray<B.Planted> = [
     "unobserved state: what is not ready yet is not looked at again",
     "desired state",
     B.sized(1, 2).map((step, index) => ({ ...step, desired: (objects) => B.count("Pod", objects) === index + 1 })),
-    B.boxes(oneByOne(Action.done), { owns: "nothing" }),
-    B.boxes(oneByOne(Action.requeueAfter("5 seconds")), { owns: "nothing" }),
+    B.boxes(oneByOne(Action.done), { owns: [] }),
+    B.boxes(oneByOne(Action.requeueAfter("5 seconds")), { owns: [] }),
     { faults: ["hurried"] }
   )
 ]

@@ -1,5 +1,5 @@
 /** Work that takes its time: Jobs that fail, and what is decided while something else is on its way. */
-import { Action, Cache, Controller, KubeClient, Manager, Watch } from "@effect-operator/core"
+import { Action, Cache, KubeClient, Watch } from "@effect-operator/core"
 import { controllerReference } from "@effect-operator/core/KubeObject"
 import { ConfigMap, Job, PersistentVolumeClaim } from "@effect-operator/k8s/kinds"
 import { External } from "@effect-operator/k8s/testing"
@@ -20,50 +20,40 @@ const isOf = (box: B.Box, { metadata }: PersistentVolumeClaim) => metadata.annot
 
 /** Has a volume, of which it makes a backup before that goes. */
 const safe = (isBackedUp: (backup: Job) => boolean) =>
-  Manager.layer([
-    Controller.make("boxes", {
-      for: B.Box,
-      owns: [Job],
-      watches: [Watch.make(PersistentVolumeClaim, { map: () => [B.key] })],
-      reconcile: (box: B.Box) =>
-        Effect.gen(function*() {
-          const it = yield* KubeClient.KubeClient
-          if ((yield* Cache.get(PersistentVolumeClaim, B.named("data"))) !== undefined) return Action.done
-          return yield* B.done(B.unlessThere(it.create(PersistentVolumeClaim, claim(box))))
-        }),
-      finalize: (box: B.Box) =>
-        Effect.gen(function*() {
-          const it = yield* KubeClient.KubeClient
-          const data = yield* B.unlessGone(it.get(PersistentVolumeClaim, B.named("data")))
-          if (data === undefined || !isOf(box, data)) return Action.done
-          const backup = yield* Cache.get(Job, B.named("backup"))
-          if (backup === undefined) yield* B.unlessThere(it.create(Job, jobOf(box, "backup", 0)))
-          else if (isBackedUp(backup)) yield* B.unlessGone(it.delete(PersistentVolumeClaim, data))
-          else if (B.ends(backup, "Failed")) {
-            yield* B.unlessGone(it.delete(Job, backup, { propagationPolicy: "Background" }))
-          }
-          return Action.requeueAfter("5 seconds")
-        })
-    }) as Controller.Controller
-  ])
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* KubeClient.KubeClient
+      if ((yield* Cache.get(PersistentVolumeClaim, B.named("data"))) !== undefined) return Action.done
+      return yield* B.done(B.unlessThere(it.create(PersistentVolumeClaim, claim(box))))
+    }), {
+    owns: [Job],
+    watches: [Watch.make(PersistentVolumeClaim, { map: () => [B.key] })],
+    finalize: (box: B.Box) =>
+      Effect.gen(function*() {
+        const it = yield* KubeClient.KubeClient
+        const data = yield* B.unlessGone(it.get(PersistentVolumeClaim, B.named("data")))
+        if (data === undefined || !isOf(box, data)) return Action.done
+        const backup = yield* Cache.get(Job, B.named("backup"))
+        if (backup === undefined) yield* B.unlessThere(it.create(Job, jobOf(box, "backup", 0)))
+        else if (isBackedUp(backup)) yield* B.unlessGone(it.delete(PersistentVolumeClaim, data))
+        else if (B.ends(backup, "Failed")) {
+          yield* B.unlessGone(it.delete(Job, backup, { propagationPolicy: "Background" }))
+        }
+        return Action.requeueAfter("5 seconds")
+      })
+  })
 
 /** A Job that may be tried some times, and what came of it. */
 const tried = (hasFailed: (job: Job) => boolean) =>
-  Manager.layer([
-    Controller.make("boxes", {
-      for: B.Box,
-      owns: [Job],
-      reconcile: (box: B.Box) =>
-        Effect.gen(function*() {
-          const it = yield* KubeClient.KubeClient
-          if (box.status?.phase !== undefined) return Action.done
-          const job = yield* Cache.get(Job, B.named("set-up"))
-          if (job === undefined) return yield* B.done(B.unlessThere(it.create(Job, jobOf(box, "set-up", 4))))
-          const phase = B.ends(job, "Complete") ? "Ready" : hasFailed(job) ? "Failed" : undefined
-          return yield* B.done(phase === undefined ? Effect.void : B.status(box, { phase }))
-        })
-    }) as Controller.Controller
-  ])
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* KubeClient.KubeClient
+      if (box.status?.phase !== undefined) return Action.done
+      const job = yield* Cache.get(Job, B.named("set-up"))
+      if (job === undefined) return yield* B.done(B.unlessThere(it.create(Job, jobOf(box, "set-up", 4))))
+      const phase = B.ends(job, "Complete") ? "Ready" : hasFailed(job) ? "Failed" : undefined
+      return yield* B.done(phase === undefined ? Effect.void : B.status(box, { phase }))
+    }), { owns: [Job] })
 
 const names = ["a", "b", "c"]
 
@@ -76,17 +66,11 @@ const seats = B.named("seats")
 
 /** Gives every Box a seat of its own: the first that is free. */
 const seated = (seatOf: (box: B.Box) => Effect.Effect<number, unknown, any>) =>
-  Manager.layer([
-    Controller.make("boxes", {
-      for: B.Box,
-      concurrency: 3,
-      reconcile: (box: B.Box) =>
-        Effect.gen(function*() {
-          if (box.status?.count !== undefined) return Action.done
-          return yield* B.done(B.status(box, { count: yield* seatOf(box) }))
-        })
-    }) as Controller.Controller
-  ])
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      if (box.status?.count !== undefined) return Action.done
+      return yield* B.done(B.status(box, { count: yield* seatOf(box) }))
+    }), { concurrency: 3, owns: [] })
 
 const firstFree = (taken: ReadonlyArray<number | undefined>): number => {
   let seat = 1
@@ -134,14 +118,11 @@ const listing = (
       const data = value === null ? { [name]: null } : fieldsOf(map, { [name]: value })
       return yield* B.done(it.patch(ConfigMap, B.named("list"), B.merge({ data })))
     })
-  return Manager.layer([
-    Controller.make("boxes", {
-      for: B.Box,
-      concurrency: 2,
-      reconcile: ({ metadata, spec }: B.Box) => write(metadata.name, `size ${spec.size}`),
-      finalize: ({ metadata }: B.Box) => write(metadata.name, null)
-    }) as Controller.Controller
-  ])
+  return B.boxes(({ metadata, spec }) => write(metadata.name, `size ${spec.size}`), {
+    concurrency: 2,
+    owns: [],
+    finalize: ({ metadata }: B.Box) => write(metadata.name, null)
+  })
 }
 
 const list = { name: "a list", act: B.client.use((it) => it.create(ConfigMap, B.map("list", {}))) }
