@@ -6,7 +6,7 @@
  * object at the root of Pods the fewest that were ready from the step until the next one are compared.
  *
  * And a run without faults may keep clients waiting that need not: a Service is turned from Pods that are ready to others
- * that are to be.
+ * that are to be; or two owners' Services each send clients to the other's.
  *
  * Source: a Pod serves when it is ready and not on its way out, as EndpointSlices tell it (KEP-752).
  */
@@ -157,4 +157,46 @@ const served: Oracle = {
   }
 }
 
-export const available: ReadonlyArray<Oracle> = [asAvailable, served]
+/** The custom resource at the root of an object. */
+const rootIn = (objects: ReadonlyMap<string, KubeObject>, { metadata: { ownerReferences = [] } }: KubeObject) => {
+  let [above] = ownerReferences.flatMap(({ uid }) => objects.get(uid) ?? [])
+  for (let depth = 0; depth < objects.size && above !== undefined; depth++) {
+    const [next]: ReadonlyArray<KubeObject> = above.metadata.ownerReferences?.flatMap(({ uid }) =>
+      objects.get(uid) ?? []
+    ) ?? []
+    if (next === undefined) return above
+    above = next
+  }
+  return above
+}
+
+/** Of two custom resources of a kind not each has a Service that sends its clients to the Pods of the other. */
+const apart: Oracle = {
+  name: "Services have Pods of their own",
+  judge: (run) => {
+    if (run.met > 0) return undefined
+    for (const { objects } of [...run.rests.flatMap((rest) => rest ?? []), run]) {
+      const all = new Map(objects.map((object) => [object.metadata.uid, object]))
+      const crossed = new Map<string, Service>()
+      for (const service of objects.filter((object): object is Service => object.kind === "Service")) {
+        const own = rootIn(all, service)
+        if (own === undefined || !run.kinds.includes(own.kind) || isForeign(service)) continue
+        for (const pod of objects.filter((object): object is Pod => object.kind === "Pod")) {
+          const other = rootIn(all, pod)
+          if (other === undefined || other === own || other.kind !== own.kind || !selects(service, pod)) continue
+          const back = crossed.get(`${other.metadata.uid} ${own.metadata.uid}`)
+          if (back !== undefined) {
+            return `${name(service)} of ${name(own)} is for Pods of ${name(other)}, too, and ${
+              name(back)
+            } the other way round: ` +
+              "a label tells them apart"
+          }
+          crossed.set(`${own.metadata.uid} ${other.metadata.uid}`, service)
+        }
+      }
+    }
+    return undefined
+  }
+}
+
+export const available: ReadonlyArray<Oracle> = [asAvailable, served, apart]

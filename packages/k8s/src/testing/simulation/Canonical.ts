@@ -129,6 +129,10 @@ const isCount = (path: string, key: string): boolean => key === "observedGenerat
 const isAside = (key: string, item: unknown): boolean =>
   dropped.has(key) || isTouch(item) || (key === "finalizers" && Array.isArray(item) && item.every((it) => it === guard))
 
+/** Lists whose order says nothing: it is that of uids, or of addresses as they were handed out. */
+const unordered =
+  /\.ownerReferences$|^EndpointSlice\.endpoints$|^Endpoints\.subsets(\[\]\.(addresses|notReadyAddresses))?$/
+
 const byText = (a: Json, b: Json): number => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)
 
 const canonical = (value: unknown, path: string, rename: Rename, mask: Mask): Json => {
@@ -139,9 +143,9 @@ const canonical = (value: unknown, path: string, rename: Rename, mask: Mask): Js
     const conditions = byType(path, value)
     if (conditions !== undefined) return canonical(conditions, path, rename, mask)
     const items = value.filter((item) => item !== guard).map((item) => canonical(item, `${path}[]`, rename, mask))
-    // What was renamed may have been sorted by its name; owners are a set.
+    // What was renamed may have been sorted by its name; owners are a set, and so is who is behind a Service.
     if (items.every((item) => typeof item === "string")) return items.toSorted()
-    return path.endsWith(".ownerReferences") ? items.toSorted(byText) : items
+    return unordered.test(path) ? items.toSorted(byText) : items
   }
   if (typeof value !== "object" || value === null) return value as Json
   return Object.fromEntries(
@@ -298,6 +302,24 @@ export const leftover = (a: State, b: State, families: ReadonlyMap<string, boole
 export const families = (run: Pick<Run, "entries" | "objects">): ReadonlyMap<string, string> => {
   const rename = renamerOf(run)
   return new Map(run.objects.map((object) => [object.metadata.uid, familyOf(object, rename)]))
+}
+
+/**
+ * A state without the families of which there is more than in one of two others, and less than in the other: what was
+ * stopped half way, where one of them has all of it and the other never began.
+ */
+export const settled = (found: State, one: State, other: State): State => {
+  const out = new Map(found)
+  for (const family of new Set([...one.keys(), ...other.keys()])) {
+    const [members, left, right] = [found, one, other].map((state) => state.get(family) ?? [])
+    const [least, most] = [left!.length, right!.length].toSorted((a, b) => a - b)
+    const known = members!.every((member) => left!.includes(member) || right!.includes(member))
+    if (least! < most! && members!.length >= least! && members!.length <= most! && known) {
+      if (left!.length === 0) out.delete(family)
+      else out.set(family, left!)
+    }
+  }
+  return out
 }
 
 /** Whether the cluster's own controllers have made an object, of what somebody has asked them for. */

@@ -186,20 +186,31 @@ const lasting: ReadonlySet<string> = new Set([
   "ClusterRoleBinding"
 ])
 
+/** Whether the last custom resource is gone, and so is what belonged to it; what lost its owner nobody can tell of. */
+const isOverAll = ({ entries, failure, kinds, objects }: Recording): boolean =>
+  failure === undefined && !objects.some(({ kind }) => kinds.includes(kind)) &&
+  !entries.some((entry) => entry._tag === "Fault" && entry.point.fault === "orphaned")
+
 /**
- * When the last custom resource is gone, nothing is left of what the operator made while one lived. What it made when
- * all were being deleted (a last backup, say) is meant to stay; what else is, a scenario's `keeps` names.
+ * When the last custom resource is gone, nothing is left of what the operator made while one lived, nor of what the cluster
+ * has made of that. What it made when all were being deleted (a last backup, say) is meant to stay; what else is, a
+ * scenario's `keeps` names.
  */
 const nothingLeft: Oracle = {
   name: "nothing left behind",
   judge: (run) => {
-    const { failure, keeps, kinds, objects } = run
-    const orphaned = run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === "orphaned")
-    if (failure !== undefined || orphaned || objects.some(({ kind }) => kinds.includes(kind))) return undefined
+    const { entries, keeps, kinds, objects } = run
+    if (!isOverAll(run)) return undefined
     const made = new Map<string, Call>()
     for (const { after, call, objects: before, type } of writes(run)) {
       const lives = (object: KubeObject) => kinds.includes(object.kind) && !isTerminating(object)
       if (type === "ADDED" && [...before.values()].some(lives)) made.set(after.metadata.uid, call)
+    }
+    for (const entry of entries) {
+      if (entry._tag !== "Change" || entry.change.type !== "ADDED") continue
+      const { ownerReferences = [], uid } = entry.change.object.metadata
+      const [above] = ownerReferences.flatMap((owner) => made.get(owner.uid) ?? [])
+      if (above !== undefined && !made.has(uid)) made.set(uid, above)
     }
     const left = objects.find(({ kind, metadata }) =>
       made.has(metadata.uid) && !lasting.has(kind) && !keeps.includes(kind)
@@ -210,6 +221,34 @@ const nothingLeft: Oracle = {
         line(made.get(left.metadata.uid)!.request)
       } ` +
         `(what is to stay, "keeps" of the scenario names)`
+  }
+}
+
+/** When the last custom resource is gone, no object of others is held by a finalizer that the operator gave it. */
+const letGo: Oracle = {
+  name: "what others have is let go",
+  judge: (run) => {
+    if (!isOverAll(run)) return undefined
+    const given = new Map<string, Set<string>>()
+    for (const { after, before } of writes(run)) {
+      // What the operator has made itself is to go.
+      if (before === undefined) continue
+      const { finalizers = [], uid } = after.metadata
+      const held = given.get(uid) ?? new Set()
+      for (const finalizer of finalizers) {
+        if (before.metadata.finalizers?.includes(finalizer) !== true) held.add(finalizer)
+      }
+      given.set(uid, held)
+    }
+    for (const object of run.objects) {
+      const held = object.metadata.finalizers?.find((finalizer) => given.get(object.metadata.uid)?.has(finalizer))
+      if (held !== undefined) {
+        return `${
+          name(object)
+        } is still held by ${held}, which the operator gave it, and the last custom resource is gone`
+      }
+    }
+    return undefined
   }
 }
 
@@ -284,6 +323,7 @@ export const course: ReadonlyArray<Oracle> = [
   doneOnce,
   noChurn,
   nothingLeft,
+  letGo,
   drawnOnce,
   calmStart
 ]

@@ -103,7 +103,9 @@ export const stepFaults = {
   podFailed: "a Pod fails at rest after it",
   podRemoved: "a Pod is removed at rest after it",
   /** Somebody else holds the custom resources, too: they outlive their deletion, and what the operator waits for. */
-  guarded: "somebody else gives the custom resources a finalizer, and takes it off 50 s after they are deleted"
+  guarded: "somebody else gives the custom resources a finalizer, and takes it off 50 s after they are deleted",
+  /** Whoever does the next step does not wait at all. */
+  together: "the next one is taken at once"
 } as const
 
 /** What the clock of a replica does. */
@@ -201,6 +203,11 @@ const write: ReadonlyArray<CallFault> = [
   "podRemoved"
 ]
 
+/** The version that a deletion is of. */
+const versionOf = (body: unknown): unknown =>
+  (body as { readonly preconditions?: { readonly resourceVersion?: unknown } } | undefined)?.preconditions
+    ?.resourceVersion
+
 /** Faults that make sense at a request. */
 export const applicable = (request: Request, replicas = 1): ReadonlyArray<CallFault> => {
   const { method, path } = request
@@ -211,6 +218,9 @@ export const applicable = (request: Request, replicas = 1): ReadonlyArray<CallFa
   }
   const kinds: ReadonlyArray<CallFault> = method === "POST"
     ? [...write, "annotated", "orphaned", "removed", "workFails"]
+    // Who deletes whatever version there is is never told that it is another.
+    : method === "DELETE" && versionOf(request.body) === undefined
+    ? [...write, "annotated", "overtaken", "removed"]
     : [...write, "annotated", "conflict", "overtaken", "removed"]
   return replicas > 1 ? [...kinds, "cutOff"] : kinds
 }

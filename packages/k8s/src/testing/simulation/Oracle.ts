@@ -22,7 +22,8 @@ import { hasFailed } from "./Kept.ts"
 import { conditionsOf, name } from "./Writes.ts"
 import { fixed, forgotten, standing } from "./Forgotten.ts"
 import { refused } from "./Refused.ts"
-import { deletingSteps } from "./Variants.ts"
+import { swapped } from "./Swapped.ts"
+import { deletingSteps, endOf } from "./Variants.ts"
 
 export interface Oracle {
   readonly name: string
@@ -122,25 +123,53 @@ export const desired: Oracle = {
 /** The same end as without faults, in the cluster and outside of it. */
 const sameEnd: Oracle = {
   name: "same end state",
-  judge: (run, { mask, recording, state }) => {
+  judge: (run, { hasty, mask, recording, state }) => {
     if (taken(run)) return undefined
-    const lines = [...Canonical.compare(state, Canonical.state(run, mask))]
+    const found = Canonical.state(run, mask)
+    let lines = Canonical.compare(state, found)
+    // What nobody waited for may have got half as far.
+    if (lines.length > 0 && run.hurried.length > 0 && run.steps.length === recording.steps.length) {
+      lines = Canonical.compare(
+        state,
+        Canonical.settled(found, state, Canonical.state(hasty(run.hurried).recording, mask))
+      )
+    }
+    if (lines.length > 0 && swapped(state, found)) lines = []
+    const apart = []
     for (const key of new Set([...recording.outside.keys(), ...run.outside.keys()])) {
       const [wanted, found] = [recording, run].map((one) => JSON.stringify(outside(one, key, mask)) ?? "nothing")
-      if (wanted !== found) lines.push(`outside: ${key}: ${found} instead of ${wanted}`)
+      if (wanted !== found) apart.push(`outside: ${key}: ${found} instead of ${wanted}`)
     }
-    return lines.length === 0 ? undefined : lines.slice(0, 5).join("; ")
+    const all = [...lines, ...apart]
+    return all.length === 0 ? undefined : all.slice(0, 5).join("; ")
   }
+}
+
+/**
+ * After how many steps the story's end begins, which takes away what there is, if before it there was not at rest what there
+ * is without faults, nor what there is when nobody has seen what was not waited for. More than that (work that was begun
+ * for what was wanted a moment before) is nothing wrong.
+ */
+const half = (run: Recording, { hasty, recording, rests }: Reference): number | undefined => {
+  const end = endOf(recording)
+  if (end === undefined || run.hurried.some((step) => step >= end)) return undefined
+  const last = end - 1
+  return Rests.isLess(run, last, rests[last]) &&
+      Rests.isLess(run, last, hasty(run.hurried).rests[last - run.hurried.length])
+    ? end
+    : undefined
 }
 
 /**
  * After how many steps there was something else at rest than without faults, though it is cleared up later: had the story
  * ended there, nobody would have cleared it up, or somebody who looks every few minutes has.
  */
-export const strays = (run: Recording, { recording, rests }: Reference): number | undefined => {
+export const strays = (run: Recording, reference: Reference): number | undefined => {
+  const { recording, rests } = reference
   if (taken(run) || run.failure !== undefined || met(run, "guarded")) return undefined
   // Whoever does not wait may get what is neither: one backup more than are kept at rest.
-  if (run.hurried.length > 0 || run.steps.length !== recording.steps.length) return undefined
+  if (run.steps.length !== recording.steps.length) return undefined
+  if (run.hurried.length > 0) return blindings(run) > 0 ? undefined : half(run, reference)
   // Whoever was shown an old cluster may have done something twice: where no name says so, it has to see that later.
   return blindings(run) > 0 ? Rests.doubled(run, recording) : Rests.astray(run, rests)
 }
@@ -169,31 +198,32 @@ const quiet: Oracle = {
   }
 }
 
+/** Finalizers of the cluster's own controllers: what was taken from its owner may be in use for ever. */
+const isClusters = (finalizer: string): boolean => finalizer.startsWith("kubernetes.io/")
+
+/** Whether an object that is being deleted waits for something that is nobody's any more, such as a claim for its Pod. */
+const isInUse = (run: Recording, object: KubeObject): boolean =>
+  taken(run) && isTerminating(object) && (object.metadata.finalizers ?? []).every(isClusters)
+
 /** What is owned by an object that is gone is gone, too. */
 const noOrphans: Oracle = {
   name: "no orphans",
   judge: (run) => {
     const uids = new Set(run.objects.map(({ metadata }) => metadata.uid))
-    const orphan = run.objects.find(({ metadata }) =>
-      metadata.ownerReferences !== undefined && metadata.ownerReferences.length > 0 &&
-      metadata.ownerReferences.every(({ uid }) => !uids.has(uid))
-    )
+    const orphan = run.objects.find((object) => {
+      const { ownerReferences = [] } = object.metadata
+      return ownerReferences.length > 0 && ownerReferences.every(({ uid }) => !uids.has(uid)) && !isInUse(run, object)
+    })
     return orphan === undefined ? undefined : `${name(orphan)} outlives its owner`
   }
 }
-
-/** Finalizers of the cluster's own controllers: what was taken from its owner may be in use for ever. */
-const isClusters = (finalizer: string): boolean => finalizer.startsWith("kubernetes.io/")
 
 /** Nothing waits for a finalizer that nobody removes. */
 const finalizers: Oracle = {
   name: "finalizers released",
   judge: (run) => {
     if (hasFailed(run)) return undefined
-    const excused = taken(run)
-    const stuck = run.objects.find((object) =>
-      isTerminating(object) && !(excused && (object.metadata.finalizers ?? []).every(isClusters))
-    )
+    const stuck = run.objects.find((object) => isTerminating(object) && !isInUse(run, object))
     return stuck === undefined
       ? undefined
       : `${name(stuck)} is still being deleted, held by ${(stuck.metadata.finalizers ?? []).join(", ")}`
@@ -288,12 +318,14 @@ const createsAndDeletes: Oracle = {
 const boundedRetries: Oracle = {
   name: "bounded retries",
   judge: (run, reference) => {
-    const worth = (recording: Recording) => calls(recording).filter(({ request }) => !isLease(request.path)).length
+    const requests = (recording: Recording) => calls(recording).filter(({ request }) => !isLease(request.path)).length
+    const outside = (recording: Recording) => recording.entries.filter(({ _tag }) => _tag === "External").length
     const blind = blindings(run)
-    const [found, expected] = [worth(run), worth(reference.recording)]
-    return found > 3 * expected + 40 + 40 * run.met + 300 * blind
-      ? `${found} requests, without faults ${expected}`
-      : undefined
+    for (const [what, count] of [["requests", requests], ["calls of something outside", outside]] as const) {
+      const [found, expected] = [count(run), count(reference.recording)]
+      if (found > 3 * expected + 40 + 40 * run.met + 300 * blind) return `${found} ${what}, without faults ${expected}`
+    }
+    return undefined
   }
 }
 
@@ -394,16 +426,21 @@ const singleWriter: Oracle = {
   }
 }
 
+/** How long a fault, in milliseconds, may have reconciles fail: for as long as the longest of them lasts. */
+const aftermath = 60_000
+
 /** Long after the last fault no reconcile fails any more. */
 const succeeds: Oracle = {
   name: "reconciles succeed",
   judge: (run) => {
     const { entries, quietAt } = run
-    const failed = quietAt === undefined || taken(run) ?
-      undefined :
-      entries.findLast((entry) =>
-        entry._tag === "Log" && entry.at > quietAt && entry.text.startsWith("reconcile failed")
-      )
+    if (quietAt === undefined || taken(run)) return undefined
+    // Who asks every now and then meets some faults only when all is at rest.
+    const last = Math.max(...entries.flatMap((entry) => entry._tag === "Fault" ? [entry.at] : []))
+    const failed = entries.findLast((entry) =>
+      entry._tag === "Log" && entry.at > Math.max(quietAt, last + aftermath) &&
+      entry.text.startsWith("reconcile failed")
+    )
     return failed?._tag === "Log" ? `still fails when all is at rest: ${failed.text.split("\n")[0]}` : undefined
   }
 }

@@ -154,9 +154,10 @@ export class Play {
     }
     const guarded = this.#faultAt(index, "guarded")
     if (guarded !== undefined) wire.happens(guarded)
-    const { told } = this.#take(
-      guarded === undefined ? step : { ...step, act: Effect.tap(step.act, () => stage.others.guard) }
-    )
+    const together = this.#faultAt(index, "together")
+    if (together !== undefined) wire.happens(together)
+    const then = guarded !== undefined ? stage.others.guard : together !== undefined ? stage.hurry : Effect.void
+    const { told } = this.#take({ ...step, act: Effect.tap(step.act, () => then) })
     world.advance(1)
     told()
   }
@@ -224,6 +225,8 @@ export class Play {
   /** Somebody removes by hand what the operator has made, which has to come again. */
   #remove(index: number, step: Step): void {
     const stage = this.#stage
+    // Who has taken the next step may have taken away for whom it was there.
+    if (this.#steps.length > index + 1) return
     const gone = stage.others.remove()
     if (gone === undefined) return
     stage.wire.happens({ _tag: "Call", at: gone.n, fault: "removed" })

@@ -7,6 +7,7 @@ import {
   allExternalFaults,
   allStepFaults,
   applicable,
+  isLease,
   type Kind,
   type Point
 } from "./Fault.ts"
@@ -91,6 +92,15 @@ const openings = ({ entries }: Recording): ReadonlySet<number> => {
   return found
 }
 
+/** Whether the operator asks for nothing when a step is taken: no request is there for the next one not to wait for. */
+const isSlow = ({ entries, steps }: Recording, step: number): boolean => {
+  const begin = steps[step] ?? Infinity
+  return !entries.some((entry) =>
+    (entry._tag === "External" || (entry._tag === "Call" && !isLease(entry.request.path))) &&
+    entry.at >= begin && entry.at < begin + 1_000
+  )
+}
+
 /** Whether a request has made a Job that is worked on. */
 const isWorkedOn = ({ entries }: Recording, { object, status }: Call): boolean =>
   status === 201 && object?.kind === "Job" &&
@@ -129,7 +139,11 @@ export const of = (run: Recording, replicas: number, after: Reach = run.begun): 
     }),
     ...run.steps.flatMap((_, step) =>
       step + 1 > after.step
-        ? allStepFaults.filter((fault) => !losesPods(fault) || beside.steps.has(step))
+        ? allStepFaults.filter((fault) =>
+          fault === "together"
+            ? !held && urgent[step + 1] === true && isSlow(run, step)
+            : !losesPods(fault) || beside.steps.has(step)
+        )
           .map((fault): Point => ({ _tag: "Step", at: step + 1, fault }))
         : []
     ),

@@ -27,7 +27,9 @@ const short = (value: unknown, length = 160): string => {
 /** What a write says, without what every object has; of metadata where it is about nothing else. */
 const content = (body: unknown): string => {
   if (typeof body !== "object" || body === null) return ""
-  if (Array.isArray(body)) return ` ${short(body)}`
+  if (Array.isArray(body)) {
+    return ` ${short(body.filter((operation: { readonly op?: unknown }) => operation.op !== "test"))}`
+  }
   const { apiVersion: _, kind: __, metadata, ...rest } = body as Record<string, unknown>
   if (Object.keys(rest).length > 0) return ` ${short(rest)}`
   return metadata === undefined ? "" : ` ${short({ metadata })}`

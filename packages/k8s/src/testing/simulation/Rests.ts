@@ -44,19 +44,44 @@ export const known = (run: Recording, other: Recording, end: Canonical.Mask): Re
   })
 }
 
-const isOther = (run: Canonical.Run, { mask, text, tied }: Known): boolean => {
+const differs = (run: Canonical.Run, { mask, text, tied }: Known): boolean => {
   if (textOf(run, mask) !== text) return true
   if (tied.length === 0) return false
   const drawn = Drawn.drawn(run, mask)
   return tied.some(([a, b]) => drawn.has(a) && drawn.has(b) && drawn.get(a) !== drawn.get(b))
 }
 
+/** Whether there was something else at a rest; not if nobody waited for it. */
+const isOther = (run: Recording, index: number, expected: Known | undefined): boolean => {
+  const rest = run.rests[index]
+  return expected !== undefined && rest !== undefined && differs(runOf(run, rest), expected)
+}
+
+/** Whether something was not there at a rest, or was otherwise, whatever else there was. */
+export const isLess = (run: Recording, index: number, expected: Known | undefined): boolean => {
+  const rest = run.rests[index]
+  if (expected === undefined || rest === undefined) return false
+  type Parts = readonly [
+    state: ReadonlyArray<readonly [string, ReadonlyArray<string>]>,
+    outside: ReadonlyArray<readonly [string, unknown]>
+  ]
+  const [state, kept] = JSON.parse(expected.text) as Parts
+  const [found, outside] = JSON.parse(textOf(runOf(run, rest), expected.mask)) as Parts
+  if (JSON.stringify(outside) !== JSON.stringify(kept)) return true
+  const members = new Map(found)
+  return state.some(([family, wanted]) => {
+    const left = [...members.get(family) ?? []]
+    return wanted.some((member) => {
+      const at = left.indexOf(member)
+      if (at >= 0) left.splice(at, 1)
+      return at < 0
+    })
+  })
+}
+
 /** After how many steps there was something else; rests that nobody waited for are passed over. */
 export const astray = (run: Recording, all: ReadonlyArray<Known | undefined>): number | undefined => {
-  const step = all.findIndex((expected, index) => {
-    const rest = run.rests[index]
-    return expected !== undefined && rest !== undefined && isOther(runOf(run, rest), expected)
-  })
+  const step = all.findIndex((expected, index) => isOther(run, index, expected))
   return step < 0 ? undefined : step + 1
 }
 

@@ -77,6 +77,33 @@ describe("Canonical", () => {
     assert.isNotEmpty(same(owned("b", "c"), owned("b")))
   })
 
+  it("who is behind a Service is the same in whatever order it came", () => {
+    const slice = (...names: ReadonlyArray<string>) =>
+      object("EndpointSlice", "s", "1", { endpoints: names.map((name) => ({ targetRef: { name } })) })
+    assert.deepStrictEqual(same(slice("a", "b"), slice("b", "a")), [])
+    assert.isNotEmpty(same(slice("a", "b"), slice("a", "c")))
+    const addresses = (...names: ReadonlyArray<string>) =>
+      object("Endpoints", "e", "1", { subsets: [{ addresses: names.map((name) => ({ targetRef: { name } })) }] })
+    assert.deepStrictEqual(same(addresses("a", "b"), addresses("b", "a")), [])
+    assert.isNotEmpty(same(addresses("a", "b"), addresses("b")))
+  })
+
+  it("what was stopped half way lies between all of it and nothing; what neither has does not", () => {
+    const claims = (...names: ReadonlyArray<string>) =>
+      Canonical.state(
+        end(names.map((name) => object("Claim", name, name, { metadata: { name, generateName: "c-", uid: name } }))),
+        new Set()
+      )
+    const [none, one, two, three] = [claims(), claims("c-1"), claims("c-1", "c-2"), claims("c-1", "c-2", "c-3")]
+    const told = (found: Canonical.State, all: Canonical.State, never: Canonical.State) =>
+      Canonical.compare(all, Canonical.settled(found, all, never))
+    assert.deepStrictEqual(told(one!, two!, none!), [])
+    assert.deepStrictEqual(told(one!, none!, two!), [])
+    assert.isNotEmpty(told(three!, two!, none!))
+    assert.isNotEmpty(told(one!, two!, two!))
+    assert.isNotEmpty(told(none!, two!, one!))
+  })
+
   it("what the cluster makes of what somebody has asked for is told only where there is nothing else to tell", () => {
     const of = (kind: string, name: string): KubeObject => {
       const made = object("Pod", "p", "2")

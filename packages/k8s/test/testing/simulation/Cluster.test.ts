@@ -1,6 +1,6 @@
 import { Action, Cache, Controller, KubeClient, Manager } from "@effect-operator/core"
 import { controllerReference, type KubeObject } from "@effect-operator/core/KubeObject"
-import { ConfigMap, Deployment, Job, Pod, Service } from "@effect-operator/k8s/kinds"
+import { ConfigMap, Deployment, Job, Node, PersistentVolumeClaim, Pod, Service } from "@effect-operator/k8s/kinds"
 import { External, Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -180,6 +180,44 @@ describe("the cluster of a simulation", () => {
       Simulation.checkConvergence(scenario, { depth: 1, faults: ["forestalled"] }),
       ({ points }) => assert.isAbove(points, 0)
     )
+  })
+
+  it.live("who asks every now and then meets faults when all is at rest, and gets over them", () => {
+    const polling = B.boxes((box) =>
+      Effect.gen(function*() {
+        const it = yield* B.client
+        const { items } = yield* it.listPage(Node, {})
+        yield* B.status(box, { count: items.length })
+        return Action.requeueAfter("2 minutes")
+      }), { owns: [] })
+    const scenario = { name: "polling", resources: B.resources, operator: polling, steps: B.sized(1) }
+    return Effect.gen(function*() {
+      const options = { depth: 1, faults: ["serverError", "lostAnswer"] } as const
+      const { points } = yield* Simulation.checkConvergence(scenario, options)
+      assert.isAbove(points, 20)
+    })
+  })
+
+  it.live("a claim that is held for a Pod that is nobody's any more is no orphan", () => {
+    const claimed = B.boxes((box) =>
+      Effect.gen(function*() {
+        const it = yield* B.client
+        const ownerReferences = [controllerReference(box)]
+        const metadata = { ...B.named("data"), ownerReferences }
+        const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } }
+        yield* B.unlessThere(it.create(PersistentVolumeClaim, { metadata, spec }))
+        const volumes = [{ name: "d", persistentVolumeClaim: { claimName: "data" } }]
+        const containers = [{ name: "c", image: "busybox", volumeMounts: [{ name: "d", mountPath: "/d" }] }]
+        const pod = { metadata: { ...B.named("p"), ownerReferences }, spec: { containers, volumes } }
+        return yield* B.done(B.unlessThere(it.create(Pod, pod)))
+      })
+    )
+    const steps = [...B.sized(1), ...B.deleted]
+    const scenario = { name: "claimed", resources: B.resources, operator: claimed, steps }
+    return Effect.gen(function*() {
+      const { points } = yield* Simulation.checkConvergence(scenario, { depth: 1, faults: ["orphaned"] })
+      assert.isAbove(points, 1)
+    })
   })
 
   it.live("a desired state does not see the finalizer of somebody else", () => {

@@ -4,6 +4,7 @@ import { planted as course } from "./planted/Course.ts"
 import { planted as ends } from "./planted/Ends.ts"
 import { planted as errors } from "./planted/Errors.ts"
 import { planted as field } from "./planted/Field.ts"
+import { planted as haste } from "./planted/Haste.ts"
 import { planted as intermediate } from "./planted/Intermediate.ts"
 import { planted as lifecycle } from "./planted/Lifecycle.ts"
 import { planted as loops } from "./planted/Loops.ts"
@@ -30,6 +31,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ...manners,
   ...others,
   ...field,
+  ...haste,
   ...work,
   ...replicas
 ]

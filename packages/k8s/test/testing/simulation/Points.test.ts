@@ -3,8 +3,11 @@ import * as Points from "@effect-operator/k8s/testing/simulation/Points"
 import * as Reference from "@effect-operator/k8s/testing/simulation/Reference"
 import * as Run from "@effect-operator/k8s/testing/simulation/Run"
 import { whole } from "@effect-operator/k8s/testing/simulation/Story"
+import type { Transport } from "@effect-operator/core"
+import { applicable, type Point } from "@effect-operator/k8s/testing/simulation/Fault"
 import { assert, describe, it } from "@effect/vitest"
 import * as B from "./planted/Box.ts"
+import { planted as haste } from "./planted/Haste.ts"
 import { planted as work } from "./planted/Work.ts"
 
 const scenario: Simulation.Scenario = {
@@ -57,6 +60,29 @@ describe("Points", () => {
     assert.strictEqual(failures(recording), 0)
     const run = Run.run(scenario, { points: [point!], interleaving: 0 }, { seed: 1, quiet: 60_000 })
     assert.isAbove(failures(run), 0)
+  })
+
+  it("nobody is told of another version who deletes whatever there is", () => {
+    const request = (method: "DELETE" | "PUT" | "PATCH", preconditions?: object): Transport.Request => ({
+      method,
+      path: "/api/v1/namespaces/default/pods/a",
+      query: [],
+      headers: {},
+      ...(preconditions === undefined ? {} : { body: { preconditions } })
+    })
+    const conflicts = (of: Transport.Request) => applicable(of).includes("conflict")
+    assert.isFalse(conflicts(request("DELETE")))
+    assert.isFalse(conflicts(request("DELETE", { uid: "1" })))
+    assert.isTrue(conflicts(request("DELETE", { uid: "1", resourceVersion: "7" })))
+    assert.isTrue(conflicts(request("PUT")) && conflicts(request("PATCH")))
+  })
+
+  it("two steps are taken at once where the operator asks for nothing that the second need not wait for", () => {
+    const together = (of: ReadonlyArray<Point>) => of.flatMap(({ at, fault }) => fault === "together" ? [at] : [])
+    assert.deepStrictEqual(together(all), [], "it asks for Pods at once")
+    const waiting = haste.find(({ name }) => name.includes("does not wake it"))!.right
+    const { recording } = Reference.of(waiting, whole(waiting), 1)
+    assert.deepStrictEqual(together(Points.of(recording, 1)), [1])
   })
 
   it("each is at a place of its own kind, once", () => {

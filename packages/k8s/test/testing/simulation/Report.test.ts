@@ -35,4 +35,26 @@ describe("the time line of a report", () => {
     assert.deepStrictEqual(told(...long, ...long, ...long), [...long, ...long, ...long])
     assert.deepStrictEqual(told(), [])
   })
+
+  it("of a JSON patch what it changes is told, not what it tests", () => {
+    const body = [{ op: "test", path: "/metadata/uid", value: "u" }, { op: "add", path: "/status/size", value: 3 }]
+    const entry: Entry = {
+      _tag: "Call",
+      at: 0,
+      sent: 0,
+      n: 1,
+      replica: 0,
+      life: 1,
+      request: { method: "PATCH", path: "/apis/a/v1/boxes/b/status", query: [], headers: {}, body },
+      status: 200,
+      object: undefined,
+      said: undefined,
+      before: 1,
+      after: 2
+    }
+    assert.include(
+      timeline({ ...nothing, entries: [entry] })[0],
+      `status [{"op":"add","path":"/status/size","value":3}] -> 200`
+    )
+  })
 })

@@ -1,0 +1,48 @@
+import type { State } from "@effect-operator/k8s/testing/simulation/Canonical"
+import { swapped } from "@effect-operator/k8s/testing/simulation/Swapped"
+import { assert, describe, it } from "@effect/vitest"
+
+const state = (objects: Readonly<Record<string, ReadonlyArray<object>>>): State =>
+  new Map(
+    Object.entries(objects).map(([family, members]) => [family, members.map((member) => JSON.stringify(member)).sort()])
+  )
+
+const claim = (address: unknown, spec: object = {}) => [{ spec, status: { address } }]
+
+/** Two claims, and the pool that says by address who has it. */
+const given = (ann: string, bob: string) =>
+  state({
+    "Claim default/ann": claim(ann),
+    "Claim default/bob": claim(bob),
+    "Pool default/all": [{ status: { taken: Object.fromEntries([[ann, "ann"], [bob, "bob"]].sort()) } }]
+  })
+
+describe("Swapped", () => {
+  it("who got which is no difference, wherever that is written down", () => {
+    assert.isTrue(swapped(given("10.0.0.1", "10.0.0.2"), given("10.0.0.2", "10.0.0.1")))
+    const ports = (a: number, b: number) => state({ "A a": claim(a), "A b": claim(b), "List l": [{ ports: [a, b] }] })
+    assert.isTrue(swapped(ports(4000, 4001), ports(4001, 4000)))
+    const names = (a: string, b: string) =>
+      state({ "A a": claim(a), "A b": claim(b), "List l": [{ all: [a, b].sort() }] })
+    assert.isTrue(swapped(names("vm-1", "vm-2"), names("vm-2", "vm-1")))
+  })
+
+  it("what is only half exchanged is one, and what is there twice, or that nobody had", () => {
+    const [one, two] = ["10.0.0.1", "10.0.0.2"] as const
+    const half = new Map([...given(two, one), ["Pool default/all", given(one, two).get("Pool default/all")!]])
+    assert.isFalse(swapped(given(one, two), half))
+    assert.isFalse(swapped(given(one, two), given(one, one)))
+    assert.isFalse(swapped(given(one, two), given(two, "10.0.0.3")))
+    assert.isFalse(swapped(given(one, two), given(one, two)), "nothing is")
+    assert.isFalse(
+      swapped(given(one, two), state({ "Claim default/ann": claim(two), "Claim default/bob": claim(one) }))
+    )
+  })
+
+  it("what people have asked for by name is, and what is said in words", () => {
+    const asked = (a: number, b: number) => state({ "A a": claim(a, { size: 1 }), "A b": claim(b, { size: 2 }) })
+    assert.isFalse(swapped(asked(1, 2), asked(2, 1)))
+    const phases = (a: string, b: string) => state({ "A a": claim(a), "A b": claim(b) })
+    assert.isFalse(swapped(phases("Open", "Taken"), phases("Taken", "Open")))
+  })
+})

@@ -1,0 +1,179 @@
+/** Who does not wait: people who take several steps at once; and what is left, or crossed, when all of it is over. */
+import { Action, Cache, Watch } from "@effect-operator/core"
+import { controllerReference } from "@effect-operator/core/KubeObject"
+import { ConfigMap, Deployment, Pod, Service } from "@effect-operator/k8s/kinds"
+import { External } from "@effect-operator/k8s/testing"
+import { Effect, Schedule } from "effect"
+import * as B from "./Box.ts"
+
+const refused = () => new Error("the cloud does not answer")
+
+const register = (box: B.Box) =>
+  External.call(
+    "register",
+    refused,
+    Effect.map(
+      External.state("register", () => new Map<string, number>()),
+      (all) => void all.set(box.metadata.uid, box.spec.size)
+    )
+  )
+
+/** Tells somebody elsewhere of its size. */
+const registered = (registers: (box: B.Box) => Effect.Effect<void, unknown>) =>
+  B.boxes((box) =>
+    box.status?.count === box.spec.size
+      ? Effect.succeed(Action.done)
+      : B.done(Effect.andThen(registers(box), B.status(box, { count: box.spec.size }))), { owns: [] })
+
+/** Notes on the Box that it has seen it, and has a ConfigMap that says its size. */
+const noting = (written: (box: B.Box) => object) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const annotations = { seen: "yes" }
+      if (box.metadata.annotations?.["seen"] === undefined) {
+        return yield* B.done(
+          B.unlessGone(it.patch(B.Box, box, B.merge({ metadata: { annotations }, ...written(box) })))
+        )
+      }
+      return yield* B.done(B.keep(box, "settings", { size: String(box.spec.size) }))
+    })
+  )
+
+const broker = {
+  name: "a broker",
+  act: B.client.use((it) =>
+    it.create(Pod, { metadata: B.named("broker"), spec: { containers: [{ name: "c", image: "broker" }] } })
+  )
+}
+
+/** Is connected as soon as the broker runs, which it looks up. */
+const connecting = (watch: Watch.Watch) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const runs = (yield* Cache.get(Pod, B.named("broker")))?.status?.phase === "Running"
+      return yield* B.done(B.status(box, { phase: runs ? "Connected" : "Waiting" }))
+    }), { watches: [watch] })
+
+const connected = B.sized(1).map((step): B.Steps[number] => ({
+  ...step,
+  desired: (objects) =>
+    objects.every((object) => object.kind !== "Box" || (object as B.Box).status?.phase === "Connected")
+}))
+
+const notes = { name: "notes", act: B.client.use((it) => it.create(ConfigMap, B.map("notes", { of: "people" }))) }
+
+const inUse = "planted.example.com/in-use"
+
+/** Holds people's notes for as long as there is a Box. */
+const holding = (lets: boolean) => {
+  const held = (wanted: boolean) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const { metadata } = yield* it.get(ConfigMap, B.named("notes"))
+      const { finalizers = [], resourceVersion } = metadata
+      if (finalizers.includes(inUse) === wanted) return
+      yield* it.patch(
+        ConfigMap,
+        B.named("notes"),
+        B.merge({ metadata: { resourceVersion, finalizers: wanted ? [inUse] : null } })
+      )
+    })
+  return B.boxes(() => B.done(held(true)), { owns: [], finalize: () => B.done(lets ? held(false) : Effect.void) })
+}
+
+const labelled = (box: B.Box, labels: Readonly<Record<string, string>>) => ({
+  metadata: { ...B.named(box.metadata.name), ownerReferences: [controllerReference(box)] },
+  labels
+})
+
+/** A Deployment that goes with its Box. */
+const deployed = (propagationPolicy: "Orphan" | "Background") =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      if ((yield* Cache.get(Deployment, B.named(box.metadata.name))) !== undefined) return Action.done
+      const { labels, metadata } = labelled(box, { box: box.metadata.name })
+      const template = { metadata: { labels }, spec: { containers: [{ name: "c", image: "busybox" }] } }
+      const spec = { replicas: box.spec.size, selector: { matchLabels: labels }, template }
+      return yield* B.done(B.unlessThere(it.create(Deployment, { metadata, spec })))
+    }), {
+    owns: [Deployment],
+    finalize: (box) =>
+      B.done(
+        B.client.use((it) => B.unlessGone(it.delete(Deployment, B.named(box.metadata.name), { propagationPolicy })))
+      )
+  })
+
+const boxNamed = (name: string) => ({
+  name,
+  act: B.client.use((it) => it.create(B.Box, { metadata: B.named(name), spec: { size: 1 } }))
+})
+
+/** A Service in front of a Pod for each Box. */
+const serving = (labelsOf: (box: B.Box) => Readonly<Record<string, string>>) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const { labels, metadata } = labelled(box, labelsOf(box))
+      const { name } = metadata
+      const pod = yield* Cache.get(Pod, B.named(name))
+      if (pod !== undefined && B.isFailed(pod)) yield* B.unlessGone(it.delete(Pod, pod))
+      if (pod === undefined) {
+        const spec = { containers: [{ name: "c", image: "busybox" }] }
+        yield* B.unlessThere(it.create(Pod, { metadata: { ...metadata, labels }, spec }))
+      }
+      if ((yield* Cache.get(Service, B.named(name))) !== undefined) return Action.done
+      return yield* B.done(
+        B.unlessThere(it.create(Service, { metadata, spec: { selector: labels, ports: [{ port: 80 }] } }))
+      )
+    }), { owns: [Pod, Service] })
+
+export const planted: ReadonlyArray<B.Planted> = [
+  B.bug(
+    "haste: asks outside ten times a second for as long as nobody answers",
+    "bounded retries",
+    B.sized(1),
+    registered((box) => Effect.retry(register(box), Schedule.spaced("100 millis"))),
+    registered(register),
+    { faults: ["externalOutage", "externalFails"] }
+  ),
+  B.bug(
+    "haste: puts back what people have changed meanwhile, and the end hides it",
+    "same end state",
+    [...B.sized(1, 2), ...B.deleted],
+    noting(({ spec }) => ({ spec })),
+    noting(() => ({})),
+    { faults: ["crashAfter", "forestalled"] }
+  ),
+  B.bug(
+    "haste: waits for what does not wake it, where people do not wait",
+    "desired state",
+    [broker, ...connected],
+    connecting(Watch.cached(Pod)),
+    connecting(Watch.make(Pod, { map: () => [B.key] })),
+    { faults: ["crashAfter", "together"] }
+  ),
+  B.bug(
+    "haste: what people have is held for ever",
+    "what others have is let go",
+    [notes, ...B.sized(1), ...B.deleted],
+    holding(false),
+    holding(true)
+  ),
+  B.bug(
+    "haste: what the cluster has made of it is left behind",
+    "nothing left behind",
+    [...B.sized(2), ...B.deleted],
+    deployed("Orphan"),
+    deployed("Background"),
+    { faults: ["crashAfter", "serverError"] }
+  ),
+  B.bug(
+    "haste: one sends its clients to the other",
+    "Services have Pods of their own",
+    [boxNamed("a"), boxNamed("b")],
+    serving(() => ({ app: "box" })),
+    serving(({ metadata }) => ({ app: "box", box: metadata.name }))
+  )
+]
