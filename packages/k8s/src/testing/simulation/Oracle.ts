@@ -23,6 +23,7 @@ import { conditionsOf, name } from "./Writes.ts"
 import { fixed, forgotten, standing } from "./Forgotten.ts"
 import { refused } from "./Refused.ts"
 import { swapped } from "./Swapped.ts"
+import { unharmed } from "./Unharmed.ts"
 import { deletingSteps, endOf } from "./Variants.ts"
 
 export interface Oracle {
@@ -468,6 +469,7 @@ export const all: ReadonlyArray<Oracle> = [
   sameEnd,
   tied,
   forgotten,
+  unharmed,
   quiet,
   observedGeneration,
   createsAndDeletes,

@@ -25,6 +25,8 @@ export interface Reference {
   readonly unlike: string | undefined
   /** The same, of a story in which some steps are taken together with the ones before them. */
   readonly hasty: (steps: ReadonlyArray<number>) => Reference
+  /** The same, of a story in which some steps are left out. */
+  readonly without: (steps: ReadonlyArray<number>) => Reference
 }
 
 const trace = (run: Recording): ReadonlyArray<string> => run.entries.map((entry) => JSON.stringify(entry))
@@ -44,9 +46,12 @@ const unlike = (a: Recording, b: Recording): string | undefined => {
 const make = (scenario: Scenario, seed: number, given: number, twice: boolean): Reference => {
   const from = Run.upTo(scenario, given, seed)
   const recording = Run.run(scenario, none, { seed, from })
-  const hasty = hastyOf(scenario, seed, given, twice)
+  const others = {
+    hasty: remembering((steps) => make(hastened(scenario, steps), seed, given, twice)),
+    without: remembering((steps) => make(shortened(scenario, steps), seed, given, false))
+  }
   if (recording.failure !== undefined) {
-    return { recording, from, mask: new Set(), state: new Map(), rests: [], tied: [], unlike: undefined, hasty }
+    return { recording, from, mask: new Set(), state: new Map(), rests: [], tied: [], unlike: undefined, ...others }
   }
   const differs = twice ? unlike(recording, Run.run(scenario, none, { seed, from })) : undefined
   const other = Run.run(scenario, none, {
@@ -58,7 +63,7 @@ const make = (scenario: Scenario, seed: number, given: number, twice: boolean): 
   const tied = Drawn.tied(recording, other, mask)
   const state = Canonical.state(recording, mask)
   const rests = Rests.known(recording, other, mask)
-  return { recording, from, mask, state, rests, tied, unlike: differs, hasty }
+  return { recording, from, mask, state, rests, tied, unlike: differs, ...others }
 }
 
 /**
@@ -78,12 +83,17 @@ const hastened = ({ steps, ...scenario }: Scenario, taken: ReadonlyArray<number>
   return { ...scenario, steps: out }
 }
 
-/** References of hasty stories, each made when it is first asked for. */
-const hastyOf = (scenario: Scenario, seed: number, given: number, twice: boolean): Reference["hasty"] => {
+const shortened = ({ steps, ...scenario }: Scenario, left: ReadonlyArray<number>): Scenario => ({
+  ...scenario,
+  steps: steps.filter((_, index) => !left.includes(index))
+})
+
+/** References of other stories, each made when it is first asked for. */
+const remembering = (made: (steps: ReadonlyArray<number>) => Reference): Reference["hasty"] => {
   const known = new Map<string, Reference>()
   return (steps) => {
     const key = steps.join()
-    const found = known.get(key) ?? make(hastened(scenario, steps), seed, given, twice)
+    const found = known.get(key) ?? made(steps)
     known.set(key, found)
     return found
   }

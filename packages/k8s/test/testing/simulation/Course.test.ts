@@ -91,7 +91,8 @@ const judge = (found: Recording, recording: Recording): string | undefined =>
       rests: [],
       tied: [],
       unlike: undefined,
-      hasty: () => assert.fail("nothing was hurried")
+      hasty: () => assert.fail("nothing was hurried"),
+      without: () => assert.fail("nothing is left out")
     } satisfies Reference
   )
 

@@ -1,7 +1,7 @@
 /** Who does not wait: people who take several steps at once; and what is left, or crossed, when all of it is over. */
 import { Action, Cache, Watch } from "@effect-operator/core"
 import { controllerReference } from "@effect-operator/core/KubeObject"
-import { ConfigMap, Deployment, Pod, Service } from "@effect-operator/k8s/kinds"
+import { ClusterRole, ConfigMap, Deployment, Pod, Service } from "@effect-operator/k8s/kinds"
 import { External } from "@effect-operator/k8s/testing"
 import { Effect, Schedule } from "effect"
 import * as B from "./Box.ts"
@@ -129,6 +129,23 @@ const serving = (labelsOf: (box: B.Box) => Readonly<Record<string, string>>) =>
       )
     }), { owns: [Pod, Service] })
 
+const gone = (name: string) => ({
+  name: `${name} goes`,
+  act: B.client.use((it) => it.delete(B.Box, B.named(name)))
+})
+
+/** A role for who reads a Box, of which a cluster has one under a name. */
+const reading = (nameOf: (box: B.Box) => string) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const rules = [{ apiGroups: ["planted.example.com"], resources: ["boxes"], verbs: ["get"] }]
+      return yield* B.done(B.unlessThere(it.create(ClusterRole, { metadata: { name: nameOf(box) }, rules })))
+    }), {
+    owns: [],
+    finalize: (box) => B.done(B.client.use((it) => B.unlessGone(it.delete(ClusterRole, { name: nameOf(box) }))))
+  })
+
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "haste: asks outside ten times a second for as long as nobody answers",
@@ -175,5 +192,12 @@ export const planted: ReadonlyArray<B.Planted> = [
     [boxNamed("a"), boxNamed("b")],
     serving(() => ({ app: "box" })),
     serving(({ metadata }) => ({ app: "box", box: metadata.name }))
+  ),
+  B.bug(
+    "haste: who goes takes with it what another has under the same name",
+    "others keep what they have",
+    [boxNamed("a"), boxNamed("b"), gone("a")],
+    reading(() => "box-reader"),
+    reading(({ metadata }) => `box-reader-${metadata.name}`)
   )
 ]

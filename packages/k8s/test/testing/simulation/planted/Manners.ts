@@ -230,7 +230,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "manners: knows by heart what it has done for a name",
-    "same end state",
+    "others keep what they have",
     [...B.sized(1), ...B.deleted, { name: "again", act: B.write(1) }],
     B.remembering(() => new Set<string>(), (known) =>
       B.boxes((box) =>
