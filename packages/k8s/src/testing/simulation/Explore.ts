@@ -8,6 +8,7 @@
  */
 import type { Coverage } from "./Coverage.ts"
 import { type Kind, none, type Plan, type Point } from "./Fault.ts"
+import { judge, strays } from "./Judge.ts"
 import * as Oracle from "./Oracle.ts"
 import { stratified } from "./Order.ts"
 import * as Points from "./Points.ts"
@@ -132,11 +133,11 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
   ): { readonly recording: Recording; readonly divergence: Divergence | undefined } => {
     const compared = referenceOf(lived)
     const recording = live(plan, lived)
-    const found = Oracle.judge(oracles, recording, compared)
+    const found = judge(oracles, recording, compared)
     if (found !== undefined) {
       return { recording, divergence: { plan, seed, story: lived, recording, reference: compared, ...found } }
     }
-    const astray = Oracle.strays(recording, compared)
+    const astray = strays(recording, compared)
     return {
       recording,
       divergence: astray === undefined ? undefined : attempt(plan, beginning(lived, astray)).divergence
@@ -149,7 +150,7 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
   const unhealthy = (lived: Story): Divergence | undefined => {
     const reference = referenceOf(lived)
     const { recording } = reference
-    const found = Oracle.judge(oracles, recording, reference)
+    const found = judge(oracles, recording, reference)
     return found && { plan: none, seed, story: lived, recording, reference, ...found }
   }
 

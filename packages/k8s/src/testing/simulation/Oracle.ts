@@ -12,7 +12,8 @@ import { available } from "./Available.ts"
 import * as Canonical from "./Canonical.ts"
 import * as Drawn from "./Drawn.ts"
 import { outside } from "./Outside.ts"
-import { blinds, isEvent, isLease, type Kind } from "./Fault.ts"
+import { blinded, blindFor, blindings, met, taken } from "./Excuses.ts"
+import { blinds, isEvent, isLease } from "./Fault.ts"
 import { type Call, calls, type Entry, line, type Recording } from "./Recording.ts"
 import type { Reference } from "./Reference.ts"
 import * as Rests from "./Rests.ts"
@@ -24,7 +25,6 @@ import { fixed, forgotten, standing } from "./Forgotten.ts"
 import { refused } from "./Refused.ts"
 import { swapped } from "./Swapped.ts"
 import { unharmed } from "./Unharmed.ts"
-import { deletingSteps, endOf } from "./Variants.ts"
 
 export interface Oracle {
   readonly name: string
@@ -67,25 +67,6 @@ const survives: Oracle = {
     return exit === undefined ? undefined : `the process ended by itself: ${exit.why}`
   }
 }
-
-const met = (run: Recording, fault: Kind): boolean =>
-  run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === fault)
-
-/** When the operator began to be shown an old cluster. */
-const blinded = (run: Recording): ReadonlyArray<number> =>
-  run.entries.flatMap((entry) => (entry._tag === "Fault" && blinds(entry.point) ? [entry.at] : []))
-
-/** Faults after which the operator was shown an old cluster. */
-const blindings = (run: Recording): number => blinded(run).length
-
-/** For how long it is shown that, in milliseconds: half a minute from the start of a process, which takes a second. */
-const blindFor = 32_000
-
-/**
- * Somebody took an object from its owner: what becomes of it is not the operator's business any more. Nor is what failed
- * work was to come to: whoever does not try again leaves it to people.
- */
-const taken = (run: Recording): boolean => run.abandoned !== undefined || met(run, "orphaned") || hasFailed(run)
 
 /** The kind of an object that was told of as "Kind namespace/name". */
 const kindIn = (told: string | undefined): string | undefined => told?.split(" ")[0]
@@ -144,35 +125,6 @@ const sameEnd: Oracle = {
     const all = [...lines, ...apart]
     return all.length === 0 ? undefined : all.slice(0, 5).join("; ")
   }
-}
-
-/**
- * After how many steps the story's end begins, which takes away what there is, if before it there was not at rest what there
- * is without faults, nor what there is when nobody has seen what was not waited for. More than that (work that was begun
- * for what was wanted a moment before) is nothing wrong.
- */
-const half = (run: Recording, { hasty, recording, rests }: Reference): number | undefined => {
-  const end = endOf(recording)
-  if (end === undefined || run.hurried.some((step) => step >= end)) return undefined
-  const last = end - 1
-  return Rests.isLess(run, last, rests[last]) &&
-      Rests.isLess(run, last, hasty(run.hurried).rests[last - run.hurried.length])
-    ? end
-    : undefined
-}
-
-/**
- * After how many steps there was something else at rest than without faults, though it is cleared up later: had the story
- * ended there, nobody would have cleared it up, or somebody who looks every few minutes has.
- */
-export const strays = (run: Recording, reference: Reference): number | undefined => {
-  const { recording, rests } = reference
-  if (taken(run) || run.failure !== undefined || met(run, "guarded")) return undefined
-  // Whoever does not wait may get what is neither: one backup more than are kept at rest.
-  if (run.steps.length !== recording.steps.length) return undefined
-  if (run.hurried.length > 0) return blindings(run) > 0 ? undefined : half(run, reference)
-  // Whoever was shown an old cluster may have done something twice: where no name says so, it has to see that later.
-  return blindings(run) > 0 ? Rests.doubled(run, recording) : Rests.astray(run, rests)
 }
 
 /** What chance has decided once, and two places hold, is the same in both. */
@@ -493,39 +445,4 @@ export const among = (own: ReadonlyArray<Oracle>): ReadonlyArray<Oracle> => {
     judge: (run, reference) => met(run, "removed") ? undefined : judge(run, reference)
   }))
   return [...first, ...owned, ...all.filter((oracle) => !first.includes(oracle))]
-}
-
-interface Complaint {
-  readonly oracle: string
-  readonly complaint: string
-}
-
-/**
- * The first complaint about a run. Whoever does not wait with a step may get what comes of it at rest, or what comes
- * of it when nobody has seen the step before; in the eyes of each oracle one of them: who is deleted before all is there
- * loses what there is (as at rest), and leaves nothing behind (as if nobody had seen it).
- */
-export const judge = (
-  oracles: ReadonlyArray<Oracle>,
-  run: Recording,
-  reference: Reference
-): Complaint | undefined => {
-  const ways = run.hurried.length === 0 ? [] : [...run.hurried.map((step) => [step]), run.hurried]
-  const deletes = deletingSteps(reference.recording)
-  const names = reference.recording.entries.flatMap((entry) => (entry._tag === "Step" ? [entry.name] : []))
-  // A step that deletes nothing is to come to what people want also where the operator sees it together with the one before;
-  // not where it may never have seen that one: what people want may have to do with it.
-  const unseen = met(run, "forestalled")
-  const excuses = (steps: ReadonlyArray<number>, { recording: { missed } }: Reference): boolean =>
-    unseen || steps.every((step) => deletes[step] === true || !missed.includes(names[step]!))
-  for (const { judge, name } of oracles) {
-    const complaint = judge(run, reference)
-    if (complaint === undefined) continue
-    const isHaste = ways.some((steps) => {
-      const hasty = reference.hasty(steps)
-      return excuses(steps, hasty) && judge(run, hasty) === undefined
-    })
-    if (!isHaste) return { oracle: name, complaint }
-  }
-  return undefined
 }

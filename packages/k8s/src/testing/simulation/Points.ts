@@ -11,17 +11,9 @@ import {
   type Kind,
   type Point
 } from "./Fault.ts"
-import { type Call, firstChanges, nowhere, type Reach, type Recording, subjects } from "./Recording.ts"
+import { type Call, nowhere, type Reach, type Recording, subjects } from "./Recording.ts"
 import { isVictim } from "./Others.ts"
-
-/**
- * For each step whether it can come at any time: it changes a custom resource, and not what the operator has made of
- * it, which may not be there yet.
- */
-const urgentSteps = (run: Recording): ReadonlyArray<boolean> => {
-  const kinds = subjects(run)
-  return firstChanges(run).map((first) => first !== undefined && kinds.has(first.object.kind))
-}
+import { urgentSteps } from "./Variants.ts"
 
 /** Data, which is not the same again, and Pods, which have faults of their own. */
 const spared: ReadonlySet<string> = new Set([...precious, "Pod"])

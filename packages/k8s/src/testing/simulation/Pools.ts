@@ -14,6 +14,7 @@
  */
 import { type Rename, renamerOf } from "./Canonical.ts"
 import { blinds, isEvent, type Kind, none, type Plan, type Point } from "./Fault.ts"
+import { judge } from "./Judge.ts"
 import * as Oracle from "./Oracle.ts"
 import { type Entry, line, type Recording, type Told } from "./Recording.ts"
 import type { Reference } from "./Reference.ts"
@@ -233,7 +234,7 @@ const views = (run: Recording): ReadonlyArray<Recording> => {
 /** Whether anything is said about a run, or would be of one of its faults without the others. */
 const isSuspect = (run: Recording, reference: Reference, oracles: ReadonlyArray<Oracle.Oracle>): boolean =>
   run.rests.some((rest) => rest === undefined) || Rests.astray(run, reference.rests) !== undefined ||
-  views(run).some((view) => Oracle.judge(oracles, view, reference) !== undefined)
+  views(run).some((view) => judge(oracles, view, reference) !== undefined)
 
 /** The faults of a pool. */
 export const singlesOf = ({ members }: Pool): Share => [...members.values()].flat()

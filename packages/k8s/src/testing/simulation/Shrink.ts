@@ -7,6 +7,7 @@
  */
 import type { Divergence } from "./Explore.ts"
 import { isNone, none, type Plan, type Point } from "./Fault.ts"
+import { judge } from "./Judge.ts"
 import * as Oracle from "./Oracle.ts"
 import * as Points from "./Points.ts"
 import { line, type Recording } from "./Recording.ts"
@@ -43,7 +44,7 @@ export const shrink = (
     if (!references.has(name)) {
       const smaller = Reference.of(scenario, story, divergence.seed)
       // A story that goes wrong without faults is another story.
-      const healthy = Oracle.judge(oracles, smaller.recording, smaller) === undefined
+      const healthy = judge(oracles, smaller.recording, smaller) === undefined
       references.set(name, healthy || divergence.plan.points.length === 0 ? smaller : undefined)
     }
     return references.get(name)
@@ -64,7 +65,7 @@ export const shrink = (
     const recording = isNone(plan)
       ? reference.recording
       : Run.run(tell(scenario, story), plan, { seed: divergence.seed, from: reference.from })
-    const found = Oracle.judge(oracles, recording, reference)
+    const found = judge(oracles, recording, reference)
     if (found?.oracle !== divergence.oracle) return false
     // Without what people did before, another step may miss what it asks for: that is no smaller story.
     if (stepIn(found.complaint) !== about) return false

@@ -23,6 +23,7 @@ import * as Coverage from "./Coverage.ts"
 import * as Explore from "./Explore.ts"
 import { isNone, type Kind, none } from "./Fault.ts"
 import * as Html from "./Html.ts"
+import { judge } from "./Judge.ts"
 import * as Oracle from "./Oracle.ts"
 import type { Recording } from "./Recording.ts"
 import * as Reference from "./Reference.ts"
@@ -146,7 +147,7 @@ const replayed = (scenario: Scenario, oracles: ReadonlyArray<Oracle.Oracle>, tex
   const chosen = tell(scenario, story)
   const reference = Reference.of(scenario, story, seed)
   const recording = isNone(plan) ? reference.recording : Run.run(chosen, plan, { seed, from: reference.from })
-  const found = Oracle.judge(oracles, recording, reference)
+  const found = judge(oracles, recording, reference)
   return found === undefined ? undefined : { plan, seed, story, recording, reference, ...found }
 }
 

@@ -15,6 +15,15 @@ export const deletingSteps = (run: Recording): ReadonlyArray<boolean> => {
   )
 }
 
+/**
+ * For each step whether it can come at any time: it changes a custom resource, and not what the operator has made of
+ * it, which may not be there yet.
+ */
+export const urgentSteps = (run: Recording): ReadonlyArray<boolean> => {
+  const kinds = subjects(run)
+  return firstChanges(run).map((first) => first !== undefined && kinds.has(first.object.kind))
+}
+
 /** After how many steps the story's end has begun, in which what there was is deleted; undefined if it has no such end. */
 export const endOf = (run: Recording): number | undefined => {
   const deleting = deletingSteps(run)
