@@ -12,7 +12,7 @@
  */
 import * as Effect from "effect/Effect"
 import { guarded, unchanged } from "./internal/guarded.ts"
-import { equals } from "./internal/jsonMerge.ts"
+import { equals, isObject, own } from "./internal/jsonMerge.ts"
 import type { JsonPatchOperation, KubeClient } from "./KubeClient.ts"
 import * as KubeError from "./KubeError.ts"
 import type { KubeObject } from "./KubeObject.ts"
@@ -40,7 +40,7 @@ export const write = <A extends KubeObject>(
     const now = statusOf(object)
     const said = now === undefined && equals(wanted, {}) ? [] : difference("/status", now, wanted)
     if (said.length === 0) return Effect.succeed(object)
-    const first = said.some((operation) => operation.op === "add" && isRecord(operation.value))
+    const first = said.some((operation) => operation.op === "add" && isObject(operation.value))
     const operations = first ? [unchanged(object), ...said] : said
     const paths = new Set(said.map(({ path }) => path))
     return guarded(resource, object, operations, "status", { subresource: "status" }).pipe(
@@ -56,9 +56,9 @@ const statusOf = (object: KubeObject): unknown => (object as { readonly status?:
 /** Whether all is as it is wanted that a patch did not name. */
 const holds = (path: string, now: unknown, wanted: unknown, said: ReadonlySet<string>): boolean => {
   if (said.has(path)) return true
-  if (!isRecord(wanted)) return equals(now, wanted)
+  if (!isObject(wanted)) return equals(now, wanted)
   return Object.entries(wanted).every(([key, value]) =>
-    holds(member(path, key), isRecord(now) ? own(now, key) : undefined, value, said)
+    holds(member(path, key), isObject(now) ? own(now, key) : undefined, value, said)
   )
 }
 
@@ -73,7 +73,7 @@ const changedSince = (resource: Resource.Any, { metadata: { name, namespace } }:
 
 /** The JSON patch (RFC 6902) that brings one value, where it is, to the other. Empty if there is nothing to change. */
 export const difference = (path: string, from: unknown, to: unknown): ReadonlyArray<JsonPatchOperation> => {
-  if (!isRecord(from) || !isRecord(to)) return equals(from, to) ? [] : [{ op: "add", path, value: to }]
+  if (!isObject(from) || !isObject(to)) return equals(from, to) ? [] : [{ op: "add", path, value: to }]
   return [
     ...Object.entries(to).flatMap(([key, value]) => difference(member(path, key), own(from, key), value)),
     ...Object.keys(from).filter((key) => !Object.hasOwn(to, key)).map((key) => ({
@@ -86,15 +86,9 @@ export const difference = (path: string, from: unknown, to: unknown): ReadonlyAr
 /** A JSON pointer (RFC 6901) to a member. */
 const member = (path: string, key: string): string => `${path}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-const own = (object: Record<string, unknown>, key: string): unknown =>
-  Object.hasOwn(object, key) ? object[key] : undefined
-
 /** Without the members that are null. What is in lists stays as it is: it is replaced whole. */
 const plain = (value: unknown): unknown =>
-  isRecord(value)
+  isObject(value)
     ? Object.fromEntries(
       Object.entries(value).flatMap(([key, part]) => part === null ? [] : [[key, plain(part)]])
     )

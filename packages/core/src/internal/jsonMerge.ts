@@ -2,7 +2,8 @@
 
 type Json = Readonly<Record<string, unknown>>
 
-const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
+export const isObject = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
 
 export const equals = (a: unknown, b: unknown): boolean => {
   if (a === b) return true
@@ -12,7 +13,8 @@ export const equals = (a: unknown, b: unknown): boolean => {
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && equals(a[key], b[key]))
 }
 
-const own = (object: Json, key: string): unknown => Object.hasOwn(object, key) ? object[key] : undefined
+/** A member of the object itself, not of what it inherits. */
+export const own = (object: Json, key: string): unknown => Object.hasOwn(object, key) ? object[key] : undefined
 
 /** `kept` with what changed from `before` to `after`. Objects are merged field by field, everything else is whole. */
 export const overlay = (kept: unknown, before: unknown, after: unknown): unknown => {

@@ -7,6 +7,7 @@
  * and speaks of the operator's own writes only.
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
+import { blindings, met } from "./Excuses.ts"
 import { blinds, guard, touched } from "./Fault.ts"
 import { dataKept, isComplete, peoplesKept, precious } from "./Kept.ts"
 import type { Oracle } from "./Oracle.ts"
@@ -37,7 +38,7 @@ const moved = each(({ after, before }) => {
 /** A condition has one entry for each type, a time that moves with its status only, and a generation there is. */
 const conditions: Oracle = {
   name: "conditions",
-  judge: (run) => (run.entries.some((entry) => entry._tag === "Fault" && blinds(entry.point)) ? undefined : moved(run))
+  judge: (run) => (blindings(run) > 0 ? undefined : moved(run))
 }
 
 /** What is left of an object without what says whose it is. */
@@ -187,9 +188,9 @@ const lasting: ReadonlySet<string> = new Set([
 ])
 
 /** Whether the last custom resource is gone, and so is what belonged to it; what lost its owner nobody can tell of. */
-const isOverAll = ({ entries, failure, kinds, objects }: Recording): boolean =>
-  failure === undefined && !objects.some(({ kind }) => kinds.includes(kind)) &&
-  !entries.some((entry) => entry._tag === "Fault" && entry.point.fault === "orphaned")
+const isOverAll = (run: Recording): boolean =>
+  run.failure === undefined && !run.objects.some(({ kind }) => run.kinds.includes(kind)) &&
+  !met(run, "orphaned")
 
 /**
  * When the last custom resource is gone, nothing is left of what the operator made while one lived, nor of what the cluster

@@ -13,7 +13,7 @@ import * as Canonical from "./Canonical.ts"
 import * as Drawn from "./Drawn.ts"
 import { outside } from "./Outside.ts"
 import { blinded, blindFor, blindings, met, taken } from "./Excuses.ts"
-import { blinds, isEvent, isLease } from "./Fault.ts"
+import { isEvent, isLease } from "./Fault.ts"
 import { type Call, calls, type Entry, line, type Recording } from "./Recording.ts"
 import type { Reference } from "./Reference.ts"
 import * as Rests from "./Rests.ts"
@@ -200,7 +200,7 @@ const observedGeneration: Oracle = {
   name: "observed generation",
   judge: (run) => {
     const last = new Map<string, number>()
-    const excused = run.entries.some((entry) => entry._tag === "Fault" && blinds(entry.point))
+    const excused = blindings(run) > 0
     for (const { change: { object } } of moments(run)) {
       const observed = observedOf(object)
       if (observed === undefined) continue

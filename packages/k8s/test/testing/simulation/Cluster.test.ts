@@ -1,6 +1,15 @@
 import { Action, Cache, Controller, KubeClient, Manager } from "@effect-operator/core"
 import { controllerReference, type KubeObject } from "@effect-operator/core/KubeObject"
-import { ConfigMap, Deployment, Job, Node, PersistentVolumeClaim, Pod, Service } from "@effect-operator/k8s/kinds"
+import {
+  ConfigMap,
+  Deployment,
+  Job,
+  Node,
+  PersistentVolumeClaim,
+  Pod,
+  Service,
+  StatefulSet
+} from "@effect-operator/k8s/kinds"
 import { External, Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -218,6 +227,43 @@ describe("the cluster of a simulation", () => {
       const { points } = yield* Simulation.checkConvergence(scenario, { depth: 1, faults: ["orphaned"] })
       assert.isAbove(points, 1)
     })
+  })
+
+  it.live("who got which of the addresses that are given out as they are asked for is no difference", () => {
+    const addressing = B.boxes((box) =>
+      Effect.gen(function*() {
+        const it = yield* B.client
+        if (box.status?.phase !== undefined) return Action.done
+        const { items } = yield* it.listPage(B.Box, {})
+        const taken = new Set(items.map(({ status }) => status?.phase))
+        const phase = ["10.0.0.1", "10.0.0.2"].find((address) => !taken.has(address))!
+        return yield* B.done(B.status(box, { phase }))
+      }), { concurrency: 1, owns: [] })
+    const made = (name: string) =>
+      B.client.use((it) => it.create(B.Box, { metadata: B.named(name), spec: { size: 7 } }))
+    const steps = [{ name: "two Boxes", act: Effect.andThen(made("a"), made("b")) }]
+    const scenario = { name: "addressing", resources: B.resources, operator: addressing, steps }
+    return Simulation.checkConvergence(scenario, { depth: 1, faults: ["serverError"] })
+  })
+
+  it.live("of the claims of a StatefulSet that nobody waited for there may be any number", () => {
+    const template = {
+      metadata: { labels: app },
+      spec: { containers: [{ name: "c", image: "x", volumeMounts: [{ name: "data", mountPath: "/d" }] }] }
+    }
+    const claim = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } }
+    const stateful = B.boxes((box) =>
+      Effect.gen(function*() {
+        const it = yield* B.client
+        if ((yield* Cache.get(StatefulSet, B.named("db"))) !== undefined) return Action.done
+        const metadata = { ...B.named("db"), ownerReferences: [controllerReference(box)] }
+        const volumeClaimTemplates = [{ metadata: { name: "data" }, spec: claim }]
+        const spec = { replicas: 2, serviceName: "db", selector: { matchLabels: app }, template, volumeClaimTemplates }
+        return yield* B.done(B.unlessThere(it.create(StatefulSet, { metadata, spec: spec as never })))
+      }), { owns: [StatefulSet] })
+    const steps = [...B.sized(1), ...B.deleted]
+    const scenario = { name: "stateful", resources: B.resources, operator: stateful, steps }
+    return Simulation.checkConvergence(scenario, { depth: 1, faults: ["forestalled", "hurried"] })
   })
 
   it.live("a desired state does not see the finalizer of somebody else", () => {
