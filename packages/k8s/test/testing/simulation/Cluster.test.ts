@@ -17,6 +17,8 @@ import { none, type Plan } from "../../../src/testing/simulation/Fault.ts"
 import * as Run from "../../../src/testing/simulation/Run.ts"
 import { Stage } from "../../../src/testing/simulation/Stage.ts"
 import * as B from "./planted/Box.ts"
+import { planted as course } from "./planted/Course.ts"
+import { planted as ends } from "./planted/Ends.ts"
 
 const app = { app: "web" }
 
@@ -264,6 +266,16 @@ describe("the cluster of a simulation", () => {
     const steps = [...B.sized(1), ...B.deleted]
     const scenario = { name: "stateful", resources: B.resources, operator: stateful, steps }
     return Simulation.checkConvergence(scenario, { depth: 1, faults: ["forestalled", "hurried"] })
+  })
+
+  it.live("work begun for what was wanted a moment before may be left when that does not wait", () => {
+    const { right } = ends.find(({ name }) => name === "ends: done, thrown away, and done again")!
+    return Simulation.checkConvergence(right, { depth: 1, faults: ["hurried"] })
+  })
+
+  it.live("a Pod that somebody removes is not the rollout's that is under way", () => {
+    const { right } = course.find(({ oracle }) => oracle === "as available as without faults")!
+    return Simulation.checkConvergence(right, { depth: 1, faults: ["podRemoved", "podFailed"] })
   })
 
   it.live("a desired state does not see the finalizer of somebody else", () => {
