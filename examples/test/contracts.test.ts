@@ -122,6 +122,40 @@ it.effect("takes kinds that come while it runs, says how they break the contract
     yield* assertQuiet
   }).pipe(Effect.provide(operated(example))))
 
+it.effect("a kind without namespaces keeps no contract", () =>
+  Effect.gen(function*() {
+    const Sky = CustomResource.make({
+      group: "balloons.example.org",
+      version: "v1",
+      kind: "Sky",
+      scope: "Cluster",
+      spec: Schema.Struct({ providerID: Schema.optionalKey(Schema.String) })
+    })
+    yield* Crd.install(Sky).pipe(Effect.forkChild({ startImmediately: true }))
+    yield* refer(Sky.kind, "blue", Sky.apiVersion)
+    yield* TestClock.adjust("30 seconds")
+    assert.strictEqual(
+      yield* because,
+      "ContractBroken: Sky is cluster-scoped: infrastructure lives in the namespace of its Machine"
+    )
+    yield* assertQuiet
+  }).pipe(Effect.provide(operated(example))))
+
+it.effect("what comes and goes while its watch is away is seen all the same", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    const server = yield* ApiServer.ApiServer
+    yield* refer(CloudMachine.kind, "small")
+    yield* cloud("small")
+    yield* TestClock.adjust("30 seconds")
+    assert.isTrue((yield* status).ready)
+    yield* server.endWatches()
+    yield* client.delete(CloudMachine, { namespace, name: "small" })
+    yield* server.compact()
+    yield* TestClock.adjust("1 minute")
+    assert.strictEqual(yield* because, "NotFound: there is no CloudMachine small")
+  }).pipe(Effect.provide(operated(example))))
+
 it.effect("does not take what belongs to another Machine", () =>
   Effect.gen(function*() {
     const client = yield* KubeClient.KubeClient

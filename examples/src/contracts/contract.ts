@@ -1,11 +1,11 @@
 /**
  * The contract between a Machine and what it runs on, and how kinds that nobody knows yet are found and followed.
  */
-import { Cache, KubeClient, type Source } from "@effect-operator/core"
-import { controllerOf, keyString, type KubeObject } from "@effect-operator/core/KubeObject"
+import { Cache, CacheIndex, Watch } from "@effect-operator/core"
+import { controllerOf, type KubeObject } from "@effect-operator/core/KubeObject"
 import * as Resource from "@effect-operator/core/Resource"
 import { CustomResourceDefinition } from "@effect-operator/k8s/kinds"
-import { Effect, FiberMap, Schema, Stream } from "effect"
+import { Effect, Schema, Stream } from "effect"
 import { Machine } from "./resource.ts"
 
 type Reference = Machine["spec"]["infrastructureRef"]
@@ -22,7 +22,13 @@ export const resourceOf = Effect.fnUntraced(function*({ apiVersion, kind }: Pick
   )
   return served === undefined
     ? undefined
-    : Resource.make<KubeObject>()({ group, version, kind, plural: served.spec.names.plural, scope: "Namespaced" })
+    : Resource.make<KubeObject>()({
+      group,
+      version,
+      kind,
+      plural: served.spec.names.plural,
+      scope: served.spec.scope === "Cluster" ? "Cluster" : "Namespaced"
+    })
 })
 
 const Kept = Schema.Struct({
@@ -50,58 +56,25 @@ export const read = (object: KubeObject, machine: Machine):
     : { _tag: "Kept", ready, providerID }
 }
 
-/** How long until a watch that ended begins anew. */
-const pause = "1 second"
+/** Machines by what they refer to, of whatever kind. */
+const byInfrastructure = CacheIndex.references(
+  Machine,
+  "infrastructure",
+  ({ spec }) => [spec.infrastructureRef.name]
+)
+
+/** The kinds that Machines refer to, as far as they are there: followed from the first reference to the last. */
+export const infrastructure = Stream.merge(Cache.changes(Machine), Cache.changes(CustomResourceDefinition)).pipe(
+  // All are looked at anew: of changes that come together the last one will do.
+  Stream.buffer({ capacity: 1, strategy: "sliding" }),
+  Stream.mapEffect(() => Cache.list(Machine)),
+  Stream.mapEffect((machines) => {
+    const references = new Map(machines.map(({ spec }) => [idOf(spec.infrastructureRef), spec.infrastructureRef]))
+    return Effect.forEach(references.values(), resourceOf)
+  }),
+  Stream.map((resources) =>
+    resources.flatMap((resource) => resource === undefined ? [] : [Watch.referenced(resource, byInfrastructure)])
+  )
+)
 
 const idOf = ({ apiVersion, kind }: Reference) => `${kind}.${apiVersion}`
-
-/** Wakes the owners of a kind's objects, as long as it runs; waits while the kind is not there. */
-const follow = (reference: Reference, emit: Source.Emit) => {
-  // A watch that the server ended goes on where it was; one that failed begins anew.
-  let resourceVersion: string | undefined
-  return Effect.gen(function*() {
-    const client = yield* KubeClient.KubeClient
-    const resource = yield* resourceOf(reference)
-    if (resource === undefined) return
-    yield* Stream.runForEach(client.watch(resource, { resourceVersion }), (event) =>
-      Effect.sync(() => {
-        resourceVersion = event.object.metadata.resourceVersion
-        const owner = event.type === "BOOKMARK" ? undefined : controllerOf(event.object)
-        if (event.type === "BOOKMARK" || owner?.kind !== Machine.kind) return
-        emit({ namespace: event.object.metadata.namespace, name: owner.name })
-      }))
-  }).pipe(
-    Effect.catchTag("KubeError", (error) => {
-      resourceVersion = undefined
-      return Effect.logDebug("a watch of infrastructure ended", error)
-    }),
-    Effect.andThen(Effect.sleep(pause)),
-    Effect.forever
-  )
-}
-
-/** Follows the kinds that Machines refer to: a watch begins with the first reference to a kind, and ends with the last. */
-export const infrastructure = {
-  name: "infrastructure",
-  run: (emit: Source.Emit) =>
-    Effect.scoped(Effect.gen(function*() {
-      const watches = yield* FiberMap.make<string>()
-      const referred = new Map<string, Reference>()
-      yield* Stream.runForEach(Cache.changes(Machine), (change) => {
-        if (change._tag === "Snapshot") { for (const machine of change.objects) note(referred, machine) }
-        else if (change._tag === "Deleted") referred.delete(keyString(change.object))
-        else note(referred, change.object)
-        const wanted = new Map([...referred.values()].map((reference) => [idOf(reference), reference]))
-        return Effect.gen(function*() {
-          const ended = Array.from(watches, ([id]) => id).filter((id) => !wanted.has(id))
-          for (const id of ended) yield* FiberMap.remove(watches, id)
-          for (const [id, reference] of wanted) {
-            yield* FiberMap.run(watches, id, follow(reference, emit), { onlyIfMissing: true })
-          }
-        })
-      })
-    }))
-}
-
-const note = (referred: Map<string, Reference>, machine: Machine) =>
-  referred.set(keyString(machine), machine.spec.infrastructureRef)

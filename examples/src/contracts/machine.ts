@@ -19,6 +19,10 @@ const look = Effect.fnUntraced(function*(machine: Machine) {
       message: `there is no kind ${reference.kind} of ${reference.apiVersion}`
     } as Finding
   }
+  if (resource.scope === "Cluster") {
+    const message = `${reference.kind} is cluster-scoped: infrastructure lives in the namespace of its Machine`
+    return { reason: "ContractBroken", message } as Finding
+  }
   const key = { namespace: machine.metadata.namespace, name: reference.name }
   const found: KubeObject | undefined = yield* client.get(resource, key).pipe(
     Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
@@ -39,7 +43,7 @@ const look = Effect.fnUntraced(function*(machine: Machine) {
 
 export const machines = Controller.make("machine-contract", {
   for: Machine,
-  sources: [Contract.infrastructure],
+  dynamicWatches: Contract.infrastructure,
   watches: [
     // A kind that comes or goes concerns the Machines that refer to it.
     Watch.make(CustomResourceDefinition, {
@@ -67,7 +71,6 @@ export const machines = Controller.make("machine-contract", {
         message
       })
     })
-    // What is not the Machine's own yet wakes nobody.
-    return reason === "NotFound" || reason === "ContractBroken" ? Action.requeueAfter("15 seconds") : Action.done
+    return Action.done
   })
 })

@@ -13,12 +13,13 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Schedule from "effect/Schedule"
+import type * as Stream from "effect/Stream"
 import type * as Action from "./Action.ts"
 import type { Cached } from "./Cache.ts"
 import type { KubeClient } from "./KubeClient.ts"
 import type { KubeObject } from "./KubeObject.ts"
 import type { Predicate } from "./Predicate.ts"
-import type { Context } from "./Reconciler.ts"
+import type { Context, Retried } from "./Reconciler.ts"
 import type * as Resource from "./Resource.ts"
 import type { Figures } from "./Settings.ts"
 import type * as Source from "./Source.ts"
@@ -44,7 +45,9 @@ export interface Options<
   FR,
   O extends ReadonlyArray<Resource.Any>,
   W extends ReadonlyArray<Watch.Watch>,
-  SR
+  SR,
+  D extends Watch.Watch,
+  DR
 > extends Watch.Scope {
   /** The kind whose objects are reconciled. */
   readonly for: Resource.Resource<A, Id>
@@ -54,6 +57,13 @@ export interface Options<
   readonly owns?: O | undefined
   /** Other kinds to read, and whom their changes concern. */
   readonly watches?: W | undefined
+  /**
+   * Watches that come and go while the controller runs: of kinds that objects refer to, of namespaces that a label
+   * chooses. Each element is all of them, and replaces the one before; a selection that stays keeps its watch. The stream
+   * may read the cache, and starts when that is full; one that fails is started again, later each time, and what is
+   * followed stays. Objects of these kinds are read with the client: what they wake, the cache does not offer.
+   */
+  readonly dynamicWatches?: Stream.Stream<ReadonlyArray<D>, unknown, DR> | undefined
   /** What wakes the controller besides its watches. */
   readonly sources?: ReadonlyArray<Source.Source<SR>> | undefined
   readonly reconcile: (object: A, context: Context) => Effect.Effect<Action.Action, E, R>
@@ -66,8 +76,11 @@ export interface Options<
   /** Name of the finalizer; `<group>/<name of the controller>` by default. */
   readonly finalizer?: string | undefined
   readonly concurrency?: number | undefined
-  /** Delays after failures of one key, by error; 5 ms doubled up to 16 min by default. */
-  readonly retry?: Schedule.Schedule<unknown, unknown> | undefined
+  /**
+   * Delays after failures of one key, by error (undefined for a defect); 5 ms doubled up to 16 min by default. Where the
+   * schedule ends, the object rests until something changes.
+   */
+  readonly retry?: Schedule.Schedule<unknown, Retried<NoInfer<E | FE>>> | undefined
   /** How long one reconcile or clean-up may take; then it is interrupted and counts as failed. No limit by default. */
   readonly timeout?: Duration.Input | undefined
   /** How long a change waits for others of the same object to merge with; not at all by default. */
@@ -84,6 +97,7 @@ export interface Controller<out R = never> {
   readonly resource: Resource.Any
   /** The controller's own kind first. */
   readonly watches: ReadonlyArray<Watch.Watch>
+  readonly dynamicWatches: Stream.Stream<ReadonlyArray<Watch.Watch>, unknown, R> | undefined
   readonly sources: ReadonlyArray<Source.Source<R>>
   readonly reconcile: (object: KubeObject, context: Context) => Effect.Effect<Action.Action, unknown, R>
   readonly finalize:
@@ -120,13 +134,15 @@ export const make = <
   FR = never,
   const O extends ReadonlyArray<Resource.Any> = [],
   const W extends ReadonlyArray<Watch.Watch> = [],
-  SR = never
+  SR = never,
+  D extends Watch.Watch = never,
+  DR = never
 >(
   name: string,
-  options: Options<A, Id, E, R, FE, FR, O, W, SR>
+  options: Options<A, Id, E, R, FE, FR, O, W, SR, D, DR>
 ): Controller<
   Exclude<
-    R | FR | SR | (W[number] extends infer One ? CachedEach<Watch.ReadsOf<One>> : never),
+    R | FR | SR | DR | (W[number] | D extends infer One ? CachedEach<Watch.ReadsOf<One>> : never),
     KubeClient | Cached<Id> | Cached<Resource.IdOf<O[number]>> | Cached<Resource.IdOf<W[number]["resource"]>>
   >
 > => {
@@ -177,6 +193,7 @@ export const make = <
     name,
     resource: options.for,
     watches: [self, ...owns, ...(options.watches ?? [])],
+    dynamicWatches: options.dynamicWatches as Erased["dynamicWatches"],
     sources: (options.sources ?? []) as Erased["sources"],
     reconcile: options.reconcile as Erased["reconcile"],
     finalize: finalize === undefined ? undefined : {
@@ -191,7 +208,8 @@ export const make = <
       cacheSyncTimeout: maybe(options.cacheSyncTimeout),
       resync: maybe(options.resync)
     },
-    queue: { retry: options.retry, debounce: options.debounce, rate: options.rate },
+    // Every error of its code is one of `Retried`.
+    queue: { retry: options.retry as Erased["queue"]["retry"], debounce: options.debounce, rate: options.rate },
     cacheSyncTimeout: Duration.fromInputUnsafe(options.cacheSyncTimeout ?? defaults.cacheSyncTimeout),
     resync
   } satisfies Erased

@@ -139,13 +139,17 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
   )
 
 /** What identifies an informer: two asks with the same text share one. */
+export const idOf = ({ fields, labels, namespace, resource }: Options): string =>
+  [resource.id, namespace ?? "", labelsText(labels) ?? "", fieldsText(fields) ?? ""].join("|")
+
 class Wanted implements Equal.Equal {
   readonly id: string
   readonly resource: Resource.Any
   readonly selection: Selection
 
-  constructor({ fields, labels, namespace, resource }: Options) {
-    this.id = [resource.id, namespace ?? "", labelsText(labels) ?? "", fieldsText(fields) ?? ""].join("|")
+  constructor(options: Options) {
+    const { fields, labels, namespace, resource } = options
+    this.id = idOf(options)
     this.resource = resource
     this.selection = { fields, labels, namespace }
   }

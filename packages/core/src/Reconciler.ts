@@ -11,8 +11,10 @@
  *
  * Reads through `Cache` are local, may lag behind the server by a moment, and never behind the reconciler's own writes.
  */
+import type * as Cause from "effect/Cause"
 import * as Schema from "effect/Schema"
 import type { EventRecorder } from "./EventRecorder.ts"
+import type { KubeError } from "./KubeError.ts"
 import type { Reason } from "./Trigger.ts"
 
 /** What a reconcile knows besides its object. */
@@ -23,6 +25,8 @@ export interface Context {
   readonly reasons: ReadonlyArray<Reason>
   /** Failures in a row before this run. */
   readonly failures: number
+  /** What the last of them failed with. */
+  readonly lastFailure: Cause.Cause<unknown> | undefined
   /** Events about this object. */
   readonly events: EventRecorder
 }
@@ -37,3 +41,6 @@ export class Terminal extends Schema.TaggedError<Terminal>()("Terminal", {
 export class ReconcileTimeout extends Schema.TaggedError<ReconcileTimeout>()("ReconcileTimeout", {
   message: Schema.String
 }) {}
+
+/** What a run of code that fails with `E` is tried again after; undefined for a defect. */
+export type Retried<E> = Exclude<E, Terminal> | KubeError | ReconcileTimeout | undefined

@@ -11,7 +11,7 @@ import {
   Watch
 } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Logger, Queue, Schedule, Schema, Stream } from "effect"
+import { Cause, Effect, Fiber, Logger, Queue, Schedule, Schema, Stream } from "effect"
 import { Part, Task, Widget } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
 import { Event, refuse, Server } from "./support/Server.ts"
@@ -346,6 +346,67 @@ describe("Controller: finalizer", () => {
       yield* pass("1 minute")
       assert.deepStrictEqual(journal.words, [])
       assert.deepStrictEqual(server.get(Widget, "a")?.metadata.finalizers, ["else.io/hold"])
+    }))
+})
+
+describe("Controller: retries", () => {
+  class Busy extends Schema.TaggedError<Busy>()("Busy", { message: Schema.String }) {}
+
+  it.effect("a run is told what the one before failed with, and nothing of it after a success", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      server.put(Widget, "a", small)
+      const journal = new Journal()
+      let runs = 0
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        reconcile: (_, { failures, lastFailure }) =>
+          Effect.gen(function*() {
+            runs += 1
+            const why = lastFailure === undefined ? "nothing" : String(Cause.squash(lastFailure))
+            yield* journal.note(`${failures} failures, last ${why}`)
+            if (runs === 1) return yield* new Busy({ message: "too busy" })
+            if (runs === 2) return yield* Effect.die("a bug")
+            if (runs === 4) return yield* new Reconciler.Terminal({ message: "for good" })
+            return Action.done
+          })
+      })])
+      yield* pass("1 minute")
+      for (const size of [2, 3]) {
+        server.patch(Widget, "a", { spec: { size } })
+        yield* pass("1 minute")
+      }
+      assert.deepStrictEqual(journal.words, [
+        "0 failures, last nothing",
+        "1 failures, last Busy: too busy",
+        "2 failures, last a bug",
+        "0 failures, last nothing",
+        "1 failures, last Terminal: for good"
+      ])
+    }))
+
+  it.effect("a schedule that knows the errors of the reconciler chooses by them", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      server.put(Widget, "a", small)
+      const journal = new Journal()
+      const retry = Schedule.spaced("3 seconds").pipe(
+        Schedule.setInputType<Reconciler.Retried<Busy>>(),
+        Schedule.while(({ input }) => input?._tag === "Busy")
+      )
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        retry,
+        reconcile: () => Effect.andThen(journal.note("run"), new Busy({ message: "later" }))
+      })])
+      yield* pass("7 seconds")
+      assert.deepStrictEqual(journal.times, [0, 3_000, 6_000])
+      Controller.make("of-another-error", {
+        for: Widget,
+        // @ts-expect-error: the reconciler fails with what the schedule does not know
+        retry,
+        reconcile: () => Effect.fail("another")
+      })
     }))
 })
 

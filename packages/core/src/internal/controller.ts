@@ -7,6 +7,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
+import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import { CacheReader, makeReader, makeReadThrough, Remembered, settled, view } from "../Cache.ts"
 import { FieldManager } from "../Client.ts"
@@ -27,6 +28,7 @@ import type { Watch } from "../Watch.ts"
 import * as WorkQueue from "../WorkQueue.ts"
 import type { Tracing } from "./tracing.ts"
 import * as Deadlines from "./Deadlines.ts"
+import * as Following from "./following.ts"
 import * as Invalid from "./invalid.ts"
 import { Lagging } from "./Lagging.ts"
 import * as Overdue from "./Overdue.ts"
@@ -96,8 +98,10 @@ export const start = Effect.fnUntraced(function*<R>(
   const reader = makeReader(informers)
   const cache = view(reader)
   const lagging = new Lagging(reader, informers)
+  const subscriberOf = (watch: Watch) =>
+    subscriber(controller.resource, watch, queue, invalid.report, cache, tracing?.triggered)
   for (const { informers, watch } of watched) {
-    const subscribe = subscriber(controller.resource, watch, queue, invalid.report, cache, tracing?.triggered)
+    const subscribe = subscriberOf(watch)
     const take: Subscriber = watch === controller.watches[0]
       ? (deltas, initial) => {
         const isNews = (delta: Delta) => !ownWrites.echoes(delta, () => subscribe([delta], false))
@@ -175,6 +179,25 @@ export const start = Effect.fnUntraced(function*<R>(
   )
 
   const started = yield* Latch.make()
+  const following = (watches: NonNullable<typeof controller.dynamicWatches>) =>
+    Effect.gen(function*() {
+      const follow = yield* Following.make(subscriberOf)
+      yield* started.await
+      const name = "dynamicWatches"
+      yield* Source.keepRunning({ name, run: () => Stream.runForEach(watches, follow) }, () => {})
+      return yield* Effect.never
+    }).pipe(Effect.scoped)
+
+  const applied = makeApplied()
+  /** What a controller's own code reads and writes with. */
+  const equipped = <A, E, RR>(effect: Effect.Effect<A, E, RR>) =>
+    effect.pipe(
+      Effect.provideService(CacheReader, reader),
+      Effect.provideService(Remembered, remembered),
+      Effect.provideService(KubeClient, client),
+      Effect.provideService(Applied, applied),
+      Effect.provideService(FieldManager, controller.name)
+    )
   const run = (name: string, part: Effect.Effect<unknown, unknown, any>) =>
     supervisor.run(name, Effect.annotateLogs(part, { controller: controller.name }))
   yield* run(`invalid objects of ${controller.name}`, invalid.telling)
@@ -192,14 +215,11 @@ export const start = Effect.fnUntraced(function*<R>(
       yield* SubscriptionRef.set(status, running(yield* Clock.currentTimeMillis))
       yield* started.open
       return yield* leadership.lead(Effect.raceFirst(work, sources))
-    }).pipe(
-      Effect.provideService(CacheReader, reader),
-      Effect.provideService(Remembered, remembered),
-      Effect.provideService(KubeClient, client),
-      Effect.provideService(Applied, makeApplied()),
-      Effect.provideService(FieldManager, controller.name)
-    )
+    }).pipe(equipped)
   )
+  if (controller.dynamicWatches !== undefined) {
+    yield* run(`dynamic watches of ${controller.name}`, equipped(following(controller.dynamicWatches)))
+  }
   return {
     name: controller.name,
     resource: controller.resource.id,

@@ -84,6 +84,8 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
   const { finalize, resource } = controller
   const hotLoops = new HotLoop()
   const vanished = new Vanished.Vanished()
+  /** What keys failed with last, as long as the queue counts their failures. */
+  const causes = new Map<string, Cause.Cause<unknown>>()
 
   /** What types would have refused is a defect of the user's code, told in its words, and stops nobody else. */
   const runnable = <A, E, RR>(what: string, effect: Effect.Effect<A, E, RR>): Effect.Effect<A, E, RR> =>
@@ -105,7 +107,8 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
   /** One run of one key: the action, or why not. */
   const attempt = (item: Item, object: KubeObject): Effect.Effect<Action.Action, unknown, R | KubeClient> =>
     Effect.suspend(() => {
-      const context = { ...item, events: events.recorder(controller.name, object) }
+      const lastFailure = causes.get(item.key)
+      const context = { ...item, lastFailure, events: events.recorder(controller.name, object) }
       if (isTerminating(object)) {
         if (finalize === undefined || !Finalizer.has(object, finalize.finalizer)) return Effect.succeed(Action.done)
         return Effect.tap(
@@ -292,6 +295,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
         )
       }
       metrics.result("error")
+      causes.set(item.key, cause)
       if (error === undefined) metrics.panicked()
       if (error instanceof ReconcileTimeout) metrics.timedOut()
       if (error instanceof Terminal) {
@@ -319,6 +323,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     const giveBack = (outcome: Settled): void => {
       const { key } = hands.item!
       hands.item = undefined
+      if (outcome._tag !== "Rest") causes.delete(key)
       queue.doneUnsafe(key, outcome)
     }
 
