@@ -11,20 +11,36 @@
  * would wait longer than `defaults.patience` is a defect, and the reconcile is tried again later.
  *
  * Objects are shared and frozen, deeply, when they are first read.
+ *
+ * What is no controller, a webhook or a program of its own, reads the kinds of a `layer`.
  */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { CacheIndex } from "./CacheIndex.ts"
-import type { Informer } from "./Informers.ts"
+import * as Informers from "./Informers.ts"
 import * as Changes from "./internal/changes.ts"
 import { freeze } from "./internal/freeze.ts"
-import { newest, onChange } from "./internal/reader.ts"
-import { compareResourceVersions, key as keyOf, keyString, type KubeObject, type ObjectRef } from "./KubeObject.ts"
+import { makeReader, newest, onChange } from "./internal/reader.ts"
+import { KubeClient } from "./KubeClient.ts"
+import {
+  compareResourceVersions,
+  key as keyOf,
+  keyString,
+  type KubeObject,
+  type ObjectRef,
+  parseKey
+} from "./KubeObject.ts"
+import { makeReadThrough, Remembered } from "./ReadThrough.ts"
 import type * as Resource from "./Resource.ts"
 import type { LabelsInput } from "./Selector.ts"
+import * as Supervisor from "./Supervisor.ts"
+import * as Watch from "./Watch.ts"
+
+type Informer = Informers.Informer
 
 export type { Change } from "./internal/changes.ts"
 export { makeReader } from "./internal/reader.ts"
@@ -36,7 +52,7 @@ export const defaults = {
   patience: "30 seconds"
 } as const
 
-/** The need for a cached kind, as a requirement of an Effect. Has no value: `Controller.make` discharges it. */
+/** The need for a cached kind, as a requirement of an Effect. Has no value: `Controller.make` or `layer` discharges it. */
 export interface Cached<out Id extends string> {
   readonly Cached: Id
 }
@@ -66,6 +82,9 @@ export interface IndexOptions extends ReadOptions {
 
 /** The stored objects, as they are at the moment. */
 export interface Reader {
+  readonly has: (resource: Resource.Any) => boolean
+  /** Completes when what may hold objects of a namespace has its first list; nothing if it has. */
+  readonly filling: (resource: Resource.Any, namespace: string | undefined) => Effect.Effect<void> | undefined
   readonly get: (resource: Resource.Any, ref: ObjectRef, options?: ReadOptions) => KubeObject | undefined
   readonly list: (resource: Resource.Any, options: ListOptions) => ReadonlyArray<KubeObject>
   readonly byIndex: (index: CacheIndex, value: string, options: IndexOptions) => ReadonlyArray<KubeObject>
@@ -78,7 +97,7 @@ export interface Reader {
   readonly covering: (resource: Resource.Any, namespace: string | undefined) => ReadonlyArray<Informer>
 }
 
-/** Reads of one controller. */
+/** Reads of one controller, or of a layer. */
 export class CacheReader extends Context.Service<CacheReader, Reader>()("@effect-operator/core/Cache/CacheReader") {}
 
 /** Whether reads are frozen, which costs about what parsing the object did, once. True by default. */
@@ -167,8 +186,9 @@ export const changes = <A extends KubeObject, Id extends string>(
   // As for `declared`.
   Stream.unwrap(
     CacheReader.use((reader) =>
-      Effect.sync(() =>
-        Changes.stream(reader.covering(resource, options.namespace), options as ChangesOptions<KubeObject>)
+      Effect.map(
+        reader.filling(resource, options.namespace) ?? Effect.void,
+        () => Changes.stream(reader.covering(resource, options.namespace), options as ChangesOptions<KubeObject>)
       )
     )
   ) as Stream.Stream<Changes.Change<any>, never, any>
@@ -191,6 +211,66 @@ export interface View<in Ids extends string> {
     value: string,
     options?: IndexOptions
   ) => ReadonlyArray<A>
+}
+
+/** A kind, or a selection of its objects. */
+export type Selected = Resource.Any | Watch.Watch
+
+/** What a kind, or a selection, is followed by. */
+export const watchOf = (kind: Selected): Watch.Watch => "resource" in kind ? kind : Watch.cached(kind)
+
+type ResourceOf<S> = S extends Watch.Watch<infer R> ? R : S extends Resource.Any ? S : never
+
+type CachedEach<Id> = Id extends string ? Cached<Id> : never
+
+/**
+ * Caches kinds for what is no controller: hooks of webhooks, handlers of an API service, a program of its own.
+ *
+ * The layer does not wait for its lists: a read does, of what it reads, so that a webhook can be there before the kinds
+ * that only its conversion makes readable. Own writes are seen as in a controller, and `live` remembers. A manager that
+ * is given the layer, too, shares its watches, and has them in its report, health and metrics; a controller of it may read
+ * these kinds, and is woken by none of them.
+ *
+ * ```ts
+ * const operator = Manager.layer([websites]).pipe(
+ *   Layer.provide(Webhook.layer({ hooks, … })),
+ *   Layer.provide(Cache.layer([Namespace, Watch.cached(Secret, { namespaces: ["shop"] })])),
+ *   Layer.provide(LiveClient.layer)
+ * )
+ * ```
+ */
+export const layer = <const S extends ReadonlyArray<Selected>>(
+  kinds: S
+): Layer.Layer<CachedEach<Resource.IdOf<ResourceOf<S[number]>>> | Informers.Informers, never, KubeClient> =>
+  Layer.effectContext(Effect.gen(function*() {
+    const supervisor = yield* Supervisor.make
+    const context = yield* Layer.build(Informers.layer(supervisor))
+    const all = Context.get(context, Informers.Informers)
+    const informers: Array<Informer> = []
+    for (const kind of kinds as ReadonlyArray<Selected>) {
+      const { namespaces = [undefined], ...selection } = watchOf(kind)
+      for (const namespace of namespaces) informers.push(yield* all.get({ ...selection, namespace }))
+    }
+    const remembered = makeReadThrough()
+    yield* (yield* KubeClient).observe(remembered.wrote)
+    return context.pipe(
+      Context.add(CacheReader, makeReader(informers)),
+      Context.add(Remembered, remembered)
+    ) as Context.Context<any>
+  }))
+
+/** Reads of a reader, and of another one what it has not. */
+export const layered = (inner: Reader, outer: Reader): Reader => {
+  const of = (resource: Resource.Any) => inner.has(resource) || !outer.has(resource) ? inner : outer
+  return {
+    has: (resource) => inner.has(resource) || outer.has(resource),
+    filling: (resource, namespace) => of(resource).filling(resource, namespace),
+    get: (resource, ref, options) => of(resource).get(resource, ref, options),
+    list: (resource, options) => of(resource).list(resource, options),
+    byIndex: (index, value, options) => of(index.resource).byIndex(index, value, options),
+    stale: (resource, where) => of(resource).stale(resource, where),
+    covering: (resource, namespace) => of(resource).covering(resource, namespace)
+  }
 }
 
 /** A view of what a reader reads. */
@@ -230,15 +310,23 @@ const reading = <B, Id extends string>(
 ): Effect.Effect<B, never, Cached<Id>> =>
   declared(
     CacheReader.use((reader) =>
-      Effect.flatMap(Frozen, (frozen) =>
-        consistency === "watched" || !reader.stale(resource, where)
-          ? Effect.succeed(read(reader, frozen))
-          : fresh(
-            reader.covering(resource, where.namespace),
-            () => !reader.stale(resource, where),
-            where.key,
-            `${resource.id} ${where.key ?? ""}`
-          ).pipe(Effect.orDie, Effect.map(() => read(reader, frozen))))
+      Effect.flatMap(Frozen, (frozen) => {
+        const now = Effect.suspend(() =>
+          consistency === "watched" || !reader.stale(resource, where)
+            ? Effect.succeed(read(reader, frozen))
+            : fresh(
+              reader.covering(resource, where.namespace),
+              () => !reader.stale(resource, where),
+              where.key,
+              `${resource.id} ${where.key ?? ""}`
+            ).pipe(Effect.orDie, Effect.map(() => read(reader, frozen)))
+        )
+        const filling = reader.filling(
+          resource,
+          where.key === undefined ? where.namespace : parseKey(where.key).namespace
+        )
+        return filling === undefined ? now : Effect.andThen(filling, now)
+      })
     )
   )
 

@@ -19,6 +19,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import type { Client } from "./Client.ts"
@@ -207,9 +208,11 @@ const make = Effect.fnUntraced(function*<R>(
   const settings = yield* Settings.Settings
   const supervisor = yield* Supervisor.make
   const client = yield* KubeClient
-  const informers = yield* Layer.build(Informers.layer(supervisor)).pipe(
-    Effect.map((context) => Context.get(context, Informers.Informers))
-  )
+  // Those of a `Cache.layer`, where the program has one.
+  const given = yield* Effect.serviceOption(Informers.Informers)
+  const informers = Option.isSome(given)
+    ? given.value
+    : Context.get(yield* Layer.build(Informers.layer(supervisor)), Informers.Informers)
   const sink = yield* EventRecorder.makeSink(supervisor, options.identity ?? settings.identity ?? defaults.identity)
   const drain = Duration.fromInputUnsafe(options.drain ?? settings.drain ?? (yield* Drain))
   yield* Effect.addFinalizer(() =>

@@ -1,7 +1,7 @@
 /**
  * `Trigger`: why a key is reconciled, and how deltas become keys.
  */
-import { makeReader, type View, view } from "./Cache.ts"
+import type { View } from "./Cache.ts"
 import { type Delta, objects } from "./Delta.ts"
 import { keyString, type KubeObject } from "./KubeObject.ts"
 import { nobody, type Watch } from "./Watch.ts"
@@ -59,14 +59,12 @@ const blank: Change = { _tag: "Updated", kind: "", object: "" }
  */
 const changeOf = (_tag: Change["_tag"], kind: string, object: string): Change => ({ ...blank, _tag, kind, object })
 
-const empty = view(makeReader([]))
-
 /** Calls `add` for every key the deltas concern. */
 export const keys = (
   watch: Watch,
   deltas: ReadonlyArray<Delta>,
   add: (key: string, reason: Reason) => void,
-  cache: View<string> = empty
+  cache: View<string>
 ): void => {
   for (const delta of deltas) {
     if (delta._tag === "Invalid" || watch.map === nobody || watch.predicate?.(delta) === false) continue

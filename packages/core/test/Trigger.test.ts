@@ -1,4 +1,4 @@
-import { Delta, type KubeObject, Resource, Trigger, Watch } from "@effect-operator/core"
+import { Cache, Delta, type KubeObject, Resource, Trigger, Watch } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
 
 const Pod = Resource.make<KubeObject.KubeObject>()({
@@ -29,9 +29,11 @@ const byOwners = Watch.make(Pod, {
     }))
 })
 
+const nothing = Cache.view(Cache.makeReader([]))
+
 const triggered = (watch: Watch.Watch, ...deltas: ReadonlyArray<Delta.Delta>) => {
   const found: Array<string> = []
-  Trigger.keys(watch, deltas, (key, reason) => found.push(`${key}: ${Trigger.format(reason)}`))
+  Trigger.keys(watch, deltas, (key, reason) => found.push(`${key}: ${Trigger.format(reason)}`), nothing)
   return found
 }
 

@@ -8,6 +8,7 @@
  * `files` is a folder for `kubectl apply -k`, `stream` the same for `kubectl apply -f`, in an order in which it can be
  * applied.
  */
+import type { Selected } from "@effect-operator/core/Cache"
 import type * as Controller from "@effect-operator/core/Controller"
 import type { CustomResource } from "@effect-operator/core/CustomResource"
 import { type CustomResourceVersions, storageOf } from "@effect-operator/core/CustomResourceVersions"
@@ -41,6 +42,8 @@ export interface Options {
   readonly image: string
   readonly resources: ReadonlyArray<CustomResource | CustomResourceVersions>
   readonly controllers: ReadonlyArray<Controller.Controller<any>>
+  /** The kinds of its `Cache.layer`, if it has one. */
+  readonly cached?: ReadonlyArray<Selected> | undefined
   /** What the reconcilers write, beyond the status of their own kind, and what they read besides what they watch. */
   readonly writes: ReadonlyArray<Permissions.Write>
   /** Kinds whose objects `StoredVersions.migrate` brings to the stored version, under the operator's account. */
@@ -95,11 +98,12 @@ export const definitions = (
 
 /** Every permission, and what it is for. */
 export const permissions = (options: Omit<Options, "image" | "resources">): ReadonlyArray<Permissions.Permission> => {
-  const { apiService, authentication, controllers, migrates, name, namespace, webhooks = [], writes } = options
+  const { apiService, authentication, cached, controllers, migrates, name, namespace, webhooks = [], writes } = options
   return Permissions.of({
     name,
     namespace,
     controllers,
+    cached,
     writes,
     migrates,
     authentication,

@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import * as Yaml from "yaml"
 import * as ApiService from "../src/ApiService.ts"
-import { ConfigMap, Deployment, Secret } from "../src/kinds/index.ts"
+import { ConfigMap, Deployment, Namespace, Secret } from "../src/kinds/index.ts"
 import * as Environment from "../src/Environment.ts"
 import * as Manifests from "../src/Manifests.ts"
 import { ApiServer } from "../src/testing/index.ts"
@@ -90,6 +90,13 @@ it("what is watched in certain namespaces is a Role in each, and a wider rule is
     "widgets/finalizers.example.com": "update",
     "widgets/status.example.com": "patch"
   })
+})
+
+it("the kinds of a cache may be read, where it reads them", () => {
+  const cached = [Namespace, Watch.cached(ConfigMap, { namespaces: ["a"] })]
+  const rules = Manifests.rules({ ...options(false), cached })
+  assert.strictEqual(granted(rules[""])["namespaces."], "get,list,watch")
+  assert.deepStrictEqual(granted(rules["a"]), { "configmaps.": "get,list,watch" })
 })
 
 const hooks = [

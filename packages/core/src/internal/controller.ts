@@ -7,9 +7,10 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
-import { CacheReader, makeReader, makeReadThrough, Remembered, settled, view } from "../Cache.ts"
+import { CacheReader, layered, makeReader, makeReadThrough, Remembered, settled, view } from "../Cache.ts"
 import { FieldManager } from "../Client.ts"
 import type { Controller } from "../Controller.ts"
 import type { Delta } from "../Delta.ts"
@@ -95,7 +96,9 @@ export const start = Effect.fnUntraced(function*<R>(
   const own = watched[0]!.informers
   const unwritten = Stalled.teller(controller.resource)
   const invalid = yield* Invalid.make({ controller, own, events, metrics, leadership, unwritten })
-  const reader = makeReader(informers)
+  const inner = makeReader(informers)
+  const outer = yield* Effect.serviceOption(CacheReader)
+  const reader = Option.isNone(outer) ? inner : layered(inner, outer.value)
   const cache = view(reader)
   const lagging = new Lagging(reader, informers)
   const subscriberOf = (watch: Watch) =>

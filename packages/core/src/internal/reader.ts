@@ -1,7 +1,8 @@
 /**
- * Reads over the informers of one controller: several selections of a kind are read as one, each object once, in the
+ * Reads over the informers of one controller, or of a layer: several selections of a kind are read as one, each object once, in the
  * state of the informer that is furthest.
  */
+import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { ListOptions, Reader, ReadOptions } from "../Cache.ts"
 import type { Informer } from "../Informers.ts"
@@ -12,7 +13,7 @@ import { type LabelSelector, matchesLabels, toLabels } from "../Selector.ts"
 
 type Store = Informer["store"]
 
-/** A reader over the informers of one controller. */
+/** A reader over informers. */
 export const makeReader = (informers: ReadonlyArray<Informer>): Reader => {
   const byKind = new Map<string, Array<Informer>>()
   for (const informer of informers) {
@@ -61,6 +62,14 @@ export const makeReader = (informers: ReadonlyArray<Informer>): Reader => {
 
   return {
     covering,
+    has: ({ id }) => byKind.has(id),
+    filling: (resource, namespace) => {
+      const empty = (byKind.get(resource.id) ?? []).filter(({ selection, store }) =>
+        store.resourceVersion === "0" &&
+        (selection.namespace === undefined || namespace === undefined || selection.namespace === namespace)
+      )
+      return empty.length === 0 ? undefined : Effect.forEach(empty, ({ synced }) => synced, { discard: true })
+    },
     get: (resource, ref, options) => {
       const key = keyOf(ref)
       return newest(covering(resource, key.namespace), keyString(key), isWatched(options))

@@ -1,15 +1,17 @@
 /**
  * `Permissions`: what an operator may do, no more, and why.
  *
- * Reading follows from what the controllers declare (`for`, `owns`, `watches`); the framework's own writes follow from
+ * Reading follows from what the controllers (`for`, `owns`, `watches`) and caches declare; the framework's own writes follow from
  * what they use (status, finalizers, events, a lease, certificates); what the reconcilers write or read besides is
  * declared. A watch of certain namespaces needs a Role in each of them, everything else a ClusterRole. Objects that the
  * operator knows by name are granted by name, where the verb has one: a list or watch of one object has, too.
  *
  * Every permission says what it is for, so that a test can tell one that nobody used (see `RbacProof`).
  */
+import * as Cache from "@effect-operator/core/Cache"
 import type * as Controller from "@effect-operator/core/Controller"
 import * as Resource from "@effect-operator/core/Resource"
+import type { Watch } from "@effect-operator/core/Watch"
 import type { Api } from "../apiservice/Api.ts"
 import { CustomResourceDefinition } from "../kinds/apiextensions.v1.ts"
 import { APIService } from "../kinds/apiregistration.v1.ts"
@@ -34,6 +36,8 @@ export interface Options {
   readonly name: string
   readonly namespace: string
   readonly controllers: ReadonlyArray<Controller.Controller<any>>
+  /** The kinds of its `Cache.layer`. */
+  readonly cached?: ReadonlyArray<Cache.Selected> | undefined
   readonly writes: ReadonlyArray<Write>
   /** Kinds whose objects it brings to the stored version: see `StoredVersions`. */
   readonly migrates?: ReadonlyArray<Resource.Any> | undefined
@@ -86,17 +90,19 @@ export const of = (options: Options): ReadonlyArray<Permission> => {
       for (const verb of verbs) permissions.push({ namespace, group, resource, verb, names: where.names, origin })
     }
   }
+  // What is in another cluster is for its administrators to allow.
+  const follow = (watch: Watch) => {
+    if (watch.resource.cluster !== undefined) return
+    allow("watch", watch.resource, watch.resource.plural, ["get", "list", "watch"], watch)
+  }
+  for (const kind of options.cached ?? []) follow(Cache.watchOf(kind))
   let confined: ReadonlyArray<string> | undefined = []
   for (const { finalize, resource, watches } of options.controllers) {
     const { namespaces } = watches[0]!
     confined = confined === undefined || namespaces === undefined || resource.scope === "Cluster"
       ? undefined
       : [...confined, ...namespaces]
-    // What is in another cluster is for its administrators to allow.
-    for (const watch of watches) {
-      if (watch.resource.cluster !== undefined) continue
-      allow("watch", watch.resource, watch.resource.plural, ["get", "list", "watch"], watch)
-    }
+    watches.forEach(follow)
     if (resource.cluster !== undefined) continue
     if (resource.subresources.includes("status")) {
       allow("framework", resource, `${resource.plural}/status`, ["patch"], { namespaces })

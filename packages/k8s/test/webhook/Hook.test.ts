@@ -1,4 +1,4 @@
-import { CustomResource, KubeClient } from "@effect-operator/core"
+import { Cache, CustomResource, KubeClient } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Context, Effect, Fiber, JsonPatch, Layer, Metric, Schema } from "effect"
 import { TestClock } from "effect/testing"
@@ -268,4 +268,32 @@ it("mistakes in a declaration are told at once", () => {
   assert.throws(() => Webhook.validating(Database, { name: "short", validate }), /three parts/)
   assert.throws(() => Webhook.validating(Database, { timeoutSeconds: 31, validate }), /1 to 30/)
   assert.throws(() => Webhook.validating(Database, { path: "x", validate }), /slash/)
+})
+
+it.effect("a hook judges by what a cache has, which the program gives it", () => {
+  const options = { name: "databases", service }
+  const few = [Webhook.validating(Database, {
+    validate: Effect.fnUntraced(function*() {
+      if ((yield* Cache.list(Database)).length >= 2) return yield* Webhook.deny("two databases are enough")
+    })
+  })] as const
+  const server = Webhook.layer(few, options).pipe(
+    Layer.provide(Cache.layer([Database])),
+    Layer.provide(TestWebhooks.layer)
+  )
+  return Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    yield* Webhook.install(few, { ...options, reachable: { service } })
+    for (const name of ["a", "b"]) {
+      yield* client.create(Database, { metadata: { namespace: "default", name }, spec: { size: 1 } })
+      yield* TestClock.adjust("1 second")
+    }
+    const refused = yield* Effect.flip(
+      client.create(Database, { metadata: { namespace: "default", name: "c" }, spec: { size: 1 } })
+    )
+    assert.include(refused.message, "two databases are enough")
+    yield* client.delete(Database, { namespace: "default", name: "a" })
+    yield* TestClock.adjust("1 second")
+    yield* client.create(Database, { metadata: { namespace: "default", name: "c" }, spec: { size: 1 } })
+  }).pipe(Effect.provide(Layer.provideMerge(server, TestCluster.layer({ resources: [Database] }))))
 })

@@ -1,0 +1,106 @@
+import { Action, Cache, CacheIndex, Controller, KubeClient, Manager, Watch } from "@effect-operator/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Exit, Fiber, Layer, Scope, Stream } from "effect"
+import { Part, Secret, Widget } from "./support/Kinds.ts"
+import { Journal } from "./support/Operating.ts"
+import { refuse, Server } from "./support/Server.ts"
+import { pass, settle } from "./support/Time.ts"
+
+const names = (objects: ReadonlyArray<{ readonly metadata: { readonly name: string } }>) =>
+  objects.map(({ metadata }) => metadata.name).sort()
+
+const byRole = CacheIndex.make(Part, "role", ({ spec }) => spec?.role === undefined ? [] : [spec.role])
+
+describe("Cache.layer", () => {
+  it.effect("what is no controller reads it: objects, lists, indexes, changes, and its own writes at once", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part, Secret)
+      server.put(Part, "a", { spec: { role: "web" } })
+      server.put(Secret, "elsewhere", {}, { namespace: "other" })
+      yield* Effect.gen(function*() {
+        const client = yield* KubeClient.KubeClient
+        assert.strictEqual((yield* Cache.get(Part, { namespace: "default", name: "a" }))?.spec?.role, "web")
+        assert.deepStrictEqual(names(yield* Cache.byIndex(byRole, "web")), ["a"])
+        server.hold()
+        yield* client.create(Part, { metadata: { namespace: "default", name: "b" }, spec: { role: "web" } })
+        assert.deepStrictEqual(names(yield* Cache.list(Part)), ["a", "b"])
+        assert.deepStrictEqual(names(yield* Cache.byIndex(byRole, "web")), ["a", "b"])
+        const [snapshot] = yield* Stream.runCollect(Stream.take(Cache.changes(Part), 1))
+        assert.deepInclude(snapshot, { _tag: "Snapshot" })
+        assert.deepStrictEqual(yield* Cache.list(Secret), [], "of its namespaces only")
+        assert.lengthOf(server.requestsFor("GET", "parts"), 2, "a list and a watch")
+      }).pipe(
+        Effect.provide(Cache.layer([Part, Watch.cached(Secret, { namespaces: ["default"] })])),
+        Effect.provide(server.layer)
+      )
+      assert.lengthOf(server.watches, 0, "it ends with its scope")
+    }))
+
+  it.effect("is there before its lists are: a read waits for them", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part, Secret)
+      server.put(Part, "a")
+      let forbidden = true
+      server.fault = ({ path }) =>
+        Effect.succeed(forbidden && path.endsWith("/parts") ? refuse(403, "Forbidden", "not yet") : undefined)
+      yield* Effect.gen(function*() {
+        const reading = yield* Effect.forkChild(Cache.list(Part))
+        const following = yield* Effect.forkChild(Stream.runCollect(Stream.take(Cache.changes(Part), 1)))
+        const secrets = yield* Effect.forkChild(Cache.list(Secret))
+        yield* pass("5 minutes")
+        assert.isUndefined(reading.pollUnsafe())
+        assert.isUndefined(following.pollUnsafe())
+        assert.isDefined(secrets.pollUnsafe(), "other kinds are not held up")
+        forbidden = false
+        yield* pass("1 minute")
+        assert.deepStrictEqual(names(yield* Fiber.join(reading)), ["a"])
+        const [snapshot] = yield* Fiber.join(following)
+        assert.deepStrictEqual(snapshot?._tag === "Snapshot" ? names(snapshot.objects) : snapshot, ["a"])
+      }).pipe(Effect.provide(Cache.layer([Part, Secret])), Effect.provide(server.layer))
+    }))
+
+  it.effect("a manager that is given it shares its watches and reports them; its controllers read, and are not woken", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Part, Secret)
+      server.put(Widget, "a", { spec: { size: 1 } })
+      server.put(Part, "p")
+      const journal = new Journal()
+      const controller = Controller.make("reading", {
+        for: Widget,
+        watches: [Watch.cached(Secret)],
+        reconcile: () =>
+          Effect.gen(function*() {
+            yield* journal.note(`${names(yield* Cache.list(Part))} ${names(yield* Cache.list(Secret))}`)
+            return Action.done
+          })
+      })
+      const scope = yield* Scope.make()
+      const context = yield* Layer.build(
+        Manager.layer([controller]).pipe(
+          Layer.provideMerge(Cache.layer([Part, Widget])),
+          Layer.provide(server.layer)
+        )
+      ).pipe(Scope.provide(scope))
+      yield* settle
+      assert.deepStrictEqual(journal.words, ["p "])
+      const { watches } = yield* Context.get(context, Manager.Manager).report
+      assert.deepStrictEqual(watches.map(({ plural }) => plural).sort(), ["parts", "secrets", "widgets.test.io"])
+      assert.lengthOf(server.watches, 3)
+      server.put(Part, "q")
+      yield* settle
+      assert.lengthOf(journal.words, 1)
+      yield* Scope.close(scope, Exit.void)
+      assert.lengthOf(server.watches, 0)
+    }))
+
+  it.effect("a kind that is in neither the layer nor the controller does not compile", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      const reading = Cache.list(Secret).pipe(Effect.provide(Cache.layer([Part])), Effect.provide(server.layer))
+      // @ts-expect-error: Secret is not in the layer
+      // @effect-diagnostics-next-line missingEffectContext:off
+      const typed: Effect.Effect<unknown> = reading
+      const exit = yield* Effect.exit(typed)
+      assert.include(String(exit), "Secret.v1 is not cached")
+    }))
+})
