@@ -59,7 +59,8 @@ export interface Options<
   readonly watches?: W | undefined
   /**
    * Watches that come and go while the controller runs: of kinds that objects refer to, of namespaces that a label
-   * chooses. Each element is all of them, and replaces the one before; a selection that stays keeps its watch. The stream
+   * chooses. Each element is all of them, and replaces the one before; a selection that stays keeps its watch, and what
+   * is there wakes whom it did not concern before (for which the same `Watch` need not be asked again). The stream
    * may read the cache, and starts when that is full; one that fails is started again, later each time, and what is
    * followed stays. Objects of these kinds are read with the client: what they wake, the cache does not offer.
    */
@@ -154,8 +155,16 @@ export const make = <
     throw new Error(`Controller.make: ${name}: concurrency: ${concurrency}: must be a whole number above 0`)
   }
   const resync = Duration.fromInputUnsafe(options.resync ?? defaults.resync)
-  if (Duration.toMillis(resync) < 1000) {
-    throw new Error(`Controller.make: ${name}: resync: ${Duration.format(resync)}: must be a second at least`)
+  const cacheSyncTimeout = Duration.fromInputUnsafe(options.cacheSyncTimeout ?? defaults.cacheSyncTimeout)
+  for (const [what, duration] of Object.entries({ resync, cacheSyncTimeout })) {
+    if (Duration.toMillis(duration) >= 1000) continue
+    throw new Error(`Controller.make: ${name}: ${what}: ${Duration.format(duration)}: must be a second at least`)
+  }
+  const timeout = maybe(options.timeout)
+  if (timeout !== undefined && !(Duration.toMillis(timeout) > 0)) {
+    throw new Error(
+      `Controller.make: ${name}: timeout: ${Duration.format(timeout)}: must be above 0; leave it out for no limit`
+    )
   }
   for (const scope of [options, ...(options.watches ?? [])]) {
     if (scope.namespaces?.length === 0) {
@@ -201,16 +210,16 @@ export const make = <
       run: finalize as Erased["reconcile"]
     },
     concurrency,
-    timeout: maybe(options.timeout),
+    timeout,
     stated: {
       concurrency: options.concurrency,
-      timeout: maybe(options.timeout),
+      timeout,
       cacheSyncTimeout: maybe(options.cacheSyncTimeout),
       resync: maybe(options.resync)
     },
     // Every error of its code is one of `Retried`.
     queue: { retry: options.retry as Erased["queue"]["retry"], debounce: options.debounce, rate: options.rate },
-    cacheSyncTimeout: Duration.fromInputUnsafe(options.cacheSyncTimeout ?? defaults.cacheSyncTimeout),
+    cacheSyncTimeout,
     resync
   } satisfies Erased
 }

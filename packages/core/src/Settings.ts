@@ -110,6 +110,14 @@ const DurationText = Schema.String.check(
 /** A duration under a name. */
 export const duration = (name: string): Config.Config<Duration.Duration> => Config.schema(DurationText, name)
 
+const aboveZero = (name: Name): Config.Config<Duration.Duration> =>
+  Config.schema(
+    DurationText.check(
+      Schema.makeFilter((it) => Duration.toMillis(it) > 0 || "must be above 0; leave it out for no limit")
+    ),
+    name
+  )
+
 const aSecondAtLeast = (name: Name): Config.Config<Duration.Duration> =>
   Config.schema(
     DurationText.check(Schema.makeFilter((it) => Duration.toMillis(it) >= 1000 || "must be a second at least")),
@@ -130,8 +138,8 @@ export const config: Config.Config<Settings> = Config.all({
     concurrency: maybe(
       Config.schema(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)), "EFFECT_OPERATOR_CONCURRENCY" satisfies Name)
     ),
-    timeout: durationOf("EFFECT_OPERATOR_TIMEOUT"),
-    cacheSyncTimeout: durationOf("EFFECT_OPERATOR_CACHE_SYNC_TIMEOUT"),
+    timeout: maybe(aboveZero("EFFECT_OPERATOR_TIMEOUT")),
+    cacheSyncTimeout: maybe(aSecondAtLeast("EFFECT_OPERATOR_CACHE_SYNC_TIMEOUT")),
     resync: maybe(aSecondAtLeast("EFFECT_OPERATOR_RESYNC"))
   }),
   leaderElection: Config.all({

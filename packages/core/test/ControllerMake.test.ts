@@ -10,6 +10,16 @@ describe("Controller.make refuses what cannot work, and names field, value and r
     ["a name no label could hold", () => Controller.make("My Widgets", base), /name: "My Widgets": must be lower-case/],
     ["no worker", () => Controller.make("w", { ...base, concurrency: 0 }), /w: concurrency: 0: must be a whole number/],
     ["half a worker", () => Controller.make("w", { ...base, concurrency: 1.5 }), /w: concurrency: 1.5: must be/],
+    [
+      "no time to reconcile",
+      () => Controller.make("w", { ...base, timeout: 0 }),
+      /w: timeout: 0: must be above 0; leave/
+    ],
+    [
+      "no time to fill caches",
+      () => Controller.make("w", { ...base, cacheSyncTimeout: 0 }),
+      /w: cacheSyncTimeout: 0: m/
+    ],
     ["a resync without pause", () => Controller.make("w", { ...base, resync: 0 }), /w: resync: .*: must be a second/],
     [
       "no namespace at all",

@@ -67,7 +67,21 @@ describe("dynamic watches", () => {
       server.patch(Part, "a", { spec: { role: "changed" } })
       server.put(Secret, "a")
       yield* settle
-      assert.deepStrictEqual(journal.words, ["a: Part", "b: Part", "a: Secret"])
+      assert.deepStrictEqual(journal.words, ["a: Part", "b: Part", "b: Part", "a: Secret"])
+    }))
+
+  it.effect("whom a description adds is woken by what is there, and nobody else", () =>
+    Effect.gen(function*() {
+      const { journal, server, want } = yield* following
+      const to = (...names: ReadonlyArray<string>) =>
+        Watch.make(Part, { map: () => names.map((name) => ({ namespace: "default", name })) })
+      server.put(Part, "p")
+      yield* want(to("a"))
+      journal.clear()
+      yield* want(to("a"))
+      assert.deepStrictEqual(journal.words, [])
+      yield* want(to("b"))
+      assert.deepStrictEqual(journal.words, ["b: Part"])
     }))
 
   it.effect("several of one selection are one watch at the server; namespaces come and go one by one", () =>

@@ -184,7 +184,7 @@ export const start = Effect.fnUntraced(function*<R>(
   const started = yield* Latch.make()
   const following = (watches: NonNullable<typeof controller.dynamicWatches>) =>
     Effect.gen(function*() {
-      const follow = yield* Following.make(subscriberOf)
+      const follow = yield* Following.make(subscriberOf, cache)
       yield* started.await
       const name = "dynamicWatches"
       yield* Source.keepRunning({ name, run: () => Stream.runForEach(watches, follow) }, () => {})

@@ -8,12 +8,16 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
-import { idOf, Informers, type Options, type Subscriber } from "../Informers.ts"
+import type { View } from "../Cache.ts"
+import { idOf, type Informer, Informers, type Options, type Subscriber } from "../Informers.ts"
+import { keyString, type KubeObject } from "../KubeObject.ts"
 import type { Watch } from "../Watch.ts"
 
 /** A selection that is followed, and whom its changes are told. */
 interface Followed {
+  watches: ReadonlyArray<Watch>
   subscribers: ReadonlyArray<Subscriber>
+  readonly informer: Informer
   readonly scope: Scope.Closeable
 }
 
@@ -24,22 +28,39 @@ interface Wanted {
 }
 
 /** Follows what is wanted, until the scope closes: what the effect is given replaces what it was given before. */
-export const make = Effect.fnUntraced(function*(subscriberOf: (watch: Watch) => Subscriber) {
+export const make = Effect.fnUntraced(function*(subscriberOf: (watch: Watch) => Subscriber, cache: View<string>) {
   const informers = yield* Informers
   const all = yield* Effect.scope
   const followed = new Map<string, Followed>()
 
   const begin = Effect.fnUntraced(function*(id: string, { options, watches }: Wanted) {
-    const one: Followed = { subscribers: watches.map(subscriberOf), scope: yield* Scope.fork(all) }
+    const scope = yield* Scope.fork(all)
+    const informer = yield* Scope.provide(informers.get(options), scope).pipe(
+      Effect.onError(() => Scope.close(scope, Exit.void))
+    )
+    const one: Followed = { watches, subscribers: watches.map(subscriberOf), informer, scope }
     followed.set(id, one)
-    const informer = yield* Scope.provide(informers.get(options), one.scope)
     yield* Scope.provide(
       informer.subscribe((deltas, initial) => {
         for (const subscriber of one.subscribers) subscriber(deltas, initial)
       }),
-      one.scope
+      scope
     )
   })
+
+  /** Goes on with other maps: what is there already wakes whom it did not concern before. */
+  const goOn = (one: Followed, watches: ReadonlyArray<Watch>): void => {
+    const before = one.watches
+    one.watches = watches
+    one.subscribers = watches.map(subscriberOf)
+    for (const [i, watch] of watches.entries()) {
+      if (before.includes(watch)) continue
+      const news = one.informer.store.snapshot().filter((delta) =>
+        delta._tag !== "Invalid" && concernsMore(watch, before, delta.object, cache)
+      )
+      if (news.length > 0) one.subscribers[i]!(news, true)
+    }
+  }
 
   const end = (id: string, { scope }: Followed) =>
     Effect.andThen(Effect.sync(() => followed.delete(id)), Scope.close(scope, Exit.void))
@@ -51,10 +72,27 @@ export const make = Effect.fnUntraced(function*(subscriberOf: (watch: Watch) => 
       for (const [id, one] of wanted) {
         const existing = followed.get(id)
         if (existing === undefined) yield* begin(id, one)
-        else existing.subscribers = one.watches.map(subscriberOf)
+        else goOn(existing, one.watches)
       }
     }))
 })
+
+/** Whether an object concerns somebody by one watch whom it concerns by none of the others. */
+const concernsMore = (
+  watch: Watch,
+  others: ReadonlyArray<Watch>,
+  object: KubeObject,
+  cache: View<string>
+): boolean => {
+  const concerned = (one: Watch) => one.map(object, cache).map(keyString)
+  try {
+    const known = new Set(others.flatMap(concerned))
+    return concerned(watch).some((key) => !known.has(key))
+  } catch {
+    // Whoever is told of the object says what is wrong with it.
+    return true
+  }
+}
 
 const selections = (watches: ReadonlyArray<Watch>): Map<string, Wanted> => {
   const wanted = new Map<string, Wanted>()
