@@ -54,6 +54,9 @@ export interface Options {
   readonly retryPeriod?: Duration.Input | undefined
 }
 
+/** The name of a controller's own lease, where there is one for each controller and not one for all. */
+export const nameOf = (lease: string, controller: string): string => `${lease}-${controller}`
+
 export type Status =
   /** `leader` is who holds the lease, as far as is known. */
   | { readonly _tag: "Standby"; readonly leader: string | undefined }

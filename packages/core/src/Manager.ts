@@ -378,7 +378,9 @@ const elect = Effect.fnUntraced(function*(
   return {
     elections: (): ReadonlyArray<LeaderElection.Election> => [...elections],
     leadershipOf: (controller: string): Effect.Effect<Leadership.Leadership, never, KubeClient | Scope.Scope> =>
-      per === "controller" && options !== undefined ? candidate(`${name}-${controller}`) : Effect.succeed(shared)
+      per === "controller" && options !== undefined
+        ? candidate(LeaderElection.nameOf(name!, controller))
+        : Effect.succeed(shared)
   }
 })
 

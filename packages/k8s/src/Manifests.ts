@@ -19,6 +19,7 @@ import * as ApiServiceServer from "./apiservice/ApiServiceServer.ts"
 import * as FrontProxy from "./apiservice/FrontProxy.ts"
 import * as Registration from "./apiservice/Registration.ts"
 import * as Crd from "./Crd.ts"
+import * as Lease from "./manifests/Lease.ts"
 import type { Manifest } from "./manifests/Manifest.ts"
 import * as Permissions from "./manifests/Permissions.ts"
 import * as UserRoles from "./manifests/UserRoles.ts"
@@ -51,8 +52,11 @@ export interface Options {
   readonly webhooks?: ReadonlyArray<AnyHook> | undefined
   /** The API that it serves itself. */
   readonly apiService?: ApiService.Api<any> | undefined
-  /** Whether replicas elect a leader; true by default. */
-  readonly leaderElection?: boolean | undefined
+  /**
+   * Whether replicas elect a leader; true by default. `{ per: "controller" }`: one for each controller, by a lease of its
+   * own, so that replicas share the work.
+   */
+  readonly leaderElection?: Lease.Election | undefined
   /** Of the Deployment; 1 by default. More of them reconcile only with `leaderElection`. */
   readonly replicas?: number | undefined
   /** How long reconciles under way may take on stop; the manager's 25 s by default. */
@@ -67,8 +71,8 @@ export interface Options {
   readonly env?: Readonly<Record<string, string>> | undefined
 }
 
-const leaseOf = ({ leaderElection, name }: Pick<Options, "leaderElection" | "name">): string | undefined =>
-  leaderElection === false ? undefined : name
+const leaseOf = ({ leaderElection, name }: Pick<Options, "leaderElection" | "name">): Lease.Lease | undefined =>
+  Lease.of(name, leaderElection)
 
 /** The Service that the API server reaches the webhooks by: `service` of `Webhook.layer`. */
 export const webhookService = ({ name, namespace }: Pick<Options, "name" | "namespace">) => ({
@@ -99,6 +103,7 @@ export const definitions = (
 /** Every permission, and what it is for. */
 export const permissions = (options: Omit<Options, "image" | "resources">): ReadonlyArray<Permissions.Permission> => {
   const { apiService, authentication, cached, controllers, migrates, name, namespace, webhooks = [], writes } = options
+  const lease = leaseOf(options)
   return Permissions.of({
     name,
     namespace,
@@ -107,7 +112,7 @@ export const permissions = (options: Omit<Options, "image" | "resources">): Read
     writes,
     migrates,
     authentication,
-    lease: leaseOf(options),
+    leases: lease === undefined ? [] : Lease.names(lease, controllers),
     webhooks: webhooks.length === 0 ? undefined : { hooks: webhooks, secret: secretName({ name }) },
     apiService: apiService === undefined
       ? undefined
@@ -180,6 +185,16 @@ const checkReplicas = ({ controllers, leaderElection, replicas = defaults.replic
   )
 }
 
+/** What only the environment says of the lease, the permissions do not know of. */
+const checkEnvironment = (options: Options): void => {
+  const per = options.env?.["EFFECT_OPERATOR_LEASE_PER"]
+  if (per === undefined || per === (leaseOf(options)?.per ?? "manager")) return
+  throw new Error(
+    `Manifests: env: EFFECT_OPERATOR_LEASE_PER: ${JSON.stringify(per)}: the permissions follow from ` +
+      `\`leaderElection\`: say \`leaderElection: { per: ${JSON.stringify(per)} }\`, and leave it out here`
+  )
+}
+
 const workloadOf = (options: Options): Workload.Options => ({
   ...options,
   lease: leaseOf(options),
@@ -192,6 +207,7 @@ const workloadOf = (options: Options): Workload.Options => ({
 /** The Deployment: no privileges, time to drain. */
 export const deployment = (options: Options): ReadonlyArray<Manifest> => {
   checkReplicas(options)
+  checkEnvironment(options)
   return [Workload.deployment(workloadOf(options))]
 }
 

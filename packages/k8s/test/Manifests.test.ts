@@ -61,6 +61,41 @@ it("permissions are what is watched, what is written, and what the framework wri
   assert.deepStrictEqual(Object.keys(Manifests.rules({ ...options(false), leaderElection: false })), [""])
 })
 
+it("with a lease per controller each of them is granted by its name, and the operator is told", () => {
+  const others = Controller.make("others", { for: Widget, reconcile: () => Effect.succeed(Action.done) })
+  const per: Manifests.Options = {
+    ...options(false),
+    controllers: [...options(false).controllers, others],
+    leaderElection: { per: "controller" }
+  }
+  assert.deepStrictEqual(granted(Manifests.rules(per)["widgets-system"]), {
+    "leases.coordination.k8s.io": "create",
+    "leases.coordination.k8s.io widgets-widgets,widgets-others": "get,list,update,watch"
+  })
+  const env = (options: Manifests.Options) => {
+    const [{ spec }] = Manifests.deployment(options) as unknown as [{ spec: any }]
+    return spec.template.spec.containers[0].env
+  }
+  assert.includeDeepMembers(env(per), [
+    { name: "EFFECT_OPERATOR_LEASE_NAME", value: "widgets" },
+    { name: "EFFECT_OPERATOR_LEASE_PER", value: "controller" }
+  ])
+  const perManager: Manifests.Options = { ...per, leaderElection: { per: "manager" } }
+  assert.deepStrictEqual(env(perManager), env({ ...per, leaderElection: true }))
+  assert.deepStrictEqual(Manifests.rules(perManager), Manifests.rules({ ...per, leaderElection: true }))
+  const nobody = Manifests.rules({ ...per, controllers: [], writes: [] })
+  assert.deepStrictEqual(nobody, {}, "no lease, and not all of them")
+})
+
+it("a lease that only the environment speaks of is refused: the permissions would not know of it", () => {
+  const env = { EFFECT_OPERATOR_LEASE_PER: "controller" }
+  assert.throws(
+    () => Manifests.stream({ ...options(false), env }),
+    "Manifests: env: EFFECT_OPERATOR_LEASE_PER: \"controller\": the permissions follow from `leaderElection`: " +
+      "say `leaderElection: { per: \"controller\" }`, and leave it out here"
+  )
+})
+
 it("a controller that finalizes may patch its kind, for the finalizer", () => {
   assert.strictEqual(granted(Manifests.rules(options(true))[""])["widgets.example.com"], "get,list,patch,watch")
 })

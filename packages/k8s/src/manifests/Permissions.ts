@@ -41,8 +41,8 @@ export interface Options {
   readonly writes: ReadonlyArray<Write>
   /** Kinds whose objects it brings to the stored version: see `StoredVersions`. */
   readonly migrates?: ReadonlyArray<Resource.Any> | undefined
-  /** The name of its lease; none where there is no election. */
-  readonly lease?: string | undefined
+  /** The names of its leases; none where there is no election. */
+  readonly leases?: ReadonlyArray<string> | undefined
   /** Hooks, where the operator keeps their certificates itself. */
   readonly webhooks?: { readonly hooks: ReadonlyArray<AnyHook>; readonly secret: string } | undefined
   /** Its own API, where it keeps the certificates itself. */
@@ -75,6 +75,7 @@ const everywhere = [""] as const
 
 /** All permissions of an operator. */
 export const of = (options: Options): ReadonlyArray<Permission> => {
+  const { leases = [] } = options
   const permissions: Array<Permission> = []
   const allow = (
     origin: Permission["origin"],
@@ -125,16 +126,17 @@ export const of = (options: Options): ReadonlyArray<Permission> => {
     allow("declared", resource, resource.plural, ["list", "update"])
   }
   // Who has neither controllers nor a lease has nothing to tell.
-  if (options.controllers.length > 0 || options.lease !== undefined) {
+  if (options.controllers.length > 0 || leases.length > 0) {
     allow("framework", { group: "events.k8s.io", scope: "Namespaced" }, "events", ["create", "patch"], {
       namespaces: options.controllers.length === 0 ? undefined : confined
     })
   }
   const own = { namespaces: [options.namespace] }
-  if (options.lease !== undefined) {
+  // Without a name in it a rule would be about every lease.
+  if (leases.length > 0) {
     const lease = { group: "coordination.k8s.io", scope: "Namespaced" } as const
     allow("framework", lease, "leases", ["create"], own)
-    allow("framework", lease, "leases", ["get", "list", "watch", "update"], { ...own, names: [options.lease] })
+    allow("framework", lease, "leases", ["get", "list", "watch", "update"], { ...own, names: leases })
   }
   const keeps = (secret: string) => {
     allow("framework", { group: "", scope: "Namespaced" }, "secrets", ["create"], own)

@@ -10,6 +10,7 @@ import * as Duration from "effect/Duration"
 import * as ApiServiceServer from "../apiservice/ApiServiceServer.ts"
 import * as Endpoints from "../Endpoints.ts"
 import * as HttpsServer from "../webhook/HttpsServer.ts"
+import type { Lease } from "./Lease.ts"
 import type { Manifest } from "./Manifest.ts"
 
 export const defaults = {
@@ -26,8 +27,8 @@ export interface Options {
   readonly replicas?: number | undefined
   /** How long reconciles under way may take on stop; the manager's 25 s by default. */
   readonly drain?: Duration.Input | undefined
-  /** The name of the lease; none where there is no election. */
-  readonly lease: string | undefined
+  /** None where there is no election. */
+  readonly lease: Lease | undefined
   readonly webhooks: boolean
   /** Whether it serves an API of its own. */
   readonly apiService: boolean
@@ -60,7 +61,8 @@ const environment = ({ authentication, drain, env = {}, lease }: Options) => [
   ...(lease === undefined ? [] : [
     { name: "EFFECT_OPERATOR_LEADER_ELECTION", value: "true" },
     fromField("EFFECT_OPERATOR_LEASE_NAMESPACE", "metadata.namespace"),
-    { name: "EFFECT_OPERATOR_LEASE_NAME", value: lease }
+    { name: "EFFECT_OPERATOR_LEASE_NAME", value: lease.name },
+    ...(lease.per === "manager" ? [] : [{ name: "EFFECT_OPERATOR_LEASE_PER", value: lease.per }])
   ]),
   ...(drain === undefined ? [] : [{
     name: "EFFECT_OPERATOR_DRAIN",

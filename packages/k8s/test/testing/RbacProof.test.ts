@@ -5,15 +5,16 @@ import {
   CustomResourceVersions,
   KubeClient,
   Manager,
+  Settings,
   Watch
 } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Schema } from "effect"
+import { ConfigProvider, Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import * as Crd from "../../src/Crd.ts"
 import { CustomResourceDefinition } from "../../src/kinds/apiextensions.v1.ts"
-import { ConfigMap, Secret } from "../../src/kinds/index.ts"
-import type * as Manifests from "../../src/Manifests.ts"
+import { ConfigMap, Lease, Secret } from "../../src/kinds/index.ts"
+import * as Manifests from "../../src/Manifests.ts"
 import * as StoredVersions from "../../src/StoredVersions.ts"
 import * as FailureLog from "../../src/testing/FailureLog.ts"
 import * as RbacProof from "../../src/testing/RbacProof.ts"
@@ -80,6 +81,20 @@ const prove = (
   operator = Manager.layer(options.controllers as ReadonlyArray<Controller.Controller>, election)
 ) => RbacProof.prove({ manifests: options, operator }, scenario).pipe(Effect.provide(cluster))
 
+/** The environment of the generated Deployment, in a Pod called `a`. */
+const environmentOf = (options: RbacProof.Options): Record<string, string> => {
+  const [{ spec }] = Manifests.deployment({ ...options, image: "widgets", resources: [Widget] }) as unknown as [
+    { readonly spec: any }
+  ]
+  const fields: Record<string, string> = { "metadata.namespace": options.namespace, "metadata.name": "a" }
+  return Object.fromEntries(
+    spec.template.spec.containers[0].env.map(({ name, value, valueFrom }: any) => [
+      name,
+      value ?? fields[valueFrom.fieldRef.fieldPath]
+    ])
+  )
+}
+
 const named = (permissions: ReadonlyArray<Manifests.Permission>) =>
   permissions.map(({ resource, verb }) => `${verb} ${resource}`)
 
@@ -122,6 +137,50 @@ describe("RbacProof", () => {
     Effect.gen(function*() {
       const error = yield* Effect.flip(prove(manifests({ leaderElection: false })))
       assert.include(error.message, "leases.coordination.k8s.io \"widgets\" in namespace \"widgets-system\"")
+    }))
+
+  it.effect("leases of each controller are made and renewed by what the manifests grant and set", () =>
+    Effect.gen(function*() {
+      const proved = (options: RbacProof.Options) =>
+        Effect.gen(function*() {
+          const client = yield* KubeClient.KubeClient
+          const leases = Effect.map(
+            client.listPage(Lease, { namespace: options.namespace }),
+            ({ items }) => items.map(({ metadata: { name }, spec }) => ({ name, renewed: spec?.renewTime }))
+          )
+          const renewing = Effect.gen(function*() {
+            yield* TestClock.adjust("1 minute")
+            const before = yield* leases
+            yield* scenario
+            const after = yield* leases
+            assert.deepStrictEqual(after.map(({ name }) => name), ["widgets-others", "widgets-widgets"])
+            for (const [i, { name, renewed }] of after.entries()) {
+              assert.notStrictEqual(renewed, before[i]!.renewed, name)
+            }
+          })
+          const operator = Layer.provide(
+            Manager.layer(options.controllers as ReadonlyArray<Controller.Controller>),
+            Layer.provide(Settings.layer, ConfigProvider.layer(ConfigProvider.fromEnvRecord(environmentOf(options))))
+          )
+          return yield* RbacProof.prove({ manifests: options, operator }, renewing)
+        }).pipe(Effect.provide(cluster))
+      const others = Controller.make("others", { for: Widget, reconcile: () => Effect.succeed(Action.done) })
+      const perController = manifests({
+        controllers: [controller(), others],
+        leaderElection: { per: "controller" }
+      })
+      const { missing, unused, used } = yield* proved(perController)
+      assert.deepStrictEqual([missing, unused], [[], []])
+      assert.includeMembers(named(used), ["create leases", "get leases", "update leases"])
+    }))
+
+  it.effect("the right to one lease for all does not do for a lease of each controller", () =>
+    Effect.gen(function*() {
+      const operator = Manager.layer([controller()], {
+        leaderElection: { ...election.leaderElection, per: "controller" }
+      })
+      const { message } = yield* Effect.flip(prove(manifests(), operator))
+      assert.include(message, `leases.coordination.k8s.io "widgets-widgets" in namespace "widgets-system"`)
     }))
 
   it.effect("what nobody used is reported", () =>
