@@ -9,6 +9,10 @@
  * They come up with the first manager and go down after the last thing it did: while a stopping operator drains,
  * `/readyz` says so. `runMain` serves them; a program of another kind provides `layer` to its managers. Tests have none.
  *
+ * With a certificate the metrics address speaks HTTPS. It is followed in its files (`CertificateFiles`): handshakes show
+ * the one that is there, so that whoever renews it need not restart the operator. One that cannot be used at the start
+ * is a failure; later, the one before stays.
+ *
  * An address is `host:port`, `:port` for all interfaces, or `0` for none. If a default port is taken, the operator runs
  * without that endpoint and says so; an address that somebody chose and that cannot be had is a failure.
  */
@@ -21,9 +25,12 @@ import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as SchemaIssue from "effect/SchemaIssue"
 import * as Scope from "effect/Scope"
-import * as Fs from "node:fs"
+import * as Stream from "effect/Stream"
 import type * as Http from "node:http"
+import type * as Https from "node:https"
+import * as CertificateFiles from "./CertificateFiles.ts"
 import { type Answer, type Asked, notFound, text } from "./endpoints/Answer.ts"
 import * as Authentication from "./endpoints/Authentication.ts"
 import * as Debug from "./endpoints/Debug.ts"
@@ -50,8 +57,8 @@ export interface Options {
   readonly debug?: boolean | undefined
   /** Whether the API server is asked who may read the metrics address; false by default. */
   readonly authentication?: boolean | undefined
-  /** Files of a certificate and its key, in PEM: then the metrics address speaks HTTPS. */
-  readonly tls?: { readonly cert: string; readonly key: string } | undefined
+  /** Files of a certificate and its key: then the metrics address speaks HTTPS. They are read again when they change. */
+  readonly tls?: CertificateFiles.Options | undefined
 }
 
 /** What `config` reads, besides the operator's own (`Settings.variables`). */
@@ -80,8 +87,21 @@ const address = (name: Name) =>
     name
   ))
 
+type Pair = { readonly cert?: string | undefined; readonly key?: string | undefined }
+
+/** Both files or none: half of them would be no certificate, and metrics and tokens in plain text without a word. */
+const pair = ({ cert, key }: Pair): Effect.Effect<Options["tls"], Config.ConfigError> => {
+  if (cert !== undefined && key !== undefined) return Effect.succeed({ cert, key })
+  if (cert === undefined && key === undefined) return Effect.undefined
+  const names: readonly [Name, Name] = ["EFFECT_OPERATOR_METRICS_CERT", "EFFECT_OPERATOR_METRICS_KEY"]
+  const [set, missing] = cert === undefined ? [names[1], names[0]] : names
+  const message = `${set}: ${JSON.stringify(cert ?? key)}: without ${missing} metrics would be served in plain text: ` +
+    "set both, or neither"
+  return Effect.fail(new Config.ConfigError(new Schema.SchemaError(new SchemaIssue.InvalidValue({ message }))))
+}
+
 /** The options in a `ConfigProvider`: the environment, as a rule. */
-export const config: Config.Config<Options> = Config.map(
+export const config: Config.Config<Options> = Config.mapEffect(
   Config.all({
     metrics: address("EFFECT_OPERATOR_METRICS_ADDRESS"),
     probes: address("EFFECT_OPERATOR_PROBES_ADDRESS"),
@@ -90,10 +110,7 @@ export const config: Config.Config<Options> = Config.map(
     cert: text_("EFFECT_OPERATOR_METRICS_CERT"),
     key: text_("EFFECT_OPERATOR_METRICS_KEY")
   }),
-  ({ cert, key, ...options }) => ({
-    ...options,
-    tls: cert === undefined || key === undefined ? undefined : { cert, key }
-  })
+  ({ cert, key, ...options }) => Effect.map(pair({ cert, key }), (tls) => ({ ...options, tls }))
 )
 
 /** An address cannot be listened on. */
@@ -242,20 +259,32 @@ const builtin = process.getBuiltinModule
 const serverOf = (
   tls: Options["tls"],
   failure: (message: string) => ListenFailed
-): Effect.Effect<Http.Server, ListenFailed> =>
-  Effect.try({
-    try: () => {
-      const { headersTimeout, idleTimeout: keepAliveTimeout, maxHeaderSize } = defaults
-      const options = { headersTimeout, keepAliveTimeout, maxHeaderSize }
-      return tls === undefined ? builtin("node:http").createServer(options) : builtin("node:https").createServer({
-        ...options,
-        minVersion: "TLSv1.2",
-        cert: Fs.readFileSync(tls.cert),
-        key: Fs.readFileSync(tls.key)
-      })
-    },
-    catch: (error) => failure(String(error))
-  })
+): Effect.Effect<Http.Server, ListenFailed, Scope.Scope> => {
+  const { headersTimeout, idleTimeout: keepAliveTimeout, maxHeaderSize } = defaults
+  const options = { headersTimeout, keepAliveTimeout, maxHeaderSize }
+  return tls === undefined
+    ? Effect.sync(() => builtin("node:http").createServer(options))
+    : Effect.mapError(httpsServer(CertificateFiles.make(tls), options), failure)
+}
+
+/** A server that shows what the files hold. */
+const httpsServer = Effect.fnUntraced(function*(files: CertificateFiles.Files, options: Https.ServerOptions) {
+  const shown = ({ certPem, keyPem }: CertificateFiles.Read) =>
+    ({ minVersion: "TLSv1.2", cert: certPem, key: keyPem }) as const
+  const using = (use: () => Https.Server) => Effect.try({ try: use, catch: String })
+  const first = shown(yield* files.now)
+  const server = yield* using(() => builtin("node:https").createServer({ ...options, ...first }))
+  yield* files.changes.pipe(
+    Stream.runForEach((read) =>
+      using(() => {
+        server.setSecureContext(shown(read))
+        return server
+      }).pipe(Effect.catch((message) => Effect.logError(`metrics: the certificate cannot be used: ${message}`)))
+    ),
+    Effect.forkScoped
+  )
+  return server
+})
 
 const listen = Effect.fnUntraced(function*(
   server: Http.Server,

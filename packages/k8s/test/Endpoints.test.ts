@@ -4,14 +4,16 @@ import { TestClient } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, ConfigProvider, Effect, Exit, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
+import * as NodeCrypto from "node:crypto"
 import * as Fs from "node:fs"
 import * as Http from "node:http"
 import * as Https from "node:https"
 import * as Net from "node:net"
-import * as Os from "node:os"
 import * as Path from "node:path"
+import type { TLSSocket } from "node:tls"
 import * as Certificates from "../src/Certificates.ts"
 import { allow, asking, cluster, everything, Gadget, operate } from "./observability/support.ts"
+import { folder } from "./support/folder.ts"
 
 const idle = (name: string) =>
   Controller.make(name, { for: Gadget, reconcile: () => Effect.succeed(Action.requeueAfter("1 hour")) })
@@ -47,6 +49,23 @@ describe("Endpoints.parseAddress", () => {
         EFFECT_OPERATOR_METRICS_AUTHENTICATION: "true"
       })
       assert.deepInclude(options, { probes: "0", authentication: true })
+    }))
+
+  it.effect("a certificate without its key is refused, not served in plain text, and so is a key alone", () =>
+    Effect.gen(function*() {
+      const parse = (env: Record<string, string>) => Endpoints.config.parse(ConfigProvider.fromEnvRecord(env))
+      const [cert, key] = ["EFFECT_OPERATOR_METRICS_CERT", "EFFECT_OPERATOR_METRICS_KEY"] as const
+      for (const [set, missing] of [[cert, key], [key, cert]] as const) {
+        const error = yield* Effect.flip(parse({ [set]: "/tls/file.pem" }))
+        assert.strictEqual(error._tag, "ConfigError")
+        assert.include(
+          error.message,
+          `${set}: "/tls/file.pem": without ${missing} metrics would be served in plain text: set both, or neither`
+        )
+      }
+      const { tls } = yield* parse({ [cert]: "/tls/tls.crt", [key]: "/tls/tls.key" })
+      assert.deepStrictEqual(tls, { cert: "/tls/tls.crt", key: "/tls/tls.key" })
+      assert.isUndefined((yield* parse({})).tls)
     }))
 })
 
@@ -246,37 +265,41 @@ describe("Endpoints over sockets", () => {
 
   it.live("with a certificate the metrics address speaks HTTPS, and the probes do not", () =>
     Effect.gen(function*() {
-      const folder = yield* Effect.acquireRelease(
-        Effect.sync(() => Fs.mkdtempSync(Path.join(Os.tmpdir(), "endpoints-"))),
-        (folder) => Effect.sync(() => Fs.rmSync(folder, { recursive: true }))
-      )
-      const now = yield* Clock.currentTimeMillis
-      const authority = yield* Certificates.authority({ now })
-      const { certPem, keyPem } = yield* Certificates.issue(authority, {
-        now,
-        commonName: "operator",
-        hosts: ["127.0.0.1"]
-      })
-      const tls = { cert: Path.join(folder, "tls.crt"), key: Path.join(folder, "tls.key") }
-      Fs.writeFileSync(tls.cert, certPem)
-      Fs.writeFileSync(tls.key, keyPem)
+      const { issue, scrape, tls } = yield* keptCertificate
+      yield* issue
       const { close, endpoints } = yield* served({ metrics: "127.0.0.1:0", probes: "127.0.0.1:0", tls })
       const { metrics, probes } = endpoints.addresses()
-      const status = yield* Effect.callback<number | undefined>((resume) => {
-        Https.get(
-          { host: "127.0.0.1", port: metrics!.port, path: "/metrics", ca: authority.certPem, agent: false },
-          (answer) => {
-            answer.resume().on("end", () => resume(Effect.succeed(answer.statusCode)))
-          }
-        )
-      })
-      assert.strictEqual(status, 200)
+      assert.strictEqual((yield* scrape(metrics!.port)).status, 200)
       assert.strictEqual((yield* request(probes!.port, "/livez")).status, 200)
       yield* close
       const missing = yield* Effect.exit(
         served({ metrics: "127.0.0.1:0", probes: "0", tls: { ...tls, key: "/nowhere" } })
       )
       assert.include(String(Exit.isFailure(missing) ? missing.cause : ""), "/nowhere")
+    }).pipe(Effect.provide(live)))
+
+  it.live("a certificate that is renewed in its files is shown from then on, half a change is not", () =>
+    Effect.gen(function*() {
+      const { issue, issued, scrape, tls } = yield* keptCertificate
+      const before = yield* issue
+      const { close, endpoints } = yield* served({
+        metrics: "127.0.0.1:0",
+        probes: "0",
+        tls: { ...tls, interval: "20 millis" }
+      })
+      const { port } = endpoints.addresses().metrics!
+      const scraped = yield* scrape(port)
+      assert.strictEqual(scraped.serial, before.serial)
+      assert.include(scraped.body, "certwatcher_read_certificate_total")
+
+      const again = Effect.delay(scrape(port), "20 millis")
+      const next = yield* issued
+      Fs.writeFileSync(tls.cert, next.certPem)
+      const halfway = yield* Effect.repeat(again, { until: ({ body }) => /_certificate_errors_total [1-9]/.test(body) })
+      assert.strictEqual(halfway.serial, before.serial)
+      Fs.writeFileSync(tls.key, next.keyPem)
+      yield* Effect.repeat(again, { until: ({ serial }) => serial === next.serial })
+      yield* close
     }).pipe(Effect.provide(live)))
 
   it.live("an address that was chosen and is taken is a failure that names it", () =>
@@ -287,6 +310,37 @@ describe("Endpoints over sockets", () => {
       assert.include(String(Exit.isFailure(exit) ? exit.cause : ""), `port ${taken} is in use`)
       yield* first.close
     }).pipe(Effect.provide(live)))
+})
+
+/** A certificate in files, as a volume has them, and what somebody gets who trusts its authority. */
+const keptCertificate = Effect.gen(function*() {
+  const at = yield* folder({})
+  const tls = { cert: Path.join(at, "tls.crt"), key: Path.join(at, "tls.key") }
+  const now = yield* Clock.currentTimeMillis
+  const authority = yield* Certificates.authority({ now })
+  const issued = Effect.map(
+    Certificates.issue(authority, { now, commonName: "operator", hosts: ["127.0.0.1"] }),
+    ({ certPem, keyPem }) => ({ certPem, keyPem, serial: new NodeCrypto.X509Certificate(certPem).serialNumber })
+  )
+  const issue = Effect.tap(issued, ({ certPem, keyPem }) =>
+    Effect.sync(() => {
+      Fs.writeFileSync(tls.cert, certPem)
+      Fs.writeFileSync(tls.key, keyPem)
+    }))
+  const scrape = (port: number) =>
+    Effect.callback<{ readonly status: number | undefined; readonly body: string; readonly serial: string }, Error>(
+      (resume) => {
+        Https.get({ host: "127.0.0.1", port, path: "/metrics", ca: authority.certPem, agent: false }, (answer) => {
+          const serial = (answer.socket as TLSSocket).getPeerCertificate().serialNumber
+          let body = ""
+          answer.setEncoding("utf8").on("data", (text: string) => {
+            body += text
+          })
+          answer.on("end", () => resume(Effect.succeed({ status: answer.statusCode, body, serial })))
+        }).on("error", (error) => resume(Effect.fail(error)))
+      }
+    )
+  return { issue, issued, scrape, tls }
 })
 
 const freePort = Effect.callback<number>((resume) => {

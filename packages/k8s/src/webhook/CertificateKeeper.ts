@@ -16,6 +16,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as SubscriptionRef from "effect/SubscriptionRef"
+import * as CertificateMetrics from "../CertificateMetrics.ts"
 import { Secret } from "../kinds/core.v1.ts"
 import * as CaBundle from "./CaBundle.ts"
 import * as Keyring from "./Keyring.ts"
@@ -68,12 +69,13 @@ export const make = Effect.fnUntraced(function*(
     const stored = informer.store.get(key) as Secret | undefined
     const keyring = stored === undefined ? undefined : Keyring.fromSecret(stored)
     if (stored !== undefined && keyring === undefined) {
-      yield* Metrics.certificateRead(undefined)
+      yield* CertificateMetrics.unreadable
       yield* Effect.logWarning(`Secret ${key} holds no certificates that fit together: they are made anew`)
     }
     const shown = yield* SubscriptionRef.get(current)
     if (keyring !== undefined && shown?.serving.certPem !== keyring.serving.certPem) {
-      yield* Metrics.certificateRead(Keyring.expiry(keyring))
+      yield* CertificateMetrics.read
+      yield* Metrics.certificateShown(Keyring.expiry(keyring))
       yield* Effect.logInfo(`shows a certificate until ${new Date(Keyring.expiry(keyring)).toISOString()}`)
     }
     if (keyring !== undefined) yield* SubscriptionRef.set(current, keyring)

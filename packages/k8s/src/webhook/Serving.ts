@@ -15,12 +15,13 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
+import * as CertificateFiles from "../CertificateFiles.ts"
 import * as Endpoints from "../Endpoints.ts"
 import type * as TlsServer from "../TlsServer.ts"
 import type * as CaBundle from "./CaBundle.ts"
-import * as CertificateFiles from "./CertificateFiles.ts"
 import * as CertificateKeeper from "./CertificateKeeper.ts"
 import type * as Keyring from "./Keyring.ts"
+import * as Metrics from "./WebhookMetrics.ts"
 
 /** How certificates are made, or which files hold them. */
 export type Certificates = Omit<Keyring.Policy, "hosts"> | CertificateFiles.Options
@@ -143,7 +144,7 @@ export const make = Effect.fnUntraced(function*(supervisor: Supervisor.Superviso
 
   if ("cert" in certificates) {
     const files = CertificateFiles.make(certificates)
-    yield* supervisor.run(what, serve(files.changes))
+    yield* supervisor.run(what, serve(Stream.tap(files.changes, ({ until }) => Metrics.certificateShown(until))))
     return { ...serving, trouble: files.trouble } satisfies Serving as Serving
   }
   const client = yield* KubeClient

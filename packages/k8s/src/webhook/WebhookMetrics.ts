@@ -27,8 +27,6 @@ const conversionPanics = counter(
   "controller_runtime_conversion_webhook_panics_total",
   "Total number of conversion webhook panics"
 )
-const readCertificate = counter("certwatcher_read_certificate_total", "Total number of certificate reads")
-const readErrors = counter("certwatcher_read_certificate_errors_total", "Total number of certificate read errors")
 const expiry = Metric.gauge("effect_operator_webhook_certificate_expiry_seconds", {
   description: "When the certificate that webhooks show expires, in seconds since 1970"
 })
@@ -67,9 +65,5 @@ export const measured = <A extends { readonly status: number }, R>(
 export const panicked = (kind: "admission" | "conversion"): Effect.Effect<void> =>
   Metric.update(kind === "admission" ? panics : conversionPanics, 1)
 
-/** A certificate was taken into use, until when it holds in milliseconds, or could not be read. */
-export const certificateRead = (until: number | undefined): Effect.Effect<void> =>
-  Effect.gen(function*() {
-    yield* Metric.update(readCertificate, 1)
-    yield* until === undefined ? Metric.update(readErrors, 1) : Metric.update(expiry, Math.floor(until / 1000))
-  })
+/** A certificate is shown that holds until then, in milliseconds since 1970. */
+export const certificateShown = (until: number): Effect.Effect<void> => Metric.update(expiry, Math.floor(until / 1000))

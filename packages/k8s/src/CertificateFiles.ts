@@ -2,15 +2,16 @@
  * `CertificateFiles`: certificates that somebody else keeps, in files of a mounted volume.
  *
  * They are looked at every ten seconds, as in controller-runtime's certwatcher, and taken into use when both are there
- * and belong together: while a volume is being written the old ones stay.
+ * and belong together: while a volume is being written the old ones stay. Every look is counted, and what is wrong is
+ * logged when it comes up.
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as NodeCrypto from "node:crypto"
 import * as Fs from "node:fs/promises"
-import type * as TlsServer from "../TlsServer.ts"
-import * as Metrics from "./WebhookMetrics.ts"
+import * as Metrics from "./CertificateMetrics.ts"
+import type * as TlsServer from "./TlsServer.ts"
 
 export const defaults = {
   interval: "10 seconds"
@@ -24,15 +25,23 @@ export interface Options {
   readonly interval?: Duration.Input | undefined
 }
 
+/** Certificates that can be used. */
+export interface Read extends TlsServer.Shown {
+  /** Until when they hold, in milliseconds since 1970. */
+  readonly until: number
+}
+
 export interface Files {
+  /** What the files hold now, or why it cannot be used. */
+  readonly now: Effect.Effect<Read, string>
   /** The certificates from the first that can be used on. Endless. */
-  readonly changes: Stream.Stream<TlsServer.Shown>
+  readonly changes: Stream.Stream<Read>
   readonly trouble: () => string | undefined
 }
 
 export const make = ({ cert, interval = defaults.interval, key }: Options): Files => {
   let trouble: string | undefined
-  const read = Effect.tryPromise({
+  const now = Effect.tryPromise({
     try: async () => {
       const [certPem, keyPem] = await Promise.all([Fs.readFile(cert, "utf8"), Fs.readFile(key, "utf8")])
       const certificate = new NodeCrypto.X509Certificate(certPem)
@@ -43,26 +52,27 @@ export const make = ({ cert, interval = defaults.interval, key }: Options): File
     },
     catch: (error) => error instanceof Error ? error.message : String(error)
   }).pipe(
-    Effect.tap(({ until }) =>
-      Effect.andThen(
-        Metrics.certificateRead(until),
-        Effect.sync(() => {
-          trouble = undefined
-        })
-      )
+    Effect.tap(() => Metrics.read),
+    Effect.tapError(() => Metrics.unreadable)
+  )
+  const look = now.pipe(
+    Effect.tap(() =>
+      Effect.sync(() => {
+        trouble = undefined
+      })
     ),
     Effect.catch((message) =>
       Effect.gen(function*() {
         if (trouble !== message) yield* Effect.logError(`certificates cannot be read: ${message}`)
         trouble = message
-        yield* Metrics.certificateRead(undefined)
         return undefined
       })
     )
   )
   const wait = Effect.as(Effect.sleep(interval), undefined)
   return {
-    changes: Stream.concat(Stream.fromEffect(read), Stream.fromEffectRepeat(Effect.andThen(wait, read))).pipe(
+    now,
+    changes: Stream.concat(Stream.fromEffect(look), Stream.fromEffectRepeat(Effect.andThen(wait, look))).pipe(
       Stream.flatMap((shown) => shown === undefined ? Stream.empty : Stream.succeed(shown)),
       Stream.changesWith((a, b) => a.certPem === b.certPem && a.keyPem === b.keyPem)
     ),
