@@ -4,7 +4,7 @@
  * | address | paths |
  * |---|---|
  * | metrics, `:8080` | `/metrics` (Prometheus), `/debug/operator` (JSON) |
- * | probes, `:8081` | `/readyz`, `/livez`, `/healthz`, each with `?verbose`, `?exclude=` and single checks |
+ * | probes, `:8081` | `/readyz`, `/livez`, `/healthz`, each with `?verbose`, `?exclude=` and single checks; `/readyz/serving` |
  *
  * They come up with the first manager and go down after the last thing it did: while a stopping operator drains,
  * `/readyz` says so. `runMain` serves them; a program of another kind provides `layer` to its managers. Tests have none.

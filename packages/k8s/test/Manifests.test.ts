@@ -241,6 +241,16 @@ it("webhooks bring their configurations, the Service, and permissions on exactly
     name: "widgets-webhook",
     path: "/convert-example-com-widget"
   })
+  // Pods that start, hang or end are not to be called.
+  assert.notInclude(JSON.stringify(files["service.yaml"]), "publishNotReadyAddresses")
+  const probe = (options: Manifests.Options) => {
+    const [{ spec }] = Manifests.deployment(options) as unknown as [{ spec: any }]
+    return spec.template.spec.containers[0].readinessProbe.httpGet.path
+  }
+  assert.deepStrictEqual(
+    [all, { ...options(false), apiService: gadgets }, options(false)].map(probe),
+    ["/readyz/serving", "/readyz/serving", "/readyz"]
+  )
   assert.deepStrictEqual(
     files["service.yaml"]!.map((service: any) => [service.metadata.name, service.spec.ports[0].port]),
     [

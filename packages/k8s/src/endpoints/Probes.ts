@@ -1,6 +1,11 @@
 /**
  * `/readyz`, `/livez` and `/healthz` over every manager of the process; each check also at `/readyz/<name>`.
  *
+ * `/readyz/serving` asks for less than `/readyz`: whether what the API server calls is served, webhooks and an API of the
+ * operator's own, and nobody has asked the process to stop. Caches and leases are none of its business. The probe of a Pod
+ * that is an endpoint of such a Service asks this: a list that is forbidden is no reason to refuse every write that has a
+ * hook, and a list that needs a conversion could never be answered if the Pod had to have it before it is called.
+ *
  * `/healthz` is the old name of `/livez`. Where a process has several managers, their checks begin with the manager's
  * name, or its number.
  */
@@ -36,6 +41,17 @@ const checks = Effect.fnUntraced(function*(
   return all
 })
 
+/** The check of what the API server calls, among those of readiness. */
+export const serving = "serving"
+
+const unserved: Health.Check = {
+  name: serving,
+  failure: "neither webhooks nor an API are served: provide Webhook.layer or ApiService.layer to the manager"
+}
+
+const whileServing = (report: Manager.Report): ReadonlyArray<Health.Check> =>
+  Health.readiness(report).filter(({ name }) => name === "ping" || name === "shutdown")
+
 /** The answer of a probe; nothing if the path is none of theirs. */
 export const answer = (
   managers: Managers,
@@ -47,12 +63,15 @@ export const answer = (
   const only = decoded(rest ?? "")
   if (only === undefined) return Effect.succeed(notFound)
   const ready = endpoint === "readyz"
+  const serves = ready && only === serving
+  const of = serves ? whileServing : ready ? Health.readiness : Health.liveness
   return Effect.gen(function*() {
-    const all: Array<Health.Check> = [...yield* checks(managers, ready ? Health.readiness : Health.liveness, ready)]
+    const all: Array<Health.Check> = [...yield* checks(managers, of, ready)]
     for (const part of parts) all.push({ name: part.name, failure: yield* ready ? part.ready : part.alive })
+    if (serves && parts.length === 0) all.push(unserved)
     const { body, status } = Health.answer(all, {
-      endpoint,
-      only,
+      endpoint: serves ? `${endpoint}/${serving}` : endpoint,
+      only: serves ? undefined : only,
       verbose: asked.query.has("verbose"),
       exclude: asked.query.getAll("exclude").filter((name) => name !== "")
     })

@@ -3,12 +3,15 @@
  *
  * The pod passes the `restricted` security standard, has time to drain, and is probed by what the operator shows of
  * itself. Replicas elect a leader, so that a new version starts before the old one has gone; without election the old
- * one stops first. Only the metrics, webhook and API ports can be reached from outside the pod, besides the kubelet's probes.
+ * one stops first. A pod that the API server calls is ready when it serves what is called (`Probes`), not when its caches
+ * are full: they may need a conversion, which needs a pod that is ready. Only ready pods are called, so that one that
+ * starts, hangs or ends is not; that is why the Services do not publish addresses that are not ready. Only the metrics, webhook and API ports can be reached from outside the pod, besides the kubelet's probes.
  */
 import * as Manager from "@effect-operator/core/Manager"
 import * as Duration from "effect/Duration"
 import * as ApiServiceServer from "../apiservice/ApiServiceServer.ts"
 import * as Endpoints from "../Endpoints.ts"
+import * as Probes from "../endpoints/Probes.ts"
 import * as HttpsServer from "../webhook/HttpsServer.ts"
 import type { Lease } from "./Lease.ts"
 import type { Manifest } from "./Manifest.ts"
@@ -52,6 +55,9 @@ const ports = ({ apiService, webhooks }: Pick<Options, "apiService" | "webhooks"
   ...(webhooks ? [{ name: "webhooks", containerPort: portOf(HttpsServer.defaults.address) }] : []),
   ...(apiService ? [{ name: "api", containerPort: portOf(ApiServiceServer.defaults.address) }] : [])
 ]
+
+const readiness = ({ apiService, webhooks }: Options): string =>
+  webhooks || apiService ? `/readyz/${Probes.serving}` : "/readyz"
 
 const fromField = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } })
 
@@ -98,7 +104,7 @@ export const deployment = (options: Options): Manifest => {
             image,
             env: environment(options),
             ports: ports(options),
-            readinessProbe: { httpGet: { path: "/readyz", port: "probes" }, periodSeconds: 10 },
+            readinessProbe: { httpGet: { path: readiness(options), port: "probes" }, periodSeconds: 10 },
             livenessProbe: {
               httpGet: { path: "/livez", port: "probes" },
               initialDelaySeconds: 15,
