@@ -1,8 +1,9 @@
 /**
  * `Environment`: what an operator takes from the environment of its pod, all of it in one place.
  *
- * Figures of manager and controllers (`Settings`), addresses of metrics, probes (`Endpoints`) and hooks (`WebhookAddress`), log level and format
- * (`Logging`), traces (`Telemetry`). `runMain` puts it around a program; what the program says itself, stands.
+ * Figures of manager and controllers (`Settings`), addresses of metrics, probes (`Endpoints`) and hooks
+ * (`WebhookAddress`), how long hooks are served after SIGTERM (`Linger`), log level and format (`Logging`), traces
+ * (`Telemetry`). `runMain` puts it around a program; what the program says itself, stands.
  */
 import * as Settings from "@effect-operator/core/Settings"
 import type * as Config from "effect/Config"
@@ -11,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Nearest from "./api/Nearest.ts"
 import * as Endpoints from "./Endpoints.ts"
+import * as Linger from "./Linger.ts"
 import * as Logging from "./Logging.ts"
 import * as Telemetry from "./Telemetry.ts"
 import * as WebhookAddress from "./webhook/WebhookAddress.ts"
@@ -20,6 +22,7 @@ export const variables: ReadonlyArray<Settings.Variable> = [
   ...Settings.variables,
   ...Endpoints.variables,
   ...WebhookAddress.variables,
+  ...Linger.variables,
   ...Logging.variables
 ]
 
@@ -28,6 +31,7 @@ export const layer: Layer.Layer<never, Config.ConfigError> = Layer.mergeAll(
   Settings.layer,
   Endpoints.layerConfig,
   WebhookAddress.layerConfig,
+  Linger.layerConfig,
   Telemetry.layerConfig
 ).pipe(Layer.provideMerge(Logging.layerConfig))
 

@@ -4,6 +4,7 @@
  * `runMain` guarantees:
  * - SIGTERM and SIGINT interrupt the program, its finalizers run to the end, and the process exits 0: a pod that was
  *   asked to stop and did is `Completed`, not `Error`;
+ * - SIGTERM is told to the program (`Termination`): what the API server calls of it lingers (`Linger`), and nothing else;
  * - anything else that ends the program other than success exits 1, after its cause was logged: a failure, a defect, a
  *   finalizer that failed during the stop, and also an interruption that no signal asked for;
  * - a second signal ends the process at once, with 128 plus the signal's number, whatever finalizers still do;
@@ -21,6 +22,7 @@ import * as Runtime from "effect/Runtime"
 import * as Os from "node:os"
 import * as Environment from "./Environment.ts"
 import * as Logging from "./Logging.ts"
+import * as Termination from "./Termination.ts"
 
 const signals = ["SIGINT", "SIGTERM"] as const
 
@@ -53,10 +55,12 @@ export const reportToPerson = (name: string) => (cause: Cause.Cause<unknown>): E
 export const makeRunMain = (options: Options) => <A, E>(program: Effect.Effect<A, E>): void => {
   const report = options.report ?? ((cause) => Effect.logError("the program failed", cause))
   let signalled = false
+  const termination = Termination.make()
   const run = Runtime.makeRunMain(({ fiber, teardown }) => {
     const onSignal = (signal: (typeof signals)[number]) => {
       if (signalled) process.exit(128 + Os.constants.signals[signal])
       signalled = true
+      if (signal === "SIGTERM") termination.request()
       fiber.interruptUnsafe(fiber.id)
     }
     for (const signal of signals) process.on(signal, onSignal)
@@ -69,7 +73,8 @@ export const makeRunMain = (options: Options) => <A, E>(program: Effect.Effect<A
       : Cause.hasInterruptsOnly(exit.cause)
       ? Effect.logError("the program was interrupted, though no signal asked for it")
       : report(exit.cause))
-  run(Effect.provide(reported, layerLogger), {
+  const told = Effect.provideService(reported, Termination.Termination, termination)
+  run(Effect.provide(told, layerLogger), {
     disableErrorReporting: true,
     teardown: (exit, onExit) => onExit(exitCode(exit, signalled))
   })

@@ -2,7 +2,7 @@
  * The manifests that deploy an operator: definitions, identity, permissions, the Deployment and what it needs around it.
  *
  * Everything follows from what the program declares: permissions from its controllers (`Permissions`), ports, Service
- * and configurations from its webhooks and its own API, the grace period from its drain. Deterministic: the same declaration gives the
+ * and configurations from its webhooks and its own API, the grace period from its drain and linger. Deterministic: the same declaration gives the
  * same text, so that a check in CI is a comparison.
  *
  * `files` is a folder for `kubectl apply -k`, `stream` the same for `kubectl apply -f`, in an order in which it can be
@@ -61,6 +61,11 @@ export interface Options {
   readonly replicas?: number | undefined
   /** How long reconciles under way may take on stop; the manager's 25 s by default. */
   readonly drain?: Duration.Input | undefined
+  /**
+   * How long after SIGTERM webhooks and its own API are served, while the API server still comes; 5 s by default, 0 for
+   * none. Nothing where there are neither.
+   */
+  readonly linger?: Duration.Input | undefined
   /** Whether the API server is asked who may read the metrics; false by default. */
   readonly authentication?: boolean | undefined
   /** Whether who may view or edit a namespace may do so with the kinds' objects in it; true by default. */

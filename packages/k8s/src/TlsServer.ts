@@ -48,6 +48,8 @@ export interface Server {
   readonly address: Endpoints.Address
   /** Shows another certificate from now on. */
   readonly renew: (certificate: Shown) => Effect.Effect<void>
+  /** From now on every answer ends its connection: the next request comes by another, and finds who is meant by then. */
+  readonly leave: Effect.Effect<void>
   /** Trusts other authorities of clients from now on. */
   readonly trust: (clientAuthorityPem: string) => Effect.Effect<void>
 }
@@ -88,6 +90,10 @@ export const make = Effect.fnUntraced(function*(app: App, options: Options) {
     connectionsCheckingInterval: Math.max(50, Math.min(1000, requestTimeout / 4))
   })
   const { closeIdle, hangUp } = HangUp.make(node)
+  let leaving = false
+  node.on("request", (_, answer) => {
+    if (leaving) answer.shouldKeepAlive = false
+  })
   // An error of one connection is that connection's; the server goes on.
   node.on("tlsClientError", () => {})
   const sockets = new Set<Tls.TLSSocket>()
@@ -116,6 +122,9 @@ export const make = Effect.fnUntraced(function*(app: App, options: Options) {
         shown = certificate
         node.setSecureContext(tls())
       }),
+    leave: Effect.sync(() => {
+      leaving = true
+    }),
     trust: (authorities) =>
       Effect.suspend(() => {
         if (authorities === clientAuthorityPem) return Effect.void

@@ -7,6 +7,8 @@ import { exitCode } from "../src/Main.ts"
 
 const main = Url.pathToFileURL(Path.join(import.meta.dirname, "../src/Main.ts")).href
 
+const linger = Url.pathToFileURL(Path.join(import.meta.dirname, "../src/Linger.ts")).href
+
 interface Ended {
   readonly code: number | null
   readonly output: string
@@ -21,9 +23,8 @@ const run = (program: string, signals: ReadonlyArray<NodeJS.Signals> = []): Effe
           "--conditions=op-source",
           "--input-type=module",
           "--eval",
-          `import { Effect, Logger } from "effect"; import { runMain } from ${
-            JSON.stringify(main)
-          }; runMain(${program})`
+          `import { Effect, Logger } from "effect"; import { runMain } from ${JSON.stringify(main)};
+          import * as Linger from ${JSON.stringify(linger)}; runMain(${program})`
         ], { cwd: import.meta.dirname, stdio: ["ignore", "pipe", "inherit"] })
       ),
       (child) => Effect.sync(() => child.kill("SIGKILL"))
@@ -90,6 +91,23 @@ describe("runMain", () => {
       assert.strictEqual((yield* run(hanging, ["SIGTERM", "SIGTERM"])).code, 143)
       assert.strictEqual((yield* run(hanging, ["SIGTERM", "SIGINT"])).code, 130)
     }))
+
+  it.live(
+    "lingers after SIGTERM, not after SIGINT, and no longer than to a second signal",
+    () =>
+      Effect.gen(function*() {
+        // What lingers says so by its name, which is what the second signal waits for.
+        const lingering = (time: string) =>
+          `Effect.scoped(Effect.andThen(Linger.hold("again", { linger: ${JSON.stringify(time)} }),
+          Effect.andThen(Effect.log("ready"), Effect.never)))`
+        const { code, output } = yield* run(lingering("300 millis"), ["SIGTERM"])
+        assert.strictEqual(code, 0)
+        assert.include(output, "stopping: again: served until 300ms after the signal")
+        assert.strictEqual((yield* run(lingering("1 hour"), ["SIGINT"])).code, 0)
+        assert.strictEqual((yield* run(lingering("1 hour"), ["SIGTERM", "SIGTERM"])).code, 143)
+      }),
+    30_000
+  )
 
   it.live("exits 0 after success, and leaves a program its own loggers", () =>
     Effect.gen(function*() {

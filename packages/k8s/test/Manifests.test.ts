@@ -268,6 +268,13 @@ it("a pod has longer to end than its operator to drain, and elects a leader unle
   assert.strictEqual(pod({}).terminationGracePeriodSeconds, 35)
   assert.strictEqual(pod({ drain: "2 minutes" }).terminationGracePeriodSeconds, 130)
   assert.deepInclude(pod({ drain: "2 minutes" }).env, { name: "EFFECT_OPERATOR_DRAIN", value: "120000 millis" })
+  assert.notInclude(JSON.stringify(pod({ linger: "1 minute" })), "LINGER", "nobody calls it")
+  const hooked = pod({ webhooks: hooks })
+  assert.strictEqual(hooked.terminationGracePeriodSeconds, 40, "and to linger, where it is called")
+  assert.notInclude(JSON.stringify(hooked.env), "LINGER")
+  const longer = pod({ apiService: gadgets, linger: "1500 millis" })
+  assert.strictEqual(longer.terminationGracePeriodSeconds, 37)
+  assert.deepInclude(longer.env, { name: "EFFECT_OPERATOR_LINGER", value: "1500 millis" })
   assert.strictEqual(pod({}).strategy, "RollingUpdate")
   assert.deepInclude(pod({}).env, { name: "EFFECT_OPERATOR_LEASE_NAME", value: "widgets" })
   const alone = pod({ leaderElection: false })
@@ -279,6 +286,9 @@ it("every environment variable that is set is one that the operator reads", () =
   const [{ spec }] = Manifests.deployment({
     ...options(false),
     drain: "1 minute",
+    linger: "1 second",
+    webhooks: hooks,
+    leaderElection: { per: "controller" },
     authentication: true
   }) as unknown as [
     { spec: any }

@@ -8,8 +8,8 @@
  * | everything else | what a kube-apiserver would answer of a custom resource |
  *
  * Like the webhook server it keeps certificates in a Secret that all replicas share, replaces them in time, and keeps the
- * caBundle of its APIService what it should be, or shows those that somebody keeps in files. On close every watch ends
- * cleanly, and answers under way go out.
+ * caBundle of its APIService what it should be, or shows those that somebody keeps in files. After SIGTERM it lingers (see
+ * `Linger`). On close every watch ends cleanly, and answers under way go out.
  *
  * How it is reached is the `Listener` in context: HTTPS, or, in tests, a call of the in-memory API server. On a `Board` it
  * has a check, `api GROUP/VERSION`.
@@ -64,6 +64,8 @@ export interface Options {
   readonly certificates?: Serving.Certificates | undefined
   /** How long a request may take to arrive. */
   readonly requestTimeout?: Duration.Input | undefined
+  /** How long it is served after SIGTERM; what `EFFECT_OPERATOR_LINGER` says by default, and 5 s if that is silent. */
+  readonly linger?: Duration.Input | undefined
   /** How long answers under way may take on close. */
   readonly closeGrace?: Duration.Input | undefined
 }
@@ -196,6 +198,7 @@ const make = Effect.fnUntraced(function*<R>(api: Api<R>, options: Options) {
       hosts: Serving.hostsOf(options),
       targets: [{ resource: APIService, name: api.name }],
       reachable: { service: options.service },
+      linger: options.linger,
       listen: (certificate, address) =>
         TlsServer.make(remote(engine, () => trust, closing), {
           ...certificate,
@@ -213,7 +216,10 @@ const make = Effect.fnUntraced(function*<R>(api: Api<R>, options: Options) {
           Effect.tap(() => Effect.addFinalizer(() => ending))
         )
     })
-    : yield* Effect.as(listener.listen(local(engine), options), Serving.within(options.service))
+    : yield* listener.listen(local(engine), options).pipe(
+      Effect.andThen(Effect.addFinalizer(() => ending)),
+      Effect.andThen(Serving.within(what, options))
+    )
   if (options.localhost === true) {
     const register = Effect.ignore(Effect.retry(room, Schedule.spaced(Registration.defaults.retry))).pipe(
       Effect.andThen(Effect.orDie(serving.ready)),
@@ -222,7 +228,6 @@ const make = Effect.fnUntraced(function*<R>(api: Api<R>, options: Options) {
     const scope = yield* Effect.scope
     yield* supervisor.run(`${what}: registration`, Effect.andThen(Scope.provide(register, scope), Effect.never))
   }
-  if (listener !== undefined) yield* Effect.addFinalizer(() => ending)
 
   return ApiServiceServer.of(
     yield* Serving.show(what, serving, supervisor, () =>

@@ -5,20 +5,22 @@
  * itself. Replicas elect a leader, so that a new version starts before the old one has gone; without election the old
  * one stops first. A pod that the API server calls is ready when it serves what is called (`Probes`), not when its caches
  * are full: they may need a conversion, which needs a pod that is ready. Only ready pods are called, so that one that
- * starts, hangs or ends is not; that is why the Services do not publish addresses that are not ready. Only the metrics, webhook and API ports can be reached from outside the pod, besides the kubelet's probes.
+ * starts, hangs or ends is not; that is why the Services do not publish addresses that are not ready. Only the metrics, webhook and API ports can be reached
+ * from outside the pod, besides the kubelet's probes.
  */
 import * as Manager from "@effect-operator/core/Manager"
 import * as Duration from "effect/Duration"
 import * as ApiServiceServer from "../apiservice/ApiServiceServer.ts"
 import * as Endpoints from "../Endpoints.ts"
 import * as Probes from "../endpoints/Probes.ts"
+import * as Linger from "../Linger.ts"
 import * as HttpsServer from "../webhook/HttpsServer.ts"
 import type { Lease } from "./Lease.ts"
 import type { Manifest } from "./Manifest.ts"
 
 export const defaults = {
   replicas: 1,
-  /** How much longer than draining takes a pod has to end, in seconds: events, the lease, the process itself. */
+  /** How much longer a pod has to end than to linger and to drain, in seconds: events, the lease, the process itself. */
   graceAboveDrain: 10,
   resources: { requests: { cpu: "10m", memory: "128Mi" }, limits: { memory: "256Mi" } }
 } as const
@@ -30,6 +32,8 @@ export interface Options {
   readonly replicas?: number | undefined
   /** How long reconciles under way may take on stop; the manager's 25 s by default. */
   readonly drain?: Duration.Input | undefined
+  /** How long after SIGTERM what the API server calls is served, where there is such a thing; 5 s by default. */
+  readonly linger?: Duration.Input | undefined
   /** None where there is no election. */
   readonly lease: Lease | undefined
   readonly webhooks: boolean
@@ -56,32 +60,42 @@ const ports = ({ apiService, webhooks }: Pick<Options, "apiService" | "webhooks"
   ...(apiService ? [{ name: "api", containerPort: portOf(ApiServiceServer.defaults.address) }] : [])
 ]
 
-const readiness = ({ apiService, webhooks }: Options): string =>
-  webhooks || apiService ? `/readyz/${Probes.serving}` : "/readyz"
+/** Whether the API server calls it. */
+const isCalled = ({ apiService, webhooks }: Options): boolean => apiService || webhooks
+
+const readiness = (options: Options): string => isCalled(options) ? `/readyz/${Probes.serving}` : "/readyz"
+
+const seconds = (input: Duration.Input): number => Math.ceil(Duration.toSeconds(Duration.fromInputUnsafe(input)))
+
+const duration = (name: string, input: Duration.Input) => ({
+  name,
+  value: `${Duration.toMillis(Duration.fromInputUnsafe(input))} millis`
+})
 
 const fromField = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } })
 
-const environment = ({ authentication, drain, env = {}, lease }: Options) => [
-  fromField("POD_NAMESPACE", "metadata.namespace"),
-  fromField("EFFECT_OPERATOR_IDENTITY", "metadata.name"),
-  ...(lease === undefined ? [] : [
-    { name: "EFFECT_OPERATOR_LEADER_ELECTION", value: "true" },
-    fromField("EFFECT_OPERATOR_LEASE_NAMESPACE", "metadata.namespace"),
-    { name: "EFFECT_OPERATOR_LEASE_NAME", value: lease.name },
-    ...(lease.per === "manager" ? [] : [{ name: "EFFECT_OPERATOR_LEASE_PER", value: lease.per }])
-  ]),
-  ...(drain === undefined ? [] : [{
-    name: "EFFECT_OPERATOR_DRAIN",
-    value: `${Duration.toMillis(Duration.fromInputUnsafe(drain))} millis`
-  }]),
-  ...(authentication ? [{ name: "EFFECT_OPERATOR_METRICS_AUTHENTICATION", value: "true" }] : []),
-  ...Object.entries(env).map(([name, value]) => ({ name, value }))
-]
+const environment = (options: Options) => {
+  const { authentication, drain, env = {}, lease, linger } = options
+  return [
+    fromField("POD_NAMESPACE", "metadata.namespace"),
+    fromField("EFFECT_OPERATOR_IDENTITY", "metadata.name"),
+    ...(lease === undefined ? [] : [
+      { name: "EFFECT_OPERATOR_LEADER_ELECTION", value: "true" },
+      fromField("EFFECT_OPERATOR_LEASE_NAMESPACE", "metadata.namespace"),
+      { name: "EFFECT_OPERATOR_LEASE_NAME", value: lease.name },
+      ...(lease.per === "manager" ? [] : [{ name: "EFFECT_OPERATOR_LEASE_PER", value: lease.per }])
+    ]),
+    ...(drain === undefined ? [] : [duration("EFFECT_OPERATOR_DRAIN", drain)]),
+    ...(linger === undefined || !isCalled(options) ? [] : [duration(Linger.variable, linger)]),
+    ...(authentication ? [{ name: "EFFECT_OPERATOR_METRICS_AUTHENTICATION", value: "true" }] : []),
+    ...Object.entries(env).map(([name, value]) => ({ name, value }))
+  ]
+}
 
 export const deployment = (options: Options): Manifest => {
   const { drain = Manager.defaults.drain, image, lease, name, namespace, resources = defaults.resources } = options
   const labels = labelsOf(name)
-  const drained = Math.ceil(Duration.toSeconds(Duration.fromInputUnsafe(drain)))
+  const lingered = isCalled(options) ? seconds(options.linger ?? Linger.defaults.linger) : 0
   return {
     apiVersion: "apps/v1",
     kind: "Deployment",
@@ -97,7 +111,7 @@ export const deployment = (options: Options): Manifest => {
         metadata: { labels },
         spec: {
           serviceAccountName: name,
-          terminationGracePeriodSeconds: drained + defaults.graceAboveDrain,
+          terminationGracePeriodSeconds: lingered + seconds(drain) + defaults.graceAboveDrain,
           securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
           containers: [{
             name: "operator",

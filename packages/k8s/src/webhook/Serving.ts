@@ -2,7 +2,8 @@
  * `Serving`: a TLS server with the certificates that go with it: its own, kept in a Secret by all replicas, with the
  * caBundles that trust them (see `CertificateKeeper`), or those that somebody else keeps in files.
  *
- * It listens with the first certificate, and shows those that follow. Its parts run under the supervisor.
+ * It listens with the first certificate, and shows those that follow. After SIGTERM it lingers (see `Linger`). Its parts
+ * run under the supervisor.
  */
 import * as Informers from "@effect-operator/core/Informers"
 import { KubeClient } from "@effect-operator/core/KubeClient"
@@ -10,6 +11,7 @@ import * as Manager from "@effect-operator/core/Manager"
 import type * as Supervisor from "@effect-operator/core/Supervisor"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
@@ -17,6 +19,8 @@ import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import * as CertificateFiles from "../CertificateFiles.ts"
 import * as Endpoints from "../Endpoints.ts"
+import * as Linger from "../Linger.ts"
+import { Termination } from "../Termination.ts"
 import type * as TlsServer from "../TlsServer.ts"
 import type * as CaBundle from "./CaBundle.ts"
 import * as CertificateKeeper from "./CertificateKeeper.ts"
@@ -39,6 +43,8 @@ export interface Options {
   readonly hosts: ReadonlyArray<string>
   readonly targets: ReadonlyArray<CaBundle.Target>
   readonly reachable: CaBundle.Reachable
+  /** How long it is served after SIGTERM. */
+  readonly linger: Duration.Input | undefined
   /** Begins to listen. */
   readonly listen: (
     certificate: TlsServer.Shown,
@@ -71,8 +77,8 @@ export interface Served {
 }
 
 /**
- * Shows a server to others, and to the manager's checks under a name: ready as long as it listens, alive as long as all
- * of its parts are. `more` tells of trouble besides that of the server and its certificates.
+ * Shows a server to others, and to the manager's checks under a name: ready as long as it listens and nobody has asked the
+ * process to end, alive as long as all of its parts are. `more` tells of trouble besides that of the server and its certificates.
  */
 export const show = Effect.fnUntraced(function*(
   name: string,
@@ -81,6 +87,7 @@ export const show = Effect.fnUntraced(function*(
   more: () => string | undefined = () => undefined
 ) {
   const board = yield* Manager.Board
+  const termination = yield* Termination
   const failed = () => supervisor.failed()?.message
   const status = (): Status => ({ address: serving.address(), trouble: failed() ?? serving.trouble() ?? more() })
   if (board?.check !== undefined) {
@@ -88,6 +95,7 @@ export const show = Effect.fnUntraced(function*(
       name,
       ready: Effect.sync(() => {
         const { address, trouble } = status()
+        if (termination.isRequested()) return "the process is stopping"
         return failed() ?? (address === undefined ? trouble ?? "there is no certificate yet" : undefined)
       }),
       alive: Effect.sync(failed)
@@ -109,13 +117,20 @@ export const hostsOf = (
   ...(url === undefined ? [] : [new URL(url).hostname.replace(/^\[|\]$/g, "")])
 ]
 
-/** What is reached within this process, without a socket: always ready. */
-export const within = (
-  { name, port = 443 }: { readonly name: string; readonly port?: number | undefined }
-): Serving => ({
-  ready: Effect.succeed({ host: name, port }),
-  address: () => ({ host: name, port }),
-  trouble: () => undefined
+/** What is reached within this process from now on, without a socket: always ready. */
+export const within = Effect.fnUntraced(function*(
+  what: string,
+  { linger, service: { name, port = 443 } }: {
+    readonly service: { readonly name: string; readonly port?: number | undefined }
+    readonly linger?: Duration.Input | undefined
+  }
+) {
+  yield* Linger.hold(what, { linger })
+  return {
+    ready: Effect.succeed({ host: name, port }),
+    address: () => ({ host: name, port }),
+    trouble: () => undefined
+  } satisfies Serving as Serving
 })
 
 /** A server that listens as soon as it has a certificate. */
@@ -137,6 +152,7 @@ export const make = Effect.fnUntraced(function*(supervisor: Supervisor.Superviso
           options.listen(certificate, parsed),
           ({ address, message }) => new Endpoints.ListenFailed({ address, message: `${message}: ${options.remedy}` })
         )
+        yield* Linger.hold(what, { linger: options.linger, leave: server.leave })
         yield* Deferred.succeed(ready, server.address)
         yield* Effect.logInfo(`${what}: served on ${server.address.host ?? ""}:${server.address.port}`)
       })).pipe(Effect.tapError((error) => Deferred.fail(ready, error)))

@@ -41,6 +41,8 @@ export interface Options {
   readonly maxBodyBytes?: number | undefined
   /** How long a request may take to arrive. */
   readonly requestTimeout?: Duration.Input | undefined
+  /** How long it is served after SIGTERM; what `EFFECT_OPERATOR_LINGER` says by default, and 5 s if that is silent. */
+  readonly linger?: Duration.Input | undefined
   /** How long answers under way may take on close. */
   readonly closeGrace?: Duration.Input | undefined
 }
@@ -92,9 +94,10 @@ const make = Effect.fnUntraced(function*<R>(hooks: ReadonlyArray<Hook<R>>, optio
       hosts: Serving.hostsOf(options),
       targets: CaBundle.targets(hooks, options.name),
       reachable: reachable(options),
+      linger: options.linger,
       listen: (certificate, address) => HttpsServer.make(handler, { ...certificate, ...limits(options), address })
     })
-    : yield* Effect.as(listener.listen(handler, options), Serving.within(options.service))
+    : yield* Effect.andThen(listener.listen(handler, options), Serving.within("webhooks", options))
 
   return WebhookServer.of(yield* Serving.show("webhooks", serving, supervisor))
 })

@@ -1,10 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
+import * as Https from "node:https"
 import * as Net from "node:net"
 import * as Tls from "node:tls"
 import * as Certificates from "../../src/Certificates.ts"
 import * as Handler from "../../src/webhook/Handler.ts"
 import * as HttpsServer from "../../src/webhook/HttpsServer.ts"
+import { eventually } from "../support/eventually.ts"
 import { post } from "./https.ts"
 import { hooks } from "./support.ts"
 
@@ -114,6 +116,24 @@ describe("HttpsServer", () => {
       const old = yield* Effect.flip(post(port, path, review(1), { ca, maxVersion: "TLSv1.1", minVersion: "TLSv1" }))
       assert.instanceOf(old, Error)
       assert.strictEqual((yield* post(port, path, review(1), { ca })).status, 200)
+    }))
+
+  it.live("who is about to leave ends the connections whose requests it answers", () =>
+    Effect.gen(function*() {
+      const { ca, port, server } = yield* serve()
+      const agent = yield* Effect.acquireRelease(
+        Effect.sync(() => new Https.Agent({ keepAlive: true })),
+        (agent) => Effect.sync(() => agent.destroy())
+      )
+      const ask = post(port, path, review(1), { ca, agent })
+      const connections = ({ freeSockets, sockets }: Https.Agent) =>
+        [sockets, freeSockets].map(Object.keys).flat().length
+      yield* ask
+      yield* eventually(() => Object.keys(agent.freeSockets).length === 1)
+      yield* server.leave
+      yield* ask
+      yield* eventually(() => connections(agent) === 0)
+      assert.strictEqual((yield* ask).status, 200, "and serves whoever comes anew")
     }))
 
   it.live("on close, answers under way go out", () =>

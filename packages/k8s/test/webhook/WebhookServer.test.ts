@@ -1,6 +1,6 @@
 import { KubeClient, Manager } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Context, Deferred, Effect, Layer, Ref } from "effect"
+import { ConfigProvider, Context, Deferred, Effect, Exit, Fiber, Layer, Ref, Scope } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as Certificates from "../../src/Certificates.ts"
@@ -13,6 +13,7 @@ import {
   Secret,
   ValidatingWebhookConfiguration
 } from "../../src/kinds/index.ts"
+import * as Termination from "../../src/Termination.ts"
 import { ApiServer, LiveBackends, TestClient } from "../../src/testing/index.ts"
 import * as Webhook from "../../src/Webhook.ts"
 import { folder } from "../support/folder.ts"
@@ -215,6 +216,24 @@ describe("WebhookServer", () => {
       assert.strictEqual((yield* call).serial, serial, "and not taken into use")
       Fs.writeFileSync(files.key, next.keyPem)
       yield* eventually("the other is shown", call, (reply) => reply.serial !== serial)
+    }).pipe(Effect.provide(cluster({}))), 30_000)
+
+  it.live("after SIGTERM whoever still comes is answered, until it has lingered", () =>
+    Effect.gen(function*() {
+      const client = yield* prepare
+      const termination = Termination.make()
+      const scope = yield* Scope.make()
+      const { port } = yield* replica({ linger: "1 second" }).pipe(
+        Scope.provide(scope),
+        Effect.provideService(Termination.Termination, termination)
+      )
+      const ca = Buffer.from((yield* client.get(Secret, secretKey)).data!["ca.crt"]!, "base64").toString()
+      const call = post(port, path, review, { ca })
+      termination.request()
+      const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
+      assert.strictEqual((yield* call).status, 200)
+      yield* Fiber.join(closing)
+      assert.include((yield* Effect.flip(call)).message, "ECONNREFUSED")
     }).pipe(Effect.provide(cluster({}))), 30_000)
 
   it.live("an address in use ends the operator, which says what to do", () =>

@@ -8,6 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Path from "node:path"
+import * as Linger from "../../Linger.ts"
 import type { Description } from "../Description.ts"
 import * as Descriptions from "../Description.ts"
 import * as Failure from "../Failure.ts"
@@ -82,6 +83,8 @@ const start = (main: string, target: Target.Target) =>
         EFFECT_OPERATOR_METRICS_ADDRESS: `127.0.0.1:${ports.metrics}`,
         EFFECT_OPERATOR_PROBES_ADDRESS: `127.0.0.1:${ports.probes}`,
         POD_NAMESPACE: description.namespace,
+        // Nobody else is there to be called instead.
+        ...(chosen(Linger.variable) ? {} : { [Linger.variable]: "0" }),
         ...(chosen("EFFECT_OPERATOR_LOG_FORMAT") ? {} : { EFFECT_OPERATOR_LOG_FORMAT: "pretty" })
       }
     })
