@@ -119,6 +119,8 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
   let state = State.initial
   /** The other replica that the log has named last. */
   let named: string | undefined
+  /** Whether a claim was sent of which nobody knows what came of it. */
+  let unanswered = false
 
   /** Time that nobody can set, in milliseconds: what the election measures. */
   const now = (): number => monotonicMillis(clock)
@@ -181,15 +183,18 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     if (Result.isFailure(answer) && !absent) return yield* trouble("reading", answer.failure.message)
     if (Result.isSuccess(answer) && Option.isNone(answer.success)) return yield* trouble("reading", "no answer in time")
     troubles.reading = ""
+    unanswered = false
     return yield* see(Result.isSuccess(answer) ? Option.getOrNull(answer.success) : null)
   })
 
   const claim = Effect.fnUntraced(function*(lease: State.Lease | null) {
     const sentAt = now()
+    unanswered = true
     const answer = yield* Effect.result(inTime(write(lease, State.claimed(lease, identity, timing, today()))))
     if (Result.isSuccess(answer) && Option.isNone(answer.success)) return yield* trouble("writing", "no answer in time")
     if (Result.isSuccess(answer)) {
       troubles.writing = ""
+      unanswered = false
       return yield* become(State.wrote(Option.getOrThrow(answer.success), sentAt))
     }
     const { message, reason } = answer.failure
@@ -197,6 +202,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
       return yield* trouble("writing", message)
     }
     troubles.writing = ""
+    unanswered = false
     return yield* become(State.refused(state, now()))
   })
 
@@ -220,21 +226,22 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     }
   }
 
-  /** A renewal may have been under way when the election ended: what is given back is the lease as it is. */
-  const giveBack = Effect.fnUntraced(function*(lease: State.Lease) {
-    const written = yield* Effect.result(write(lease, State.released(lease, today())))
-    if (Result.isSuccess(written) || written.failure.reason._tag !== "Conflict") {
-      return yield* Effect.fromResult(written)
-    }
+  /** Gives the lease back as it is, if it is this process's. */
+  const giveBackCurrent = Effect.gen(function*() {
     const current = yield* client.get(Lease, { namespace, name })
-    return current.spec?.holderIdentity === identity
-      ? yield* write(current, State.released(current, today()))
-      : current
-  })
+    if (current.spec?.holderIdentity === identity) yield* write(current, State.released(current, today()))
+  }).pipe(Effect.catchReason("KubeError", "NotFound", () => Effect.void))
+
+  /** A renewal may have been under way when the election ended, and the lease have changed with it. */
+  const giveBack = (lease: State.Lease) =>
+    write(lease, State.released(lease, today())).pipe(
+      Effect.asVoid,
+      Effect.catchReason("KubeError", "Conflict", () => giveBackCurrent)
+    )
 
   const release = Effect.suspend(() => {
-    if (state._tag !== "Leading") return Effect.void
-    return inTime(giveBack(state.lease)).pipe(
+    if (state._tag !== "Leading" && !unanswered) return Effect.void
+    return inTime(state._tag === "Leading" ? giveBack(state.lease) : giveBackCurrent).pipe(
       Effect.andThen(Effect.logInfo(`released ${namespace}/${name}`)),
       Effect.catch(({ message }) => Effect.logWarning(`lease ${namespace}/${name} was not released: ${message}`)),
       Effect.andThen(Effect.suspend(() => become(State.resigned(state, now()))))

@@ -73,6 +73,19 @@ describe("LeaderElection", () => {
       yield* b.stop
     }))
 
+  it.effect("one that stops while its first claim is under way, or unanswered, leaves no lease behind", () =>
+    Effect.gen(function*() {
+      for (const waits of ["1 second", "8 seconds"] as const) {
+        const server = new Server(Lease)
+        server.latency = ({ method }) => method === "POST" ? Effect.sleep("20 seconds") : Effect.void
+        const a = yield* replica(server, "a")
+        yield* pass(waits)
+        yield* a.stop
+        assert.strictEqual(holderOf(server), "", waits)
+        assert.strictEqual((yield* a.status)._tag, "Standby")
+      }
+    }))
+
   it.effect("a leader that cannot renew stops at the deadline, before anybody else starts, and stays a candidate", () =>
     Effect.gen(function*() {
       const server = new Server(Lease)
