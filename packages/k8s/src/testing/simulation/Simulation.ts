@@ -25,6 +25,7 @@ import { isNone, type Kind, none } from "./Fault.ts"
 import * as Html from "./Html.ts"
 import { judge } from "./Judge.ts"
 import * as Oracle from "./Oracle.ts"
+import * as Methods from "./Methods.ts"
 import type { Recording } from "./Recording.ts"
 import * as Reference from "./Reference.ts"
 import * as Report from "./Report.ts"
@@ -277,8 +278,7 @@ export const summary = (
  * three times the budget before it times out, and a minute: shrinking takes time, too. What there was no time for it prints.
  */
 export const converges =
-  (test: (name: string, run: () => Effect.Effect<unknown, ConvergenceFailure>, timeout: number) => void) =>
-  (scenario: Scenario, options: Options = {}): void =>
+  (test: Methods.Test<ConvergenceFailure>) => (scenario: Scenario, options: Options = {}): void =>
     test(
       `${scenario.name} converges`,
       () =>
@@ -291,3 +291,11 @@ export const converges =
         ),
       3 * Duration.toMillis(Duration.fromInputUnsafe(options.budget ?? defaults.budget)) + 60_000
     )
+
+/**
+ * The same `it` of `@effect/vitest`, with `it.effect.converges(name, scenario, options)`; in place of a scenario it takes an
+ * operator of one kind, `{ resource, operator, desired }`, whose stories are drawn.
+ */
+export const extend = <It extends { readonly live: Methods.Test<ConvergenceFailure>; readonly effect: object }>(
+  it: It
+): It & { readonly effect: { readonly converges: Methods.Converges<Options> } } => Methods.extended(it, converges)
