@@ -4,9 +4,9 @@
  * Of the available volumes of the class that match the selector, have the access modes and are large enough, the
  * smallest is bound. If there is none, the class provisions one, `provisionDelay` later; a class that waits for the
  * first consumer does so once a Pod with the claim is on a node. A volume whose claim is gone is released; one that was
- * provisioned here is deleted, if that is its reclaim policy.
+ * provisioned here is deleted, if that is its reclaim policy, and grows with its claim, where its class allows that.
  *
- * Not simulated: resizing, recycling, default classes assigned later, node affinity of volumes, snapshots.
+ * Not simulated: recycling, default classes assigned later, node affinity of volumes, snapshots.
  *
  * Source: k8s.io/kubernetes/pkg/controller/volume/persistentvolume/pv_controller.go, k8s.io/component-helpers/storage.
  */
@@ -93,6 +93,21 @@ const run: (
       ? Effect.void
       : client.replace(PersistentVolumeClaim, { ...claim, status }, { subresource: "status" })
 
+  /** What a driver does when a claim of its volume asks for more. */
+  const grown = (
+    volume: PersistentVolume,
+    claim: PersistentVolumeClaim
+  ): Effect.Effect<PersistentVolume, KubeError> => {
+    const storage = sizeOf(claim.spec?.resources?.requests)
+    const storageClass = classes.get({ name: volume.spec?.storageClassName ?? "" })
+    const grows = storageClass?.allowVolumeExpansion === true &&
+      volume.metadata.annotations?.[provisionedBy] !== undefined &&
+      Quantity.compare(storage, sizeOf(volume.spec?.capacity)) > 0
+    return grows
+      ? client.replace(PersistentVolume, { ...volume, spec: { ...volume.spec, capacity: { storage } } })
+      : Effect.succeed(volume)
+  }
+
   /** First the volume is the claim's, then the claim the volume's. */
   const bind = Effect.fnUntraced(function*(
     volume: PersistentVolume,
@@ -111,9 +126,9 @@ const run: (
       },
       spec: { ...volume.spec, claimRef }
     })
-    yield* setVolumePhase(taken, "Bound")
+    const sized = yield* grown(yield* setVolumePhase(taken, "Bound"), claim)
     const { annotations } = claim.metadata
-    const { accessModes = [], capacity = {} } = taken.spec ?? {}
+    const { accessModes = [], capacity = {} } = sized.spec ?? {}
     const isBound = claim.spec?.volumeName === taken.metadata.name && annotations?.[bindCompleted] === "yes"
     const bound = isBound ? claim : yield* client.replace(PersistentVolumeClaim, {
       ...claim,
@@ -172,7 +187,10 @@ const run: (
         claimRef: { apiVersion: "v1", kind: "PersistentVolumeClaim", namespace, name, uid, resourceVersion },
         persistentVolumeReclaimPolicy: storageClass.reclaimPolicy ?? "Delete",
         storageClassName: storageClass.metadata.name,
-        csi: { driver: storageClass.provisioner, volumeHandle: volume }
+        // A name with a slash is that of a provisioner without a CSI driver.
+        ...(storageClass.provisioner.includes("/")
+          ? { hostPath: { path: `/var/lib/volumes/${volume}` } }
+          : { csi: { driver: storageClass.provisioner, volumeHandle: volume } })
       }
     })
     pending.delete(uid)

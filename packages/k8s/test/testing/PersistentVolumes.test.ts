@@ -1,4 +1,4 @@
-import { KubeClient } from "@effect-operator/core/KubeClient"
+import { KubeClient, Patch } from "@effect-operator/core/KubeClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Stream } from "effect"
 import { TestClock } from "effect/testing"
@@ -39,6 +39,26 @@ const storageClass = (name: string, volumeBindingMode: string) =>
   )
 
 describe("PersistentVolumes", () => {
+  it.effect("a volume that was provisioned grows with its claim, if its class allows that; the provisioner may be no driver", () =>
+    Effect.gen(function*() {
+      const client = yield* KubeClient
+      yield* client.create(StorageClass, {
+        metadata: { name: "growing" },
+        provisioner: "example.com/disks",
+        allowVolumeExpansion: true
+      })
+      yield* claim("data", "1Gi", "growing")
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual((yield* get("data")).status?.phase, "Bound")
+      const resources = { requests: { storage: "3Gi" } }
+      yield* client.patch(PersistentVolumeClaim, key("data"), Patch.merge({ spec: { resources } }))
+      yield* TestClock.adjust("10 seconds")
+      const { spec, status } = yield* get("data")
+      assert.deepStrictEqual(status?.capacity, { storage: "3Gi" })
+      const bound = yield* client.get(PersistentVolume, { name: spec!.volumeName! })
+      assert.deepStrictEqual(bound.spec?.capacity, { storage: "3Gi" })
+    }).pipe(Effect.provide(cluster)))
+
   it.effect("binds the smallest volume that is large enough, and keeps it after its claim", () =>
     Effect.gen(function*() {
       const client = yield* KubeClient

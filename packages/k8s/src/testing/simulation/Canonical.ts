@@ -47,7 +47,10 @@ const assigned: Mask = new Set([
   "EndpointSlice.endpoints[].nodeName",
   // How often its owner went back and forth, and how often a Pod of it was lost.
   "ControllerRevision.revision",
-  "Job.status.failed"
+  "Job.status.failed",
+  // As of which version it was bound; and which ReplicaSet came last.
+  "PersistentVolume.spec.claimRef.resourceVersion",
+  "Deployment.status.conditions.Progressing.message"
 ])
 
 /** What the cluster's own controllers write of an object's history, where they come by: not what it came to. */
@@ -179,6 +182,11 @@ const isRemains = (object: KubeObject): boolean =>
   object.kind === "Pod" && isOver(object) &&
   replacing.has(controllerOf(object)?.kind ?? "")
 
+/** A ReplicaSet of a former template, of which nothing runs: the history of its Deployment. */
+const isPast = (object: KubeObject): boolean =>
+  object.kind === "ReplicaSet" && controllerOf(object)?.kind === "Deployment" &&
+  (object as { readonly spec?: { readonly replicas?: number } }).spec?.replicas === 0
+
 /** Texts of objects: most of what there is at one rest of a run is there at the next. */
 const texts = new WeakMap<Rename, Map<Mask, WeakMap<KubeObject, string>>>()
 
@@ -195,7 +203,7 @@ export const state = (run: Run, mask: Mask): State => {
   const known = textsOf(rename, mask)
   const families = new Map<string, Array<string>>()
   for (const object of run.objects) {
-    if (left.has(object.kind) || isRemains(object)) continue
+    if (left.has(object.kind) || isRemains(object) || isPast(object)) continue
     const family = familyOf(object, rename)
     const members = families.get(family) ?? []
     const text = known.get(object) ?? JSON.stringify(canonical(object, object.kind, rename, mask))
@@ -279,13 +287,15 @@ const isIdle = (member: string): boolean => {
 
 /**
  * What a state has in an object that is in another state, too, of what its owner asks for: not its status, nor notes.
- * Families that are `true` have nothing to be there for if the other state has none of them.
+ * Families that are `true` are of kinds that have nothing to be there for: there are no more of them than there.
  */
 export const leftover = (a: State, b: State, families: ReadonlyMap<string, boolean>): string | undefined => {
   for (const [family, whole] of families) {
     const [one, two] = [a.get(family) ?? [], b.get(family) ?? []]
-    if (whole && one.length === 1 && two.length === 0 && !isIdle(one[0]!)) {
-      return `${family} is there, and where people want at once what they want in the end it is not`
+    if (whole && one.length > two.length && !one.some(isIdle)) {
+      return two.length === 0
+        ? `${family} is there, and where people want at once what they want in the end it is not`
+        : `${one.length} of ${family} are there, and where people want at once what they want in the end ${two.length}`
     }
     if (one.length !== 1 || two.length !== 1) continue
     const [first, second] = [one[0]!, two[0]!].map((member) => {
@@ -325,7 +335,9 @@ export const settled = (found: State, one: State, other: State): State => {
 /** Whether the cluster's own controllers have made an object, of what somebody has asked them for. */
 const isClusters = (member: string): boolean => {
   const { metadata } = JSON.parse(member) as { readonly metadata: KubeObject["metadata"] }
-  return metadata.ownerReferences?.some(({ kind }) => kind === "Deployment" || replacing.has(kind)) === true
+  return metadata.ownerReferences?.some(({ kind }) =>
+    kind === "Deployment" || kind === "Service" || kind === "Endpoints" || replacing.has(kind)
+  ) === true
 }
 
 /**
@@ -347,10 +359,12 @@ export const compare = (expected: State, actual: State): ReadonlyArray<string> =
       const paths: Differences = new Map()
       const kind = family.split(" ")[0]!
       differences(JSON.parse(member), JSON.parse(found[index]!), kind, paths)
+      const told = kind === "Endpoints" || kind === "EndpointSlice" ? 3 : undefined
       for (const [path, [expected, actual]] of paths) {
+        const [wanted, found] = contrast(expected, actual)
         lines.push({
-          rank: [path.startsWith(`${kind}.status`) ? 2 : 1, path.split(".").length],
-          text: `${family}: ${path}: ${shown(actual)} instead of ${shown(expected)}`
+          rank: [told ?? (path.startsWith(`${kind}.status`) ? 2 : 1), path.split(".").length],
+          text: `${family}: ${path}: ${found} instead of ${wanted}`
         })
       }
     }
@@ -359,6 +373,19 @@ export const compare = (expected: State, actual: State): ReadonlyArray<string> =
   const cause = lines.some(({ rank: [first] }) => first < 2)
   return lines.filter(({ rank: [first] }) => first < 3 || !cause)
     .sort(({ rank: [a, x] }, { rank: [b, y] }) => a - b || x - y).map(({ text }) => text)
+}
+
+/** Two values for a person, each from a little before where they begin to differ. */
+const contrast = (one: unknown, two: unknown): readonly [string, string] => {
+  const texts = [one, two].map((value) => JSON.stringify(value) ?? "nothing")
+  const [a, b] = texts as [string, string]
+  if (a.length <= 80 && b.length <= 80) return [a, b]
+  let same = 0
+  while (same < a.length && a[same] === b[same]) same += 1
+  const from = Math.max(0, same - 20)
+  const part = (text: string) =>
+    `${from > 0 ? "..." : ""}${text.slice(from, from + 74)}${text.length > from + 74 ? "..." : ""}`
+  return [part(a), part(b)]
 }
 
 /** A value for a person. */

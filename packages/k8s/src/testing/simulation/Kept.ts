@@ -122,16 +122,24 @@ const textsIn = (value: unknown): ReadonlyArray<string> =>
     ? Object.values(value).flatMap(textsIn)
     : []
 
-/**
- * Whether an object has to do with a custom resource: that names it or one of its labels, or it is labelled or annotated
- * in the words of the resource's group.
- */
-const isConcerned = ({ metadata: { annotations, labels, name } }: KubeObject, resource: KubeObject): boolean => {
-  const group = resource.apiVersion.split("/")[0]!
+/** Whether a custom resource names an object, or one of its labels. */
+const names = (resource: KubeObject, { metadata: { labels, name } }: KubeObject): boolean => {
   const spoken = new Set(textsIn((resource as { readonly spec?: unknown }).spec))
-  return [name, ...Object.values(labels ?? {})].some((text) => spoken.has(text)) ||
-    Object.keys({ ...annotations, ...labels }).some((key) => key.split("/")[0]!.endsWith(group))
+  return [name, ...Object.values(labels ?? {})].some((text) => spoken.has(text))
 }
+
+/** Whether an object is labelled or annotated in the words of a custom resource's group. */
+const isMarked = ({ metadata: { annotations, labels } }: KubeObject, resource: KubeObject): boolean => {
+  const group = resource.apiVersion.split("/")[0]!
+  return Object.keys({ ...annotations, ...labels }).some((key) => key.split("/")[0]!.endsWith(group))
+}
+
+/** Whether all that names data is going, and none of it says that the data goes with it: it was used, not given away. */
+const isLent = (object: KubeObject, resources: ReadonlyArray<KubeObject>): boolean =>
+  precious.has(object.kind) && resources.every((resource) => {
+    const { spec } = resource as { readonly spec?: unknown }
+    return isTerminating(resource) && !/delet|reclaim|prune|cascad|purge|destroy/i.test(JSON.stringify(spec ?? {}))
+  })
 
 /** Without faults an operator deletes nothing that people have made for themselves. */
 export const peoplesKept: Oracle = {
@@ -146,7 +154,15 @@ export const peoplesKept: Oracle = {
       }
       if (run.kinds.includes(after.kind) || ownerReferences.length > 0) continue
       const resources = [...objects.values()].filter(({ kind }) => run.kinds.includes(kind))
-      if (resources.some((resource) => isConcerned(before ?? after, resource))) continue
+      const object = before ?? after
+      if (resources.some((resource) => isMarked(object, resource))) continue
+      const naming = resources.filter((resource) => names(resource, object))
+      if (naming.length > 0) {
+        if (!isLent(object, naming)) continue
+        return `${name(after)} was made by people, ${name(naming[0]!)} only names it, and it is deleted with that: ${
+          line(call.request)
+        }`
+      }
       return `${name(after)} was made by people, no custom resource speaks of it, and it is deleted: ${
         line(call.request)
       }`

@@ -23,6 +23,7 @@ import { hasFailed } from "./Kept.ts"
 import { conditionsOf, name } from "./Writes.ts"
 import { fixed, forgotten, standing } from "./Forgotten.ts"
 import { refused } from "./Refused.ts"
+import { isHistory } from "./History.ts"
 import { swapped } from "./Swapped.ts"
 import { unharmed } from "./Unharmed.ts"
 
@@ -117,6 +118,7 @@ const sameEnd: Oracle = {
       )
     }
     if (lines.length > 0 && swapped(state, found)) lines = []
+    if (lines.length > 0 && isHistory(run, state, found)) lines = []
     const apart = []
     for (const key of new Set([...recording.outside.keys(), ...run.outside.keys()])) {
       const [wanted, found] = [recording, run].map((one) => JSON.stringify(outside(one, key, mask)) ?? "nothing")
@@ -195,6 +197,14 @@ const latestOf = (object: KubeObject): number | undefined => {
   return all.length === 0 ? undefined : Math.max(...all)
 }
 
+/** Whether people have asked for an object to be left alone: it says so in its spec or its annotations. */
+const isPaused = (object: KubeObject): boolean => {
+  const spec = (object as { readonly spec?: Readonly<Record<string, unknown>> }).spec
+  return Object.entries({ ...object.metadata.annotations, ...spec }).some(([key, value]) =>
+    /paus|suspend|unmanaged|ignore/i.test(key) && value !== false && value !== "false"
+  )
+}
+
 /** A status speaks of a generation there was, never of an earlier one than before, and in the end of the last. */
 const observedGeneration: Oracle = {
   name: "observed generation",
@@ -218,7 +228,7 @@ const observedGeneration: Oracle = {
       for (const object of objects) {
         const observed = observedOf(object) ?? (run.kinds.includes(object.kind) ? latestOf(object) : undefined)
         const { generation } = object.metadata
-        if (observed === undefined || generation === undefined || observed === generation) continue
+        if (observed === undefined || generation === undefined || observed === generation || isPaused(object)) continue
         const when = index < between.length ? ` at rest after step ${index + 1}` : ""
         return `${name(object)}: status.observedGeneration is ${observed}, metadata.generation ${generation}${when}`
       }

@@ -1,7 +1,7 @@
 /** Who does not wait: people who take several steps at once; and what is left, or crossed, when all of it is over. */
 import { Action, Cache, Watch } from "@effect-operator/core"
 import { controllerReference } from "@effect-operator/core/KubeObject"
-import { ClusterRole, ConfigMap, Deployment, Pod, Service } from "@effect-operator/k8s/kinds"
+import { ClusterRole, ConfigMap, Deployment, NetworkPolicy, Pod, Service } from "@effect-operator/k8s/kinds"
 import { External } from "@effect-operator/k8s/testing"
 import { Effect, Schedule } from "effect"
 import * as B from "./Box.ts"
@@ -146,7 +146,75 @@ const reading = (nameOf: (box: B.Box) => string) =>
     finalize: (box) => B.done(B.client.use((it) => B.unlessGone(it.delete(ClusterRole, { name: nameOf(box) }))))
   })
 
+/** Lets clients in at the port that the size says, by a policy that is named after it. */
+const letting = (tidies: boolean) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const { size: port } = box.spec
+      const wanted = `box-allow-${port}`
+      const policies = yield* Cache.list(NetworkPolicy, { owner: box })
+      if (!policies.some(({ metadata }) => metadata.name === wanted)) {
+        yield* B.unlessThere(it.create(NetworkPolicy, {
+          metadata: { ...B.named(wanted), ownerReferences: [controllerReference(box)] },
+          spec: { podSelector: { matchLabels: { box: "box" } }, ingress: [{ ports: [{ port, protocol: "TCP" }] }] }
+        }))
+      }
+      for (const policy of policies) {
+        if (tidies && policy.metadata.name !== wanted) yield* B.unlessGone(it.delete(NetworkPolicy, policy))
+      }
+      return Action.done
+    }), { owns: [NetworkPolicy] })
+
+const paused = (value: string | null) => ({
+  name: value === null ? "go on" : "pause",
+  act: B.client.use((it) => it.patch(B.Box, B.key, B.merge({ metadata: { annotations: { paused: value } } })))
+})
+
+/** Observes nothing of a Box that is paused. */
+const pausing = (unpaused: (box: B.Box) => boolean) =>
+  B.boxes((box) =>
+    box.metadata.annotations?.["paused"] !== undefined || !unpaused(box)
+      ? Effect.succeed(Action.done)
+      : B.done(B.status(box, { count: box.spec.size, observedGeneration: box.metadata.generation! })), { owns: [] })
+
+/** Tells somebody elsewhere, once, and counts what went wrong: the calls that failed, or those that it begins. */
+const counting = (counts: "failures" | "calls") =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      if (box.status?.phase === "Done") return Action.done
+      const count = (box.status?.count ?? 0) + 1
+      if (counts === "calls") yield* B.status(box, { count })
+      const failed = yield* Effect.isFailure(register(box))
+      if (failed && counts === "failures") yield* B.status(box, { count })
+      if (failed) return Action.requeueAfter("5 seconds")
+      yield* B.status(box, { phase: "Done" })
+      return Action.done
+    }), { owns: [] })
+
 export const planted: ReadonlyArray<B.Planted> = [
+  B.bug(
+    "haste: lets in at a port that nobody wants any more",
+    "what is not wanted any more goes",
+    B.sized(80, 443),
+    letting(false),
+    letting(true)
+  ),
+  B.bug(
+    "haste: what was changed while it was paused is never seen",
+    "observed generation",
+    [...B.sized(1), paused("yes"), ...B.sized(2), paused(null)],
+    pausing(({ metadata: { generation }, status }) => status === undefined || generation === status.observedGeneration),
+    pausing(() => true)
+  ),
+  B.bug(
+    "haste: counts what it began, not what went wrong",
+    "same end state",
+    B.sized(1),
+    counting("calls"),
+    counting("failures"),
+    { faults: ["crashAfter", "externalFails", "externalOutage", "externalLost"] }
+  ),
   B.bug(
     "haste: asks outside ten times a second for as long as nobody answers",
     "bounded retries",
