@@ -5,6 +5,7 @@ import { TestCluster } from "@effect-operator/k8s/testing"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import { annotation } from "../src/volumebackup/backup.ts"
 import { controllers } from "../src/volumebackup/controllers.ts"
 import { example } from "../src/volumebackup/example.ts"
 import { Machine } from "../src/volumebackup/resource.ts"
@@ -17,8 +18,16 @@ const create = KubeClient.KubeClient.use((client) =>
 const remove = KubeClient.KubeClient.use((client) => client.delete(Machine, key))
 const succeeded = Effect.map(all(Job), (jobs) => jobs.filter(({ status }) => status?.succeeded === 1).length)
 
+/** All of the Machine is gone but its backup, which belongs to nobody. */
 const assertGone = Effect.gen(function*() {
-  assert.deepStrictEqual([...yield* all(Machine), ...yield* all(PersistentVolumeClaim)], [])
+  assert.deepStrictEqual(yield* all(Machine), [])
+  const claims = yield* all(PersistentVolumeClaim)
+  assert.deepStrictEqual(claims.map(({ metadata: { annotations } }) => annotations?.[annotation]), ["default/worker"])
+  const [{ metadata, spec }] = claims as [PersistentVolumeClaim]
+  assert.match(metadata.name, /^backup-/)
+  assert.isUndefined(metadata.ownerReferences)
+  assert.isUndefined(metadata.deletionTimestamp)
+  assert.deepStrictEqual(spec!.resources!.requests, { storage: "1Gi" })
   assert.deepStrictEqual((yield* all(Pod)).filter(({ metadata }) => metadata.name === key.name), [])
   assert.strictEqual(yield* succeeded, 1)
 })
@@ -40,7 +49,54 @@ it.effect("runs a Machine, and backs its volume up before it goes", () =>
     )
     yield* TestClock.adjust("2 minutes")
     yield* assertGone
+    const [job] = yield* all(Job)
+    const { containers: [container], volumes } = job!.spec!.template.spec!
+    const claimAt = Object.fromEntries(container!.volumeMounts!.map(({ mountPath, name }) => [
+      mountPath,
+      volumes!.find((volume) => volume.name === name)?.persistentVolumeClaim?.claimName
+    ]))
+    assert.deepStrictEqual(claimAt, { "/disk": key.name, "/backup": `backup-${machine!.metadata.uid}` })
     yield* assertQuiet
+  }).pipe(Effect.provide(operated(example))))
+
+it.effect("a backup is as large as the disk is, whatever is asked for by then", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    const [machines, backups] = controllers as [Controller.Controller, Controller.Controller]
+    yield* create
+    yield* Effect.scoped(Effect.andThen(Layer.build(Manager.layer([machines])), TestClock.adjust("1 minute")))
+    yield* client.patch(Machine, key, KubeClient.Patch.merge({ spec: { volumeSize: "5Gi" } }))
+    yield* Layer.build(Manager.layer([backups]))
+    yield* TestClock.adjust("1 second")
+    yield* remove
+    yield* TestClock.adjust("2 minutes")
+    yield* assertGone
+  }).pipe(Effect.scoped, Effect.provide(cluster(example))))
+
+it.effect("a claim of the backup's name that somebody else has is left alone and told of; the Machine stays", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    yield* create
+    yield* TestClock.adjust("1 minute")
+    const [machine] = yield* all(Machine)
+    const name = `backup-${machine!.metadata.uid}`
+    yield* client.create(PersistentVolumeClaim, {
+      metadata: { namespace: key.namespace, name },
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "2Gi" } } }
+    })
+    yield* remove
+    yield* TestClock.adjust("10 minutes")
+    assert.strictEqual((yield* all(Machine)).length, 1)
+    assert.deepStrictEqual(yield* all(Job), [])
+    const told = (yield* all(Event)).find(({ reason }) => reason === "BackupClaimTaken")
+    assert.strictEqual(
+      told?.note,
+      `PersistentVolumeClaim default/${name} is there, and is not of the backup of worker: delete it, ` +
+        "once what it holds is somewhere else"
+    )
+    yield* client.delete(PersistentVolumeClaim, { namespace: key.namespace, name })
+    yield* TestClock.adjust("5 minutes")
+    yield* assertGone
   }).pipe(Effect.provide(operated(example))))
 
 it.effect("a Machine without a volume goes without a backup", () =>
@@ -75,6 +131,22 @@ it.effect("neither controller needs the other, or disturbs another's finalizer",
     yield* TestClock.adjust("1 minute")
     yield* assertGone
   }).pipe(Effect.scoped, Effect.provide(cluster(example))))
+
+it.effect("a claim that is deleted while the backup is made, and goes with it, does not count: another is made", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    yield* create
+    yield* TestClock.adjust("1 minute")
+    yield* remove
+    yield* TestClock.adjust("1 millis")
+    const claims = yield* all(PersistentVolumeClaim)
+    const [backup] = claims.filter(({ metadata }) => annotation in (metadata.annotations ?? {}))
+    assert.strictEqual((yield* all(Job)).length, 1)
+    yield* client.delete(PersistentVolumeClaim, backup!)
+    yield* TestClock.adjust("5 minutes")
+    yield* assertGone
+    assert.include((yield* all(Event)).map(({ reason }) => reason), "BackupLost")
+  }).pipe(Effect.provide(operated(example))))
 
 it.effect("a backup that fails is tried again, and the Machine stays", () => {
   let broken = true

@@ -4,21 +4,29 @@
  * there. The Machine's own controller does not know that this one exists.
  */
 import { Action, Cache, Controller, KubeClient, Watch } from "@effect-operator/core"
-import { isTerminating, parseKey } from "@effect-operator/core/KubeObject"
+import { isTerminating, keyString, type ObjectKey, parseKey } from "@effect-operator/core/KubeObject"
 import { Job, PersistentVolumeClaim, Pod } from "@effect-operator/k8s/kinds"
 import { Clock, Effect } from "effect"
 import { Machine } from "./resource.ts"
 
-/** On a backup's Job: the Machine. The Job is not the Machine's child: it must outlive it. */
+/** On a backup's claim and on its Job: the Machine. They are not the Machine's children: they must outlive it. */
 export const annotation = "machines.example.com/machine"
 
-/** How long a backup that failed stays before another attempt, in milliseconds. */
+/** How long a backup that could not be made is left alone before another attempt, in milliseconds. */
 const retryAfter = 60_000
 
 const discard = (job: Job) =>
   KubeClient.KubeClient.use((client) => client.delete(Job, job, { propagationPolicy: "Background" })).pipe(
     Effect.catchReason("KubeError", "NotFound", () => Effect.void)
   )
+
+const claimOf = (key: ObjectKey) =>
+  KubeClient.KubeClient.use((client) => client.get(PersistentVolumeClaim, key)).pipe(
+    Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
+  )
+
+const isOf = (machine: Machine, { metadata }: PersistentVolumeClaim) =>
+  metadata.annotations?.[annotation] === keyString(machine)
 
 export const backups = Controller.make("volumebackup", {
   for: Machine,
@@ -39,20 +47,40 @@ export const backups = Controller.make("volumebackup", {
     const job = yield* Cache.get(Job, key)
     const ended = (type: string) =>
       job?.status?.conditions?.some((c) => c.type === type && c.status === "True") === true
-    if (ended("Complete")) {
-      // The Job stays and tells of the backup; its Pod would hold the volume.
+    const claim = yield* claimOf(key)
+    // A backup in a claim that is going would be gone with it.
+    const holds = claim !== undefined && isOf(machine, claim) && !isTerminating(claim)
+    if (ended("Complete") && holds) {
+      // The Job stays and tells of the backup; its Pod would hold both volumes.
       yield* client.deleteCollection(Pod, { namespace, labels: { "job-name": key.name } })
-      yield* events.normal({ reason: "BackedUp", note: `the volume of ${name} is backed up` })
+      yield* events.normal({
+        reason: "BackedUp",
+        note: `the volume of ${name} is backed up in PersistentVolumeClaim ${key.name}`
+      })
       return Action.done
     }
     // A Pod would wait for ever for a volume that was never made, or that is going.
-    const claim = yield* client.get(PersistentVolumeClaim, { namespace, name }).pipe(
-      Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
-    )
-    if (claim === undefined || isTerminating(claim)) {
+    const disk = yield* claimOf({ namespace, name })
+    if (disk === undefined || isTerminating(disk)) {
       yield* events.warning({ reason: "NotBackedUp", note: `${name} has no volume that could be backed up` })
       if (job !== undefined) yield* discard(job)
       return Action.done
+    }
+    if (claim !== undefined && !isOf(machine, claim)) {
+      yield* events.warning({
+        reason: "BackupClaimTaken",
+        note: `PersistentVolumeClaim ${keyString(key)} is there, and is not of the backup of ${name}: delete it, ` +
+          "once what it holds is somewhere else"
+      })
+      return Action.requeueAfter(retryAfter)
+    }
+    if (ended("Complete")) {
+      yield* events.warning({
+        reason: "BackupLost",
+        note: `PersistentVolumeClaim ${key.name} was deleted with the backup of ${name} in it, backs up again`
+      })
+      yield* discard(job!)
+      return Action.requeueAfter("1 minute")
     }
     if (ended("Failed")) {
       const at = job?.status?.conditions?.find(({ type }) => type === "Failed")?.lastTransitionTime
@@ -63,9 +91,18 @@ export const backups = Controller.make("volumebackup", {
         note: `the volume of ${name} could not be backed up, tries again`
       })
       yield* discard(job!)
-    } else if (job === undefined) {
+      return Action.requeueAfter("1 minute")
+    }
+    if (claim === undefined) {
+      const storage = disk.status?.capacity?.["storage"] ?? disk.spec?.resources?.requests?.["storage"]
+      yield* client.create(PersistentVolumeClaim, {
+        metadata: { ...key, annotations: { [annotation]: keyString(machine) } },
+        spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { ...(storage !== undefined && { storage }) } } }
+      })
+    } else if (isTerminating(claim)) return Action.requeueAfter("1 minute")
+    if (job === undefined) {
       yield* client.create(Job, {
-        metadata: { ...key, annotations: { [annotation]: `${namespace}/${name}` } },
+        metadata: { ...key, annotations: { [annotation]: keyString(machine) } },
         spec: {
           backoffLimit: 0,
           template: {
@@ -75,9 +112,15 @@ export const backups = Controller.make("volumebackup", {
                 name: "backup",
                 image: "busybox",
                 command: ["tar", "-cf", "/backup/disk.tar", "/disk"],
-                volumeMounts: [{ name: "disk", mountPath: "/disk" }]
+                volumeMounts: [{ name: "disk", mountPath: "/disk", readOnly: true }, {
+                  name: "backup",
+                  mountPath: "/backup"
+                }]
               }],
-              volumes: [{ name: "disk", persistentVolumeClaim: { claimName: name } }]
+              volumes: [
+                { name: "disk", persistentVolumeClaim: { claimName: name } },
+                { name: "backup", persistentVolumeClaim: { claimName: key.name } }
+              ]
             }
           }
         }

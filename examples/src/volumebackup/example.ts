@@ -1,7 +1,7 @@
 import { KubeClient } from "@effect-operator/core"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { Job, PersistentVolumeClaim, Pod } from "@effect-operator/k8s/kinds"
-import { Stream } from "effect"
+import { Effect, Stream } from "effect"
 import { ensure, type Example } from "../Example.ts"
 import { annotation } from "./backup.ts"
 import { controllers } from "./controllers.ts"
@@ -20,22 +20,31 @@ const machineOf = (objects: ReadonlyArray<KubeObject>) =>
 
 const concerns = ({ kind, metadata }: KubeObject) =>
   kind === Machine.kind || annotation in (metadata.annotations ?? {}) ||
-  (kind === "Pod" && metadata.name === key.name)
+  ((kind === "Pod" || kind === "PersistentVolumeClaim") && metadata.name === key.name)
+
+const isBackup = ({ kind, metadata }: KubeObject) =>
+  (kind === "Job" || kind === "PersistentVolumeClaim") && annotation in (metadata.annotations ?? {})
 
 export const example: Example = {
   name: "volumebackup",
   sample,
-  follows: [Machine, Pod, Job],
+  follows: [Machine, Pod, Job, PersistentVolumeClaim],
   concerns,
   tryIt: [
     "kubectl get machines.machines.example.com -w",
     `kubectl delete machines.machines.example.com ${key.name} --wait=false`,
-    "kubectl get jobs"
+    "kubectl get jobs,pvc"
   ],
   resources: [Machine],
   controllers,
   kubelet: {
-    ending: (pod) => pod.spec.containers[0]?.name === "backup" ? { after: "1 second", exitCode: 0 } : undefined
+    ending: (pod) => {
+      const [container] = pod.spec.containers
+      if (container?.name !== "backup") return undefined
+      // busybox has no such folder of its own.
+      const mounted = container.volumeMounts?.some(({ mountPath }) => mountPath === "/backup") === true
+      return { after: "1 second", exitCode: mounted ? 0 : 1 }
+    }
   },
   writes: [
     { resource: PersistentVolumeClaim, verbs: ["create", "patch", "delete"] },
@@ -50,20 +59,27 @@ export const example: Example = {
         machineOf(objects)?.status?.ready === true && machineOf(objects)?.metadata.finalizers?.length === 1
     },
     {
-      title: "delete the Machine: its volume is backed up before it goes",
+      title: "delete the Machine: its volume is backed up before it goes, and the backup stays",
       cleanup: true,
       act: KubeClient.KubeClient.use((client) => client.delete(Machine, key)),
       done: (objects) =>
-        objects.filter(concerns).every(({ kind }) => kind === "Job") &&
+        objects.filter(concerns).every(isBackup) &&
+        objects.some((object) => object.kind === "PersistentVolumeClaim" && isBackup(object)) &&
         objects.some((object) => object.kind === "Job" && (object as Job).status?.succeeded === 1)
     },
     {
       title: "delete the backup",
       cleanup: true,
       act: KubeClient.KubeClient.use((client) =>
-        client.list(Job, { namespace: key.namespace }).pipe(
-          Stream.filter(concerns),
-          Stream.runForEach((job) => client.delete(Job, job, { propagationPolicy: "Background" }))
+        Effect.andThen(
+          client.list(Job, { namespace: key.namespace }).pipe(
+            Stream.filter(isBackup),
+            Stream.runForEach((job) => client.delete(Job, job, { propagationPolicy: "Background" }))
+          ),
+          client.list(PersistentVolumeClaim, { namespace: key.namespace }).pipe(
+            Stream.filter(isBackup),
+            Stream.runForEach((claim) => client.delete(PersistentVolumeClaim, claim))
+          )
         )
       ),
       done: (objects) => !objects.some(concerns)
