@@ -176,6 +176,15 @@ it.effect("backs up by the clock, keeps as many as it is told to, and restores o
     assert.strictEqual((yield* client.get(Database, { ...key, name: "copy" })).status?.phase, "Ready")
   }).pipe(Effect.provide(operated)))
 
+for (const [schedule, due] of [["@hourly", [1, 2]], ["@every 1h15m", [1.25, 2.5]]] as const) {
+  it.effect(`backs up ${schedule}`, () =>
+    Effect.gen(function*() {
+      yield* create({ backup: { schedule, keep: 9 } })
+      yield* TestClock.adjust("165 minutes")
+      assert.deepStrictEqual(yield* claims, [...due.map((hours) => `at-${hours * 3600}`), ...data])
+    }).pipe(Effect.provide(operated)))
+}
+
 it.effect("goes after a last backup, with its volumes; the backups stay", () =>
   Effect.gen(function*() {
     const client = yield* KubeClient.KubeClient

@@ -81,12 +81,13 @@ const upgrade = Effect.fnUntraced(function*(
 /** The backup that is due, if any; answers in how many milliseconds there is something to do. */
 const scheduledBackup = Effect.fnUntraced(function*(database: Database, events: EventRecorder.EventRecorder) {
   const { backup } = database.spec
-  const schedule = backup === undefined ? undefined : Result.getOrUndefined(parse(backup.schedule))
+  const since = Date.parse(database.metadata.creationTimestamp)
+  const schedule = backup === undefined ? undefined : Result.getOrUndefined(parse(backup.schedule, { since }))
   if (schedule === undefined) return undefined
   const now = yield* Clock.currentTimeMillis
   const due = schedule.last(now)
   let wait = Infinity
-  if (due !== undefined && due > Date.parse(database.metadata.creationTimestamp)) {
+  if (due !== undefined && due > since) {
     const { name, outcome } = yield* Tasks.backup(database, `at-${due / 1000}`)
     if (outcome === "Failed") yield* events.warning({ reason: "BackupFailed", note: `${name} could not be made` })
     if (outcome === "Running") wait = Tasks.patience

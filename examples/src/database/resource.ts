@@ -20,7 +20,9 @@ export const Database = CustomResource.make({
     replicas: whole(1, 100),
     backup: Schema.optionalKey(
       Schema.Struct({
-        schedule: Schema.NonEmptyString.annotate({ description: "As cron has it, in UTC." }),
+        schedule: Schema.NonEmptyString.annotate({
+          description: "As a CronJob has it, in UTC: five fields, @daily and the like, or @every 90m."
+        }),
         keep: whole(1, 1000).annotate({ description: "How many are kept, the final one aside." })
       }).annotate({ description: "Backups by the clock; none by default." })
     ),

@@ -83,7 +83,7 @@ export const controller = Controller.make("kronjob", {
     const now = yield* Clock.currentTimeMillis
     const { metadata: { namespace, creationTimestamp }, spec, status } = kronJob
     const jobs = (yield* Cache.list(Job, { namespace, owner: kronJob })).filter((job) => !isTerminating(job))
-    const parsed = parse(spec.schedule, spec.timeZone)
+    const parsed = parse(spec.schedule, { timeZone: spec.timeZone, since: Date.parse(creationTimestamp) })
     const schedule = Result.getOrUndefined(parsed)
 
     let active = jobs.filter((job) => outcome(job) === undefined)
@@ -111,7 +111,9 @@ export const controller = Controller.make("kronjob", {
       type: "Scheduled",
       status: schedule !== undefined && spec.suspend !== true,
       reason: schedule === undefined ? "InvalidSchedule" : spec.suspend === true ? "Suspended" : "Scheduled",
-      message: Result.getOrElse(Result.flip(parsed), () => `${spec.schedule} in ${spec.timeZone ?? "UTC"}`)
+      message: Result.isFailure(parsed)
+        ? `spec.${parsed.failure}`
+        : `${spec.schedule} in ${spec.timeZone ?? "UTC"}`
     })
     yield* ObjectStatus.write(KronJob, kronJob, {
       active: active.map(({ kind, metadata: { name, namespace, uid } }) => ({ kind, namespace, name, uid }))

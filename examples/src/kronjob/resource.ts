@@ -16,7 +16,8 @@ export const KronJob = CustomResource.make({
   description: "Starts Jobs by the clock.",
   spec: Schema.Struct({
     schedule: Schema.NonEmptyString.annotate({
-      description: "As cron has it: five fields, or six with seconds first."
+      description:
+        "As a CronJob has it: five fields, @daily and the like, or @every 90m; or six fields, with seconds first."
     }),
     timeZone: Schema.optionalKey(
       Schema.NonEmptyString.annotate({ description: "Whose clock, such as Europe/Berlin; UTC by default." })
