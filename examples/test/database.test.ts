@@ -1,5 +1,13 @@
-import { KubeClient, Manager } from "@effect-operator/core"
-import { ConfigMap, Job, PersistentVolumeClaim, Pod, Secret, StatefulSet } from "@effect-operator/k8s/kinds"
+import { Conditions, KubeClient, KubeError, Manager, Resource } from "@effect-operator/core"
+import {
+  ConfigMap,
+  CustomResourceDefinition,
+  Job,
+  PersistentVolumeClaim,
+  Pod,
+  Secret,
+  StatefulSet
+} from "@effect-operator/k8s/kinds"
 import { Event } from "@effect-operator/k8s/kinds/events.v1"
 import { TestCluster } from "@effect-operator/k8s/testing"
 import { assert, it } from "@effect/vitest"
@@ -46,6 +54,22 @@ const cluster = TestCluster.layer({
 })
 const operator = Manager.layer([controller])
 const operated = operator.pipe(Layer.provideMerge(cluster))
+
+/** The client with a quota on StatefulSets that is used up while `refused`. */
+const refusing = Layer.effect(
+  KubeClient.KubeClient,
+  Effect.map(KubeClient.KubeClient, (client): KubeClient.KubeClient["Service"] => ({
+    ...client,
+    apply: (resource, object, options) =>
+      refused && resource.kind === StatefulSet.kind
+        ? Effect.fail(KubeError.make(
+          { verb: "apply", resource: "statefulsets.apps", ...key },
+          new KubeError.Forbidden({ message: "exceeded quota: servers, used: 2, limited: 2", code: 403 })
+        ))
+        : client.apply(resource, object, options)
+  }))
+)
+let refused = false
 
 it.effect("sets up servers, volumes, connection and credentials, then the database in it, once", () =>
   Effect.gen(function*() {
@@ -184,6 +208,132 @@ for (const [schedule, due] of [["@hourly", [1, 2]], ["@every 1h15m", [1.25, 2.5]
       assert.deepStrictEqual(yield* claims, [...due.map((hours) => `at-${hours * 3600}`), ...data])
     }).pipe(Effect.provide(operated)))
 }
+
+it.effect("a backup schedule that is none is told of, and the Database goes on without backups", () =>
+  Effect.gen(function*() {
+    const backups = Effect.map(status, ({ conditions }) => Conditions.get(conditions, "BackupScheduled"))
+    const told = Effect.map(all(Event), (events) => events.filter(({ reason }) => reason === "InvalidSchedule"))
+    yield* create({ backup: { schedule: "every day", keep: 2 } })
+    yield* TestClock.adjust("1 minute")
+    const message = "spec.backup.schedule: \"every day\": Invalid number of segments in cron expression: write five " +
+      "fields, such as \"30 2 * * *\", or @hourly, @daily, @weekly, @monthly, @yearly, \"@every 90m\""
+    assert.deepInclude(yield* backups, { status: "False", reason: "InvalidSchedule", message, observedGeneration: 1 })
+    assert.deepStrictEqual((yield* told).map(({ note, type }) => [type, note]), [["Warning", message]])
+    assert.strictEqual((yield* status).phase, "Ready")
+
+    yield* change({ image: "postgres:18" })
+    yield* TestClock.adjust("1 minute")
+    assert.deepInclude(yield* status, { phase: "Ready", image: "postgres:18" })
+    assert.deepInclude(yield* backups, { status: "False", reason: "InvalidSchedule", observedGeneration: 2 })
+    assert.deepStrictEqual((yield* told).map(({ series }) => series), [undefined], "once for one schedule")
+    yield* assertQuiet
+
+    yield* change({ backup: { schedule: "@daily", keep: 2 } })
+    yield* TestClock.adjust("1 minute")
+    assert.deepInclude(yield* backups, { status: "True", reason: "Scheduled", message: "@daily in UTC" })
+    yield* TestClock.adjust("1 day")
+    assert.strictEqual((yield* claims).filter((claim) => claim.startsWith("at-")).length, 1)
+
+    const client = yield* KubeClient.KubeClient
+    yield* client.patch(Database, key, KubeClient.Patch.merge({ spec: { backup: null } }))
+    yield* TestClock.adjust("1 minute")
+    assert.isUndefined(yield* backups, "there is nothing to say where nobody asks for backups")
+  }).pipe(Effect.provide(operated)))
+
+it.effect("the size of its volumes is not changed, and whoever tries is told what to do instead", () =>
+  Effect.gen(function*() {
+    yield* create()
+    yield* TestClock.adjust("1 minute")
+    const { reason } = yield* Effect.flip(change({ "storage-size": "2Gi" }))
+    assert.strictEqual(reason._tag, "Invalid")
+    assert.include(
+      reason.message,
+      "spec.storage-size: Invalid value: \"2Gi\": storage-size is immutable: for volumes of another size make another " +
+        "Database with restoreFrom, the name of a backup of this one"
+    )
+    yield* change({ image: "postgres:18", "storage-size": "1Gi" })
+    yield* TestClock.adjust("1 minute")
+    assert.deepInclude(yield* status, { phase: "Ready", image: "postgres:18" })
+  }).pipe(Effect.provide(operated)))
+
+it.effect("what the server refuses of its servers is told by the status, tried again, and taken back once it is done", () =>
+  Effect.gen(function*() {
+    yield* create()
+    yield* TestClock.adjust("1 minute")
+    const before = yield* status
+    refused = true
+    yield* change({ replicas: 3 })
+    yield* TestClock.adjust("1 minute")
+    const { conditions, ...blocked } = yield* status
+    assert.deepInclude(blocked, { phase: "Blocked", observedGeneration: 2, image: "postgres:17", initialized: true })
+    assert.deepInclude(Conditions.get(conditions, "Ready"), {
+      status: "False",
+      reason: "Forbidden",
+      message: "apply statefulsets.apps default/orders: Forbidden: exceeded quota: servers, used: 2, limited: 2",
+      observedGeneration: 2
+    })
+    yield* change({ image: "postgres:18" })
+    yield* TestClock.adjust("1 minute")
+    assert.deepInclude(Conditions.get((yield* status).conditions, "UpToDate"), {
+      status: "False",
+      message: "runs postgres:17",
+      observedGeneration: 3
+    })
+    refused = false
+    yield* TestClock.adjust("20 minutes")
+    const after = yield* status
+    assert.deepInclude(after, { phase: "Ready", image: "postgres:18", readyReplicas: 3, observedGeneration: 3 })
+    assert.deepStrictEqual(
+      after.conditions.map(({ reason, status, type }) => ({ reason, status, type })),
+      before.conditions.map(({ reason, status, type }) => ({ reason, status, type }))
+    )
+  }).pipe(Effect.provide(Layer.provideMerge(
+    Layer.provide(operator, refusing),
+    cluster
+  ))))
+
+it.effect("a size that was changed before the kind forbade it is told by the status, and how it is mended works", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    yield* create()
+    yield* TestClock.adjust("1 minute")
+    const path = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/storage-size/" +
+      "x-kubernetes-validations"
+    yield* client.patch(
+      CustomResourceDefinition,
+      { name: Resource.qualifiedName(Database) },
+      KubeClient.Patch.json([{ op: "remove", path }])
+    )
+    yield* TestClock.adjust("1 second")
+    yield* change({ "storage-size": "2Gi", image: "postgres:18" })
+    yield* TestClock.adjust("1 minute")
+    const { conditions, ...blocked } = yield* status
+    assert.deepInclude(blocked, { phase: "Blocked", observedGeneration: 2 })
+    const { message, reason } = Conditions.get(conditions, "Ready")!
+    assert.strictEqual(reason, "Invalid")
+    assert.include(message, "updates to statefulset spec for fields other than")
+
+    yield* client.delete(StatefulSet, key, { propagationPolicy: "Orphan" })
+    yield* TestClock.adjust("20 minutes")
+    assert.deepInclude(yield* status, { phase: "Ready", image: "postgres:18", readyReplicas: 2 })
+    assert.deepStrictEqual(yield* claims, ["before-1", ...data], "with the volumes it had")
+  }).pipe(Effect.provide(operated)))
+
+it.effect("a name that somebody else has is told by the status", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    yield* client.create(ConfigMap, { metadata: { namespace: key.namespace, name: "orders-connection" }, data: {} })
+    yield* create()
+    yield* TestClock.adjust("1 minute")
+    const { conditions, phase } = yield* status
+    assert.strictEqual(phase, "Blocked")
+    const { message, reason } = Conditions.get(conditions, "Ready")!
+    assert.strictEqual(reason, "NotOurs")
+    assert.match(message, /^ConfigMap default\/orders-connection is there already/)
+    yield* client.delete(ConfigMap, { namespace: key.namespace, name: "orders-connection" })
+    yield* TestClock.adjust("5 minutes")
+    assert.strictEqual((yield* status).phase, "Ready")
+  }).pipe(Effect.provide(operated)))
 
 it.effect("goes after a last backup, with its volumes; the backups stay", () =>
   Effect.gen(function*() {

@@ -1,7 +1,6 @@
 import {
   Action,
   Cache,
-  Conditions,
   Controller,
   type EventRecorder,
   KubeClient,
@@ -12,13 +11,12 @@ import {
 } from "@effect-operator/core"
 import { isTerminating } from "@effect-operator/core/KubeObject"
 import { ConfigMap, Job, PersistentVolumeClaim, Pod, Secret, Service, StatefulSet } from "@effect-operator/k8s/kinds"
-import { Clock, Effect, Random, Result } from "effect"
-import { parse } from "../kronjob/schedule.ts"
+import { Effect, Random } from "effect"
+import * as Backups from "./backups.ts"
 import * as Children from "./children.ts"
 import { Database } from "./resource.ts"
+import { say, sayRefused, type Status } from "./status.ts"
 import * as Tasks from "./tasks.ts"
-
-type Status = ObjectStatus.StatusOf<Database>
 
 /**
  * The password is drawn once; afterwards it is what the Secret says. Where the cache has none the server is asked: a
@@ -78,23 +76,6 @@ const upgrade = Effect.fnUntraced(function*(
   return { ...status, rejectedImage: image, revision } satisfies Status
 })
 
-/** The backup that is due, if any; answers in how many milliseconds there is something to do. */
-const scheduledBackup = Effect.fnUntraced(function*(database: Database, events: EventRecorder.EventRecorder) {
-  const { backup } = database.spec
-  const since = Date.parse(database.metadata.creationTimestamp)
-  const schedule = backup === undefined ? undefined : Result.getOrUndefined(parse(backup.schedule, { since }))
-  if (schedule === undefined) return undefined
-  const now = yield* Clock.currentTimeMillis
-  const due = schedule.last(now)
-  let wait = Infinity
-  if (due !== undefined && due > since) {
-    const { name, outcome } = yield* Tasks.backup(database, `at-${due / 1000}`)
-    if (outcome === "Failed") yield* events.warning({ reason: "BackupFailed", note: `${name} could not be made` })
-    if (outcome === "Running") wait = Tasks.patience
-  }
-  return Math.min(wait, (schedule.next(now) ?? Infinity) - now)
-})
-
 /** Forgets backups that are too many, and those that came to nothing; and Jobs whose task is over. */
 const tidy = Effect.fnUntraced(function*(database: Database, status: Status) {
   const jobs = yield* Cache.list(Job, { namespace: database.metadata.namespace, owner: database })
@@ -136,7 +117,7 @@ export const controller = Controller.make("database", {
   watches: [Watch.labelled(PersistentVolumeClaim, Tasks.owner), Watch.labelled(Pod, Tasks.owner)],
 
   reconcile: Effect.fn("Database.reconcile")(function*(database, { events }) {
-    const { metadata: { generation, name, namespace }, spec } = database
+    const { metadata: { name, namespace }, spec } = database
     const before: Status = database.status ?? {
       phase: "Creating",
       image: spec.image,
@@ -150,7 +131,9 @@ export const controller = Controller.make("database", {
     // Said before it is acted on: a spec that changes half way through must not be taken for what runs.
     if (database.status === undefined) yield* ObjectStatus.write(Database, database, before)
     const wanted = Children.wanted(database, before.image, yield* password(database))
-    const { ready, waitingFor } = yield* Sync.children(database, Children.kinds, wanted)
+    const { ready, waitingFor } = yield* Sync.children(database, Children.kinds, wanted).pipe(
+      Effect.tapError((error) => sayRefused(database, before, error, events))
+    )
     const set = yield* Cache.get(StatefulSet, { namespace, name })
 
     let status: Status = { ...before, phase: "Ready", readyReplicas: set?.status?.readyReplicas ?? 0 }
@@ -174,32 +157,15 @@ export const controller = Controller.make("database", {
       if (isNew || status.upgradingTo !== undefined) {
         status = yield* upgrade(database, status, events)
         why = `upgrades to ${status.upgradingTo ?? spec.image}`
-      } else next = yield* scheduledBackup(database, events)
+      } else next = yield* Backups.scheduled(database, events)
     }
 
-    const refused = spec.image === status.rejectedImage
-    const conditions = yield* Conditions.state(
-      database,
-      before.conditions,
-      {
-        type: "Ready",
-        status: ready && status.initialized,
-        reason: status.phase,
-        message: status.phase === "Ready" ? "the database is set up and runs" : why
-      },
-      {
-        type: "UpToDate",
-        status: spec.image === status.image,
-        reason: refused ? "UpgradeRolledBack" : status.phase === "Upgrading" ? "Upgrading" : "Image",
-        message: refused ? `could not upgrade to ${spec.image}` : `runs ${status.image}`
-      }
-    )
     // What is said of a task that is over comes before what tells of it goes.
-    const said = yield* ObjectStatus.write(Database, database, {
-      ...status,
-      observedGeneration: generation ?? 0,
-      conditions
-    })
+    const said = yield* say(database, status, {
+      status: ready && status.initialized,
+      reason: status.phase,
+      message: status.phase === "Ready" ? "the database is set up and runs" : why
+    }, events)
     const backups = yield* tidy(database, status)
     yield* ObjectStatus.write(Database, said, { ...said.status!, backups })
     if (status.revision !== before.revision) return Action.requeue

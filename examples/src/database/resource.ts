@@ -1,4 +1,4 @@
-import { Conditions, CustomResource } from "@effect-operator/core"
+import { CelRule, Conditions, CustomResource } from "@effect-operator/core"
 import { Schema } from "effect"
 
 const whole = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
@@ -15,7 +15,13 @@ export const Database = CustomResource.make({
       .annotate({ description: "Of the database in the server." }),
     port: whole(1, 65535),
     "storage-size": Schema.String.check(Schema.isPattern(/^[1-9][0-9]*([KMGT]i?)?$/u))
-      .annotate({ description: "Of each volume, such as 50G." }),
+      .annotate({
+        description: "Of each volume, such as 50G. It never changes: what a StatefulSet makes volumes of cannot."
+      })
+      .pipe(CelRule.rules(CelRule.immutable(
+        "storage-size is immutable: for volumes of another size make another Database with restoreFrom, the name of a " +
+          "backup of this one"
+      ))),
     image: Schema.NonEmptyString.annotate({ description: "What runs. Another one is upgraded to, by a Job first." }),
     replicas: whole(1, 100),
     backup: Schema.optionalKey(
@@ -31,7 +37,9 @@ export const Database = CustomResource.make({
     )
   }),
   status: Schema.Struct({
-    phase: Schema.Literals(["Creating", "Initializing", "Ready", "Upgrading"]),
+    phase: Schema.Literals(["Creating", "Initializing", "Ready", "Upgrading", "Blocked"]).annotate({
+      description: "Blocked: what it wants is refused; the condition Ready says why."
+    }),
     image: Schema.String.annotate({ description: "What runs." }),
     upgradingTo: Schema.optionalKey(Schema.String.annotate({ description: "What is being upgraded to." })),
     rejectedImage: Schema.optionalKey(Schema.String.annotate({ description: "What could not be upgraded to." })),

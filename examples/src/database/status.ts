@@ -1,0 +1,72 @@
+/** What a Database says of itself, of each spec anew, also where the server does not let it be. */
+import { Conditions, type EventRecorder, KubeError, ObjectStatus, type Sync } from "@effect-operator/core"
+import { Effect, Result } from "effect"
+import * as Backups from "./backups.ts"
+import { Database } from "./resource.ts"
+
+export type Status = ObjectStatus.StatusOf<Database>
+
+/** Where no backups are asked for there is no condition: one that is False is for somebody to look into. */
+const backupScheduled = (database: Database): ReadonlyArray<Conditions.Statement> => {
+  const schedule = Backups.scheduleOf(database)
+  if (schedule === undefined) return []
+  const valid = Result.isSuccess(schedule)
+  return [{
+    type: "BackupScheduled",
+    status: valid,
+    reason: valid ? "Scheduled" : "InvalidSchedule",
+    message: valid ? `${database.spec.backup?.schedule} in UTC` : schedule.failure
+  }]
+}
+
+/** Writes the status with its conditions, as of the spec that was read; answers the object then. */
+export const say = Effect.fnUntraced(function*(
+  database: Database,
+  status: Status,
+  ready: Omit<Conditions.Statement, "type">,
+  events: EventRecorder.EventRecorder
+) {
+  const { metadata, spec } = database
+  const refused = spec.image === status.rejectedImage
+  const backups = backupScheduled(database)
+  const conditions = yield* Conditions.state(
+    database,
+    backups.length === 0 ? Conditions.remove(status.conditions, "BackupScheduled") : status.conditions,
+    { type: "Ready", ...ready },
+    {
+      type: "UpToDate",
+      status: spec.image === status.image,
+      reason: refused ? "UpgradeRolledBack" : status.phase === "Upgrading" ? "Upgrading" : "Image",
+      message: refused ? `could not upgrade to ${spec.image}` : `runs ${status.image}`
+    },
+    ...backups
+  )
+  const said = yield* ObjectStatus.write(Database, database, {
+    ...status,
+    observedGeneration: metadata.generation ?? 0,
+    conditions
+  })
+  // Only now: what could not be written is said again.
+  for (const { message = "", reason, status: valid, type } of backups) {
+    if (valid || Conditions.get(status.conditions, type)?.message === message) continue
+    yield* events.warning({ reason, note: message })
+  }
+  return said
+})
+
+/**
+ * Says that what the Database wants is refused, which only people can change: by whom and why, as of the spec that is
+ * refused. What may go well the next time is not told. The error goes on, to be tried again, also where it could not be
+ * told.
+ */
+export const sayRefused = (
+  database: Database,
+  status: Status,
+  error: KubeError.KubeError | Sync.NotOurs,
+  events: EventRecorder.EventRecorder
+) => {
+  const kube = error instanceof KubeError.KubeError ? error : undefined
+  if (kube?.isRetryable === true) return Effect.void
+  const ready = { status: false, reason: kube?.reason._tag ?? error._tag, message: error.message }
+  return Effect.ignore(say(database, { ...status, phase: "Blocked" }, ready, events), { log: "Debug" })
+}
