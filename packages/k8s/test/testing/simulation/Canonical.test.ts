@@ -88,6 +88,23 @@ describe("Canonical", () => {
     assert.isNotEmpty(same(addresses("a", "b"), addresses("b")))
   })
 
+  it("what a Deployment keeps of its past is no difference, what it runs is; values are shown from where they differ", () => {
+    const set = (name: string, replicas: number, kind = "Deployment"): KubeObject => {
+      const made = object("ReplicaSet", name, name, { spec: { replicas } })
+      const ownerReferences = [{ apiVersion: "apps/v1", kind, name: "d", uid: "d", controller: true }]
+      return { ...made, metadata: { ...made.metadata, ownerReferences } }
+    }
+    const told = (a: ReadonlyArray<KubeObject>, b: ReadonlyArray<KubeObject>) =>
+      Canonical.compare(Canonical.state(end(a), new Set()), Canonical.state(end(b), new Set()))
+    assert.deepStrictEqual(told([set("new", 2)], [set("new", 2), set("old", 0)]), [])
+    assert.isNotEmpty(told([set("new", 2)], [set("new", 2), set("old", 1)]))
+    assert.isNotEmpty(told([set("new", 2)], [set("new", 2), set("old", 0, "Rollout")]))
+    const long = (end: string) => object("ConfigMap", "c", "1", { data: `${"x".repeat(200)}${end}` })
+    assert.deepStrictEqual(same(long("a"), long("b")), [
+      `ConfigMap default/c: ConfigMap.data: ...${"x".repeat(20)}b" instead of ...${"x".repeat(20)}a"`
+    ])
+  })
+
   it("what was stopped half way lies between all of it and nothing; what neither has does not", () => {
     const claims = (...names: ReadonlyArray<string>) =>
       Canonical.state(
