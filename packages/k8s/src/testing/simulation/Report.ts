@@ -181,7 +181,7 @@ export const token = (scenario: Scenario, { plan, seed, story }: Divergence): st
 
 /** What it takes for the run to go wrong. */
 export const takes = ({ plan }: Divergence): string => {
-  const order = plan.interleaving === 0 ? "" : `in interleaving ${plan.interleaving}`
+  const order = plan.interleaving === 0 ? "" : `in another order of tasks (${plan.interleaving})`
   if (plan.points.length === 0) return order === "" ? "Without any fault." : `Without any fault, ${order}.`
   return `With ${plan.points.map(Fault.describe).join(", and ")}${order === "" ? "" : `, ${order}`}.`
 }
