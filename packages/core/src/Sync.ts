@@ -6,7 +6,8 @@
  * is deleted. Children are told apart by kind, namespace and name; what the parent does not control is never touched,
  * and a wanted name that belongs to somebody else is an error that says to whom. An object that no controller has, and
  * this one has never written, is somebody else's, too, unless the child is `adopted`; one that lost its owner reference
- * is known by its managed fields, and gets it again.
+ * is known by its managed fields, and gets it again. That the cache shows no such object is not taken for an answer: a
+ * filtered watch leaves objects out, and every watch lags. The server is asked, once for a child that is to be made.
  *
  * With `stages`, children are made in order: those of a stage when all of the stages before are ready; and `remove`
  * takes them away in reverse.
@@ -17,7 +18,15 @@ import * as Cache from "./Cache.ts"
 import { FieldManager } from "./Client.ts"
 import { KubeClient } from "./KubeClient.ts"
 import type * as KubeError from "./KubeError.ts"
-import { controllerOf, controllerReference, isTerminating, keyString, type KubeObject } from "./KubeObject.ts"
+import {
+  controllerOf,
+  controllerReference,
+  isTerminating,
+  keyString,
+  type KubeObject,
+  type ObjectKey,
+  type OwnerReference
+} from "./KubeObject.ts"
 import * as Resource from "./Resource.ts"
 import * as ServerSideApply from "./ServerSideApply.ts"
 
@@ -108,7 +117,7 @@ const placed = (
   parent: KubeObject,
   resource: Resource.Any,
   { metadata }: ServerSideApply.Fields<KubeObject>
-): { readonly namespace: string | undefined; readonly name: string } => ({
+): ObjectKey => ({
   namespace: resource.scope === "Cluster" ? undefined : metadata.namespace ?? parent.metadata.namespace,
   name: metadata.name
 })
@@ -118,8 +127,7 @@ const put = Effect.fnUntraced(function*<Id extends string>(
   { adopt, fields, resource }: Child<Id>
 ): Effect.fn.Return<KubeObject, KubeError.KubeError | NotOurs, Needs<Id>> {
   const key = placed(parent, resource, fields)
-  const there = yield* Cache.get(resource, key)
-  const owner = there === undefined ? undefined : yield* ownerOf(resource, there, adopt)
+  const owner = yield* ownerOf(resource, key, adopt)
   if (owner !== undefined && owner.uid !== parent.metadata.uid) {
     return yield* new NotOurs({
       message: `${resource.kind} ${keyString(key)} is ${owner.told}: ` +
@@ -133,31 +141,40 @@ const put = Effect.fnUntraced(function*<Id extends string>(
   } as ServerSideApply.Fields<KubeObject>)
 })
 
-/** Whom an object belongs to; nobody if it may be had. */
+interface Owner {
+  /** Absent for somebody who is no controller. */
+  readonly uid: string | undefined
+  readonly told: string
+}
+
+/**
+ * Whom the object of a key belongs to; nobody if there is none, or it may be had. The server is asked where the cache
+ * shows no controller: what it does not show may be there all the same, outside the selection of its watch, or not yet
+ * reported, and the apply that follows would take it by force.
+ */
 const ownerOf = Effect.fnUntraced(function*<Id extends string>(
   resource: Resource.Resource<KubeObject, Id>,
-  object: KubeObject,
+  key: ObjectKey,
   adopt: boolean
-): Effect.fn.Return<
-  { readonly uid: string | undefined; readonly told: string } | undefined,
-  KubeError.KubeError,
-  KubeClient
-> {
-  const controller = controllerOf(object)
-  if (controller !== undefined) {
-    return { uid: controller.uid, told: `controlled by ${controller.kind} ${controller.name}` }
-  }
-  if (adopt) return undefined
+): Effect.fn.Return<Owner | undefined, KubeError.KubeError, Needs<Id>> {
+  const cached = yield* Cache.get(resource, key)
+  const known = cached === undefined ? undefined : controllerOf(cached)
+  if (known !== undefined) return controlledBy(known)
+  if (adopt && cached !== undefined) return undefined
   const client = yield* KubeClient
   const writer = yield* FieldManager
   // Caches know nothing of managed fields.
-  const live = yield* client.get(Resource.unstructured(resource) as Resource.Resource<KubeObject>, object.metadata)
-    .pipe(
-      Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
-    )
-  const known = live === undefined || live.metadata.managedFields?.some(({ manager }) => manager === writer) === true
-  return known ? undefined : { uid: undefined, told: "there already, and was not made by this controller" }
+  const live = yield* client.get(Resource.unstructured(resource) as Resource.Resource<KubeObject>, key).pipe(
+    Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
+  )
+  if (live === undefined) return undefined
+  const controller = controllerOf(live)
+  if (controller !== undefined) return controlledBy(controller)
+  const may = adopt || live.metadata.managedFields?.some(({ manager }) => manager === writer) === true
+  return may ? undefined : { uid: undefined, told: "there already, and was not made by this controller" }
 })
+
+const controlledBy = ({ kind, name, uid }: OwnerReference): Owner => ({ uid, told: `controlled by ${kind} ${name}` })
 
 /** Deletes the parent's children of a kind that are not to be kept. Answers how many of those are still there. */
 const prune = Effect.fnUntraced(function*<Id extends string>(

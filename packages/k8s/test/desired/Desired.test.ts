@@ -5,15 +5,17 @@ import {
   Controller,
   CustomResource,
   KubeClient,
+  type KubeError,
   Manager,
   ServerSideApply,
-  Sync
+  Sync,
+  Watch
 } from "@effect-operator/core"
 import { controllerOf, controllerReference } from "@effect-operator/core/KubeObject"
 import { ConfigMap, Deployment, Pod, Service } from "@effect-operator/k8s/kinds"
 import { ApiServer, TestCluster } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Schema, Stream } from "effect"
+import { Effect, Exit, Layer, Schema, Stream } from "effect"
 import { TestClock } from "effect/testing"
 
 const Site = CustomResource.make({
@@ -193,6 +195,93 @@ describe("Sync", () => {
       const taken = yield* foreign(true)
       assert.deepStrictEqual([taken.data, controllerOf(taken)?.kind], [{ a: "1", mine: "yes" }, "Site"])
     }))
+
+  describe("where the watch is filtered by labels", () => {
+    const labels = { "desired.example.com/managed": "yes" }
+    const filtered = (adopt: boolean) =>
+      Controller.make("sites", {
+        for: Site,
+        watches: [Watch.owned(ConfigMap, Site, { labels })],
+        reconcile: (site) => {
+          const child = Sync.child(ConfigMap, { metadata: { name: site.metadata.name, labels }, data: { a: "1" } })
+          return Effect.as(Sync.children(site, [ConfigMap], [adopt ? Sync.adopted(child) : child]), Action.done)
+        }
+      })
+    /** What becomes of a ConfigMap that the watch leaves out, and whether it outlives the Site. */
+    const unseen = (adopt: boolean, made: Effect.Effect<unknown, KubeError.KubeError, KubeClient.KubeClient>) =>
+      Effect.gen(function*() {
+        const kube = yield* client
+        yield* made
+        return yield* Effect.gen(function*() {
+          yield* create(1, [])
+          yield* TestClock.adjust("10 seconds")
+          const { data, metadata } = yield* kube.get(ConfigMap, key)
+          yield* kube.delete(Site, key)
+          yield* TestClock.adjust("1 minute")
+          const left = yield* Effect.exit(kube.get(ConfigMap, key))
+          return { data, controller: controllerOf({ metadata } as never)?.kind, outlives: Exit.isSuccess(left) }
+        }).pipe(Effect.provide(Manager.layer([filtered(adopt)])))
+      }).pipe(Effect.provide(cluster))
+    const somebodys = client.use((client) => client.create(ConfigMap, { metadata: key, data: { a: "theirs" } }))
+
+    it.effect("leaves alone what somebody else has made, unless it is to be adopted", () =>
+      Effect.gen(function*() {
+        assert.deepStrictEqual(yield* unseen(false, somebodys), {
+          data: { a: "theirs" },
+          controller: undefined,
+          outlives: true
+        })
+        assert.deepStrictEqual(yield* unseen(true, somebodys), {
+          data: { a: "1" },
+          controller: "Site",
+          outlives: false
+        })
+      }))
+
+    it.effect("does not take what another controls, adopted or not", () =>
+      Effect.gen(function*() {
+        const theirs = Effect.gen(function*() {
+          const kube = yield* client
+          const owner = yield* kube.create(ConfigMap, { metadata: { namespace: "default", name: "owner" } })
+          yield* kube.create(ConfigMap, {
+            metadata: { ...key, ownerReferences: [controllerReference(owner)] },
+            data: { a: "theirs" }
+          })
+        })
+        for (const adopt of [false, true]) {
+          assert.deepStrictEqual(yield* unseen(adopt, theirs), {
+            data: { a: "theirs" },
+            controller: "ConfigMap",
+            outlives: true
+          })
+        }
+      }))
+
+    it.effect("does not take what somebody made in the place of a child that went", () =>
+      Effect.gen(function*() {
+        const kube = yield* client
+        yield* create(1, [])
+        yield* TestClock.adjust("10 seconds")
+        yield* kube.delete(ConfigMap, key)
+        yield* somebodys
+        yield* TestClock.adjust("10 seconds")
+        assert.deepStrictEqual((yield* kube.get(ConfigMap, key)).data, { a: "theirs" })
+      }).pipe(Effect.provide(Manager.layer([filtered(false)]).pipe(Layer.provideMerge(cluster)))))
+  })
+
+  it.effect("asks the server for a child once before it is made, and then never", () =>
+    Effect.gen(function*() {
+      yield* create(1, ["a", "b"])
+      yield* TestClock.adjust("10 seconds")
+      for (let i = 0; i < 3; i++) {
+        yield* client.use((client) =>
+          client.patch(Site, key, KubeClient.Patch.merge({ metadata: { annotations: { n: String(i) } } }))
+        )
+        yield* TestClock.adjust("1 minute")
+      }
+      const counts = yield* ApiServer.ApiServer.use(({ requestCounts }) => requestCounts)
+      assert.deepStrictEqual([counts["get configmaps"], counts["patch configmaps"]], [2, 2])
+    }).pipe(Effect.provide(operated)))
 
   it.effect("takes back a child that has lost its owner", () =>
     Effect.gen(function*() {
