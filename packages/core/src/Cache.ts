@@ -347,7 +347,7 @@ const fresh = (
     return isFresh() ? Effect.void : Effect.fail(error)
   })
 
-/** Waits until something holds of the informers' stores. */
+/** Waits until something holds of the informers' stores. A condition that throws is a defect of whoever waits. */
 const until = (
   informers: ReadonlyArray<Informer>,
   holds: () => boolean,
@@ -355,11 +355,21 @@ const until = (
   message: string
 ): Effect.Effect<void, NotObserved> =>
   Effect.callback<void>((resume) => {
-    if (holds()) return resume(Effect.void)
+    // Whoever writes the stores calls this, for all who read them: what is thrown here must not come to them.
+    const ended = (): Effect.Effect<void> | undefined => {
+      try {
+        return holds() ? Effect.void : undefined
+      } catch (defect) {
+        return Effect.die(defect)
+      }
+    }
+    const atOnce = ended()
+    if (atOnce !== undefined) return resume(atOnce)
     const off = onChange(informers.map(({ store }) => store), () => {
-      if (!holds()) return
+      const end = ended()
+      if (end === undefined) return
       off()
-      resume(Effect.void)
+      resume(end)
     })
     return Effect.sync(off)
   }).pipe(

@@ -180,6 +180,33 @@ describe("Cache.awaitObserved", () => {
       assert.match(error.message, /Cache: Part\.v1: default\/b of resourceVersion \d+ was not seen within 5s/)
     }))
 
+  it.effect("a condition that throws is a defect of whoever waits; the watch goes on", () =>
+    Effect.gen(function*() {
+      const { run, server, used } = yield* scenario
+      const role = (part: typeof Part.Type | undefined) => part!.spec!.role!.length > 0
+      const at = (where: typeof role) => run(Cache.awaitObserved(Part, { object: ref("b"), where }))
+      const bug = new Error("a bug")
+      const fibers = yield* Effect.forEach([
+        at((part) => part !== undefined && role(part)),
+        at((part) => part?.spec?.role === "x"),
+        at(() => {
+          throw bug
+        })
+      ], (wait) => Effect.forkChild(wait))
+      yield* settle
+      server.put(Part, "b")
+      server.release()
+      yield* settle
+      const [throwing, waiting, atOnce] = fibers.map((fiber) => fiber.pollUnsafe())
+      assert.isTrue(throwing !== undefined && Exit.hasDies(throwing))
+      assert.isUndefined(waiting)
+      assert.strictEqual(Exit.isFailure(atOnce!) && Cause.squash(atOnce.cause), bug)
+      server.patch(Part, "b", { spec: { role: "x" } })
+      yield* settle
+      assert.isTrue(Exit.isSuccess(yield* Fiber.await(fibers[1]!)))
+      assert.strictEqual(used[0]!.store.listeners, 0)
+    }))
+
   it.effect("is at once where it has been seen already", () =>
     Effect.gen(function*() {
       const { run, server } = yield* scenario
