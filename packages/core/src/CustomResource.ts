@@ -4,7 +4,7 @@
  *
  * Unknown fields survive: what a Schema does not know stays in the decoded object and goes back with it, so that a
  * read-modify-write by an older operator never erases what a newer one wrote. A spec that does not decode makes the
- * object `Invalid`, with every fault and its path. A status that does not decode counts as absent: the status is the
+ * object `Invalid`, with every fault and its path; so does one on which a transformation of the Schema throws. A status that does not decode counts as absent: the status is the
  * operator's own word, and its next write replaces it.
  *
  * Of an object that is being deleted only the types count, not limits, patterns and other checks of its values: one that
@@ -19,6 +19,7 @@ import * as Schema from "effect/Schema"
 import type * as SchemaAST from "effect/SchemaAST"
 import * as SchemaIssue from "effect/SchemaIssue"
 import type { Rule } from "./CelRule.ts"
+import { total } from "./internal/total.ts"
 import type { KubeObject } from "./KubeObject.ts"
 import * as Resource from "./Resource.ts"
 
@@ -236,9 +237,15 @@ const codec = (declared: AnySchema, path: string, parsing: SchemaAST.ParseOption
     })
   }
   const through = (there: Step, back: Step) => (value: unknown): Result.Result<unknown, Resource.Invalid> =>
-    Result.mapError(
-      Result.flatMap(there(value), (result) => Result.map(back(result), (known) => carry(value, known, result))),
-      invalid(path)
+    total(
+      () =>
+        Result.mapError(
+          Result.flatMap(there(value), (result) => Result.map(back(result), (known) => carry(value, known, result))),
+          invalid(path)
+        ),
+      (thrown) =>
+        `${path}: the Schema threw ${thrown}: let its transformation fail with an issue ` +
+        "(SchemaTransformation.transformEffect)"
     )
   return { decode: through(decode, encode), encode: through(encode, decode) }
 }

@@ -15,6 +15,7 @@
  * created or replaced, because what it left out would be lost; patch, apply and delete work as they do on the whole.
  */
 import * as Result from "effect/Result"
+import { total } from "./internal/total.ts"
 import type { KubeObject } from "./KubeObject.ts"
 import type * as Resource from "./Resource.ts"
 
@@ -138,7 +139,7 @@ const partial = (name: string) => (): Result.Result<never, Resource.Invalid> =>
   Result.fail({ issues: [`a projection (${name}) is not the whole object: patch it, or write it as its own kind`] })
 
 const attempt = <B>(name: string, project: () => B): Result.Result<B, Resource.Invalid> =>
-  Result.try({ try: project, catch: (defect) => ({ issues: [`projection ${name} failed: ${String(defect)}`] }) })
+  total(() => Result.succeed(project()), (thrown) => `projection ${name} failed: ${thrown}`)
 
 const keepAnnotations = <M extends KubeObject["metadata"]>(metadata: M, keep: Options["annotations"]): M => {
   if (keep === undefined || metadata.annotations === undefined) return metadata

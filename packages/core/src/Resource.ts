@@ -6,6 +6,7 @@
  * reading an undeclared kind a compile error (see `Cache`).
  */
 import * as Result from "effect/Result"
+import { total } from "./internal/total.ts"
 import type { KubeObject, NamespacedObjectMeta, ObjectMeta, PartialObjectMeta } from "./KubeObject.ts"
 
 /** Where objects of a kind live. */
@@ -45,7 +46,7 @@ export interface Resource<out A extends KubeObject = KubeObject, out Id extends 
   readonly Type: A
   /** JSON of the server to the typed object. Unknown fields are kept. Total: never throws. */
   readonly decode: (json: unknown) => Result.Result<A, Invalid>
-  /** The typed object to JSON for the server. Unknown fields are kept. */
+  /** The typed object to JSON for the server. Unknown fields are kept. Total: never throws. */
   readonly encode: (object: unknown) => Result.Result<unknown, Invalid>
 }
 
@@ -117,9 +118,19 @@ export const make =
     subresources: options.subresources ?? [],
     // A type without a value: see the interface.
     Type: undefined as never,
-    decode: options.decode ?? Result.succeed as (json: unknown) => Result.Result<A, Invalid>,
-    encode: options.encode ?? Result.succeed
+    decode: options.decode === undefined
+      ? Result.succeed as Resource<A>["decode"]
+      : safely(options.decode, "read", options),
+    encode: options.encode === undefined ? Result.succeed : safely(options.encode, "written", options)
   })
+
+const safely = <B>(
+  run: (value: unknown) => Result.Result<B, Invalid>,
+  done: "read" | "written",
+  { kind }: { readonly kind: string }
+) =>
+(value: unknown): Result.Result<B, Invalid> =>
+  total(() => run(value), (thrown) => `the ${kind} could not be ${done}: ${thrown}`)
 
 /** The same resource without its schema: reads and writes plain JSON, so an object that does not decode can be seen. */
 export const unstructured = (resource: Any): Any => ({

@@ -1,6 +1,6 @@
-import { Action, Controller } from "@effect-operator/core"
+import { Action, Controller, CustomResource, KubeClient, Resource } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Deferred, Effect, Logger } from "effect"
+import { Cause, Deferred, Effect, Logger, Schema, SchemaTransformation } from "effect"
 import { Widget } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
 import { Server } from "./support/Server.ts"
@@ -88,6 +88,51 @@ describe("Controller: wrong uses", () => {
       assert.include(text, "controller widgets ended with undefined: it must end with Action.done")
       assert.include(text, "controller widgets ended with \"done\"")
       assert.include(text, "what comes from a cache is frozen: change a copy")
+    }))
+
+  it.effect("a Schema that throws on an object makes that one invalid, also where it was just written, and ends nothing", () =>
+    Effect.gen(function*() {
+      const Site = CustomResource.make({
+        group: "test.io",
+        version: "v1",
+        kind: "Site",
+        spec: Schema.Struct({
+          url: Schema.String.pipe(Schema.decodeTo(
+            Schema.String,
+            SchemaTransformation.transform({
+              decode: (text: string) => new URL(text).host,
+              encode: (host) => `https://${host}`
+            })
+          ))
+        })
+      })
+      const Raw = Resource.unstructured(Site)
+      const server = new Server(Site)
+      server.put(Site, "stored", { spec: { url: "no url" } })
+      server.put(Site, "good", { spec: { url: "https://a.io" } })
+      const journal = new Journal()
+      const lines: Array<string> = []
+      const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+      const manager = yield* operate(server, [Controller.make("sites", {
+        for: Site,
+        reconcile: (site) =>
+          Effect.gen(function*() {
+            const client = yield* KubeClient.KubeClient
+            const made = { metadata: { namespace: "default", name: "written" }, spec: { url: "no url" } }
+            yield* client.create(Raw, made)
+            yield* journal.note(`${site.metadata.name} of ${site.spec.url}`)
+            return Action.done
+          })
+      })]).pipe(Effect.provide(logger))
+      yield* settle
+      assert.deepStrictEqual(journal.words, ["good of a.io"])
+      assert.isUndefined((yield* manager.report).failed)
+      for (const name of ["stored", "written"]) {
+        assert.include(
+          lines.join("\n"),
+          `Site default/${name} is not valid and is ignored: spec: the Schema threw TypeError`
+        )
+      }
     }))
 
   it("a delay or a reconcile that is none is refused at once", () => {

@@ -190,6 +190,33 @@ describe("decode", () => {
     }
   })
 
+  it("what a transformation throws is a fault of the value, in both directions", () => {
+    const Url = Schema.String.pipe(Schema.decodeTo(
+      Schema.Struct({ host: Schema.String }),
+      SchemaTransformation.transform({
+        decode: (text: string) => ({ host: new URL(text).host }),
+        encode: ({ host }: { readonly host: string }) => new URL(`https://${host}`).href
+      })
+    ))
+    const Site = CustomResource.make({
+      ...names,
+      spec: Schema.Struct({ url: Url }),
+      status: Schema.Struct({ url: Url })
+    })
+    const good = { url: "https://a.io/" }
+    const told = /^spec: the Schema threw TypeError: Invalid URL: .*transformEffect/
+    const going = { metadata: { ...metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } }
+    assert.match(issues(Site.decode(json({ url: "no url" })))[0]!, told)
+    assert.match(issues(Site.decode(json({ url: "no url" }, going)))[0]!, told)
+    assert.match(issues(Site.encode(json({ url: { host: "no host" } })))[0]!, told)
+    assert.isFalse("status" in success(Site.decode(json(good, { status: { url: "no url" } }))))
+    assert.match(
+      issues(Site.encode(json({ url: { host: "a.io" } }, { status: { url: { host: "no host" } } })))[0]!,
+      /^status: the Schema threw/
+    )
+    assert.deepStrictEqual(success(Site.encode(success(Site.decode(json(good))))), json(good))
+  })
+
   it("does not touch what it was given", () => {
     const value = json({ ports: [Object.freeze({ name: "a", x: 1 })], y: Object.freeze({}) }, {
       status: { ready: true }

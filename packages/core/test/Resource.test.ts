@@ -22,6 +22,18 @@ const Web = Resource.make<KubeObject.KubeObject>()({
 })
 
 describe("Resource.make", () => {
+  it("decodes and encodes without ever throwing, whatever it was given for it", () => {
+    const thrown = () => {
+      throw new Error("a bug")
+    }
+    const Bad = Resource.make<Pod>()({ ...Pod, decode: thrown, encode: thrown })
+    const issues = [Bad.decode({}), Bad.encode({})].map((result) => Result.isFailure(result) && result.failure.issues)
+    assert.deepStrictEqual(issues, [
+      ["the Pod could not be read: Error: a bug"],
+      ["the Pod could not be written: Error: a bug"]
+    ])
+  })
+
   it("fills in what follows from the conventions", () => {
     const { decode: _decode, encode: _encode, Type: _Type, ...pod } = Pod
     assert.deepStrictEqual(pod, {
