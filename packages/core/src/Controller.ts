@@ -79,7 +79,7 @@ export interface Options<
   readonly concurrency?: number | undefined
   /**
    * Delays after failures of one key, by error (undefined for a defect); 5 ms doubled up to 16 min by default. Where the
-   * schedule ends, the object rests until something changes.
+   * schedule ends, the object rests until something changes; where it throws on an error, the default delay holds.
    */
   readonly retry?: Schedule.Schedule<unknown, Retried<NoInfer<E | FE>>> | undefined
   /** How long one reconcile or clean-up may take; then it is interrupted and counts as failed. No limit by default. */

@@ -48,7 +48,7 @@ export interface Options {
   /**
    * Delays after failures of one key, chosen by error. When it ends, the key rests until something adds it, and then
    * has the whole schedule again. A key that something adds before its delay is over, and that fails again, waits for
-   * the same moment: unrelated triggers do not lengthen its delays.
+   * the same moment: unrelated triggers do not lengthen its delays. Where it throws, `defaultRetry` says how long.
    */
   readonly retry?: Schedule.Schedule<unknown, unknown> | undefined
   /** How long an added key waits for others of its kind to merge with; not at all by default. */
@@ -121,7 +121,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
   const schedule = options.retry ?? defaultRetry
   const debounce = Duration.toMillis(Duration.fromInputUnsafe(options.debounce ?? 0))
   const bucket = options.rate === undefined ? undefined : bucketOf(options.rate)
-  const retries = new Map<string, { readonly step: Step; due: number }>()
+  const retries = new Map<string, { readonly step: Steps; readonly instead: Steps; due: number }>()
   /** Workers waiting for a key, and those waiting for the last key to be given back. */
   const takers = new Set<(item: Option.Option<Item>) => void>()
   const drainers = new Set<() => void>()
@@ -168,16 +168,18 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
   const nextDelay = Effect.fnUntraced(function*(key: string, error: unknown, now: number, atLeast: number) {
     let retry = retries.get(key)
     if (retry === undefined) {
-      retry = { step: yield* Schedule.toStep(schedule), due: 0 }
+      retry = { step: stepsOf(schedule), instead: stepsOf(defaultRetry), due: 0 }
       retries.set(key, retry)
     }
-    const scheduled = now < retry.due ?
-      retry.due - now :
-      yield* retry.step(clock.currentTimeMillisUnsafe(), error).pipe(
-        Effect.map(([, delay]): number | void => Duration.toMillis(delay)),
-        Pull.catchDone(() => Effect.void)
+    const { instead, step } = retry
+    const time = clock.currentTimeMillisUnsafe()
+    const scheduled = now < retry.due
+      ? retry.due - now
+      : yield* Effect.catchDefect(
+        step(time, error),
+        (defect) => Effect.andThen(Effect.logError(thrown(defect)), instead(time, error))
       )
-    if (typeof scheduled !== "number") return undefined
+    if (scheduled === undefined) return undefined
     const delay = Math.max(scheduled, atLeast)
     retry.due = now + delay
     return delay
@@ -280,5 +282,23 @@ const bucketOf = ({ interval, limit }: Rate): TokenBucket => {
   }
   return new TokenBucket(limit, millis)
 }
+
+/** The delays of a schedule, one after the other, in milliseconds; nothing once it has ended. */
+type Steps = (now: number, input: unknown) => Effect.Effect<number | undefined>
+
+const stepsOf = (schedule: Schedule.Schedule<unknown, unknown>): Steps => {
+  let step: Step | undefined
+  return Effect.fnUntraced(function*(now, input) {
+    step ??= yield* Schedule.toStep(schedule)
+    return yield* step(now, input).pipe(
+      Effect.map(([, delay]): number | undefined => Duration.toMillis(delay)),
+      Pull.catchDone(() => Effect.undefined)
+    )
+  })
+}
+
+const thrown = (defect: unknown): string =>
+  `retry: the schedule threw ${String(defect)}: the default delay holds: ` +
+  "let it take whatever a reconcile fails with, and undefined, where it died"
 
 type Step = (now: number, input: unknown) => Pull.Pull<[unknown, Duration.Duration], never, unknown>

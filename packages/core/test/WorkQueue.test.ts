@@ -1,6 +1,6 @@
 import { type Trigger, WorkQueue } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Duration, Effect, Fiber, Option, Schedule } from "effect"
+import { Clock, Duration, Effect, Fiber, Logger, Option, Schedule } from "effect"
 import { TestClock } from "effect/testing"
 
 const why: Trigger.Reason = { _tag: "Resync" }
@@ -295,6 +295,31 @@ describe("WorkQueue", () => {
       assert.deepStrictEqual(yield* delays(queue, ["x", "x", "hopeless"]), [3_000, 3_000, undefined])
       queue.add("a", why)
       assert.deepStrictEqual(yield* delays(queue, ["x"]), [3_000])
+    }))
+
+  it.effect("where the schedule throws on an error, the default one answers, and the log says so", () =>
+    Effect.gen(function*() {
+      const lines: Array<string> = []
+      const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+      const byInput = Schedule.spaced("3 seconds").pipe(
+        Schedule.setInputType<unknown>(),
+        Schedule.while(({ input }) => (input as string).length > 0)
+      )
+      const queue = yield* WorkQueue.make({ retry: byInput })
+      queue.add("a", why)
+      assert.deepStrictEqual(
+        yield* delays(queue, ["oh", null, null, null, "oh"]).pipe(
+          Effect.provide(logger)
+        ),
+        [3_000, 5, 10, 20, 3_000]
+      )
+      assert.lengthOf(lines, 3)
+      assert.match(lines[0]!, /^retry: the schedule threw TypeError: .*: the default delay holds: .*undefined/)
+      const broken = yield* WorkQueue.make({
+        retry: Schedule.fromStep(Effect.die(new Error("a bug"))) as Schedule.Schedule<unknown, unknown>
+      })
+      broken.add("a", why)
+      assert.deepStrictEqual(yield* delays(broken, ["oh", "oh"]), [5, 10])
     }))
 
   it.effect("rests when told to, until something adds the key", () =>
