@@ -73,7 +73,9 @@ export type Settled =
   | { readonly _tag: "Done" }
   /** Again after `delay` milliseconds; 0 for at once, behind the other keys. */
   | { readonly _tag: "Again"; readonly delay: number }
-  /** Not again until something adds the key. */
+  /** It failed, and is tried again after `delay` milliseconds: what `retryIn` says. */
+  | { readonly _tag: "Retry"; readonly delay: number }
+  /** It failed, and is not tried again until something adds the key. */
   | { readonly _tag: "Rest" }
 
 /** Again after the delay the schedule gives for the error, but not before `atLeast` milliseconds. */
@@ -94,6 +96,11 @@ export interface WorkQueue {
   readonly takeUnsafe: () => Item | undefined
   /** Whatever asks for a key that is being processed has to wait `delay` milliseconds from now. */
   readonly hold: (key: string, delay: number) => void
+  /**
+   * The delay before the next attempt after a failure, in milliseconds, where there is to be one. The worker keeps the
+   * key: what is to be said first where there is none, is said before anybody else can have it.
+   */
+  readonly retryIn: (key: string, failure: Omit<Failed, "_tag">) => Effect.Effect<number | undefined>
   /** Gives the key back. Answers the delay before the next attempt in milliseconds, where there will be one. */
   readonly done: (key: string, outcome: Outcome) => Effect.Effect<number | undefined>
   /** The same at once, where no schedule has to be asked. */
@@ -164,8 +171,8 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     }
   }
 
-  /** The delay after a failure; nothing if there is to be no other attempt. */
-  const nextDelay = Effect.fnUntraced(function*(key: string, error: unknown, now: number, atLeast: number) {
+  const retryIn: WorkQueue["retryIn"] = Effect.fnUntraced(function*(key, { atLeast = 0, error }) {
+    const at = now()
     let retry = retries.get(key)
     if (retry === undefined) {
       retry = { step: stepsOf(schedule), instead: stepsOf(defaultRetry), due: 0 }
@@ -173,15 +180,15 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     }
     const { instead, step } = retry
     const time = clock.currentTimeMillisUnsafe()
-    const scheduled = now < retry.due
-      ? retry.due - now
+    const scheduled = at < retry.due
+      ? retry.due - at
       : yield* Effect.catchDefect(
         step(time, error),
         (defect) => Effect.andThen(Effect.logError(thrown(defect)), instead(time, error))
       )
     if (scheduled === undefined) return undefined
     const delay = Math.max(scheduled, atLeast)
-    retry.due = now + delay
+    retry.due = at + delay
     return delay
   })
 
@@ -222,26 +229,28 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
         delay = outcome.delay
         state.succeed(key, { at: at + delay, reason: { _tag: "Requeue" } })
         break
+      case "Retry":
+        delay = outcome.delay
+        state.fail(key, { at: at + delay, reason: { _tag: "Retry" } })
+        options.monitor?.retried()
+        break
       case "Rest":
         state.fail(key)
     }
-    retries.delete(key)
+    if (outcome._tag !== "Retry") retries.delete(key)
     givenBack(at)
     return delay
   }
 
-  const failed = Effect.fnUntraced(function*(key: string, { atLeast = 0, error }: Failed) {
-    const at = now()
-    const delay = yield* nextDelay(key, error, at, atLeast)
-    state.fail(key, delay === undefined ? undefined : { at: at + delay, reason: { _tag: "Retry" } })
-    if (delay === undefined) retries.delete(key)
-    else options.monitor?.retried()
-    givenBack(at)
-    return delay
-  })
-
   const done: WorkQueue["done"] = (key, outcome) =>
-    outcome._tag === "Failed" ? failed(key, outcome) : Effect.sync(() => doneUnsafe(key, outcome))
+    outcome._tag === "Failed"
+      ? Effect.uninterruptible(
+        Effect.map(
+          retryIn(key, outcome),
+          (delay) => doneUnsafe(key, delay === undefined ? { _tag: "Rest" } : { _tag: "Retry", delay })
+        )
+      )
+      : Effect.sync(() => doneUnsafe(key, outcome))
 
   const givenBack = (at: number): void => {
     if (state.promote(at) || state.ready > 0) hand()
@@ -264,6 +273,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     addAfter,
     take,
     takeUnsafe,
+    retryIn,
     hold: (key, delay) => state.hold(key, now() + delay),
     done,
     doneUnsafe,

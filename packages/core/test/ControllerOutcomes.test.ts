@@ -587,6 +587,33 @@ describe("Controller: limits", () => {
       assert.deepStrictEqual(journal.words, ["1", "2"])
     }))
 
+  it.effect("a spec that another worker has reconciled is never said to be given up", () =>
+    Effect.gen(function*() {
+      const bad: Readonly<Record<string, unknown>> = {
+        terminal: new Reconciler.Terminal({ message: "no such size" }),
+        exhausted: "no such size"
+      }
+      const server = new Server(Task)
+      const journal = new Journal()
+      yield* operate(server, [Controller.make("tasks", {
+        for: Task,
+        concurrency: 4,
+        retry: Schedule.recurs(0),
+        reconcile: ({ metadata: { name }, spec }) =>
+          spec.size === 1
+            ? Effect.andThen(Effect.sleep("1 second"), Effect.fail(bad[name]))
+            : Effect.as(journal.note(name), Action.done)
+      })])
+      for (const name of Object.keys(bad)) server.put(Task, name, small)
+      yield* pass("500 millis")
+      for (const name of Object.keys(bad)) server.patch(Task, name, { spec: { size: 2 } })
+      // The condition is under way when the key could be had again.
+      server.latency = ({ method }) => method === "PATCH" ? Effect.sleep("1 second") : Effect.void
+      yield* pass("1 minute")
+      assert.sameMembers([...journal.words], Object.keys(bad))
+      assert.deepStrictEqual(server.objects(Task).map(({ status }) => status?.conditions), [[], []])
+    }))
+
   it.effect("a condition that the server refuses is told once, with its words and the remedy", () =>
     Effect.gen(function*() {
       const Task = CustomResource.make({

@@ -162,7 +162,10 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
   /** The object as it is when somebody looks. */
   const current = (key: string) => Effect.suspend(() => find(key))
 
-  /** Nothing is given up silently: a line in the log, an event on the object, its condition, a metric. */
+  /**
+   * Nothing is given up silently: a line in the log, an event on the object, its condition, a metric. Said before the key
+   * is given back: another worker may be done with what the object has become meanwhile, and this would be the last word.
+   */
   const gaveUp = Effect.fnUntraced(function*(
     item: Item,
     object: KubeObject,
@@ -300,17 +303,16 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       if (error instanceof ReconcileTimeout) metrics.timedOut()
       if (error instanceof Terminal) {
         metrics.terminal()
-        giveBack({ _tag: "Rest" })
-        return yield* gaveUp(item, object, "Terminal", error.message, cause)
+        yield* gaveUp(item, object, "Terminal", error.message, cause)
+        return giveBack(rest)
       }
       const kube = error instanceof KubeError ? error : undefined
-      const delay = yield* Effect.uninterruptible(
-        Effect.tap(queue.done(item.key, { _tag: "Failed", error, atLeast: kube?.retryAfter }), () => {
-          hands.item = undefined
-          return Effect.void
-        })
-      )
-      if (delay === undefined) return yield* gaveUp(item, object, "RetriesExhausted", messageOf(cause), cause)
+      const delay = yield* queue.retryIn(item.key, { error, atLeast: kube?.retryAfter })
+      if (delay === undefined) {
+        yield* gaveUp(item, object, "RetriesExhausted", messageOf(cause), cause)
+        return giveBack(rest)
+      }
+      giveBack({ _tag: "Retry", delay })
       // Losing a race is everyday life of a controller, anything else is worth a line in production logs.
       return yield* kube?.reason._tag === "Conflict"
         ? Effect.logDebug(`conflict, again in ${delay} ms: ${kube.message}`)
@@ -323,7 +325,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     const giveBack = (outcome: Settled): void => {
       const { key } = hands.item!
       hands.item = undefined
-      if (outcome._tag !== "Rest") causes.delete(key)
+      if (outcome._tag !== "Rest" && outcome._tag !== "Retry") causes.delete(key)
       queue.doneUnsafe(key, outcome)
     }
 
@@ -437,6 +439,7 @@ const asksAtOnce = (exit: Exit.Exit<Action.Action, unknown>): boolean =>
 
 const again = { _tag: "Again", delay: 0 } as const
 const done = { _tag: "Done" } as const
+const rest = { _tag: "Rest" } as const
 
 const messageOf = (cause: Cause.Cause<unknown>): string => {
   const error = Option.getOrUndefined(Cause.findErrorOption(cause))
