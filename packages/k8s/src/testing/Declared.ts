@@ -37,17 +37,19 @@ const serviceOf = ({ storage: { group, plural } }: CustomResourceVersions) => ({
   name: `${plural}-${group}`.replaceAll(".", "-")
 })
 
+/** What its definition says beside the kind itself: where versions are converted. */
+const optionsOf = (declared: Declared): Crd.Options => {
+  if (!isVersions(declared)) return {}
+  const { path } = Hook.conversion(declared)
+  return { conversion: { clientConfig: { service: { ...serviceOf(declared), path } } } }
+}
+
+/** The definition of a kind, as it is installed. */
+export const definition = (declared: Declared): Crd.Manifest => Crd.make(declared, optionsOf(declared))
+
 /** Installs the kinds, and waits until they are served. */
 export const install = (declared: ReadonlyArray<Declared>): Effect.Effect<void, KubeError, KubeClient> =>
-  Effect.forEach(
-    declared,
-    (one) => {
-      if (!isVersions(one)) return Crd.install(one)
-      const { path } = Hook.conversion(one)
-      return Crd.install(one, { conversion: { clientConfig: { service: { ...serviceOf(one), path } } } })
-    },
-    { discard: true }
-  )
+  Effect.forEach(declared, (one) => Crd.install(one, optionsOf(one)), { discard: true })
 
 /** Converts between versions until the scope closes. */
 export const serve = (

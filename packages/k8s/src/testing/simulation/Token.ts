@@ -4,9 +4,9 @@
  * It holds for the scenario it was made for: one whose kinds or steps have changed since refuses it, as its numbers
  * would mean something else. What the operator does may change: that is what a replay is for.
  */
-import * as Crd from "../../Crd.ts"
 import { callFaults, clockFaults, eventFaults, externalFaults, type Plan, type Point, stepFaults } from "./Fault.ts"
 import { isObject } from "../../schema/JsonValue.ts"
+import * as Declared from "../Declared.ts"
 import type { Scenario } from "./Scenario.ts"
 import { hash } from "./Seed.ts"
 import type { Story } from "./Story.ts"
@@ -26,7 +26,7 @@ const prefix = "kx1:"
 /** What the numbers of a token depend on: the kinds, the steps, the replicas, what is drawn. */
 export const fingerprint = ({ draws, replicas = 1, resources, steps }: Scenario): string => {
   const text = JSON.stringify([
-    resources.map((resource) => Crd.make(resource)),
+    resources.map(Declared.definition),
     steps.map(({ name }) => name),
     replicas,
     ...(draws === undefined ? [] : [draws.resource.id])

@@ -1,8 +1,18 @@
-import { Action, Cache, Controller, KubeClient, type KubeObject, Manager, Sync } from "@effect-operator/core"
+import {
+  Action,
+  Cache,
+  Controller,
+  CustomResource,
+  CustomResourceVersions,
+  KubeClient,
+  type KubeObject,
+  Manager,
+  Sync
+} from "@effect-operator/core"
 import { ConfigMap, StatefulSet } from "@effect-operator/k8s/kinds"
 import { Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Console, Effect } from "effect"
+import { Console, Effect, Schema } from "effect"
 import { execFileSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { planted } from "./Planted.ts"
@@ -52,6 +62,42 @@ describe("Simulation", () => {
       assert.strictEqual(failure.faults, 0)
       const again = yield* failing(left!.wrong, { replay: failure.replay })
       assert.strictEqual(again.message, failure.message)
+    }))
+
+  it.live("tells of a kind with several versions, too, and replays it", () =>
+    Effect.gen(function*() {
+      const common = { group: "example.com", kind: "Shelf" } as const
+      const V1 = CustomResource.make({ ...common, version: "v1", spec: Schema.Struct({ size: Schema.Int }) })
+      const V2 = CustomResource.make({ ...common, version: "v2", spec: Schema.Struct({ width: Schema.Int }) })
+      const versions = CustomResourceVersions.make({
+        steps: [
+          CustomResourceVersions.between(V1, V2, {
+            up: ({ spec }) => ({ spec: { width: spec.size } }),
+            down: ({ spec }) => ({ spec: { size: spec.width } })
+          })
+        ]
+      })
+      const key = { namespace: "default", name: "a" }
+      const scenario: Simulation.Scenario = {
+        name: "shelves",
+        resources: [versions],
+        operator: Manager.layer([
+          Controller.make("shelves", { for: V2, reconcile: () => Effect.succeed(Action.done) })
+        ]),
+        steps: [{
+          name: "create",
+          act: KubeClient.KubeClient.use((client) => client.create(V1, { metadata: key, spec: { size: 3 } })),
+          desired: () => false
+        }]
+      }
+      const failure = yield* failing(scenario)
+      assert.include(failure.message, "create")
+      const again = yield* failing(scenario, { replay: failure.replay })
+      assert.strictEqual(again.message, failure.message)
+      const defect = yield* Effect.exit(
+        Simulation.checkConvergence({ ...scenario, resources: [V2] }, { replay: failure.replay })
+      )
+      assert.include(String(defect), "the scenario has changed since the token was made")
     }))
 
   it.live("tells the same story of a token in another process", () =>
