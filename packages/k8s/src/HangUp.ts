@@ -1,9 +1,9 @@
 /**
  * `HangUp`: how a server of node's comes to its end.
  *
- * Nobody new is let in, answers under way go out, and then whoever is still connected is cut off, in real time. Node
- * takes a connection for idle as soon as its answer is written, and what it closes then never arrives as a whole: idle
- * connections are closed once every answer that is written has left.
+ * Nobody new is let in, answers under way go out, and then whoever is still connected is cut off, whether it has said
+ * anything or not, in real time. Node takes a connection for idle as soon as its answer is written, and what it closes
+ * then never arrives as a whole: idle connections are closed once every answer that is written has left.
  */
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -29,6 +29,12 @@ export const make = (node: Http.Server): HangUp => {
     answers.add(answer)
     answer.once("close", () => answers.delete(answer))
   })
+  // An HTTPS server knows of a connection only once its handshake is over, if ever.
+  const sockets = new Set<Net.Socket>()
+  node.on("connection", (socket: Net.Socket) => {
+    sockets.add(socket)
+    socket.once("close", () => sockets.delete(socket))
+  })
   const isLeaving = ({ writableEnded, writableFinished }: Http.ServerResponse) => writableEnded && !writableFinished
   const closed = Effect.sync(() => {
     if ([...answers].some(isLeaving)) return false
@@ -49,6 +55,7 @@ export const make = (node: Http.Server): HangUp => {
       const closing = Effect.repeat(closeIdle, Schedule.spaced("10 millis"))
       yield* Effect.timeoutOption(Effect.raceFirst(Deferred.await(ended), closing), grace)
       node.closeAllConnections()
+      for (const socket of sockets) socket.destroy()
       yield* Deferred.await(ended)
       // Its timers.
       node.close()

@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber } from "effect"
 import * as Http from "node:http"
-import type * as Net from "node:net"
+import * as Https from "node:https"
+import * as Net from "node:net"
+import * as Certificates from "../src/Certificates.ts"
 import * as HangUp from "../src/HangUp.ts"
 
 const text = "x".repeat(16 * 1024 * 1024)
@@ -88,5 +90,28 @@ describe("HangUp", () => {
       yield* hangUp("50 millis")
       assert.strictEqual(yield* Fiber.join(reading), "aborted")
       assert.strictEqual(yield* Clock.currentTimeMillis, 0)
+    }))
+
+  it.effect("who connects to a TLS port and says nothing is cut off when its time is over", () =>
+    Effect.gen(function*() {
+      const { certPem: cert, keyPem: key } = yield* Certificates.authority({ now: Date.now() })
+      const node = Https.createServer({ cert, key })
+      const { hangUp } = HangUp.make(node)
+      yield* Effect.callback<void>((resume) => void node.listen(0, "127.0.0.1", () => resume(Effect.void)))
+      const accepted = yield* Effect.forkChild(
+        Effect.callback<void>((resume) => void node.once("connection", () => resume(Effect.void))),
+        { startImmediately: true }
+      )
+      const silent = yield* Effect.acquireRelease(
+        Effect.sync(() => Net.connect((node.address() as Net.AddressInfo).port, "127.0.0.1")),
+        (socket) => Effect.sync(() => socket.destroy())
+      )
+      const closed = yield* Effect.forkChild(
+        Effect.callback<void>((resume) => void silent.on("error", () => {}).once("close", () => resume(Effect.void))),
+        { startImmediately: true }
+      )
+      yield* Fiber.join(accepted)
+      yield* hangUp("50 millis")
+      yield* Fiber.join(closed)
     }))
 })
