@@ -3,7 +3,8 @@
  * container file and CI.
  *
  * Choices are flags; on a terminal those that are missing are asked for. Nothing that is there is overwritten: one file in
- * the way, and nothing is written. Then the packages are installed and the manifests written, unless `--no-install`.
+ * the way, and nothing is written. Then the packages are installed and the manifests written, unless `--no-install`; where
+ * that fails, so does the command, and the files stay.
  */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
@@ -14,7 +15,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stdio from "effect/Stdio"
 import * as Path from "node:path"
-import type { Failure } from "./Failure.ts"
+import * as Failure from "./Failure.ts"
 import * as Folder from "./Folder.ts"
 import * as LockFile from "./LockFile.ts"
 import * as Names from "./Names.ts"
@@ -48,6 +49,16 @@ const install = (folder: string) =>
     Effect.andThen(Console.log("wrote the manifests to deploy/"))
   )
 
+/** What a person can do where the packages could not be installed. */
+const unfinished = (folder: string, { before, message }: { readonly before: boolean; readonly message: string }) => {
+  const missing = /\b(E404|ETARGET)\b/.test(message) && message.includes("@effect-operator/")
+  const remedy = missing
+    ? "The registry does not have this framework: give a folder with its tarballs, as `npm pack --workspaces` makes " +
+      "them, with --packages FOLDER."
+    : `The files stay. Go on there: cd ${folder} && npm install && npm run manifests`
+  return `${message}\n${remedy}\nTo try again, remove ${before ? "the files that were created" : folder} first.`
+}
+
 const next = (folder: string, installed: boolean) =>
   Console.log([
     "",
@@ -76,13 +87,16 @@ const run = Effect.fnUntraced(function*(options: {
   })
   const { dependencies, tarballs } = yield* Project.framework(Option.getOrUndefined(options.packages))
   const files = { ...Project.files(name, dependencies), ...yield* Templates.ofProject(name, kind), ...tarballs }
+  const before = yield* Folder.exists(folder)
   const made = yield* Folder.create(folder, files, "Name another folder, or remove what is in the way")
   for (const file of made) yield* Console.log(`created ${Path.join(folder, file)}`)
-  const installed = options.install && (yield* install(folder).pipe(
-    Effect.as(true),
-    Effect.catch(({ message }: Failure) => Effect.as(Console.error(message), false))
-  ))
-  yield* next(folder, installed)
+  if (options.install) {
+    yield* Effect.mapError(
+      install(folder),
+      ({ message }) => Failure.make(unfinished(folder, { before, message }))
+    )
+  }
+  yield* next(folder, options.install)
 })
 
 /** Of a kind. */

@@ -44,3 +44,43 @@ it.live("overwrites nothing, and makes nothing of names that cannot be", () =>
     assert.include((yield* Shell.run(["init", Path.join(path, "My_Site")])).err, "the name \"My_Site\"")
     assert.include((yield* Shell.run(["init"])).err, "Missing required argument: folder")
   }))
+
+/** An npm that fails like this, before every other. */
+const failingNpm = Effect.fnUntraced(function*(complaint: string) {
+  const path = yield* folder({ npm: `#!/bin/sh\necho '${complaint}' >&2\nexit 1\n` })
+  Fs.chmodSync(Path.join(path, "npm"), 0o755)
+  const before = process.env["PATH"]
+  yield* Effect.acquireRelease(
+    Effect.sync(() => process.env["PATH"] = `${path}${Path.delimiter}${before}`),
+    () => Effect.sync(() => process.env["PATH"] = before)
+  )
+})
+
+it.live("fails where packages cannot be installed, and says how to try again", () =>
+  Effect.gen(function*() {
+    yield* failingNpm("npm error network")
+    const path = yield* folder({ "there/mine.txt": "mine" })
+    const fresh = Path.join(path, "my-site")
+    const { err, ok, out } = yield* Shell.run(["init", fresh])
+    assert.isFalse(ok)
+    assert.include(err, "npm error network")
+    assert.include(err, `remove ${fresh} first`)
+    assert.include(err, `cd ${fresh} && npm install && npm run manifests`)
+    assert.notInclude(err, "--packages")
+    assert.notInclude(out, "Next:")
+    // What was there before is not this program's to give away.
+    const there = yield* Shell.run(["init", Path.join(path, "there")])
+    assert.isFalse(there.ok)
+    assert.include(there.err, "remove the files that were created first")
+    assert.include(there.err, `cd ${Path.join(path, "there")} && npm install`)
+  }).pipe(Effect.scoped))
+
+it.live("names --packages where a registry does not have the framework", () =>
+  Effect.gen(function*() {
+    yield* failingNpm("npm error code E404\nnpm error 404  @effect-operator/core@1.0.0 is not in this registry.")
+    const path = yield* folder({})
+    const { err, ok } = yield* Shell.run(["init", Path.join(path, "my-site")])
+    assert.isFalse(ok)
+    assert.include(err, "--packages FOLDER")
+    assert.include(err, `remove ${Path.join(path, "my-site")} first`)
+  }).pipe(Effect.scoped))
