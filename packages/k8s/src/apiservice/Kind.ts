@@ -77,7 +77,10 @@ export const stored = <A extends KubeObject, Id extends string, R = never>(
   return { resource, source: { _tag: "Stored", initial, handlers } }
 }
 
-/** One object for each of another kind, or none where `make` gives none. Two that make the same name: the later wins. */
+/**
+ * One object for each of another kind, or none where `make` gives none, or throws, which is logged. Two that make the same
+ * name: the later wins.
+ */
 export const derived = <A extends KubeObject, Id extends string, B extends KubeObject>(
   resource: CustomResource<A, Id>,
   options: {

@@ -2,10 +2,12 @@
  * `Views`: kinds that nobody writes, brought into the log as what they are computed from changes.
  *
  * Only true changes are written: an object that is computed anew and is the same keeps its resourceVersion. It keeps its
- * uid as long as it is there. What has no fit name is left out, and told of in the log.
+ * uid as long as it is there. What has no fit name, and what cannot be computed since `make` throws, is left out, and told
+ * of in the log.
  */
 import type * as Informers from "@effect-operator/core/Informers"
-import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { keyString, type KubeObject } from "@effect-operator/core/KubeObject"
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -81,8 +83,15 @@ export interface View {
   readonly run: Effect.Effect<unknown, unknown, unknown>
 }
 
-const warned = (faults: ReadonlyArray<string | undefined>) =>
-  Effect.forEach(faults.filter((fault) => fault !== undefined), (fault) => Effect.logWarning(fault), { discard: true })
+/** Why an object is left out, and the stack that says where, if any. */
+type Fault = readonly [why: string, defect?: Cause.Cause<never>]
+
+const warned = (faults: ReadonlyArray<Fault | undefined>) =>
+  Effect.forEach(faults.filter((fault) => fault !== undefined), (fault) => Effect.logWarning(...fault), {
+    discard: true
+  })
+
+const faultOf = (why: string | undefined): Fault | undefined => why === undefined ? undefined : [why]
 
 /** Follows one kind object by object. */
 export const derived = Effect.fnUntraced(function*(
@@ -98,7 +107,7 @@ export const derived = Effect.fnUntraced(function*(
   /** What each object of the other kind was last shown as. */
   const shown = new Map<string, string>()
   const idOf = ({ metadata: { name, namespace = "" } }: KubeObject) => storageKey(namespace, name)
-  const show = (object: KubeObject): string | undefined => {
+  const show = (object: KubeObject): Fault | undefined => {
     const made = source.make(object)
     const key = made === undefined ? undefined : keyOf(made)
     const before = shown.get(idOf(object))
@@ -107,9 +116,9 @@ export const derived = Effect.fnUntraced(function*(
       shown.delete(idOf(object))
       return undefined
     }
-    const fault = put(made)
-    if (fault === undefined) shown.set(idOf(object), key)
-    return fault
+    const why = put(made)
+    if (why === undefined) shown.set(idOf(object), key)
+    return faultOf(why)
   }
   const hide = (object: KubeObject): undefined => {
     const key = shown.get(idOf(object))
@@ -117,9 +126,19 @@ export const derived = Effect.fnUntraced(function*(
     if (key !== undefined) remove(key)
     return undefined
   }
+  /** One object that is not as the program takes it to be is no reason to serve nothing. */
+  const attempt = (object: KubeObject): Fault | undefined => {
+    try {
+      return show(object)
+    } catch (defect) {
+      hide(object)
+      const what = `${served.kind} of ${source.from.kind} ${keyString(object)}`
+      return [`${what} is left out: \`make\` threw ${String(defect)}`, Cause.die(defect)]
+    }
+  }
   yield* informer.subscribe((deltas) => {
     const faults = deltas.map((delta) =>
-      delta._tag === "Invalid" ? undefined : delta._tag === "Deleted" ? hide(delta.object) : show(delta.object)
+      delta._tag === "Invalid" ? undefined : delta._tag === "Deleted" ? hide(delta.object) : attempt(delta.object)
     )
     if (faults.some((fault) => fault !== undefined)) fork(warned(faults))
   })
@@ -137,7 +156,7 @@ export const computed = Effect.fnUntraced(function*(
   const show = (objects: ReadonlyArray<Computed<KubeObject>>) => {
     const keep = new Set(objects.map(keyOf))
     for (const key of storage.list(served.collection).keys) if (!keep.has(key)) remove(key)
-    return warned(objects.map(put))
+    return warned(objects.map((object) => faultOf(put(object))))
   }
   const run = Stream.runForEach(
     source.contents,

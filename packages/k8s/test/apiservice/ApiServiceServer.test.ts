@@ -1,6 +1,6 @@
 import { KubeClient } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, PubSub, Scope, Stream } from "effect"
+import { Effect, Exit, Fiber, Logger, PubSub, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import * as ApiService from "../../src/ApiService.ts"
 import { ClusterRole, ClusterRoleBinding } from "../../src/kinds/rbac.v1.ts"
@@ -434,6 +434,47 @@ describe("views", () => {
       assert.deepStrictEqual([event.type, event.object.metadata.name], ["DELETED", "farm-a"])
       const refused = expect(yield* call("DELETE", "namespaces/default/farmpods/farm-b"), 405)
       assert.include(refused.message, "delete is not supported on resources of kind \"farmpods.farm.example.com\"")
+    })
+  )
+
+  it_(
+    "leave out an object that cannot be computed, and say so once for each of its versions",
+    Effect.gen(function*() {
+      yield* TestClock.adjust("10 minutes")
+      const client = yield* KubeClient.KubeClient
+      const logged: Array<string> = []
+      const logger = Logger.make(({ logLevel, message }) => {
+        if (logLevel === "Warn") logged.push(String(Array.isArray(message) ? message[0] : message))
+      })
+      const labelled = ApiService.derived(FarmPod, {
+        from: Pod,
+        make: ({ metadata: { labels, name, namespace }, spec }) => ({
+          metadata: { name: `farm-${labels!["farm"]!.toLowerCase()}-${name}`, namespace },
+          spec: { containers: spec.containers.length }
+        })
+      })
+      const { call, status } = yield* Effect.provide(direct(farm(labelled)), Logger.layer([logger]))
+      const names = Effect.map(
+        Effect.andThen(TestClock.adjust("1 second"), call("GET", "farmpods")),
+        (answer) => expect(answer, 200).items.map(({ metadata }: any) => metadata.name)
+      )
+      const label = (name: string, farm: string | null) =>
+        client.patch(Pod, { namespace: "default", name }, KubeClient.Patch.merge({ metadata: { labels: { farm } } }))
+      yield* client.create(Pod, pod("a", ["x"]))
+      const b = pod("b", ["x"])
+      yield* client.create(Pod, { ...b, metadata: { ...b.metadata, labels: { farm: "One" } } })
+      assert.deepStrictEqual(yield* names, ["farm-one-b"])
+      assert.include((yield* status).trouble, "is not there", "nothing but its registration is amiss")
+      assert.lengthOf(logged, 1)
+      assert.include(logged[0], "FarmPod of Pod default/a is left out: `make` threw TypeError")
+      yield* TestClock.adjust("1 hour")
+      assert.lengthOf(logged, 1)
+      yield* label("a", "Two")
+      assert.deepStrictEqual(yield* names, ["farm-one-b", "farm-two-a"])
+      // What was shown has gone with what it was computed from.
+      yield* label("b", null)
+      assert.deepStrictEqual(yield* names, ["farm-two-a"])
+      assert.lengthOf(logged, 2)
     })
   )
 
