@@ -297,7 +297,7 @@ const listen = Effect.fnUntraced(function*(
   server.on("request", (request, response) => {
     run(respond(answer, request, response))
   })
-  yield* Effect.callback<void, ListenFailed>((resume) => {
+  const listening = Effect.callback<void, ListenFailed>((resume) => {
     server.once(
       "error",
       (error: NodeJS.ErrnoException) =>
@@ -305,9 +305,10 @@ const listen = Effect.fnUntraced(function*(
     )
     server.listen({ port, host }, () => resume(Effect.void))
   })
+  // What has begun to listen cannot be told to stop until it does.
+  yield* Effect.acquireRelease(listening, () => hangUp(defaults.closeGrace))
   // An error of one connection is that connection's; the server goes on.
   server.on("error", () => {})
-  yield* Effect.addFinalizer(() => hangUp(defaults.closeGrace))
   const at = server.address()
   return typeof at === "object" && at !== null ? at.port : port
 })

@@ -110,11 +110,15 @@ export const make = Effect.fnUntraced(function*(app: App, options: Options) {
           : String(cause)
       }`
     })
-  const server = yield* NodeHttpServer.make(() => node, { ...address, disablePreemptiveShutdown: true }).pipe(
-    Effect.mapError((error) => failed(error.cause))
+  const listening = NodeHttpServer.make(() => node, { ...address, disablePreemptiveShutdown: true }).pipe(
+    Effect.mapError((error) => failed(error.cause)),
+    Effect.tap((server) => server.serve(app))
   )
-  yield* server.serve(app)
-  yield* Effect.addFinalizer(() => hangUp(options.closeGrace ?? defaults.closeGrace))
+  // What has begun to listen cannot be told to stop until it does.
+  const server = yield* Effect.acquireRelease(
+    listening,
+    () => hangUp(options.closeGrace ?? defaults.closeGrace)
+  )
   return {
     address: { host: address.host, port: "port" in server.address ? server.address.port : address.port },
     renew: (certificate) =>

@@ -2,18 +2,18 @@ import { Action, Controller, KubeClient, Manager } from "@effect-operator/core"
 import { Endpoints } from "@effect-operator/k8s"
 import { TestClient } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, ConfigProvider, Effect, Exit, Layer, Scope } from "effect"
+import { Clock, ConfigProvider, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import * as NodeCrypto from "node:crypto"
 import * as Fs from "node:fs"
 import * as Http from "node:http"
 import * as Https from "node:https"
-import * as Net from "node:net"
 import * as Path from "node:path"
 import type { TLSSocket } from "node:tls"
 import * as Certificates from "../src/Certificates.ts"
 import { allow, asking, cluster, everything, Gadget, operate } from "./observability/support.ts"
 import { folder } from "./support/folder.ts"
+import * as Port from "./support/port.ts"
 
 const idle = (name: string) =>
   Controller.make(name, { for: Gadget, reconcile: () => Effect.succeed(Action.requeueAfter("1 hour")) })
@@ -256,7 +256,7 @@ describe("Endpoints over sockets", () => {
     Effect.gen(function*() {
       const { endpoints } = yield* served({ metrics: "127.0.0.1:0", probes: "127.0.0.1:0" })
       assert.notStrictEqual(endpoints.addresses().metrics?.port, endpoints.addresses().probes?.port)
-      const port = yield* freePort
+      const port = yield* Port.free
       const both = yield* served({ metrics: `127.0.0.1:${port}`, probes: `127.0.0.1:${port}` })
       assert.strictEqual((yield* untilReady(port)).status, 200)
       assert.strictEqual((yield* request(port, "/metrics")).status, 200)
@@ -304,12 +304,26 @@ describe("Endpoints over sockets", () => {
 
   it.live("an address that was chosen and is taken is a failure that names it", () =>
     Effect.gen(function*() {
-      const taken = yield* freePort
+      const taken = yield* Port.free
       const first = yield* served({ metrics: "0", probes: `127.0.0.1:${taken}` })
       const exit = yield* Effect.exit(served({ metrics: "0", probes: `127.0.0.1:${taken}` }))
       assert.include(String(Exit.isFailure(exit) ? exit.cause : ""), `port ${taken} is in use`)
       yield* first.close
     }).pipe(Effect.provide(live)))
+
+  it.live("a server that is interrupted while it begins to listen leaves no port open", () =>
+    Effect.gen(function*() {
+      const port = yield* Port.free
+      const scope = yield* Scope.make()
+      const beginning = Effect.flatMap(
+        Endpoints.make({ metrics: "0", probes: `127.0.0.1:${port}` }),
+        ({ board }) => board.register({} as Manager.Manager["Service"])
+      )
+      const fiber = yield* Effect.forkChild(Scope.provide(beginning, scope), { startImmediately: true })
+      yield* Fiber.interrupt(fiber)
+      yield* Scope.close(scope, Exit.void)
+      assert.isTrue(yield* Port.isFree(port))
+    }))
 })
 
 /** A certificate in files, as a volume has them, and what somebody gets who trusts its authority. */
@@ -341,11 +355,4 @@ const keptCertificate = Effect.gen(function*() {
       }
     )
   return { issue, issued, scrape, tls }
-})
-
-const freePort = Effect.callback<number>((resume) => {
-  const server = Net.createServer().listen(0, "127.0.0.1", () => {
-    const { port } = server.address() as Net.AddressInfo
-    server.close(() => resume(Effect.succeed(port)))
-  })
 })

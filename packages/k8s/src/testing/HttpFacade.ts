@@ -116,8 +116,11 @@ const make = Effect.fnUntraced(function*(options: Options) {
   // A server in Go says nothing of its connections, nor how long it keeps them.
   node.prependListener("request", (_, response) => response.removeHeader("connection"))
   if (authority !== undefined) yield* server.introduce(yield* FrontProxy.make(now, authority.certPem))
-  const port = yield* listen(node, options.port ?? 0, respond({ server, closing, document: documents(server) }))
-  yield* Effect.addFinalizer(() => Effect.andThen(Deferred.succeed(closing, undefined), hangUp(defaults.closeGrace)))
+  // What has begun to listen cannot be told to stop until it does.
+  const port = yield* Effect.acquireRelease(
+    listen(node, options.port ?? 0, respond({ server, closing, document: documents(server) })),
+    () => Effect.andThen(Deferred.succeed(closing, undefined), hangUp(defaults.closeGrace))
+  )
 
   const url = `${authority === undefined ? "http" : "https"}://127.0.0.1:${port}`
   const caPem = authority?.certPem ?? ""

@@ -12,6 +12,7 @@ import * as Yaml from "yaml"
 import { ApiServer } from "../../src/testing/ApiServer.ts"
 import * as Certificates from "../../src/Certificates.ts"
 import * as HttpFacade from "../../src/testing/HttpFacade.ts"
+import * as Port from "../support/port.ts"
 import { widgetDefinition } from "./support/server.ts"
 
 type Handle = (request: Request, user?: UserInfo | undefined) => Effect.Effect<ApiResponse>
@@ -390,6 +391,17 @@ describe("HttpFacade", () => {
       yield* Effect.promise(() => globalThis.fetch(`http://127.0.0.1:${port}/version`).then((answer) => answer.text()))
       yield* Scope.close(scope, Exit.void)
       yield* Effect.promise(() => gone)
+    }))
+
+  it.live("a server that is interrupted while it begins to listen leaves no port open", () =>
+    Effect.gen(function*() {
+      const port = yield* Port.free
+      const scope = yield* Scope.make()
+      const beginning = Layer.buildWithScope(whole({ http: true, port }), scope)
+      const fiber = yield* Effect.forkChild(beginning, { startImmediately: true })
+      yield* Fiber.interrupt(fiber)
+      yield* Scope.close(scope, Exit.void)
+      assert.isTrue(yield* Port.isFree(port))
     }))
 
   it.live("says which port it could not have", () =>

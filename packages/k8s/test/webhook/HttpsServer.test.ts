@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber } from "effect"
+import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import * as Https from "node:https"
 import * as Net from "node:net"
 import * as Tls from "node:tls"
@@ -7,6 +7,7 @@ import * as Certificates from "../../src/Certificates.ts"
 import * as Handler from "../../src/webhook/Handler.ts"
 import * as HttpsServer from "../../src/webhook/HttpsServer.ts"
 import { eventually } from "../support/eventually.ts"
+import * as Port from "../support/port.ts"
 import { post } from "./https.ts"
 import { hooks } from "./support.ts"
 
@@ -147,5 +148,18 @@ describe("HttpsServer", () => {
         return open
       }))
       assert.strictEqual((yield* Fiber.join(open)).status, 504)
+    }))
+
+  it.live("a server that is interrupted while it begins to listen leaves no port open", () =>
+    Effect.gen(function*() {
+      const port = yield* Port.free
+      const { first } = yield* certificates
+      const handler = yield* Handler.make(hooks)
+      const scope = yield* Scope.make()
+      const beginning = HttpsServer.make(handler, { ...first, address: { host: "127.0.0.1", port } })
+      const fiber = yield* Effect.forkChild(Scope.provide(beginning, scope), { startImmediately: true })
+      yield* Fiber.interrupt(fiber)
+      yield* Scope.close(scope, Exit.void)
+      assert.isTrue(yield* Port.isFree(port))
     }))
 })
