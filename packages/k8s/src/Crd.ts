@@ -88,8 +88,10 @@ export const make = (declared: CustomResource | CustomResourceVersions, options:
         ...(newest.shortNames.length === 0 ? {} : { shortNames: newest.shortNames }),
         ...(newest.categories.length === 0 ? {} : { categories: newest.categories })
       },
-      ...(conversion === undefined || conversion === "None" ? {} : {
-        conversion: { strategy: "Webhook", webhook: { ...conversion, conversionReviewVersions: ["v1"] } }
+      ...(conversion === undefined ? {} : {
+        conversion: conversion === "None"
+          ? { strategy: "None" }
+          : { strategy: "Webhook", webhook: { ...conversion, conversionReviewVersions: ["v1"] } }
       }),
       versions
     }
@@ -160,9 +162,37 @@ const version = (resource: CustomResource, served: boolean, storage: boolean): V
   }
 }
 
+/** The change of a definition that is there. A webhook keeps its authority, which is given to it by who serves it. */
+const update = ({ metadata: { annotations = {}, labels = {} }, spec }: Manifest) => {
+  const { conversion, names } = spec
+  const clientConfig = conversion?.webhook?.clientConfig
+  const service = clientConfig?.service
+  return KubeClient.Patch.merge({
+    metadata: { annotations, labels },
+    spec: {
+      ...spec,
+      names: { shortNames: null, categories: null, ...names },
+      ...(conversion === undefined ? {} : {
+        conversion: {
+          ...conversion,
+          webhook: clientConfig === undefined ? null : {
+            ...conversion.webhook,
+            clientConfig: {
+              url: null,
+              ...clientConfig,
+              service: service === undefined ? null : { path: null, port: null, ...service }
+            }
+          }
+        }
+      })
+    }
+  })
+}
+
 /**
  * Installs or updates the definition, and waits until the server serves the kind: established, and a list answered.
- * A definition that is already there keeps what this one does not mention.
+ * A definition that is already there becomes this one. It keeps a conversion that this one says nothing of, the authority
+ * of a webhook, and labels and annotations of other names.
  */
 export const install = (
   declared: CustomResource | CustomResourceVersions,
@@ -182,7 +212,7 @@ export const installManifest = Effect.fn("Crd.install")(function*(
     Effect.catchReason(
       "KubeError",
       "AlreadyExists",
-      () => client.patch(CustomResourceDefinition, { name }, KubeClient.Patch.merge({ spec: manifest.spec }))
+      () => client.patch(CustomResourceDefinition, { name }, update(manifest))
     )
   )
   const call = { verb: "list", resource: Resource.qualifiedName(resource) } as const

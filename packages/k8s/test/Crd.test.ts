@@ -1,6 +1,7 @@
 import { CelRule, CustomResource, CustomResourceVersions, KubeClient } from "@effect-operator/core"
 import { assert, it } from "@effect/vitest"
 import { Cause, Effect, Schema } from "effect"
+import * as Certificates from "../src/Certificates.ts"
 import * as Crd from "../src/Crd.ts"
 import { CustomResourceDefinition } from "../src/kinds/apiextensions.v1.ts"
 import * as StoredVersions from "../src/StoredVersions.ts"
@@ -62,6 +63,69 @@ it.effect("install creates the definition, updates one that is there, and waits 
       spec: { size: 1 }
     })
     assert.strictEqual(created.metadata.generation, 1)
+  }).pipe(Effect.provide(TestCluster.layer())))
+
+it.effect("install changes what a definition says of names, labels and conversion, and takes away what is dropped", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    const version = (version: string, more: object = {}) =>
+      CustomResource.make({ group: "example.com", version, kind: "Rack", spec: Schema.Struct({}), ...more })
+    const versions = (more: object = {}) => {
+      const change = ({ spec }: { readonly spec: object }) => ({ spec })
+      return CustomResourceVersions.make({
+        steps: [
+          CustomResourceVersions.between(version("v1", more), version("v2", more), { up: change, down: change })
+        ]
+      })
+    }
+    const found = client.get(CustomResourceDefinition, { name: "racks.example.com" })
+    const service = { name: "hooks", namespace: "default", path: "/convert" }
+    yield* Crd.install(versions({ shortNames: ["ra"], categories: ["all"] }), {
+      conversion: { clientConfig: { service } },
+      labels: { team: "a" }
+    })
+    yield* client.patch(
+      CustomResourceDefinition,
+      { name: "racks.example.com" },
+      KubeClient.Patch.merge({ metadata: { labels: { theirs: "b" } } })
+    )
+    yield* Crd.install(versions({ shortNames: ["ra"] }), {
+      conversion: { clientConfig: { url: "https://hooks.example.com/convert" } },
+      labels: { team: "c" },
+      annotations: { note: "d" }
+    })
+    const changed = yield* found
+    assert.deepInclude(changed.spec.conversion?.webhook?.clientConfig, { url: "https://hooks.example.com/convert" })
+    assert.isUndefined(changed.spec.conversion?.webhook?.clientConfig?.service)
+    assert.deepStrictEqual(changed.metadata.labels, { theirs: "b", team: "c" })
+    assert.deepStrictEqual(changed.metadata.annotations, { note: "d" })
+    assert.deepStrictEqual(changed.spec.names.shortNames, ["ra"])
+    assert.isUndefined(changed.spec.names.categories)
+    yield* Crd.install(versions(), { conversion: "None" })
+    const last = yield* found
+    assert.deepStrictEqual(last.spec.conversion, { strategy: "None" })
+    assert.isUndefined(last.spec.names.shortNames)
+    yield* Crd.install(versions(), { conversion: "None" })
+    assert.strictEqual((yield* found).metadata.resourceVersion, last.metadata.resourceVersion, "the same again")
+  }).pipe(Effect.provide(TestCluster.layer())))
+
+it.effect("install keeps the authority that somebody else has given to its webhook", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    const Rack = make("Rack")
+    const service = { name: "hooks", namespace: "default" }
+    const conversion = { clientConfig: { service } }
+    const name = { name: "racks.example.com" }
+    const caBundle = Buffer.from((yield* Certificates.authority({ now: Date.now() })).certPem).toString("base64")
+    yield* Crd.install(Rack, { conversion })
+    yield* client.patch(
+      CustomResourceDefinition,
+      name,
+      KubeClient.Patch.merge({ spec: { conversion: { webhook: { clientConfig: { caBundle } } } } })
+    )
+    yield* Crd.install(Rack, { conversion })
+    const { spec } = yield* client.get(CustomResourceDefinition, name)
+    assert.strictEqual(spec.conversion?.webhook?.clientConfig?.caBundle, caBundle)
   }).pipe(Effect.provide(TestCluster.layer())))
 
 it.effect("install fails at once where the names are taken, and says by what", () =>

@@ -50,8 +50,8 @@ export const definition = (declared: Crd.Manifest, found: Found): Installed => {
     }
   }
   return {
-    // A definition that is there may have had a webhook.
-    definition: { ...declared, spec: { ...declared.spec, conversion: { strategy: "None", webhook: null as never } } },
+    // Said, since a definition that is there may have had a webhook.
+    definition: { ...declared, spec: { ...declared.spec, conversion: { strategy: "None" } } },
     note: `${name} is installed without its conversion, since the cluster could not call this machine: objects are ` +
       `stored as ${storage}, and reads in ${others} give the fields of ${storage}, unconverted`
   }
