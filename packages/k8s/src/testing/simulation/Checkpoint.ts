@@ -5,7 +5,7 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Image } from "../ApiServer.ts"
-import type { Entry, Reach } from "./Recording.ts"
+import type { Entry, Failure, Reach } from "./Recording.ts"
 import { hash } from "./Seed.ts"
 
 export interface Checkpoint {
@@ -23,7 +23,7 @@ export interface Checkpoint {
   /** Processes there were. */
   readonly lives: number
   /** Why nobody can go on. */
-  readonly failure: string | undefined
+  readonly failure: Failure | undefined
 }
 
 /** What chance is drawn from after it: with the seed of before the names of before would be drawn again. */

@@ -51,12 +51,20 @@ const deterministic: Oracle = {
   }
 }
 
+/** The scenario does not fail itself: that is not for the operator to mend. */
+const sound: Oracle = {
+  name: "sound scenario",
+  judge: ({ failure }) => failure?._tag === "Unsound" ? failure.message : undefined
+}
+
 /** The run came to its rest: no loop, no end of patience. */
 const rests: Oracle = {
   name: "comes to rest",
   judge: (run) => {
-    const last = run.failure === undefined ? undefined : calls(run).findLast(({ request }) => !isLease(request.path))
-    return last === undefined ? run.failure : `${run.failure}: its last request was ${describe(last)}`
+    if (run.failure?._tag !== "Restless") return undefined
+    const { message } = run.failure
+    const last = calls(run).findLast(({ request }) => !isLease(request.path))
+    return last === undefined ? message : `${message}: its last request was ${describe(last)}`
   }
 }
 
@@ -421,6 +429,7 @@ const noErrors: Oracle = {
 /** All of them, the most telling first. */
 export const all: ReadonlyArray<Oracle> = [
   deterministic,
+  sound,
   rests,
   survives,
   noticed,
@@ -449,7 +458,7 @@ export const all: ReadonlyArray<Oracle> = [
  * which is not the operator's doing where somebody else has removed it.
  */
 export const among = (own: ReadonlyArray<Oracle>): ReadonlyArray<Oracle> => {
-  const first = [deterministic, rests]
+  const first = [deterministic, sound, rests]
   const owned = own.map(({ judge, name }): Oracle => ({
     name,
     judge: (run, reference) => met(run, "removed") ? undefined : judge(run, reference)

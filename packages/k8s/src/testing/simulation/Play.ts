@@ -13,7 +13,7 @@ import * as Declared from "../Declared.ts"
 import type { Checkpoint } from "./Checkpoint.ts"
 import { guard, isLease, type Plan, type Point, type StepFault } from "./Fault.ts"
 import { copyOf } from "./Outside.ts"
-import type { Entry, Recording, Rest } from "./Recording.ts"
+import type { Entry, Failure, Recording, Rest } from "./Recording.ts"
 import type { Step } from "./Scenario.ts"
 import type { Stage } from "./Stage.ts"
 import { Restless } from "./World.ts"
@@ -37,6 +37,17 @@ const unguarded = (object: KubeObject): KubeObject => {
   return { ...object, metadata: own.length === 0 ? metadata : { ...metadata, finalizers: own } }
 }
 
+/** What the scenario does itself cannot be done. */
+class Unsound extends Error {}
+
+/** What was thrown, and where in the scenario: the frames below are the same for all. */
+const told = (defect: unknown): string => {
+  if (!(defect instanceof Error)) return String(defect)
+  const lines = (defect.stack ?? String(defect)).split("\n")
+  const end = lines.findIndex((line) => /^\s+at .*simulation\/Play\.[jt]s/.test(line))
+  return lines.slice(0, end < 0 ? undefined : end).join("\n")
+}
+
 export class Play {
   readonly #stage: Stage
   readonly #plan: Plan
@@ -49,7 +60,7 @@ export class Play {
   readonly #missed: Array<string> = []
   readonly #unnoticed: Array<string> = []
   #abandoned: string | undefined
-  #failure: string | undefined
+  #failure: Failure | undefined
   #quietAt: number | undefined
   #restless: ReadonlyArray<Entry> = []
   #objects: ReadonlyArray<KubeObject> = []
@@ -101,7 +112,9 @@ export class Play {
     try {
       act()
     } catch (defect) {
-      this.#failure = defect instanceof Restless ? `hot loop: ${defect.message}` : String(defect)
+      this.#failure = defect instanceof Unsound
+        ? { _tag: "Unsound", message: defect.message }
+        : { _tag: "Restless", message: defect instanceof Restless ? `hot loop: ${defect.message}` : String(defect) }
     }
   }
 
@@ -200,7 +213,7 @@ export class Play {
   /** Lets the cluster come to rest; if it does not, the story ends here. */
   #rests(when: string): boolean {
     if (this.#stage.rest()) return true
-    this.#failure = `the cluster does not come to rest ${when}`
+    this.#failure = { _tag: "Restless", message: `the cluster does not come to rest ${when}` }
     return false
   }
 
@@ -218,8 +231,17 @@ export class Play {
     if (waited && this.#isAstray(step, this.#stage.objects())) this.#missed.push(step.name)
   }
 
-  #isAstray({ desired }: Step, objects: ReadonlyArray<KubeObject>): boolean {
-    return desired?.(objects.map(unguarded), this.#before, this.#stage.wire.outside) === false
+  #isAstray({ desired, name }: Step, objects: ReadonlyArray<KubeObject>): boolean {
+    if (desired === undefined) return false
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 10
+    try {
+      return desired(objects.map(unguarded), this.#before, this.#stage.wire.outside) === false
+    } catch (defect) {
+      throw new Unsound(`the desired of step ${JSON.stringify(name)} threw ${told(defect)}`)
+    } finally {
+      Error.stackTraceLimit = stackTraceLimit
+    }
   }
 
   /** Somebody removes by hand what the operator has made, which has to come again. */

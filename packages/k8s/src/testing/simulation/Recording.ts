@@ -85,6 +85,12 @@ export interface Rest {
   readonly outside: ReadonlyMap<string, unknown>
 }
 
+/** Why a run cannot go on: what happens does not come to rest, or the scenario itself is wrong. */
+export interface Failure {
+  readonly _tag: "Restless" | "Unsound"
+  readonly message: string
+}
+
 export interface Recording {
   readonly entries: ReadonlyArray<Entry>
   /** Where it was taken up: what was before is among its entries, and no plan has a say in it. */
@@ -117,8 +123,8 @@ export interface Recording {
   readonly abandoned: string | undefined
   /** What the operator did in the last quiet time: requests that changed or tried to change something. */
   readonly restless: ReadonlyArray<Entry>
-  /** Why the run came to an early end: a loop without time passing, a defect outside the operator. */
-  readonly failure: string | undefined
+  /** Why the run came to an early end, if it did. */
+  readonly failure: Failure | undefined
   /** Faults of the plan that were met. */
   readonly met: number
 }

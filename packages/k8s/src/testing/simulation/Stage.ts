@@ -28,7 +28,7 @@ import { type Checkpoint, seedOf } from "./Checkpoint.ts"
 import { External } from "./External.ts"
 import { isLease, type Plan } from "./Fault.ts"
 import { declaredOf, Others } from "./Others.ts"
-import type { Entry } from "./Recording.ts"
+import type { Entry, Failure } from "./Recording.ts"
 import { uncopied } from "./Outside.ts"
 import { Pace } from "./Pace.ts"
 import type { Scenario } from "./Scenario.ts"
@@ -335,7 +335,7 @@ export class Stage {
   }
 
   /** All processes die, and nothing more happens: where it can be taken up again after these steps. */
-  leave(steps: ReadonlyArray<number>, failure: string | undefined): Checkpoint {
+  leave(steps: ReadonlyArray<number>, failure: Failure | undefined): Checkpoint {
     const { entries, wire, world } = this
     for (const { number, replica } of this.#processes.keys()) {
       this.note({ _tag: "Crash", at: world.now, replica, life: number })
@@ -358,7 +358,7 @@ export class Stage {
       reach: { call: wire.calls, event: wire.events, external: wire.externals, step: steps.length },
       steps,
       lives: this.#lives,
-      failure: failure ?? strange
+      failure: failure ?? (strange === undefined ? undefined : { _tag: "Unsound", message: strange })
     }
   }
 

@@ -151,7 +151,7 @@ describe("Checkpoint", () => {
       })
     )
     const { failure } = Run.run(told, none, { seed: 1, from: Run.upTo(told, 1, 1) })
-    assert.include(failure, "the state \"cloud\" outside holds a Cloud, which cannot be copied")
+    assert.include(failure?.message, "the state \"cloud\" outside holds a Cloud, which cannot be copied")
     assert.isUndefined(Run.run(told, none, { seed: 1 }).failure)
   })
 
@@ -160,10 +160,10 @@ describe("Checkpoint", () => {
       const { failure } = Run.run({ ...wrong, steps: wrong.steps.slice(0, 1) }, none, { seed: 1, quiet: 0 })
       return failure === undefined ? [] : [{ wrong, failure }]
     })
-    assert.isTrue(failures.some(({ failure }) => failure.startsWith("hot loop")))
-    assert.isTrue(failures.some(({ failure }) => failure.startsWith("the cluster does not come to rest")))
+    assert.isTrue(failures.some(({ failure }) => failure.message.startsWith("hot loop")))
+    assert.isTrue(failures.some(({ failure }) => failure.message.startsWith("the cluster does not come to rest")))
     for (const { failure, wrong } of failures) {
-      assert.strictEqual(Run.run(wrong, none, { seed: 1, from: Run.upTo(wrong, 1, 1) }).failure, failure)
+      assert.deepStrictEqual(Run.run(wrong, none, { seed: 1, from: Run.upTo(wrong, 1, 1) }).failure, failure)
     }
   })
 })

@@ -64,6 +64,27 @@ describe("Simulation", () => {
       assert.strictEqual(again.message, failure.message)
     }))
 
+  it.live("a desired that throws is an error of the scenario, and is told with its place", () =>
+    Effect.gen(function*() {
+      const scenario: Simulation.Scenario = {
+        ...bug!.right,
+        steps: bug!.right.steps.slice(0, 1).map((step) => ({
+          ...step,
+          desired: (_objects, _before, outside) => (outside.get("nothing") as Map<string, string>).size === 0
+        }))
+      }
+      const failure = yield* failing(scenario)
+      assert.strictEqual(failure.oracle, "sound scenario")
+      assert.include(
+        failure.complaint,
+        `the desired of step ${JSON.stringify(scenario.steps[0]!.name)} threw TypeError: Cannot read properties`
+      )
+      assert.match(failure.complaint, /\n +at .*Simulation\.test\.ts:\d+/)
+      assert.notMatch(failure.complaint, /simulation\/Play\./)
+      const again = yield* failing(scenario, { replay: failure.replay })
+      assert.strictEqual(again.message, failure.message)
+    }))
+
   it.live("tells of a kind with several versions, too, and replays it", () =>
     Effect.gen(function*() {
       const common = { group: "example.com", kind: "Shelf" } as const
