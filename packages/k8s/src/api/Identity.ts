@@ -2,8 +2,11 @@
  * `Identity`: what an API server gives a new object: a uid, a name where the client wants one made, a time; and the key by
  * which it is stored.
  *
- * Source: k8s.io/apiserver/pkg/storage/names/generate.go.
+ * Source: k8s.io/apiserver/pkg/storage/names/generate.go and pkg/registry/generic/registry/store.go.
  */
+import * as FieldError from "../schema/FieldError.ts"
+import * as Names from "./Names.ts"
+import * as StatusError from "./StatusError.ts"
 
 /** A time as metadata carries it: RFC 3339, whole seconds, UTC. */
 export const timestamp = (millis: number): string => {
@@ -17,6 +20,20 @@ let latest = { second: Number.NaN, text: "" }
 
 /** The key of an object in its collection. */
 export const storageKey = (namespace: string, name: string): string => namespace === "" ? name : `${namespace}/${name}`
+
+/** 400 of a name that is no part of a key (`NamespaceKeyFunc`): the store is not even asked for it. */
+export const nameFault = (name: string): StatusError.StatusError | undefined => {
+  const faults = Names.pathSegment(name)
+  return faults.length === 0
+    ? undefined
+    : StatusError.badRequest(`Name parameter invalid: ${FieldError.quote(name)}: ${faults.join(";")}`)
+}
+
+/** What is said of an object that is not stored. */
+export const missing = (
+  target: Parameters<typeof StatusError.notFound>[0],
+  name: string
+): StatusError.StatusError => nameFault(name) ?? StatusError.notFound(target, name)
 
 /** A UUID of version 4. */
 export const uuid = (random: () => number): string => {

@@ -3,7 +3,7 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
-import { storageKey } from "../api/Identity.ts"
+import { missing, nameFault, storageKey } from "../api/Identity.ts"
 import * as Reading from "../api/Reading.ts"
 import type * as Representation from "../api/Representation.ts"
 import { flag, parameter } from "../api/Routing.ts"
@@ -14,10 +14,12 @@ import type { Exchange } from "./Exchange.ts"
 /** GET of an object. */
 export const get = Effect.fnUntraced(function*(exchange: Exchange) {
   const { core, resource, route } = exchange
+  const misnamed = nameFault(route.name)
+  if (misnamed !== undefined) return yield* Effect.fail(misnamed)
   const wanted = yield* Effect.fromResult(Reading.version(exchange))
   if (wanted !== undefined) yield* Reading.reached(core.storage, wanted)
   const object = core.storage.get(resource.collection, storageKey(route.namespace, route.name))
-  if (object === undefined) return yield* Effect.fail(StatusError.notFound(resource, route.name))
+  if (object === undefined) return yield* Effect.fail(missing(resource, route.name))
   return { _tag: "Object", status: 200, object } as const satisfies Representation.Answer
 })
 

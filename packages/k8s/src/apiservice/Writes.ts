@@ -13,7 +13,7 @@ import * as Result from "effect/Result"
 import * as Bodies from "../api/Bodies.ts"
 import * as Deletion from "../api/Deletion.ts"
 import * as DeletionOptions from "../api/DeletionOptions.ts"
-import { generatedName, storageKey } from "../api/Identity.ts"
+import { generatedName, missing, storageKey } from "../api/Identity.ts"
 import * as Metadata from "../api/Metadata.ts"
 import * as MetadataRules from "../api/MetadataRules.ts"
 import { noObject, summarize } from "../api/Negotiation.ts"
@@ -197,7 +197,7 @@ const change = Effect.fnUntraced(function*<E, R>(
   const key = storageKey(route.namespace, route.name)
   for (let tries = 0; tries < attempts.changes; tries++) {
     const stored = storage.get(resource.collection, key)
-    if (stored === undefined) return yield* Effect.fail(StatusError.notFound(resource, route.name))
+    if (stored === undefined) return yield* Effect.fail(missing(resource, route.name))
     const written = yield* next(stored)
     const outdated = Metadata.versionFault(exchange, written, stored)
     if (outdated !== undefined) return yield* Effect.fail(outdated)
@@ -307,7 +307,7 @@ const deleteObject = Effect.fnUntraced(function*(
   const dryRun = options.dryRun.length > 0
   for (;;) {
     const stored = storage.get(resource.collection, key)
-    if (stored === undefined) return yield* Effect.fail(StatusError.notFound(resource, name))
+    if (stored === undefined) return yield* Effect.fail(missing(resource, name))
     const fault = Deletion.preconditionFault(stored, options, false)
     if (fault !== undefined) {
       const target = { group: resource.group, plural: resource.kind }

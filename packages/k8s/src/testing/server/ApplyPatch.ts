@@ -64,9 +64,8 @@ export interface Request {
   readonly repeated: ReadonlyArray<string>
 }
 
-/** Reads the request. Whether the configuration fits the resource is `fault`'s to say. */
-export const read = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
-  const options = yield* Exchange.writeOptions(exchange, "ApplyOptions")
+/** Reads the body. Whether the configuration fits the resource is `fault`'s to say. */
+export const read = Effect.fnUntraced(function*(exchange: Exchange.Exchange, options: Exchange.WriteOptions) {
   const { repeated, value } = yield* readBody(exchange.request.body)
   const config = value ?? {}
   if (!JsonValue.isObject(config)) {

@@ -282,16 +282,22 @@ const validate: Strategy["validate"] = (definition, previous) => {
   ]
 }
 
+/** Group and plural are the name of the definition; scope and kind are what objects are stored by. */
+const fixed = ({ established }: { readonly established: boolean }): ReadonlyArray<ReadonlyArray<string>> => [
+  ...(established ? [["scope"], ["names", "kind"]] : []),
+  ["group"],
+  ["names", "plural"]
+]
+
 const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
-  const fixed = conditionIsTrue(previous, "Established") ? ["scope", "group"] : ["group"]
-  const changed = fixed.filter((key) => stringAt(next, "spec", key) !== stringAt(previous, "spec", key))
   const versions = new Set(arrayAt(next, "spec", "versions").map((version) => stringAt(version, "name")))
-  const kind = stringAt(next, "spec", "names", "kind")
   return [
-    ...changed.map((key) => FieldError.invalid(`spec.${key}`, stringAt(next, "spec", key), "field is immutable")),
-    ...(conditionIsTrue(previous, "Established") && kind !== stringAt(previous, "spec", "names", "kind")
-      ? [FieldError.invalid("spec.names.kind", kind, "field is immutable")]
-      : []),
+    ...fixed({ established: conditionIsTrue(previous, "Established") }).flatMap((path) => {
+      const value = stringAt(next, "spec", ...path)
+      return value === stringAt(previous, "spec", ...path)
+        ? []
+        : [FieldError.invalid(["spec", ...path].join("."), value, "field is immutable")]
+    }),
     ...arrayAt(next, "status", "storedVersions").flatMap((version, index) =>
       versions.has(String(version)) ? [] : [FieldError.invalid(
         `status.storedVersions[${index}]`,

@@ -11,6 +11,7 @@ import type { Tokens } from "../auth/Tokens.ts"
 import type * as Backends from "../Backends.ts"
 import type { Answer } from "../../api/Representation.ts"
 import * as FieldError from "../../schema/FieldError.ts"
+import * as Identity from "../../api/Identity.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Managers from "../apply/Managers.ts"
 import * as Negotiation from "../../api/Negotiation.ts"
@@ -23,7 +24,7 @@ import type { Storage } from "../../api/Storage.ts"
 import type { UserInfo } from "../../api/UserInfo.ts"
 import type { WatchHub } from "../../api/WatchHub.ts"
 
-export { generatedName, storageKey, timestamp, uuid } from "../../api/Identity.ts"
+export { generatedName, nameFault, storageKey, timestamp, uuid } from "../../api/Identity.ts"
 export { storageConflict } from "../../api/Metadata.ts"
 export { read as writeOptions, type WriteOptions } from "../../api/WriteOptions.ts"
 
@@ -108,9 +109,9 @@ export const bodyObject = (exchange: Exchange): Effect.Effect<JsonValue.JsonObje
   ))
 }
 
-/** 404 of the object that the request names. */
+/** 404 of the object that the request names, or 400 where no object can be named so. */
 export const notFound = (exchange: Exchange, name = exchange.route.name): StatusError.StatusError =>
-  StatusError.notFound(exchange.resource, name)
+  Identity.missing(exchange.resource, name)
 
 /** Kinds that a refusal tells by the group they were in first. */
 const firstGroups: Readonly<Record<string, string>> = {

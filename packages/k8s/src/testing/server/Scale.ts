@@ -97,6 +97,9 @@ const missing = (exchange: Exchange.Exchange): Refused => {
     : Exchange.notFound(exchange)
 }
 
+const isStored = ({ core, resource, route }: Exchange.Exchange): boolean =>
+  core.storage.get(resource.collection, Exchange.storageKey(route.namespace, route.name)) !== undefined
+
 /** Whether a Scale that was sent is of what the path names. */
 const placeFault = (exchange: Exchange.Exchange, scale: JsonValue.JsonObject): Refused | undefined => {
   const { name, namespace } = exchange.route
@@ -173,7 +176,10 @@ const replacing = Effect.fnUntraced(function*(exchange: Exchange.Exchange, patch
 })
 
 const applying = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
-  const request = yield* ApplyPatch.read(exchange)
+  const options = yield* Exchange.writeOptions(exchange, "ApplyOptions")
+  // The patch of what is not there is not looked at.
+  if (!isStored(exchange)) return yield* Effect.fail(missing(exchange))
+  const request = yield* ApplyPatch.read(exchange, options)
   const make = Effect.fnUntraced(function*(scaled: ScaleOwnership.Scaled) {
     const { carry, scale } = yield* ScaleOwnership.applied(exchange, request, scaled)
     return {
@@ -181,18 +187,16 @@ const applying = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
       carry: (object) => Effect.succeed(carry(object))
     } satisfies Made
   })
-  return { options: request.apply.options, make } satisfies Making
+  return { options, make } satisfies Making
 })
 
 const write = (patch: boolean): Exchange.Verb =>
   Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
-    const { core, resource, route } = exchange
+    const { core, resource } = exchange
     const { make, options } = patch && ApplyPatch.isApply(exchange)
       ? yield* applying(exchange)
       : yield* replacing(exchange, patch)
-    if (core.storage.get(resource.collection, Exchange.storageKey(route.namespace, route.name)) === undefined) {
-      return yield* Effect.fail(missing(exchange))
-    }
+    if (!isStored(exchange)) return yield* Effect.fail(missing(exchange))
     const paths = resource.custom?.scale ?? builtin
     const view: Update["view"] = Effect.fnUntraced(function*(attributes, next, stored) {
       return {

@@ -12,7 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Reading from "../../api/Reading.ts"
 import type * as Exchange from "./Exchange.ts"
-import { notFound, storageKey } from "./Exchange.ts"
+import { nameFault, notFound, storageKey } from "./Exchange.ts"
 import { apiVersionOf, selectable } from "./Registry.ts"
 import { flag, parameter } from "../../api/Routing.ts"
 import * as Selecting from "../../api/Selecting.ts"
@@ -22,6 +22,8 @@ import * as Versions from "./Versions.ts"
 /** GET of an object. */
 export const get: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { core, resource, route } = exchange
+  const misnamed = nameFault(route.name)
+  if (misnamed !== undefined) return yield* Effect.fail(misnamed)
   const wanted = yield* Effect.fromResult(Reading.version(exchange))
   if (wanted !== undefined) yield* Reading.reached(core.storage, wanted)
   const found = core.storage.get(resource.collection, storageKey(route.namespace, route.name))

@@ -306,6 +306,8 @@ export const replace = (part: Part): Exchange.Verb =>
     const placed = yield* Bodies.placed(exchange, body, "update")
     const key = Exchange.storageKey(route.namespace, route.name)
     if (core.storage.get(resource.collection, key) === undefined) {
+      const misnamed = Exchange.nameFault(route.name)
+      if (misnamed !== undefined) return yield* Effect.fail(misnamed)
       const uid = placed.metadata.uid ?? ""
       if (uid !== "") return yield* Effect.fail(uidConflict(exchange, options, uid, ""))
       if (part !== "object" || !resource.strategy.createsOnUpdate) {
@@ -333,10 +335,15 @@ const mayCreate = (exchange: Exchange.Exchange): Effect.Effect<void, StatusError
 /** PATCH of type apply: of an object that is not there, it creates it. */
 const apply = Effect.fnUntraced(function*(exchange: Exchange.Exchange, part: Part) {
   const { core, resource, route } = exchange
-  const request = yield* ApplyPatch.read(exchange)
-  const { options } = request.apply
+  const options = yield* Exchange.writeOptions(exchange, "ApplyOptions")
+  const misnamed = Exchange.nameFault(route.name)
+  if (misnamed !== undefined) return yield* Effect.fail(misnamed)
   const key = Exchange.storageKey(route.namespace, route.name)
-  if (core.storage.get(resource.collection, key) !== undefined) {
+  const isStored = core.storage.get(resource.collection, key) !== undefined
+  // What cannot be created is missed before the patch is looked at.
+  if (!isStored && part !== "object") return yield* Effect.fail(Exchange.notFound(exchange))
+  const request = yield* ApplyPatch.read(exchange, options)
+  if (isStored) {
     const update = { exchange, options, part, patch: true }
     return answer(yield* change(update, (stored) => ApplyPatch.next(exchange, request, stored)))
   }
@@ -346,7 +353,6 @@ const apply = Effect.fnUntraced(function*(exchange: Exchange.Exchange, part: Par
     const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`
     return yield* Effect.fail(StatusError.conflict(resource, route.name, why))
   }
-  if (part !== "object") return yield* Effect.fail(Exchange.notFound(exchange))
   yield* mayCreate(exchange)
   return answer(yield* createOwned(exchange, options, asObject({ ...next, metadata })), 201)
 })

@@ -102,6 +102,45 @@ export const customResourceDefinitions = [
     yield* until(request("GET", gadgets), ({ status }) => status === 200)
   }),
 
+  statement(
+    "98c",
+    "a definition keeps its group and plural, and its scope and kind once it is established",
+    {},
+    function*() {
+      const { kind, request } = yield* Target
+      const widgets = yield* kind()
+      const changed = function*(path: string, spec: object) {
+        const { error, status } = yield* request("PATCH", path, { contentType: mergePatch, body: { spec } })
+        return [status, ...error.details?.causes?.map(({ field, message }) => `${field}: ${message}`) ?? []]
+      }
+      const immutable = (field: string, value: string) => `${field}: Invalid value: "${value}": field is immutable`
+      const path = `${definitions}/widgets.${widgets.group}`
+      assert.deepStrictEqual(
+        yield* changed(path, { group: "other.example.com", scope: "Cluster", names: { plural: "foos", kind: "Foo" } }),
+        [
+          422,
+          immutable("spec.scope", "Cluster"),
+          immutable("spec.names.kind", "Foo"),
+          immutable("spec.group", "other.example.com"),
+          immutable("spec.names.plural", "foos")
+        ]
+      )
+      // A definition whose names clash is never established.
+      const group = widgets.group
+      const other = { plural: "gadgets", singular: "widget", kind: "Gadget" }
+      yield* request("POST", definitions, { body: definition(group, other) })
+      const unestablished = `${definitions}/gadgets.${group}`
+      assert.deepStrictEqual(
+        yield* changed(unestablished, {
+          scope: "Cluster",
+          names: { plural: "foos", kind: "Foo", listKind: "FooList" }
+        }),
+        [422, immutable("spec.names.plural", "foos")]
+      )
+      assert.deepStrictEqual(yield* changed(unestablished, { scope: "Cluster", names: { kind: "Foo" } }), [200])
+    }
+  ),
+
   statement("99", "a definition is first accepted, then established", {}, function*() {
     const { request, unique, until, watch } = yield* Target
     const group = `${unique("g")}.example.com`

@@ -101,6 +101,42 @@ export const names = [
     }
   }),
 
+  statement("23b", "a name in the path that is no segment of one is 400, whatever the verb", {}, function*() {
+    const { kind, namespace, request } = yield* Target
+    const ns = yield* namespace
+    const widgets = yield* kind()
+    const merge = "application/merge-patch+json"
+    const metadata = { name: "a%b" }
+    const refused = (answer: Answer, name = "a%b", why = "may not contain '%'") => {
+      const { code, details, message, reason } = answer.error
+      assert.deepStrictEqual(
+        [answer.status, code, reason, details, message],
+        [400, 400, "BadRequest", undefined, `Name parameter invalid: "${name}": ${why}`]
+      )
+    }
+    const configMaps = `/api/v1/namespaces/${ns}/configmaps`
+    for (const path of [`${configMaps}/a%25b`, widgets.path(ns, "a%25b")]) {
+      const body = path.startsWith(configMaps) ? { metadata } : widgets.object("a%b")
+      refused(yield* request("GET", path))
+      refused(yield* request("GET", path, { query: { resourceVersion: "x" } }))
+      refused(yield* request("PUT", path, { body }))
+      refused(yield* request("PUT", path, { body: { ...body, metadata: { ...metadata, uid: "x" } } }))
+      refused(yield* request("PATCH", path, { body, contentType: merge }))
+      refused(yield* request("DELETE", path))
+    }
+    // A kind that a PUT creates.
+    refused(yield* request("PUT", `/api/v1/namespaces/${ns}/endpoints/a%25b`, { body: { metadata } }))
+    refused(yield* request("GET", `/api/v1/namespaces/${ns}/pods/a%25b/log`))
+    refused(yield* request("GET", "/api/v1/nodes/a%25b"))
+    refused(
+      yield* request("PATCH", `${configMaps}/a%25b`, {
+        query: { fieldManager: "m" },
+        contentType: "application/apply-patch+yaml",
+        body: { apiVersion: "v1", kind: "ConfigMap", metadata }
+      })
+    )
+  }),
+
   statement("24", "labels, annotations and finalizers are judged, on create and on update", {
     note: "an annotation's prefix may have capitals; built-ins want finalizers that are qualified"
   }, function*() {

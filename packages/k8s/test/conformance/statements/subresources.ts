@@ -161,6 +161,19 @@ export const subresources = [
     }
   ),
 
+  statement("42a", "an apply to a part of an object that is not there is 404, whatever is applied", {}, function*() {
+    const { namespace, request } = yield* Target
+    const path = `/apis/apps/v1/namespaces/${yield* namespace}/deployments/nope/status`
+    const apply = (body: unknown, query: Readonly<Record<string, string>> = { fieldManager: "m" }) =>
+      request("PATCH", path, { body, query, contentType: "application/apply-patch+yaml" })
+    const deployment = { apiVersion: "apps/v1", kind: "Deployment" }
+    for (const body of [{ ...deployment, metadata: {} }, { ...deployment, metadata: { name: "other" } }, {}, [1]]) {
+      const { error, status } = yield* apply(body)
+      assert.deepStrictEqual([status, error.message], [404, `deployments.apps "nope" not found`])
+    }
+    assert.strictEqual((yield* apply({ ...deployment, metadata: {} }, {})).status, 422, "the options matter first")
+  }),
+
   statement("43", "a subresource that a kind does not have is 404", {}, function*() {
     const { kind, namespace, request } = yield* Target
     const ns = yield* namespace
