@@ -13,6 +13,7 @@ import * as Stream from "effect/Stream"
 import * as Zlib from "node:zlib"
 import type { ApiResponse } from "./Representation.ts"
 import * as Negotiation from "./Negotiation.ts"
+import * as Warnings from "./Warnings.ts"
 
 /** Answers longer than this many bytes are compressed for clients that accept gzip, as in a real server. */
 export const gzipAboveBytes = 128 * 1024
@@ -92,12 +93,22 @@ const onTheWire = (headers: ApiResponse["headers"]): ApiResponse["headers"] =>
       Object.entries(headers).map(([name, text]) => [name, Buffer.from(text, "utf8").toString("latin1")])
     )
 
+/** With a line for each warning. Node writes an array so, which the type of headers does not know. */
+const warned = (warning: string) => (response: HttpServerResponse.HttpServerResponse) => {
+  const lines = Warnings.lines(warning)
+  return HttpServerResponse.setHeader(response, "warning", lines.length === 1 ? lines[0]! : lines as unknown as string)
+}
+
 /** The response to a request; a watch ends when `closing` is done. */
 export const make = (
   answer: ApiResponse,
   request: Request,
   closing: Deferred.Deferred<void>
 ): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
-  const wired = { ...answer, headers: onTheWire(answer.headers) }
-  return wired.events === undefined ? unary(wired, request) : Effect.succeed(watch(wired, wired.events, closing))
+  const { warning, ...headers } = onTheWire(answer.headers)
+  const wired = { ...answer, headers }
+  const response = wired.events === undefined
+    ? unary(wired, request)
+    : Effect.succeed(watch(wired, wired.events, closing))
+  return warning === undefined ? response : Effect.map(response, warned(warning))
 }

@@ -37,8 +37,12 @@ export const shown = (given: ReadonlyArray<string>): ReadonlyArray<string> => {
   return overflowing < 0 ? texts : cut(characters, overflowing + 1).map((each) => each.join(""))
 }
 
-/** The header, as one line for all: HTTP lets them be joined. */
+/** The header, as one text for all, which HTTP takes for the same. */
 export const header = (given: ReadonlyArray<string>): Readonly<Record<string, string>> => {
   const texts = shown(given)
   return texts.length === 0 ? {} : { warning: texts.map(quoted).join(", ") }
 }
+
+/** The lines of a header: a server writes one for each warning (`Header().Add`), and there are clients that read no other. */
+export const lines = (header: string): ReadonlyArray<string> =>
+  header.match(/\d{3} \S+ "(?:[^"\\]|\\.)*"(?: "[^"]*")?/g) ?? [header]

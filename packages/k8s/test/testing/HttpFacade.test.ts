@@ -99,6 +99,24 @@ const fetch = (facade: HttpFacade.HttpFacade["Service"], path: string, call: Cal
 const configMaps = "/api/v1/namespaces/default/configmaps"
 
 describe("HttpFacade", () => {
+  it.live("warnings come in headers of their own", () =>
+    Effect.gen(function*() {
+      const facade = yield* HttpFacade.HttpFacade
+      const response = yield* open(facade, configMaps, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ metadata: { name: "warned", x: 1 }, bar: 2 })
+      })
+      response.resume()
+      assert.strictEqual(response.statusCode, 201)
+      const warnings = response.rawHeaders.filter((_, at, raw) => raw[at - 1]?.toLowerCase() === "warning")
+      assert.strictEqual(warnings.length, 2)
+      assert.isTrue(
+        warnings.every((warning) => /^299 - "unknown field \\"[a-z.]+\\""$/.test(warning)),
+        String(warnings)
+      )
+    }).pipe(Effect.provide(whole())))
+
   it.live("hands method, path, query, headers and body to the server", () =>
     Effect.gen(function*() {
       const facade = yield* HttpFacade.HttpFacade
