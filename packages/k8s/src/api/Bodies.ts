@@ -15,6 +15,7 @@ import { stringAt } from "./Plain.ts"
 import type { ResourceRoute } from "./Routing.ts"
 import * as StatusError from "./StatusError.ts"
 import type { WriteOptions } from "./WriteOptions.ts"
+import * as YamlBody from "./YamlBody.ts"
 
 type Refused = StatusError.StatusError
 
@@ -117,14 +118,16 @@ export const unknownFields = (
   { fieldValidation }: Pick<WriteOptions, "fieldValidation">,
   unknown: ReadonlyArray<string>
 ): string | undefined => {
-  const texts = [
+  const texts = DuplicateFields.saidOf(coming.request.body) ?? [
     ...DuplicateFields.of(coming.request.body).map((path) => `duplicate field ${FieldError.quote(path)}`),
     ...[...new Set(unknown)].map((path) => `unknown field ${FieldError.quote(path)}`)
   ]
   if (fieldValidation === "Warn") { for (const text of texts) coming.warnings.push(text) }
-  return fieldValidation === "Strict" && texts.length > 0
-    ? `strict decoding error: ${texts.join(", ")}`
-    : undefined
+  if (fieldValidation !== "Strict") return undefined
+  // As a warning it has several lines, which no header can hold.
+  const inYaml = YamlBody.faultOf(coming.request.body)
+  const all = inYaml === undefined ? texts : [inYaml, ...texts]
+  return all.length === 0 ? undefined : `strict decoding error: ${all.join(", ")}`
 }
 
 /** The object with the namespace of the URL; 400 if it names another. A cluster-scoped object has none. */

@@ -1,17 +1,89 @@
 /**
  * `DuplicateFields`: the keys that occur twice in one object of a JSON text.
  *
- * A JSON value cannot say so, but `fieldValidation` asks for it: the paths are found in the text and remembered beside
- * the value that was read from it. Source: sigs.k8s.io/json `UnmarshalStrict`.
+ * A JSON value cannot say so, but `fieldValidation` asks for it, and types of Go merge what comes twice: the paths, and
+ * the text's objects with every entry, are remembered beside the value that was read from it.
+ *
+ * Source: sigs.k8s.io/json `UnmarshalStrict`.
  */
+import * as GoInt64 from "../schema/GoInt64.ts"
 
-const remembered = new WeakMap<object, ReadonlyArray<string>>()
+/** An object as it was written. */
+export class Entries {
+  readonly entries: Array<readonly [key: string, value: Written]> = []
+}
+
+/** A JSON value with every entry of its objects. */
+export type Written = string | number | boolean | null | ReadonlyArray<Written> | Entries
+
+interface Remembered {
+  readonly paths: ReadonlyArray<string>
+  readonly written: Written
+  readonly said?: ReadonlyArray<string>
+}
+
+const remembered = new WeakMap<object, Remembered>()
 
 const none: ReadonlyArray<string> = []
 
+const noted = (value: unknown): Remembered | undefined =>
+  typeof value === "object" && value !== null ? remembered.get(value) : undefined
+
 /** The paths found when a value was read; none for a value that came otherwise. */
-export const of = (value: unknown): ReadonlyArray<string> =>
-  typeof value === "object" && value !== null ? remembered.get(value) ?? none : none
+export const of = (value: unknown): ReadonlyArray<string> => noted(value)?.paths ?? none
+
+/** What was written where a key occurs twice in it; undefined where none does. */
+export const writtenOf = (value: unknown): Written | undefined => noted(value)?.written
+
+/** Remembers what strict decoding says of a value beside the one that a type has made of it. */
+export const read = (from: unknown, object: object, said: ReadonlyArray<string>): void => {
+  const found = noted(from)
+  if (found !== undefined) remembered.set(object, { ...found, said })
+}
+
+/** What strict decoding says of a value, in order, unknown fields with the repeated; undefined where no type has said it. */
+export const saidOf = (value: unknown): ReadonlyArray<string> | undefined => noted(value)?.said
+
+/** Strings, punctuation, and what is neither. */
+const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/gs
+
+/** A text that is valid JSON, with every entry of its objects. It may be as deep as it likes. */
+export const parse = (text: string): Written => {
+  const levels: Array<Array<Written> | Entries> = []
+  let key: string | undefined
+  let whole: Written = null
+  const add = (value: Written) => {
+    const level = levels.at(-1)
+    if (level === undefined) whole = value
+    else if (level instanceof Entries) level.entries.push([key!, value])
+    else level.push(value)
+    key = undefined
+  }
+  for (const [token] of GoInt64.readable(text).matchAll(tokens)) {
+    switch (token) {
+      case "{":
+      case "[": {
+        const level = token === "{" ? new Entries() : []
+        add(level)
+        levels.push(level)
+        break
+      }
+      case "}":
+      case "]":
+        levels.pop()
+        break
+      case ",":
+      case ":":
+        break
+      default: {
+        const value = JSON.parse(token) as Written
+        if (levels.at(-1) instanceof Entries && key === undefined) key = value as string
+        else add(value)
+      }
+    }
+  }
+  return whole
+}
 
 /** Where a string that begins at a quote ends: after its closing quote. */
 const stringEnd = (text: string, start: number): number => {
@@ -84,5 +156,5 @@ export const find = (text: string): ReadonlyArray<string> => {
 export const note = (value: unknown, text: string): void => {
   if (typeof value !== "object" || value === null) return
   const found = find(text)
-  if (found.length > 0) remembered.set(value, found)
+  if (found.length > 0) remembered.set(value, { paths: found, written: parse(text) })
 }

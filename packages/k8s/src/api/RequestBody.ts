@@ -15,6 +15,7 @@ import * as Negotiation from "./Negotiation.ts"
 import * as Protobuf from "./Protobuf.ts"
 import * as StatusError from "./StatusError.ts"
 import * as WrittenNumbers from "./WrittenNumbers.ts"
+import * as YamlBody from "./YamlBody.ts"
 
 export interface Body {
   readonly method: Method
@@ -61,6 +62,7 @@ export const decode = (body: Body): Effect.Effect<Result.Result<unknown, StatusE
     // Those of a patch are not followed into the object that it makes.
     if (method !== "PATCH") WrittenNumbers.note(decoded.success, text)
   }
+  if (encoding === "yaml" && Result.isSuccess(decoded)) YamlBody.note(decoded.success, text)
   if (method === "PATCH") {
     return Effect.succeed(Result.succeed(Result.getOrElse(decoded, (said) => new Unreadable(said))))
   }

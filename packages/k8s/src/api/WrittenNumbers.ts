@@ -19,6 +19,12 @@ const none: ReadonlyArray<Written> = []
 export const of = (value: unknown): ReadonlyArray<Written> =>
   typeof value === "object" && value !== null ? remembered.get(value) ?? none : none
 
+/** Remembers those of a value beside another that was made of it. */
+export const carry = (from: object, to: object): void => {
+  const found = remembered.get(from)
+  if (found !== undefined) remembered.set(to, found)
+}
+
 /** Whether there may be any: most texts have none, and are looked at no further. */
 const suspicious = /[:,[]\s*-?\d+[.eE]/
 

@@ -1,9 +1,9 @@
 /**
  * `YamlBody`: a body in YAML, with the keys that occur twice in it.
  *
- * The last of several equal keys counts. JSON is YAML, so this reads both.
+ * The last of several equal keys counts, and of several documents the first. JSON is YAML, so this reads both.
  *
- * Source: sigs.k8s.io/yaml (`Unmarshal`, `UnmarshalStrict`).
+ * Source: sigs.k8s.io/yaml (`Unmarshal`, `UnmarshalStrict`), go.yaml.in/yaml/v2 decode.go (`setMapIndex`).
  */
 import * as Yaml from "yaml"
 import { isOutOfStack, yamlOptions, yamlTooDeep } from "./Negotiation.ts"
@@ -16,23 +16,39 @@ export interface Parsed {
 
 const lineOf = (text: string, offset: number): number => text.slice(0, offset).split("\n").length
 
-const repeatedKeys = (text: string, document: Yaml.Document.Parsed): ReadonlyArray<string> => {
-  const repeated: Array<string> = []
-  Yaml.visit(document, {
-    Map: (_, map) => {
-      const seen = new Set<unknown>()
-      for (const { key } of map.items) {
-        if (!Yaml.isScalar(key)) continue
-        if (seen.has(key.value)) {
-          repeated.push(
-            `line ${lineOf(text, key.range?.[0] ?? 0)}: key ${JSON.stringify(key.value)} already set in map`
-          )
-        }
-        seen.add(key.value)
-      }
-    }
+const startOf = (node: unknown): number | undefined => Yaml.isNode(node) ? node.range?.[0] : undefined
+
+/** A value is read before it is found to have been there: what repeats in it comes first, and the line is the value's. */
+const repeatedKeys = (text: string, node: unknown): ReadonlyArray<string> => {
+  if (Yaml.isSeq(node)) return node.items.flatMap((item) => repeatedKeys(text, item))
+  if (!Yaml.isMap(node)) return []
+  const seen = new Set<unknown>()
+  return node.items.flatMap(({ key, value }) => {
+    const inner = repeatedKeys(text, value)
+    if (!Yaml.isScalar(key) || key.value === "<<") return inner
+    const again = seen.has(key.value)
+    seen.add(key.value)
+    const line = () => lineOf(text, startOf(value) ?? startOf(key) ?? 0)
+    return again ? [...inner, `line ${line()}: key ${JSON.stringify(key.value)} already set in map`] : inner
   })
-  return repeated
+}
+
+/** The repetitions as one error of several lines; undefined for none. */
+export const repeatedFault = (repeated: ReadonlyArray<string>): string | undefined =>
+  repeated.length === 0 ? undefined : `yaml: unmarshal errors:\n${repeated.map((line) => `  ${line}`).join("\n")}`
+
+const texts = new WeakMap<object, string>()
+
+/** Remembers the text a value was read from. */
+export const note = (value: unknown, text: string): void => {
+  if (typeof value === "object" && value !== null) texts.set(value, text)
+}
+
+/** What strict decoding says of the keys in the text a value was read from. */
+export const faultOf = (value: unknown): string | undefined => {
+  const text = typeof value === "object" && value !== null ? texts.get(value) : undefined
+  const parsed = text === undefined ? undefined : parse(text)
+  return parsed === undefined || "error" in parsed ? undefined : repeatedFault(parsed.repeated)
 }
 
 const tooDeep = { error: `error converting YAML to JSON: ${yamlTooDeep}` }
@@ -47,12 +63,11 @@ export const parse = (text: string): Parsed | { readonly error: string } => {
 }
 
 const read = (text: string): Parsed | { readonly error: string } => {
-  const [document, following] = Yaml.parseAllDocuments(text, yamlOptions) as ReadonlyArray<Yaml.Document.Parsed>
+  const [document] = Yaml.parseAllDocuments(text, yamlOptions) as ReadonlyArray<Yaml.Document.Parsed>
   if (document === undefined) return { value: undefined, repeated: [] }
-  if (following !== undefined) return { error: "yaml: expected a single document in the stream" }
   const [error] = document.errors
   if (error !== undefined && isOutOfStack(error)) return tooDeep
   return error === undefined
-    ? { value: document.toJS() as unknown, repeated: repeatedKeys(text, document) }
+    ? { value: document.toJS() as unknown, repeated: repeatedKeys(text, document.contents) }
     : { error: `error converting YAML to JSON: yaml: line ${lineOf(text, error.pos[0])}: ${error.message}` }
 }

@@ -15,8 +15,23 @@ describe("YamlBody", () => {
     assert.deepStrictEqual(YamlBody.parse(""), { value: undefined, repeated: [] })
   })
 
-  it("refuses what is no single document", () => {
+  it("reads the first document", () => {
+    for (const text of ["a: 1\n---\nb: 2\n", "---\na: 1\n---\n", "a: 1\n---\n[1\n"]) {
+      assert.deepStrictEqual(YamlBody.parse(text), { value: { a: 1 }, repeated: [] })
+    }
     assert.property(YamlBody.parse("a: [1"), "error")
-    assert.property(YamlBody.parse("a: 1\n---\nb: 2\n"), "error")
+  })
+
+  it("says where the repeated values are, inner ones first", () => {
+    const text = "a: 1\nm:\n  k: v\nm:\n  k: {x: 1, x: 2}\n  k: w\na:\n  2\n"
+    assert.deepStrictEqual(YamlBody.parse(text), {
+      value: { a: 2, m: { k: "w" } },
+      repeated: [
+        `line 5: key "x" already set in map`,
+        `line 6: key "k" already set in map`,
+        `line 5: key "m" already set in map`,
+        `line 8: key "a" already set in map`
+      ]
+    })
   })
 })

@@ -104,14 +104,12 @@ export const fault = (
 }
 
 /** 400 for keys that occur twice, where the client wants to know. */
-export const repeatedKeys = ({ apply, repeated }: Request): Refused | undefined =>
-  apply.options.fieldValidation === "Strict" && repeated.length > 0
-    ? StatusError.badRequest(
-      `error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n${
-        repeated.map((line) => `  ${line}`).join("\n")
-      }`
-    )
+export const repeatedKeys = ({ apply, repeated }: Request): Refused | undefined => {
+  const fault = YamlBody.repeatedFault(repeated)
+  return apply.options.fieldValidation === "Strict" && fault !== undefined
+    ? StatusError.badRequest(`error strict decoding YAML: error converting YAML to JSON: ${fault}`)
     : undefined
+}
 
 /** Unknown fields were refused before; what the merged object holds is what it may hold. */
 const silent = (options: Exchange.WriteOptions): Exchange.WriteOptions => ({ ...options, fieldValidation: "Ignore" })

@@ -149,6 +149,13 @@ const read = (value: unknown, schema: Schema, path: string, walk: Walk): unknown
   return schema.type === undefined || schema.type === "object" ? value : scalar(value, schema, path, walk.owner)
 }
 
+/** A path as strict decoding tells it: keys of maps stand after a point, too. */
+const plainPath = (path: string): string => path.slice(1).replace(/\[((?!\d+\])[^\]]*)\]/g, ".$1")
+
+/** Whether a type can hold a value, in a definition. */
+export const fits = (value: unknown, schema: Schema, definition: string): boolean =>
+  !(read(value, schema, "", { unknown: [], owner: "", definition }) instanceof Fault)
+
 /** What null is in a list or a map: an empty value of its type. */
 const nothing = (schema: Schema): unknown => {
   if (schema.ref?.endsWith("resource.Quantity") === true) return "0"
@@ -186,7 +193,7 @@ const object = (value: JsonValue.JsonObject, schema: Schema, path: string, walk:
       : Object.hasOwn(schema.properties, key)
       ? schema.properties[key]
       : undefined
-    if (known === undefined) walk.unknown.push(here.slice(1))
+    if (known === undefined) walk.unknown.push(plainPath(here))
     else if (item !== null || schema.properties === undefined) {
       const next = item === null ? nothing(known) : read(item, known, here, walk)
       if (next instanceof Fault) return next

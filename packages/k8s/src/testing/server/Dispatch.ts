@@ -10,6 +10,7 @@ import * as Connect from "./Connect.ts"
 import * as Exchange from "./Exchange.ts"
 import { type Registry, type Served, subresource } from "./Registry.ts"
 import * as Patching from "./Patching.ts"
+import * as RepeatedFields from "./RepeatedFields.ts"
 import * as Representation from "../../api/Representation.ts"
 import * as Respond from "./Respond.ts"
 import * as Reviews from "./Reviews.ts"
@@ -149,8 +150,10 @@ export const verb: Exchange.Verb = (exchange) => {
   const bodiless = request.method === "GET" || request.method === "HEAD" || route.verb === "watch"
   if (bodiless || Connect.isConnected(exchange)) return answer(exchange)
   const unreadable = (fault: StatusError.StatusError) => Effect.andThen(judged(exchange), Effect.fail(fault))
-  const typed = (asked: Exchange.Exchange) =>
-    Effect.andThen(Effect.catch(Effect.fromResult(SubresourceBody.judge(asked)), unreadable), answer(asked))
+  const typed = (asked: Exchange.Exchange) => {
+    const read = RepeatedFields.asRead(asked)
+    return Effect.andThen(Effect.catch(Effect.fromResult(SubresourceBody.judge(read)), unreadable), answer(read))
+  }
   if (incoming === undefined) return typed(exchange)
   const body = Effect.catch(incoming(kind), unreadable)
   return Effect.flatMap(

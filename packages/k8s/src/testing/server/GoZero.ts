@@ -69,6 +69,14 @@ export const leftOut = (definition: string, field: string, schema: Schema, value
     : !type.pointers.has(field)
 }
 
+/** Whether a field is a pointer, which null takes away: of a type nobody looked up, one that may be left out. */
+export const isPointer = (definition: string, field: string): boolean => {
+  const type = typeOf(definition)
+  return type === undefined
+    ? definitions[definition]?.required?.includes(field) !== true
+    : type.pointers.has(field)
+}
+
 /** What is told of a field that has no value; undefined for nothing. */
 const empty = (type: GoType, field: string, schema: Schema): unknown => {
   if (type.pointers.has(field)) return undefined
