@@ -4,7 +4,7 @@
  * Pages after the first show the state at the revision of the first, which their `continue` token carries together with
  * the key to go on from.
  *
- * Source: k8s.io/apiserver/pkg/storage/continue.go, and for the rules on resourceVersionMatch and sendInitialEvents
+ * Source: k8s.io/apiserver/pkg/storage/etcd3/store.go, and for the rules on resourceVersionMatch and sendInitialEvents
  * k8s.io/apimachinery/pkg/apis/meta/internalversion/validation.
  */
 import type { Request } from "@effect-operator/core/Transport"
@@ -12,6 +12,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
+import * as ContinueToken from "./ContinueToken.ts"
 import * as FieldError from "../schema/FieldError.ts"
 import { flag, parameter, type ResourceRoute } from "./Routing.ts"
 import type * as Selecting from "./Selecting.ts"
@@ -83,31 +84,6 @@ export const reached = (storage: Storage, revision: number): Effect.Effect<void,
     }
   }))
 
-/** Where a page goes on: the revision of all pages, and the last key of the page before. */
-interface Position {
-  readonly revision: number
-  readonly after: string
-}
-
-export const encodeToken = (position: Position): string =>
-  btoa(JSON.stringify({ v: "meta.k8s.io/v1", rv: position.revision, start: `${position.after}\u0000` }))
-    .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
-
-const decodeToken = (token: string): Result.Result<Position, Refused> => {
-  const bad = (why: string) =>
-    Result.fail(StatusError.badRequest(`invalid continue token: continue key is not valid: ${why}`))
-  const decoded = Result.try(() =>
-    JSON.parse(atob(token.replaceAll("-", "+").replaceAll("_", "/"))) as Partial<Record<"v" | "rv" | "start", unknown>>
-  )
-  if (Result.isFailure(decoded)) return bad("illegal base64 data or malformed JSON")
-  const { rv, start, v } = decoded.success ?? {}
-  if (v !== "meta.k8s.io/v1") return bad(`server does not recognize this encoded version ${JSON.stringify(v ?? "")}`)
-  if (typeof rv !== "number" || rv === 0) return bad("incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
-  return typeof start === "string" && start !== ""
-    ? Result.succeed({ revision: rv, after: start.endsWith("\u0000") ? start.slice(0, -1) : start })
-    : bad("encoded start key empty (version meta.k8s.io/v1)")
-}
-
 /** Rules on options that exclude each other. */
 export const optionFaults = (exchange: Asked): ReadonlyArray<FieldError.FieldError> => {
   const { request, route } = exchange
@@ -160,7 +136,8 @@ const matchFaults = ({ request }: Asked, match: string): ReadonlyArray<FieldErro
 interface Plan {
   readonly listing: Listing
   readonly revision: number
-  readonly after: string | undefined
+  /** The key that the page begins at, if there is one. */
+  readonly from: string | undefined
 }
 
 const inconsistent =
@@ -179,26 +156,28 @@ export const plan = (
   single: boolean
 ): Result.Result<Plan, Refused> => {
   const { core: { storage }, request, resource, route } = exchange
-  const now = (after?: string): Plan => ({
+  const now = (from?: string): Plan => ({
     listing: storage.list(resource.collection, route.namespace),
     revision: storage.revision,
-    after
+    from
   })
-  const past = (revision: number, after?: string): Plan => ({
+  const past = (revision: number, from?: string): Plan => ({
     listing: storage.listAt(resource.collection, revision, route.namespace),
     revision,
-    after
+    from
   })
   const token = parameter(request, "continue") ?? ""
   if (token !== "") {
-    return Result.flatMap(decodeToken(token), ({ after, revision }) =>
-      wanted !== undefined && wanted !== 0
+    return Result.flatMap(ContinueToken.decode(token), ({ revision, start }) => {
+      const from = prefixOf(route) + start
+      return wanted !== undefined && wanted !== 0
         ? Result.fail(StatusError.badRequest("specifying resource version is not allowed when using continue"))
         : revision < 0
-        ? Result.succeed(now(after))
+        ? Result.succeed(now(from))
         : revision < storage.compacted
-        ? Result.fail(StatusError.expired(inconsistent, encodeToken({ revision: -1, after })))
-        : Result.succeed(past(revision, after)))
+        ? Result.fail(StatusError.expired(inconsistent, ContinueToken.encode({ revision: -1, start })))
+        : Result.succeed(past(revision, from))
+    })
   }
   const match = parameter(request, "resourceVersionMatch") ?? ""
   // A resourceVersion with a limit has meant exactly that version since before there was a match to say so.
@@ -209,14 +188,21 @@ export const plan = (
     : Result.succeed(past(wanted))
 }
 
-/** The index of the first key after one, in sorted keys. */
-export const indexAfter = (keys: ReadonlyArray<string>, after: string | undefined): number => {
-  if (after === undefined) return 0
+/** What the keys of a list begin with: those in a namespace with the namespace, which its tokens do not tell. */
+const prefixOf = ({ namespace }: ResourceRoute): string => namespace === "" ? "" : `${namespace}/`
+
+/** The token for the pages after a key of a list. */
+export const tokenAfter = ({ route }: Pick<Asked, "route">, revision: number, key: string): string =>
+  ContinueToken.encode(ContinueToken.after(revision, key.slice(prefixOf(route).length)))
+
+/** The index of the first key that is not before one, in sorted keys. */
+export const indexFrom = (keys: ReadonlyArray<string>, from: string | undefined): number => {
+  if (from === undefined) return 0
   let low = 0
   let high = keys.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    if (keys[middle]! <= after) low = middle + 1
+    if (keys[middle]! < from) low = middle + 1
     else high = middle
   }
   return low
@@ -249,6 +235,7 @@ export const watching = (
       : since,
     markInitialEnd: initial && bookmarks,
     bookmarks,
-    timeoutMillis: seconds > 0 ? seconds * 1000 : defaults.watchMillis * (1 + random())
+    // Less than nothing is over before it begins.
+    timeoutMillis: seconds === 0 ? defaults.watchMillis * (1 + random()) : Math.max(0, seconds * 1000)
   }
 }

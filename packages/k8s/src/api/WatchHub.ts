@@ -230,6 +230,7 @@ export class WatchHub {
 
   /** The events of a watch. Fails never; a version that is too old is an ERROR event. */
   watch(options: WatchOptions): Stream.Stream<WireEvent> {
+    if (options.timeoutMillis <= 0) return Stream.empty
     const endings = this.endingsOf(options.collection)
     return Stream.unwrap(Effect.gen({ self: this }, function*() {
       const queue = yield* Queue.unbounded<WireEvent, Cause.Done>()

@@ -38,11 +38,11 @@ export const list = Effect.fnUntraced(function*(exchange: Exchange) {
   const { fields, matches, wanted } = yield* asked(exchange)
   if (wanted !== undefined && parameter(request, "continue") === undefined) yield* Reading.reached(core.storage, wanted)
   const single = Reading.isSingle(exchange, fields)
-  const { after, listing: { get, keys }, revision } = yield* Effect.fromResult(Reading.plan(exchange, wanted, single))
-  const whole = single || parameter(request, "resourceVersion") === "0"
+  const { from, listing: { get, keys }, revision } = yield* Effect.fromResult(Reading.plan(exchange, wanted, single))
+  const whole = single || (parameter(request, "resourceVersion") === "0" && from === undefined)
   const limit = (whole ? 0 : Number(parameter(request, "limit") ?? 0)) || Number.POSITIVE_INFINITY
   const items: Array<KubeObject> = []
-  let next = Reading.indexAfter(keys, after)
+  let next = Reading.indexFrom(keys, from)
   for (; next < keys.length && items.length < limit; next++) {
     const object = get(keys[next]!)
     if (matches === undefined || matches(object)) items.push(object)
@@ -54,7 +54,7 @@ export const list = Effect.fnUntraced(function*(exchange: Exchange) {
     metadata: {
       resourceVersion: String(revision),
       ...(left === 0 ? { continue: "" } : {
-        continue: Reading.encodeToken({ revision, after: keys[next - 1]! }),
+        continue: Reading.tokenAfter(exchange, revision, keys[next - 1]!),
         ...(matches === undefined ? { remainingItemCount: left } : {})
       })
     }

@@ -51,6 +51,14 @@ describe("watch", () => {
       assert.deepStrictEqual(yield* shown, ["ADDED a", "ADDED b", "DELETED a"])
     }).pipe(Effect.provide(layer)))
 
+  it.effect("that has less than no time tells nothing and ends", () =>
+    Effect.gen(function*() {
+      yield* post(configMaps, configMap("a"))
+      const { fiber, shown } = yield* observe(`${configMaps}?timeoutSeconds=-1`)
+      yield* Fiber.join(fiber)
+      assert.deepStrictEqual(yield* shown, [])
+    }).pipe(Effect.provide(layer)))
+
   it.effect("from a resourceVersion sees what was missed", () =>
     Effect.gen(function*() {
       const { body } = yield* post(configMaps, configMap("a"))

@@ -251,8 +251,11 @@ const normalisations: ReadonlyArray<Normalisation> = [
   },
   {
     name: "broken tokens",
-    reason: "what the decoder says of a continue token that is none",
-    apply: messages(/(continue key is not valid: ).*$/s, "$1...")
+    reason: "newer servers do not quote the version of a continue token, and its type is called otherwise",
+    apply: messages(
+      /(continue key is not valid: (?:server does not recognize|json: cannot unmarshal \w+ into Go value)).*$/s,
+      "$1..."
+    )
   },
   {
     name: "numbers in selectors",

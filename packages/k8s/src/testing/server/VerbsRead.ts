@@ -34,6 +34,7 @@ export const get: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange
 /** Whether a list comes from the cache of a real server rather than from etcd. */
 const cached = ({ request }: Exchange.Exchange): boolean => {
   const version = parameter(request, "resourceVersion") ?? ""
+  if ((parameter(request, "continue") ?? "") !== "") return false
   return version === "0" || (version !== "" && (parameter(request, "resourceVersionMatch") ?? "") !== "Exact" &&
     Number(parameter(request, "limit") ?? 0) === 0)
 }
@@ -52,14 +53,14 @@ export const list: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchang
   const single = Reading.isSingle(exchange, fields)
   const planned = Reading.plan(exchange, wanted, single)
   if (Result.isFailure(planned)) return yield* Effect.fail(planned.failure)
-  const { after, listing, revision } = planned.success
+  const { from, listing, revision } = planned.success
   const asked = Number(parameter(request, "limit") ?? 0)
-  // The cache ignores limits from version 0. Events have none.
+  // The cache ignores limits from version 0. Events have none, and what goes on does not come from it.
   const pages = asked > 0 && !single &&
-    (parameter(request, "resourceVersion") !== "0" || resource.collection === "events")
+    (parameter(request, "resourceVersion") !== "0" || resource.collection === "events" || from !== undefined)
   const limit = pages ? asked : Number.POSITIVE_INFINITY
   const { keys } = listing
-  const start = Reading.indexAfter(keys, after)
+  const start = Reading.indexFrom(keys, from)
   const { items, next } = yield* Versions.page(resource, listing, start, limit, matches, !cached(exchange))
   const left = keys.length - next
   return {
@@ -69,7 +70,7 @@ export const list: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchang
       resourceVersion: String(revision),
       ...(left > 0
         ? {
-          continue: Reading.encodeToken({ revision, after: keys[next - 1]! }),
+          continue: Reading.tokenAfter(exchange, revision, keys[next - 1]!),
           ...(matches === undefined ? { remainingItemCount: left } : {})
         }
         : resource.custom === undefined

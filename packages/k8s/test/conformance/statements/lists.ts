@@ -227,6 +227,71 @@ export const lists = [
     }
   }),
 
+  statement("50b", "what is wrong with a continue token is told in the words of its decoders", {
+    note: "newer servers do not quote the version, and call the type storage.continueToken"
+  }, function*() {
+    const { minor } = yield* Target
+    const { list } = yield* widgets("a", "b")
+    const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url")
+    const type = minor > 24 ? "storage.continueToken" : "etcd3.continueToken"
+    const token = { v: "meta.k8s.io/v1", rv: 1, start: "a" }
+    const base64 = (at: number) => `illegal base64 data at input byte ${at}`
+    const noValue = (character: string) => `invalid character '${character}' looking for beginning of value`
+    const cannot = (what: string, field: string, wanted: string) =>
+      `json: cannot unmarshal ${what} into Go struct field continueToken.${field} of type ${wanted}`
+    const said: Readonly<Record<string, string>> = {
+      abc: noValue("i"),
+      invalid: noValue("\\u008a"),
+      YQ: noValue("a"),
+      IngI: "invalid character '\\b' in string literal",
+      e30gMQ: "invalid character '1' after top-level value",
+      x: base64(0),
+      "!!": base64(0),
+      "a+b": base64(1),
+      "foo==": base64(3),
+      bogus: base64(4),
+      "abcd=": base64(4),
+      [encoded([])]: `json: cannot unmarshal array into Go value of type ${type}`,
+      [encoded({ v: 1 })]: cannot("number", "v", "string"),
+      [encoded({ ...token, rv: "1" })]: cannot("string", "rv", "int64"),
+      [encoded({ ...token, rv: 1.5 })]: cannot("number 1.5", "rv", "int64"),
+      [encoded({ ...token, start: ["a"] })]: cannot("array", "start", "string"),
+      [encoded({ ...token, v: "v9" })]: `server does not recognize this encoded version ${
+        minor > 24 ? "v9" : "\"v9\""
+      }`,
+      [encoded(null)]: `server does not recognize this encoded version ${minor > 24 ? "" : "\"\""}`,
+      [encoded({ ...token, rv: null })]: "incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
+      [encoded({ ...token, start: "" })]: "encoded start key empty (version meta.k8s.io/v1)",
+      [encoded({ ...token, start: "../a" })]: "../a",
+      [encoded({ ...token, start: "a//b" })]: "a//b",
+      [encoded({ ...token, start: "/a/./b" })]: "/a/./b",
+      [encoded({ ...token, start: "a/" })]: "a/"
+    }
+    for (const [token, why] of Object.entries(said)) {
+      const { error, status } = yield* list({ limit: "1", continue: token })
+      const message = `invalid continue token: continue key is not valid: ${why}`
+      assert.deepStrictEqual([status, error.message], [400, message], token)
+    }
+  }),
+
+  statement("50c", "a continue token has the next key below what is listed, and keeps its limit", {}, function*() {
+    const { request } = yield* Target
+    const { list, ns, widgets: { path } } = yield* widgets("a", "b", "c")
+    const read = (token: string | undefined) => JSON.parse(Buffer.from(token!, "base64url").toString("utf8"))
+    const first = yield* list({ limit: "1" })
+    const { resourceVersion } = meta(first)
+    const token = { v: "meta.k8s.io/v1", rv: Number(resourceVersion), start: "a\u0000" }
+    assert.deepStrictEqual(read(meta(first).continue), token)
+    const everywhere = yield* request("GET", path(ns).replace(`/namespaces/${ns}`, ""), { query: { limit: "1" } })
+    assert.deepStrictEqual(read(meta(everywhere).continue), { ...token, start: `${ns}/a\u0000` })
+    const next = yield* list({ limit: "1", continue: meta(first).continue!, resourceVersion: "0" })
+    assert.deepStrictEqual(names(next), ["b"])
+    assert.isNotEmpty(meta(next).continue)
+    // The key itself is on the page.
+    const from = Buffer.from(JSON.stringify({ ...token, start: "/b" })).toString("base64url")
+    assert.deepStrictEqual(names(yield* list({ continue: from })), ["b", "c"])
+  }),
+
   statement("51", "a resourceVersion or resourceVersionMatch does not go with continue", {
     note: "but resourceVersion 0 does; match alone lacks a resourceVersion, too: two causes"
   }, function*() {

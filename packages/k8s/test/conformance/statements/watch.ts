@@ -314,6 +314,18 @@ export const watch = [
     assert.strictEqual(response.status, 200)
   }),
 
+  statement("66a", "a watch of less than no seconds ends at once", {
+    note: "what is there may or may not be told before"
+  }, function*() {
+    const { namespace, watch } = yield* Target
+    yield* namespace
+    for (const query of [{}, { resourceVersion: "0" }, { resourceVersion: "1" }]) {
+      const watching = yield* watch("/api/v1/namespaces", { ...query, timeoutSeconds: "-1" })
+      assert.strictEqual(watching.response.status, 200)
+      yield* watching.ended
+    }
+  }),
+
   statement("67", "one object is watched by its name as a field, or at the old /watch/ path", {
     note: "watch=true on the URL of an object is a plain GET"
   }, function*() {
