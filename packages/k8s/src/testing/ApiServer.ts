@@ -268,7 +268,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
         method: "POST",
         path: "/api/v1/namespaces",
         query: [],
-        headers: { "content-type": "application/json" },
+        headers: { "content-type": "application/json", "user-agent": Bootstrap.manager },
         body: { apiVersion: "v1", kind: "Namespace", metadata: { name } }
       })
     }

@@ -8,6 +8,7 @@
  * Source: k8s.io/kubernetes/pkg/controlplane/controller/clusterauthenticationtrust.
  */
 import * as Effect from "effect/Effect"
+import * as Bootstrap from "../auth/Bootstrap.ts"
 import * as Certificates from "../../Certificates.ts"
 import { storageKey, timestamp, uuid } from "../server/Exchange.ts"
 import { asObject } from "../../api/Plain.ts"
@@ -35,26 +36,20 @@ export const make = (now: number, clientAuthorityPem: string): Effect.Effect<Fro
 export const install = (storage: Storage, frontProxy: FrontProxy, now: number, random: () => number): void => {
   const [namespace, name] = ["kube-system", "extension-apiserver-authentication"]
   const key = storageKey(namespace, name)
-  const metadata = storage.get("configmaps", key)?.metadata ??
-    { name, namespace, uid: uuid(random), creationTimestamp: timestamp(now) }
   const names = (...values: ReadonlyArray<string>) => JSON.stringify(values)
-  storage.put(
-    "configmaps",
-    key,
-    namespace,
-    asObject({
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata,
-      data: {
-        "client-ca-file": frontProxy.clientAuthorityPem,
-        "requestheader-allowed-names": names(commonName),
-        "requestheader-client-ca-file": frontProxy.authorityPem,
-        "requestheader-extra-headers-prefix": names("X-Remote-Extra-"),
-        "requestheader-group-headers": names("X-Remote-Group"),
-        "requestheader-uid-headers": names("X-Remote-Uid"),
-        "requestheader-username-headers": names("X-Remote-User")
-      }
-    })
-  )
+  const data = {
+    "client-ca-file": frontProxy.clientAuthorityPem,
+    "requestheader-allowed-names": names(commonName),
+    "requestheader-client-ca-file": frontProxy.authorityPem,
+    "requestheader-extra-headers-prefix": names("X-Remote-Extra-"),
+    "requestheader-group-headers": names("X-Remote-Group"),
+    "requestheader-uid-headers": names("X-Remote-Uid"),
+    "requestheader-username-headers": names("X-Remote-User")
+  }
+  const creationTimestamp = timestamp(now)
+  const object = { apiVersion: "v1", kind: "ConfigMap", data }
+  const managedFields = Bootstrap.entriesOf(asObject({ ...object, metadata: {} }), creationTimestamp)
+  const metadata = storage.get("configmaps", key)?.metadata ??
+    { name, namespace, uid: uuid(random), creationTimestamp, managedFields }
+  storage.put("configmaps", key, namespace, asObject({ ...object, metadata }))
 }

@@ -35,7 +35,7 @@ export interface Writer {
 }
 
 /** What nobody owns. */
-const stripped: FieldSet.FieldSet = [
+export const unowned: FieldSet.FieldSet = [
   ["apiVersion"],
   ["kind"],
   ["metadata"],
@@ -79,7 +79,7 @@ const ownerOf = (writer: Writer, operation: Managers.Operation): Omit<Managers.O
 
 /** The managers after what an update owns is its writer's. */
 const credited = (writer: Writer, updated: Updater.Updated): Managers.Managers => {
-  const fields = FieldSet.difference(updated.fields, stripped)
+  const fields = FieldSet.difference(updated.fields, unowned)
   if (FieldSet.isEmpty(fields)) return Managers.capped(updated.managers)
   const owner = ownerOf(writer, "Update")
   const id = Managers.identity(owner)
@@ -169,7 +169,7 @@ const settle = (
   const out = new Map(result.managers)
   const own = out.get(id)
   if (own !== undefined) {
-    const fields = FieldSet.difference(own.fields, stripped)
+    const fields = FieldSet.difference(own.fields, unowned)
     if (FieldSet.isEmpty(fields)) out.delete(id)
     else out.set(id, { ...own, fields, time: changed ? writer.time : managers.get(id)?.time })
   }

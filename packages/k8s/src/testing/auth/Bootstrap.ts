@@ -4,10 +4,21 @@
  *
  * The content is shared by all servers; of its own an object has a uid, made from one random number for all of them, the
  * time, and its resourceVersion. A new server spends a few hundred microseconds here.
+ *
+ * A real server creates roles, bindings and priority classes by its own API, and so owns what it wrote; flow schemas
+ * and API services, which it writes otherwise or in parts, belong to nobody here.
  */
+import * as BuiltinTypes from "../apply/BuiltinTypes.ts"
+import * as FieldManager from "../apply/FieldManager.ts"
+import * as Comparison from "../apply/Comparison.ts"
+import * as FieldsV1 from "../apply/FieldsV1.ts"
+import * as FieldSet from "../apply/FieldSet.ts"
+import type { KubeObject, ManagedFieldsEntry } from "@effect-operator/core/KubeObject"
 import * as ApiServices from "../aggregation/ApiServices.ts"
-import { asObject, objectAt } from "../../api/Plain.ts"
+import { asObject, freeze, objectAt } from "../../api/Plain.ts"
 import type { Storage } from "../../api/Storage.ts"
+import type * as JsonValue from "../../schema/JsonValue.ts"
+import { definitionOf } from "../server/BuiltinSchema.ts"
 import { storageKey, timestamp } from "../server/Exchange.ts"
 import * as BootstrapFlows from "./BootstrapFlows.ts"
 import * as BootstrapPolicy from "./BootstrapPolicy.ts"
@@ -32,17 +43,46 @@ const withTimes = (object: object, time: string): object => {
 }
 
 const everything = () => [
-  ...ApiServices.initial.map((object) => ({ collection: ApiServices.collection, namespace: "", object })),
-  ...BootstrapFlows.objects(),
-  ...BootstrapPriorities.objects(),
-  ...BootstrapPolicy.objects()
+  ...ApiServices.initial.map((object) => ({ collection: ApiServices.collection, namespace: "", object, owned: false })),
+  ...BootstrapFlows.objects().map((entry) => ({ ...entry, owned: false })),
+  ...[...BootstrapPriorities.objects(), ...BootstrapPolicy.objects()].map((entry) => ({ ...entry, owned: true }))
 ]
+
+/** As which manager a server writes what it has from its start. */
+export const manager = "kube-apiserver"
+
+const owned = new WeakMap<KubeObject, JsonValue.JsonObject>()
+
+/** What the server owns of an object that it created. Rules that were aggregated are not its own. */
+const fieldsOf = (object: KubeObject): JsonValue.JsonObject => {
+  const known = owned.get(object)
+  if (known !== undefined) return known
+  const [group = "", version = ""] = object.apiVersion.split("/")
+  const type = BuiltinTypes.ofDefinition(definitionOf(group, version, object.kind) ?? "")
+  const { rules: _, ...unaggregated } = object as KubeObject & { readonly rules?: unknown }
+  const written = "aggregationRule" in object ? unaggregated : object
+  const fields = freeze(
+    FieldsV1.encode(FieldSet.difference(Comparison.compare(type, {}, written, "structs").changed, FieldManager.unowned))
+  )
+  owned.set(object, fields)
+  return fields
+}
+
+/** The managedFields of an object that the server created. */
+export const entriesOf = (object: KubeObject, time: string): ReadonlyArray<ManagedFieldsEntry> => [{
+  manager,
+  operation: "Update",
+  apiVersion: object.apiVersion,
+  time,
+  fieldsType: "FieldsV1",
+  fieldsV1: fieldsOf(object)
+}]
 
 /** Stores everything a new server has. */
 export const install = (storage: Storage, now: number, random: () => number): void => {
   const uid = uids(random)
   const creationTimestamp = timestamp(now)
-  for (const { collection, namespace, object } of everything()) {
+  for (const { collection, namespace, object, owned } of everything()) {
     const { annotations, generation, labels, name } = object.metadata
     const metadata = {
       name,
@@ -51,7 +91,8 @@ export const install = (storage: Storage, now: number, random: () => number): vo
       ...(generation === undefined ? {} : { generation }),
       creationTimestamp,
       ...(labels === undefined ? {} : { labels }),
-      ...(annotations === undefined ? {} : { annotations })
+      ...(annotations === undefined ? {} : { annotations }),
+      ...(owned ? { managedFields: entriesOf(object, creationTimestamp) } : {})
     }
     storage.put(
       collection,

@@ -221,6 +221,48 @@ export const managedFields = [
     assert.deepStrictEqual(owners(long).map(([manager]) => manager), ["m".repeat(128)])
   }),
 
+  statement("94c", "a server owns what it has created at its start", {}, function*() {
+    const { minor, request } = yield* Target
+    const rbac = "rbac.authorization.k8s.io/v1"
+    const bootstrapped = {
+      "f:annotations": { ".": {}, "f:rbac.authorization.kubernetes.io/autoupdate": {} },
+      "f:labels": { ".": {}, "f:kubernetes.io/bootstrapping": {} }
+    }
+    const bound = {
+      "f:metadata": bootstrapped,
+      "f:roleRef": minor > 21 ? {} : { "f:apiGroup": {}, "f:kind": {}, "f:name": {} },
+      "f:subjects": {}
+    }
+    const signer = `/apis/${rbac}/namespaces/kube-system`
+    const fields: Readonly<Record<string, object>> = {
+      "/api/v1/namespaces/default": minor > 21
+        ? { "f:metadata": { "f:labels": { ".": {}, "f:kubernetes.io/metadata.name": {} } } }
+        : { "f:status": { "f:phase": {} } },
+      "/apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical": {
+        "f:description": {},
+        "f:preemptionPolicy": {},
+        "f:value": {}
+      },
+      [`/apis/${rbac}/clusterroles/system:discovery`]: { "f:metadata": bootstrapped, "f:rules": {} },
+      [`/apis/${rbac}/clusterroles/admin`]: {
+        "f:aggregationRule": { ".": {}, "f:clusterRoleSelectors": {} },
+        "f:metadata": bootstrapped
+      },
+      [`/apis/${rbac}/clusterrolebindings/cluster-admin`]: bound,
+      [`${signer}/roles/system:controller:bootstrap-signer`]: { "f:metadata": bootstrapped, "f:rules": {} },
+      [`${signer}/rolebindings/system:controller:bootstrap-signer`]: bound
+    }
+    for (const [path, fieldsV1] of Object.entries(fields)) {
+      const { object: { apiVersion, metadata } } = yield* request("GET", path)
+      const { time: _, ...entry } = metadata.managedFields?.find(({ manager }) => manager === "kube-apiserver") ?? {}
+      assert.deepStrictEqual(
+        entry,
+        { manager: "kube-apiserver", operation: "Update", apiVersion, fieldsType: "FieldsV1", fieldsV1 },
+        path
+      )
+    }
+  }),
+
   statement("94b", "more than ten managers of updates are merged, the oldest first", {}, function*() {
     const { create, patch } = yield* configMaps
     yield* create("a", { k0: "v" }, "m00")
