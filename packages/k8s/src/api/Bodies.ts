@@ -11,6 +11,7 @@ import * as FieldError from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import * as DuplicateFields from "./DuplicateFields.ts"
 import { jsonType, summarize } from "./Negotiation.ts"
+import * as OperationFaults from "./patch/OperationFaults.ts"
 import { stringAt } from "./Plain.ts"
 import type { ResourceRoute } from "./Routing.ts"
 import * as StatusError from "./StatusError.ts"
@@ -118,14 +119,18 @@ export const unknownFields = (
   { fieldValidation }: Pick<WriteOptions, "fieldValidation">,
   unknown: ReadonlyArray<string>
 ): string | undefined => {
-  const texts = DuplicateFields.saidOf(coming.request.body) ?? [
-    ...DuplicateFields.of(coming.request.body).map((path) => `duplicate field ${FieldError.quote(path)}`),
+  const { body } = coming.request
+  const texts = DuplicateFields.saidOf(body) ?? [
+    // Of patches only one of JSON is a list.
+    ...(Array.isArray(body)
+      ? OperationFaults.of(body)
+      : DuplicateFields.of(body).map((path) => `duplicate field ${FieldError.quote(path)}`)),
     ...[...new Set(unknown)].map((path) => `unknown field ${FieldError.quote(path)}`)
   ]
   if (fieldValidation === "Warn") { for (const text of texts) coming.warnings.push(text) }
   if (fieldValidation !== "Strict") return undefined
   // As a warning it has several lines, which no header can hold.
-  const inYaml = YamlBody.faultOf(coming.request.body)
+  const inYaml = YamlBody.faultOf(body)
   const all = inYaml === undefined ? texts : [inYaml, ...texts]
   return all.length === 0 ? undefined : `strict decoding error: ${all.join(", ")}`
 }

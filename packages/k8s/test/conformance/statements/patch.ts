@@ -133,6 +133,30 @@ export const patch = [
     assert.match(noList.error.message ?? "", /^(?:error decoding patch: )?json: cannot unmarshal object into Go value/)
   }),
 
+  statement("78c", "a JSON patch may have fields that no operation has, which are told or refused", {
+    since: 27
+  }, function*() {
+    const { namespace, request } = yield* Target
+    const path = `/api/v1/namespaces/${yield* namespace}/configmaps`
+    yield* request("POST", path, { body: { metadata: { name: "a" } } })
+    const patched = (query: Readonly<Record<string, string>> = {}) =>
+      request("PATCH", `${path}/a`, {
+        body: [{ op: "add", path: "/data", value: { z: "1" }, foo: 2 }],
+        contentType: "application/json-patch+json",
+        query
+      })
+    const said = `json patch unknown field "[0].foo"`
+    const warned = yield* patched()
+    assert.deepStrictEqual(
+      [warned.status, warned.headers["warning"]],
+      [200, `299 - "${said.replaceAll("\"", "\\\"")}"`]
+    )
+    assert.isUndefined((yield* patched({ fieldValidation: "Ignore" })).headers["warning"])
+    const { error, status } = yield* patched({ fieldValidation: "Strict" })
+    assert.deepStrictEqual([status, error.details?.causes?.[0]?.field], [422, "patch"])
+    assert.match(error.message!, /: strict decoding error: json patch unknown field "\[0\]\.foo"$/)
+  }),
+
   statement("79", "a merge patch merges objects, deletes by null and replaces lists whole", {}, function*() {
     const { request, watch } = yield* Target
     const { ns, send, widgets } = yield* widget({ m: { a: 1, b: { c: 1, d: 2 } }, l: [1, 2, 3], s: "s" })
