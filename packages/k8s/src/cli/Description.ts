@@ -37,6 +37,8 @@ export interface Kind {
 export interface Description {
   readonly name: string
   readonly namespace: string
+  /** Environment variables that the manifests give it. */
+  readonly env: Readonly<Record<string, string>>
   /** Those of the definitions, and those that the operator serves itself. */
   readonly kinds: ReadonlyArray<Kind>
   readonly definitions: ReadonlyArray<Crd.Manifest>

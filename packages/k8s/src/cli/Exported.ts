@@ -30,6 +30,12 @@ const fault = (exports: Readonly<Record<string, unknown>>): string | undefined =
   if (text !== undefined) return `\`operator.${text}\` is ${shown(fields[text])}: give it a text that is not empty`
   const list = lists.find((name) => !Array.isArray(fields[name]))
   if (list !== undefined) return `\`operator.${list}\` is ${shown(fields[list])}: give it a list, if only an empty one`
+  const { env = {} } = fields
+  if (typeof env !== "object" || env === null || Array.isArray(env)) {
+    return `\`operator.env\` is ${shown(env)}: give it texts by name, { SIZE: "3" }`
+  }
+  const variable = Object.entries(env).find(([, value]) => typeof value !== "string")
+  if (variable !== undefined) return `\`operator.env.${variable[0]}\` is ${shown(variable[1])}: give it a text`
   return undefined
 }
 
@@ -50,6 +56,7 @@ export const of = (exports: Readonly<Record<string, unknown>>): Result.Result<De
     try: () => ({
       name: operator.name,
       namespace: operator.namespace,
+      env: operator.env ?? {},
       kinds: kinds(operator),
       definitions: Manifests.definitions(operator) as ReadonlyArray<Crd.Manifest & Manifest>,
       rbac: Manifests.rbac(operator),

@@ -9,6 +9,8 @@ const fault = (exports: Readonly<Record<string, unknown>>) => Result.getOrThrow(
 it("the description is made of the export `operator`", () => {
   const description = Result.getOrThrow(Exported.of({ operator, other: 1 }))
   assert.strictEqual(description.name, "demo")
+  assert.deepStrictEqual(description.env, {})
+  assert.deepStrictEqual(Result.getOrThrow(Exported.of({ operator: { ...operator, env: { A: "b" } } })).env, { A: "b" })
   assert.deepStrictEqual(description.definitions.map(({ metadata }) => metadata.name), ["websites.example.com"])
   assert.deepStrictEqual(description.kinds.map(({ kind, plural, version }) => [kind, plural, version]), [
     ["Website", "websites", "v1"]
@@ -30,6 +32,14 @@ it("what is wrong with an export is named, with its value and the remedy", () =>
   assert.include(fault({ operator: 5 }), "`operator` is no object; write")
   assert.include(fault({ operator: { ...operator, name: "" } }), "`operator.name` is \"\": give it a text")
   assert.include(fault({ operator: { ...operator, image: undefined } }), "`operator.image` is missing")
+  assert.include(
+    fault({ operator: { ...operator, env: { SIZE: 3 } } }),
+    "`operator.env.SIZE` is 3: give it a text"
+  )
+  assert.include(
+    fault({ operator: { ...operator, env: "SIZE=3" } }),
+    "`operator.env` is \"SIZE=3\": give it texts by name"
+  )
   assert.include(fault({ operator: { ...operator, writes: {} } }), "`operator.writes` is {}: give it a list")
 })
 

@@ -6,6 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Net from "node:net"
+import type * as Surroundings from "./Surroundings.ts"
 
 export const defaults = {
   /** Between two looks. */
@@ -14,11 +15,8 @@ export const defaults = {
   quietLooks: 10
 } as const
 
-/** Where an operator is to serve metrics and probes. */
-export interface Ports {
-  readonly metrics: number
-  readonly probes: number
-}
+/** Where an operator serves metrics and probes. */
+export type Ports = Surroundings.Ports
 
 /** A port of this machine that nobody listens on. */
 export const freePort: Effect.Effect<number> = Effect.callback<number>((resume) => {

@@ -8,7 +8,6 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Path from "node:path"
-import * as Linger from "../../Linger.ts"
 import type { Description } from "../Description.ts"
 import * as Descriptions from "../Description.ts"
 import * as Failure from "../Failure.ts"
@@ -18,6 +17,7 @@ import * as Health from "./Health.ts"
 import * as Loop from "./Loop.ts"
 import * as Objects from "./Objects.ts"
 import * as Sources from "./Sources.ts"
+import * as Surroundings from "./Surroundings.ts"
 import * as Target from "./Target.ts"
 import * as Unserved from "./Unserved.ts"
 
@@ -68,24 +68,16 @@ const sampler = (target: Target.Target, places: ReadonlyArray<string>) => {
   }
 }
 
-/** Chosen by whoever runs this, if at all. */
-const chosen = (name: string) => process.env[name] !== undefined
-
 /** Starts the operator where its health can be looked at; it stops with the scope. */
 const start = (main: string, target: Target.Target) =>
   Effect.fnUntraced(function*(description: Description) {
     yield* Effect.addFinalizer(() => say("the operator stopped"))
-    const ports: Health.Ports = { metrics: yield* Health.freePort, probes: yield* Health.freePort }
+    const ports = { metrics: yield* Health.freePort, probes: yield* Health.freePort }
     const running = yield* Processes.start(main, {
       grace: defaults.grace,
       env: {
-        ...yield* target.environment(description),
-        EFFECT_OPERATOR_METRICS_ADDRESS: `127.0.0.1:${ports.metrics}`,
-        EFFECT_OPERATOR_PROBES_ADDRESS: `127.0.0.1:${ports.probes}`,
-        POD_NAMESPACE: description.namespace,
-        // Nobody else is there to be called instead.
-        ...(chosen(Linger.variable) ? {} : { [Linger.variable]: "0" }),
-        ...(chosen("EFFECT_OPERATOR_LOG_FORMAT") ? {} : { EFFECT_OPERATOR_LOG_FORMAT: "pretty" })
+        ...Surroundings.variables(description, ports, process.env),
+        ...yield* target.environment(description)
       }
     })
     yield* say(`started ${main} (process ${running.pid}), metrics at http://127.0.0.1:${ports.metrics}/metrics`)

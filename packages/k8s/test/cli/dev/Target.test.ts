@@ -31,6 +31,7 @@ const service = { namespace: "sites-system", name: "sites-webhook" }
 const description: Description = {
   name: "sites",
   namespace: "sites-system",
+  env: {},
   kinds: [],
   definitions: [Crd.make(versions, { conversion: { clientConfig: { service: { ...service, path: "/convert" } } } })],
   rbac: [],
