@@ -6,19 +6,15 @@
  * maps none. The certificates stay those of the Service's name.
  */
 import * as ApiServiceServer from "../../apiservice/ApiServiceServer.ts"
-import * as HttpsServer from "../../webhook/HttpsServer.ts"
-import * as WebhookAddress from "../../webhook/WebhookAddress.ts"
 import type { Description } from "../Description.ts"
 import type { Written } from "./Objects.ts"
 
 const portOf = (address: string): number => Number(address.slice(address.lastIndexOf(":") + 1))
 
-/** Where an operator listens, by the names of its Services' target ports. */
-const ports: Readonly<Record<string, number>> = {
-  // The operator is started with this process's environment.
-  webhooks: portOf(process.env[WebhookAddress.variable] ?? HttpsServer.defaults.address),
-  api: portOf(ApiServiceServer.defaults.address)
-}
+/** The target ports of Services that the API server comes through. */
+const called: ReadonlyArray<unknown> = ["webhooks", "api"]
+
+const api = portOf(ApiServiceServer.defaults.address)
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -37,34 +33,34 @@ const atPort = (value: unknown, port: number | undefined): unknown => {
 
 const local = (spec: unknown): unknown => {
   const wanted = isRecord(spec) && Array.isArray(spec["ports"]) ? spec["ports"] : []
-  return wanted.some((port) => isRecord(port) && String(port["targetPort"]) in ports)
+  return wanted.some((port) => isRecord(port) && called.includes(port["targetPort"]))
     ? { type: "ExternalName", externalName: "localhost" }
     : spec
 }
 
-/** An object of the manifests, as it is to be applied. */
-export const object = <A extends Written>(written: A): A => {
+/** An object of the manifests, as it is to be applied where hooks are served on this port. */
+export const object = <A extends Written>(written: A, webhooks: number): A => {
   switch (written.kind) {
     case "Service":
       return { ...written, spec: local((written as { readonly spec?: unknown }).spec) }
     case "APIService":
-      return atPort(written, ports["api"]) as A
+      return atPort(written, api) as A
     case "MutatingWebhookConfiguration":
     case "ValidatingWebhookConfiguration":
-      return atPort(written, ports["webhooks"]) as A
+      return atPort(written, webhooks) as A
     default:
       return written
   }
 }
 
 /** A program's description; its definitions, as they are to be installed. */
-export const description = (it: Description): Description => ({
+export const description = (it: Description, webhooks: number): Description => ({
   ...it,
   definitions: it.definitions.map((definition) => {
     const { conversion, ...spec } = definition.spec
     return conversion === undefined ? definition : {
       ...definition,
-      spec: { ...spec, conversion: atPort(conversion, ports["webhooks"]) as typeof conversion }
+      spec: { ...spec, conversion: atPort(conversion, webhooks) as typeof conversion }
     }
   })
 })

@@ -16,7 +16,7 @@ export const defaults = {
 } as const
 
 /** Where an operator serves metrics and probes. */
-export type Ports = Surroundings.Ports
+export type Ports = Pick<Surroundings.Ports, "metrics" | "probes">
 
 /** A port of this machine that nobody listens on. */
 export const freePort: Effect.Effect<number> = Effect.callback<number>((resume) => {

@@ -72,7 +72,7 @@ const sampler = (target: Target.Target, places: ReadonlyArray<string>) => {
 const start = (main: string, target: Target.Target) =>
   Effect.fnUntraced(function*(description: Description) {
     yield* Effect.addFinalizer(() => say("the operator stopped"))
-    const ports = { metrics: yield* Health.freePort, probes: yield* Health.freePort }
+    const ports = { metrics: yield* Health.freePort, probes: yield* Health.freePort, webhooks: target.webhooks }
     const running = yield* Processes.start(main, {
       grace: defaults.grace,
       env: {

@@ -31,7 +31,9 @@ import type { Description } from "../Description.ts"
 import * as Failure from "../Failure.ts"
 import * as Apart from "./Apart.ts"
 import * as Beside from "./Beside.ts"
+import * as Health from "./Health.ts"
 import * as Objects from "./Objects.ts"
+import * as Surroundings from "./Surroundings.ts"
 
 export interface Options {
   readonly context: Option.Option<string>
@@ -43,6 +45,8 @@ export interface Target {
   readonly client: Context.Context<KubeClient.KubeClient>
   /** Whether its API server asks the hooks of the operator. */
   readonly asksHooks: boolean
+  /** A port of this machine for them, if nobody has chosen one. */
+  readonly webhooks: number
   /** What a person is to know of it first. */
   readonly introduction: ReadonlyArray<string>
   /** Puts there what a program needs; tells what it did. */
@@ -93,26 +97,30 @@ const memory = Effect.fnUntraced(function*(port: number) {
     Failure.ofFile("make", "a folder for the operator's kubeconfig")
   )
   const define = definer(client)
+  const webhooks = yield* Health.freePort
   const applied = new Map<string, string>()
   return {
     client,
     asksHooks: true,
+    webhooks,
     introduction: [
       `an in-memory cluster runs at ${facade.url}; in another terminal:`,
       `  export KUBECONFIG=${file}`
     ],
     install: Effect.fnUntraced(function*(description: Description, say: Say) {
-      yield* define(Beside.description(description), say)
+      const port = Surroundings.webhooksPort(description, { webhooks }, process.env)
+      yield* define(Beside.description(description, port), say)
       for (const [name, text] of Object.entries(description.files)) {
-        if (!besides.includes(name) || applied.get(name) === text) continue
+        const wanted = `${port} ${text}`
+        if (!besides.includes(name) || applied.get(name) === wanted) continue
         for (const object of yield* Definitions.documents(text, name)) {
           yield* Effect.provide(
-            Objects.apply(Beside.object(object as Objects.Written), description.kinds, name),
+            Objects.apply(Beside.object(object as Objects.Written, port), description.kinds, name),
             client
           )
         }
         yield* say(`applied ${name}`)
-        applied.set(name, text)
+        applied.set(name, wanted)
       }
     }),
     environment: Effect.fnUntraced(function*({ name, namespace }: Description) {
@@ -205,6 +213,7 @@ const live = Effect.fnUntraced(function*({ context, kubeconfig }: Options) {
   return {
     client,
     asksHooks: false,
+    webhooks: yield* Health.freePort,
     introduction: [`the operator runs here, against ${name === undefined ? file : `the cluster of context ${name}`}`],
     install: Effect.fnUntraced(function*(description: Description, say: Say) {
       yield* define(yield* apart(description, say), say)

@@ -12,12 +12,12 @@ const reference = { namespace: "demo", name: "demo-webhook" }
 
 it("a Service of what the API server calls is this machine, any other stays", () => {
   for (const name of ["webhooks", "api"]) {
-    assert.deepStrictEqual(Beside.object(service(name)).spec as unknown, {
+    assert.deepStrictEqual(Beside.object(service(name), 9999).spec as unknown, {
       type: "ExternalName",
       externalName: "localhost"
     })
   }
-  assert.deepStrictEqual(Beside.object(service("metrics")), service("metrics"))
+  assert.deepStrictEqual(Beside.object(service("metrics"), 9999), service("metrics"))
 })
 
 it("whoever refers to it names the port of the operator", () => {
@@ -27,10 +27,10 @@ it("whoever refers to it names the port of the operator", () => {
     metadata: { name: "demo" },
     webhooks: [{ name: "a", clientConfig: { service: { ...reference, path: "/a" } } }]
   }
-  assert.deepStrictEqual(Beside.object(configuration).webhooks[0]!.clientConfig.service as unknown, {
+  assert.deepStrictEqual(Beside.object(configuration, 9999).webhooks[0]!.clientConfig.service as unknown, {
     ...reference,
     path: "/a",
-    port: 9443
+    port: 9999
   })
   const api = {
     apiVersion: "apiregistration.k8s.io/v1",
@@ -38,18 +38,18 @@ it("whoever refers to it names the port of the operator", () => {
     metadata: { name: "v1.a.b" },
     spec: { service: reference }
   }
-  assert.deepStrictEqual(Beside.object(api).spec.service as unknown, { ...reference, port: 8443 })
+  assert.deepStrictEqual(Beside.object(api, 9999).spec.service as unknown, { ...reference, port: 8443 })
 
   const definition = {
     spec: { group: "a.b", conversion: { strategy: "Webhook", webhook: { clientConfig: { service: reference } } } }
   }
   const plain = { spec: { group: "a.b" } }
-  const { definitions } = Beside.description({ definitions: [definition, plain] } as never as Description)
+  const { definitions } = Beside.description({ definitions: [definition, plain] } as never as Description, 9999)
   assert.deepStrictEqual(definitions as unknown, [
     {
       spec: {
         group: "a.b",
-        conversion: { strategy: "Webhook", webhook: { clientConfig: { service: { ...reference, port: 9443 } } } }
+        conversion: { strategy: "Webhook", webhook: { clientConfig: { service: { ...reference, port: 9999 } } } }
       }
     },
     plain

@@ -2,7 +2,7 @@ import { assert, it } from "@effect/vitest"
 import * as Surroundings from "../../../src/cli/dev/Surroundings.ts"
 
 const program = { namespace: "demo-system", env: { REGISTRY: "ghcr.io", SIZE: "3" } }
-const ports = { metrics: 1001, probes: 1002 }
+const ports = { metrics: 1001, probes: 1002, webhooks: 1003 }
 
 it("what the manifests give the operator is there, where the environment is silent", () => {
   const given = Surroundings.variables(program, ports, { SIZE: "5" })
@@ -24,4 +24,15 @@ it("lines are for people, unless somebody has chosen others", () => {
   assert.strictEqual(Surroundings.variables(program, ports, {})[name], "pretty")
   assert.notProperty(Surroundings.variables(program, ports, { [name]: "json" }), name)
   assert.strictEqual(Surroundings.variables({ ...program, env: { [name]: "json" } }, ports, {})[name], "json")
+})
+
+it("hooks are served to this machine alone, on a port that is free, unless somebody has chosen another", () => {
+  const name = "EFFECT_OPERATOR_WEBHOOKS_ADDRESS"
+  assert.strictEqual(Surroundings.variables(program, ports, {})[name], "127.0.0.1:1003")
+  assert.strictEqual(Surroundings.webhooksPort(program, ports, {}), 1003)
+  assert.notProperty(Surroundings.variables(program, ports, { [name]: ":9000" }), name)
+  assert.strictEqual(Surroundings.webhooksPort(program, ports, { [name]: ":9000" }), 9000)
+  const manifests = { ...program, env: { [name]: "0.0.0.0:9001" } }
+  assert.strictEqual(Surroundings.variables(manifests, ports, {})[name], "0.0.0.0:9001")
+  assert.strictEqual(Surroundings.webhooksPort(manifests, ports, {}), 9001)
 })
