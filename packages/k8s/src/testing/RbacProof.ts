@@ -19,7 +19,7 @@
 import { KubeClient } from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"
 import type { Manager } from "@effect-operator/core/Manager"
-import * as Resource from "@effect-operator/core/Resource"
+import type * as Resource from "@effect-operator/core/Resource"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
@@ -27,12 +27,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { CustomResourceDefinition } from "../kinds/apiextensions.v1.ts"
 import { Namespace, ServiceAccount } from "../kinds/core.v1.ts"
 import { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from "../kinds/rbac.v1.ts"
 import * as Manifests from "../Manifests.ts"
 import { ApiServer } from "./ApiServer.ts"
-import * as Audit from "./auth/Audit.ts"
+import * as Refusal from "./auth/Refusal.ts"
 import * as TestClient from "./TestClient.ts"
 import { serviceAccount } from "../api/UserInfo.ts"
 
@@ -40,15 +39,7 @@ import { serviceAccount } from "../api/UserInfo.ts"
 export type Options = Omit<Manifests.Options, "image" | "resources">
 
 /** What the operator asked for and may not do. */
-export interface Missing {
-  readonly verb: string
-  readonly group: string
-  /** With its subresource: `pods/status`. */
-  readonly resource: string
-  /** `""` for everywhere. */
-  readonly namespace: string
-  readonly name: string
-}
+export type Missing = Refusal.Asked
 
 export interface Report {
   readonly used: ReadonlyArray<Manifests.Permission>
@@ -64,7 +55,7 @@ export class RuleMissing extends Data.TaggedError("RuleMissing")<{
   readonly remedies: ReadonlyArray<string>
 }> {
   override get message(): string {
-    const lines = this.missing.map((missing, i) => `  ${textOf(missing)}\n    ${this.remedies[i]}`)
+    const lines = this.missing.map((missing, i) => `  ${Refusal.textOf(missing)}\n    ${this.remedies[i]}`)
     return `${this.account} lacks permissions:\n${lines.join("\n")}`
   }
 }
@@ -79,54 +70,16 @@ export class RbacProof extends Context.Service<RbacProof, {
   readonly client: KubeClient["Service"]
 }>()("@effect-operator/k8s/testing/RbacProof") {}
 
-const textOf = ({ group, name, namespace, resource, verb }: Missing): string =>
-  `${verb} ${resource}${group === "" ? "" : `.${group}`}${name === "" ? "" : ` ${JSON.stringify(name)}`}` +
-  (namespace === "" ? " in all namespaces" : ` in namespace ${JSON.stringify(namespace)}`)
-
-const askedBy = ({ objectRef = {}, verb }: Audit.Event): Missing => ({
-  verb,
-  group: objectRef.apiGroup ?? "",
-  resource: objectRef.subresource === undefined
-    ? objectRef.resource ?? ""
-    : `${objectRef.resource}/${objectRef.subresource}`,
-  namespace: objectRef.namespace ?? "",
-  name: objectRef.name ?? ""
-})
-
-/** An authorizer that says nothing, or what role it misses. */
-const refusal = / is forbidden: (RBAC: .*)?$/
-
-/** A server-side apply that made its object, or was not allowed to, has asked for `create` as well. */
-const askedBesides = (event: Audit.Event, asked: Missing): Missing | undefined => {
-  const { code, message = "" } = event.responseStatus
-  return asked.verb === "patch" && (code === 201 || (code === 403 && refusal.test(message)))
-    ? { ...asked, verb: "create" }
-    : undefined
-}
-
 const allows = (permission: Manifests.Permission, asked: Missing): boolean =>
   permission.group === asked.group && permission.resource === asked.resource && permission.verb === asked.verb &&
   (permission.namespace === "" || permission.namespace === asked.namespace) &&
   (permission.names?.includes(asked.name) ?? true)
 
-/** What to add, and where. */
-const remedy = ({ controllers, writes }: Options, { group, resource, verb }: Missing): string => {
-  const [plural, subresource] = resource.split("/")
-  const known = [
-    ...controllers.flatMap(({ resource, watches }) => [resource, ...watches.map(({ resource }) => resource)]),
-    ...writes.map(({ resource }) => resource)
-  ].find((one) => one.group === group && one.plural === plural)
-  const kind = known?.kind ?? `/* the kind of ${Resource.qualifiedName({ group, plural: plural! })} */`
-  const write =
-    `{ resource: ${kind}${subresource === undefined ? "" : `, subresource: ${JSON.stringify(subresource)}`}, ` +
-    `verbs: [${JSON.stringify(verb)}] }`
-  if (group === CustomResourceDefinition.group && plural === CustomResourceDefinition.plural) {
-    return `name the kind in \`migrates\`, for StoredVersions.migrate; for anything else add ${write} to \`writes\``
-  }
-  return verb === "list" || verb === "watch"
-    ? `declare the kind in \`owns\` or \`watches\` of the controller, or add ${write} to \`writes\``
-    : `add ${write} to \`writes\``
-}
+/** The kinds that the options name. */
+const kindsIn = ({ controllers, writes }: Options) => [
+  ...controllers.flatMap(({ resource, watches }) => [resource, ...watches.map(({ resource }) => resource)]),
+  ...writes.map(({ resource }) => resource)
+]
 
 /** Installs account, roles and bindings, as the manifests have them, by the administrator's client in context. */
 export const install = (options: Options): Effect.Effect<void, KubeError, KubeClient> =>
@@ -158,25 +111,20 @@ export const make = (
     const refused = yield* Deferred.make<never, RuleMissing>()
     const failure = () => {
       const all = [...missing.values()]
-      const remedies = all.map((one) => remedy(options, one))
+      const remedies = all.map((one) => Refusal.remedy(kindsIn(options), one))
       return new RuleMissing({ account: account.username, missing: all, remedies })
     }
     yield* Effect.forkScoped(
       Stream.runForEach(server.audit, (event) =>
         Effect.sync(() => {
-          if (event.user.username !== account.username || event.objectRef === undefined) return
-          const asked = askedBy(event)
-          const lacks = (one: Missing) => {
-            missing.set(textOf({ ...one, name: "" }), one)
-            Deferred.doneUnsafe(refused, Effect.fail(failure()))
-          }
-          const uses = (one: Missing) => {
+          const { allowed, refused: lacked } = Refusal.decided(event, account.username)
+          for (const one of allowed) {
             for (const permission of permissions) if (allows(permission, one)) used.add(permission)
           }
-          if (event.annotations?.[Audit.decisionAnnotation] === "forbid") return lacks(asked)
-          uses(asked)
-          const besides = askedBesides(event, asked)
-          if (besides !== undefined) (event.responseStatus.code === 403 ? lacks : uses)(besides)
+          for (const one of lacked) {
+            missing.set(Refusal.textOf({ ...one, name: "" }), one)
+            Deferred.doneUnsafe(refused, Effect.fail(failure()))
+          }
         })),
       { startImmediately: true }
     )

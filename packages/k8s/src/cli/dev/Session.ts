@@ -7,6 +7,7 @@ import * as Console from "effect/Console"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
+import * as Stream from "effect/Stream"
 import * as Path from "node:path"
 import type { Description } from "../Description.ts"
 import * as Descriptions from "../Description.ts"
@@ -158,5 +159,6 @@ export const run = (options: Options) =>
     )
     const target = yield* Target.make(options)
     for (const introduction of target.introduction) yield* say(introduction)
+    yield* Effect.forkScoped(Stream.runForEach(target.lacking, warn), { startImmediately: true })
     yield* options.once ? once(target, main, options.apply, timeout) : forever(target, main, options.apply)
   }).pipe(Effect.scoped)

@@ -16,13 +16,18 @@ import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import * as Path from "node:path"
 import * as Crd from "../../Crd.ts"
 import * as CrdDiff from "../../CrdDiff.ts"
 import { CustomResourceDefinition } from "../../kinds/apiextensions.v1.ts"
 import { Deployment } from "../../kinds/apps.v1.ts"
 import { Namespace, Service } from "../../kinds/core.v1.ts"
+import { resources } from "../../kinds/tables.ts"
 import * as LiveClient from "../../LiveClient.ts"
+import { ApiServer } from "../../testing/ApiServer.ts"
+import type * as Audit from "../../testing/auth/Audit.ts"
+import * as Refusal from "../../testing/auth/Refusal.ts"
 import * as HttpFacade from "../../testing/HttpFacade.ts"
 import { serviceAccount } from "../../api/UserInfo.ts"
 import * as InMemory from "../InMemory.ts"
@@ -49,6 +54,8 @@ export interface Target {
   readonly webhooks: number
   /** What a person is to know of it first. */
   readonly introduction: ReadonlyArray<string>
+  /** What the operator is refused for want of a permission, with what to add; once until it is installed anew. */
+  readonly lacking: Stream.Stream<string>
   /** Puts there what a program needs; tells what it did. */
   readonly install: (description: Description, say: Say) => Effect.Effect<void, Failure.Failure>
   /** The environment in which the operator reaches it. */
@@ -98,16 +105,25 @@ const memory = Effect.fnUntraced(function*(port: number) {
   )
   const define = definer(client)
   const webhooks = yield* Health.freePort
+  let operator: Description | undefined
+  const told = new Set<string>()
+  const lacking = Context.get(context, ApiServer).audit.pipe(
+    Stream.flatMap((event) => Stream.fromIterable(operator === undefined ? [] : lacks(operator, event))),
+    Stream.filter((line) => !told.has(line) && told.add(line).size > 0)
+  )
   const applied = new Map<string, string>()
   return {
     client,
     asksHooks: true,
     webhooks,
+    lacking,
     introduction: [
       `an in-memory cluster runs at ${facade.url}; in another terminal:`,
       `  export KUBECONFIG=${file}`
     ],
     install: Effect.fnUntraced(function*(description: Description, say: Say) {
+      operator = description
+      told.clear()
       const port = Surroundings.webhooksPort(description, { webhooks }, process.env)
       yield* define(Beside.description(description, port), say)
       for (const [name, text] of Object.entries(description.files)) {
@@ -141,6 +157,12 @@ const memory = Effect.fnUntraced(function*(port: number) {
     })
   } satisfies Target
 })
+
+/** What an operator asked for in vain, and how that is mended. */
+const lacks = ({ kinds, name, namespace }: Description, event: Audit.Event): ReadonlyArray<string> =>
+  Refusal.decided(event, serviceAccount(namespace, name).username).refused.map((asked) =>
+    `the operator may not ${Refusal.textOf({ ...asked, name: "" })}: ${Refusal.remedy([...kinds, ...resources], asked)}`
+  )
 
 /** The manifests that an in-memory cluster gets besides the definitions. */
 const besides: ReadonlyArray<string> = ["rbac.yaml", "service.yaml", "webhooks.yaml", "apiservice.yaml"]
@@ -214,6 +236,8 @@ const live = Effect.fnUntraced(function*({ context, kubeconfig }: Options) {
     client,
     asksHooks: false,
     webhooks: yield* Health.freePort,
+    // Here it may do whatever the person may who runs it.
+    lacking: Stream.empty,
     introduction: [`the operator runs here, against ${name === undefined ? file : `the cluster of context ${name}`}`],
     install: Effect.fnUntraced(function*(description: Description, say: Say) {
       yield* define(yield* apart(description, say), say)

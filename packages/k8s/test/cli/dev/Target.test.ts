@@ -2,16 +2,18 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { CustomResource, CustomResourceVersions, KubeClient } from "@effect-operator/core"
 import { assert, it } from "@effect/vitest"
-import { Effect, Layer, Option, Schema } from "effect"
+import { Context, Effect, Layer, Option, Schema, Stream } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as Crd from "../../../src/Crd.ts"
 import type { Description } from "../../../src/cli/Description.ts"
 import * as Target from "../../../src/cli/dev/Target.ts"
 import { CustomResourceDefinition } from "../../../src/kinds/apiextensions.v1.ts"
-import { Namespace, Service } from "../../../src/kinds/core.v1.ts"
+import { ConfigMap, Namespace, Service } from "../../../src/kinds/core.v1.ts"
+import * as LiveClient from "../../../src/LiveClient.ts"
 import * as HttpFacade from "../../../src/testing/HttpFacade.ts"
 import * as TestCluster from "../../../src/testing/TestCluster.ts"
+import { eventually } from "../../support/eventually.ts"
 import { folder } from "../../support/folder.ts"
 
 const cluster = HttpFacade.layer().pipe(Layer.provideMerge(TestCluster.layer()), Layer.merge(NodeServices.layer))
@@ -59,6 +61,31 @@ const strategy = Effect.flatMap(
   client,
   (client) => Effect.map(client.get(CustomResourceDefinition, { name }), ({ spec }) => spec.conversion?.strategy)
 )
+
+it.live("what the operator's roles do not allow in memory is told once, with what to add", () =>
+  Effect.gen(function*() {
+    const target = yield* Target.make({ context: Option.none(), kubeconfig: Option.none(), port: 0 })
+    const told: Array<string> = []
+    yield* Effect.forkScoped(
+      Stream.runForEach(target.lacking, (line) => Effect.sync(() => void told.push(line))),
+      { startImmediately: true }
+    )
+    const plain = { ...description, kinds: [V1], definitions: [] }
+    yield* target.install(plain, () => Effect.void)
+    const { KUBECONFIG: file } = yield* target.environment(plain)
+    const operator = Context.get(yield* Layer.build(LiveClient.layerOptions({ file })), KubeClient.KubeClient)
+    const made = (name: string) => Effect.flip(operator.create(ConfigMap, { metadata: { namespace: "default", name } }))
+    assert.strictEqual((yield* made("a")).reason._tag, "Forbidden")
+    yield* made("b")
+    yield* Effect.flip(operator.get(V1, { namespace: "default", name: "a" }))
+    yield* eventually(() => told.length === 2)
+    assert.deepStrictEqual(told, [
+      "the operator may not create configmaps in namespace \"default\": add { resource: ConfigMap, verbs: [\"create\"] } " +
+      "to `writes`",
+      "the operator may not get sites.example.com in namespace \"default\": add { resource: Site, verbs: [\"get\"] } to " +
+      "`writes`"
+    ])
+  }).pipe(Effect.provide(NodeServices.layer)))
 
 it.live("there is a namespace for its certificates, and no conversion that nobody could answer", () =>
   Effect.gen(function*() {

@@ -1,0 +1,44 @@
+import { assert, it } from "@effect/vitest"
+import type * as Audit from "../../../src/testing/auth/Audit.ts"
+import * as Refusal from "../../../src/testing/auth/Refusal.ts"
+
+const event = (verb: string, code: number, more: object = {}) =>
+  ({
+    user: { username: "operator" },
+    verb,
+    objectRef: { apiGroup: "apps", resource: "deployments", namespace: "n", name: "a" },
+    responseStatus: { code },
+    ...more
+  }) as Audit.Event
+
+const asked = (verb: string): Refusal.Asked => ({
+  verb,
+  group: "apps",
+  resource: "deployments",
+  namespace: "n",
+  name: "a"
+})
+
+it("an event is of what its user asked for, and of what an apply asks for besides", () => {
+  const forbidden = { annotations: { "authorization.k8s.io/decision": "forbid" } }
+  assert.deepStrictEqual(Refusal.decided(event("get", 403, forbidden), "operator"), {
+    allowed: [],
+    refused: [asked("get")]
+  })
+  assert.deepStrictEqual(Refusal.decided(event("get", 200), "operator"), { allowed: [asked("get")], refused: [] })
+  assert.deepStrictEqual(Refusal.decided(event("get", 200), "another"), { allowed: [], refused: [] })
+  assert.deepStrictEqual(Refusal.decided(event("patch", 201), "operator").allowed, [asked("patch"), asked("create")])
+  const message = "deployments.apps \"a\" is forbidden: "
+  const unmade = Refusal.decided(event("patch", 403, { responseStatus: { code: 403, message } }), "operator")
+  assert.deepStrictEqual(unmade, { allowed: [asked("patch")], refused: [asked("create")] })
+})
+
+it("the remedy names the kind where it is known, and what to write", () => {
+  const kinds = [{ group: "apps", plural: "deployments", kind: "Deployment" }]
+  assert.strictEqual(
+    Refusal.remedy(kinds, { ...asked("patch"), resource: "deployments/status" }),
+    "add { resource: Deployment, subresource: \"status\", verbs: [\"patch\"] } to `writes`"
+  )
+  assert.include(Refusal.remedy([], asked("list")), "in `owns` or `watches` of the controller")
+  assert.include(Refusal.remedy([], asked("list")), "/* the kind of deployments.apps */")
+})
