@@ -55,7 +55,7 @@ interface Entry extends Standing<Entry>, Indexed {
   /** Not handed out before, whoever adds it; 0 if it is not held. */
   heldUntil: number
   readySince: number
-  /** Since when it is being processed. */
+  /** When it was handed out last, or `never`. */
   takenAt: number
   /** The earliest time asked for while being processed. */
   at: number | undefined
@@ -130,6 +130,15 @@ export class QueueState {
     const entry = this.#ask(key, reason, priority)
     if (entry.phase === "Processing") entry.at = Math.min(at, entry.at ?? at)
     else if (entry.phase !== "Ready" && (entry.slot === undefined || at < entry.slot.at)) this.#wait(entry, at)
+  }
+
+  /** Takes back what was asked for a key that was never handed out. True if nothing is known of the key then. */
+  withdraw(key: string): boolean {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return true
+    if (entry.takenAt !== never) return false
+    this.#forget(entry)
+    return true
   }
 
   /** Moves what is due to the ready keys; true if something moved. */
@@ -242,7 +251,7 @@ export class QueueState {
         handed: 0,
         heldUntil: 0,
         readySince: 0,
-        takenAt: 0,
+        takenAt: never,
         at: undefined,
         failures: 0
       }
@@ -289,5 +298,7 @@ export class QueueState {
     entry.slot = undefined
   }
 }
+
+const never = -1
 
 const namespaceOf = (key: string): string => key.slice(0, Math.max(0, key.indexOf("/")))

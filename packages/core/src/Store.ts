@@ -118,6 +118,11 @@ export class Store<A extends KubeObject> {
     return this.#invalid
   }
 
+  /** Whether there is a visible object of the key. */
+  has(key: string): boolean {
+    return this.#seen(key) !== undefined
+  }
+
   get(key: string): A | undefined {
     const object = this.#seen(key)
     return object === undefined ? undefined : parsed(object)

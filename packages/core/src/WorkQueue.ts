@@ -2,8 +2,8 @@
  * `WorkQueue`: the keys a controller has to reconcile, handed out one at a time per key.
  *
  * `QueueState` says which key is next; this shell adds the clock, the waiting workers, the delays after failures, and
- * the optional limits. Adding is synchronous and never blocks: keys merge, so the queue is never longer than the number
- * of objects. Nothing polls: one timer sleeps until the earliest moment something is due, exactly.
+ * the optional limits. Adding is synchronous and never blocks: keys merge, and those of objects that are gone are taken
+ * back (`internal/waking`), so the queue is never longer than the number of objects. Nothing polls: one timer sleeps until the earliest moment something is due, exactly.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -90,6 +90,11 @@ export interface WorkQueue {
   readonly add: (key: string, reason: Reason, priority?: number) => void
   /** The key is to be processed after `delay` milliseconds, or earlier if something else wants it earlier. */
   readonly addAfter: (key: string, delay: number, reason: Reason, priority?: number) => void
+  /**
+   * Takes back what was asked for a key that no worker has had since it became known. True if nothing is known of it then;
+   * false, and without effect, where one has it, or is to have it again.
+   */
+  readonly withdraw: (key: string) => boolean
   /** The next key: the worker has it to itself until `done`. None once the queue drains. */
   readonly take: Effect.Effect<Option.Option<Item>>
   /** The next key if one can be had at once, and nobody waits for it. */
@@ -271,6 +276,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
   return {
     add,
     addAfter,
+    withdraw: (key) => state.withdraw(key),
     take,
     takeUnsafe,
     retryIn,

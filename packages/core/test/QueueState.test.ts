@@ -277,6 +277,30 @@ describe("QueueState", () => {
     assert.deepInclude(state.take(), { key: "a", reasons: [{ _tag: "Resync" }], failures: 1, priority: 0 })
   })
 
+  it("takes back what was asked for a key that was never handed out, and knows nothing of it then", () => {
+    const queue = new QueueState()
+    queue.add("d/ready", reasons[0]!)
+    queue.addAt("d/waiting", 5, reasons[0]!)
+    queue.add("d/taken", reasons[0]!, 5)
+    assert.strictEqual(queue.take()?.key, "d/taken")
+    for (const key of ["d/ready", "d/waiting", "d/unknown"]) assert.isTrue(queue.withdraw(key))
+    assert.isFalse(queue.withdraw("d/taken"))
+    assert.deepStrictEqual([queue.size, queue.ready, queue.waiting, queue.nextAt, queue.take()], [
+      1,
+      0,
+      0,
+      undefined,
+      undefined
+    ])
+    queue.succeed("d/taken", { at: 7, reason: again })
+    assert.isFalse(queue.withdraw("d/taken"), "somebody may keep something about it")
+    queue.promote(7)
+    assert.strictEqual(queue.take()?.key, "d/taken")
+    queue.succeed("d/taken")
+    queue.add("d/taken", reasons[0]!)
+    assert.isTrue(queue.withdraw("d/taken"), "it was forgotten meanwhile")
+  })
+
   it("lets namespaces take turns, however much one of them has waiting", () => {
     const state = new QueueState()
     for (let i = 0; i < 1_000; i++) state.add(`loud/${i}`, again)

@@ -36,6 +36,7 @@ import * as Overdue from "./Overdue.ts"
 import { OwnWrites } from "./OwnWrites.ts"
 import { fits, scopeHint, subscriber } from "./triggers.ts"
 import * as Stalled from "./stalled.ts"
+import { waking } from "./waking.ts"
 import * as Worker from "./worker.ts"
 
 /** How a controller is doing. */
@@ -101,8 +102,9 @@ export const start = Effect.fnUntraced(function*<R>(
   const reader = Option.isNone(outer) ? inner : layered(inner, outer.value)
   const cache = view(reader)
   const lagging = new Lagging(reader, informers)
+  const woken = waking({ own, queue, withdrawn: tracing?.withdrawn })
   const subscriberOf = (watch: Watch) =>
-    subscriber(controller.resource, watch, queue, invalid.report, cache, tracing?.triggered)
+    subscriber(controller.resource, watch, woken, invalid.report, cache, tracing?.triggered)
   for (const { informers, watch } of watched) {
     const subscribe = subscriberOf(watch)
     const take: Subscriber = watch === controller.watches[0]

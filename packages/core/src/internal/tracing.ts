@@ -36,6 +36,8 @@ export interface Tracing {
 export interface ControllerTracing {
   /** A change asks for a key. */
   readonly triggered: (key: string, resource: Resource.Any, delta: Delta) => void
+  /** Nothing asks for a key any more. */
+  readonly withdrawn: (key: string) => void
   /** The processing of a key begins, which lasts since the key became ready. */
   readonly begin: (item: Item) => Processing
   /** A write of the reconcile of a key. */
@@ -119,6 +121,7 @@ const over = (tracer: Tracer.Tracer, clock: Clock.Clock): Tracing => {
         if (links === undefined) pending.set(key, [link])
         else links.push(link)
       },
+      withdrawn: (key) => void pending.delete(key),
       begin: (item) => {
         const links = pending.get(item.key) ?? []
         pending.delete(item.key)
