@@ -3,7 +3,9 @@
  *
  * What goes over the wire is a JSON patch of the difference, on the status subresource: a field that another controller
  * keeps in the same status is left alone. Fields that the new status leaves out are removed if the old one had them. The
- * difference is that to the object as it was read: a status that can be worked out anew each time is right after the next
+ * difference is that to the object as it was read. Lists go whole, those of conditions, say, to which several controllers
+ * add: where one is put, replaced or removed, the patch holds for that very version of the object, and a race is a
+ * `Conflict`. What it replaces is not compared by value: a Schema may have made something else of it. For the rest, a status that can be worked out anew each time is right after the next
  * look, however old the object was. What is written nowhere else (how often something ran) belongs into a patch that says
  * which `resourceVersion` it is of, so that a write from an old read is refused.
  *
@@ -26,7 +28,8 @@ export type StatusOf<A> = A extends { readonly status?: infer S } ? Exclude<S, u
  *
  * Fails with `Conflict`, another look being due,
  * - without a write, where the object is not the one that was read, where a field to be changed lies in what is gone
- *   meanwhile, and, for a first status and a first object in it, where anything has changed: there may be one by now;
+ *   meanwhile, and, for a first status, a first object in it and every list, where anything has changed: there may be one
+ *   by now, or another one;
  * - after the write, where the answer shows that somebody has changed the status since it was read, and a field that was
  *   right in it is not: nobody is woken by a status, and a controller is run again by this.
  */
@@ -40,8 +43,7 @@ export const write = <A extends KubeObject>(
     const now = statusOf(object)
     const said = now === undefined && equals(wanted, {}) ? [] : difference("/status", now, wanted)
     if (said.length === 0) return Effect.succeed(object)
-    const first = said.some((operation) => operation.op === "add" && isObject(operation.value))
-    const operations = first ? [unchanged(object), ...said] : said
+    const operations = said.some(isWhole(object)) ? [unchanged(object), ...said] : said
     const paths = new Set(said.map(({ path }) => path))
     return guarded(resource, object, operations, "status", { subresource: "status" }).pipe(
       Effect.filterOrFail(
@@ -50,6 +52,10 @@ export const write = <A extends KubeObject>(
       )
     )
   })
+
+/** Whether an operation gives a value whole that others may have given parts of, or takes a list away. */
+const isWhole = (object: KubeObject) => (operation: JsonPatchOperation): boolean =>
+  ("value" in operation && typeof operation.value === "object") || Array.isArray(at(object, operation.path))
 
 const statusOf = (object: KubeObject): unknown => (object as { readonly status?: unknown }).status
 
@@ -82,6 +88,13 @@ export const difference = (path: string, from: unknown, to: unknown): ReadonlyAr
     }))
   ]
 }
+
+/** What a pointer leads to. */
+const at = (value: unknown, pointer: string): unknown =>
+  pointer.split("/").slice(1).reduce<unknown>(
+    (found, key) => isObject(found) ? own(found, key.replaceAll("~1", "/").replaceAll("~0", "~")) : undefined,
+    value
+  )
 
 /** A JSON pointer (RFC 6901) to a member. */
 const member = (path: string, key: string): string => `${path}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`

@@ -145,6 +145,31 @@ describe("ObjectStatus.write", () => {
     assert.deepStrictEqual(written({}, {}, { a: { b: 1 } }).now.status, { a: { b: 1 } })
   })
 
+  it("a list, which goes whole, is neither put, replaced nor removed where it may be another by now", () => {
+    const by = (...types: ReadonlyArray<string>) => types.map((type) => ({ type }))
+    for (
+      const [read, live, wanted] of [
+        [{ a: 1 }, { a: 1, list: by("theirs") }, { a: 1, list: by("ours") }],
+        [{ list: by("old") }, { list: by("old", "theirs") }, { list: by("old", "ours") }],
+        [{ in: { list: by("old") } }, { in: { list: by("old", "theirs") } }, { in: { list: by("ours") } }],
+        [{ list: by("old") }, { list: by("old", "theirs") }, {}]
+      ]
+    ) {
+      const { ended, now } = written({ status: read }, { status: live, resourceVersion: "2" }, wanted)
+      assert.deepStrictEqual([ended, now.status], ["Conflict", live])
+      const { sent, ...again } = written({ status: read }, { status: read }, wanted)
+      assert.deepStrictEqual(sent.slice(0, 2), [uid, version])
+      assert.deepStrictEqual([again.ended, again.now.status], ["written", wanted])
+    }
+    // What is said next to a list that stays needs no such care.
+    const { ended, now } = written(
+      { status: { a: 1, list: by("old") } },
+      { status: { a: 1, list: by("old") }, resourceVersion: "2" },
+      { a: 2, list: by("old") }
+    )
+    assert.deepStrictEqual([ended, now.status], ["written", { a: 2, list: by("old") }])
+  })
+
   it("asks for another look where a right field is not what it was, and where what it changes is gone", () => {
     const read = { status: { available: 2, ready: true, extra: "ours" } }
     const live = { status: { available: 5, ready: false, extra: "ours", other: 1 } }

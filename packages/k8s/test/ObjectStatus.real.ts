@@ -28,6 +28,7 @@ const Lamp = CustomResource.make({
     count: Schema.optionalKey(Schema.NullOr(Schema.Int)),
     phase: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(10))),
     others: Schema.optionalKey(Schema.String),
+    parts: Schema.optionalKey(Schema.Array(Schema.String)),
     "rooms/lit": Schema.optionalKey(Schema.Record(Schema.String, Schema.Int))
   })
 })
@@ -61,6 +62,11 @@ const story = Effect.fnUntraced(function*(kubeconfig: string) {
     yield* write(lit, { others: "again", phase: "On", "rooms/lit": { "~": 2, "a/b": 3 } })
     yield* write(lit, { others: "again", phase: "On", count: 4 })
     yield* write(lit, { others: "again", phase: "On", "rooms/lit": { "~": 5 } })
+    const bare = yield* client.get(Lamp, key)
+    yield* others({ parts: ["theirs"] })
+    yield* write(bare, { others: "again", phase: "On", count: 4, parts: ["ours"] })
+    yield* write(yield* client.get(Lamp, key), { others: "again", phase: "On", count: 4, parts: ["theirs", "ours"] })
+    yield* write(yield* client.get(Lamp, key), { others: "again", phase: "On", count: 4 })
     yield* write(yield* client.get(Lamp, key), { phase: "far too long for it" })
     const last = yield* client.get(Lamp, key)
     yield* client.delete(Lamp, last)
@@ -83,6 +89,10 @@ const expected = [
   { others: "again", phase: "On", count: 4 },
   // Goes into what is gone.
   "Conflict",
+  // A list, while somebody else has given one.
+  "Conflict",
+  { others: "again", phase: "On", count: 4, parts: ["theirs", "ours"] },
+  { others: "again", phase: "On", count: 4 },
   "Invalid",
   "NotFound",
   // Another object of the name.
