@@ -15,7 +15,9 @@
  *
  * There is no deadline here: give the program one below the pod's `terminationGracePeriodSeconds`.
  */
+import { PartFailed } from "@effect-operator/core/Supervisor"
 import * as Cause from "effect/Cause"
+import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Runtime from "effect/Runtime"
@@ -51,9 +53,28 @@ export const reportToPerson = (name: string) => (cause: Cause.Cause<unknown>): E
     process.stderr.write(`${name}: ${error instanceof Error ? error.message : String(error)}\n`)
   })
 
+/** The variable that a configuration could not be read from. */
+const variableOf = (error: Config.ConfigError): string | undefined => {
+  const path = [...error.message.matchAll(/\["([^"]+)"\]/g)].map(([, part]) => part)
+  return path.length === 0 ? undefined : path.join("_")
+}
+
+/** A log line. The end of a part has been told with its cause when it happened. */
+const reportToLog = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
+  const error = Cause.squash(cause)
+  if (error instanceof PartFailed) return Effect.logError(`the program failed: ${error.message}`)
+  const variable = error instanceof Config.ConfigError ? variableOf(error) : undefined
+  return variable === undefined
+    ? Effect.logError("the program failed", cause)
+    : Effect.logError(
+      `the program failed: ${variable}: set it in the environment; in a cluster by \`env\` of the export \`operator\``,
+      cause
+    )
+}
+
 /** Runs a program as the main process. */
 export const makeRunMain = (options: Options) => <A, E>(program: Effect.Effect<A, E>): void => {
-  const report = options.report ?? ((cause) => Effect.logError("the program failed", cause))
+  const report = options.report ?? reportToLog
   let signalled = false
   const termination = Termination.make()
   const run = Runtime.makeRunMain(({ fiber, teardown }) => {
@@ -66,15 +87,21 @@ export const makeRunMain = (options: Options) => <A, E>(program: Effect.Effect<A
     for (const signal of signals) process.on(signal, onSignal)
     fiber.addObserver((exit) => teardown(exit, (code) => process.exit(code)))
   })
-  const configured: Effect.Effect<A, unknown> = options.environment === true ? Environment.around(program) : program
-  const reported = Effect.onExit(configured, (exit) =>
-    Exit.isSuccess(exit) || exitCode(exit, signalled) === 0
-      ? Effect.void
-      : Cause.hasInterruptsOnly(exit.cause)
-      ? Effect.logError("the program was interrupted, though no signal asked for it")
-      : report(exit.cause))
-  const told = Effect.provideService(reported, Termination.Termination, termination)
-  run(Effect.provide(told, layerLogger), {
+  let told = false
+  const reporting = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    Effect.onExit(effect, (exit) => {
+      if (told || Exit.isSuccess(exit) || exitCode(exit, signalled) === 0) return Effect.void
+      told = true
+      return Cause.hasInterruptsOnly(exit.cause)
+        ? Effect.logError("the program was interrupted, though no signal asked for it")
+        : report(exit.cause)
+    })
+  // The program's failure is told as the environment says; that of the environment itself cannot be.
+  const reported: Effect.Effect<A, unknown> = reporting(
+    options.environment === true ? Environment.around(reporting(program)) : program
+  )
+  const terminating = Effect.provideService(reported, Termination.Termination, termination)
+  run(Effect.provide(terminating, layerLogger), {
     disableErrorReporting: true,
     teardown: (exit, onExit) => onExit(exitCode(exit, signalled))
   })

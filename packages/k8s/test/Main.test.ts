@@ -15,7 +15,11 @@ interface Ended {
 }
 
 /** Runs a program under `runMain` in a process of its own; `signals` are sent one after the other, on "ready"/"again". */
-const run = (program: string, signals: ReadonlyArray<NodeJS.Signals> = []): Effect.Effect<Ended, never, Scope.Scope> =>
+const run = (
+  program: string,
+  signals: ReadonlyArray<NodeJS.Signals> = [],
+  env: Readonly<Record<string, string>> = {}
+): Effect.Effect<Ended, never, Scope.Scope> =>
   Effect.flatMap(
     Effect.acquireRelease(
       Effect.sync(() =>
@@ -23,9 +27,9 @@ const run = (program: string, signals: ReadonlyArray<NodeJS.Signals> = []): Effe
           "--conditions=op-source",
           "--input-type=module",
           "--eval",
-          `import { Effect, Logger } from "effect"; import { runMain } from ${JSON.stringify(main)};
+          `import { Config, Effect, Logger } from "effect"; import { runMain } from ${JSON.stringify(main)};
           import * as Linger from ${JSON.stringify(linger)}; runMain(${program})`
-        ], { cwd: import.meta.dirname, stdio: ["ignore", "pipe", "inherit"] })
+        ], { cwd: import.meta.dirname, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"] })
       ),
       (child) => Effect.sync(() => child.kill("SIGKILL"))
     ),
@@ -76,6 +80,48 @@ describe("runMain", () => {
         assert.strictEqual(lines[0].level, "ERROR")
         assert.include(JSON.stringify(lines[0]), reason)
       }
+    }))
+
+  it.live("what made it fail is told once, in the format and above the level that the environment chooses", () =>
+    Effect.gen(function*() {
+      const failing = `Effect.fail(new Error("no such thing"))`
+      const pretty = yield* run(failing, [], { EFFECT_OPERATOR_LOG_FORMAT: "pretty" })
+      assert.strictEqual(pretty.code, 1)
+      assert.match(pretty.output, /^\S+ ERROR the program failed/)
+      assert.lengthOf(pretty.output.match(/no such thing/g) ?? [], 1)
+      assert.deepStrictEqual(yield* run(failing, [], { EFFECT_OPERATOR_LOG_LEVEL: "Fatal" }), { code: 1, output: "" })
+      const unread = yield* run(failing, [], { EFFECT_OPERATOR_LOG_LEVEL: "loud" })
+      assert.strictEqual(unread.code, 1)
+      assert.include(unread.output, "EFFECT_OPERATOR_LOG_LEVEL")
+      assert.notInclude(unread.output, "no such thing")
+    }))
+
+  it.live("the end of a part, whose cause has been told by then, is told without it", () =>
+    Effect.gen(function*() {
+      const { code, output } = yield* run(
+        `Effect.gen(function*() {
+          const { make } = yield* Effect.promise(() => import("@effect-operator/core/Supervisor"))
+          const supervisor = yield* make
+          yield* supervisor.run("the part", Effect.die(new Error("no such thing")))
+          yield* supervisor.failure
+        }).pipe(Effect.scoped)`
+      )
+      assert.strictEqual(code, 1)
+      const lines = output.trim().split("\n").map((line) => JSON.parse(line))
+      assert.deepStrictEqual(lines.map(({ level, message }) => [level, message]), [
+        ["FATAL", "the part ended"],
+        ["ERROR", "the program failed: the part ended: no such thing"]
+      ])
+      assert.include(lines[0].error, "no such thing")
+      assert.notProperty(lines[1], "error")
+    }))
+
+  it.live("names the variable that is missing, and where to set it", () =>
+    Effect.gen(function*() {
+      const { code, output } = yield* run(`Effect.gen(function*() { return yield* Config.Int("REGISTRY_SIZE") })`)
+      assert.strictEqual(code, 1)
+      assert.include(output, "REGISTRY_SIZE")
+      assert.include(output, "set it in the environment; in a cluster by `env` of the export `operator`")
     }))
 
   it.live("exits 1 if a finalizer fails during the stop", () =>
