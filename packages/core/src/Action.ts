@@ -26,12 +26,16 @@ export const requeue: Action = { _tag: "Requeue" }
 /** Throws if the delay is no duration, or a negative one. */
 export const requeueAfter = (delay: Duration.Input): Action => {
   const duration = Duration.fromInput(delay)
-  if (Option.isNone(duration) || typeof delay === "number" && !(delay >= 0)) {
+  const millis = Option.isNone(duration) ? Number.NaN : Duration.toMillis(duration.value)
+  // A negative number would be taken for none.
+  if (!(millis >= 0) || typeof delay === "number" && !(delay >= 0)) {
+    // JSON has no word for NaN.
+    const shown = typeof delay === "number" ? String(delay) : JSON.stringify(delay)
     throw new Error(
-      `Action.requeueAfter: ${JSON.stringify(delay)}: must be a duration, such as "30 seconds", and not negative`
+      `Action.requeueAfter: delay: ${shown}: must be a duration, such as "30 seconds", and not negative`
     )
   }
-  return { _tag: "RequeueAfter", delay: Duration.toMillis(duration.value) }
+  return { _tag: "RequeueAfter", delay: millis }
 }
 
 const tags: ReadonlySet<unknown> = new Set(["Done", "AwaitChange", "Requeue", "RequeueAfter"])

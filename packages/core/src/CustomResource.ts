@@ -121,6 +121,7 @@ export const make = <
   options: Options<G, V, K, S, Spec, Status>
 ): CustomResource<CustomObject<G, V, K, S, Spec["Type"], Status["Type"]>, Resource.Id<G, V, K>> => {
   checkNames(options)
+  checkSchemas(options)
   type A = CustomObject<G, V, K, S, Spec["Type"], Status["Type"]>
   const checked = whole(options, { errors: "all" })
   const unchecked = whole(options, { errors: "all", disableChecks: true })
@@ -303,6 +304,19 @@ const pluralOf = (kind: string): string => {
   const singular = kind.toLowerCase()
   if (/(s|x|z|ch|sh)$/.test(singular)) return `${singular}es`
   return /[^aeiou]y$/.test(singular) ? `${singular.slice(0, -1)}ies` : `${singular}s`
+}
+
+/** A Schema that is imported in a circle of modules is undefined, which no type tells. */
+const checkSchemas = ({ spec, status }: { readonly spec: unknown; readonly status?: unknown }): void => {
+  const check = (field: string, value: unknown, besides: string) => {
+    if (Schema.isSchema(value)) return
+    throw new Error(
+      `CustomResource.make: ${field}: ${JSON.stringify(value)}: must be a Schema, such as ` +
+        `Schema.Struct({ replicas: Schema.Int })${besides}`
+    )
+  }
+  check("spec", spec, "")
+  if (status !== undefined) check("status", status, ", or left out")
 }
 
 const checkNames = (options: {

@@ -9,4 +9,17 @@ describe("Action", () => {
     }
     assert.deepStrictEqual([Action.done, Action.requeue], [{ _tag: "Done" }, { _tag: "Requeue" }])
   })
+
+  it("names a delay that is none, as it was given", () => {
+    const delays = [[Number.NaN, "NaN"], [-5, "-5"], [undefined, "undefined"], [null, "null"], ["5 sec", "\"5 sec\""], [
+      "-5 seconds",
+      "\"-5 seconds\""
+    ]]
+    for (const [delay, shown] of delays) {
+      assert.throws(
+        () => Action.requeueAfter(delay as never),
+        `Action.requeueAfter: delay: ${shown}: must be a duration, such as "30 seconds", and not negative`
+      )
+    }
+  })
 })

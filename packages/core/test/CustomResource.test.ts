@@ -106,7 +106,10 @@ describe("CustomResource.make", () => {
     [{ singular: "Web" }, /: singular: "Web": /],
     [{ shortNames: ["w", "WB"] }, /: shortNames\[1\]: "WB": /],
     [{ shortNames: [""] }, /: shortNames\[0\]: "": /],
-    [{ categories: ["All"] }, /: categories\[0\]: "All": /]
+    [{ categories: ["All"] }, /: categories\[0\]: "All": /],
+    [{ spec: undefined }, /: spec: undefined: must be a Schema, such as Schema\.Struct\(\{ replicas: Schema\.Int \}\)/],
+    [{ spec: { replicas: "number" } }, /: spec: \{"replicas":"number"\}: must be a Schema/],
+    [{ status: null }, /: status: null: must be a Schema.*, or left out/]
   ])("refuses %j with field, value and remedy", (more, message) => {
     assert.throws(make(more), message)
     assert.throws(make(more), /^CustomResource\.make: /)
