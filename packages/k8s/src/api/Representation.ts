@@ -16,6 +16,7 @@ import * as Stream from "effect/Stream"
 import type * as JsonValue from "../schema/JsonValue.ts"
 import * as Negotiation from "./Negotiation.ts"
 import { freeze } from "./Plain.ts"
+import type { Column } from "./PrinterColumns.ts"
 import { parameter } from "./Routing.ts"
 import * as StatusError from "./StatusError.ts"
 import * as Table from "./Table.ts"
@@ -27,14 +28,20 @@ export interface ApiResponse extends Response {
 
 /** What a verb answers, before it is put into the form the client accepts. */
 export type Answer =
-  | { readonly _tag: "Object"; readonly status: number; readonly object: KubeObject }
+  | {
+    readonly _tag: "Object"
+    readonly status: number
+    readonly object: KubeObject
+    /** How it is shown, where it is of another kind than the resource. */
+    readonly window?: Window
+  }
   | {
     readonly _tag: "List"
     readonly items: ReadonlyArray<KubeObject>
     readonly metadata: JsonValue.JsonObject
   }
   | { readonly _tag: "Watch"; readonly events: Stream.Stream<WireEvent> }
-  /** A body that is never converted: a `Status`, a Scale. */
+  /** A body that is never converted, such as a `Status`. */
   | { readonly _tag: "Plain"; readonly status: number; readonly body: unknown }
   /** What is no JSON at all. */
   | { readonly _tag: "Text"; readonly text: string }
@@ -47,6 +54,12 @@ export interface Shown {
   readonly listKind: string
   /** Absent of built-in kinds: items of their lists carry neither apiVersion nor kind. */
   readonly custom?: object | undefined
+}
+
+/** A kind that objects of several others are seen as. */
+export interface Window {
+  readonly goType: string
+  readonly columns: ReadonlyArray<Column>
 }
 
 /** What was asked, of which kind, when, and how objects of the kind become a Table. */
@@ -176,30 +189,34 @@ const untyped = (object: KubeObject): object => {
 
 const single = <R extends Shown>(
   asked: Asked<R>,
-  object: KubeObject,
+  { object, window }: Extract<Answer, { readonly _tag: "Object" }>,
   { as, version }: Form
 ): Result.Result<unknown, StatusError.StatusError> => {
   const { now, resource } = asked
   switch (as) {
     case "Table":
-      return Result.map(include(asked), (included) =>
-        asked.table(resource, [object], {
+      return Result.map(include(asked), (included) => {
+        const options: Table.Options = {
           include: included,
           now,
           columns: true,
           version,
           metadata: { resourceVersion: object.metadata.resourceVersion }
-        }))
+        }
+        return window === undefined
+          ? asked.table(resource, [object], options)
+          : Table.make(window.columns, [object], options)
+      })
     case "PartialObjectMetadata":
       return Result.succeed(partial(object, version))
     case "PartialObjectMetadataList":
       // To the server a custom object could be a list, until it looks.
       return Result.fail(
-        asked.resource.custom !== undefined ?
+        asked.resource.custom !== undefined && window === undefined ?
           StatusError.plain("content is not a list") :
           StatusError.notAcceptableBecause(
             "you requested PartialObjectMetadataList, but the requested object is not a list " +
-              `(*${goType(asked, false)})`
+              `(*${window?.goType ?? goType(asked, false)})`
           )
       )
     case "Object":
@@ -264,7 +281,7 @@ export const present = <R extends Shown>(
   const as = form(asked.request.headers["accept"]) ?? { as: "Object", version: "v1" }
   switch (answer._tag) {
     case "Object":
-      return Result.map(single(asked, answer.object, as), (body) => plain(answer.status, body))
+      return Result.map(single(asked, answer, as), (body) => plain(answer.status, body))
     case "List":
       return Result.map(items(asked, answer, as), (body) => plain(200, body))
     case "Watch":

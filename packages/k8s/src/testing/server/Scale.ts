@@ -18,6 +18,7 @@ import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Patching from "./Patching.ts"
 import { asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
 import type { ScalePaths } from "./Registry.ts"
+import * as ScaleColumns from "./ScaleColumns.ts"
 import * as ScaleOwnership from "./ScaleOwnership.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import { change, type Update } from "./VerbsUpdate.ts"
@@ -190,6 +191,13 @@ const applying = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   return { options, make } satisfies Making
 })
 
+const shown = ({ resource }: Exchange.Exchange, scale: Scale): Exchange.Answer => ({
+  _tag: "Object",
+  status: 200,
+  object: asObject({ ...scale }),
+  window: ScaleColumns.of(resource)
+})
+
 const write = (patch: boolean): Exchange.Verb =>
   Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
     const { core, resource } = exchange
@@ -236,15 +244,14 @@ const write = (patch: boolean): Exchange.Verb =>
       return yield* carry(scaled)
     })
     const object = yield* change({ exchange, options, part: "object", patch, view }, next)
-    return { _tag: "Plain", status: 200, body: yield* scaleOf(exchange, object) } as const
+    return shown(exchange, yield* scaleOf(exchange, object))
   })
 
 const get: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { core, resource, route } = exchange
   const stored = core.storage.get(resource.collection, Exchange.storageKey(route.namespace, route.name))
   if (stored === undefined) return yield* Effect.fail(missing(exchange))
-  const shown = yield* Versions.show(resource, stored)
-  return { _tag: "Plain", status: 200, body: yield* scaleOf(exchange, shown) } as const
+  return shown(exchange, yield* scaleOf(exchange, yield* Versions.show(resource, stored)))
 })
 
 /** The verbs of the subresource. */

@@ -245,6 +245,43 @@ export const subresources = [
     assert.deepStrictEqual(missing.error.details, { name: "none", group: "apps", kind: "deployments/scale" })
   }),
 
+  statement("44b", "/scale has metadata of its own, and a table", {
+    note: "tables of Scales came later"
+  }, function*() {
+    const { minor, namespace, request } = yield* Target
+    const all = `/apis/apps/v1/namespaces/${yield* namespace}/deployments`
+    yield* request("POST", all, { body: deployment })
+    const scales = yield* scalable
+    yield* request("POST", scales.all, { body: scales.widgets.object("a", { spec: { replicas: 2 } }) })
+    const as = (path: string, form: string, query: Readonly<Record<string, string>> = {}) =>
+      request("GET", path, { query, headers: { accept: `application/json;as=${form};g=meta.k8s.io;v=v1` } })
+    const kinds = [
+      { path: `${all}/d/scale`, name: "d", goType: "autoscaling.Scale", cells: ["d", 0, 0] },
+      { path: `${scales.path}/scale`, name: "a", goType: "v1.Scale", cells: ["a", 2, 0] }
+    ]
+    for (const { cells, goType, name, path } of kinds) {
+      const { object: scale } = yield* request("GET", path)
+      const { object: metadata } = yield* as(path, "PartialObjectMetadata")
+      assert.deepStrictEqual(metadata, {
+        kind: "PartialObjectMetadata",
+        apiVersion: "meta.k8s.io/v1",
+        metadata: scale.metadata
+      })
+      const list = yield* as(path, "PartialObjectMetadataList")
+      assert.deepStrictEqual([list.status, list.error.message], [
+        406,
+        `you requested PartialObjectMetadataList, but the requested object is not a list (*${goType})`
+      ])
+      if (minor < 34) continue
+      const { object: table } = yield* as(path, "Table", { includeObject: "Object" })
+      assert.strictEqual(table.kind, "Table")
+      const columns = table["columnDefinitions"].map((column: { readonly name: string }) => column.name)
+      assert.deepStrictEqual(columns, ["Name", "Desired", "Available", "Age"])
+      const [{ cells: shown, object }] = table["rows"]
+      assert.deepStrictEqual([shown.slice(0, 3), object], [cells, scale], name)
+    }
+  }),
+
   statement("45", "a write to /scale writes the replicas and raises the generation", {
     note: "a PUT without replicas writes 0"
   }, function*() {
