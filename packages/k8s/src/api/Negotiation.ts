@@ -76,9 +76,9 @@ const routable: ReadonlySet<string> = new Set([
   "application/vnd.kubernetes.protobuf"
 ])
 
-/** Whether that router lets a request pass. */
-export const passesRouter = (header: string | undefined): boolean =>
-  parseAccept(header).some(({ type }) => routable.has(type))
+/** Whether that router lets a request pass, by default to what speaks all that the server does. */
+export const passesRouter = (header: string | undefined, types: ReadonlySet<string> = routable): boolean =>
+  parseAccept(header).some(({ type }) => types.has(type))
 
 /** How to answer with what has but one form (a document, an error); undefined where only others are accepted. */
 export const asItIs = (header: string | undefined): Encoding | undefined =>
@@ -90,6 +90,13 @@ export const errorEncoding = (header: string | undefined): Encoding => asItIs(he
 
 /** What a refusal names as accepted. */
 export const spokenTypes = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"] as const
+
+/** What the route of a list produces: it is that of watches, too (installer.go). */
+export const listedTypes: ReadonlyArray<string> = [
+  ...spokenTypes,
+  "application/json;stream=watch",
+  "application/vnd.kubernetes.protobuf;stream=watch"
+]
 
 /** How a request body is encoded, or undefined for a content type the server does not read (415). */
 export const bodyEncoding = (contentType: string | undefined): Encoding | undefined => {

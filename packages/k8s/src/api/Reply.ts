@@ -43,6 +43,12 @@ const encodeBody = (body: unknown, said: string | undefined, request: Request): 
   return [Buffer.from(Negotiation.encode(encoding, body, wantsPretty(request)), "utf8"), contentType]
 }
 
+/** Whether a header names gzip, and not as what is not wanted. */
+const acceptsGzip = (header: string | undefined): boolean =>
+  Negotiation.parseAccept(header).some(({ parameters: { q }, type }) =>
+    type === "gzip" && (q === undefined || Number(q) > 0)
+  )
+
 /** The fastest level, as in a real server. */
 const gzip = (bytes: Uint8Array): Effect.Effect<Uint8Array> =>
   Effect.callback((resume) => {
@@ -58,10 +64,15 @@ const unary = (answer: ApiResponse, request: Request): Effect.Effect<HttpServerR
   if (answer.body === undefined) {
     return Effect.succeed(HttpServerResponse.empty({ status: answer.status, headers }))
   }
-  const [bytes, contentType] = encodeBody(answer.body, said, request)
+  const [bytes, contentType] = answer.json === undefined
+    ? encodeBody(answer.body, said, request)
+    : [
+      Buffer.from(JSON.stringify(answer.body, null, answer.json === "indented" ? 2 : 0), "utf8"),
+      Negotiation.contentTypes.json
+    ] as const
   const send = (content: Uint8Array, more: Record<string, string>) =>
     HttpServerResponse.uint8Array(content, { status: answer.status, headers: { ...headers, ...more }, contentType })
-  return /\bgzip\b/.test(request.headers["accept-encoding"] ?? "") && bytes.length > gzipAboveBytes
+  return acceptsGzip(request.headers["accept-encoding"]) && bytes.length > gzipAboveBytes
     ? Effect.map(gzip(bytes), (zipped) => send(zipped, { "content-encoding": "gzip", vary: "Accept-Encoding" }))
     : Effect.succeed(send(bytes, {}))
 }

@@ -23,6 +23,8 @@ import * as Table from "./Table.ts"
 
 /** The answer to any request; `events` is there if and only if it is a watch. */
 export interface ApiResponse extends Response {
+  /** Written as JSON without a last line break, whatever the client accepts. */
+  readonly json?: "compact" | "indented"
   readonly events?: Stream.Stream<WireEvent>
 }
 

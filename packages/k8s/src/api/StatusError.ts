@@ -202,8 +202,9 @@ export const methodNotAllowed: StatusError = make(
 export const methodNotAllowedBecause = (target: Target, message: string): StatusError =>
   make(405, "MethodNotAllowed", message, aboutTarget(target, ""))
 
-/** 406 of a built-in resource. */
-export const notAcceptable: StatusError = make(406, "NotAcceptable", "406: Not Acceptable", {})
+/** 406 of the router before built-in resources and documents, which lists what the route produces (go-restful). */
+export const notAcceptable = (types: ReadonlyArray<string>): StatusError =>
+  make(406, "NotAcceptable", `406: Not Acceptable\n\nAvailable representations: ${types.join(", ")}`, {})
 
 /** 406 that lists what the server can send. */
 export const notAcceptableTypes = (types: ReadonlyArray<string>): StatusError =>

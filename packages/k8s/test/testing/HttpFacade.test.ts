@@ -99,6 +99,39 @@ const fetch = (facade: HttpFacade.HttpFacade["Service"], path: string, call: Cal
 const configMaps = "/api/v1/namespaces/default/configmaps"
 
 describe("HttpFacade", () => {
+  it.live("documents have one form, and what they are not written in is refused", () =>
+    Effect.gen(function*() {
+      const facade = yield* HttpFacade.HttpFacade
+      const yaml = { headers: { accept: "application/yaml" } }
+      const status = (path: string, call: Call) =>
+        Effect.map(fetch(facade, path, call), ({ status, text }) => [status, text])
+      for (const path of ["/openapi/v2", "/openapi/v3/api/v1"]) {
+        for (const accept of ["application/yaml", "text/html"]) {
+          assert.deepStrictEqual(yield* status(path, { headers: { accept } }), [406, ""], path)
+        }
+      }
+      for (const path of ["/openapi/v3/nope", "/openapi/v3/apis/apps/v9", "/openapi/v3/"]) {
+        for (const call of [{}, yaml]) assert.deepStrictEqual(yield* status(path, call), [404, ""], path)
+      }
+      assert.strictEqual((yield* fetch(facade, "/openapi/v3", yaml)).headers["content-type"], "application/json")
+      const preferring = yield* fetch(facade, "/openapi/v2", {
+        headers: { accept: "application/json;q=0.5, application/yaml", "accept-encoding": "gzip;q=0" }
+      })
+      assert.deepStrictEqual([preferring.text.slice(0, 2), preferring.text.at(-1)], ["{\"", "}"])
+      for (const path of ["/version", "/", "/index.html", "/nope", "/metrics/"]) {
+        const { text } = yield* fetch(facade, path)
+        assert.strictEqual(text, JSON.stringify(JSON.parse(text), null, 2), path)
+      }
+      assert.deepStrictEqual(
+        [(yield* fetch(facade, "/index.html")).status, (yield* fetch(facade, "/metrics/")).status],
+        [200, 404]
+      )
+      assert.match((yield* fetch(facade, "/nope", yaml)).text, /^\{\n {2}"paths": \[/)
+      const version = yield* fetch(facade, "/version", yaml)
+      assert.strictEqual(version.status, 406)
+      assert.match(version.text, /Available representations: application\/json\n/)
+    }).pipe(Effect.provide(whole())))
+
   it.live("warnings come in headers of their own", () =>
     Effect.gen(function*() {
       const facade = yield* HttpFacade.HttpFacade
@@ -333,7 +366,15 @@ describe("HttpFacade", () => {
       const protobuf = "application/vnd.kubernetes.protobuf"
       const refused = yield* accept("text/html")
       assert.strictEqual(refused.status, 406)
-      assert.strictEqual((JSON.parse(refused.text) as { message: string }).message, "406: Not Acceptable")
+      assert.strictEqual(
+        (JSON.parse(refused.text) as { message: string }).message,
+        [
+          "406: Not Acceptable",
+          "",
+          "Available representations: application/json, application/yaml, application/vnd.kubernetes.protobuf, " +
+          "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+        ].join("\n")
+      )
       assert.strictEqual(
         (JSON.parse((yield* accept(protobuf, "/apis/apps/v1")).text) as { message: string }).message,
         "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf"

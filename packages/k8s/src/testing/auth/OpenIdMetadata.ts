@@ -41,7 +41,7 @@ export const answer = (
   const mediaType = Object.hasOwn(mediaTypes, path) ? mediaTypes[path] : undefined
   if (mediaType === undefined) return undefined
   if (method !== "GET") return refused(StatusError.methodNotAllowed)
-  if (!accepts(headers["accept"], mediaType)) return refused(StatusError.notAcceptable)
+  if (!accepts(headers["accept"], mediaType)) return refused(StatusError.notAcceptable([mediaType]))
   return {
     status: 200,
     headers: { "content-type": mediaType, "cache-control": "public, max-age=3600" },

@@ -24,6 +24,7 @@ export interface Served {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body?: unknown
+  readonly json?: "compact" | "indented"
 }
 
 /** Discovery and the definitions are read with all rights: the documents say nothing a reader must not know. */
@@ -52,7 +53,8 @@ const hash = (content: string | Uint8Array): string =>
 const document = (body: unknown, contentType: string, etag: string): Served => ({
   status: 200,
   headers: { "content-type": contentType, etag: `"${etag}"`, vary: "Accept-Encoding, Accept" },
-  body
+  body,
+  ...(contentType === "application/json" ? { json: "compact" } : {})
 })
 
 /** Changes whenever the document of a group version does. */
@@ -61,7 +63,20 @@ const hashOf = ({ groups }: State, groupVersion: string): string =>
 
 const groupVersionAt = (path: string): string | undefined => /^\/openapi\/v3\/(?:api|apis)\/(.+)$/.exec(path)?.[1]
 
-/** Answers requests for the documents of a server; undefined for a document there is none of. */
+/** What the documents are written in, by the names that clients give it. */
+const written: ReadonlySet<string> = new Set([
+  "*",
+  "*/*",
+  "application/*",
+  "application/json",
+  ...OpenApiProtobuf.mediaTypes
+])
+
+/** The index of version 3 is given to all, in JSON. */
+const isAcceptable = ({ headers, path }: Request): boolean =>
+  path === "/openapi/v3" || Negotiation.parseAccept(headers["accept"]).some(({ type }) => written.has(type))
+
+/** Answers requests for the documents of a server; 404 without a word for a document there is none of. */
 export const make = (server: Pick<ApiServer["Service"], "handle" | "remotes">) => {
   let state: State | undefined
   let remote: { readonly key: string; readonly until: number; readonly documents: ReadonlyArray<unknown> } | undefined
@@ -144,6 +159,7 @@ export const make = (server: Pick<ApiServer["Service"], "handle" | "remotes">) =
     const { documents, source } = current
     const root = OpenApiDocument.version3Root(source, (groupVersion) => hashOf(current, groupVersion))
     const groupVersion = groupVersionAt(request.path)
+    if (groupVersion === undefined && request.path !== "/openapi/v3") return undefined
     if (groupVersion === undefined) return document(root, "application/json", hash(JSON.stringify(root)))
     const behind = remotes.find((entry) => entry.groupVersion === groupVersion)
     if (behind !== undefined) {
@@ -180,10 +196,12 @@ export const make = (server: Pick<ApiServer["Service"], "handle" | "remotes">) =
     }
   })
 
-  return Effect.fnUntraced(function*(request: Request): Effect.fn.Return<Served | undefined> {
+  return Effect.fnUntraced(function*(request: Request): Effect.fn.Return<Served> {
     const found = yield* request.path === "/openapi/v2" ? version2(request) : version3(request)
     const { etag } = found?.headers ?? {}
-    return found !== undefined && etag !== undefined && request.headers["if-none-match"] === etag
+    if (found === undefined) return { status: 404, headers: {} }
+    if (!isAcceptable(request)) return { status: 406, headers: { vary: "Accept-Encoding, Accept" } }
+    return etag !== undefined && request.headers["if-none-match"] === etag
       ? { status: 304, headers: found.headers }
       : found
   })

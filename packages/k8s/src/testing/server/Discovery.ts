@@ -174,6 +174,14 @@ const innermost: ReadonlyArray<string> = [
   "/version"
 ].sort()
 
+/** The release is told in one form to all. */
+const versionTypes: ReadonlySet<string> = new Set(["*/*", "application/json"])
+
+const indented = (status: number, body: unknown): Representation.ApiResponse => ({
+  ...Representation.plain(status, body),
+  json: "indented"
+})
+
 /** 406 of a document that the client could not read; those of built-in versions stand behind a router. */
 const unacceptable = (
   tells: Tells,
@@ -181,10 +189,17 @@ const unacceptable = (
   [root, group = "", entry]: ReadonlyArray<string>
 ): Representation.ApiResponse | undefined => {
   const { accept } = request.headers
-  const routed = root === "api" || root === "version" || (entry !== undefined && tells.registry.isBuiltin(group))
-  if (routed && !Negotiation.passesRouter(accept)) return Representation.refused(StatusError.notAcceptable)
-  // The release is told in one form to all; of a group that is not there nothing is told in any.
-  const told = root === "version" || (root === "apis" && group !== "" && groupOf(tells, group) === undefined)
+  if (root === "version") {
+    return Negotiation.passesRouter(accept, versionTypes)
+      ? undefined
+      : Representation.refused(StatusError.notAcceptable(["application/json"]))
+  }
+  const routed = root === "api" || (entry !== undefined && tells.registry.isBuiltin(group))
+  if (routed && !Negotiation.passesRouter(accept)) {
+    return Representation.refused(StatusError.notAcceptable(Negotiation.spokenTypes))
+  }
+  // Of a group that is not there nothing is told in any form.
+  const told = root === "apis" && group !== "" && groupOf(tells, group) === undefined
   return !told && Negotiation.asItIs(accept) === undefined && DiscoveryDocuments.aggregatedForm(request) === undefined
     ? Representation.refused(StatusError.notAcceptableTypes(Negotiation.spokenTypes))
     : undefined
@@ -222,13 +237,13 @@ export const answer = (tells: Tells, request: Request, segments: ReadonlyArray<s
     return rest.length > 0
       ? Representation.refused(StatusError.genericNotFound)
       : request.method === "GET"
-      ? Representation.plain(200, version)
+      ? indented(200, version)
       : Representation.refused(StatusError.methodNotAllowed)
   }
-  if (root === "metrics" && rest.length === 0) return Health.metrics(version)
+  if (request.path === "/metrics") return Health.metrics(version)
   const health = Health.answer(request)
   if (health !== undefined) return health
-  return root === undefined
-    ? Representation.plain(200, { paths: paths(tells) })
-    : Representation.plain(404, { paths: innermost })
+  return root === undefined || request.path === "/index.html"
+    ? indented(200, { paths: paths(tells) })
+    : indented(404, { paths: innermost })
 }

@@ -22,7 +22,10 @@ export const deprecated = ({ deprecation }: Served, response: Representation.Api
 /** 406 for a request whose answer the client could not read; asked before anything is done. */
 export const unacceptable = (exchange: Exchange.Exchange): StatusError.StatusError | undefined => {
   const { accept } = exchange.request.headers
-  if (exchange.resource.custom === undefined && !Negotiation.passesRouter(accept)) return StatusError.notAcceptable
+  if (exchange.resource.custom === undefined && !Negotiation.passesRouter(accept)) {
+    const listed = exchange.route.verb === "list" || exchange.route.verb === "watch"
+    return StatusError.notAcceptable(listed ? Negotiation.listedTypes : Negotiation.spokenTypes)
+  }
   if (Representation.form(accept) === undefined) return StatusError.notAcceptableTypes(Negotiation.spokenTypes)
   return exchange.route.verb === "watch" && Negotiation.acceptable(accept, true) === undefined
     ? StatusError.notAcceptableWatch
@@ -43,5 +46,9 @@ export const respond = (exchange: Exchange.Exchange, answer: Representation.Answ
 }
 
 /** The response to a request that a verb refused. */
-export const refuse = (exchange: Exchange.Exchange, error: StatusError.StatusError): Representation.ApiResponse =>
-  warned(exchange, Representation.refused(error))
+export const refuse = (exchange: Exchange.Exchange, error: StatusError.StatusError): Representation.ApiResponse => {
+  const response = Representation.refused(error)
+  // A verb that a built-in kind does not have is refused by the router, which knows of no deprecation.
+  const routed = exchange.resource.custom !== undefined || error !== StatusError.methodNotAllowed
+  return routed ? warned(exchange, response) : response
+}

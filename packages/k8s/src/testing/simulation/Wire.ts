@@ -3,7 +3,7 @@
  */
 import * as KubeError from "@effect-operator/core/KubeError"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import type { Request, Response, Transport } from "@effect-operator/core/Transport"
+import type { Request, Response, StreamResponse, Transport } from "@effect-operator/core/Transport"
 import type { WireEvent } from "@effect-operator/core/WatchEvent"
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
@@ -185,8 +185,10 @@ export class Wire {
           if (this.#outageUntil > this.#run.now()) {
             return Effect.succeed({ ...refused(refusals.unavailable()), values: Stream.empty })
           }
-          return Effect.map(this.#run.server.handle(request), ({ events, ...response }) => ({
-            ...response,
+          return Effect.map(this.#run.server.handle(request), ({ body, events, headers, status }): StreamResponse => ({
+            status,
+            headers,
+            body,
             values: events === undefined ? Stream.empty : this.#watched(life, request, events)
           }))
         })

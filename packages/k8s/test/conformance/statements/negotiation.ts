@@ -18,26 +18,34 @@ const names = ({ object }: Answer): ReadonlyArray<string> =>
 
 export const negotiation = [
   statement("134a", "what nobody can read is refused with 406, before anything is done", {
-    note: "custom resources list the types, built-in ones do not"
+    note: "built-in resources list them since some release after 1.20, those of a list with the forms of its watches"
   }, function*() {
-    const { kind, namespace, request } = yield* Target
+    const { kind, minor, namespace, request } = yield* Target
     const ns = yield* namespace
     const widgets = yield* kind()
     const headers = { accept: "text/html" }
+    const types = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+    const streams = ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+    const unavailable = (types: string) =>
+      `406: Not Acceptable${minor < 34 ? "" : `\n\nAvailable representations: ${types}`}`
     const path = `/api/v1/namespaces/${ns}/configmaps`
     const builtIn = yield* request("GET", path, { headers })
     assert.strictEqual(builtIn.status, 406)
     assert.deepInclude(builtIn.error, {
       code: 406,
       reason: "NotAcceptable",
-      message: "406: Not Acceptable",
+      message: unavailable(types + streams),
       details: {}
     })
+    const one = yield* request("GET", `${path}/a`, { headers })
+    assert.deepStrictEqual([one.status, one.error.message], [406, unavailable(types)])
+    const version = yield* request("GET", "/version", { headers })
+    assert.deepStrictEqual([version.status, version.error.message], [406, unavailable("application/json")])
     const custom = yield* request("GET", widgets.path(ns), { headers })
     assert.strictEqual(custom.status, 406)
     assert.strictEqual(
       custom.error.message,
-      "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf"
+      `only the following media types are accepted: ${types}`
     )
     assert.strictEqual((yield* request("POST", path, { headers, body: configMap("a") })).status, 406)
     assert.strictEqual((yield* request("GET", `${path}/a`)).status, 404)

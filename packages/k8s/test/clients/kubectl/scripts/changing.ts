@@ -92,7 +92,7 @@ export const changing = script("changing", {
   ], ["* spec.selector: Invalid value: v1.LabelSelector{"]),
   "get deploy web -o 'jsonpath={.spec.template.spec.containers[*].image}'",
   "patch deploy web --subresource=scale --type=merge -p '{\"spec\":{\"replicas\":2}}'",
-  "get deploy web --subresource=scale",
+  newer("get deploy web --subresource=scale", "tables of subresources came later", /^web +2 +2 /m),
   newer("get deploy web --subresource=status", "tables of subresources came later", /^web +\d\/2 /m),
   same("create -f cm.yaml"),
   "delete deploy web --cascade=orphan"
