@@ -659,7 +659,7 @@ const normalisations: ReadonlyArray<Normalisation> = [
   },
   {
     name: "group of Ingresses and NetworkPolicies",
-    reason: "1.20 still stores them, and refuses preconditions, under the group that they come from",
+    reason: "1.20 still stores them, and refuses them and preconditions, under the group that they come from",
     apply: forPath(
       /networking\.k8s\.io/,
       everywhere((object) =>
@@ -667,7 +667,7 @@ const normalisations: ReadonlyArray<Normalisation> = [
           object["details"]["group"] === "extensions"
           ? {
             ...object,
-            message: object["message"].replace(/ on (\w+)\.extensions /, " on $1.networking.k8s.io "),
+            message: object["message"].replace(/(^| on )(\w+)\.extensions /, "$1$2.networking.k8s.io "),
             details: { ...object["details"], group: "networking.k8s.io" }
           }
           : object

@@ -113,12 +113,8 @@ export const bodyObject = (exchange: Exchange): Effect.Effect<JsonValue.JsonObje
 export const notFound = (exchange: Exchange, name = exchange.route.name): StatusError.StatusError =>
   Identity.missing(exchange.resource, name)
 
-/** Kinds that a refusal tells by the group they were in first. */
-const firstGroups: Readonly<Record<string, string>> = {
-  "Event.events.k8s.io": "",
-  "Ingress.networking.k8s.io": "extensions",
-  "NetworkPolicy.networking.k8s.io": "extensions"
-}
+/** Kinds that a refusal tells by the group they were in first: the registry takes the first that the scheme knows. */
+const firstGroups: Readonly<Record<string, string>> = { "Event.events.k8s.io": "" }
 
 /** 422 of the object that the request names. */
 export const invalid = (

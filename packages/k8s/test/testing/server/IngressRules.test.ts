@@ -1,7 +1,7 @@
-import { describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { refuses } from "../support/refusals.ts"
-import { layer } from "../support/server.ts"
+import { layer, post } from "../support/server.ts"
 
 const service = { service: { name: "s", port: { number: 80 } } }
 
@@ -42,6 +42,17 @@ describe("IngressRules", () => {
         `${p}.pathType: Unsupported value: "Other": supported values: "Exact", "ImplementationSpecific", "Prefix"`
       ]
     ).pipe(Effect.provide(layer)))
+
+  it.effect("tells Ingresses and NetworkPolicies by the group they are in", () =>
+    Effect.gen(function*() {
+      const of = (resource: string, spec: object) =>
+        post(`/apis/networking.k8s.io/v1/namespaces/default/${resource}`, ingress(spec))
+      const refused = yield* of("ingresses", {})
+      assert.include(refused.body.message, "Ingress.networking.k8s.io \"a\" is invalid: ")
+      assert.strictEqual(refused.body.details.group, "networking.k8s.io")
+      const policy = yield* of("networkpolicies", { podSelector: { matchLabels: { "a b": "c" } } })
+      assert.include(policy.body.message, "NetworkPolicy.networking.k8s.io \"a\" is invalid: ")
+    }).pipe(Effect.provide(layer)))
 
   it.effect("judges their classes", () =>
     refuses(
