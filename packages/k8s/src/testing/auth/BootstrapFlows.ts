@@ -3,7 +3,8 @@
  *
  * Facts of Kubernetes 1.35; compare `kubectl get flowschemas,prioritylevelconfigurations` on a new cluster.
  */
-import { asObject, freeze } from "../../api/Plain.ts"
+import type * as JsonValue from "../../schema/JsonValue.ts"
+import { asObject, freeze, objectAt } from "../../api/Plain.ts"
 import type { Entry } from "./BootstrapPolicy.ts"
 
 const group = "flowcontrol.apiserver.k8s.io"
@@ -138,3 +139,11 @@ let entries: ReadonlyArray<Entry> | undefined
 
 /** Everything, in the order a real server makes it. */
 export const objects = (): ReadonlyArray<Entry> => entries ??= make()
+
+/** The specs of those that every server needs, by name: whoever changes them is refused. */
+export const mandatorySpecs = (collection: string): ReadonlyMap<string, JsonValue.JsonObject> =>
+  new Map(
+    objects().filter((entry) => entry.collection === collection).map(({ object }) => object)
+      .filter(({ metadata: { name } }) => name === "exempt" || name === "catch-all")
+      .map((object) => [object.metadata.name, objectAt(object, "spec")])
+  )

@@ -14,10 +14,12 @@ import * as DriverRules from "./DriverRules.ts"
 import * as EndpointRules from "./EndpointRules.ts"
 import * as EventRules from "./EventRules.ts"
 import * as FieldError from "../../schema/FieldError.ts"
+import * as FlowSchemaRules from "./FlowSchemaRules.ts"
 import * as GoStruct from "./GoStruct.ts"
 import { immutable, immutableContent } from "./Immutability.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
+import * as IPAddressRules from "./IPAddressRules.ts"
 import * as IngressRules from "./IngressRules.ts"
 import * as JobRules from "./JobRules.ts"
 import * as JobStatusRules from "./JobStatusRules.ts"
@@ -26,6 +28,7 @@ import * as NetworkPolicyRules from "./NetworkPolicyRules.ts"
 import * as NodeRules from "./NodeRules.ts"
 import * as ObjectWarnings from "../warnings/ObjectWarnings.ts"
 import * as PodRules from "./PodRules.ts"
+import * as PriorityLevelConfigurationRules from "./PriorityLevelConfigurationRules.ts"
 import * as PriorityRules from "./PriorityRules.ts"
 import * as PolicyRules from "./PolicyRules.ts"
 import * as QuotaRules from "./QuotaRules.ts"
@@ -33,6 +36,7 @@ import * as RbacRules from "./RbacRules.ts"
 import * as ReplicationRules from "./ReplicationRules.ts"
 import * as RevisionRules from "./RevisionRules.ts"
 import * as RuntimeClassRules from "./RuntimeClassRules.ts"
+import * as ServiceCIDRRules from "./ServiceCIDRRules.ts"
 import * as ServiceRules from "./ServiceRules.ts"
 import * as SigningRequestRules from "./SigningRequestRules.ts"
 import * as StatefulSetRules from "./StatefulSetRules.ts"
@@ -302,6 +306,8 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
   "volumeattachments.storage.k8s.io": AttachmentRules.strategy,
   "volumeattributesclasses.storage.k8s.io": { ...StorageRules.attributesClass, answersDeleted: true },
   "csistoragecapacities.storage.k8s.io": CapacityRules.strategy,
+  "ipaddresses.networking.k8s.io": IPAddressRules.strategy,
+  "servicecidrs.networking.k8s.io": ServiceCIDRRules.strategy,
   "networkpolicies.networking.k8s.io": { generation: true, validate: NetworkPolicyRules.validate },
   "endpointslices.discovery.k8s.io": {
     generation: true,
@@ -348,8 +354,16 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     ...registering,
     validate: PolicyRules.mutatingBinding
   },
-  "flowschemas.flowcontrol.apiserver.k8s.io": { generation: true, statusMetadata: "kept" },
-  "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": { generation: true, statusMetadata: "kept" },
+  "flowschemas.flowcontrol.apiserver.k8s.io": {
+    generation: true,
+    statusMetadata: "kept",
+    validate: FlowSchemaRules.validate
+  },
+  "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": {
+    generation: true,
+    statusMetadata: "kept",
+    validate: PriorityLevelConfigurationRules.validate
+  },
   "certificatesigningrequests.certificates.k8s.io": {
     fields: fieldsAt("spec.signerName"),
     listsFields: false,
