@@ -175,6 +175,7 @@ export const ofPod = (spec: unknown, path: string): Faults => {
     ...seccomp(context, here),
     ...appArmor(context, here),
     ...optional(context, here, "supplementalGroupsPolicy", ["Merge", "Strict"]),
-    ...optional(context, here, "seLinuxChangePolicy", ["MountOption", "Recursive"])
+    // "MountOption" comes with the gate SELinuxMount, which is off in 1.35.
+    ...optional(context, here, "seLinuxChangePolicy", ["Recursive"])
   ]
 }

@@ -69,4 +69,11 @@ describe("PodSecurityRules", () => {
       /can only be set when AppArmor type is Localhost$/
     )
   })
+
+  it("labels volumes for SELinux file by file", () => {
+    assert.deepStrictEqual(ofPod({ seLinuxChangePolicy: "Recursive" }), [])
+    assert.deepStrictEqual(ofPod({ seLinuxChangePolicy: "MountOption" }), [
+      "spec.securityContext.seLinuxChangePolicy: Unsupported value: \"MountOption\": supported values: \"Recursive\""
+    ])
+  })
 })
