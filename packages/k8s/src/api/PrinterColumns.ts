@@ -21,6 +21,8 @@ export interface Column {
   /** 0 for what is always shown. */
   readonly priority: number
   readonly value: (object: KubeObject, now: number) => unknown
+  /** True where rows have the cell and the table does not define it. */
+  readonly untold?: boolean
 }
 
 /** How long ago, in the units kubectl prints: `5s`, `3m20s`, `2d`. */

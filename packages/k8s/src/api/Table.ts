@@ -59,7 +59,7 @@ export const make = (
   kind: "Table",
   apiVersion: `meta.k8s.io/${options.version}`,
   metadata: options.metadata,
-  columnDefinitions: options.columns ? columns.map(definition) : null,
+  columnDefinitions: options.columns ? columns.filter((column) => column.untold !== true).map(definition) : null,
   rows: objects.map((object) => ({
     cells: columns.map((column) => column.value(object, options.now)),
     ...more(object),

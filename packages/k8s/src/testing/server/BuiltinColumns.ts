@@ -257,7 +257,7 @@ const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
   namespaces: named(text("Status", plain("status", "phase")), ageColumn),
   configmaps: named(text("Data", dataCount("data", "binaryData")), ageColumn),
   secrets: named(text("Type", plain("type")), text("Data", dataCount("data")), ageColumn),
-  serviceaccounts: named(text("Secrets", (object) => arrayAt(object, "secrets").length), ageColumn),
+  serviceaccounts: named(ageColumn),
   endpoints: named(text("Endpoints", endpoints), ageColumn),
   podtemplates: named(
     ...containers("template").map((entry) => ({ ...entry, priority: 0 })),
@@ -357,7 +357,7 @@ const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
   "cronjobs.batch": named(
     text("Schedule", plain("spec", "schedule")),
     text("Timezone", field("spec", "timeZone")),
-    text("Suspend", suspended),
+    { ...text("Suspend", suspended), type: "boolean" },
     integer("Active", (object) => arrayAt(object, "status", "active").length),
     text("Last Schedule", (object, now) => {
       const last = stringAt(object, "status", "lastScheduleTime")

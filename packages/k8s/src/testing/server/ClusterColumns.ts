@@ -127,7 +127,8 @@ export const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
     ageColumn
   ),
   "servicecidrs.networking.k8s.io": named(text("CIDRs", joined("", "spec", "cidrs")), ageColumn),
-  "ipaddresses.networking.k8s.io": named(text("ParentRef", parentRef)),
+  // The printer gives the age, too, which has no column.
+  "ipaddresses.networking.k8s.io": named(text("ParentRef", parentRef), { ...ageColumn, untold: true }),
   "storageclasses.storage.k8s.io": named(
     text("Provisioner", plain("provisioner")),
     text("ReclaimPolicy", (object) => stringAt(object, "reclaimPolicy") || "Delete"),
@@ -156,10 +157,6 @@ export const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
     boolean("RequiresRepublish", flag(false, "spec", "requiresRepublish")),
     text("Modes", joined("<none>", "spec", "volumeLifecycleModes")),
     ageColumn
-  ),
-  "csistoragecapacities.storage.k8s.io": named(
-    text("StorageClassName", plain("storageClassName")),
-    text("Capacity", plain("capacity"))
   ),
   "certificatesigningrequests.certificates.k8s.io": named(
     ageColumn,

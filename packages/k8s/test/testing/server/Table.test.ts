@@ -72,6 +72,21 @@ describe("tables", () => {
       assert.deepStrictEqual(columns(answer), ["Name", "Created At"])
       yield* post(crds, widgetDefinition())
       assert.deepStrictEqual(columns(yield* get(widgets, table)), ["Name", "Age"])
+      const capacities = yield* get("/apis/storage.k8s.io/v1/csistoragecapacities", table)
+      assert.deepStrictEqual(columns(capacities), ["Name", "Created At"])
+      assert.deepStrictEqual(columns(yield* get("/api/v1/serviceaccounts", table)), ["Name", "Age"])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("of CronJobs call their suspension a boolean; of IPAddresses have a cell without a column", () =>
+    Effect.gen(function*() {
+      const jobs = yield* get("/apis/batch/v1/cronjobs", table)
+      assert.strictEqual(jobs.body.columnDefinitions[3].type, "boolean")
+      const url = "/apis/networking.k8s.io/v1/ipaddresses"
+      const spec = { parentRef: { resource: "services", namespace: "default", name: "s" } }
+      yield* post(url, { metadata: { name: "10.96.0.9" }, spec })
+      const addresses = yield* get(url, table)
+      assert.deepStrictEqual(columns(addresses), ["Name", "ParentRef"])
+      assert.deepStrictEqual(cells(addresses), [["10.96.0.9", "services/default/s", "0s"]])
     }).pipe(Effect.provide(layer)))
 
   it.effect("hold as much of the object as is asked for", () =>
