@@ -96,6 +96,27 @@ export const aggregatedResource = (resource: Told) => {
   }
 }
 
+/**
+ * As `aggregatedResource`, of a kind that the server has by itself: those were registered with the internal version of
+ * their kinds, whose group and version are not told.
+ *
+ * Source: k8s.io/apiserver/pkg/endpoints/installer.go `ConvertGroupVersionIntoToDiscovery`; compared with a
+ * kube-apiserver.
+ */
+export const aggregatedBuiltin = (resource: Told) => {
+  const untold = <A extends { readonly responseKind: { readonly group: string; readonly version: string } }>(
+    entry: A
+  ) =>
+    entry.responseKind.group === resource.group && entry.responseKind.version === resource.version
+      ? { ...entry, responseKind: { ...entry.responseKind, group: "", version: "" } }
+      : entry
+  const told = aggregatedResource(resource)
+  return {
+    ...untold(told),
+    ...(told.subresources === undefined ? {} : { subresources: told.subresources.map(untold) })
+  }
+}
+
 /** The version of the aggregated form that a client prefers to the classic one. */
 export const aggregatedForm = (request: Request): string | undefined => {
   for (const { parameters } of Negotiation.parseAccept(request.headers["accept"])) {

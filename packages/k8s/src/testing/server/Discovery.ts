@@ -77,7 +77,15 @@ const aggregatedVersion = (tells: Tells, group: string, version: string) => {
   const resources = tells.registry.inVersion(group, version)
   return resources.length === 0
     ? undefined
-    : { version, resources: resources.map(DiscoveryDocuments.aggregatedResource), freshness: "Current" }
+    : {
+      version,
+      resources: resources.map((resource) =>
+        resource.custom === undefined
+          ? DiscoveryDocuments.aggregatedBuiltin(resource)
+          : DiscoveryDocuments.aggregatedResource(resource)
+      ),
+      freshness: "Current"
+    }
 }
 
 const aggregatedGroup = (tells: Tells, { name, versions }: Group) => {

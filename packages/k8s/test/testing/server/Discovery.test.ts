@@ -64,6 +64,12 @@ describe("discovery", () => {
       const cached = yield* get("/apis", { ...aggregatedForm, "if-none-match": first.headers["etag"]! })
       assert.deepStrictEqual([cached.status, cached.body], [304, undefined])
       const core = yield* get("/api", aggregatedForm)
+      const pods = core.body.items[0].versions[0].resources.find(({ resource }: any) => resource === "pods")
+      assert.deepStrictEqual(pods.responseKind, { group: "", version: "", kind: "Pod" })
+      const ofPod = (name: string) =>
+        pods.subresources.find(({ subresource }: any) => subresource === name).responseKind
+      assert.deepStrictEqual(ofPod("status"), { group: "", version: "", kind: "Pod" })
+      assert.deepStrictEqual(ofPod("eviction"), { group: "policy", version: "v1", kind: "Eviction" })
       assert.deepStrictEqual(core.body.items.length, 1)
     }).pipe(Effect.provide(layer)))
 
