@@ -220,7 +220,12 @@ export const decideNamespace = (
 /** The finalizer by which a definition waits for its objects to go. */
 export const customResourceCleanup = "customresourcecleanup.apiextensions.k8s.io"
 
-/** A CustomResourceDefinition turns Terminating first; its objects go before it does. */
+/**
+ * A CustomResourceDefinition turns Terminating first; its objects go before it does. What is said of dependents is not
+ * heard then.
+ *
+ * Source: k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/etcd.go `Delete`.
+ */
 export const decideDefinition = (
   object: KubeObject,
   strategy: Strategy,
@@ -228,9 +233,8 @@ export const decideDefinition = (
   now: number
 ): Outcome => {
   if (object.metadata.deletionTimestamp !== undefined) return decide(object, strategy, options, now)
-  const next = withFinalizers(object, strategy, options)
-  const finalizers = next.metadata.finalizers ?? []
-  const conditions = arrayAt(next, "status", "conditions")
+  const finalizers = object.metadata.finalizers ?? []
+  const conditions = arrayAt(object, "status", "conditions")
   const terminating = {
     type: "Terminating",
     status: "True",
@@ -241,14 +245,14 @@ export const decideDefinition = (
   return {
     _tag: "Mark",
     object: {
-      ...next,
+      ...object,
       metadata: {
-        ...next.metadata,
+        ...object.metadata,
         deletionTimestamp: timestamp(now),
         finalizers: finalizers.includes(customResourceCleanup) ? finalizers : [...finalizers, customResourceCleanup]
       },
       status: {
-        ...objectAt(next, "status"),
+        ...objectAt(object, "status"),
         conditions: [...conditions.filter((condition) => stringAt(condition, "type") !== "Terminating"), terminating]
       }
     } as KubeObject

@@ -244,6 +244,15 @@ describe("delete", () => {
       assert.deepStrictEqual((yield* del(`${configMaps}/a`)).body, first.body)
     }).pipe(Effect.provide(layer)))
 
+  it.effect("a definition does not hear what becomes of its objects", () =>
+    Effect.gen(function*() {
+      yield* post(crds, widgetDefinition())
+      for (const query of ["?dryRun=All&propagationPolicy=Orphan", "?propagationPolicy=Foreground"]) {
+        const { body } = yield* del(`${crds}/widgets.example.com${query}`)
+        assert.deepStrictEqual(body.metadata.finalizers, ["customresourcecleanup.apiextensions.k8s.io"])
+      }
+    }).pipe(Effect.provide(layer)))
+
   it.effect("a Job leaves its Pods behind unless told otherwise", () =>
     Effect.gen(function*() {
       const jobs = "/apis/batch/v1/namespaces/default/jobs"
