@@ -281,6 +281,7 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     generation: true,
     garbageCollection: "Orphan",
     listsFields: false,
+    deletionWarnings: JobRules.deletionWarnings,
     fields: { "status.successful": (job) => String(at(job, "status", "succeeded") ?? 0) },
     prepareCreate: JobRules.prepareCreate,
     prepareUpdate: JobRules.prepareUpdate,
@@ -311,6 +312,7 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
   "networkpolicies.networking.k8s.io": { generation: true, validate: NetworkPolicyRules.validate },
   "endpointslices.discovery.k8s.io": {
     generation: true,
+    labelsCount: true,
     validate: EndpointRules.validateSlice,
     validateUpdate: EndpointRules.validateSliceUpdate
   },

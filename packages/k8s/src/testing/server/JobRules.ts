@@ -56,7 +56,9 @@ export const prepareCreate: Strategy["prepareCreate"] = (job) => {
     spec: {
       ...spec,
       ...(at(spec, "manualSelector") === true ? {} : { selector: withUid(at(spec, "selector"), uid) }),
-      template: { ...template, metadata: { ...objectAt(template, "metadata"), labels } }
+      template: Object.keys(labels).length === 0
+        ? template
+        : { ...template, metadata: { ...objectAt(template, "metadata"), labels } }
     }
   }
 }
@@ -69,6 +71,17 @@ export const prepareUpdate = (job: JsonValue.JsonObject): JsonValue.JsonObject =
     ? job
     : { ...job, metadata: { ...metadata, labels } }
 }
+
+/**
+ * Who does not say what becomes of the Pods is told.
+ *
+ * Source: k8s.io/kubernetes/pkg/registry/batch/job/storage/storage.go `Delete`, `DeleteCollection`.
+ */
+export const deletionWarnings: Strategy["deletionWarnings"] = ({ orphanDependents, propagationPolicy }) =>
+  orphanDependents !== undefined || propagationPolicy !== undefined ? [] : [
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set " +
+    "propagationPolicy=Orphan to suppress this warning"
+  ]
 
 const isReadable = (selector: unknown): boolean => LabelSelectorRules.validate(selector, "").length === 0
 
@@ -104,9 +117,9 @@ const selectorFaults = (job: KubeObject): Faults => {
   const parsed = Selector.fromObject(selector as Selector.LabelSelectorObject | undefined)
   return [
     ...(selector === undefined ? [FieldError.required("spec.selector", "")] : []),
-    ...(parsed !== undefined && Selector.matchesLabels(parsed, labels) ? [] : [
-      FieldError.invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
-    ])
+    ...(parsed !== undefined && Selector.matchesLabels(parsed, labels)
+      ? []
+      : [TemplateRules.mismatch(TemplateRules.templateOf(job))])
   ]
 }
 
@@ -245,7 +258,7 @@ const completionsFaults: Strategy["validateUpdate"] = (next, previous) => {
   const [completions, before] = [next, previous].map((job) => at(job, "spec", "completions"))
   return completions === undefined || completions === before || completions === at(next, "spec", "parallelism")
     ? []
-    : [FieldError.invalid("spec.completions", completions, "can only be modified in tandem with spec")]
+    : [FieldError.invalid("spec.completions", completions, "can only be modified in tandem with spec.parallelism")]
 }
 
 const withoutNodeAffinity = (affinity: unknown): unknown => {

@@ -23,7 +23,7 @@ const templateFaults = (object: unknown, selector: Readonly<Record<string, unkno
   return [
     ...when(
       Object.entries(selector).some(([key, value]) => labels[key] !== value),
-      FieldError.invalid(`${path}.metadata.labels`, labels, "`selector` does not match template `labels`")
+      TemplateRules.mismatch(template)
     ),
     ...PodSpecRules.podTemplate(template, path),
     ...TemplateRules.keptRunning(template, "ReplicationController")

@@ -12,6 +12,15 @@ import type { Strategy } from "./Strategy.ts"
 
 const hasAddress = (spec: unknown): boolean => stringAt(spec, "type") !== "ExternalName"
 
+/** Who says himself where a headless Service leads may say so in both families, whatever the cluster has. */
+const families = (spec: JsonValue.JsonObject, anyhow: boolean): JsonValue.JsonObject => {
+  const given = arrayAt(spec, "ipFamilies")
+  const own = given.length === 0 ? ["IPv4"] : given
+  const ipFamilyPolicy = stringAt(spec, "ipFamilyPolicy") || (anyhow ? "RequireDualStack" : "SingleStack")
+  const both = anyhow && own.length === 1 && ipFamilyPolicy !== "SingleStack"
+  return { ipFamilies: both ? [...own, own[0] === "IPv4" ? "IPv6" : "IPv4"] : own, ipFamilyPolicy }
+}
+
 const withAddress = (spec: JsonValue.JsonObject, given: () => string): JsonValue.JsonObject => {
   const one = stringAt(spec, "clusterIP")
   const all = arrayAt(spec, "clusterIPs")
@@ -21,8 +30,7 @@ const withAddress = (spec: JsonValue.JsonObject, given: () => string): JsonValue
     ...spec,
     ...(ip === "" ? {} : { clusterIP: ip }),
     clusterIPs: all.length === 0 ? [ip] : all,
-    ipFamilies: at(spec, "ipFamilies") ?? ["IPv4"],
-    ipFamilyPolicy: at(spec, "ipFamilyPolicy") ?? "SingleStack"
+    ...families(spec, ip === "None" && Object.keys(objectAt(spec, "selector")).length === 0)
   }
 }
 
@@ -158,10 +166,11 @@ export const prepareUpdate: Strategy["prepareUpdate"] = (next, previous, pool) =
 const isTaken = "is already allocated"
 
 /** The first of what a Service asks for that it cannot be given. */
-export const refusals: Strategy["refusals"] = (service, previous, pool) => {
+export const refusals: Strategy["refusals"] = (service, previous, pool, dryRun) => {
   const spec = objectAt(service, "spec")
   const { uid } = service.metadata
-  const ips = hasAddress(spec) ? arrayAt(spec, "clusterIPs").map(String) : []
+  // A dry run asks for no address, and of a port no more than whether it is taken.
+  const ips = hasAddress(spec) && !dryRun ? arrayAt(spec, "clusterIPs").map(String) : []
   const ip = ips.find((address) => pool.hasAddress(address, uid))
   if (ip !== undefined) {
     return [FieldError.invalid("spec.clusterIPs", ips, `failed to allocate IP ${ip}: provided IP ${isTaken}`)]
@@ -171,7 +180,7 @@ export const refusals: Strategy["refusals"] = (service, previous, pool) => {
   return arrayAt(spec, "ports").flatMap((port, index) => {
     const number = numberAt(port, "nodePort")
     if (number === 0 || old.has(number)) return []
-    const why = number < nodePorts.lowest || number > nodePorts.highest
+    const why = !dryRun && (number < nodePorts.lowest || number > nodePorts.highest)
       ? `is not in the valid range. The range of valid ports is ${nodePorts.lowest}-${nodePorts.highest}`
       : pool.hasPort(number, uid)
       ? isTaken

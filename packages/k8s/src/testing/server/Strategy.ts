@@ -10,7 +10,7 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type * as FieldError from "../../schema/FieldError.ts"
 import type { UserInfo } from "../../api/UserInfo.ts"
 import type * as JsonValue from "../../schema/JsonValue.ts"
-import type { Strategy as Deletion } from "../../api/Deletion.ts"
+import type { DeleteOptions, Strategy as Deletion } from "../../api/Deletion.ts"
 import type { FieldReader } from "../../api/Selecting.ts"
 import type { ServicePool } from "./ServicePool.ts"
 
@@ -28,6 +28,8 @@ export interface Strategy extends Deletion {
   readonly metadataJudge: MetadataJudge
   /** A change of annotations is a change of what is wanted, too. */
   readonly annotationsCount: boolean
+  /** The same of labels. */
+  readonly labelsCount: boolean
   /** The status is written through its subresource only. */
   readonly statusSubresource: boolean
   /** An object may come with a status all the same. */
@@ -70,12 +72,15 @@ export interface Strategy extends Deletion {
   readonly refusals: (
     object: KubeObject,
     previous: KubeObject | undefined,
-    pool: ServicePool
+    pool: ServicePool,
+    dryRun: boolean
   ) => ReadonlyArray<FieldError.FieldError>
   /** Faults of the status, when it is written in the place of `previous`. */
   readonly validateStatus: (object: KubeObject, previous: KubeObject) => ReadonlyArray<FieldError.FieldError>
   /** Warnings about an object without faults, that is created or takes the place of `previous`. */
   readonly warnings: (object: KubeObject, previous: KubeObject | undefined) => ReadonlyArray<string>
+  /** Warnings about a deletion, of one object or of many, whether or not they are there. */
+  readonly deletionWarnings: (options: DeleteOptions) => ReadonlyArray<string>
   /** Warnings about a status without faults. */
   readonly statusWarnings: (object: KubeObject, previous: KubeObject) => ReadonlyArray<string>
 }
@@ -90,6 +95,7 @@ const defaults: Strategy = {
   generation: false,
   metadataJudge: "builtIn",
   annotationsCount: false,
+  labelsCount: false,
   statusSubresource: false,
   createsStatus: false,
   statusMetadata: "written",
@@ -110,6 +116,7 @@ const defaults: Strategy = {
   refusals: none,
   validateStatus: none,
   warnings: none,
+  deletionWarnings: none,
   statusWarnings: none
 }
 

@@ -19,10 +19,11 @@ export const labelsOf = (template: unknown): Readonly<Record<string, string>> =>
 
 export const templateOf = (object: KubeObject): JsonValue.JsonObject => objectAt(object, "spec", "template")
 
-const mismatch = (template: unknown): FieldError.FieldError =>
+/** The template has other labels, or none, than the selector selects. */
+export const mismatch = (template: unknown): FieldError.FieldError =>
   FieldError.invalid(
     "spec.template.metadata.labels",
-    labelsOf(template),
+    at(template, "metadata", "labels") ?? null,
     "`selector` does not match template `labels`"
   )
 

@@ -137,6 +137,7 @@ export const deleteObject = Effect.fnUntraced(function*(
 export const remove: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { resource, route } = exchange
   const asked = yield* Effect.fromResult(DeletionOptions.read(exchange.request))
+  exchange.warnings.push(...resource.strategy.deletionWarnings(asked))
   const why = resource.strategy.stays(route.name)
   if (why !== undefined) return yield* Effect.fail(StatusError.forbidden(resource, route.name, why))
   const { gone, object } = yield* deleteObject(exchange, route.name, route.namespace, asked)
@@ -156,6 +157,7 @@ export const removeCollection: Exchange.Verb = Effect.fnUntraced(function*(excha
   const { matches } = yield* Effect.fromResult(Selecting.read(selectable(resource), parsed))
   const asked = yield* Effect.fromResult(DeletionOptions.read(exchange.request))
   yield* Effect.fromResult(Reading.version(exchange))
+  exchange.warnings.push(...resource.strategy.deletionWarnings(asked))
   const listing = core.storage.list(resource.collection, route.namespace)
   const revision = String(core.storage.revision)
   const limit = Number(parameter(request, "limit") ?? 0) || Number.POSITIVE_INFINITY

@@ -120,7 +120,8 @@ const completed = ({ exchange, part }: Update, next: KubeObject, stored: KubeObj
     !JsonValue.equals(
       Metadata.desired(prepared, strategy.statusSubresource),
       Metadata.desired(stored, strategy.statusSubresource)
-    ) || (strategy.annotationsCount && !JsonValue.equals(prepared.metadata.annotations ?? {}, own.annotations ?? {}))
+    ) || (strategy.annotationsCount && !JsonValue.equals(prepared.metadata.annotations ?? {}, own.annotations ?? {})) ||
+    (strategy.labelsCount && !JsonValue.equals(prepared.metadata.labels ?? {}, own.labels ?? {}))
   )
   const { generation: _, ...metadata } = prepared.metadata
   const generation = (own.generation ?? 0) + (bumps ? 1 : 0)
@@ -215,7 +216,7 @@ const attempt = Effect.fnUntraced(function*(update: Update, written: KubeObject,
   const judged = faults(update, admitted, stored)
   const found = judged.length > 0 || update.part !== "object"
     ? judged
-    : resource.strategy.refusals(admitted, stored, core.services)
+    : resource.strategy.refusals(admitted, stored, core.services, options.dryRun)
   if (found.length > 0) return yield* Effect.fail(Exchange.invalid(exchange, route.name, found))
   exchange.warnings.push(...warnings(update, admitted, stored))
   yield* Admission.review(

@@ -87,4 +87,14 @@ describe("EndpointRules", () => {
       const { body } = yield* patch(`${url}/b/status`, "merge", { status })
       assert.deepStrictEqual(body.status.loadBalancer.ingress, [{ ip: "1.2.3.4", ipMode: "VIP" }])
     }).pipe(Effect.provide(layer)))
+
+  it.effect("other labels are a new generation of an EndpointSlice, other annotations are not", () =>
+    Effect.gen(function*() {
+      const url = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+      yield* post(url, { metadata: { name: "a" }, addressType: "IPv4", endpoints: [] })
+      const changed = (metadata: object) =>
+        Effect.map(patch(`${url}/a`, "merge", { metadata }), ({ body }) => body.metadata.generation)
+      assert.strictEqual(yield* changed({ labels: { a: "b" } }), 2)
+      assert.strictEqual(yield* changed({ annotations: { a: "b" } }), 2)
+    }).pipe(Effect.provide(layer)))
 })

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { refuses, refusesUpdates } from "../support/refusals.ts"
+import { causes, refuses, refusesUpdates } from "../support/refusals.ts"
 import { layer, post, put } from "../support/server.ts"
 
 const url = "/api/v1/namespaces/default/services"
@@ -124,5 +124,44 @@ describe("ServiceRules", () => {
       })
       assert.notProperty(named.spec, "clusterIP")
       assert.notProperty(named.spec, "ipFamilies")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a dry run asks for no address, and of a port no more than whether it is taken", () =>
+    Effect.gen(function*() {
+      const services = "/api/v1/namespaces/default/services"
+      const of = (name: string, spec: object, nodePort?: number) => ({
+        metadata: { name },
+        spec: { ports: [{ port: 80, ...(nodePort === undefined ? {} : { nodePort }) }], ...spec }
+      })
+      yield* post(services, of("a", { clusterIP: "10.96.0.40", type: "NodePort" }, 30100))
+      const same = of("b", { clusterIP: "10.96.0.40" })
+      assert.strictEqual((yield* post(services, same)).status, 422)
+      assert.strictEqual((yield* post(`${services}?dryRun=All`, same)).status, 201)
+      const taken = yield* post(`${services}?dryRun=All`, of("b", { type: "NodePort" }, 30100))
+      assert.deepStrictEqual(causes(taken), [
+        "spec.ports[0].nodePort: Invalid value: 30100: provided port is already allocated"
+      ])
+      assert.strictEqual((yield* post(`${services}?dryRun=All`, of("b", { type: "NodePort" }, 100))).status, 201)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a headless Service without selector is of both families, unless it says otherwise", () =>
+    Effect.gen(function*() {
+      const families = (spec: object) =>
+        Effect.map(
+          post("/api/v1/namespaces/default/services?dryRun=All", {
+            metadata: { name: "a" },
+            spec: { clusterIP: "None", ...spec }
+          }),
+          ({ body }) => [...body.spec.ipFamilies, body.spec.ipFamilyPolicy]
+        )
+      assert.deepStrictEqual(yield* families({}), ["IPv4", "IPv6", "RequireDualStack"])
+      assert.deepStrictEqual(yield* families({ selector: { a: "b" } }), ["IPv4", "SingleStack"])
+      assert.deepStrictEqual(yield* families({ ipFamilyPolicy: "SingleStack" }), ["IPv4", "SingleStack"])
+      assert.deepStrictEqual(yield* families({ ipFamilyPolicy: "PreferDualStack" }), [
+        "IPv4",
+        "IPv6",
+        "PreferDualStack"
+      ])
+      assert.deepStrictEqual(yield* families({ ipFamilies: ["IPv6"] }), ["IPv6", "IPv4", "RequireDualStack"])
     }).pipe(Effect.provide(layer)))
 })
