@@ -105,6 +105,7 @@ const normalisations: ReadonlyArray<Normalisation> = [
       "spec completionMode",
       "spec suspend",
       "spec podReplacementPolicy",
+      "spec manualSelector",
       "status lastPhaseTransitionTime",
       // Of claims, which say in both fields what they say in one.
       "spec dataSourceRef",

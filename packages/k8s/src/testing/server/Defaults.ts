@@ -11,10 +11,12 @@ import * as ClusterDefaults from "./ClusterDefaults.ts"
 import { edit, fill, type Filled, map } from "./Filling.ts"
 import { pullPolicy } from "./PullPolicy.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
+import * as PodResources from "./PodResources.ts"
 import * as PolicyRules from "./PolicyRules.ts"
 import * as Quantity from "./Quantity.ts"
 import * as VolumeDefaults from "./VolumeDefaults.ts"
 import * as WebhookRules from "./WebhookRules.ts"
+import * as WorkloadRules from "./WorkloadRules.ts"
 
 /** What a probe or a hook does. */
 const handler = (action: Filled): Filled => edit(action, "httpGet", (get) => fill(get, { path: "/", scheme: "HTTP" }))
@@ -81,11 +83,33 @@ const labelledNamespace = (metadata: unknown): Filled => {
     : { ...objectAt(metadata), labels: { ...objectAt(metadata, "labels"), "kubernetes.io/metadata.name": name } }
 }
 
+/**
+ * A Pod with limits of its own requests what its containers request together, and else what it is limited to. Huge pages
+ * cannot be had in advance: their requests are their limits.
+ *
+ * Source: k8s.io/kubernetes/pkg/apis/core/v1/defaults.go `defaultPodRequests`.
+ */
+const podRequests = (spec: Filled): Filled => {
+  const limits = objectAt(spec, "resources", "limits")
+  if (Object.keys(limits).length === 0) return spec
+  const shared = Object.entries(PodResources.ofContainers({ spec }, "requests"))
+    .filter(([name]) => PodResources.isPodLevel(name) && !name.startsWith("hugepages-"))
+  const limited = Object.entries(limits).filter(([name]) => PodResources.isPodLevel(name))
+  const requests = fill(
+    fill(at(spec, "resources", "requests"), Object.fromEntries(shared)),
+    Object.fromEntries(limited)
+  )
+  return Object.keys(requests).length === 0
+    ? spec
+    : { ...spec, resources: { ...objectAt(spec, "resources"), requests } }
+}
+
 /** A Pod of its own gets more than a template; the rest is admission's. */
 const pod = (value: unknown): Filled => {
   const limited = (entry: unknown) => edit(objectAt(entry), "resources", resources)
   const own = podSpec(value)
   let requested = map(map(own, "containers", limited), "initContainers", limited)
+  requested = podRequests(requested)
   if (own["hostNetwork"] === true) {
     for (const key of ["containers", "initContainers"]) requested = map(requested, key, VolumeDefaults.hostPorts)
   }
@@ -157,12 +181,16 @@ const daemonSet = (value: unknown): Filled => {
   )
 }
 
+const maxInt32 = 2 ** 31 - 1
+
 const job = (value: unknown): Filled => {
   const single = at(value, "completions") === undefined && at(value, "parallelism") === undefined
   const spec = fill(value, {
     parallelism: 1,
     completions: single ? 1 : undefined,
-    backoffLimit: 6,
+    // Who limits each index need not limit all of them together.
+    backoffLimit: at(value, "backoffLimitPerIndex") === undefined ? 6 : maxInt32,
+    manualSelector: false,
     completionMode: "NonIndexed",
     suspend: false,
     podReplacementPolicy: at(value, "podFailurePolicy") === undefined ? "TerminatingOrFailed" : "Failed"
@@ -251,7 +279,6 @@ const specs: Readonly<Record<string, (spec: unknown) => Filled>> = {
   "apps/Deployment": deployment,
   "apps/ReplicaSet": (spec) => templated(fill(spec, { replicas: 1 })),
   "apps/StatefulSet": statefulSet,
-  "apps/DaemonSet": daemonSet,
   "batch/Job": job,
   "batch/CronJob": cronJob
 }
@@ -280,6 +307,7 @@ const byKind: Readonly<Record<string, (object: Filled) => Filled>> = {
   ...Object.fromEntries(Object.entries(fields).map(([kind, missing]) => [kind, (object) => fill(object, missing)])),
   "/Pod": (object) => edit(inSpec(pod)(object), "status", podStatus),
   "/Namespace": (object) => edit(object, "metadata", labelledNamespace),
+  "apps/DaemonSet": (object) => WorkloadRules.counted(inSpec(daemonSet)(object)),
   "/PodTemplate": templated,
   "/ReplicationController": (object) =>
     ClusterDefaults.controller(
@@ -342,8 +370,21 @@ const roleBinding = (object: Filled): Filled => ({
 export const apply = (group: string, kind: string, object: JsonObject): JsonObject =>
   byKind[`${group}/${kind}`]?.(object) ?? object
 
+/** Source: k8s.io/kubernetes/pkg/registry/core/pod/strategy.go `applySchedulingGatedCondition`. */
+const gated = (pod: JsonObject): JsonObject => ({
+  type: "PodScheduled",
+  status: "False",
+  lastTransitionTime: at(pod, "metadata", "creationTimestamp"),
+  reason: "SchedulingGated",
+  message: "Scheduling is blocked due to non-empty scheduling gates"
+})
+
 const statuses: Readonly<Record<string, (object: JsonObject) => JsonObject>> = {
-  pods: (object) => ({ phase: "Pending", qosClass: qosClass(object) }),
+  pods: (object) => ({
+    phase: "Pending",
+    ...(arrayAt(object, "spec", "schedulingGates").length === 0 ? {} : { conditions: [gated(object)] }),
+    qosClass: qosClass(object)
+  }),
   persistentvolumeclaims: () => ({ phase: "Pending" }),
   persistentvolumes: (object) => ({
     phase: "Pending",
@@ -378,9 +419,17 @@ export const status = (collection: string, object: JsonObject): JsonObject => {
   return initial === undefined ? object : { ...object, status: initial(object) }
 }
 
-/** Guaranteed, Burstable or BestEffort, by the requests and limits of all containers. */
+/**
+ * Guaranteed, Burstable or BestEffort, by the requests and limits of all containers; or by those of the Pod, where it may
+ * have its own, though they are empty.
+ *
+ * Source: k8s.io/kubernetes/pkg/apis/core/helper/qos/qos.go `ComputePodQOS`.
+ */
 const qosClass = (object: JsonObject): string => {
-  const containers = [...arrayAt(object, "spec", "containers"), ...arrayAt(object, "spec", "initContainers")]
+  const own = at(object, "spec", "resources")
+  const containers = own !== undefined
+    ? [{ resources: own }]
+    : [...arrayAt(object, "spec", "containers"), ...arrayAt(object, "spec", "initContainers")]
   // Nothing of something counts as nothing.
   const amount = (entry: unknown, key: string, name: string) => {
     const found = at(entry, "resources", key, name)

@@ -29,9 +29,11 @@ export const plus = (a: Amounts, b: Amounts): Amounts => merged(a, b, Quantity.a
 const most = (a: Amounts, b: Amounts): Amounts => merged(a, b, (x, y) => Quantity.compare(x, y) < 0 ? y : x)
 
 /** What a Pod may say of itself. */
-const isPodLevel = (name: string): boolean => name === "cpu" || name === "memory" || name.startsWith("hugepages-")
+export const isPodLevel = (name: string): boolean =>
+  name === "cpu" || name === "memory" || name.startsWith("hugepages-")
 
-const total = (pod: unknown, key: "requests" | "limits"): Amounts => {
+/** What the containers of a Pod request, or may use, together. */
+export const ofContainers = (pod: unknown, key: "requests" | "limits"): Amounts => {
   const spec = objectAt(pod, "spec")
   let sum: Amounts = {}
   for (const container of arrayAt(spec, "containers")) sum = plus(sum, amounts(container, key))
@@ -46,8 +48,12 @@ const total = (pod: unknown, key: "requests" | "limits"): Amounts => {
     }
     initial = most(initial, isSidecar ? sidecars : plus(own, sidecars))
   }
-  const own = Object.entries(amounts(spec, key)).filter(([name]) => isPodLevel(name))
-  return { ...most(sum, initial), ...Object.fromEntries(own) }
+  return most(sum, initial)
+}
+
+const total = (pod: unknown, key: "requests" | "limits"): Amounts => {
+  const own = Object.entries(amounts(at(pod, "spec"), key)).filter(([name]) => isPodLevel(name))
+  return { ...ofContainers(pod, key), ...Object.fromEntries(own) }
 }
 
 export const requests = (pod: unknown): Amounts => total(pod, "requests")

@@ -188,6 +188,17 @@ const withTemplateGeneration = (daemonSet: JsonValue.JsonObject, generation: num
   return { ...daemonSet, metadata: { ...metadata, annotations } }
 }
 
+/**
+ * Before it is stored it has counted none, and the annotation is of whoever writes it so: other than what is given out in
+ * the end, that belongs to a writer.
+ *
+ * Source: k8s.io/kubernetes/pkg/apis/apps/v1/conversion.go `Convert_apps_DaemonSet_To_v1_DaemonSet`.
+ */
+export const counted = (daemonSet: JsonValue.JsonObject): JsonValue.JsonObject =>
+  at(daemonSet, "metadata", "annotations", templateGeneration) === undefined
+    ? withTemplateGeneration(daemonSet, 0)
+    : daemonSet
+
 /** A DaemonSet counts the changes of its template in an annotation. */
 export const daemonSetCreate: Strategy["prepareCreate"] = (daemonSet) => withTemplateGeneration(daemonSet, 1)
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { causes, refuses, refusesUpdates } from "../support/refusals.ts"
-import { layer, patch, post, put } from "../support/server.ts"
+import { del, layer, patch, post, put } from "../support/server.ts"
 
 const url = "/apis/batch/v1/namespaces/default/jobs"
 
@@ -130,5 +130,42 @@ describe("JobStatusRules", () => {
         "status.conditions: Invalid value: cannot disable the SuccessCriteriaMet=True condition"
       ])
       assert.strictEqual(body.metadata.name, "a")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("fills in who selects its Pods, and no limit of retries where each index has its own", () =>
+    Effect.gen(function*() {
+      const spec = (fields: object) => Effect.map(post(`${url}?dryRun=All`, fields), ({ body }) => body.spec)
+      const plain = yield* spec(job())
+      assert.deepStrictEqual([plain.manualSelector, plain.backoffLimit], [false, 6])
+      const { body } = yield* post(`${url}?dryRun=All`, job())
+      assert.property(body.metadata.managedFields[0].fieldsV1["f:spec"], "f:manualSelector")
+      assert.strictEqual((yield* spec(indexed({ backoffLimitPerIndex: 1 }))).backoffLimit, 2147483647)
+      assert.strictEqual((yield* spec(indexed({ backoffLimitPerIndex: 1, backoffLimit: 2 }))).backoffLimit, 2)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("one that is indexed grows with as many Pods at a time; labels that are missing are null", () =>
+    Effect.gen(function*() {
+      yield* post(url, indexed())
+      assert.deepStrictEqual(causes(yield* patch(`${url}/a`, "merge", { spec: { completions: 5 } })), [
+        "spec.completions: Invalid value: 5: can only be modified in tandem with spec.parallelism"
+      ])
+      const own = job({ manualSelector: true, selector: { matchLabels: { a: "b" } } })
+      assert.deepStrictEqual(causes(yield* post(`${url}?dryRun=All`, own)), [
+        "spec.template.metadata.labels: Invalid value: null: `selector` does not match template `labels`"
+      ])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a deletion that does not say what becomes of its Pods is told so", () =>
+    Effect.gen(function*() {
+      const warning = "299 - \"child pods are preserved by default when jobs are deleted; set " +
+        "propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning\""
+      const told = (query: string, body?: object) =>
+        Effect.map(del(`${url}${query}`, body as never), ({ headers }) => headers["warning"])
+      yield* post(url, job())
+      assert.strictEqual(yield* told("/a?dryRun=All"), warning)
+      assert.strictEqual(yield* told("/missing"), warning)
+      assert.strictEqual(yield* told("?dryRun=All"), warning)
+      assert.isUndefined(yield* told("/a?dryRun=All&propagationPolicy=Orphan"))
+      assert.isUndefined(yield* told("/a?dryRun=All", { orphanDependents: true }))
     }).pipe(Effect.provide(layer)))
 })

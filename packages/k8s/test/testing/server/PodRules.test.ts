@@ -2,6 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as FieldError from "../../../src/schema/FieldError.ts"
 import { asObject } from "../../../src/api/Plain.ts"
 import * as PodRules from "../../../src/testing/server/PodRules.ts"
+import { get, layer, post } from "../support/server.ts"
+import { Effect } from "effect"
 
 const pod = (spec: Record<string, unknown>) =>
   asObject({
@@ -103,4 +105,49 @@ describe("PodRules", () => {
       /only additions are allowed/
     )
   })
+
+  it.effect("one that is gated says so from the start", () =>
+    Effect.gen(function*() {
+      const { body } = yield* post("/api/v1/namespaces/default/pods", { ...pod(gated) })
+      assert.deepStrictEqual(body.status.conditions, [{
+        type: "PodScheduled",
+        status: "False",
+        lastProbeTime: null,
+        lastTransitionTime: body.metadata.creationTimestamp,
+        reason: "SchedulingGated",
+        message: "Scheduling is blocked due to non-empty scheduling gates"
+      }])
+      const table = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" }
+      const shown = yield* get("/api/v1/namespaces/default/pods/p", table)
+      assert.strictEqual(shown.body.rows[0].cells[2], "SchedulingGated")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("one with limits of its own requests what its containers do, and has the quality of what is its own", () =>
+    Effect.gen(function*() {
+      const of = (resources: object | undefined, ...containers: ReadonlyArray<object>) =>
+        Effect.map(
+          post("/api/v1/namespaces/default/pods?dryRun=All", {
+            metadata: { name: "a" },
+            spec: {
+              ...(resources === undefined ? {} : { resources }),
+              containers: containers.map((own, index) => ({ name: `c${index}`, image: "i", resources: own }))
+            }
+          }),
+          ({ body }) => [body.spec.resources?.requests, body.status.qosClass]
+        )
+      const memory = { limits: { memory: "1Gi" } }
+      assert.deepStrictEqual(yield* of({ limits: { cpu: "3" } }, memory), [{ cpu: "3", memory: "1Gi" }, "Burstable"])
+      assert.deepStrictEqual(yield* of({ requests: { cpu: "3" } }, { requests: { memory: "1Gi" } }), [
+        { cpu: "3" },
+        "Burstable"
+      ])
+      assert.deepStrictEqual(yield* of({ limits: { cpu: "3" } }, { requests: { cpu: "1" } }), [
+        { cpu: "1" },
+        "Burstable"
+      ])
+      const both = { limits: { cpu: "3", memory: "2Gi" } }
+      assert.deepStrictEqual(yield* of(both, {}), [both.limits, "Guaranteed"])
+      assert.deepStrictEqual(yield* of({}, both), [undefined, "BestEffort"])
+      assert.deepStrictEqual(yield* of(undefined, both), [undefined, "Guaranteed"])
+    }).pipe(Effect.provide(layer)))
 })

@@ -79,4 +79,35 @@ describe("WorkloadRules", () => {
         ]
       )
     }).pipe(Effect.provide(layer)))
+
+  it.effect("a template without labels is told so", () =>
+    Effect.gen(function*() {
+      const { spec } = deployment() as any
+      const without = { metadata: { name: "a" }, spec: { ...spec, template: { spec: spec.template.spec } } }
+      const { body } = yield* post(deployments, without)
+      assert.include(body.message, "metadata.labels: Invalid value: null: `selector` does not match template `labels`")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("the count of a DaemonSet's templates belongs to who writes it, not to who applies it", () =>
+    Effect.gen(function*() {
+      const url = "/apis/apps/v1/namespaces/default/daemonsets"
+      const daemonSet = (name: string) => ({
+        apiVersion: "apps/v1",
+        kind: "DaemonSet",
+        metadata: { name },
+        spec: {
+          selector: { matchLabels: { a: "b" } },
+          template: { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i" }] } }
+        }
+      })
+      const key = "deprecated.daemonset.template.generation"
+      const written = yield* post(url, daemonSet("a"))
+      assert.deepStrictEqual(written.body.metadata.annotations, { [key]: "1" })
+      assert.deepStrictEqual(written.body.metadata.managedFields[0].fieldsV1["f:metadata"], {
+        "f:annotations": { ".": {}, [`f:${key}`]: {} }
+      })
+      const applied = yield* patch(`${url}/b?fieldManager=x`, "apply", daemonSet("b"))
+      assert.deepStrictEqual(applied.body.metadata.annotations, { [key]: "1" })
+      assert.notProperty(applied.body.metadata.managedFields[0].fieldsV1, "f:metadata")
+    }).pipe(Effect.provide(layer)))
 })
