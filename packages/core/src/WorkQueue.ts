@@ -78,7 +78,10 @@ export type Settled =
   /** It failed, and is not tried again until something adds the key. */
   | { readonly _tag: "Rest" }
 
-/** Again after the delay the schedule gives for the error, but not before `atLeast` milliseconds. */
+/** The longest that a server may ask a key to wait, in milliseconds: a minute is asked for in earnest, a day by mistake. */
+export const longestRetryAfter = 16 * 60_000
+
+/** Again after the delay the schedule gives for the error, but not before `atLeast` milliseconds, 16 minutes at most. */
 export interface Failed {
   readonly _tag: "Failed"
   readonly error: unknown
@@ -192,7 +195,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
         (defect) => Effect.andThen(Effect.logError(thrown(defect)), instead(time, error))
       )
     if (scheduled === undefined) return undefined
-    const delay = Math.max(scheduled, atLeast)
+    const delay = Math.max(scheduled, Math.min(atLeast, longestRetryAfter))
     retry.due = at + delay
     return delay
   })

@@ -95,6 +95,15 @@ describe("Controller: outcomes", () => {
       assert.deepStrictEqual(journal.times, [0, 7000])
     }))
 
+  it.effect("one that says a day is asked again after 16 minutes", () =>
+    Effect.gen(function*() {
+      const { journal } = yield* outcomes((run) =>
+        run === 0 ? Effect.fail(throttled(86_400_000)) : Effect.succeed(Action.done)
+      )
+      yield* pass("1 hour")
+      assert.deepStrictEqual(journal.times, [0, 960_000])
+    }))
+
   it.effect("a terminal error rests until something changes", () =>
     Effect.gen(function*() {
       const { journal, server } = yield* outcomes(() => Effect.fail(new Reconciler.Terminal({ message: "hopeless" })))
