@@ -152,7 +152,7 @@ export const reading = script("reading", { "all.yaml": objects }, [
   "get cm nothing --ignore-not-found",
   "get svc",
   "get svc -o wide",
-  differs("get sa robot", tokens, [/robot +0 +\d+s/], [/robot +1 +\d+s/]),
+  differs("get sa robot", tokens, [/robot +\d+s/], [/robot +1 +\d+s/]),
   "get secret key",
   "get pod lone",
   "get pod lone -o wide",
