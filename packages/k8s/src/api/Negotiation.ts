@@ -154,26 +154,52 @@ const readYaml = (text: string): Result.Result<unknown, string> => {
   const [document] = Yaml.parseAllDocuments(text, yamlOptions) as ReadonlyArray<Yaml.Document.Parsed>
   if (document === undefined) return Result.succeed(null)
   const [error] = document.errors
-  if (error === undefined) return Result.succeed(document.toJS() as unknown)
-  return Result.fail(goYamlError(error, text))
+  if (error !== undefined) return Result.fail(goYamlError(error, text))
+  return Result.try({
+    try: () => document.toJS() as unknown,
+    catch: (thrown) => {
+      const anchor = /^Unresolved alias .*: (.*)$/.exec(thrown instanceof ReferenceError ? thrown.message : "")?.[1]
+      return anchor === undefined ? yamlTooDeep : `yaml: unknown anchor '${anchor}' referenced`
+    }
+  })
 }
 
-/** What Go's reader says, by what ours says. It does not tell the first line. */
-const yamlComplaints: Readonly<Record<string, readonly [said: string]>> = {
-  TAB_AS_INDENT: ["found character that cannot start any token"],
-  BLOCK_AS_IMPLICIT_KEY: ["mapping values are not allowed in this context"]
+/** What Go's scanner says of a character that is where it must not be, by what ours says. */
+const yamlComplaints: Readonly<Record<string, string>> = {
+  TAB_AS_INDENT: "found character that cannot start any token",
+  BAD_SCALAR_START: "found character that cannot start any token",
+  BLOCK_AS_IMPLICIT_KEY: "mapping values are not allowed in this context",
+  BAD_DQ_ESCAPE: "found unknown escape character"
 }
 
-const goYamlError = ({ code, message, pos }: Yaml.YAMLParseError, text: string): string => {
+/** Line breaks before a place: the number of its line, from 0. */
+const linesBefore = (text: string, at: number): number => text.slice(0, at).split("\n").length - 1
+
+/** Go does not tell the first line. */
+const atLine = (said: string, line: number): string => line === 0 ? `yaml: ${said}` : `yaml: line ${line}: ${said}`
+
+/** Source: go.yaml.in/yaml/v2 decode.go (`fail`): lines count from 1 in what the scanner says, from 0 in the parser's. */
+const goYamlError = ({ code, message, pos: [at] }: Yaml.YAMLParseError, text: string): string => {
   if (isOutOfStack({ message })) return yamlTooDeep
-  const line = text.slice(0, pos[0]).split("\n").length
+  const scanned = (place: number): number => {
+    const line = linesBefore(text, place)
+    return line === 0 ? 0 : line + 1
+  }
   if (/^Flow (?:sequence|map) in block collection/.test(message)) {
-    const end = message.startsWith("Flow sequence") ? "]" : "}"
-    return `yaml: line ${text.split("\n").length}: did not find expected ',' or '${end}'`
+    const close = message.startsWith("Flow sequence") ? "]" : "}"
+    // The end of a text is on a line of its own.
+    const end = linesBefore(text, at) + (at >= text.length && !text.endsWith("\n") ? 1 : 0)
+    return atLine(`did not find expected ',' or '${close}'`, end)
+  }
+  if (/^Missing closing ["']/.test(message)) return atLine("found unexpected end of stream", scanned(text.length))
+  if (message.startsWith("Unexpected block-seq-ind")) {
+    return atLine("block sequence entries are not allowed in this context", scanned(at))
   }
   const known = yamlComplaints[code]
-  if (known === undefined) return `yaml: line ${line}: ${message}`
-  return line === 1 ? `yaml: ${known[0]}` : `yaml: line ${line}: ${known[0]}`
+  if (known === undefined) return `yaml: line ${linesBefore(text, at) + 1}: ${message}`
+  // A key may have begun on an earlier line than its colon.
+  const colon = code === "BLOCK_AS_IMPLICIT_KEY" ? text.slice(at).search(/:(?:\s|$)/) : 0
+  return atLine(known, scanned(at + Math.max(0, colon)))
 }
 
 /** The start of a body, as the server quotes it in a message about it. */

@@ -78,6 +78,28 @@ describe("Negotiation", () => {
     assert.strictEqual(said(Negotiation.decode("yaml", "\ta: 1")), "yaml: found character that cannot start any token")
   })
 
+  it("says what is wrong with YAML in the words of Go's reader", () => {
+    const words = (text: string) => said(Negotiation.decode("yaml", text))
+    const unstarted = "found character that cannot start any token"
+    assert.strictEqual(words("b: *y\n"), "yaml: unknown anchor 'y' referenced")
+    assert.strictEqual(words("a: @b\n"), `yaml: ${unstarted}`)
+    assert.strictEqual(words("x: 1\na: `b\n"), `yaml: line 2: ${unstarted}`)
+    assert.strictEqual(words("a: %b\n"), `yaml: ${unstarted}`)
+    const entries = "block sequence entries are not allowed in this context"
+    assert.strictEqual(words("a: - b\n"), `yaml: ${entries}`)
+    assert.strictEqual(words("x: 1\na: - b\n"), `yaml: line 2: ${entries}`)
+    const values = "mapping values are not allowed in this context"
+    assert.strictEqual(words("a: b: c\n"), `yaml: ${values}`)
+    assert.strictEqual(words("a: b\n c: d\n"), `yaml: line 2: ${values}`)
+    assert.strictEqual(words("a: \"b\n"), "yaml: line 2: found unexpected end of stream")
+    assert.strictEqual(words("a: 'b"), "yaml: found unexpected end of stream")
+    assert.strictEqual(words("x: 1\na: 'b\n\n"), "yaml: line 4: found unexpected end of stream")
+    assert.strictEqual(words("a: \"\\q\"\n"), "yaml: found unknown escape character")
+    assert.strictEqual(words("a: {b: c\n"), "yaml: line 1: did not find expected ',' or '}'")
+    assert.strictEqual(words("a: [b, c\nd: e\n"), "yaml: line 1: did not find expected ',' or ']'")
+    assert.strictEqual(words("x: 1\ny: 2\na: [b\n\n"), "yaml: line 4: did not find expected ',' or ']'")
+  })
+
   it("refuses YAML that is too deep for its reader", () =>
     assert.strictEqual(
       said(Negotiation.decode("yaml", `x: ${"[".repeat(9_000)}${"]".repeat(9_000)}`)),
