@@ -251,6 +251,11 @@ const normalisations: ReadonlyArray<Normalisation> = [
     apply: everywhere((object) => "priority" in object && "format" in object ? without(object, "description") : object)
   },
   {
+    name: "available representations",
+    reason: "newer routers say what there is",
+    apply: messages(/^(406: Not Acceptable)\n\nAvailable representations: .*$/s, "$1")
+  },
+  {
     name: "broken tokens",
     reason: "newer servers do not quote the version of a continue token, and its type is called otherwise",
     apply: messages(
