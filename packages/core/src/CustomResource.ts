@@ -4,8 +4,8 @@
  *
  * Unknown fields survive: what a Schema does not know stays in the decoded object and goes back with it, so that a
  * read-modify-write by an older operator never erases what a newer one wrote. A spec that does not decode makes the
- * object `Invalid`, with every fault and its path; so does one on which a transformation of the Schema throws. A status that does not decode counts as absent: the status is the
- * operator's own word, and its next write replaces it.
+ * object `Invalid`, with every fault and its path; so does one on which a transformation of the Schema throws. A status
+ * that does not decode counts as absent: the status is the operator's own word, and its next write replaces it.
  *
  * Of an object that is being deleted only the types count, not limits, patterns and other checks of its values: one that
  * was stored before a limit was set would otherwise never be cleaned up, and its namespace never go.

@@ -5,9 +5,10 @@
  * keeps in the same status is left alone. Fields that the new status leaves out are removed if the old one had them. The
  * difference is that to the object as it was read. Lists go whole, those of conditions, say, to which several controllers
  * add: where one is put, replaced or removed, the patch holds for that very version of the object, and a race is a
- * `Conflict`. What it replaces is not compared by value: a Schema may have made something else of it. For the rest, a status that can be worked out anew each time is right after the next
- * look, however old the object was. What is written nowhere else (how often something ran) belongs into a patch that says
- * which `resourceVersion` it is of, so that a write from an old read is refused.
+ * `Conflict`. What it replaces is not compared by value: a Schema may have made something else of it. For the rest, a
+ * status that can be worked out anew each time is right after the next look, however old the object was. What is written
+ * nowhere else (how often something ran) belongs into a patch that says which `resourceVersion` it is of, so that a write
+ * from an old read is refused.
  *
  * The patch tests the object's uid: what is known of an object that is gone meanwhile never comes to the next one of its
  * name.

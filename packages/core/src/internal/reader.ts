@@ -1,6 +1,6 @@
 /**
- * Reads over the informers of one controller, or of a layer: several selections of a kind are read as one, each object once, in the
- * state of the informer that is furthest.
+ * Reads over the informers of one controller, or of a layer: several selections of a kind are read as one, each object
+ * once, in the state of the informer that is furthest.
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"

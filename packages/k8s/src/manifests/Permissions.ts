@@ -1,10 +1,10 @@
 /**
  * `Permissions`: what an operator may do, no more, and why.
  *
- * Reading follows from what the controllers (`for`, `owns`, `watches`) and caches declare; the framework's own writes follow from
- * what they use (status, finalizers, events, a lease, certificates); what the reconcilers write or read besides is
- * declared. A watch of certain namespaces needs a Role in each of them, everything else a ClusterRole. Objects that the
- * operator knows by name are granted by name, where the verb has one: a list or watch of one object has, too.
+ * Reading follows from what the controllers (`for`, `owns`, `watches`) and caches declare; the framework's own writes
+ * follow from what they use (status, finalizers, events, a lease, certificates); what the reconcilers write or read
+ * besides is declared. A watch of certain namespaces needs a Role in each of them, everything else a ClusterRole. Objects
+ * that the operator knows by name are granted by name, where the verb has one: a list or watch of one object has, too.
  *
  * Every permission says what it is for, so that a test can tell one that nobody used (see `RbacProof`).
  */

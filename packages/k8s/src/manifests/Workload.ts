@@ -2,11 +2,11 @@
  * `Workload`: the Deployment of an operator and what stands around it: Services, network policy, disruption budget.
  *
  * The pod passes the `restricted` security standard, has time to drain, and is probed by what the operator shows of
- * itself. Replicas elect a leader, so that a new version starts before the old one has gone; without election the old
- * one stops first. A pod that the API server calls is ready when it serves what is called (`Probes`), not when its caches
- * are full: they may need a conversion, which needs a pod that is ready. Only ready pods are called, so that one that
- * starts, hangs or ends is not; that is why the Services do not publish addresses that are not ready. Only the metrics, webhook and API ports can be reached
- * from outside the pod, besides the kubelet's probes.
+ * itself. Replicas elect a leader, so that a new version starts before the old one has gone; without election the old one
+ * stops first. A pod that the API server calls is ready when it serves what is called (`Probes`), not when its caches are
+ * full: they may need a conversion, which needs a pod that is ready. Only ready pods are called, so that one that starts,
+ * hangs or ends is not; that is why the Services do not publish addresses that are not ready. Only the metrics, webhook
+ * and API ports can be reached from outside the pod, besides the kubelet's probes.
  */
 import * as Manager from "@effect-operator/core/Manager"
 import * as Duration from "effect/Duration"

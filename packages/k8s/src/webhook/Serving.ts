@@ -77,8 +77,9 @@ export interface Served {
 }
 
 /**
- * Shows a server to others, and to the manager's checks under a name: ready as long as it listens and nobody has asked the
- * process to end, alive as long as all of its parts are. `more` tells of trouble besides that of the server and its certificates.
+ * Shows a server to others, and to the manager's checks under a name: ready as long as it listens and nobody has asked
+ * the process to end, alive as long as all of its parts are. `more` tells of trouble besides that of the server and its
+ * certificates.
  */
 export const show = Effect.fnUntraced(function*(
   name: string,

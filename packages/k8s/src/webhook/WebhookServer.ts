@@ -6,8 +6,9 @@
  * takes it out (see `CertificateKeeper`). Or it shows certificates that somebody else keeps in files, such as
  * cert-manager, reads them again when they change, and leaves every caBundle alone.
  *
- * Provide it to the manager, so that it starts before and ends after it: `Manager.layer([…]).pipe(Layer.provide(server))`.
- * It listens as soon as it has a certificate. If it cannot, or ends otherwise, the manager's `launch` fails. On a `Board` it has a check, `webhooks`: whether it serves.
+ * Provide it to the manager, so that it starts before and ends after it:
+ * `Manager.layer([…]).pipe(Layer.provide(server))`. It listens as soon as it has a certificate. If it cannot, or ends
+ * otherwise, the manager's `launch` fails. On a `Board` it has a check, `webhooks`: whether it serves.
  *
  * How it is reached is the `Listener` in context: HTTPS, or, in tests, a call of the in-memory API server.
  */

@@ -2,9 +2,9 @@
  * `Target`: the cluster that a development loop runs against, and what is put there.
  *
  * In memory (the default): a whole cluster of its own for as long as the loop lives, so what is in it outlives every
- * restart of the operator. It gets everything that the manifests have besides the Deployment, and the operator runs as its
- * own ServiceAccount with the generated rules and no others: a permission that is missing shows at once. Services of what it
- * serves lead to this machine (see `Beside`).
+ * restart of the operator. It gets everything that the manifests have besides the Deployment, and the operator runs as
+ * its own ServiceAccount with the generated rules and no others: a permission that is missing shows at once. Services of
+ * what it serves lead to this machine (see `Beside`).
  *
  * A cluster of a kubeconfig gets the definitions, without what it could not call (see `Apart`), and the namespace where
  * the operator keeps its certificates; nothing else. The operator runs as whoever the kubeconfig says.

@@ -2,7 +2,8 @@
  * `BuiltinSchema`: a body as the Go type of a built-in kind reads it.
  *
  * Unknown fields are left out and named, nulls and empty values that the type does not tell from nothing are left out, a
- * value of a wrong type is a fault of the whole request. An amount is written as the server writes it, a time loses its offset, and a `Time` its fraction too. What a kind demands beyond types is its strategy's business.
+ * value of a wrong type is a fault of the whole request. An amount is written as the server writes it, a time loses its
+ * offset, and a `Time` its fraction too. What a kind demands beyond types is its strategy's business.
  *
  * Source: the OpenAPI document (`kinds/definitions`) for the types; encoding/json and apimachinery's `Time` and
  * `MicroTime` for the rules.

@@ -83,8 +83,9 @@ export interface Options {
    */
   readonly window?: number | undefined
   /**
-   * Single faults share runs of the whole story, some five to a run, where nobody complains: those of a run that anything is
-   * said about are run alone. Each is counted as run. Not together with `window`; with several replicas nothing is shared.
+   * Single faults share runs of the whole story, some five to a run, where nobody complains: those of a run that anything
+   * is said about are run alone. Each is counted as run. Not together with `window`; with several replicas nothing is
+   * shared.
    */
   readonly pooled?: boolean | undefined
   /** Stories to draw, of a scenario that draws them; runs and time are shared out among them. */
@@ -275,7 +276,8 @@ export const summary = (
 
 /**
  * A test that a scenario converges, made with `it.live` of a test framework: `converges(it.live)(scenario)`. It is given
- * three times the budget before it times out, and a minute: shrinking takes time, too. What there was no time for it prints.
+ * three times the budget before it times out, and a minute: shrinking takes time, too. What there was no time for it
+ * prints.
  */
 export const converges =
   (test: Methods.Test<ConvergenceFailure>) => (scenario: Scenario, options: Options = {}): void =>
@@ -293,8 +295,8 @@ export const converges =
     )
 
 /**
- * The same `it` of `@effect/vitest`, with `it.effect.converges(name, scenario, options)`; in place of a scenario it takes an
- * operator of one kind, `{ resource, operator, desired }`, whose stories are drawn.
+ * The same `it` of `@effect/vitest`, with `it.effect.converges(name, scenario, options)`; in place of a scenario it takes
+ * an operator of one kind, `{ resource, operator, desired }`, whose stories are drawn.
  */
 export const extend = <It extends { readonly live: Methods.Test<ConvergenceFailure>; readonly effect: object }>(
   it: It
