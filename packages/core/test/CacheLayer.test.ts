@@ -30,8 +30,9 @@ describe("Cache.layer", () => {
         assert.deepStrictEqual(yield* Cache.list(Secret), [], "of its namespaces only")
         assert.lengthOf(server.requestsFor("GET", "parts"), 2, "a list and a watch")
       }).pipe(
-        Effect.provide(Cache.layer([Part, Watch.cached(Secret, { namespaces: ["default"] })])),
-        Effect.provide(server.layer)
+        Effect.provide(
+          Layer.provideMerge(Cache.layer([Part, Watch.cached(Secret, { namespaces: ["default"] })]), server.layer)
+        )
       )
       assert.lengthOf(server.watches, 0, "it ends with its scope")
     }))
@@ -56,7 +57,7 @@ describe("Cache.layer", () => {
         assert.deepStrictEqual(names(yield* Fiber.join(reading)), ["a"])
         const [snapshot] = yield* Fiber.join(following)
         assert.deepStrictEqual(snapshot?._tag === "Snapshot" ? names(snapshot.objects) : snapshot, ["a"])
-      }).pipe(Effect.provide(Cache.layer([Part, Secret])), Effect.provide(server.layer))
+      }).pipe(Effect.provide(Layer.provideMerge(Cache.layer([Part, Secret]), server.layer)))
     }))
 
   it.effect("a manager that is given it shares its watches and reports them; its controllers read, and are not woken", () =>
@@ -96,7 +97,7 @@ describe("Cache.layer", () => {
   it.effect("a kind that is in neither the layer nor the controller does not compile", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
-      const reading = Cache.list(Secret).pipe(Effect.provide(Cache.layer([Part])), Effect.provide(server.layer))
+      const reading = Cache.list(Secret).pipe(Effect.provide(Layer.provide(Cache.layer([Part]), server.layer)))
       // @ts-expect-error: Secret is not in the layer
       // @effect-diagnostics-next-line missingEffectContext:off
       const typed: Effect.Effect<unknown> = reading
