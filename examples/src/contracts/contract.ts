@@ -1,7 +1,7 @@
 /**
  * The contract between a Machine and what it runs on, and how kinds that nobody knows yet are found and followed.
  */
-import { Cache, CacheIndex, Watch } from "@effect-operator/core"
+import { Cache, Watch } from "@effect-operator/core"
 import { controllerOf, type KubeObject } from "@effect-operator/core/KubeObject"
 import * as Resource from "@effect-operator/core/Resource"
 import { CustomResourceDefinition } from "@effect-operator/k8s/kinds"
@@ -56,13 +56,6 @@ export const read = (object: KubeObject, machine: Machine):
     : { _tag: "Kept", ready, providerID }
 }
 
-/** Machines by what they refer to, of whatever kind. */
-const byInfrastructure = CacheIndex.references(
-  Machine,
-  "infrastructure",
-  ({ spec }) => [spec.infrastructureRef.name]
-)
-
 /** The kinds that Machines refer to, as far as they are there: followed from the first reference to the last. */
 export const infrastructure = Stream.merge(Cache.changes(Machine), Cache.changes(CustomResourceDefinition)).pipe(
   // All are looked at anew: of changes that come together the last one will do.
@@ -73,7 +66,7 @@ export const infrastructure = Stream.merge(Cache.changes(Machine), Cache.changes
     return Effect.forEach(references.values(), resourceOf)
   }),
   Stream.map((resources) =>
-    resources.flatMap((resource) => resource === undefined ? [] : [Watch.referenced(resource, byInfrastructure)])
+    resources.flatMap((resource) => resource === undefined ? [] : [Watch.owned(resource, Machine)])
   )
 )
 

@@ -71,6 +71,7 @@ export const machines = Controller.make("machine-contract", {
         message
       })
     })
-    return Action.done
+    // What is not the Machine's own yet wakes nobody.
+    return reason === "NotFound" || reason === "ContractBroken" ? Action.requeueAfter("15 seconds") : Action.done
   })
 })
