@@ -83,13 +83,13 @@ export const isStatus = (answer: Answer): boolean => isObject(answer.body) && an
 
 export const withoutIndices = (text: string): string => text.replace(/(?<=[\w\]])\[\d+\]/g, "")
 
-/** A table without the columns that came later, and with restarts as text. */
+/** A table without the columns that came later, or went, and with restarts as text. */
 export const tables = (object: Json): Json => {
   const { columnDefinitions, rows } = object
   if (!Array.isArray(rows) || !Array.isArray(columnDefinitions)) return object
   const names = columnDefinitions.map((column: Json) => column["name"])
   const newer = new Set(
-    names.includes("Completions") ? ["Status", "Selector"] : ["VolumeAttributesClass", "RequestedDuration"]
+    names.includes("Completions") ? ["Status", "Selector"] : ["VolumeAttributesClass", "RequestedDuration", "Secrets"]
   )
   const restarts = names.indexOf("Restarts")
   const kept = <A>(list: ReadonlyArray<A>): ReadonlyArray<A> =>
