@@ -3,7 +3,8 @@
  *
  * A Pod that died, work that failed, a call to the outside that was refused are things that a custom resource may count and
  * report, as a Job counts its failed Pods. It is no other end than without them. Not so what only the operator can have
- * counted twice: its own deaths and lost answers are nobody's history.
+ * counted twice: its own deaths and lost answers are nobody's history. Nor is a number history that stands at 2 or more
+ * where nothing has gone wrong: it says how much there is, and not how often something has happened.
  */
 import { isObject } from "../../schema/JsonValue.ts"
 import type { State } from "./Canonical.ts"
@@ -22,9 +23,14 @@ const others: ReadonlyMap<string, number> = new Map<Kind | ExternalFault, number
   ["externalOutage", 50]
 ])
 
-/** Numbers may be higher by so many, and there may be more that speaks of a time; all else is the same. */
+/** What a count of what happens stands at before anything has, at most. */
+const first = 1
+
+/** Counts may be higher by so many, and there may be more that speaks of a time; all else is the same. */
 const tells = (wanted: unknown, found: unknown, times: number): boolean => {
-  if (typeof wanted === "number" && typeof found === "number") return found >= wanted && found <= wanted + times
+  if (typeof wanted === "number" && typeof found === "number") {
+    return found === wanted || (wanted <= first && found > wanted && found <= wanted + times)
+  }
   if (wanted === undefined) {
     return typeof found === "number"
       ? found > 0 && found <= times

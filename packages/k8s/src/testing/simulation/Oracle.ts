@@ -209,7 +209,7 @@ const latestOf = (object: KubeObject): number | undefined => {
 const isPaused = (object: KubeObject): boolean => {
   const spec = (object as { readonly spec?: Readonly<Record<string, unknown>> }).spec
   return Object.entries({ ...object.metadata.annotations, ...spec }).some(([key, value]) =>
-    /paus|suspend|unmanaged|ignore/i.test(key) && value !== false && value !== "false"
+    /paus|suspend|unmanaged/i.test(key) && value !== false && value !== "false"
   )
 }
 

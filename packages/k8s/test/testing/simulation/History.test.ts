@@ -1,0 +1,41 @@
+import { assert, describe, it } from "@effect/vitest"
+import type { State } from "../../../src/testing/simulation/Canonical.ts"
+import { isHistory } from "../../../src/testing/simulation/History.ts"
+import type { Recording } from "../../../src/testing/simulation/Recording.ts"
+
+/** A run that has met these faults. */
+const met = (...faults: ReadonlyArray<string>) =>
+  ({ kinds: ["Box"], entries: faults.map((fault) => ({ _tag: "Fault", point: { fault } })) }) as unknown as Recording
+
+const box = (status: object, spec: object = {}, kind = "Box"): State =>
+  new Map([[`${kind} default/a`, [JSON.stringify({ kind, spec, status })]]])
+
+describe("History", () => {
+  it("a status may count what others' faults have done, once for each, and tell of it", () => {
+    for (const fault of ["podFailed", "podRemoved", "workFails", "externalFails", "externalLost", "externalLate"]) {
+      assert.isTrue(isHistory(met(fault), box({ timeline: 1 }), box({ timeline: 2 })), fault)
+    }
+    const failure = { failures: 1, lastFailure: { at: "(time)", reason: "Away" } }
+    assert.isTrue(isHistory(met("externalFails"), box({}), box(failure)))
+    assert.isFalse(isHistory(met("podFailed"), box({ timeline: 1 }), box({ timeline: 3 })))
+    assert.isTrue(isHistory(met("podFailed", "podFailed"), box({ timeline: 1 }), box({ timeline: 3 })))
+    assert.isTrue(isHistory(met("externalOutage"), box({}), box({ failures: 12 })))
+  })
+
+  it("not what the operator has counted twice: its own deaths, and answers that were lost", () => {
+    for (const faults of [[], ["crashAfter"], ["lostAnswer"], ["podFailed", "crashAfter"]]) {
+      assert.isFalse(isHistory(met(...faults), box({ timeline: 1 }), box({ timeline: 2 })), faults.join())
+    }
+  })
+
+  it("not how much there is, what is less, other words, nor anything that is no status of a custom resource", () => {
+    const different = (wanted: State, found: State) => assert.isFalse(isHistory(met("podRemoved"), wanted, found))
+    different(box({ readyReplicas: 2 }), box({ readyReplicas: 3 }))
+    different(box({ count: 1 }), box({ count: 0 }))
+    different(box({ phase: "Ready" }), box({ phase: "Failed" }))
+    different(box({}), box({ phase: "Failed" }))
+    different(box({ count: 1 }, { size: 1 }), box({ count: 2 }, { size: 2 }))
+    different(box({ failed: 0 }, {}, "Job"), box({ failed: 1 }, {}, "Job"))
+    different(box({}), new Map())
+  })
+})
