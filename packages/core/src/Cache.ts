@@ -26,14 +26,7 @@ import * as Changes from "./internal/changes.ts"
 import { freeze } from "./internal/freeze.ts"
 import { makeReader, newest, onChange } from "./internal/reader.ts"
 import { KubeClient } from "./KubeClient.ts"
-import {
-  compareResourceVersions,
-  key as keyOf,
-  keyString,
-  type KubeObject,
-  type ObjectRef,
-  parseKey
-} from "./KubeObject.ts"
+import { compareResourceVersions, key as keyOf, keyString, type KubeObject, type ObjectRef } from "./KubeObject.ts"
 import { makeReadThrough, Remembered } from "./ReadThrough.ts"
 import type * as Resource from "./Resource.ts"
 import type { LabelsInput } from "./Selector.ts"
@@ -80,19 +73,22 @@ export interface IndexOptions extends ReadOptions {
   readonly namespace?: string | undefined
 }
 
+/** What is read: an object, or a namespace, or all there is. */
+interface Where {
+  readonly key?: string | undefined
+  readonly namespace?: string | undefined
+}
+
 /** The stored objects, as they are at the moment. */
 export interface Reader {
   readonly has: (resource: Resource.Any) => boolean
-  /** Completes when what may hold objects of a namespace has its first list; nothing if it has. */
-  readonly filling: (resource: Resource.Any, namespace: string | undefined) => Effect.Effect<void> | undefined
+  /** Completes when what may hold objects of that key or namespace has its first list; nothing if it has. */
+  readonly filling: (resource: Resource.Any, where: Where) => Effect.Effect<void> | undefined
   readonly get: (resource: Resource.Any, ref: ObjectRef, options?: ReadOptions) => KubeObject | undefined
   readonly list: (resource: Resource.Any, options: ListOptions) => ReadonlyArray<KubeObject>
   readonly byIndex: (index: CacheIndex, value: string, options: IndexOptions) => ReadonlyArray<KubeObject>
   /** Whether something of a key, or of a namespace, is older than an own write. */
-  readonly stale: (
-    resource: Resource.Any,
-    where: { readonly key?: string | undefined; readonly namespace?: string | undefined }
-  ) => boolean
+  readonly stale: (resource: Resource.Any, where: Where) => boolean
   /** The informers that may hold objects of a namespace; a defect if the declaration leaves it out. */
   readonly covering: (resource: Resource.Any, namespace: string | undefined) => ReadonlyArray<Informer>
 }
@@ -187,7 +183,7 @@ export const changes = <A extends KubeObject, Id extends string>(
   Stream.unwrap(
     CacheReader.use((reader) =>
       Effect.map(
-        reader.filling(resource, options.namespace) ?? Effect.void,
+        reader.filling(resource, options) ?? Effect.void,
         () => Changes.stream(reader.covering(resource, options.namespace), options as ChangesOptions<KubeObject>)
       )
     )
@@ -264,7 +260,7 @@ export const layered = (inner: Reader, outer: Reader): Reader => {
   const of = (resource: Resource.Any) => inner.has(resource) || !outer.has(resource) ? inner : outer
   return {
     has: (resource) => inner.has(resource) || outer.has(resource),
-    filling: (resource, namespace) => of(resource).filling(resource, namespace),
+    filling: (resource, where) => of(resource).filling(resource, where),
     get: (resource, ref, options) => of(resource).get(resource, ref, options),
     list: (resource, options) => of(resource).list(resource, options),
     byIndex: (index, value, options) => of(index.resource).byIndex(index, value, options),
@@ -304,7 +300,7 @@ export const settled = (
 /** Reads, once nothing that is asked for is older than an own write. */
 const reading = <B, Id extends string>(
   resource: Resource.Resource<KubeObject, Id>,
-  where: { readonly key?: string; readonly namespace?: string | undefined },
+  where: Where,
   { consistency }: ReadOptions,
   read: (reader: Reader, frozen: boolean) => B
 ): Effect.Effect<B, never, Cached<Id>> =>
@@ -321,10 +317,7 @@ const reading = <B, Id extends string>(
               `${resource.id} ${where.key ?? ""}`
             ).pipe(Effect.orDie, Effect.map(() => read(reader, frozen)))
         )
-        const filling = reader.filling(
-          resource,
-          where.key === undefined ? where.namespace : parseKey(where.key).namespace
-        )
+        const filling = reader.filling(resource, where)
         return filling === undefined ? now : Effect.andThen(filling, now)
       })
     )

@@ -16,6 +16,7 @@ type Store = Informer["store"]
 /** A reader over informers. */
 export const makeReader = (informers: ReadonlyArray<Informer>): Reader => {
   const byKind = new Map<string, Array<Informer>>()
+  let full = false
   for (const informer of informers) {
     const existing = byKind.get(informer.resource.id)
     if (existing === undefined) byKind.set(informer.resource.id, [informer])
@@ -63,10 +64,14 @@ export const makeReader = (informers: ReadonlyArray<Informer>): Reader => {
   return {
     covering,
     has: ({ id }) => byKind.has(id),
-    filling: (resource, namespace) => {
-      const empty = (byKind.get(resource.id) ?? []).filter(({ selection, store }) =>
-        store.resourceVersion === "0" &&
-        (selection.namespace === undefined || namespace === undefined || selection.namespace === namespace)
+    filling: ({ id }, where) => {
+      // A store that has had a list keeps one.
+      full ||= informers.every(hasList)
+      if (full) return undefined
+      const namespace = where.key === undefined ? where.namespace : parseKey(where.key).namespace
+      const empty = (byKind.get(id) ?? []).filter((informer) =>
+        !hasList(informer) && (informer.selection.namespace === undefined || namespace === undefined ||
+          informer.selection.namespace === namespace)
       )
       return empty.length === 0 ? undefined : Effect.forEach(empty, ({ synced }) => synced, { discard: true })
     },
@@ -109,6 +114,8 @@ export const makeReader = (informers: ReadonlyArray<Informer>): Reader => {
     }
   }
 }
+
+const hasList = ({ store }: Informer): boolean => store.resourceVersion !== "0"
 
 const isWatched = (options: ReadOptions | undefined): boolean => options?.consistency === "watched"
 
