@@ -13,13 +13,11 @@
  * Where a Schema makes class instances, a plain object with the same fields is as good: change what was read by
  * spreading it. An instance built anew (`new Spec(…)`) has only what its class knows.
  */
-import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import type * as SchemaAST from "effect/SchemaAST"
-import * as SchemaIssue from "effect/SchemaIssue"
 import type { Rule } from "./CelRule.ts"
-import { total } from "./internal/total.ts"
+import { isObject as isRecord } from "./internal/jsonMerge.ts"
+import * as SchemaCodec from "./internal/schemaCodec.ts"
 import type { KubeObject } from "./KubeObject.ts"
 import * as Resource from "./Resource.ts"
 
@@ -123,8 +121,8 @@ export const make = <
   checkNames(options)
   checkSchemas(options)
   type A = CustomObject<G, V, K, S, Spec["Type"], Status["Type"]>
-  const checked = whole(options, { errors: "all" })
-  const unchecked = whole(options, { errors: "all", disableChecks: true })
+  const checked = whole(options, true)
+  const unchecked = whole(options, false)
   const { kind } = options
   const subresources = [
     ...(options.status === undefined ? [] : ["status"]),
@@ -141,7 +139,8 @@ export const make = <
     scope: options.scope ?? "Namespaced",
     subresources,
     decode: (json) => (isBeingDeleted(json) ? unchecked : checked).decode(json),
-    encode: (object) => (isBeingDeleted(object) ? unchecked : checked).encode(object)
+    encode: (object) => (isBeingDeleted(object) ? unchecked : checked).encode(object),
+    encodeFields: checked.encodeFields
   })
   return {
     ...resource,
@@ -159,10 +158,10 @@ export const make = <
 /** Whole objects between JSON and their type. */
 const whole = (
   options: Pick<Options<string, string, string, Resource.Scope, AnySchema, AnySchema>, "kind" | "spec" | "status">,
-  parsing: SchemaAST.ParseOptions
-): Pick<Resource.Resource<any>, "decode" | "encode"> => {
-  const spec = codec(options.spec, "spec", parsing)
-  const status = options.status === undefined ? undefined : codec(options.status, "status", parsing)
+  checks: boolean
+): Pick<Resource.Resource<any>, "decode" | "encode" | "encodeFields"> => {
+  const spec = SchemaCodec.make(options.spec, "spec", checks)
+  const status = options.status === undefined ? undefined : SchemaCodec.make(options.status, "status", checks)
   const withoutSpec = Schema.is(options.spec)(undefined)
   return {
     decode: (json) => {
@@ -181,123 +180,42 @@ const whole = (
       })
     },
     encode: (object) => {
-      const json = object as { readonly spec?: unknown; readonly status?: unknown }
+      const json = object as Parts
       const encoded = json.spec === undefined && withoutSpec ? Result.succeed(undefined) : spec.encode(json.spec)
-      const known = status === undefined || json.status === undefined ? undefined : status.encode(json.status)
-      const issues = [encoded, known].flatMap((part) =>
-        part !== undefined && Result.isFailure(part) ? part.failure.issues : []
-      )
-      if (issues.length > 0) return Result.fail({ issues })
-      return Result.map(encoded, (spec) => ({
-        ...json,
-        spec,
-        ...(known !== undefined && Result.isSuccess(known) ? { status: known.success } : {})
-      }))
+      return together(json, encoded, ifThere(status?.encode, json.status))
+    },
+    encodeFields: (fields) => {
+      const json = fields as Parts
+      return together(json, ifThere(spec.encodeFields, json.spec), ifThere(status?.encodeFields, json.status))
     }
   }
+}
+
+interface Parts {
+  readonly spec?: unknown
+  readonly status?: unknown
+}
+
+type Part = Result.Result<unknown, Resource.Invalid> | undefined
+
+const ifThere = (encode: SchemaCodec.SchemaCodec["encode"] | undefined, part: unknown): Part =>
+  part === undefined ? undefined : encode?.(part)
+
+/** The object with its parts encoded, or the faults of both. */
+const together = (json: Parts, spec: Part, status: Part): Result.Result<unknown, Resource.Invalid> => {
+  const issues = [spec, status].flatMap((part) =>
+    part !== undefined && Result.isFailure(part) ? part.failure.issues : []
+  )
+  if (issues.length > 0) return Result.fail({ issues })
+  return Result.succeed({
+    ...json,
+    ...(spec !== undefined && Result.isSuccess(spec) ? { spec: spec.success } : {}),
+    ...(status !== undefined && Result.isSuccess(status) ? { status: status.success } : {})
+  })
 }
 
 const isBeingDeleted = (json: unknown): boolean =>
   isRecord(json) && isRecord(json.metadata) && json.metadata["deletionTimestamp"] !== undefined
-
-type JsonObject = Readonly<Record<string, unknown>>
-
-const isRecord = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
-
-/** `spec.ports[0].name: Expected string, got 5`, one line per fault. */
-const invalid = (path: string) => (issue: SchemaIssue.Issue): Resource.Invalid => ({
-  issues: formatIssues(issue).issues.map((issue) => {
-    const field = (issue.path ?? []).reduce<string>((field, segment) => {
-      const key = typeof segment === "object" ? segment.key : segment
-      return typeof key === "number" ? `${field}[${key}]` : `${field}.${String(key)}`
-    }, path)
-    return `${field}: ${issue.message.replaceAll("\n", " ")}`
-  })
-})
-
-type Step = (value: unknown) => Result.Result<unknown, SchemaIssue.Issue>
-
-/** Both directions of one Schema between JSON and its type, keeping what the Schema does not know. */
-const codec = (declared: AnySchema, path: string, parsing: SchemaAST.ParseOptions) => {
-  const disableChecks = parsing.disableChecks === true
-  // What is stored is JSON: a date is text there, whether or not the Schema says so itself.
-  const schema = Schema.toCodecJson(declared)
-  const step = (parse: (value: unknown) => Result.Result<unknown, Schema.SchemaError>): Step => (value) =>
-    Result.mapError(parse(value), ({ issue }) => issue)
-  const decode = step(Schema.decodeUnknownResult(schema, parsing))
-  const encodeExact = step(Schema.encodeUnknownResult(schema, parsing))
-  // Encoding wants instances where the Schema has classes; a plain object is made one, and then has no other faults.
-  const encode: Step = (value) => {
-    const defined = withoutUndefined(value)
-    return Result.orElse(encodeExact(defined), () => {
-      const made = Effect.runSync(Effect.result(declared.makeEffect(defined, { parseOptions: parsing, disableChecks })))
-      return Result.flatMap(made, encodeExact)
-    })
-  }
-  const through = (there: Step, back: Step) => (value: unknown): Result.Result<unknown, Resource.Invalid> =>
-    total(
-      () =>
-        Result.mapError(
-          Result.flatMap(there(value), (result) => Result.map(back(result), (known) => carry(value, known, result))),
-          invalid(path)
-        ),
-      (thrown) =>
-        `${path}: the Schema threw ${thrown}: let its transformation fail with an issue ` +
-        "(SchemaTransformation.transformEffect)"
-    )
-  return { decode: through(decode, encode), encode: through(encode, decode) }
-}
-
-/** A key that holds undefined is an absent one: in JSON it would be null, which is something else to a server. */
-const withoutUndefined = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(withoutUndefined)
-  if (!isRecord(value) || Object.getPrototypeOf(value) !== Object.prototype) return value
-  const entries = Object.entries(value).filter(([, field]) => field !== undefined)
-  return Object.fromEntries(entries.map(([key, field]) => [key, withoutUndefined(field)]))
-}
-
-/**
- * Adds to `into` what `full` has and `known` lacks. `known` is what came back of `full` after a trip through the
- * Schema, `into` what the Schema made of it: the difference of the first two is what the Schema ignored.
- */
-const carry = (full: unknown, known: unknown, into: unknown): unknown => {
-  if (Array.isArray(full)) {
-    if (!Array.isArray(known) || !Array.isArray(into) || known.length !== full.length || into.length !== full.length) {
-      return into
-    }
-    const items = full.map((item, i) => carry(item, known[i], into[i]))
-    return items.some((item, i) => item !== into[i]) ? items : into
-  }
-  if (!isRecord(full) || !isRecord(known) || !isRecord(into)) return into
-  const changes = new Map<string, unknown>()
-  for (const key of Object.keys(full)) {
-    if (Object.hasOwn(known, key)) {
-      const there = counterpart(key, known, into)
-      if (there === undefined) continue
-      const value = carry(full[key], known[key], into[there])
-      if (value !== into[there]) changes.set(there, value)
-    } else if (!Object.hasOwn(into, key) && full[key] !== undefined) changes.set(key, full[key])
-  }
-  if (changes.size === 0) return into
-  const result = Object.create(Object.getPrototypeOf(into) as object | null) as object
-  // Assignment would take a field named __proto__ for the prototype.
-  const set = (key: string, value: unknown) =>
-    Object.defineProperty(result, key, { value, writable: true, enumerable: true, configurable: true })
-  for (const key of Object.keys(into)) set(key, into[key])
-  for (const [key, value] of changes) set(key, value)
-  return result
-}
-
-/** Where `into` has what `known` has at `key`: at the same key, or, as renaming keeps the order, at the same place. */
-const counterpart = (key: string, known: JsonObject, into: JsonObject): string | undefined => {
-  if (Object.hasOwn(into, key)) return key
-  const [keys, renamed] = [Object.keys(known), Object.keys(into)]
-  const there = keys.length === renamed.length ? renamed[keys.indexOf(key)] : undefined
-  return there === undefined || Object.hasOwn(known, there) ? undefined : there
-}
 
 /** The English plural, as Kubernetes forms it: `ingresses`, `policies`, `pods`. */
 const pluralOf = (kind: string): string => {

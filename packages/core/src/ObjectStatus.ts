@@ -14,8 +14,10 @@
  * name.
  */
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import { guarded, unchanged } from "./internal/guarded.ts"
 import { equals, isObject, own } from "./internal/jsonMerge.ts"
+import { noSuchKind } from "./internal/verbs.ts"
 import type { JsonPatchOperation, KubeClient } from "./KubeClient.ts"
 import * as KubeError from "./KubeError.ts"
 import type { KubeObject } from "./KubeObject.ts"
@@ -39,19 +41,17 @@ export const write = <A extends KubeObject>(
   object: A,
   status: StatusOf<A>
 ): Effect.Effect<A, KubeError.KubeError, KubeClient> =>
-  Effect.suspend(() => {
-    const wanted = plain(JSON.parse(JSON.stringify(status)))
-    const now = statusOf(object)
+  Effect.gen(function*() {
+    const stored = (of: unknown) => storedStatus(resource, object, of)
+    const wanted = plain(JSON.parse(JSON.stringify(yield* stored(status))))
+    const now = yield* stored(statusOf(object))
     const said = now === undefined && equals(wanted, {}) ? [] : difference("/status", now, wanted)
-    if (said.length === 0) return Effect.succeed(object)
+    if (said.length === 0) return object
     const operations = said.some(isWhole(object)) ? [unchanged(object), ...said] : said
     const paths = new Set(said.map(({ path }) => path))
-    return guarded(resource, object, operations, "status", { subresource: "status" }).pipe(
-      Effect.filterOrFail(
-        (answer) => holds("/status", statusOf(answer), wanted, paths),
-        () => changedSince(resource, object)
-      )
-    )
+    const answer = yield* guarded(resource, object, operations, "status", { subresource: "status" })
+    const isAsWanted = holds("/status", yield* stored(statusOf(answer)), wanted, paths)
+    return isAsWanted ? answer : yield* changedSince(resource, object)
   })
 
 /** Whether an operation gives a value whole that others may have given parts of, or takes a list away. */
@@ -69,9 +69,27 @@ const holds = (path: string, now: unknown, wanted: unknown, said: ReadonlySet<st
   )
 }
 
-const changedSince = (resource: Resource.Any, { metadata: { name, namespace } }: KubeObject): KubeError.KubeError =>
+/** The status as it is stored: of a Schema's date there is text. */
+const storedStatus = (
+  resource: Resource.Any,
+  object: KubeObject,
+  status: unknown
+): Effect.Effect<unknown, KubeError.KubeError> =>
+  status === undefined ? Effect.undefined : Effect.fromResult(Result.mapBoth(resource.encodeFields({ status }), {
+    onSuccess: (encoded) => (encoded as { readonly status?: unknown }).status,
+    onFailure: noSuchKind(callOf(resource, object), resource)
+  }))
+
+const callOf = (resource: Resource.Any, { metadata: { name, namespace } }: KubeObject): KubeError.Call => ({
+  verb: "patch",
+  resource: `${Resource.qualifiedName(resource)}/status`,
+  name,
+  namespace
+})
+
+const changedSince = (resource: Resource.Any, object: KubeObject): KubeError.KubeError =>
   KubeError.make(
-    { verb: "patch", resource: `${Resource.qualifiedName(resource)}/status`, name, namespace },
+    callOf(resource, object),
     new KubeError.Conflict({
       message: "the status was written, but somebody had changed it since it was read: another look is due",
       code: 409

@@ -48,6 +48,11 @@ export interface Resource<out A extends KubeObject = KubeObject, out Id extends 
   readonly decode: (json: unknown) => Result.Result<A, Invalid>
   /** The typed object to JSON for the server. Unknown fields are kept. Total: never throws. */
   readonly encode: (object: unknown) => Result.Result<unknown, Invalid>
+  /**
+   * Some fields of a typed object to JSON, as server-side apply and the writer of a status send them. Values are left to
+   * the server to judge. Total: never throws.
+   */
+  readonly encodeFields: (fields: unknown) => Result.Result<unknown, Invalid>
 }
 
 export type Any = Resource<KubeObject, string>
@@ -88,6 +93,7 @@ export interface Options<G extends string, V extends string, K extends string, S
   readonly subresources?: ReadonlyArray<string> | undefined
   readonly decode?: ((json: unknown) => Result.Result<any, Invalid>) | undefined
   readonly encode?: ((object: unknown) => Result.Result<unknown, Invalid>) | undefined
+  readonly encodeFields?: ((fields: unknown) => Result.Result<unknown, Invalid>) | undefined
 }
 
 /** The identity of a kind: `Kind.version` in the core group, `Kind.version.group` elsewhere. */
@@ -121,7 +127,10 @@ export const make =
     decode: options.decode === undefined
       ? Result.succeed as Resource<A>["decode"]
       : safely(options.decode, "read", options),
-    encode: options.encode === undefined ? Result.succeed : safely(options.encode, "written", options)
+    encode: options.encode === undefined ? Result.succeed : safely(options.encode, "written", options),
+    encodeFields: options.encodeFields === undefined
+      ? Result.succeed
+      : safely(options.encodeFields, "written", options)
   })
 
 const safely = <B>(
@@ -136,7 +145,8 @@ const safely = <B>(
 export const unstructured = (resource: Any): Any => ({
   ...resource,
   decode: Result.succeed as Any["decode"],
-  encode: Result.succeed
+  encode: Result.succeed,
+  encodeFields: Result.succeed
 })
 
 /** `plural` in the core group, `plural.group` elsewhere: how the API server names a resource in its messages. */

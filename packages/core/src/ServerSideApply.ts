@@ -14,13 +14,15 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import * as Cache from "./Cache.ts"
 import type { ApplyOptions } from "./Client.ts"
 import { fingerprint } from "./internal/fingerprint.ts"
+import { noSuchKind } from "./internal/verbs.ts"
 import { KubeClient } from "./KubeClient.ts"
 import type * as KubeError from "./KubeError.ts"
 import { key as keyOf, keyString, type KubeObject, type ObjectKey } from "./KubeObject.ts"
-import type * as Resource from "./Resource.ts"
+import * as Resource from "./Resource.ts"
 
 export const defaults = {
   /** Objects remembered. Beyond it the oldest are forgotten, which costs a request each. */
@@ -71,13 +73,20 @@ export const apply = <A extends KubeObject, Id extends string>(
     const applied = yield* Applied
     const key = keyOf({ metadata: fields.metadata } as KubeObject)
     const id = `${resource.id} ${options.subresource ?? ""} ${options.fieldManager ?? ""} ${keyString(key)}`
-    const wanted = fingerprint(JSON.stringify(fields))
+    const call = { verb: "apply", resource: Resource.qualifiedName(resource), ...key } as const
+    const stored = (of: object) =>
+      Effect.fromResult(Result.mapError(resource.encodeFields(of), noSuchKind(call, resource))) as Effect.Effect<
+        object,
+        KubeError.KubeError
+      >
+    const asked = yield* stored(fields)
+    const wanted = fingerprint(JSON.stringify(asked))
     const live = yield* Cache.get(resource, key)
     const last = applied.get(id)
     if (live !== undefined && last?.uid === live.metadata.uid && last.wanted === wanted) {
       const { resourceVersion } = live.metadata
       if (last.resourceVersion === resourceVersion) return live
-      if (last.became === shape(fields, live)) {
+      if (last.became === shape(asked, yield* stored(live))) {
         applied.set(id, { ...last, resourceVersion })
         return live
       }
@@ -89,7 +98,7 @@ export const apply = <A extends KubeObject, Id extends string>(
       ...options
     })
     const { resourceVersion, uid } = object.metadata
-    applied.set(id, { uid, wanted, became: shape(fields, object), resourceVersion })
+    applied.set(id, { uid, wanted, became: shape(asked, yield* stored(object)), resourceVersion })
     return object
   }))
 
@@ -101,7 +110,7 @@ const remembering = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, 
   effect as Effect.Effect<A, E, any>
 
 /** Of the values an object has where fields are wanted. Lists count whole: their items have no names here. */
-const shape = (fields: object, object: KubeObject): number => fingerprint(JSON.stringify(project(fields, object)) ?? "")
+const shape = (fields: object, object: object): number => fingerprint(JSON.stringify(project(fields, object)) ?? "")
 
 const project = (wanted: unknown, found: unknown): unknown => {
   if (!isRecord(wanted) || !isRecord(found)) return canonical(found)

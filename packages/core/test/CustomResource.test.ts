@@ -472,3 +472,36 @@ describe("what is stored is JSON", () => {
     assert.notProperty((encoded as typeof stored).spec, "note")
   })
 })
+
+describe("encodeFields", () => {
+  const Rich = CustomResource.make({
+    ...names,
+    spec: Schema.Struct({
+      size: Schema.Int.check(Schema.isGreaterThan(5)),
+      at: Schema.Date,
+      main: Port,
+      deep: Schema.Struct({ delay: Schema.NumberFromString, other: Schema.Int }),
+      list: Schema.Array(Schema.Struct({ at: Schema.Date }))
+    }).pipe(Schema.encodeKeys({ deep: "inner" })),
+    status: Schema.Struct({ seen: Schema.Date, count: Schema.BigInt })
+  })
+  const at = new Date("2026-01-02T03:04:05Z")
+  const text = "2026-01-02T03:04:05.000Z"
+
+  it("encodes what is there of an object, at any depth, and leaves limits to the server", () => {
+    assert.deepStrictEqual(
+      success(Rich.encodeFields({ metadata, spec: { deep: { delay: 5, x: 1 }, list: [{ at }], y: 2 }, z: 3 })),
+      { metadata, spec: { inner: { delay: "5", x: 1 }, list: [{ at: text }], y: 2 }, z: 3 }
+    )
+    assert.deepStrictEqual(success(Rich.encodeFields({ status: { count: 7n } })), { status: { count: "7" } })
+    assert.deepStrictEqual(success(Rich.encodeFields({ spec: { size: 1, at, main: new Port({ number: 1 }) } })), {
+      spec: { size: 1, at: text, main: { number: 1 } }
+    })
+    assert.deepStrictEqual(success(Rich.encodeFields({ spec: { main: {} } })), { spec: { main: {} } })
+  })
+
+  it("names what does not fit", () => {
+    const found = issues(Rich.encodeFields({ spec: { deep: { delay: "5" } }, status: { seen: 1 } }))
+    assert.deepStrictEqual(found.map((issue) => issue.replace(/:.*/, "")), ["spec.deep.delay", "status.seen"])
+  })
+})

@@ -1,6 +1,6 @@
-import { KubeClient, type KubeObject, ObjectStatus, Resource } from "@effect-operator/core"
+import { CustomResource, KubeClient, type KubeObject, ObjectStatus, Resource } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Result, Schema } from "effect"
 import { applyJsonPatch } from "./support/Patch.ts"
 import { Prng } from "./support/Prng.ts"
 import { invalid, patchFailed, scripted } from "./support/Scripted.ts"
@@ -213,4 +213,37 @@ describe("ObjectStatus.write", () => {
     }
     assert.isAbove(looks, 100)
   })
+})
+
+it("a status is written as it is stored, and read as what its Schema says", () => {
+  const Dated = CustomResource.make({
+    group: "test.io",
+    version: "v1",
+    kind: "Dated",
+    spec: Schema.Struct({}),
+    status: Schema.Struct({ seen: Schema.Date, count: Schema.NumberFromString })
+  })
+  const at = (seen: string, count: number) => ({ seen: new Date(seen), count })
+  const sent: Array<unknown> = []
+  let stored = { ...thing({}), apiVersion: Dated.apiVersion, kind: "Dated", spec: {} }
+  const { transport } = scripted(({ body }) => {
+    sent.push(body)
+    stored = applyJsonPatch(stored, body as ReadonlyArray<KubeClient.JsonPatchOperation>) as typeof stored
+    return { body: stored }
+  })
+  const write = (object: typeof Dated.Type, status: ObjectStatus.StatusOf<typeof Dated.Type>) =>
+    Effect.runSync(
+      Effect.provideService(
+        ObjectStatus.write(Dated, object, status),
+        KubeClient.KubeClient,
+        KubeClient.make(transport)
+      )
+    )
+  const first = write(Result.getOrThrow(Dated.decode(stored)), at("2026-01-02T03:04:05Z", 1))
+  assert.deepStrictEqual((stored as Thing).status, { seen: "2026-01-02T03:04:05.000Z", count: "1" })
+  assert.deepStrictEqual(first.status, at("2026-01-02T03:04:05Z", 1))
+  write(first, at("2026-01-02T03:04:05Z", 1))
+  assert.lengthOf(sent, 1)
+  write(first, at("2026-01-02T03:04:06Z", 1))
+  assert.deepStrictEqual(sent[1], [uid, { op: "add", path: "/status/seen", value: "2026-01-02T03:04:06.000Z" }])
 })

@@ -26,16 +26,19 @@ describe("Resource.make", () => {
     const thrown = () => {
       throw new Error("a bug")
     }
-    const Bad = Resource.make<Pod>()({ ...Pod, decode: thrown, encode: thrown })
-    const issues = [Bad.decode({}), Bad.encode({})].map((result) => Result.isFailure(result) && result.failure.issues)
+    const Bad = Resource.make<Pod>()({ ...Pod, decode: thrown, encode: thrown, encodeFields: thrown })
+    const issues = [Bad.decode({}), Bad.encode({}), Bad.encodeFields({})].map((result) =>
+      Result.isFailure(result) && result.failure.issues
+    )
     assert.deepStrictEqual(issues, [
       ["the Pod could not be read: Error: a bug"],
+      ["the Pod could not be written: Error: a bug"],
       ["the Pod could not be written: Error: a bug"]
     ])
   })
 
   it("fills in what follows from the conventions", () => {
-    const { decode: _decode, encode: _encode, Type: _Type, ...pod } = Pod
+    const { decode: _decode, encode: _encode, encodeFields: _fields, Type: _Type, ...pod } = Pod
     assert.deepStrictEqual(pod, {
       id: "Pod.v1",
       group: "",

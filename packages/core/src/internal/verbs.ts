@@ -161,15 +161,12 @@ export const make = (transport: Transport["Service"]): Client => {
     call: KubeError.Call,
     resource: Resource.Any,
     object: PartialKubeObject,
-    options: WriteOptions | undefined
+    options: WriteOptions | undefined,
+    how: "encode" | "encodeFields" = "encode"
   ) => {
     if (isForeign(resource, object, options)) return Effect.succeed(object)
     const full = { ...object, apiVersion: resource.apiVersion, kind: resource.kind }
-    return Effect.fromResult(Result.mapError(resource.encode(full), ({ issues }) =>
-      KubeError.make(
-        call,
-        new KubeError.Decode({ message: `the object is no ${resource.kind}: ${issues.join("; ")}`, issues })
-      )))
+    return Effect.fromResult(Result.mapError(resource[how](full), noSuchKind(call, resource)))
   }
 
   const answer = <A extends KubeObject>(
@@ -384,7 +381,6 @@ export const make = (transport: Transport["Service"]): Client => {
   const apply: Client["apply"] = (resource, object, options) =>
     change(resource, options, () => {
       const key = { namespace: object.metadata.namespace, name: object.metadata.name }
-      const full = { ...object, apiVersion: resource.apiVersion, kind: resource.kind }
       return {
         verb: "apply",
         key,
@@ -392,7 +388,7 @@ export const make = (transport: Transport["Service"]): Client => {
         place: key,
         contentType: "application/apply-patch+yaml",
         query: [["force", options?.force === true ? "true" : undefined]],
-        body: () => Effect.succeed(isForeign(resource, object, options) ? object : full)
+        body: (call) => encode(call, resource, object as PartialKubeObject, options, "encodeFields")
       }
     })
 
@@ -477,6 +473,14 @@ export const make = (transport: Transport["Service"]): Client => {
       ))
   }
 }
+
+/** What is to be written does not fit the kind's Schema. */
+export const noSuchKind =
+  (call: KubeError.Call, { kind }: Resource.Any) => ({ issues }: Resource.Invalid): KubeError.KubeError =>
+    KubeError.make(
+      call,
+      new KubeError.Decode({ message: `the object is no ${kind}: ${issues.join("; ")}`, issues })
+    )
 
 /** Whether a subresource speaks of another kind, as `scale` and `eviction` do: that goes through as it is. */
 const isForeign = (
