@@ -7,6 +7,7 @@ import {
   KubeClient,
   type KubeError,
   Manager,
+  Resource,
   ServerSideApply,
   Sync,
   Watch
@@ -371,6 +372,44 @@ describe("ServerSideApply.apply", () => {
         assert.deepStrictEqual((yield* client.use((client) => client.get(ConfigMap, key))).data, { v: "2" })
       }).pipe(Effect.provide(Manager.layer([config])))
     }).pipe(Effect.provide(cluster)))
+})
+
+describe("ServerSideApply.apply of a kind whose Schema transforms", () => {
+  const Appointment = CustomResource.make({
+    group: "desired.example.com",
+    version: "v1",
+    kind: "Appointment",
+    spec: Schema.Struct({ at: Schema.Date, size: Schema.NumberFromString, room: Schema.String })
+  })
+  const at = new Date("2026-01-02T03:04:05Z")
+  const calendars = Controller.make("calendars", {
+    for: ConfigMap,
+    watches: [Watch.make(Appointment, { map: ({ metadata }) => [metadata] })],
+    reconcile: ({ metadata: { name, namespace } }) =>
+      name === key.name
+        ? Effect.as(
+          ServerSideApply.apply(Appointment, { metadata: { name, namespace }, spec: { at, size: 3 } }),
+          Action.done
+        )
+        : Effect.succeed(Action.done)
+  })
+
+  it.effect("stores what the Schema encodes, and puts right what somebody changed", () =>
+    Effect.gen(function*() {
+      const kube = yield* client
+      yield* kube.create(Appointment, { metadata: key, spec: { at: new Date(0), size: 1, room: "theirs" } })
+      yield* kube.create(ConfigMap, { metadata: key })
+      yield* TestClock.adjust("10 seconds")
+      const stored = Effect.map(kube.get(Resource.unstructured(Appointment), key), (object) =>
+        (object as { readonly spec?: unknown }).spec)
+      const wanted = { at: "2026-01-02T03:04:05.000Z", size: "3", room: "theirs" }
+      assert.deepStrictEqual(yield* stored, wanted)
+      yield* kube.patch(Appointment, key, KubeClient.Patch.merge({ spec: { at: "2027-01-01T00:00:00.000Z" } }))
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(yield* stored, wanted)
+    }).pipe(Effect.provide(
+      Manager.layer([calendars]).pipe(Layer.provideMerge(TestCluster.layer({ resources: [Appointment] })))
+    )))
 })
 
 describe("Adoption.claim", () => {
