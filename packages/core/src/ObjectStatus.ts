@@ -14,10 +14,9 @@
  * name.
  */
 import * as Effect from "effect/Effect"
-import * as Result from "effect/Result"
 import { guarded, unchanged } from "./internal/guarded.ts"
 import { equals, isObject, own } from "./internal/jsonMerge.ts"
-import { noSuchKind } from "./internal/verbs.ts"
+import { stored } from "./internal/stored.ts"
 import type { JsonPatchOperation, KubeClient } from "./KubeClient.ts"
 import * as KubeError from "./KubeError.ts"
 import type { KubeObject } from "./KubeObject.ts"
@@ -42,21 +41,24 @@ export const write = <A extends KubeObject>(
   status: StatusOf<A>
 ): Effect.Effect<A, KubeError.KubeError, KubeClient> =>
   Effect.gen(function*() {
-    const stored = (of: unknown) => storedStatus(resource, object, of)
-    const wanted = plain(JSON.parse(JSON.stringify(yield* stored(status))))
-    const now = yield* stored(statusOf(object))
+    const storedOf = (status: unknown) =>
+      status === undefined
+        ? Effect.undefined
+        : Effect.map(stored(callOf(resource, object), resource, "encodeFields", { status }), ({ status }) => status)
+    const wanted = plain(JSON.parse(JSON.stringify(yield* storedOf(status))))
+    const now = yield* storedOf(statusOf(object))
     const said = now === undefined && equals(wanted, {}) ? [] : difference("/status", now, wanted)
     if (said.length === 0) return object
-    const operations = said.some(isWhole(object)) ? [unchanged(object), ...said] : said
+    const operations = said.some(isWhole({ status: now })) ? [unchanged(object), ...said] : said
     const paths = new Set(said.map(({ path }) => path))
     const answer = yield* guarded(resource, object, operations, "status", { subresource: "status" })
-    const isAsWanted = holds("/status", yield* stored(statusOf(answer)), wanted, paths)
+    const isAsWanted = holds("/status", yield* storedOf(statusOf(answer)), wanted, paths)
     return isAsWanted ? answer : yield* changedSince(resource, object)
   })
 
 /** Whether an operation gives a value whole that others may have given parts of, or takes a list away. */
-const isWhole = (object: KubeObject) => (operation: JsonPatchOperation): boolean =>
-  ("value" in operation && typeof operation.value === "object") || Array.isArray(at(object, operation.path))
+const isWhole = (before: object) => (operation: JsonPatchOperation): boolean =>
+  ("value" in operation && typeof operation.value === "object") || Array.isArray(at(before, operation.path))
 
 const statusOf = (object: KubeObject): unknown => (object as { readonly status?: unknown }).status
 
@@ -68,17 +70,6 @@ const holds = (path: string, now: unknown, wanted: unknown, said: ReadonlySet<st
     holds(member(path, key), isObject(now) ? own(now, key) : undefined, value, said)
   )
 }
-
-/** The status as it is stored: of a Schema's date there is text. */
-const storedStatus = (
-  resource: Resource.Any,
-  object: KubeObject,
-  status: unknown
-): Effect.Effect<unknown, KubeError.KubeError> =>
-  status === undefined ? Effect.undefined : Effect.fromResult(Result.mapBoth(resource.encodeFields({ status }), {
-    onSuccess: (encoded) => (encoded as { readonly status?: unknown }).status,
-    onFailure: noSuchKind(callOf(resource, object), resource)
-  }))
 
 const callOf = (resource: Resource.Any, { metadata: { name, namespace } }: KubeObject): KubeError.Call => ({
   verb: "patch",

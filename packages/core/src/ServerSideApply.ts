@@ -14,11 +14,10 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Result from "effect/Result"
 import * as Cache from "./Cache.ts"
 import type { ApplyOptions } from "./Client.ts"
 import { fingerprint } from "./internal/fingerprint.ts"
-import { noSuchKind } from "./internal/verbs.ts"
+import { stored } from "./internal/stored.ts"
 import { KubeClient } from "./KubeClient.ts"
 import type * as KubeError from "./KubeError.ts"
 import { key as keyOf, keyString, type KubeObject, type ObjectKey } from "./KubeObject.ts"
@@ -74,19 +73,15 @@ export const apply = <A extends KubeObject, Id extends string>(
     const key = keyOf({ metadata: fields.metadata } as KubeObject)
     const id = `${resource.id} ${options.subresource ?? ""} ${options.fieldManager ?? ""} ${keyString(key)}`
     const call = { verb: "apply", resource: Resource.qualifiedName(resource), ...key } as const
-    const stored = (of: object) =>
-      Effect.fromResult(Result.mapError(resource.encodeFields(of), noSuchKind(call, resource))) as Effect.Effect<
-        object,
-        KubeError.KubeError
-      >
-    const asked = yield* stored(fields)
+    const storedOf = (object: object) => stored(call, resource, "encodeFields", object, options)
+    const asked = yield* storedOf(fields)
     const wanted = fingerprint(JSON.stringify(asked))
     const live = yield* Cache.get(resource, key)
     const last = applied.get(id)
     if (live !== undefined && last?.uid === live.metadata.uid && last.wanted === wanted) {
       const { resourceVersion } = live.metadata
       if (last.resourceVersion === resourceVersion) return live
-      if (last.became === shape(asked, yield* stored(live))) {
+      if (last.became === shape(asked, yield* storedOf(live))) {
         applied.set(id, { ...last, resourceVersion })
         return live
       }
@@ -98,7 +93,7 @@ export const apply = <A extends KubeObject, Id extends string>(
       ...options
     })
     const { resourceVersion, uid } = object.metadata
-    applied.set(id, { uid, wanted, became: shape(asked, yield* stored(object)), resourceVersion })
+    applied.set(id, { uid, wanted, became: shape(asked, yield* storedOf(object)), resourceVersion })
     return object
   }))
 

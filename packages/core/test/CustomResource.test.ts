@@ -481,7 +481,12 @@ describe("encodeFields", () => {
       at: Schema.Date,
       main: Port,
       deep: Schema.Struct({ delay: Schema.NumberFromString, other: Schema.Int }),
-      list: Schema.Array(Schema.Struct({ at: Schema.Date }))
+      list: Schema.Array(Schema.Struct({ at: Schema.Date })),
+      by: Schema.Record(Schema.String, Schema.Struct({ at: Schema.Date, size: Schema.Int })),
+      either: Schema.Union([
+        Schema.TaggedStruct("one", { at: Schema.Date, size: Schema.Int }),
+        Schema.TaggedStruct("two", { size: Schema.Int })
+      ])
     }).pipe(Schema.encodeKeys({ deep: "inner" })),
     status: Schema.Struct({ seen: Schema.Date, count: Schema.BigInt })
   })
@@ -497,7 +502,11 @@ describe("encodeFields", () => {
     assert.deepStrictEqual(success(Rich.encodeFields({ spec: { size: 1, at, main: new Port({ number: 1 }) } })), {
       spec: { size: 1, at: text, main: { number: 1 } }
     })
-    assert.deepStrictEqual(success(Rich.encodeFields({ spec: { main: {} } })), { spec: { main: {} } })
+    assert.deepStrictEqual(
+      success(Rich.encodeFields({ spec: { main: {}, by: { a: { at } }, either: { _tag: "one", at } } })),
+      { spec: { main: {}, by: { a: { at: text } }, either: { _tag: "one", at: text } } }
+    )
+    assert.deepStrictEqual(success(Rich.encodeFields({ spec: { either: { at } } })), { spec: { either: { at: text } } })
   })
 
   it("names what does not fit", () => {

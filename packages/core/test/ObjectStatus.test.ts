@@ -221,7 +221,11 @@ it("a status is written as it is stored, and read as what its Schema says", () =
     version: "v1",
     kind: "Dated",
     spec: Schema.Struct({}),
-    status: Schema.Struct({ seen: Schema.Date, count: Schema.NumberFromString })
+    status: Schema.Struct({
+      seen: Schema.Date,
+      count: Schema.NumberFromString,
+      names: Schema.optionalKey(Schema.Array(Schema.String))
+    }).pipe(Schema.encodeKeys({ names: "list" }))
   })
   const at = (seen: string, count: number) => ({ seen: new Date(seen), count })
   const sent: Array<unknown> = []
@@ -244,6 +248,13 @@ it("a status is written as it is stored, and read as what its Schema says", () =
   assert.deepStrictEqual(first.status, at("2026-01-02T03:04:05Z", 1))
   write(first, at("2026-01-02T03:04:05Z", 1))
   assert.lengthOf(sent, 1)
-  write(first, at("2026-01-02T03:04:06Z", 1))
+  const second = write(first, at("2026-01-02T03:04:06Z", 1))
   assert.deepStrictEqual(sent[1], [uid, { op: "add", path: "/status/seen", value: "2026-01-02T03:04:06.000Z" }])
+
+  // A list goes with the version it was read at, whatever it is called when it is read.
+  const listed = write(second, { ...at("2026-01-02T03:04:06Z", 1), names: ["a"] })
+  assert.deepStrictEqual(sent[2], [uid, version, { op: "add", path: "/status/list", value: ["a"] }])
+  assert.deepStrictEqual(listed.status?.names, ["a"])
+  write(listed, at("2026-01-02T03:04:06Z", 1))
+  assert.deepStrictEqual(sent[3], [uid, version, { op: "remove", path: "/status/list" }])
 })

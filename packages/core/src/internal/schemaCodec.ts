@@ -48,13 +48,13 @@ export const make = (declared: AnySchema, path: string, checks: boolean): Schema
   const options: SchemaAST.ParseOptions = { disableChecks: !checks }
   const all: SchemaAST.ParseOptions = { ...options, errors: "all" }
   const decode = thorough(Schema.decodeUnknownResult(schema, options), Schema.decodeUnknownResult(schema, all))
-  const encodeExact = thorough(Schema.encodeUnknownResult(schema, options), Schema.encodeUnknownResult(schema, all))
+  const encodeExact = step(Schema.encodeUnknownResult(schema, options))
   // Encoding wants instances where the Schema has classes; a plain object is made one, and then has no other faults.
   const encode: Step = (value) =>
     Result.orElse(encodeExact(value), () =>
       Result.flatMap(
         Effect.runSync(Effect.result(declared.makeEffect(value, { parseOptions: all, disableChecks: !checks }))),
-        encodeExact
+        step(Schema.encodeUnknownResult(schema, all))
       ))
   if (isJson(schema.ast)) {
     const same = (step: Step) => safely(path, (value) => Result.map(step(value), () => value))
@@ -136,8 +136,10 @@ const partial = (ast: SchemaAST.AST): SchemaAST.AST => {
         encoding,
         ast.context
       )
-    case "Union":
-      return either([...ast.types, ...ast.types.map(partial)], ast.context, encoding)
+    case "Union": {
+      const some = ast.types.map(partial).filter((type, i) => type !== ast.types[i])
+      return some.length === 0 ? ast : either([...ast.types, ...some], ast.context, encoding)
+    }
     case "Declaration":
       // Of a class there are no instances with some of its fields.
       return encoding?.length === 1 ? either([ast, encoding[0].to], ast.context) : ast

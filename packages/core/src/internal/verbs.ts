@@ -38,6 +38,7 @@ import { Unparsed } from "../Unparsed.ts"
 import { isList, isObject, isStored, noObject } from "./answers.ts"
 import { placeProblem, type Target } from "./placeProblem.ts"
 import { requestSpan } from "./requestSpan.ts"
+import { isForeign, stored } from "./stored.ts"
 import { watchEvents } from "./watchEvents.ts"
 import { writeOf, writesOfCollection } from "./writeOf.ts"
 
@@ -162,12 +163,11 @@ export const make = (transport: Transport["Service"]): Client => {
     resource: Resource.Any,
     object: PartialKubeObject,
     options: WriteOptions | undefined,
-    how: "encode" | "encodeFields" = "encode"
-  ) => {
-    if (isForeign(resource, object, options)) return Effect.succeed(object)
-    const full = { ...object, apiVersion: resource.apiVersion, kind: resource.kind }
-    return Effect.fromResult(Result.mapError(resource[how](full), noSuchKind(call, resource)))
-  }
+    what: "encode" | "encodeFields" = "encode"
+  ): Effect.Effect<object, KubeError.KubeError> =>
+    isForeign(resource, object, options)
+      ? Effect.succeed(object)
+      : stored(call, resource, what, { ...object, apiVersion: resource.apiVersion, kind: resource.kind })
 
   const answer = <A extends KubeObject>(
     call: KubeError.Call,
@@ -472,22 +472,4 @@ export const make = (transport: Transport["Service"]): Client => {
         () => Effect.sync(() => observers.delete(observer))
       ))
   }
-}
-
-/** What is to be written does not fit the kind's Schema. */
-export const noSuchKind =
-  (call: KubeError.Call, { kind }: Resource.Any) => ({ issues }: Resource.Invalid): KubeError.KubeError =>
-    KubeError.make(
-      call,
-      new KubeError.Decode({ message: `the object is no ${kind}: ${issues.join("; ")}`, issues })
-    )
-
-/** Whether a subresource speaks of another kind, as `scale` and `eviction` do: that goes through as it is. */
-const isForeign = (
-  resource: Resource.Any,
-  object: unknown,
-  options: { readonly subresource?: string | undefined } | undefined
-): boolean => {
-  const { kind } = object as PartialKubeObject
-  return options?.subresource !== undefined && kind !== undefined && kind !== resource.kind
 }
