@@ -239,7 +239,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
   })
 
   const agenda = yield* Loop.make({ sync, reads: [sets, pods, nodes, revisions] })
-  wakeOwners(agenda, DaemonSet, sets, pods)
+  wakeOwners(agenda, DaemonSet, sets, pods, ({ spec }) => spec.selector)
   nodes.listen((now, before) => {
     // Heartbeats are no news.
     const same = now !== undefined && before !== undefined &&

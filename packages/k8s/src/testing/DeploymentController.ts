@@ -305,7 +305,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
 
   const agenda = yield* Loop.make({ sync, reads: [deployments, sets, pods] })
 
-  wakeOwners(agenda, Deployment, deployments, sets)
+  wakeOwners(agenda, Deployment, deployments, sets, ({ spec }) => spec.selector)
   // Recreate waits for the last old Pod.
   pods.listen((now, before) => {
     if (now !== undefined || before === undefined) return

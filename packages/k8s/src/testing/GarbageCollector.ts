@@ -4,7 +4,7 @@
  * - Background: an object all of whose owners are gone is deleted. Owners are told apart by uid: a re-created namesake
  *   is no owner. An owner reference of several that points nowhere is dropped.
  * - Foreground: an object with the finalizer `foregroundDeletion` stays until no dependent with `blockOwnerDeletion` is
- *   left; its dependents are deleted meanwhile.
+ *   left; its dependents are deleted meanwhile. One that would close a circle of them first blocks its owners no more.
  * - Orphan: an object with the finalizer `orphan` is taken out of its dependents' references, then let go.
  *
  * An owner counts as gone only after the server was asked for it, or was seen to go while it had dependents, as custom
@@ -14,7 +14,7 @@
  *
  * Costs a few map operations per change; nothing is listed, scanned or polled.
  *
- * Not simulated: the Events `OwnerRefInvalidNamespace`, the breaking of ownership cycles under foreground deletion.
+ * Not simulated: the Events `OwnerRefInvalidNamespace`.
  *
  * Source: k8s.io/kubernetes/pkg/controller/garbagecollector/garbagecollector.go.
  */
@@ -113,7 +113,7 @@ const run = Effect.fnUntraced(function*(
       node.resource,
       node,
       Patch.merge({ metadata: { uid: node.uid, resourceVersion: node.resourceVersion, ...metadata } })
-    ).pipe(Effect.catchReason("KubeError", "NotFound", () => Effect.void))
+    ).pipe(Effect.catchReason("KubeError", "NotFound", () => Effect.undefined))
 
   const dropFinalizer = (node: Node, finalizer: string) =>
     patch(node, { finalizers: node.finalizers.filter((name) => name !== finalizer) })
@@ -122,6 +122,13 @@ const run = Effect.fnUntraced(function*(
     const left = node.owners.filter(({ uid }) => !gone.has(uid))
     return patch(node, { ownerReferences: left.length === 0 ? null : left })
   }
+
+  /** Lets the owners go before the object; what it is then, if it is there. */
+  const unblock = (node: Node): Effect.Effect<Node | undefined, KubeError> =>
+    Effect.map(
+      patch(node, { ownerReferences: node.owners.map((owner) => ({ ...owner, blockOwnerDeletion: false })) }),
+      (patched) => patched === undefined ? undefined : nodeOf(node.resource, patched)
+    )
 
   const remove = (node: Node, propagationPolicy: "Background" | "Foreground" | "Orphan") =>
     client.delete(node.resource, node, {
@@ -137,9 +144,12 @@ const run = Effect.fnUntraced(function*(
     if (useless.size === 0) return
     if (fates.includes("Present")) return yield* Effect.asVoid(dropOwners(node, useless))
     // An owner that waits for its dependents waits for theirs, too.
-    const foreground = fates.includes("Waiting") && graph.dependents(node.uid).length > 0
+    const dependents = graph.dependents(node.uid)
+    const foreground = fates.includes("Waiting") && dependents.length > 0
+    const removable = foreground && dependents.some(awaitsDependents) ? yield* unblock(node) : node
+    if (removable === undefined) return
     yield* remove(
-      node,
+      removable,
       foreground || node.finalizers.includes(foregroundFinalizer)
         ? "Foreground"
         : node.finalizers.includes(orphanFinalizer)

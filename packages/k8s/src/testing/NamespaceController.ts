@@ -1,8 +1,9 @@
 /**
  * `NamespaceController`: empties a Namespace that is being deleted, then lets it go.
  *
- * A Namespace is left alone for `delay` after its deletion was asked for; then everything in it is deleted, its
- * conditions say what is still there and what holds it, and once nothing is, the finalizer `kubernetes` is taken out
+ * A Namespace is left alone for `delay` after its deletion was asked for; then its Pods are deleted, and when the last of
+ * them is gone everything else, so that nothing runs without what guards it (a NetworkPolicy). Its conditions say what is
+ * still there and what holds it, though not while Pods are, and once nothing is, the finalizer `kubernetes` is taken out
  * of its spec, which ends it. While objects wait for finalizers or grace periods, the conditions are brought up to date
  * at most once a second.
  *
@@ -10,7 +11,7 @@
  *
  * Not simulated: the second look a real controller takes before it believes in emptiness.
  *
- * Source: k8s.io/kubernetes/pkg/controller/namespace/deletion; texts compared with a kube-controller-manager 1.20.2.
+ * Source: k8s.io/kubernetes/pkg/controller/namespace/deletion (`OrderedNamespaceDeletion`, on since 1.33); texts compared with a kube-controller-manager 1.20.2.
  */
 import { FieldManager, KubeClient, Patch } from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"
@@ -21,7 +22,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import { Namespace, type NamespaceCondition } from "../kinds/core.v1.ts"
+import { Namespace, type NamespaceCondition, Pod } from "../kinds/core.v1.ts"
 import * as Agenda from "./sim/Agenda.ts"
 import { ApiServer } from "./ApiServer.ts"
 import { timestamp } from "./server/Exchange.ts"
@@ -54,6 +55,8 @@ interface Item {
 
 /** What is in a namespace. */
 type Content = ReadonlyArray<Item>
+
+const isPod = ({ resource }: Item): boolean => resource.id === Pod.id
 
 /** True if a deleted object waits for finalizers or its grace period. */
 const isHeld = ({ metadata: { deletionGracePeriodSeconds, finalizers } }: KubeObject): boolean =>
@@ -101,18 +104,25 @@ const run = Effect.fnUntraced(function*(
       Effect.catchReason("KubeError", "NotFound", () => Effect.succeed([]))
     )
 
+  /** Deletes what is not on its way out; what is left of it. */
+  const clear = (items: Content): Effect.Effect<Content, KubeError> =>
+    Effect.map(
+      Effect.forEach(items, (item) => isTerminating(item.object) ? Effect.succeed([item]) : remove(item), {
+        concurrency: Agenda.defaults.concurrency
+      }),
+      (left) => left.flat()
+    )
+
   const work = Effect.fnUntraced(function*(name: string): Effect.fn.Return<void, KubeError> {
     const namespace = namespaces.get(name)
     const time = due.get(name)
     if (namespace === undefined || time === undefined) return
     if (time > now()) return agenda.at(name, time)
     const items = [...(contents.get(name) ?? new Map<string, Item>()).values()]
-    const left = yield* Effect.forEach(
-      items,
-      (item) => isTerminating(item.object) ? Effect.succeed([item]) : remove(item),
-      { concurrency: Agenda.defaults.concurrency }
-    )
-    const content = left.flat()
+    const pods = yield* clear(items.filter(isPod))
+    // A real controller counts what is left only after them.
+    if (pods.length > 0) return yield* Effect.asVoid(setConditions(namespace, [], RemoteContent.nothing))
+    const content = yield* clear(items.filter((item) => !isPod(item)))
     // What stays for now comes back here with its last event.
     const remote = yield* Effect.provideService(RemoteContent.drain(name), ApiServer, server)
     const updated = yield* setConditions(namespace, content, remote)

@@ -21,6 +21,7 @@ import * as NodeLifecycle from "./NodeLifecycle.ts"
 import * as PersistentVolumes from "./PersistentVolumes.ts"
 import * as PolicyStatusController from "./PolicyStatusController.ts"
 import * as ReplicaSetController from "./ReplicaSetController.ts"
+import * as ReplicationController from "./ReplicationController.ts"
 import * as ResourceQuotaController from "./ResourceQuotaController.ts"
 import * as ServiceAccounts from "./ServiceAccounts.ts"
 import * as StatefulSetController from "./StatefulSetController.ts"
@@ -49,6 +50,7 @@ const controllers = {
   garbageCollector: { make: (options) => GarbageCollector.layerOptions(options.garbageCollector ?? {}) },
   namespaces: { make: (options) => NamespaceController.layer(options.namespaces), looksAfter: ["namespaces"] },
   replicaSets: { make: () => ReplicaSetController.layer, looksAfter: ["replicasets.apps"] },
+  replicationControllers: { make: () => ReplicationController.layer, looksAfter: ["replicationcontrollers"] },
   deployments: { make: () => DeploymentController.layer, looksAfter: ["deployments.apps"] },
   statefulSets: { make: () => StatefulSetController.layer, looksAfter: ["statefulsets.apps"] },
   daemonSets: { make: () => DaemonSetController.layer, looksAfter: ["daemonsets.apps"] },

@@ -391,7 +391,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
 
   const agenda = yield* Loop.make({ sync, reads: [sets, pods, volumes, revisions] })
 
-  wakeOwners(agenda, StatefulSet, sets, pods)
+  wakeOwners(agenda, StatefulSet, sets, pods, ({ spec }) => spec.selector)
   // A claim that is being deleted holds back the Pod that needs a new one.
   volumes.listen((now, before) => {
     if (now !== undefined || before === undefined) return

@@ -219,6 +219,21 @@ describe("GarbageCollector", () => {
       assert.deepStrictEqual(deleted.map(({ object }) => object.metadata.name), ["c", "b", "a"])
     }).pipe(Effect.provide(collected)))
 
+  it.effect("foreground: a circle of owners goes as a whole", () =>
+    Effect.gen(function*() {
+      const client = yield* KubeClient
+      const a = yield* configMap("a")
+      const b = yield* configMap("b", [{ ...controllerReference(a), blockOwnerDeletion: true }])
+      const c = yield* configMap("c", [{ ...controllerReference(b), blockOwnerDeletion: true }])
+      const ownerReferences = [{ ...controllerReference(c), blockOwnerDeletion: true }]
+      yield* client.patch(ConfigMap, key("a"), Patch.merge({ metadata: { ownerReferences } }))
+      yield* settle
+      assert.deepStrictEqual(yield* remaining("a", "b", "c"), ["a", "b", "c"])
+      yield* remove("a", "Foreground")
+      yield* settle
+      assert.deepStrictEqual(yield* remaining("a", "b", "c"), [])
+    }).pipe(Effect.provide(collected)))
+
   it.effect("foreground: a dependent that blocks no more lets its owner go", () =>
     Effect.gen(function*() {
       const client = yield* KubeClient

@@ -96,6 +96,33 @@ describe("NamespaceController", () => {
       assert.isFalse(yield* exists("a"))
     }).pipe(Effect.provide(cluster)))
 
+  it.effect("deletes Pods first, and touches nothing else while one of them is held", () =>
+    Effect.gen(function*() {
+      const client = yield* KubeClient
+      yield* create("a")
+      const spec = { containers: [{ name: "main", image: "nginx" }] }
+      const held = { namespace: "a", name: "p" }
+      yield* client.create(Pod, { metadata: { ...held, finalizers: ["a/b"] }, spec })
+      yield* client.create(ConfigMap, { metadata: { namespace: "a", name: "x" } })
+      yield* client.delete(Namespace, { name: "a" })
+      yield* TestClock.adjust("1 minute")
+      assert.isDefined((yield* client.get(Pod, held)).metadata.deletionTimestamp)
+      assert.strictEqual((yield* Stream.runCollect(client.list(ConfigMap, { namespace: "a" }))).length, 1)
+      assert.deepStrictEqual(
+        conditions(yield* get("a")).map(([type, status, reason]) => [type, status, reason]),
+        [
+          ["NamespaceDeletionDiscoveryFailure", "False", "ResourcesDiscovered"],
+          ["NamespaceDeletionGroupVersionParsingFailure", "False", "ParsedGroupVersions"],
+          ["NamespaceDeletionContentFailure", "False", "ContentDeleted"],
+          ["NamespaceContentRemaining", "False", "ContentRemoved"],
+          ["NamespaceFinalizersRemaining", "False", "ContentHasNoFinalizers"]
+        ]
+      )
+      yield* client.patch(Pod, held, Patch.merge({ metadata: { finalizers: null } }))
+      yield* TestClock.adjust("2 seconds")
+      assert.isFalse(yield* exists("a"))
+    }).pipe(Effect.provide(cluster)))
+
   it.effect("a namespace can be created anew under the same name", () =>
     Effect.gen(function*() {
       const client = yield* KubeClient

@@ -10,11 +10,6 @@ import type { Agenda } from "./Agenda.ts"
 import { matcher } from "./Claims.ts"
 import type { Informer } from "./Informers.ts"
 
-/** An object that owns others by a selector. */
-export interface Selecting extends KubeObject {
-  readonly spec: { readonly selector: Parameters<typeof matcher>[0] }
-}
-
 /** The key of the owner of that kind that controls the object. */
 export const ownerKey = (resource: Resource.Any, object: KubeObject | undefined): string | undefined => {
   const owner = object === undefined ? undefined : controllerOf(object)
@@ -22,11 +17,12 @@ export const ownerKey = (resource: Resource.Any, object: KubeObject | undefined)
 }
 
 /** Puts owners on the agenda. */
-export const wakeOwners = <O extends Selecting, A extends KubeObject>(
+export const wakeOwners = <O extends KubeObject, A extends KubeObject>(
   agenda: Agenda,
   resource: Resource.Any,
   owners: Informer<O>,
-  owned: Informer<A>
+  owned: Informer<A>,
+  selector: (owner: O) => Parameters<typeof matcher>[0]
 ): void => {
   owners.listen((now, before) => agenda.now(keyString((now ?? before)!)))
   owned.listen((now, before) => {
@@ -35,7 +31,7 @@ export const wakeOwners = <O extends Selecting, A extends KubeObject>(
     if (ownerBefore !== undefined && ownerBefore !== owner) agenda.now(ownerBefore)
     if (now === undefined || controllerOf(now) !== undefined || isTerminating(now)) return
     for (const candidate of owners.inNamespace(now.metadata.namespace ?? "")) {
-      if (matcher(candidate.spec.selector)(now)) agenda.now(keyString(candidate))
+      if (matcher(selector(candidate))(now)) agenda.now(keyString(candidate))
     }
   })
 }
