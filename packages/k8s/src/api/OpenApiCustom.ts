@@ -133,14 +133,36 @@ const convert = (schema: unknown, dialect: Dialect): JsonObject => {
   return preserving ? result : embedded(result, dialect)
 }
 
-const metadata = (dialect: Dialect, of = "ObjectMeta"): JsonObject => {
+const conventions = "More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
+
+/** What a real server says of the fields that every object has. */
+const described = {
+  root: {
+    apiVersion: "APIVersion defines the versioned schema of this representation of an object. Servers should convert " +
+      `recognized schemas to the latest internal value, and may reject unrecognized values. ${conventions}#resources`,
+    kind: "Kind is a string value representing the REST resource this object represents. Servers may infer this from " +
+      `the endpoint the client submits requests to. Cannot be updated. In CamelCase. ${conventions}#types-kinds`
+  },
+  embedded: {
+    apiVersion: `apiVersion defines the versioned schema of this representation of an object. ${conventions}#resources`,
+    kind: `kind is a string value representing the type of this object. In CamelCase. ${conventions}#types-kinds`
+  },
+  ObjectMeta: `Standard object's metadata. ${conventions}#metadata`,
+  ListMeta: `Standard list metadata. ${conventions}#types-kinds`
+} as const
+
+const metadata = (dialect: Dialect, of: "ObjectMeta" | "ListMeta"): JsonObject => {
   const reference = { $ref: `${references[dialect]}${meta}${of}` }
-  return dialect === "v2" ? reference : { allOf: [reference] }
+  return { ...(dialect === "v2" ? reference : { allOf: [reference] }), description: described[of] }
 }
 
-const typeMeta = (dialect: Dialect, of?: string): JsonObject => ({
-  apiVersion: { type: "string" },
-  kind: { type: "string" },
+const typeMeta = (
+  dialect: Dialect,
+  where: "root" | "embedded",
+  of: "ObjectMeta" | "ListMeta" = "ObjectMeta"
+): JsonObject => ({
+  apiVersion: { type: "string", description: described[where].apiVersion },
+  kind: { type: "string", description: described[where].kind },
   metadata: metadata(dialect, of)
 })
 
@@ -148,7 +170,7 @@ const typeMeta = (dialect: Dialect, of?: string): JsonObject => ({
 const embedded = (schema: JsonObject, dialect: Dialect): JsonObject =>
   schema["x-kubernetes-embedded-resource"] !== true ? schema : {
     ...schema,
-    properties: { ...objectAt(schema, "properties"), ...typeMeta(dialect) },
+    properties: { ...objectAt(schema, "properties"), ...typeMeta(dialect, "embedded") },
     required: [...new Set([...arrayAt(schema, "required"), "kind", "apiVersion"])]
   }
 
@@ -169,23 +191,25 @@ const kindSchema = (custom: Custom, dialect: Dialect): JsonObject => {
   return {
     ...schema,
     type: "object",
-    properties: { ...objectAt(schema, "properties"), ...typeMeta(dialect) },
+    properties: { ...objectAt(schema, "properties"), ...typeMeta(dialect, "root") },
     ...extensions(custom, kind)
   }
 }
 
-const listSchema = (custom: Custom, dialect: Dialect): JsonObject => {
-  const item = { $ref: `${references[dialect]}${custom.schema}` }
-  return {
-    type: "object",
-    required: ["items"],
-    properties: {
-      ...typeMeta(dialect, "ListMeta"),
-      items: { type: "array", items: dialect === "v2" ? item : { allOf: [item] } }
-    },
-    ...extensions(custom, custom.listKind)
-  }
-}
+const listSchema = (custom: Custom, dialect: Dialect): JsonObject => ({
+  description: `${custom.listKind} is a list of ${custom.kind}`,
+  type: "object",
+  required: ["items"],
+  properties: {
+    ...typeMeta(dialect, "root", "ListMeta"),
+    items: {
+      description: `List of ${custom.plural}. ${conventions}`,
+      type: "array",
+      items: { $ref: `${references[dialect]}${custom.schema}` }
+    }
+  },
+  ...extensions(custom, custom.listKind)
+})
 
 /** The schemas of a kind and of its lists, by name. */
 export const schemas = (custom: Custom, dialect: Dialect): Readonly<Record<string, JsonObject>> => ({

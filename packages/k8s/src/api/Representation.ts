@@ -69,6 +69,8 @@ export interface Asked<R extends Shown> {
   readonly request: Request
   readonly resource: R
   readonly now: number
+  /** Whether there is a Table of it. */
+  readonly tabular: boolean
   readonly table: (resource: R, objects: ReadonlyArray<KubeObject>, options: Table.Options) => unknown
 }
 
@@ -96,13 +98,14 @@ export interface Form {
 
 const forms: ReadonlySet<string> = new Set(["Table", "PartialObjectMetadata", "PartialObjectMetadataList"])
 
-/** The first alternative of the Accept header that the server can give; undefined for none. */
-export const form = (header: string | undefined): Form | undefined => {
+/** The first alternative of the Accept header that the server can give; undefined for none. Not all has a Table. */
+export const form = (header: string | undefined, tabular: boolean): Form | undefined => {
   for (const alternative of Negotiation.parseAccept(header)) {
     if (Negotiation.spoken(alternative) === undefined) continue
     const { as, g, v } = alternative.parameters
     if (as === undefined && (g !== undefined || v !== undefined)) continue
     if (as === undefined) return { as: "Object", version: "v1" }
+    if (as === "Table" && !tabular) continue
     if (!forms.has(as) || g !== "meta.k8s.io" || (v !== "v1" && v !== "v1beta1")) continue
     return { as: as as As, version: v }
   }
@@ -280,7 +283,7 @@ export const present = <R extends Shown>(
 ): Result.Result<ApiResponse, StatusError.StatusError> => {
   if (answer._tag === "Plain") return Result.succeed(plain(answer.status, answer.body))
   if (answer._tag === "Text") return Result.succeed({ status: 200, headers: text, body: answer.text })
-  const as = form(asked.request.headers["accept"]) ?? { as: "Object", version: "v1" }
+  const as = form(asked.request.headers["accept"], asked.tabular) ?? { as: "Object", version: "v1" }
   switch (answer._tag) {
     case "Object":
       return Result.map(single(asked, answer, as), (body) => plain(answer.status, body))

@@ -144,7 +144,7 @@ export const make = Effect.fnUntraced(function*<R>(
 
   const answer = Effect.fnUntraced(function*(exchange: Exchange, body: Asked["body"]) {
     const { request, resource, route } = exchange
-    if (Representation.form(request.headers["accept"]) === undefined) {
+    if (Representation.form(request.headers["accept"], true) === undefined) {
       return yield* Effect.fail(StatusError.notAcceptableTypes(formats))
     }
     const verb = chosen(exchange)
@@ -179,7 +179,9 @@ export const make = Effect.fnUntraced(function*<R>(
       warnings: []
     }
     return yield* answer(exchange, body).pipe(
-      Effect.flatMap((answer) => Effect.fromResult(Representation.present({ ...exchange, table }, answer))),
+      Effect.flatMap((answer) =>
+        Effect.fromResult(Representation.present({ ...exchange, tabular: true, table }, answer))
+      ),
       Effect.catch((error) => Effect.succeed(Representation.refused(error))),
       Effect.catchDefect((defect) =>
         Effect.as(

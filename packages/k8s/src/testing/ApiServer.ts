@@ -47,6 +47,7 @@ import * as Dispatch from "./server/Dispatch.ts"
 import * as Exchange from "./server/Exchange.ts"
 import * as Expiry from "./server/Expiry.ts"
 import { Feed } from "./server/Feed.ts"
+import * as OwnService from "./server/OwnService.ts"
 import { Registry } from "./server/Registry.ts"
 import * as Representation from "../api/Representation.ts"
 import * as Respond from "./server/Respond.ts"
@@ -138,6 +139,8 @@ interface Service {
   readonly remotes: Effect.Effect<ReadonlyArray<Backend>>
   /** Has backends told by a certificate who the server is, and in a ConfigMap how to tell. */
   readonly introduce: (frontProxy: FrontProxy.FrontProxy) => Effect.Effect<void>
+  /** Has Pods find the server, which listens at that port: the Service `kubernetes` in `default`. */
+  readonly publish: (port: number) => Effect.Effect<void>
   /** Every stored object, by collection and key. */
   readonly snapshot: Effect.Effect<ReadonlyArray<KubeObject>>
   /** What is stored now, for other servers to begin with (`Options.image`). */
@@ -323,6 +326,11 @@ const make = Effect.fnUntraced(function*(options: Options) {
         aggregator.showing(frontProxy.certificate)
         FrontProxy.install(storage, frontProxy, now, () => random.nextDoubleUnsafe())
       }),
+    publish: (port) =>
+      Effect.map(
+        Clock.currentTimeMillis,
+        (now) => OwnService.install(storage, port, now, () => random.nextDoubleUnsafe())
+      ),
     snapshot: Effect.sync(() => storage.snapshot()),
     image: Effect.sync(() => storage.image()),
     audit: audit.stream,

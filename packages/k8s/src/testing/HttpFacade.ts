@@ -121,6 +121,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
     listen(node, options.port ?? 0, respond({ server, closing, document: documents(server) })),
     () => Effect.andThen(Deferred.succeed(closing, undefined), hangUp(defaults.closeGrace))
   )
+  yield* server.publish(port)
 
   const url = `${authority === undefined ? "http" : "https"}://127.0.0.1:${port}`
   const caPem = authority?.certPem ?? ""

@@ -30,6 +30,7 @@ const serving = (handle: Handle, options?: HttpFacade.Options) =>
       reach: () => Effect.void,
       trust: () => Effect.void,
       introduce: () => Effect.void,
+      publish: () => Effect.void,
       receive: (request, { body, certificate }) =>
         (body === undefined ? Effect.undefined : body("ConfigMap")).pipe(
           Effect.flatMap((value) =>

@@ -10,8 +10,6 @@
 import * as Effect from "effect/Effect"
 import * as Bootstrap from "../auth/Bootstrap.ts"
 import * as Certificates from "../../Certificates.ts"
-import { storageKey, timestamp, uuid } from "../server/Exchange.ts"
-import { asObject } from "../../api/Plain.ts"
 import type { Storage } from "../../api/Storage.ts"
 
 export interface FrontProxy {
@@ -34,8 +32,6 @@ export const make = (now: number, clientAuthorityPem: string): Effect.Effect<Fro
 
 /** Stores the ConfigMap. */
 export const install = (storage: Storage, frontProxy: FrontProxy, now: number, random: () => number): void => {
-  const [namespace, name] = ["kube-system", "extension-apiserver-authentication"]
-  const key = storageKey(namespace, name)
   const names = (...values: ReadonlyArray<string>) => JSON.stringify(values)
   const data = {
     "client-ca-file": frontProxy.clientAuthorityPem,
@@ -46,10 +42,7 @@ export const install = (storage: Storage, frontProxy: FrontProxy, now: number, r
     "requestheader-uid-headers": names("X-Remote-Uid"),
     "requestheader-username-headers": names("X-Remote-User")
   }
-  const creationTimestamp = timestamp(now)
-  const object = { apiVersion: "v1", kind: "ConfigMap", data }
-  const managedFields = Bootstrap.entriesOf(asObject({ ...object, metadata: {} }), creationTimestamp)
-  const metadata = storage.get("configmaps", key)?.metadata ??
-    { name, namespace, uid: uuid(random), creationTimestamp, managedFields }
-  storage.put("configmaps", key, namespace, asObject({ ...object, metadata }))
+  const metadata = { name: "extension-apiserver-authentication", namespace: "kube-system" }
+  const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata, data }
+  Bootstrap.store(storage, "configmaps", configMap, now, random)
 }

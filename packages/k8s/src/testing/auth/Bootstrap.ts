@@ -19,7 +19,7 @@ import { asObject, freeze, objectAt } from "../../api/Plain.ts"
 import type { Storage } from "../../api/Storage.ts"
 import type * as JsonValue from "../../schema/JsonValue.ts"
 import { definitionOf } from "../server/BuiltinSchema.ts"
-import { storageKey, timestamp } from "../server/Exchange.ts"
+import { storageKey, timestamp, uuid } from "../server/Exchange.ts"
 import * as BootstrapFlows from "./BootstrapFlows.ts"
 import * as BootstrapPolicy from "./BootstrapPolicy.ts"
 import * as BootstrapPriorities from "./BootstrapPriorities.ts"
@@ -77,6 +77,32 @@ export const entriesOf = (object: KubeObject, time: string): ReadonlyArray<Manag
   fieldsType: "FieldsV1",
   fieldsV1: fieldsOf(object)
 }]
+
+/** An object as the server writes it, without what every object gets. */
+export interface Own {
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly [field: string]: unknown }
+  readonly [field: string]: unknown
+}
+
+/** Stores something that the server says of itself; what is there already keeps its metadata. */
+export const store = (
+  storage: Storage,
+  collection: string,
+  own: Own,
+  now: number,
+  random: () => number
+): void => {
+  const { name, namespace = "" } = own.metadata
+  const key = storageKey(namespace, name)
+  const creationTimestamp = timestamp(now)
+  const metadata = storage.get(collection, key)?.metadata ?? {
+    ...own.metadata,
+    uid: uuid(random),
+    creationTimestamp,
+    managedFields: entriesOf(asObject(own), creationTimestamp)
+  }
+  storage.put(collection, key, namespace, asObject({ ...own, metadata }))
+}
 
 /** Stores everything a new server has. */
 export const install = (storage: Storage, now: number, random: () => number): void => {

@@ -86,8 +86,10 @@ const serve = (resource: Tables.ServedResource): Served => {
   const definition = BuiltinSchema.definitionOf(resource.group, resource.version, resource.kind)
   const namespaced = resource.scope === "Namespaced"
   const statusSubresource = resource.subresources.some((entry) => entry.name === "status")
+  const own = BuiltinStrategies.strategyOf(collection, { namespaced, statusSubresource })
   const strategy = {
-    ...BuiltinStrategies.strategyOf(collection, { namespaced, statusSubresource }),
+    ...own,
+    ...(collection === name ? {} : { fields: Conversion.eventFields(own.fields) }),
     ...(collection === definitions ? DefinitionRules.strategy : {}),
     ...(collection === ApiServices.collection ? ApiServiceRules.strategy : {})
   }

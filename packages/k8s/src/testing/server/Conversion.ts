@@ -9,6 +9,7 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import { asObject, stringAt } from "../../api/Plain.ts"
+import type { FieldReader } from "../../api/Selecting.ts"
 
 /** The object with another apiVersion; the same object where it has that already. */
 export const withApiVersion = (object: KubeObject, apiVersion: string): KubeObject =>
@@ -32,6 +33,15 @@ const eventNames: ReadonlyArray<readonly [core: string, events: string]> = [
 
 const toEvents = new Map(eventNames)
 const toCore = new Map(eventNames.map(([core, events]) => [events, core]))
+
+/** What field selectors may name of an Event of events.k8s.io/v1, read from its core form. */
+export const eventFields = (fields: Readonly<Record<string, FieldReader>>): Readonly<Record<string, FieldReader>> =>
+  Object.fromEntries(
+    Object.entries(fields).filter(([field]) => field !== "source").map(([field, read]) => {
+      const [first, ...rest] = field.split(".")
+      return [[toEvents.get(first!) ?? first!, ...rest].join("."), read]
+    })
+  )
 
 /** Empty texts that one form writes and the other leaves out. */
 const reporting = ["reportingController", "reportingInstance"]

@@ -26,7 +26,9 @@ export const unacceptable = (exchange: Exchange.Exchange): StatusError.StatusErr
     const listed = exchange.route.verb === "list" || exchange.route.verb === "watch"
     return StatusError.notAcceptable(listed ? Negotiation.listedTypes : Negotiation.spokenTypes)
   }
-  if (Representation.form(accept) === undefined) return StatusError.notAcceptableTypes(Negotiation.spokenTypes)
+  if (Representation.form(accept, Table.isTabular(exchange)) === undefined) {
+    return StatusError.notAcceptableTypes(Negotiation.spokenTypes)
+  }
   return exchange.route.verb === "watch" && Negotiation.acceptable(accept, true) === undefined
     ? StatusError.notAcceptableWatch
     : undefined
@@ -41,7 +43,10 @@ const warned = (exchange: Exchange.Exchange, response: Representation.ApiRespons
 
 /** The response to a request that a verb answered. */
 export const respond = (exchange: Exchange.Exchange, answer: Representation.Answer): Representation.ApiResponse => {
-  const presented = Representation.present({ ...exchange, table: Table.make }, answer)
+  const presented = Representation.present(
+    { ...exchange, tabular: Table.isTabular(exchange), table: Table.make },
+    answer
+  )
   return warned(exchange, Result.isFailure(presented) ? Representation.refused(presented.failure) : presented.success)
 }
 

@@ -22,13 +22,19 @@ export const nodePorts = { lowest: 30000, highest: 32767 } as const
 const digits = (uid: string, from: number): number =>
   Number.parseInt(uid.replaceAll("-", "").slice(from, from + 4), 16) || 0
 
-/** Addresses of 10.96.0.0/12 that are none of a network's own, from 0. */
+/** The addresses that Services may have. */
+export const cidr = "10.96.0.0/12"
+
+/** Addresses of the range that are none of a network's own, from 0. */
 const addresses = 16 * 256 * 254
 
 const addressAt = (index: number): string => {
   const [network, host] = [Math.floor(index / 254), index % 254]
   return `10.${96 + (network >> 8)}.${network & 0xff}.${1 + host}`
 }
+
+/** The address of the API server's own Service. */
+export const first: string = addressAt(0)
 
 const isAddress = (value: unknown): value is string => typeof value === "string" && value !== "" && value !== "None"
 

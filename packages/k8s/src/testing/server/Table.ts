@@ -4,8 +4,22 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as ApiTable from "../../api/Table.ts"
 import * as BuiltinColumns from "./BuiltinColumns.ts"
+import type { Exchange } from "./Exchange.ts"
 import * as PodColumns from "./PodColumns.ts"
 import type { Served } from "./Registry.ts"
+
+/** Kinds whose status is no Table. */
+const plainStatus: ReadonlySet<string> = new Set(["resourceclaims.resource.k8s.io", "devicetaintrules.resource.k8s.io"])
+
+/**
+ * Whether an answer can be a Table: what is stored can, its status and its scale, and nothing else: no reviews, no
+ * tokens, no bindings.
+ */
+export const isTabular = ({ resource, route }: Pick<Exchange, "resource" | "route">): boolean => {
+  if (resource.custom !== undefined) return true
+  if (route.subresource === "") return resource.verbs.includes("list")
+  return route.subresource === "scale" || route.subresource === "status" && !plainStatus.has(resource.collection)
+}
 
 /** The objects as a Table. */
 export const make = (resource: Served, objects: ReadonlyArray<KubeObject>, options: ApiTable.Options): unknown => {

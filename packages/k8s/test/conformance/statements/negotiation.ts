@@ -1,5 +1,6 @@
 /** Content types and tables: statements 134 and 135. */
 import { assert } from "@effect/vitest"
+import { Effect } from "effect"
 import { statement } from "../Statement.ts"
 import { type Answer, Target } from "../Target.ts"
 
@@ -260,6 +261,48 @@ export const negotiation = [
     assert.strictEqual(deleted!.type, "DELETED")
     assert.isNull(deleted!.object.columnDefinitions)
     assert.lengthOf(deleted!.object.rows, 1)
+  }),
+
+  statement("135f", "what is not stored is no Table: reviews, tokens, bindings", {}, function*() {
+    const { minor, namespace, request } = yield* Target
+    const ns = yield* namespace
+    const message = "only the following media types are accepted: application/json, application/yaml, " +
+      "application/vnd.kubernetes.protobuf"
+    const body = { spec: { nonResourceAttributes: { path: "/", verb: "get" } } }
+    const refused = (path: string, sent: object) =>
+      Effect.gen(function*() {
+        const { error, status } = yield* request("POST", path, { headers: { accept: table }, body: sent })
+        assert.strictEqual(status, 406)
+        assert.include(error.message!, message.slice(0, 60))
+        assert.strictEqual(error.reason, "NotAcceptable")
+      })
+    const reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    yield* refused(reviews, { kind: "SelfSubjectAccessReview", apiVersion: "authorization.k8s.io/v1", ...body })
+    yield* refused("/apis/authentication.k8s.io/v1/tokenreviews", {
+      kind: "TokenReview",
+      apiVersion: "authentication.k8s.io/v1",
+      spec: { token: "x" }
+    })
+    const pods = `/api/v1/namespaces/${ns}/pods`
+    yield* request("POST", pods, {
+      body: {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: "a" },
+        spec: { containers: [{ name: "c", image: "x" }] }
+      }
+    })
+    yield* refused(`${pods}/a/binding`, { target: { kind: "Node", name: "n" } })
+    yield* refused(`${pods}/a/eviction`, { metadata: { name: "a" } })
+    const other = yield* request("POST", reviews, {
+      headers: { accept: `${table}, application/json` },
+      body: { kind: "SelfSubjectAccessReview", apiVersion: "authorization.k8s.io/v1", ...body }
+    })
+    assert.strictEqual(other.status, 201)
+    assert.strictEqual(other.object.kind, "SelfSubjectAccessReview", "the next form that the client takes")
+    if (minor < 34) return
+    const asked = yield* request("GET", `${pods}/a/status`, { headers: { accept: table } })
+    assert.strictEqual(asked.object.kind, "Table", "a status is one")
   }),
 
   statement("135d", "a Status is never a table", {}, function*() {

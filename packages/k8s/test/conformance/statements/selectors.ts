@@ -236,6 +236,38 @@ export const selectors = [
     assert.strictEqual(yield* refused(path, { fieldSelector: "message=x" }), "field label not supported: message")
   }),
 
+  statement(
+    "76d",
+    "Events of events.k8s.io are selected by the names that this group has for the same fields",
+    {},
+    function*() {
+      const { namespace, request } = yield* Target
+      const ns = yield* namespace
+      const path = `/apis/events.k8s.io/v1/namespaces/${ns}/events`
+      const event = (name: string, about: string, reason: string) => ({
+        apiVersion: "events.k8s.io/v1",
+        kind: "Event",
+        metadata: { name },
+        regarding: { apiVersion: "v1", kind: "Pod", namespace: ns, name: about },
+        eventTime: "2020-01-01T00:00:00.000000Z",
+        action: "Doing",
+        reason,
+        type: "Normal",
+        reportingController: `example.com/${name}`,
+        reportingInstance: "one"
+      })
+      yield* request("POST", path, { body: event("e1", "a", "Started") })
+      yield* request("POST", path, { body: event("e2", "b", "Failed") })
+      const fields = (fieldSelector: string) => select(path, { fieldSelector })
+      assert.deepStrictEqual(yield* fields("reportingController=example.com/e1"), ["e1"])
+      assert.deepStrictEqual(yield* fields("regarding.name=b,regarding.kind=Pod"), ["e2"])
+      assert.deepStrictEqual(yield* fields("reason=Failed,type=Normal"), ["e2"])
+      for (const field of ["reportingComponent", "involvedObject.name", "source", "note"]) {
+        assert.strictEqual(yield* refused(path, { fieldSelector: `${field}=x` }), `field label not supported: ${field}`)
+      }
+    }
+  ),
+
   statement("76b", "Namespaces, Secrets and Nodes have field labels of their own", {}, function*() {
     const { namespace, request } = yield* Target
     const ns = yield* namespace

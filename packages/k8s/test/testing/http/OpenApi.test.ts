@@ -137,7 +137,9 @@ describe("OpenApiDocument", () => {
     })
     assert.deepStrictEqual(widgets.components.schemas["com.example.v1.WidgetList"].properties.items, {
       type: "array",
-      items: { allOf: [{ $ref: "#/components/schemas/com.example.v1.Widget" }] }
+      description:
+        "List of widgets. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md",
+      items: { $ref: "#/components/schemas/com.example.v1.Widget" }
     })
     assert.isUndefined(OpenApiDocument.version3(source, "example.com/v2"))
   })
