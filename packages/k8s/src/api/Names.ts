@@ -3,7 +3,7 @@
  *
  * Every check gives a list of messages, empty for a good value; lengths count UTF-8 bytes.
  *
- * Source: k8s.io/apimachinery/pkg/api/validate/content and pkg/api/validation/path, release 1.35.
+ * Source: k8s.io/apimachinery/pkg/util/validation, pkg/api/validate/content and pkg/api/validation/path, release 1.35.
  */
 
 /** Bytes of the text in UTF-8: what Go's `len` counts. */
@@ -21,7 +21,13 @@ export const byteLength = (text: string): number => {
 const regexText = (message: string, regex: string, ...examples: ReadonlyArray<string>): string =>
   `${message} (e.g. ${examples.map((example) => `'${example}', `).join(" or ")}regex used for validation is '${regex}')`
 
-const lengthText = (max: number): string => `must be no more than ${max} bytes`
+/** Names and what else is a DNS label or subdomain: in bytes, called characters. */
+export const longName = (value: string, max: number): ReadonlyArray<string> =>
+  byteLength(value) > max ? [`must be no more than ${max} characters`] : []
+
+/** Keys and values of labels, whose rules are younger code. */
+const longLabel = (value: string, max: number): ReadonlyArray<string> =>
+  byteLength(value) > max ? [`must be no more than ${max} bytes`] : []
 
 const labelFormat = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 const subdomainFormat = `${labelFormat}(\\.${labelFormat})*`
@@ -38,8 +44,7 @@ const valuePattern = whole(valueFormat)
 
 /** An RFC 1123 label, such as the name of a Namespace: at most 63 bytes, no dots. */
 export const dnsLabel = (value: string): ReadonlyArray<string> => {
-  const faults: Array<string> = []
-  if (byteLength(value) > 63) faults.push(lengthText(63))
+  const faults = [...longName(value, 63)]
   if (!labelPattern.test(value)) {
     faults.push(
       subdomainPattern.test(value)
@@ -56,25 +61,23 @@ export const dnsLabel = (value: string): ReadonlyArray<string> => {
   return faults
 }
 
+const subdomainSyntax = (value: string): ReadonlyArray<string> =>
+  subdomainPattern.test(value) ? [] : [regexText(
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start " +
+      "and end with an alphanumeric character",
+    subdomainFormat,
+    "example.com"
+  )]
+
 /** An RFC 1123 subdomain, the rule of most names: at most 253 bytes. */
-export const dnsSubdomain = (value: string): ReadonlyArray<string> => {
-  const faults: Array<string> = []
-  if (byteLength(value) > 253) faults.push(lengthText(253))
-  if (!subdomainPattern.test(value)) {
-    faults.push(regexText(
-      "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start " +
-        "and end with an alphanumeric character",
-      subdomainFormat,
-      "example.com"
-    ))
-  }
-  return faults
-}
+export const dnsSubdomain = (value: string): ReadonlyArray<string> => [
+  ...longName(value, 253),
+  ...subdomainSyntax(value)
+]
 
 /** An RFC 1035 label, the rule of Service names: begins with a letter. */
 export const dns1035Label = (value: string): ReadonlyArray<string> => {
-  const faults: Array<string> = []
-  if (byteLength(value) > 63) faults.push(lengthText(63))
+  const faults = [...longName(value, 63)]
   if (!dns1035Pattern.test(value)) {
     faults.push(regexText(
       "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, " +
@@ -114,18 +117,17 @@ export const labelKey = (value: string): ReadonlyArray<string> => {
   if (parts.length === 2) {
     const prefix = parts[0]!
     if (prefix === "") faults.push("prefix part must be non-empty")
-    else faults.push(...dnsSubdomain(prefix).map((fault) => `prefix part ${fault}`))
+    else faults.push(...[...longLabel(prefix, 253), ...subdomainSyntax(prefix)].map((fault) => `prefix part ${fault}`))
   }
   if (name === "") faults.push("name part must be non-empty")
-  else if (byteLength(name) > 63) faults.push(`name part ${lengthText(63)}`)
+  else faults.push(...longLabel(name, 63).map((fault) => `name part ${fault}`))
   if (!keyPattern.test(name)) faults.push(`name part ${keySyntax}`)
   return faults
 }
 
 /** A label value: empty, or at most 63 bytes. */
 export const labelValue = (value: string): ReadonlyArray<string> => {
-  const faults: Array<string> = []
-  if (byteLength(value) > 63) faults.push(lengthText(63))
+  const faults = [...longLabel(value, 63)]
   if (!valuePattern.test(value)) {
     faults.push(regexText(
       "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and " +

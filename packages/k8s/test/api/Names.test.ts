@@ -13,7 +13,7 @@ describe("names", () => {
     assert.deepStrictEqual(Names.dnsLabel("a-1"), [])
     assert.deepStrictEqual(Names.dnsLabel("A"), [label])
     assert.deepStrictEqual(Names.dnsLabel("a.b"), ["must not contain dots"])
-    assert.deepStrictEqual(Names.dnsLabel("x".repeat(64)), ["must be no more than 63 bytes"])
+    assert.deepStrictEqual(Names.dnsLabel("x".repeat(64)), ["must be no more than 63 characters"])
     assert.deepStrictEqual(Names.dnsLabel("a\n"), [label])
   })
 
@@ -21,7 +21,7 @@ describe("names", () => {
     assert.deepStrictEqual(Names.dnsSubdomain("a.b-c"), [])
     assert.deepStrictEqual(Names.dnsSubdomain("a."), [subdomain])
     assert.deepStrictEqual(Names.dnsSubdomain(""), [subdomain])
-    assert.deepStrictEqual(Names.dnsSubdomain("x".repeat(254)), ["must be no more than 253 bytes"])
+    assert.deepStrictEqual(Names.dnsSubdomain("x".repeat(254)), ["must be no more than 253 characters"])
   })
 
   it("names of Services begin with a letter", () => {
@@ -44,6 +44,8 @@ describe("labels", () => {
     assert.deepStrictEqual(Names.labelKey("/b"), ["prefix part must be non-empty"])
     assert.deepStrictEqual(Names.labelKey("a/"), ["name part must be non-empty", key])
     assert.deepStrictEqual(Names.labelKey("A/b"), [`prefix part ${subdomain}`])
+    assert.deepStrictEqual(Names.labelKey(`${"x".repeat(254)}/b`), ["prefix part must be no more than 253 bytes"])
+    assert.deepStrictEqual(Names.labelKey("x".repeat(64)), ["name part must be no more than 63 bytes"])
     assert.strictEqual(Names.labelKey("a/b/c")[0]!.slice(0, 31), "a valid label key must consist ")
   })
 

@@ -176,9 +176,17 @@ const normalisations: ReadonlyArray<Normalisation> = [
     apply: messages(/must have at most (\d+) (bytes|characters)/g, "may not be more than $1 bytes")
   },
   {
-    name: "names too long",
-    reason: "1.20 counts characters, since 1.32 it is bytes",
-    apply: messages(/must be no more than (\d+) characters/g, "must be no more than $1 bytes")
+    name: "labels too long",
+    reason: "1.20 says characters of every name; of keys and values of labels it is bytes since 1.34",
+    apply: everywhere((object) =>
+      typeof object["message"] !== "string" ? object : {
+        ...object,
+        message: object["message"]
+          .replace(/((?:name|prefix) part must be no more than \d+) characters/g, "$1 bytes")
+          .replace(/(labels: Invalid value: "[^"]*": must be no more than 63) characters/gi, "$1 bytes")
+          .replace(/ characters$/, (text) => /labels$/i.test(String(object["field"])) ? " bytes" : text)
+      }
+    )
   },
   {
     name: "embedded resources",

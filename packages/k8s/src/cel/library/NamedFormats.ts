@@ -24,10 +24,6 @@ const type = named("format", Types.struct("kubernetes.NamedFormat"))
 const asPrefix = (faults: (text: string) => ReadonlyArray<string>) => (text: string) =>
   faults(text.endsWith("-") && text.length > 1 ? `${text.slice(0, -2)}a` : text)
 
-/** The rules of DNS names count characters where those of labels speak of bytes. */
-const dns = (faults: (text: string) => ReadonlyArray<string>) => (text: string) =>
-  faults(text).map((fault) => fault.replace(/ bytes$/, " characters"))
-
 const known = (name: string, complaint: string) => (text: string) => SchemaFormats.rule(name)!(text) ? [] : [complaint]
 
 const uri = (text: string): ReadonlyArray<string> => {
@@ -39,13 +35,13 @@ const make = (name: string, regexSize: number, faults: Format["faults"]): Opaque
   new Opaque(type, { faults, regexSize }, name)
 
 const formats: Readonly<Record<string, Opaque<Format>>> = {
-  dns1123Label: make("DNS1123Label", 30, dns(Names.dnsLabel)),
-  dns1123Subdomain: make("DNS1123Subdomain", 60, dns(Names.dnsSubdomain)),
-  dns1035Label: make("DNS1035Label", 30, dns(Names.dns1035Label)),
+  dns1123Label: make("DNS1123Label", 30, Names.dnsLabel),
+  dns1123Subdomain: make("DNS1123Subdomain", 60, Names.dnsSubdomain),
+  dns1035Label: make("DNS1035Label", 30, Names.dns1035Label),
   qualifiedName: make("QualifiedName", 60, Names.labelKey),
-  dns1123LabelPrefix: make("DNS1123LabelPrefix", 30, asPrefix(dns(Names.dnsLabel))),
-  dns1123SubdomainPrefix: make("DNS1123SubdomainPrefix", 60, asPrefix(dns(Names.dnsSubdomain))),
-  dns1035LabelPrefix: make("DNS1035LabelPrefix", 30, asPrefix(dns(Names.dns1035Label))),
+  dns1123LabelPrefix: make("DNS1123LabelPrefix", 30, asPrefix(Names.dnsLabel)),
+  dns1123SubdomainPrefix: make("DNS1123SubdomainPrefix", 60, asPrefix(Names.dnsSubdomain)),
+  dns1035LabelPrefix: make("DNS1035LabelPrefix", 30, asPrefix(Names.dns1035Label)),
   labelValue: make("LabelValue", 40, Names.labelValue),
   uri: make("URI", 1103, uri),
   uuid: make("uuid", 72, known("uuid", "does not match the UUID format")),

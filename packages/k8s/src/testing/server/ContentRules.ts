@@ -10,7 +10,7 @@ import * as FieldError from "../../schema/FieldError.ts"
 import * as GoBase64 from "../../schema/GoBase64.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Negotiation from "../../api/Negotiation.ts"
-import { byteLength } from "../../api/Names.ts"
+import { byteLength, longName } from "../../api/Names.ts"
 import { at, objectAt, stringAt } from "../../api/Plain.ts"
 import type { Strategy } from "./Strategy.ts"
 
@@ -18,8 +18,7 @@ import type { Strategy } from "./Strategy.ts"
 const total = 1024 * 1024
 
 export const keyFaults = (key: string): ReadonlyArray<string> => {
-  const faults: Array<string> = []
-  if (byteLength(key) > 253) faults.push("must be no more than 253 bytes")
+  const faults = [...longName(key, 253)]
   if (!/^[-._a-zA-Z0-9]+$/.test(key)) {
     faults.push(
       "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  " +

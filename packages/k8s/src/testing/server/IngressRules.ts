@@ -26,7 +26,7 @@ const part = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 const wildcardFormat = `\\*\\.${part}(\\.${part})*`
 
 const wildcard = (name: string): ReadonlyArray<string> => [
-  ...(Names.byteLength(name) > 253 ? ["must be no more than 253 bytes"] : []),
+  ...Names.longName(name, 253),
   ...(new RegExp(`^${wildcardFormat}$`).test(name) ? [] : [
     "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower " +
     "case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used " +

@@ -17,12 +17,12 @@ const longestSearch = 2048
 const searchFaults = (name: string): ReadonlyArray<string> => {
   if (name === ".") return []
   const text = name.endsWith(".") ? name.slice(0, -1) : name
-  const part = "[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?"
+  const part = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
   const format = `${part}(\\.${part})*`
   return [
-    ...(Names.byteLength(text) > 253 ? ["must be no more than 253 bytes"] : []),
+    ...Names.longName(text, 253),
     ...(new RegExp(`^${format}$`).test(text) ? [] : [
-      "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start " +
+      "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start " +
       `and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '${format}')`
     ])
   ]

@@ -5,6 +5,7 @@
  */
 import { type Faults, invalids } from "./Checks.ts"
 import * as FieldError from "../../schema/FieldError.ts"
+import { longName } from "../../api/Names.ts"
 
 export const protocols = ["SCTP", "TCP", "UDP"]
 
@@ -16,7 +17,7 @@ export const portNumber = (path: string, value: number): Faults =>
 
 /** Faults of the name of a port. */
 export const portName = (name: string): ReadonlyArray<string> => [
-  ...(name.length > 15 ? ["must be no more than 15 bytes"] : []),
+  ...longName(name, 15),
   ...(/^[-a-z0-9]+$/.test(name) ? [] : ["must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"]),
   ...(/[a-z]/.test(name) ? [] : ["must contain at least one letter (a-z)"]),
   ...(name.includes("--") ? ["must not contain consecutive hyphens"] : []),

@@ -77,7 +77,7 @@ describe("definitions", () => {
         "validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
       assert.includeMembers(causes, [
         "spec.names.plural: Required value",
-        `spec.names.kind: Invalid value: "${long}": may have mixed case, but should otherwise match: must be no more than 63 bytes`,
+        `spec.names.kind: Invalid value: "${long}": may have mixed case, but should otherwise match: must be no more than 63 characters`,
         `spec.names.shortNames[0]: Invalid value: "": ${label}`,
         `spec.names.shortNames[1]: Invalid value: "a_b": ${label}`,
         `spec.versions[0].name: Invalid value: "": ${label}`

@@ -14,12 +14,23 @@ describe("PodNetworkRules", () => {
     ])
     assert.deepStrictEqual(
       podFaults({
-        dnsConfig: { nameservers: ["1.2.3.4", "::1", "x", "1.1.1.1"], searches: [".", "a_b."], options: [{}] }
+        dnsConfig: { nameservers: ["1.2.3.4", "::1", "x", "1.1.1.1"], searches: [".", "_a_b."], options: [{}] }
       }),
       [
         `${d}.nameservers: Invalid value: ["1.2.3.4","::1","x","1.1.1.1"]: must not have more than 3 nameservers`,
         `${d}.nameservers[2]: Invalid value: "x": ${address}`,
         `${d}.options[0]: Required value: must not be empty`
+      ]
+    )
+    const syntax =
+      "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', " +
+      "and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is " +
+      "'_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')"
+    assert.deepStrictEqual(
+      podFaults({ dnsConfig: { searches: ["a_", "__a"] } }),
+      [
+        `${d}.searches[0]: Invalid value: "a_": ${syntax}`,
+        `${d}.searches[1]: Invalid value: "__a": ${syntax}`
       ]
     )
   })
