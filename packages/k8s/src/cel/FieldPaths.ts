@@ -1,5 +1,6 @@
 /**
- * `FieldPaths`: the `fieldPath` of a rule, such as `.spec['a.b'].c`, against the schema it goes through.
+ * `FieldPaths`: the `fieldPath` of a rule, such as `.spec['a.b'].c`, or that of a selectable field, against the schema it
+ * goes through.
  *
  * Source: `ValidFieldPath` in k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go.
  */
@@ -20,8 +21,7 @@ const escapes: Readonly<Record<string, string>> = {
   "\\": "\\"
 }
 
-const unquoted = (token: string | undefined): string | undefined => {
-  if (token === undefined || !/^'.*'$/s.test(token) || token.length < 2) return undefined
+const unquoted = (token: string): string | undefined => {
   let wrong = false
   const name = token.slice(1, -1).replace(/\\([\s\S])/g, (_, char: string) => {
     if (escapes[char] === undefined) wrong = true
@@ -30,22 +30,40 @@ const unquoted = (token: string | undefined): string | undefined => {
   return wrong ? undefined : name
 }
 
-/** The path as errors print it; undefined if it leads nowhere. */
-export const normalize = (path: string, root: Schema.Schema): string | undefined => {
+/** The path as errors print it, with the schema it leads to; or why it leads nowhere. */
+export type Found = { readonly path: string; readonly schema: Schema.Schema } | { readonly wrong: string }
+
+const nowhere = { wrong: "does not refer to a valid field" }
+const ended = { wrong: "unexpected end of JSON path" }
+
+/** Follows a path. Names in brackets, which are quoted, may be ruled out. */
+export const find = (path: string, root: Schema.Schema, brackets = true): Found => {
   const parts = tokens(path)
-  let schema: Schema.Schema | undefined = root
+  let schema: Schema.Schema = root
   let made = ""
   for (let at = 0; at < parts.length;) {
     const bracket = parts[at] === "["
-    if (!bracket && parts[at] !== ".") return undefined
-    const name = bracket ? unquoted(parts[at + 1]) : parts[at + 1]
-    if (name === undefined || bracket && parts[at + 2] !== "]") return undefined
-    at += bracket ? 3 : 2
+    if (!bracket && parts[at] !== ".") return { wrong: `expected [ or . but got: ${parts[at]}` }
+    if (bracket && !brackets) return { wrong: "array notation is not allowed" }
+    const token = parts[at + 1]
+    if (token === undefined) return ended
+    if (bracket && !/^'.*'$/s.test(token)) return { wrong: `expected single quoted string but got ${token}` }
+    const name = bracket ? unquoted(token) : token
+    if (name === undefined) return { wrong: "invalid string literal: invalid syntax" }
     const isObject: boolean = schema.properties !== undefined
     const next: Schema.Schema | undefined = isObject ? Schema.property(schema, name) : Schema.mapValue(schema)
-    if (next === undefined) return undefined
+    if (next === undefined) return nowhere
+    if (bracket && parts[at + 2] === undefined) return ended
+    if (bracket && parts[at + 2] !== "]") return { wrong: `expected ] but got ${parts[at + 2]}` }
+    at += bracket ? 3 : 2
     made = isObject ? Schema.childPath(made, name) : Schema.keyPath(made, name)
     schema = next
   }
-  return made
+  return { path: made, schema }
+}
+
+/** The path as errors print it; undefined if it leads nowhere. */
+export const normalize = (path: string, root: Schema.Schema): string | undefined => {
+  const found = find(path, root)
+  return "wrong" in found ? undefined : found.path
 }

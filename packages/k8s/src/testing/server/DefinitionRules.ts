@@ -10,6 +10,7 @@ import { named } from "./Checks.ts"
 import * as ConversionRules from "./ConversionRules.ts"
 import { conditionIsTrue } from "./CustomResources.ts"
 import * as DefinitionPaths from "./DefinitionPaths.ts"
+import * as DefinitionWords from "./DefinitionWords.ts"
 import * as DefinitionZeros from "./DefinitionZeros.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
@@ -125,10 +126,10 @@ const namesFaults = (names: unknown): Faults => {
     ),
     ...["plural", "singular"].flatMap(plain),
     ...["kind", "listKind"].flatMap(mixed),
+    ...arrayAt(names, "shortNames").flatMap((name, index) => label(`${path}.shortNames[${index}]`, String(name))),
     ...(kind !== "" && kind === stringAt(names, "listKind")
       ? [FieldError.invalid(`${path}.listKind`, kind, "kind and listKind may not be the same")]
       : []),
-    ...arrayAt(names, "shortNames").flatMap((name, index) => label(`${path}.shortNames[${index}]`, String(name))),
     ...arrayAt(names, "categories").flatMap((name, index) => label(`${path}.categories[${index}]`, String(name)))
   ]
 }
@@ -159,24 +160,29 @@ const rootFields = [
   "XValidations"
 ]
 
+const beforeType = new Set(["id", "$schema", "$ref"])
+
 const atRoot = new Set([
   ...rootFields.map((name) => `${name[0]!.toLowerCase()}${name.slice(1)}`),
   "x-kubernetes-preserve-unknown-fields",
   "x-kubernetes-validations"
 ])
 
+/** One fault is told, that of the first field which is wrong in the order of the type. */
 const rootFaults = (version: unknown, schema: unknown, path: string): Faults => {
   if (at(version, "subresources", "status") === undefined) return []
   const type = stringAt(schema, "type")
   const when = "at the root of the schema if the status subresource is enabled"
-  return [
-    ...(Object.keys(objectAt(schema)).every((key) => atRoot.has(key))
-      ? []
-      : [FieldError.invalid(path, schema, `only [${rootFields.join(" ")}] fields are allowed ${when}`)]),
-    ...(type === "" || type === "object"
-      ? []
-      : [FieldError.invalid(`${path}.type`, type, `only "object" is allowed as the type ${when}`)])
-  ]
+  const [odd] = Object.keys(objectAt(schema)).filter((key) => !atRoot.has(key))
+    .toSorted((a, b) => Number(beforeType.has(b)) - Number(beforeType.has(a)))
+  if (type !== "" && type !== "object" && (odd === undefined || !beforeType.has(odd))) {
+    return [FieldError.invalid(`${path}.type`, type, `only "object" is allowed as the type ${when}`)]
+  }
+  return odd === undefined ? [] : [FieldError.invalidPrinted(
+    path,
+    DefinitionWords.printSchema(schema),
+    `only [${rootFields.join(" ")}] fields are allowed ${when}`
+  )]
 }
 
 const schemaOf = (version: unknown): unknown => at(version, "schema", "openAPIV3Schema")
@@ -188,7 +194,7 @@ const isShared = (versions: ReadonlyArray<unknown>): boolean =>
 const missingSchemas = (versions: ReadonlyArray<unknown>): Faults =>
   versions.flatMap((version, index) =>
     schemaOf(version) === undefined
-      ? [FieldError.required(`spec.versions[${index}].schema.openAPIV3Schema`, "schemas are required")]
+      ? [FieldError.required(`spec.versions[${index}].schema.openAPIV3Schema`, "")]
       : []
   )
 
@@ -205,17 +211,46 @@ const schemaFaults = (version: unknown, place: string): Faults => {
 const sharedSchemaFaults = (versions: ReadonlyArray<unknown>): Faults =>
   versions.length > 0 && isShared(versions) ? schemaFaults(versions[0], "spec.validation") : []
 
+const longestWarning = 256
+
+/** The first character that cannot be printed, by its place in UTF-8. */
+const unprintable = (text: string): ReadonlyArray<string> => {
+  const found = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.exec(text)
+  return found === null ? [] : [
+    "must only contain printable UTF-8 characters; non-printable character found at index " +
+    Names.byteLength(text.slice(0, found.index))
+  ]
+}
+
+const warningFaults = (version: unknown): ReadonlyArray<string> => {
+  const warning = at(version, "deprecationWarning")
+  if (typeof warning !== "string") return []
+  return at(version, "deprecated") !== true ? ["can only be set for deprecated versions"] : [
+    ...(Names.byteLength(warning) > longestWarning ? [`must be <= ${longestWarning} characters long`] : []),
+    ...(warning === "" ? ["must not be an empty string"] : []),
+    ...unprintable(warning)
+  ]
+}
+
 const versionsFaults = (definition: unknown): Faults => {
   const versions = arrayAt(definition, "spec", "versions")
   const names = versions.map((version) => stringAt(version, "name"))
   const shared = isShared(versions)
-  const whole = (fault: string) => FieldError.invalid("spec.versions", versions, fault)
+  const whole = (fault: string) =>
+    FieldError.invalidPrinted("spec.versions", DefinitionWords.printVersions(versions), fault)
   return [
     ...missingSchemas(versions),
-    ...versions.flatMap((version, index) => [
-      ...label(`spec.versions[${index}].name`, names[index]!),
-      ...(shared ? [] : schemaFaults(version, `spec.versions[${index}].schema`))
-    ]),
+    ...versions.flatMap((version, index) => {
+      const path = `spec.versions[${index}]`
+      return [
+        ...label(`${path}.name`, names[index]!),
+        ...warningFaults(version).map((fault) =>
+          FieldError.invalid(`${path}.deprecationWarning`, at(version, "deprecationWarning"), fault)
+        ),
+        ...(shared ? [] : schemaFaults(version, `${path}.schema`)),
+        ...DefinitionPaths.ofVersion(versions, index)
+      ]
+    }),
     ...(new Set(names).size < names.length ? [whole("must contain unique version names")] : []),
     ...(storageVersions(definition).length === 1
       ? []
@@ -227,14 +262,28 @@ const versionsFaults = (definition: unknown): Faults => {
 
 const storedFaults = (definition: unknown): Faults => {
   const field = "status.storedVersions"
-  const stored = arrayAt(definition, "status", "storedVersions")
-  if (stored.length === 0) return [FieldError.invalid(field, [], "must have at least one stored version")]
-  return arrayAt(definition, "spec", "versions").flatMap((version) => {
-    const name = stringAt(version, "name")
-    return at(version, "storage") !== true || stored.includes(name)
-      ? []
-      : [FieldError.invalid(field, version, `must have the storage version ${name}`)]
-  })
+  const stored = arrayAt(definition, "status", "storedVersions").map(String)
+  if (stored.length === 0) return [FieldError.invalid(field, null, "must have at least one stored version")]
+  const versions = arrayAt(definition, "spec", "versions")
+  const names = new Set(versions.map((version) => stringAt(version, "name")))
+  return [
+    ...versions.flatMap((version) => {
+      const name = stringAt(version, "name")
+      // Of versions with the same name one alone is found to have been stored.
+      const known = stored.includes(name) && versions.find((one) => stringAt(one, "name") === name) === version
+      return at(version, "storage") !== true || known
+        ? []
+        : [FieldError.invalid(field, stored, `must have the storage version ${name}`)]
+    }),
+    ...stored.flatMap((name, index) =>
+      names.has(name) ? [] : [FieldError.invalid(
+        `${field}[${index}]`,
+        name,
+        `missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a ` +
+          `storage migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`
+      )]
+    )
+  ]
 }
 
 const approvalFaults = (definition: KubeObject): Faults => {
@@ -249,6 +298,21 @@ const approvalFaults = (definition: KubeObject): Faults => {
       return []
   }
 }
+
+/** Group and plural are the name of the definition; scope and kind are what objects are stored by. */
+const fixed = ({ established }: { readonly established: boolean }): ReadonlyArray<ReadonlyArray<string>> => [
+  ...(established ? [["scope"], ["names", "kind"]] : []),
+  ["group"],
+  ["names", "plural"]
+]
+
+const fixedFaults = (next: unknown, previous: KubeObject): Faults =>
+  fixed({ established: conditionIsTrue(previous, "Established") }).flatMap((path) => {
+    const value = stringAt(next, "spec", ...path)
+    return value === stringAt(previous, "spec", ...path)
+      ? []
+      : [FieldError.invalid(["spec", ...path].join("."), value, "field is immutable")]
+  })
 
 const scopes = ["Cluster", "Namespaced"]
 
@@ -268,8 +332,9 @@ const validate: Strategy["validate"] = (definition, previous) => {
     ...versionsFaults(definition),
     ...namesFaults(at(definition, "spec", "names")),
     ...sharedSchemaFaults(arrayAt(definition, "spec", "versions")),
-    ...DefinitionPaths.faults(definition),
+    ...DefinitionPaths.ofAll(arrayAt(definition, "spec", "versions")),
     ...ConversionRules.faults(definition),
+    ...(previous === undefined ? [] : fixedFaults(definition, previous)),
     ...storedFaults(definition),
     ...approvalFaults(definition),
     ...(at(definition, "spec", "preserveUnknownFields") === true
@@ -282,32 +347,7 @@ const validate: Strategy["validate"] = (definition, previous) => {
   ]
 }
 
-/** Group and plural are the name of the definition; scope and kind are what objects are stored by. */
-const fixed = ({ established }: { readonly established: boolean }): ReadonlyArray<ReadonlyArray<string>> => [
-  ...(established ? [["scope"], ["names", "kind"]] : []),
-  ["group"],
-  ["names", "plural"]
-]
-
-const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
-  const versions = new Set(arrayAt(next, "spec", "versions").map((version) => stringAt(version, "name")))
-  return [
-    ...fixed({ established: conditionIsTrue(previous, "Established") }).flatMap((path) => {
-      const value = stringAt(next, "spec", ...path)
-      return value === stringAt(previous, "spec", ...path)
-        ? []
-        : [FieldError.invalid(["spec", ...path].join("."), value, "field is immutable")]
-    }),
-    ...arrayAt(next, "status", "storedVersions").flatMap((version, index) =>
-      versions.has(String(version)) ? [] : [FieldError.invalid(
-        `status.storedVersions[${index}]`,
-        version,
-        "must appear in spec.versions"
-      )]
-    ),
-    ...ConversionRules.updateFaults(next, previous)
-  ]
-}
+const validateUpdate: Strategy["validateUpdate"] = (next, previous) => ConversionRules.updateFaults(next, previous)
 
 /** What the strategy of definitions has beyond the table. */
 export const strategy: Partial<Strategy> = { prepareCreate, prepareUpdate, validate, validateUpdate }

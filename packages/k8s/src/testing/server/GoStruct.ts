@@ -7,10 +7,15 @@
  * Source: k8s.io/kubernetes/pkg/apis/GROUP/types.go.
  */
 import { goJson } from "../../schema/FieldError.ts"
-import { at } from "../../api/Plain.ts"
+import { at, objectAt } from "../../api/Plain.ts"
 
-/** A field: its JSON name, what is printed where it is not set, its parts; and its Go name, if not the same with a capital. */
-export type Field = readonly [json: string, zero: string, of?: Fields | undefined, go?: string]
+/**
+ * A field: its JSON name, what is printed where it is not set, its parts or how they are printed; and its Go name, if not
+ * the same with a capital.
+ */
+export type Field = readonly [json: string, zero: string, of?: Fields | Printer | undefined, go?: string]
+
+export type Printer = (value: unknown) => string
 
 export type Fields = ReadonlyArray<Field>
 
@@ -24,7 +29,19 @@ export const print = (value: unknown, fields: Fields): string =>
       fields.map(([json, zero, of, go]) => {
         const found = at(value, json)
         return `${goJson(go ?? goName(json))}:${
-          found === undefined ? zero : of === undefined ? goJson(found) : print(found, of)
+          found === undefined
+            ? zero
+            : of === undefined
+            ? goJson(found)
+            : typeof of === "function"
+            ? of(found)
+            : print(found, of)
         }`
       }).join(",")
     }}`
+
+/** The texts of the values of a map, whose keys Go prints in order. */
+export const printMap = (value: unknown, printer: Printer): string => {
+  const map = objectAt(value)
+  return `{${Object.keys(map).toSorted().map((key) => `${goJson(key)}:${printer(map[key])}`).join(",")}}`
+}

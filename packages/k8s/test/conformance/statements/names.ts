@@ -46,11 +46,9 @@ const qualified =
   "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is " +
   "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 
-const units = (minor: number): string => minor < 35 ? "characters" : "bytes"
-
 export const names = [
   statement("23", "most names are DNS subdomains, a Namespace's a label, a Service's begins with a letter", {
-    note: "newer servers count bytes, and tell a label with dots that it has dots"
+    note: "newer servers tell a label with dots that it has dots"
   }, function*() {
     const { kind, minor, namespace, request } = yield* Target
     const ns = yield* namespace
@@ -67,18 +65,18 @@ export const names = [
       yield* config(name, subdomain)
       yield* widget(name, subdomain)
     }
-    yield* config("a".repeat(254), `must be no more than 253 ${units(minor)}`)
+    yield* config("a".repeat(254), "must be no more than 253 characters")
     const longest = yield* request("POST", configMapsOf(ns), { body: configMap("a".repeat(253)) })
     assert.strictEqual(longest.status, 201)
 
     const namespaces = refused("/api/v1/namespaces", (name) => ({ metadata: { name } }))
     yield* namespaces("A", label)
     yield* namespaces("a.b", minor < 35 ? label : "must not contain dots")
-    yield* namespaces("a".repeat(64), `must be no more than 63 ${units(minor)}`)
+    yield* namespaces("a".repeat(64), "must be no more than 63 characters")
     const service = refused(services, (name) => ({ metadata: { name }, spec: { ports: [{ port: 80 }] } }))
     yield* service("1a", dns1035)
     yield* service("a.b", dns1035)
-    yield* service("a".repeat(64), `must be no more than 63 ${units(minor)}`)
+    yield* service("a".repeat(64), "must be no more than 63 characters")
   }),
 
   statement("23a", "names of RBAC objects are segments of a path", {}, function*() {
@@ -140,11 +138,11 @@ export const names = [
   statement("24", "labels, annotations and finalizers are judged, on create and on update", {
     note: "an annotation's prefix may have capitals; built-ins want finalizers that are qualified"
   }, function*() {
-    const { kind, minor, namespace, request } = yield* Target
+    const { kind, namespace, request } = yield* Target
     const ns = yield* namespace
     const widgets = yield* kind()
     const long = "k".repeat(64)
-    const many = `must be no more than 63 ${units(minor)}`
+    const many = "must be no more than 63 characters"
     const cases: ReadonlyArray<readonly [field: string, value: unknown, ...faults: ReadonlyArray<string>]> = [
       ["labels", { "a b": "" }, `Invalid value: "a b": name part ${qualified}`],
       ["labels", { "/a": "" }, "Invalid value: \"/a\": prefix part must be non-empty"],

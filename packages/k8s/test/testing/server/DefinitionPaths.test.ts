@@ -3,7 +3,8 @@ import * as FieldError from "../../../src/schema/FieldError.ts"
 import * as DefinitionPaths from "../../../src/testing/server/DefinitionPaths.ts"
 
 const told = (...versions: ReadonlyArray<object>) =>
-  DefinitionPaths.faults({ spec: { versions } }).map(FieldError.format)
+  [...versions.flatMap((_, index) => DefinitionPaths.ofVersion(versions, index)), ...DefinitionPaths.ofAll(versions)]
+    .map(FieldError.format)
 
 const scale = (specReplicasPath: string, statusReplicasPath: string, labelSelectorPath?: string) => ({
   subresources: { scale: { specReplicasPath, statusReplicasPath, labelSelectorPath } }
@@ -47,5 +48,61 @@ describe("the paths of a definition", () => {
     assert.deepStrictEqual(told(wrong, wrong), [`spec.${fault}`])
     const text = "subresources.scale.specReplicasPath: Invalid value: \".x\": should be a json path under .spec"
     assert.deepStrictEqual(told({}, scale(".x", ".status.x")), [`spec.versions[1].${text}`])
+  })
+
+  const selectable = (paths: ReadonlyArray<string>, properties: object = { a: { type: "string" } }) => ({
+    schema: { openAPIV3Schema: { type: "object", properties: { spec: { type: "object", properties } } } },
+    selectableFields: paths.map((jsonPath) => ({ jsonPath }))
+  })
+
+  it("a selectable field is one of the schema that holds a word or a number, and is told once", () => {
+    const list = { type: "array", items: { type: "string" } }
+    const typed =
+      "must point to a field of type string, boolean or integer. Enum string fields and strings with formats " +
+      "are allowed."
+    const paths = [".spec.a", "", "spec.a", ".spec.z", ".spec.l", ".spec.l[0]", ".spec.a", ".spec."]
+    assert.deepStrictEqual(told(selectable(paths, { a: { type: "integer" }, l: list })), [
+      "spec.selectableFields[1].jsonPath: Required value",
+      "spec.selectableFields[2].jsonPath: Invalid value: \"spec.a\": is an invalid path: expected [ or . but got: spec",
+      "spec.selectableFields[3].jsonPath: Invalid value: \".spec.z\": is an invalid path: does not refer to a valid field",
+      `spec.selectableFields[4].jsonPath: Invalid value: ".spec.l": ${typed}`,
+      "spec.selectableFields[5].jsonPath: Invalid value: \".spec.l[0]\": is an invalid path: array notation is not allowed",
+      "spec.selectableFields[6].jsonPath: Duplicate value: \".spec.a\"",
+      "spec.selectableFields[7].jsonPath: Invalid value: \".spec.\": is an invalid path: unexpected end of JSON path"
+    ])
+    const named = {
+      schema: {
+        openAPIV3Schema: {
+          type: "object",
+          properties: { metadata: { type: "object", properties: { name: { type: "string" } } } }
+        }
+      },
+      selectableFields: [{ jsonPath: ".metadata.name" }]
+    }
+    assert.deepStrictEqual(told(named), [
+      "spec.selectableFields[0].jsonPath: Invalid value: \".metadata.name\": must not point to fields in metadata"
+    ])
+    const letters = [..."abcdefghi"]
+    assert.deepStrictEqual(
+      told(selectable(
+        letters.map((name) => `.spec.${name}`),
+        Object.fromEntries(letters.map((name) => [name, { type: "string" }]))
+      )),
+      ["spec.selectableFields: Too many: 9: must have at most 8 items"]
+    )
+  })
+
+  it("selectable fields go with their schema: both are shared, or neither is", () => {
+    const one = selectable([".spec.a"])
+    const other = selectable([".spec.a"], { a: { type: "string" }, b: { type: "string" } })
+    assert.deepStrictEqual(told(one, one), [])
+    assert.deepStrictEqual(told(one, other), [
+      "spec.selectableFields: Invalid value: \"\": may only be set when validations.schema is included"
+    ])
+    assert.deepStrictEqual(told(one, selectable([])), [
+      "spec.versions[0].selectableFields: Invalid value: \"\": may only be set when `version.schema.openAPIV3Schema` is " +
+      "not included"
+    ])
+    assert.deepStrictEqual(told(one, { ...other, selectableFields: [{ jsonPath: ".spec.b" }] }), [])
   })
 })

@@ -115,10 +115,96 @@ describe("definitions", () => {
       )
     }).pipe(Effect.provide(layer)))
 
+  const told = (definition: object) =>
+    Effect.map(
+      post(crds, definition),
+      ({ body }) => body.details.causes.map(({ field, message }: any) => `${field}: ${message}`)
+    )
+
+  it.effect("versions that are wrong together are printed by the names of Go, without what they share", () =>
+    Effect.gen(function*() {
+      const version = (name: string, more: string) =>
+        `{"Name":"${name}","Served":true,"Storage":true,"Deprecated":false,"DeprecationWarning":null,${more}}`
+      const none = "\"Schema\":null,\"Subresources\":null,\"AdditionalPrinterColumns\":null,\"SelectableFields\":null"
+      const twice = `[${version("v1", none)},${version("v1", none)}]`
+      assert.deepStrictEqual(yield* told(withVersions((one) => [one, one])), [
+        `spec.versions: Invalid value: ${twice}: must contain unique version names`,
+        `spec.versions: Invalid value: ${twice}: must have exactly one version marked as storage version`,
+        "status.storedVersions: Invalid value: [\"v1\"]: must have the storage version v1"
+      ])
+      const column = { name: "A", type: "string", jsonPath: ".spec.a" }
+      const plain = {
+        openAPIV3Schema: { type: "object", properties: { spec: { type: "array", items: { type: "string" } } } }
+      }
+      const faults = yield* told(withVersions((one) => [{ ...one, schema: plain }, {
+        ...one,
+        name: "v2",
+        schema: { openAPIV3Schema: { type: "object" } },
+        additionalPrinterColumns: [column]
+      }]))
+      assert.include(
+        faults[0],
+        "\"AdditionalPrinterColumns\":[{\"Name\":\"A\",\"Type\":\"string\",\"Format\":\"\",\"Description\":\"\"," +
+          "\"Priority\":0,\"JSONPath\":\".spec.a\"}],\"SelectableFields\":null}]: must have exactly one"
+      )
+      assert.include(faults[0], "\"Properties\":{\"spec\":{\"ID\":\"\",\"Schema\":\"\",\"Ref\":null,")
+      assert.include(faults[0], "\"Items\":{\"Schema\":{\"ID\":\"\",")
+      assert.strictEqual(faults[1], "status.storedVersions: Invalid value: [\"v1\"]: must have the storage version v2")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("without a storage version nothing is stored", () =>
+    Effect.gen(function*() {
+      const faults = yield* told(withVersions((one) => [{ ...one, storage: false }]))
+      assert.strictEqual(faults[1], "status.storedVersions: Invalid value: null: must have at least one stored version")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a warning is that of a deprecated version, and one that can be printed", () =>
+    Effect.gen(function*() {
+      const warned = (deprecated: boolean, deprecationWarning: string) =>
+        told(withVersions((one) => [{ ...one, deprecated, deprecationWarning }]))
+      const told_ = (value: string, why: string) =>
+        `spec.versions[0].deprecationWarning: Invalid value: ${value}: ${why}`
+      assert.deepStrictEqual(yield* warned(false, "x"), [
+        told_("\"x\"", "can only be set for deprecated versions")
+      ])
+      assert.deepStrictEqual(yield* warned(true, ""), [told_("\"\"", "must not be an empty string")])
+      assert.deepStrictEqual(yield* warned(true, "é\n"), [told_(
+        "\"é\\n\"",
+        "must only contain printable UTF-8 characters; non-printable character found at index 2"
+      )])
+      const long = "w".repeat(257)
+      assert.deepStrictEqual(yield* warned(true, long), [told_(`"${long}"`, "must be <= 256 characters long")])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("short names are told before a list of the kind's name; of the root of a schema one field", () =>
+    Effect.gen(function*() {
+      const { spec } = widgetDefinition() as any
+      const faults = yield* told(
+        widgetDefinition({ names: { ...spec.names, kind: "A", listKind: "A", shortNames: ["-"], categories: ["-"] } })
+      )
+      assert.deepStrictEqual(faults.map((fault: string) => fault.split(":")[0]), [
+        "spec.names.shortNames[0]",
+        "spec.names.listKind",
+        "spec.names.categories[0]"
+      ])
+      const schema = { openAPIV3Schema: { type: "array", items: { type: "string" }, maxProperties: 3 } }
+      const root = yield* told(withVersions((one) => [{ ...one, schema, subresources: { status: {} } }]))
+      assert.strictEqual(
+        root[0],
+        "spec.validation.openAPIV3Schema.type: Invalid value: \"array\": only \"object\" is allowed as the type at the root " +
+          "of the schema if the status subresource is enabled"
+      )
+      assert.isFalse(root.some((fault: string) => fault.includes("fields are allowed at the root")))
+    }).pipe(Effect.provide(layer)))
+
   it.effect.each<[string, any, string]>([
     ["name", { ...widgetDefinition(), metadata: { name: "x" } }, "must be spec.names.plural+\".\"+spec.group"],
     ["versions", withVersions(() => []), "must have exactly one version marked as storage version"],
-    ["schema", withVersions((version) => [{ ...version, schema: undefined }]), "schemas are required"],
+    [
+      "schema",
+      withVersions((version) => [{ ...version, schema: undefined }]),
+      "spec.versions[0].schema.openAPIV3Schema: Required value"
+    ],
     ["scope", widgetDefinition({ scope: "x" }), "spec.scope: Unsupported value: \"x\""],
     [
       "structure",
@@ -263,7 +349,12 @@ describe("definitions", () => {
         ...now,
         spec: { ...now.spec, versions: [{ ...v1, name: "v2" }] }
       })
-      assert.include(message(dropped), "status.storedVersions[0]: Invalid value: \"v1\": must appear in spec.versions")
+      assert.include(
+        message(dropped),
+        "status.storedVersions[0]: Invalid value: \"v1\": missing from spec.versions; v1 was previously a storage version, " +
+          "and must remain in spec.versions until a storage migration ensures no data remains persisted in v1 and removes " +
+          "v1 from status.storedVersions"
+      )
       const rescoped = yield* patch(`${crds}/${name}`, "merge", { spec: { scope: "Cluster" } })
       assert.include(
         message(rescoped),
