@@ -117,15 +117,15 @@ export const aggregatedBuiltin = (resource: Told) => {
   }
 }
 
-/** The version of the aggregated form that a client prefers to the classic one. */
-export const aggregatedForm = (request: Request): string | undefined => {
-  for (const { parameters } of Negotiation.parseAccept(request.headers["accept"])) {
-    if (parameters["as"] === undefined) return undefined
-    const { as, g, v } = parameters
-    if (as === "APIGroupDiscoveryList" && g === "apidiscovery.k8s.io" && (v === "v2" || v === "v2beta1")) return v
-  }
-  return undefined
-}
+/**
+ * The version of the aggregated form that a client takes, of those that are spoken; it goes before the classic one,
+ * wherever the client names it.
+ */
+export const aggregatedForm = (request: Request, spoken: ReadonlyArray<string> = ["v2"]): string | undefined =>
+  Negotiation.parseAccept(request.headers["accept"]).map(({ parameters }) => parameters)
+    .find(({ as, g, v }) =>
+      as === "APIGroupDiscoveryList" && g === "apidiscovery.k8s.io" && v !== undefined && spoken.includes(v)
+    )?.["v"]
 
 /** The groups in the aggregated form that was asked for. */
 export const aggregated = (request: Request, items: ReadonlyArray<unknown>, form: string): ApiResponse => {

@@ -65,7 +65,7 @@ export const make = (api: Api<unknown>, served: ReadonlyArray<Served>) => {
   const documents: Readonly<Record<string, (request: Request) => ApiResponse>> = {
     "/": () => Representation.plain(200, { paths }),
     "/apis": (request) => {
-      const form = DiscoveryDocuments.aggregatedForm(request)
+      const form = DiscoveryDocuments.aggregatedForm(request, ["v2", "v2beta1"])
       const groups = [DiscoveryDocuments.groupOf(told)]
       return form === undefined
         ? Representation.plain(200, { kind: "APIGroupList", apiVersion: "v1", groups })

@@ -168,20 +168,6 @@ const paths = (tells: Tells): ReadonlyArray<string> =>
     "/version"
   ].sort()
 
-/** What a 404 tells of: the innermost server speaks, which has the definitions. */
-const innermost: ReadonlyArray<string> = [
-  "/apis",
-  "/apis/",
-  "/apis/apiextensions.k8s.io",
-  "/apis/apiextensions.k8s.io/v1",
-  ...Health.innermost,
-  "/metrics",
-  "/openapi/v2",
-  "/openapi/v3",
-  "/openapi/v3/",
-  "/version"
-].sort()
-
 /** The release is told in one form to all. */
 const versionTypes: ReadonlySet<string> = new Set(["*/*", "application/json"])
 
@@ -208,7 +194,8 @@ const unacceptable = (
   }
   // Of a group that is not there nothing is told in any form.
   const told = root === "apis" && group !== "" && groupOf(tells, group) === undefined
-  return !told && Negotiation.asItIs(accept) === undefined && DiscoveryDocuments.aggregatedForm(request) === undefined
+  const form = group === "" ? DiscoveryDocuments.aggregatedForm(request) : undefined
+  return !told && Negotiation.asItIs(accept) === undefined && form === undefined
     ? Representation.refused(StatusError.notAcceptableTypes(Negotiation.spokenTypes))
     : undefined
 }
@@ -253,5 +240,5 @@ export const answer = (tells: Tells, request: Request, segments: ReadonlyArray<s
   if (health !== undefined) return health
   return root === undefined || request.path === "/index.html"
     ? indented(200, { paths: paths(tells) })
-    : indented(404, { paths: innermost })
+    : unserved
 }

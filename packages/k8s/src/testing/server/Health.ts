@@ -2,7 +2,7 @@
  * `Health`: `/healthz`, `/livez` and `/readyz` with their checks, and `/metrics`.
  *
  * There is nothing that could be ill here: every check that a real server of the version has is there by name and
- * passes. A real server is three in a row, of which only the last one speaks in a 404: its checks are `innermost`.
+ * passes.
  *
  * Source: k8s.io/apiserver/pkg/server/healthz, and the post-start hooks of k8s.io/kubernetes 1.35.
  */
@@ -72,18 +72,10 @@ const endpoints: ReadonlyArray<Endpoint> = ["healthz", "livez", "readyz"]
 
 const checks: ReadonlyMap<string, ReadonlyArray<string>> = new Map(endpoints.map((name) => [name, checksOf(name)]))
 
-const pathsOf = (list: (endpoint: Endpoint) => ReadonlyArray<string>): ReadonlyArray<string> =>
-  endpoints.flatMap((name) => [`/${name}`, ...list(name).map((check) => `/${name}/${check}`)])
-
 /** Every path of a check. */
-export const paths: ReadonlyArray<string> = pathsOf(checksOf)
-
-/** Those of the server that answers when nobody else did. */
-export const innermost: ReadonlyArray<string> = pathsOf((name) => [
-  ...first(name),
-  ...generic,
-  ...extensions,
-  ...last(name)
+export const paths: ReadonlyArray<string> = endpoints.flatMap((name) => [
+  `/${name}`,
+  ...checksOf(name).map((check) => `/${name}/${check}`)
 ])
 
 const text = (body: string, headers: Readonly<Record<string, string>> = {}): ApiResponse => ({

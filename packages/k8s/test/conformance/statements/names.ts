@@ -136,13 +136,14 @@ export const names = [
   }),
 
   statement("24", "labels, annotations and finalizers are judged, on create and on update", {
-    note: "an annotation's prefix may have capitals; built-ins want finalizers that are qualified"
+    note:
+      "an annotation's prefix may have capitals; built-ins want finalizers that are qualified; newer servers count bytes"
   }, function*() {
-    const { kind, namespace, request } = yield* Target
+    const { kind, minor, namespace, request } = yield* Target
     const ns = yield* namespace
     const widgets = yield* kind()
     const long = "k".repeat(64)
-    const many = "must be no more than 63 characters"
+    const many = `must be no more than 63 ${minor < 35 ? "characters" : "bytes"}`
     const cases: ReadonlyArray<readonly [field: string, value: unknown, ...faults: ReadonlyArray<string>]> = [
       ["labels", { "a b": "" }, `Invalid value: "a b": name part ${qualified}`],
       ["labels", { "/a": "" }, "Invalid value: \"/a\": prefix part must be non-empty"],

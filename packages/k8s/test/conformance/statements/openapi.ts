@@ -153,9 +153,6 @@ export const openapi = [
       freshness: "Current"
     })
     assert.deepStrictEqual([older.version, older.freshness, older.resources.length], ["v1beta1", "Current", 1])
-    const beta = yield* read("v2beta1")
-    assert.strictEqual(beta.object.apiVersion, "apidiscovery.k8s.io/v2beta1")
-    assert.deepStrictEqual(found(beta), found(answer))
     const same = yield* request("GET", "/apis", {
       headers: {
         accept: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
@@ -285,15 +282,19 @@ export const openapi = [
 
   statement(
     "5f",
-    "the root tells every path; a path nobody knows is told those of the innermost server",
+    "the root tells every path; a path nobody knows is no page",
     {},
     function*() {
-      const { request } = yield* Target
+      const { minor, request } = yield* Target
       const { object: root } = yield* request("GET", "/")
       assert.includeMembers(root["paths"], ["/api/v1", "/apis/apps/v1", "/healthz/ping", "/openapi/v2", "/version"])
       for (const path of ["/nonsense", "/healthz/", "/openapi/v9", "/.well-known"]) {
         const { headers, object, status } = yield* request("GET", path)
         assert.strictEqual(status, 404, path)
+        if (minor >= 30) {
+          assert.strictEqual(headers["content-type"], "text/plain; charset=utf-8", path)
+          continue
+        }
         assert.strictEqual(headers["content-type"], "application/json")
         assert.includeMembers(object["paths"], ["/apis/apiextensions.k8s.io/v1", "/livez/ping", "/version"])
         assert.notInclude(object["paths"], "/apis/apps/v1")

@@ -39,9 +39,4 @@ describe("Health", () => {
     assert.strictEqual(ask("/readyz?exclude=etcd")!.body, "ok")
     assert.notInclude(String(ask("/livez?verbose")!.body), "shutdown")
   })
-
-  it("what the innermost server has is a part of all", () => {
-    for (const path of Health.innermost) assert.include(Health.paths, path)
-    assert.notInclude(Health.innermost, "/healthz/poststarthook/rbac/bootstrap-roles")
-  })
 })
