@@ -52,26 +52,44 @@ export const depthFault = (
     )
     : undefined
 
+/** 400 of a body that does not say what it is; of one that a patch has made no more than why. */
+export const unrecognized = (
+  { request, resource }: Pick<Coming, "request" | "resource">,
+  body: unknown,
+  why: string
+): Refused =>
+  StatusError.badRequest(
+    request.method === "PATCH"
+      ? why
+      : `the object provided is unrecognized (must be of type ${resource.kind}): ${why} ` +
+        `(${summarize(FieldError.goJson(body))})`
+  )
+
 /** Why a body whose type cannot be read is refused. */
 export const typeFault = (
-  { request, resource }: Pick<Coming, "request" | "resource">,
+  coming: Pick<Coming, "request" | "resource">,
   body: JsonValue.JsonObject
 ): Refused | undefined => {
   for (const key of ["apiVersion", "kind"]) {
     const value = body[key]
     if (value !== undefined && value !== null && typeof value !== "string") {
-      const unreadable = `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonType(value)} ` +
-        `into Go struct field .${key} of type string`
-      return StatusError.badRequest(
-        request.method === "PATCH"
-          ? unreadable
-          : `the object provided is unrecognized (must be of type ${resource.kind}): ${unreadable} ` +
-            `(${summarize(FieldError.goJson(body))})`
+      return unrecognized(
+        coming,
+        body,
+        `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonType(value)} ` +
+          `into Go struct field .${key} of type string`
       )
     }
   }
-  return undefined
+  const apiVersion = stringAt(body, "apiVersion")
+  return apiVersion.split("/").length > 2
+    ? unrecognized(coming, body, `unexpected GroupVersion string: ${apiVersion}`)
+    : undefined
 }
+
+/** Why a custom body without a kind is refused. */
+export const kindMissing = (coming: Pick<Coming, "request" | "resource">, body: unknown): Refused =>
+  unrecognized(coming, body, `Object 'Kind' is missing in '${FieldError.goJson(body)}'`)
 
 /** Why a body of another kind or version than a custom one is refused. */
 export const kindFault = (
@@ -81,16 +99,15 @@ export const kindFault = (
   const { request, resource } = coming
   const unreadable = typeFault(coming, body)
   if (unreadable !== undefined) return unreadable
-  // What a patch has made of an object is read first and judged after.
-  if (request.method === "PATCH") return undefined
   const apiVersion = stringAt(body, "apiVersion")
   const kind = stringAt(body, "kind")
   const expected = `${resource.group}/${resource.version}`
-  if (kind === "") {
-    return StatusError.badRequest(
-      `${resource.kind} in version "${resource.version}" cannot be handled as a ${resource.kind}: ` +
-        `Object 'Kind' is missing in '${FieldError.goJson(body)}'`
-    )
+  if (kind === "") return kindMissing(coming, body)
+  // What a patch has made of an object is read first and judged after.
+  if (request.method === "PATCH") {
+    return apiVersion === ""
+      ? StatusError.internal("Object 'apiVersion' is missing in 'object has no apiVersion field'")
+      : undefined
   }
   if (apiVersion !== expected) {
     return StatusError.badRequest(
@@ -135,32 +152,18 @@ export const unknownFields = (
   return all.length === 0 ? undefined : `strict decoding error: ${all.join(", ")}`
 }
 
+/** 400 of a body whose namespace is not that of the URL. */
+export const misplaced = StatusError.badRequest(
+  "the namespace of the provided object does not match the namespace sent on the request"
+)
+
 /** The object with the namespace of the URL; 400 if it names another. A cluster-scoped object has none. */
-export const placed = (
-  coming: Coming,
-  object: KubeObject,
-  verb: "create" | "update"
-): Effect.Effect<KubeObject, Refused> => {
-  const { namespace: _, ...metadata } = object.metadata
-  const namespace = object.metadata.namespace ?? ""
-  if (coming.resource.scope === "Cluster") {
-    // To a server a request about a Namespace is one in that Namespace.
-    const { name } = coming.route
-    return coming.resource.collection === "namespaces" && verb === "update" && namespace !== "" && namespace !== name
-      ? Effect.fail(StatusError.badRequest(
-        `the namespace of the object (${namespace}) does not match the namespace on the request (${name})`
-      ))
-      : Effect.succeed({ ...object, metadata })
-  }
-  const wanted = coming.route.namespace
-  if (namespace !== "" && namespace !== wanted) {
-    return Effect.fail(StatusError.badRequest(
-      verb === "create"
-        ? "the namespace of the provided object does not match the namespace sent on the request"
-        : `the namespace of the object (${namespace}) does not match the namespace on the request (${wanted})`
-    ))
-  }
-  return Effect.succeed({ ...object, metadata: { ...metadata, namespace: wanted } })
+export const placed = ({ resource, route }: Coming, object: KubeObject): Effect.Effect<KubeObject, Refused> => {
+  const { namespace = "", ...metadata } = object.metadata
+  if (resource.scope === "Cluster") return Effect.succeed({ ...object, metadata })
+  return namespace === "" || namespace === route.namespace
+    ? Effect.succeed({ ...object, metadata: { ...metadata, namespace: route.namespace } })
+    : Effect.fail(misplaced)
 }
 
 /** 400 unless the object has the name of the URL. */

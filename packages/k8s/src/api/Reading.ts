@@ -52,17 +52,12 @@ export const version = (exchange: Asked): Result.Result<number | undefined, Refu
     number ? "value out of range" : "invalid syntax"
   }`
   const fault = FieldError.invalid("resourceVersion", text, error)
-  // Pages and exact versions do not come from the cache, which has words of its own, nor do Events.
-  const paged = Number(parameter(exchange.request, "limit") ?? 0) > 0 ||
-    parameter(exchange.request, "resourceVersionMatch") === "Exact"
-  const uncached = resource.collection === "events" && route.verb !== "watch"
-  if (uncached || (route.verb === "list" && paged)) {
-    return Result.fail(StatusError.badRequest(`invalid resource version: ${FieldError.format(fault)}`))
-  }
+  // Lists are judged before they come from the cache or elsewhere; the cache has words of its own, Events are not in it.
+  const cached = route.verb === "watch" || (route.verb === "get" && resource.collection !== "events")
   return Result.fail(
-    ["watch", "get", "list", "deletecollection"].includes(route.verb)
+    cached
       ? StatusError.plain(FieldError.format(fault))
-      : StatusError.badRequest(`invalid resource version of ${resource.plural}`)
+      : StatusError.badRequest(`invalid resource version: ${FieldError.format(fault)}`)
   )
 }
 
@@ -84,6 +79,11 @@ export const reached = (storage: Storage, revision: number): Effect.Effect<void,
     }
   }))
 
+const continuedFaults = (request: Request): ReadonlyArray<FieldError.FieldError> =>
+  (parameter(request, "continue") ?? "") === ""
+    ? []
+    : [FieldError.forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided")]
+
 /** Rules on options that exclude each other. */
 export const optionFaults = (exchange: Asked): ReadonlyArray<FieldError.FieldError> => {
   const { request, route } = exchange
@@ -92,22 +92,20 @@ export const optionFaults = (exchange: Asked): ReadonlyArray<FieldError.FieldErr
   const initial = parameter(request, "sendInitialEvents") !== undefined
   const faults: Array<FieldError.FieldError> = []
   const forbid = (field: string, why: string) => faults.push(FieldError.forbidden(field, why))
-  if (watch && initial) {
-    if (match === "") {
-      forbid("resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
-    } else if (match !== "NotOlderThan") {
-      faults.push(FieldError.notSupported("resourceVersionMatch", match, ["NotOlderThan"]))
-    }
-    return faults
-  }
   if (watch) {
-    if (match !== "") {
+    if (initial && match !== "NotOlderThan") {
+      forbid("resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
+    }
+    if (match !== "" && !initial) {
       forbid(
         "resourceVersionMatch",
         "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
       )
     }
-    return faults
+    if (match !== "" && match !== "NotOlderThan") {
+      faults.push(FieldError.notSupported("resourceVersionMatch", match, ["NotOlderThan"]))
+    }
+    return match === "" ? faults : [...faults, ...continuedFaults(request)]
   }
   if (match !== "") faults.push(...matchFaults(exchange, match))
   if (initial) forbid("sendInitialEvents", "sendInitialEvents is forbidden for list")
@@ -122,9 +120,7 @@ const matchFaults = ({ request }: Asked, match: string): ReadonlyArray<FieldErro
   if (revision === "") {
     forbid("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided")
   }
-  if ((parameter(request, "continue") ?? "") !== "") {
-    forbid("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided")
-  }
+  faults.push(...continuedFaults(request))
   if (match !== "Exact" && match !== "NotOlderThan") {
     faults.push(FieldError.notSupported("resourceVersionMatch", match, ["Exact", "NotOlderThan", ""]))
   } else if (match === "Exact" && revision === "0") {

@@ -127,7 +127,7 @@ const attempt = Effect.fnUntraced(function*(exchange: Exchange, options: Options
 /** POST. */
 export const create = Effect.fnUntraced(function*(exchange: Exchange) {
   const options = yield* WriteOptions.read(exchange, "CreateOptions")
-  const body = yield* Bodies.placed(exchange, yield* read(exchange, options), "create")
+  const body = yield* Bodies.placed(exchange, yield* read(exchange, options))
   const object = Metadata.mergeOwners(exchange, body)
   const { generateName = "", name = "" } = object.metadata
   const answer = (object: KubeObject) => ({ _tag: "Object", status: 201, object }) as const
@@ -244,15 +244,11 @@ const kindFault = (exchange: Exchange, part: Part, next: KubeObject, stored: Kub
 /** PUT. */
 export const replace = (part: Part) =>
   Effect.fnUntraced(function*(exchange: Exchange) {
-    const { core: { storage }, resource, route } = exchange
     const options = yield* WriteOptions.read(exchange, "UpdateOptions")
     const body = yield* read(exchange, options)
+    const placed = yield* Bodies.placed(exchange, body)
     yield* Bodies.named(exchange, body)
-    const placed = yield* Bodies.placed(exchange, body, "update")
     const uid = placed.metadata.uid ?? ""
-    if (uid !== "" && storage.get(resource.collection, storageKey(route.namespace, route.name)) === undefined) {
-      return yield* Effect.fail(uidConflict(exchange, options, uid, ""))
-    }
     const next = (stored: KubeObject) => {
       const other = uid !== "" && uid !== stored.metadata.uid
       const fault = kindFault(exchange, part, placed, stored) ??
@@ -283,8 +279,9 @@ export const patch = (part: Part) =>
           const refuse = (text: string) =>
             StatusError.invalid("", "", "", [FieldError.invalid("patch", FieldError.goJson(document), text)])
           const body = yield* decode(exchange, options, document, refuse)
+          const placed = yield* Bodies.placed(exchange, body)
           yield* Bodies.named(exchange, body)
-          return yield* Bodies.placed(exchange, body, "update")
+          return placed
         })
       )
     )

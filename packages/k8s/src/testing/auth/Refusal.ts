@@ -37,8 +37,8 @@ const askedBy = ({ objectRef = {}, verb }: Audit.Event): Asked => ({
   name: objectRef.name ?? ""
 })
 
-/** An authorizer that says nothing, or what role it misses. */
-const refusal = / is forbidden: (RBAC: .*)?$/
+/** The authorizer's word, which is about another verb than the request's. */
+const refusal = / is forbidden: User ".*" cannot create resource /
 
 /** A server-side apply that made its object, or was not allowed to, has asked for `create` as well. */
 const askedBesides = (event: Audit.Event, asked: Asked): Asked | undefined => {

@@ -131,7 +131,7 @@ export const next = Effect.fnUntraced(function*(
   const read = yield* Body.decode(exchange, silent(options), object ?? config, StatusError.plain).pipe(
     Effect.mapError((error) => error.status === 400 ? StatusError.plain(error.body.message ?? "") : error)
   )
-  const placed = yield* Bodies.placed(exchange, asObject({ ...read }), "create")
+  const placed = yield* Bodies.placed(exchange, asObject({ ...read }))
   yield* Bodies.named(exchange, placed)
   return Ownership.withEntries(placed, entries)
 })

@@ -19,6 +19,7 @@ import { copy } from "../../api/Plain.ts"
 import type { Registry, Served } from "./Registry.ts"
 import type { ResourceRoute } from "../../api/Routing.ts"
 import type { ServicePool } from "./ServicePool.ts"
+import * as Bodies from "../../api/Bodies.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import type { Storage } from "../../api/Storage.ts"
 import type { UserInfo } from "../../api/UserInfo.ts"
@@ -94,12 +95,7 @@ export const bodyObject = (exchange: Exchange): Effect.Effect<JsonValue.JsonObje
   if (JsonValue.isObject(body)) return Effect.succeed(owned(body))
   if (body === null) {
     // To a type of Go null is an object without fields; a custom object has no type to say what it is.
-    const { custom, kind, version } = resource
-    return custom === undefined ? Effect.succeed({}) : Effect.fail(StatusError.badRequest(
-      `${kind} in version ${
-        FieldError.quote(version)
-      } cannot be handled as a ${kind}: Object 'Kind' is missing in 'null'`
-    ))
+    return resource.custom === undefined ? Effect.succeed({}) : Effect.fail(Bodies.kindMissing(exchange, null))
   }
   const text = body === undefined ? "" : FieldError.goJson(body)
   return Effect.fail(StatusError.badRequest(

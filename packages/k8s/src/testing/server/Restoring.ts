@@ -16,10 +16,13 @@ const numeric = /^(?:u?int|float)\d*$/
 const kindOf = (json: string, literal: string): string =>
   json === "number" ? literal === "" ? "int64" : "float64" : kinds[json] ?? json
 
-/** What the decoder said, in the converter's words; what it says of values that read themselves stays. */
+/** What the decoder said of a patched object: what the object should have been is not told. */
+export const bare = (text: string): string => text.replace(/^.*? cannot be handled as a \w+: /s, "")
+
+/** The same in the converter's words; what is said of values that read themselves stays. */
 export const word = (text: string): string => {
   const found = complaint.exec(text)
-  if (found === null) return text.replace(/^.*? cannot be handled as a \w+: /s, "")
+  if (found === null) return bare(text).replace(/^illegal base64/, "error decoding from json: $&")
   const [, json = "", literal = "", type = ""] = found
   const kind = kindOf(json, literal)
   if (type.startsWith("map[")) return `cannot restore map from ${kind}`

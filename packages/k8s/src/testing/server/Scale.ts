@@ -12,6 +12,7 @@ import * as Admission from "../Admission.ts"
 import * as ApplyPatch from "./ApplyPatch.ts"
 import * as BuiltinSchema from "./BuiltinSchema.ts"
 import * as GoZero from "./GoZero.ts"
+import * as Bodies from "../../api/Bodies.ts"
 import * as Exchange from "./Exchange.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
@@ -88,16 +89,6 @@ const setAt = (object: JsonValue.JsonObject, path: ReadonlyArray<string>, value:
   return JsonValue.set(object, key, rest.length === 0 ? value : setAt(objectAt(object, key), rest, value))
 }
 
-/** Kinds whose Scale is missed as a Scale when it is read. */
-const missedAsScale: ReadonlySet<string> = new Set(["deployments", "replicasets"])
-
-const missing = (exchange: Exchange.Exchange): Refused => {
-  const { custom, group, plural } = exchange.resource
-  return custom === undefined && exchange.route.verb === "get" && missedAsScale.has(plural)
-    ? StatusError.notFound({ group: group || "autoscaling", plural: `${plural}/scale` }, exchange.route.name)
-    : Exchange.notFound(exchange)
-}
-
 const isStored = ({ core, resource, route }: Exchange.Exchange): boolean =>
   core.storage.get(resource.collection, Exchange.storageKey(route.namespace, route.name)) !== undefined
 
@@ -106,6 +97,7 @@ const placeFault = (exchange: Exchange.Exchange, scale: JsonValue.JsonObject): R
   const { name, namespace } = exchange.route
   const sent = stringAt(scale, "metadata", "name")
   const sentNamespace = stringAt(scale, "metadata", "namespace")
+  if (sentNamespace !== "" && sentNamespace !== namespace) return Bodies.misplaced
   if (sent !== name) {
     return StatusError.badRequest(
       sent === ""
@@ -113,11 +105,7 @@ const placeFault = (exchange: Exchange.Exchange, scale: JsonValue.JsonObject): R
         : `the name of the object (${sent}) does not match the name on the URL (${name})`
     )
   }
-  return sentNamespace !== "" && sentNamespace !== namespace
-    ? StatusError.badRequest(
-      `the namespace of the object (${sentNamespace}) does not match the namespace on the request (${namespace})`
-    )
-    : undefined
+  return undefined
 }
 
 /** The faults of a Scale that is to be written. */
@@ -179,7 +167,7 @@ const replacing = Effect.fnUntraced(function*(exchange: Exchange.Exchange, patch
 const applying = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const options = yield* Exchange.writeOptions(exchange, "ApplyOptions")
   // The patch of what is not there is not looked at.
-  if (!isStored(exchange)) return yield* Effect.fail(missing(exchange))
+  if (!isStored(exchange)) return yield* Effect.fail(Exchange.notFound(exchange))
   const request = yield* ApplyPatch.read(exchange, options)
   const make = Effect.fnUntraced(function*(scaled: ScaleOwnership.Scaled) {
     const { carry, scale } = yield* ScaleOwnership.applied(exchange, request, scaled)
@@ -204,7 +192,7 @@ const write = (patch: boolean): Exchange.Verb =>
     const { make, options } = patch && ApplyPatch.isApply(exchange)
       ? yield* applying(exchange)
       : yield* replacing(exchange, patch)
-    if (!isStored(exchange)) return yield* Effect.fail(missing(exchange))
+    if (!isStored(exchange)) return yield* Effect.fail(Exchange.notFound(exchange))
     const paths = resource.custom?.scale ?? builtin
     const view: Update["view"] = Effect.fnUntraced(function*(attributes, next, stored) {
       return {
@@ -250,7 +238,7 @@ const write = (patch: boolean): Exchange.Verb =>
 const get: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { core, resource, route } = exchange
   const stored = core.storage.get(resource.collection, Exchange.storageKey(route.namespace, route.name))
-  if (stored === undefined) return yield* Effect.fail(missing(exchange))
+  if (stored === undefined) return yield* Effect.fail(Exchange.notFound(exchange))
   return shown(exchange, yield* scaleOf(exchange, yield* Versions.show(resource, stored)))
 })
 

@@ -134,7 +134,7 @@ export const createOwned = Effect.fnUntraced(function*(
   const mutated = yield* Admission.admit(core, attributes, sent)
   const admitted = mutated === sent ? sent : Metadata.mergeOwners(
     exchange,
-    yield* Bodies.placed(exchange, mutated, "create"),
+    yield* Bodies.placed(exchange, mutated),
     " after mutating admission happens"
   )
   const escalation = Escalation.fault(exchange, admitted)
@@ -157,7 +157,7 @@ export const createOwned = Effect.fnUntraced(function*(
 export const create: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const options = yield* Exchange.writeOptions(exchange, "CreateOptions")
   const body = yield* Body.read(exchange, options)
-  const placed = yield* Bodies.placed(exchange, body, "create")
+  const placed = yield* Bodies.placed(exchange, body)
   // Where a URL with a name takes a POST, the name in it means nothing.
   const object = yield* createObject(exchange, options, placed)
   return { _tag: "Object", status: 201, object } as const satisfies Exchange.Answer

@@ -303,17 +303,17 @@ export const replace = (part: Part): Exchange.Verb =>
     const { core, resource, route } = exchange
     const options = yield* Exchange.writeOptions(exchange, "UpdateOptions")
     const body = yield* Body.read(exchange, options)
+    const placed = yield* Bodies.placed(exchange, body)
     yield* Bodies.named(exchange, body)
-    const placed = yield* Bodies.placed(exchange, body, "update")
     const key = Exchange.storageKey(route.namespace, route.name)
     if (core.storage.get(resource.collection, key) === undefined) {
       const misnamed = Exchange.nameFault(route.name)
       if (misnamed !== undefined) return yield* Effect.fail(misnamed)
-      const uid = placed.metadata.uid ?? ""
-      if (uid !== "") return yield* Effect.fail(uidConflict(exchange, options, uid, ""))
       if (part !== "object" || !resource.strategy.createsOnUpdate) {
         return yield* Effect.fail(Exchange.notFound(exchange))
       }
+      const uid = placed.metadata.uid ?? ""
+      if (uid !== "") return yield* Effect.fail(uidConflict(exchange, options, uid, ""))
       const { resourceVersion: _, ...metadata } = placed.metadata
       yield* mayCreate(exchange)
       // The server fills in a resourceVersion before the object is stored.
@@ -326,11 +326,12 @@ export const replace = (part: Part): Exchange.Verb =>
 
 /** Who replaces or applies what is not there creates it, and must be allowed that, too. */
 const mayCreate = (exchange: Exchange.Exchange): Effect.Effect<void, StatusError.StatusError> => {
-  const { core, request, resource, route, user } = exchange
+  const { core, request, route, user } = exchange
   const attributes = { ...Attributes.fromRequest(request, route), verb: "create" }
   const { allowed, reason } = core.authorizer.authorize(user, attributes)
-  // The server says no more than the authorizer does, which as a rule says nothing.
-  return allowed ? Effect.void : Effect.fail(StatusError.forbidden(resource, route.name, reason))
+  // Its header is that of requests which are refused before they are read.
+  const { headers: _, ...refused } = Attributes.forbidden(user, attributes, reason)
+  return allowed ? Effect.void : Effect.fail(refused)
 }
 
 /** PATCH of type apply: of an object that is not there, it creates it. */
@@ -380,13 +381,13 @@ export const patch = (part: Part): Exchange.Verb =>
         StatusError.invalid("", "", "", [
           Patching.isStrategic(exchange.request)
             ? FieldError.invalid("patch", GoValue.print(exchange.request.body), Restoring.word(text))
-            : FieldError.invalid("patch", FieldError.goJson(patched), text)
+            : FieldError.invalid("patch", FieldError.goJson(patched), Restoring.bare(text))
         ])
       const read = yield* Body.decode(exchange, options, patched, unreadable).pipe(
         Effect.mapError((error) => error.status === 400 ? unreadable(error.body.message ?? "") : error)
       )
+      const placed = yield* Bodies.placed(exchange, read)
       yield* Bodies.named(exchange, read)
-      const placed = yield* Bodies.placed(exchange, read, "update")
       return yield* replacement(update, placed, stored)
     })
     return answer(yield* change(update, next))

@@ -59,7 +59,7 @@ export const auth = [
   }),
 
   statement("121c", "who applies or replaces what is not there must be allowed to create it", {}, function*() {
-    const { namespace, request, unique } = yield* Target
+    const { minor, namespace, request, unique } = yield* Target
     const ns = yield* namespace
     const path = `/api/v1/namespaces/${ns}/configmaps`
     const roles = `/apis/rbac.authorization.k8s.io/v1/namespaces/${ns}/roles`
@@ -76,13 +76,17 @@ export const auth = [
         headers: as(name),
         contentType: "application/apply-patch+yaml"
       })
-    const refused = "configmaps \"a\" is forbidden: "
+    const why = (plural: string, group: string) =>
+      minor < 30
+        ? ""
+        : `User "${name}" cannot create resource "${plural}" in API group "${group}" in the namespace "${ns}"`
+    const refused = `configmaps "a" is forbidden: ${why("configmaps", "")}`
     isForbidden(yield* apply(), refused, { name: "a", kind: "configmaps" })
     isForbidden(yield* apply({ dryRun: "All" }), refused, { name: "a", kind: "configmaps" })
     assert.strictEqual((yield* request("GET", `${path}/a`, {})).status, 404, "nothing was stored")
     isForbidden(
       yield* request("PUT", `${roles}/a`, { body: { metadata: { name: "a" }, rules: [] }, headers: as(name) }),
-      "roles.rbac.authorization.k8s.io \"a\" is forbidden: ",
+      `roles.rbac.authorization.k8s.io "a" is forbidden: ${why("roles", "rbac.authorization.k8s.io")}`,
       { name: "a", group: "rbac.authorization.k8s.io", kind: "roles" }
     )
     yield* request("POST", path, { body: { metadata: { name: "a" } } })

@@ -194,14 +194,16 @@ export const create = [
   }),
 
   statement("14", "the namespace comes from the URL, and a body may not name another", {
-    note: "POST has a text of its own; PUT and PATCH name both namespaces"
+    note: "in one text; older servers name both namespaces in those of PUT and PATCH"
   }, function*() {
-    const { kind, namespace, request } = yield* Target
+    const { kind, minor, namespace, request } = yield* Target
     const ns = yield* namespace
     const widgets = yield* kind()
     const elsewhere = { name: "a", namespace: "default" }
     const refused = "the namespace of the provided object does not match the namespace sent on the request"
-    const other = `the namespace of the object (default) does not match the namespace on the request (${ns})`
+    const other = minor < 30
+      ? `the namespace of the object (default) does not match the namespace on the request (${ns})`
+      : refused
     const bodies = [
       [configMapsOf(ns), configMap("a"), configMap("a", { metadata: elsewhere })],
       [widgets.path(ns), widgets.object("a"), widgets.object("a", { metadata: elsewhere })]
@@ -220,7 +222,7 @@ export const create = [
   statement("15", "a body of another kind or version than the URL's is refused", {
     note: "built-ins fill in a kind and apiVersion left out; a custom resource of another kind is 422"
   }, function*() {
-    const { kind, namespace, request } = yield* Target
+    const { kind, minor, namespace, request } = yield* Target
     const ns = yield* namespace
     const { group, object, path } = yield* kind()
     const post = (body: unknown) => request("POST", configMapsOf(ns), { body })
@@ -247,7 +249,18 @@ export const create = [
       yield* custom({ apiVersion: `${group}/v2` }),
       `the API version in the data (${group}/v2) does not match the expected API version (${group}/v1)`
     )
-    isBadRequest(yield* custom({ kind: undefined }), /^Widget in version "v1" .*Object 'Kind' is missing in '\{/)
+    isBadRequest(
+      yield* custom({ kind: undefined }),
+      minor < 30
+        ? /^Widget in version "v1" .*Object 'Kind' is missing in '\{/
+        : /^the object provided is unrecognized \(must be of type Widget\): Object 'Kind' is missing in '\{/
+    )
+    if (minor >= 30) {
+      isBadRequest(
+        yield* custom({ apiVersion: "a/b/c" }),
+        /^the object provided is unrecognized \(must be of type Widget\): unexpected GroupVersion string: a\/b\/c \(/
+      )
+    }
     const gadget = yield* custom({ kind: "Gadget" })
     const why = "Invalid value: \"Gadget\": must be Widget"
     isInvalid(gadget, `Gadget.${group} "a"`, "FieldValueInvalid", "kind", why)

@@ -258,7 +258,7 @@ export const events = [
   statement("127", "every error is a Status", {
     note: "reason and details may be missing, as in a plain 500; details may be empty"
   }, function*() {
-    const { kind, namespace, request } = yield* Target
+    const { kind, minor, namespace, request } = yield* Target
     const ns = yield* namespace
     const widgets = yield* kind()
     const path = `/api/v1/namespaces/${ns}/configmaps`
@@ -294,7 +294,9 @@ export const events = [
       causes: (yield* request("POST", path, { body: { ...body, metadata: { name: "A_" } } })).error.details?.causes
     })
     is(yield* request("GET", path, { query: { labelSelector: "a b" } }), 400, "BadRequest")
-    is(yield* request("GET", path, { query: { resourceVersion: "abc" } }), 500, undefined)
+    const [code, reason] = minor < 30 ? [500, undefined] as const : [400, "BadRequest"] as const
+    is(yield* request("GET", path, { query: { resourceVersion: "abc" } }), code, reason)
+    is(yield* request("GET", `${path}/a`, { query: { resourceVersion: "abc" } }), 500, undefined)
     is(yield* request("GET", "/apis/apps/v1/nothing"), 404, "NotFound", {})
   })
 ]

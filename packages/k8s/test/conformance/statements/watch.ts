@@ -275,8 +275,8 @@ export const watch = [
     const exact = yield* watch(path, { sendInitialEvents: "true", resourceVersionMatch: "Exact" })
     assert.strictEqual(exact.response.status, 422)
     assert.deepInclude(exact.response.body, {
-      message:
-        `ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Unsupported value: "Exact": supported values: "NotOlderThan"`
+      message: `ListOptions.meta.k8s.io "" is invalid: [resourceVersionMatch: Forbidden: ${message}, ` +
+        `resourceVersionMatch: Unsupported value: "Exact": supported values: "NotOlderThan"]`
     })
   }),
 

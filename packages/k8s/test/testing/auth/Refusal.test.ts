@@ -28,7 +28,8 @@ it("an event is of what its user asked for, and of what an apply asks for beside
   assert.deepStrictEqual(Refusal.decided(event("get", 200), "operator"), { allowed: [asked("get")], refused: [] })
   assert.deepStrictEqual(Refusal.decided(event("get", 200), "another"), { allowed: [], refused: [] })
   assert.deepStrictEqual(Refusal.decided(event("patch", 201), "operator").allowed, [asked("patch"), asked("create")])
-  const message = "deployments.apps \"a\" is forbidden: "
+  const message = "deployments.apps \"a\" is forbidden: User \"system:serviceaccount:ops:op\" cannot create resource " +
+    "\"deployments\" in API group \"apps\" in the namespace \"default\""
   const unmade = Refusal.decided(event("patch", 403, { responseStatus: { code: 403, message } }), "operator")
   assert.deepStrictEqual(unmade, { allowed: [asked("patch")], refused: [asked("create")] })
 })

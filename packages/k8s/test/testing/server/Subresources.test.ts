@@ -59,7 +59,7 @@ describe("scale", () => {
         message(yield* put(`${deployments}/d/scale`, { apiVersion: "v1", kind: "Pod", metadata: { name: "d" } })),
         /^400 Pod in version "v1" cannot be handled as a Scale: /
       )
-      assert.strictEqual(message(yield* get(`${deployments}/x/scale`)), "404 deployments/scale.apps \"x\" not found")
+      assert.strictEqual(message(yield* get(`${deployments}/x/scale`)), "404 deployments.apps \"x\" not found")
       const controllers = "/api/v1/namespaces/default/replicationcontrollers"
       assert.strictEqual(message(yield* get(`${controllers}/x/scale`)), "404 replicationcontrollers \"x\" not found")
     }).pipe(Effect.provide(layer)))

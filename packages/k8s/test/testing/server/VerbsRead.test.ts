@@ -58,12 +58,14 @@ describe("get", () => {
 
   it.effect("refuses a resourceVersion that is no number", () =>
     Effect.gen(function*() {
+      const why = "resourceVersion: Invalid value: \"abc\": strconv.ParseUint: parsing \"abc\": invalid syntax"
       const refused = yield* get(`${configMaps}?resourceVersion=abc`)
-      assert.strictEqual(
-        message(refused),
-        "500 resourceVersion: Invalid value: \"abc\": strconv.ParseUint: parsing \"abc\": invalid syntax"
-      )
-      assert.isUndefined(refused.body.reason)
+      assert.deepStrictEqual([message(refused), refused.body.reason], [
+        `400 invalid resource version: ${why}`,
+        "BadRequest"
+      ])
+      const one = yield* get(`${configMaps}/a?resourceVersion=abc`)
+      assert.deepStrictEqual([message(one), one.body.reason], [`500 ${why}`, undefined])
     }).pipe(Effect.provide(layer)))
 })
 

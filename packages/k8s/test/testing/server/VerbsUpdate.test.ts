@@ -92,8 +92,10 @@ describe("replace", () => {
       assert.strictEqual((yield* put(`${configMaps}/a`, configMap("b"))).status, 400)
       assert.strictEqual(
         message(yield* put(`${configMaps}/a`, configMap("a", { metadata: { namespace: "x" } }))),
-        "400 the namespace of the object (x) does not match the namespace on the request (default)"
+        "400 the namespace of the provided object does not match the namespace sent on the request"
       )
+      const absent = configMap("z", { metadata: { uid: "other" } })
+      assert.strictEqual(message(yield* put(`${configMaps}/z`, absent)), "404 configmaps \"z\" not found")
       const moved = yield* put(`${configMaps}/a`, {
         ...body,
         metadata: { ...body.metadata, creationTimestamp: "2020-01-01T00:00:00Z", labels: { k: "v" } }
