@@ -52,6 +52,10 @@ export const depthFault = (
     )
     : undefined
 
+/** The text of a body: as it came, or as a patch made it, whose fields Go writes in order. */
+const said = ({ request }: Pick<Coming, "request">, body: unknown): string =>
+  request.method === "PATCH" ? FieldError.goJson(body) : JSON.stringify(body)
+
 /** 400 of a body that does not say what it is; of one that a patch has made no more than why. */
 export const unrecognized = (
   { request, resource }: Pick<Coming, "request" | "resource">,
@@ -62,7 +66,7 @@ export const unrecognized = (
     request.method === "PATCH"
       ? why
       : `the object provided is unrecognized (must be of type ${resource.kind}): ${why} ` +
-        `(${summarize(FieldError.goJson(body))})`
+        `(${summarize(said({ request }, body))})`
   )
 
 /** Why a body whose type cannot be read is refused. */
@@ -89,7 +93,7 @@ export const typeFault = (
 
 /** Why a custom body without a kind is refused. */
 export const kindMissing = (coming: Pick<Coming, "request" | "resource">, body: unknown): Refused =>
-  unrecognized(coming, body, `Object 'Kind' is missing in '${FieldError.goJson(body)}'`)
+  unrecognized(coming, body, `Object 'Kind' is missing in '${said(coming, body)}'`)
 
 /** Why a body of another kind or version than a custom one is refused. */
 export const kindFault = (

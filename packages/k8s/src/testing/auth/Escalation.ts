@@ -75,7 +75,8 @@ const bindingFault = (exchange: Exchange, binding: KubeObject): Refused => {
   const role = kind === "ClusterRole"
     ? core.storage.get(Rbac.collections.clusterRoles, name)
     : core.storage.get(Rbac.collections.roles, `${route.namespace}/${name}`)
-  if (role === undefined) return StatusError.notFound({ group: Rbac.group, plural: roles }, name)
+  // The registry speaks of what was asked for, which is the binding.
+  if (role === undefined) return StatusError.notFound(resource, name)
   const why = excess(exchange, PolicyRule.rulesOf(role))
   return why === undefined ? undefined : StatusError.forbidden(resource, binding.metadata.name ?? "", why)
 }

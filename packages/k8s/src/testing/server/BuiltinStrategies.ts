@@ -87,10 +87,14 @@ const namespaceStatus: Strategy["validateStatus"] = (namespace) => {
   )]
 }
 
+const roleRefFields: GoStruct.Fields = [["apiGroup", "\"\"", undefined, "APIGroup"], ["kind", "\"\""], ["name", "\"\""]]
+
 const roleRef: Strategy["validateUpdate"] = (next, previous) =>
   JsonValue.equals(at(next, "roleRef"), at(previous, "roleRef"))
     ? []
-    : [FieldError.invalid("roleRef", at(next, "roleRef") ?? null, "cannot change roleRef")]
+    : [
+      FieldError.invalidPrinted("roleRef", GoStruct.print(at(next, "roleRef"), roleRefFields), "cannot change roleRef")
+    ]
 
 const budgetFields: GoStruct.Fields = [
   ["minAvailable", "null"],
@@ -174,6 +178,7 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     answersDeleted: true,
     createsOnUpdate: true,
     takesAlong: "endpoints",
+    listsFields: false,
     fields: fieldsAt("spec.clusterIP", "spec.type")
   },
   persistentvolumes: { ...StorageRules.volume, answersDeleted: true },

@@ -36,6 +36,12 @@ const withUid = (selector: unknown, uid: string): unknown => ({
   matchLabels: { [uidLabel]: uid, ...objectAt(selector, "matchLabels") }
 })
 
+/** A Job without labels has those of its template: as they were written, or, if there were none, as they are kept. */
+const labelled = (metadata: JsonValue.JsonObject, labels: JsonValue.JsonObject): JsonValue.JsonObject =>
+  Object.keys(objectAt(metadata, "labels")).length > 0 || Object.keys(labels).length === 0
+    ? metadata
+    : { ...metadata, labels }
+
 /** A Job is told from others by labels on its Pods that the server makes up. */
 export const prepareCreate: Strategy["prepareCreate"] = (job) => {
   const spec = objectAt(job, "spec")
@@ -46,13 +52,12 @@ export const prepareCreate: Strategy["prepareCreate"] = (job) => {
   const generated = at(spec, "manualSelector") === true
     ? {}
     : jobLabels(name, uid)
+  const own = objectAt(template, "metadata", "labels")
   // Labels that are there stay, and are refused if they are not the ones.
-  const labels = { ...generated, ...objectAt(template, "metadata", "labels") }
+  const labels = { ...generated, ...own }
   return {
     ...job,
-    metadata: at(metadata, "labels") === undefined && Object.keys(labels).length > 0
-      ? { ...metadata, labels }
-      : metadata,
+    metadata: labelled(metadata, Object.keys(own).length > 0 ? own : labels),
     spec: {
       ...spec,
       ...(at(spec, "manualSelector") === true ? {} : { selector: withUid(at(spec, "selector"), uid) }),
@@ -63,13 +68,10 @@ export const prepareCreate: Strategy["prepareCreate"] = (job) => {
   }
 }
 
-/** A Job without labels has those of its template. */
 export const prepareUpdate = (job: JsonValue.JsonObject): JsonValue.JsonObject => {
   const metadata = objectAt(job, "metadata")
-  const labels = objectAt(job, "spec", "template", "metadata", "labels")
-  return Object.keys(objectAt(metadata, "labels")).length > 0 || Object.keys(labels).length === 0
-    ? job
-    : { ...job, metadata: { ...metadata, labels } }
+  const next = labelled(metadata, objectAt(job, "spec", "template", "metadata", "labels"))
+  return next === metadata ? job : { ...job, metadata: next }
 }
 
 /**

@@ -43,7 +43,7 @@ const ruleFaults = (rule: unknown, namespaced: boolean, path: string): Faults =>
 const selectorFaults = (selector: unknown, path: string): Faults => {
   const found = LabelSelectorRules.validate(selector, path)
   // The server prints what it could not make of the selector.
-  return found.length === 0 ? [] : [...found, FieldError.invalidPrinted(path, "\"null\"", "invalid label selector.")]
+  return found.length === 0 ? [] : [...found, FieldError.invalid(path, null, "invalid label selector.")]
 }
 
 const aggregation = (role: KubeObject): Faults => {

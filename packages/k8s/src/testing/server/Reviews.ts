@@ -13,6 +13,7 @@ import * as Admission from "../Admission.ts"
 import * as AccessReviews from "../auth/AccessReviews.ts"
 import { namesOf } from "../auth/PolicyRule.ts"
 import { missingText } from "../auth/Rbac.ts"
+import * as Bodies from "../../api/Bodies.ts"
 import * as Body from "./Body.ts"
 import * as Exchange from "./Exchange.ts"
 import type * as JsonValue from "../../schema/JsonValue.ts"
@@ -34,15 +35,12 @@ const badRequest = (message: string) => Result.fail(StatusError.badRequest(messa
 
 const access =
   (user: (exchange: Exchange.Exchange, spec: JsonValue.JsonObject) => UserInfo): Answers => (exchange, question) => {
-    const { core, resource, route } = exchange
+    const { core, resource } = exchange
     const { metadata } = question
     const spec = specOf(question)
     const faults = AccessReviews.faults(resource.kind, { ...metadata }, spec)
     // Refused without the kind, which the server has forgotten by then.
     if (faults.length > 0) return Result.fail(StatusError.invalid("", resource.group, "", faults))
-    if (resource.scope === "Namespaced" && (metadata.namespace ?? "") !== route.namespace) {
-      return badRequest(`spec.resourceAttributes.namespace must match namespace: ${route.namespace}`)
-    }
     return Result.succeed({ metadata, spec, status: AccessReviews.status(core.authorizer, user(exchange, spec), spec) })
   }
 
@@ -113,7 +111,7 @@ export const find = ({ resource, route }: Exchange.Exchange): Exchange.Verb | un
   if (answer === undefined) return undefined
   return Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
     const options = yield* Exchange.writeOptions(exchange, "CreateOptions")
-    const body = yield* Body.read(exchange, options)
+    const body = yield* Bodies.placed(exchange, yield* Body.read(exchange, options))
     const { creationTimestamp: _, uid: __, ...metadata } = body.metadata
     const question = yield* Ownership.created(exchange, options, asObject({ ...body, metadata }))
     const admission = { object: question, dryRun: options.dryRun }

@@ -118,12 +118,8 @@ export const createOwned = Effect.fnUntraced(function*(
 ) {
   const { core, resource } = exchange
   if (resource.custom?.terminating === true) {
-    return yield* Effect.fail(
-      StatusError.methodNotAllowedBecause(
-        resource,
-        "create not allowed while custom resource definition is terminating"
-      )
-    )
+    const why = "create not allowed while custom resource definition is terminating"
+    return yield* Effect.fail(StatusError.forbidden(resource, object.metadata.name ?? "", why))
   }
   const sent = Metadata.mergeOwners(exchange, wiped(object))
   const attributes = Admission.attributes(exchange, "CREATE", {

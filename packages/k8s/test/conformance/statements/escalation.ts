@@ -87,7 +87,7 @@ export const escalation = [
   }),
 
   statement("130b", "a binding hands out only what its author holds, or has the verb bind for", {}, function*() {
-    const { namespace, request, unique, until } = yield* Target
+    const { minor, namespace, request, unique, until } = yield* Target
     const ns = yield* namespace
     const role = unique("secrets")
     const rules = [{ apiGroups: [""], resources: ["secrets"], verbs: ["list"] }]
@@ -108,8 +108,9 @@ export const escalation = [
     )
     const missing = yield* bind("Role", "none")
     assert.strictEqual(missing.status, 404)
-    assert.strictEqual(missing.error.message, `roles.${group} "none" not found`)
-    assert.deepStrictEqual(missing.error.details, { name: "none", group, kind: "roles" })
+    const missed = minor < 30 ? "roles" : "rolebindings"
+    assert.strictEqual(missing.error.message, `${missed}.${group} "none" not found`)
+    assert.deepStrictEqual(missing.error.details, { name: "none", group, kind: missed })
     const odd = yield* bind("Foo", "none")
     assert.strictEqual(odd.status, 500)
     assert.strictEqual(odd.error.message, "unsupported role reference kind: \"Foo\"")

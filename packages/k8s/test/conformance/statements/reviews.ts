@@ -150,13 +150,19 @@ export const reviews = [
       "spec.resourceAttributes.namespace: Invalid value: \"other\": must match metadata.namespace"
     ])
     const mismatch = `spec.resourceAttributes.namespace must match namespace: ${ns}`
-    isBadRequest(yield* ask({ spec: { user, resourceAttributes: pods } }), mismatch)
+    const nowhereElse = yield* ask({ spec: { user, resourceAttributes: pods } })
+    if (minor < 30) isBadRequest(nowhereElse, mismatch)
+    else {
+      isInvalid(nowhereElse, [
+        "spec.resourceAttributes.namespace: Invalid value: \"\": must match metadata.namespace"
+      ])
+    }
     isBadRequest(
       yield* ask({
         metadata: { namespace: "other" },
         spec: { user, resourceAttributes: { ...pods, namespace: "other" } }
       }),
-      mismatch
+      minor < 30 ? mismatch : "the namespace of the provided object does not match the namespace sent on the request"
     )
     isInvalid(yield* ask({ metadata: { namespace: ns }, spec: { user, nonResourceAttributes: version } }), [
       `spec.nonResourceAttributes: Invalid value: ${printed(minor, "/version")}: disallowed on this kind of request`

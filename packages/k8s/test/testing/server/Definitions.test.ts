@@ -393,7 +393,7 @@ describe("definitions", () => {
       assert.strictEqual((yield* get(`${widgets}/b`)).status, 404)
       assert.strictEqual(
         message(yield* post(widgets, widget("c"))),
-        "405 create not allowed while custom resource definition is terminating"
+        "403 widgets.example.com \"c\" is forbidden: create not allowed while custom resource definition is terminating"
       )
       yield* patch(`${widgets}/a`, "merge", { metadata: { finalizers: null } })
       assert.strictEqual((yield* get(`${crds}/${name}`)).status, 404)

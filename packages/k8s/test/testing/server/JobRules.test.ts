@@ -86,6 +86,16 @@ describe("JobRules", () => {
       ]
     ).pipe(Effect.provide(layer)))
 
+  it.effect("without labels has those that its template was written with, or else those that it was given", () =>
+    Effect.gen(function*() {
+      const labels = { tier: "front" }
+      const { body } = yield* post(url, job({ template: { ...template(), metadata: { labels } } }))
+      assert.deepStrictEqual(body.metadata.labels, labels)
+      const { body: other } = yield* post(url, { ...job(), metadata: { name: "b" } })
+      assert.deepStrictEqual(other.metadata.labels, other.spec.template.metadata.labels)
+      assert.strictEqual(other.metadata.labels["job-name"], "b")
+    }).pipe(Effect.provide(layer)))
+
   it.effect("keeps the labels and the selector it was given", () =>
     Effect.gen(function*() {
       const { body } = yield* post(url, job())

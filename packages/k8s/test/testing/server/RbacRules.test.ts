@@ -36,7 +36,7 @@ describe("RbacRules", () => {
     ])
     assert.deepStrictEqual(gathered({}, { matchExpressions: [{ key: "a", operator: "X" }] }), [
       `${path}[1].matchExpressions[0].operator: Invalid value: "X": not a valid selector operator`,
-      `${path}[1]: Invalid value: "null": invalid label selector.`
+      `${path}[1]: Invalid value: null: invalid label selector.`
     ])
   })
 
