@@ -6,6 +6,7 @@
  * normalisation names is compared as it is.
  */
 import { newerApi } from "./NewerApi.ts"
+import { newerRefusals } from "./NewerRefusals.ts"
 import { normalisationsOfKinds } from "./NormalisationsOfKinds.ts"
 import { at } from "./Path.ts"
 import {
@@ -183,8 +184,8 @@ const normalisations: ReadonlyArray<Normalisation> = [
         ...object,
         message: object["message"]
           .replace(/((?:name|prefix) part must be no more than \d+) characters/g, "$1 bytes")
-          .replace(/(labels: Invalid value: "[^"]*": must be no more than 63) characters/gi, "$1 bytes")
-          .replace(/ characters$/, (text) => /labels$/i.test(String(object["field"])) ? " bytes" : text)
+          .replace(/((?:labels|selector): Invalid value: "[^"]*": must be no more than 63) characters/gi, "$1 bytes")
+          .replace(/ characters$/, (text) => /(?:labels|selector)$/i.test(String(object["field"])) ? " bytes" : text)
       }
     )
   },
@@ -757,7 +758,12 @@ const normalisations: ReadonlyArray<Normalisation> = [
 ]
 
 /** All of them, in their order. */
-export const all: ReadonlyArray<Normalisation> = [...newerApi, ...normalisations, ...normalisationsOfKinds]
+export const all: ReadonlyArray<Normalisation> = [
+  ...newerRefusals,
+  ...newerApi,
+  ...normalisations,
+  ...normalisationsOfKinds
+]
 
 /** An answer in the form that all releases have in common. */
 export const normalise = (answer: Answer, step: Step): Answer =>

@@ -1,0 +1,137 @@
+/**
+ * `NewerRefusals`: requests that all releases refuse, in other words or with another code, since 1.22 or later; composed
+ * with the other normalisations.
+ */
+import { at } from "./Path.ts"
+import { everywhere, forPath, isObject, isStatus, type Json, messages, type Rewrite, without } from "./Rewrite.ts"
+import type { Answer, Step } from "./Step.ts"
+import type { Normalisation } from "./Normalisations.ts"
+
+const messageOf = ({ body }: Answer): string => isObject(body) ? String(body["message"] ?? "") : ""
+
+/** The answer of a refusal, brought to another code and message. */
+const refused = (answer: Answer, code: number, reason: string, message: string): Answer => ({
+  ...answer,
+  status: code,
+  body: { ...answer.body as Json, code, reason, message }
+})
+
+const missing: Rewrite = (answer) => {
+  const [, resource, name] =
+    /^Operation cannot be fulfilled on (\S+) (".*?"): StorageError: .*UID in object meta: $/.exec(messageOf(answer)) ??
+      []
+  return resource === undefined ? answer : refused(answer, 404, "NotFound", `${resource} ${name} not found`)
+}
+
+const version: Rewrite = (answer, step) => {
+  const message = messageOf(answer)
+  return answer.status === 500 && step.watch !== true &&
+      /^resourceVersion: Invalid value: .*: strconv\.ParseUint: /.test(message)
+    ? refused(answer, 400, "BadRequest", `invalid resource version: ${message}`)
+    : answer
+}
+
+const unreadVersion: Rewrite = (answer) =>
+  answer.status === 400 && messageOf(answer).startsWith("invalid resource version of ")
+    ? refused(answer, 400, "BadRequest", "invalid resource version")
+    : answer
+
+/** A body that is sent to another namespace than it names. */
+const strays = ({ body, path }: Step): boolean => {
+  const namespace = body?._tag === "Json"
+    ? at(body.value, ["metadata", "namespace"])
+    : body?._tag === "Edited"
+    ? body.edits.find((edit) => edit.path.join(".") === "metadata.namespace")?.value
+    : undefined
+  return typeof namespace === "string" && namespace !== "" && !path.includes(`/namespaces/${namespace}/`)
+}
+
+const misplaced: Rewrite = (answer, step) => {
+  const message = messageOf(answer)
+  return /^the namespace of the (?:provided )?object .*does not match the namespace/.test(message) ||
+      (answer.status === 400 && strays(step) && message.startsWith("the name of the object ("))
+    ? { ...answer, body: "misplaced" }
+    : answer
+}
+
+const page: Rewrite = (answer, step) =>
+  answer.status === 404 && !/^\/apis?(?:\/|$)/.test(step.path) && !isStatus(answer)
+    ? { ...answer, headers: without(answer.headers, "content-type", "x-content-type-options") as {}, body: "no page" }
+    : answer
+
+const generated = ["controller-uid", "job-name"]
+
+export const newerRefusals: ReadonlyArray<Normalisation> = [
+  {
+    name: "pages",
+    reason: "a path nobody serves was told the paths there are, and is no page since 1.22",
+    apply: page
+  },
+  {
+    name: "missing objects with a uid",
+    reason: "1.20 compares the uid of what is not there, too; later releases look whether it is there first",
+    apply: missing
+  },
+  { name: "no versions", reason: "500 of most lists in 1.20, later 400", apply: version },
+  { name: "no versions of resources", reason: "the words of a deleted collection", apply: unreadVersion },
+  {
+    name: "other namespaces",
+    reason: "since 1.22 one text for all requests, which goes before what is said of the name",
+    apply: misplaced
+  },
+  {
+    name: "unrecognized objects",
+    reason: "1.20 calls an object without a kind by that of the path",
+    apply: messages(
+      /^(?:\w+ in version "[^"]*" cannot be handled as a \w+: |the object provided is unrecognized \(must be of type \w+\): ).*(Object 'Kind' is missing) in .*$/s,
+      "$1"
+    )
+  },
+  {
+    name: "missing Scales",
+    reason: "1.20 misses the Scale of a Deployment or ReplicaSet, later releases what is scaled",
+    apply: forPath(
+      /\/scale$/,
+      (answer, step) =>
+        everywhere((object) =>
+          typeof object["kind"] === "string" && object["kind"].endsWith("/scale")
+            ? { ...object, kind: object["kind"].replace(/\/scale$/, "") }
+            : object
+        )(messages(/^(\w+)\/scale\./, "$1.")(answer, step), step)
+    )
+  },
+  {
+    name: "selectors of Services",
+    reason: "since 1.31 Services have fields of their own to be selected by",
+    apply: forPath(
+      /\/services$/,
+      messages(/^("[^"]*") is not a known field selector: only .*$/, "field label not supported: $1")
+    )
+  },
+  {
+    name: "fields of Services",
+    reason: "as above, without quotes",
+    apply: forPath(/\/services$/, messages(/^(field label not supported: )"(.*)"$/, "$1$2"))
+  },
+  {
+    name: "labels of Jobs",
+    reason: "1.20 writes the labels it makes up for the template through to the Job",
+    apply: forPath(
+      /\/jobs/,
+      everywhere((object) =>
+        isObject(object["metadata"]) && isObject(object["metadata"]["labels"]) &&
+          at(object, ["spec", "template", "spec"]) !== undefined
+          ? {
+            ...object,
+            metadata: { ...object["metadata"], labels: without(object["metadata"]["labels"], ...generated) }
+          }
+          : object
+      )
+    )
+  },
+  {
+    name: "creating by applying",
+    reason: "1.20 does not say what the user may not",
+    apply: messages(/(is forbidden: )User ".*" cannot create resource .*$/, "$1")
+  }
+]
