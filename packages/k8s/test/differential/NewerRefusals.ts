@@ -3,7 +3,17 @@
  * with the other normalisations.
  */
 import { at } from "./Path.ts"
-import { everywhere, forPath, isObject, isStatus, type Json, messages, type Rewrite, without } from "./Rewrite.ts"
+import {
+  everywhere,
+  forPath,
+  isObject,
+  isStatus,
+  type Json,
+  messages,
+  type Rewrite,
+  without,
+  withoutCauses
+} from "./Rewrite.ts"
 import type { Answer, Step } from "./Step.ts"
 import type { Normalisation } from "./Normalisations.ts"
 
@@ -133,5 +143,42 @@ export const newerRefusals: ReadonlyArray<Normalisation> = [
     name: "creating by applying",
     reason: "1.20 does not say what the user may not",
     apply: messages(/(is forbidden: )User ".*" cannot create resource .*$/, "$1")
+  },
+  {
+    name: "matches of watches that initial events go without",
+    reason: "since 1.27 what is no match at all is told, too",
+    apply: withoutCauses((field, message) =>
+      field === "resourceVersionMatch" && /^Unsupported value: .*: supported values: "NotOlderThan"$/.test(message)
+    )
+  },
+  {
+    name: "labels in selectors that are too long",
+    reason: "1.20 counts characters, newer releases bytes",
+    apply: messages(/^(unable to parse requirement: .*must be no more than \d+) characters$/s, "$1 bytes")
+  },
+  {
+    name: "reviews in a namespace",
+    reason: "since 1.22 a review is told the namespace of its path",
+    apply: forPath(
+      /\/localsubjectaccessreviews$/,
+      (answer, step) =>
+        strays(step) || (step.body?._tag === "Json" && at(step.body.value, ["metadata", "namespace"]) === undefined)
+          ? { ...answer, status: 0, headers: {}, body: "told" }
+          : answer
+    )
+  },
+  {
+    name: "roles to bind",
+    reason: "a role that is not there is missed by 1.20 as a role, later as a binding",
+    apply: forPath(/bindings$/, (answer, step) => {
+      const told = messages(/^(?:cluster)?(?:roles|rolebindings)(\.rbac\.\S+ ".*" not found)$/, "roles$1")(answer, step)
+      return answer.status !== 404 ?
+        answer :
+        everywhere((object) =>
+          /^(?:cluster)?rolebindings$|^clusterroles$/.test(String(object["kind"]))
+            ? { ...object, kind: "roles" }
+            : object
+        )(told, step)
+    })
   }
 ]
