@@ -79,9 +79,10 @@ export interface Options<
   readonly concurrency?: number | undefined
   /**
    * Delays after failures of one key, by error (undefined for a defect); 5 ms doubled up to 16 min by default. Where the
-   * schedule ends, the object rests until something changes; where it throws on an error, the default delay holds.
+   * schedule ends, the object rests until something changes; where it throws on an error, the default delay holds. One
+   * that looks at errors says which it knows: `Schedule.setInputType<Reconciler.Retried<Busy>>()`.
    */
-  readonly retry?: Schedule.Schedule<unknown, Retried<NoInfer<E | FE>>> | undefined
+  readonly retry?: Schedule.Schedule<unknown, Retried<E | FE>> | undefined
   /** How long one reconcile or clean-up may take; then it is interrupted and counts as failed. No limit by default. */
   readonly timeout?: Duration.Input | undefined
   /** How long a change waits for others of the same object to merge with; not at all by default. */

@@ -417,6 +417,42 @@ describe("Controller: retries", () => {
         reconcile: () => Effect.fail("another")
       })
     }))
+
+  it("a schedule knows the errors of generators, too, those of a clean-up among them", () => {
+    class Away extends Schema.TaggedError<Away>()("Away", { where: Schema.String }) {}
+    const busy = new Busy({ message: "later" })
+    const knowing = <E>() => Schedule.spaced("3 seconds").pipe(Schedule.setInputType<Reconciler.Retried<E>>())
+    const reconcile = Effect.fn("reconcile")(function*({ spec: { size } }: Widget) {
+      if (size > 3) return yield* busy
+      return size > 2 ? yield* new Reconciler.Terminal({ message: "for good" }) : Action.done
+    })
+    Controller.make("with-a-clean-up", {
+      for: Widget,
+      retry: knowing<Busy | Away>(),
+      reconcile: Effect.fn("reconcile")(function*({ spec: { size } }) {
+        return size > 3 ? yield* busy : Action.done
+      }),
+      finalize: Effect.fnUntraced(function*({ spec: { size } }) {
+        return size > 3 ? yield* new Away({ where: "here" }) : Action.done
+      })
+    })
+    Controller.make("apart", { for: Widget, reconcile, retry: knowing<Busy>() })
+    Controller.make("inline", {
+      for: Widget,
+      retry: knowing<Busy>(),
+      reconcile: Effect.fnUntraced(function*({ spec: { size } }) {
+        return size > 3 ? yield* busy : Action.done
+      })
+    })
+    Controller.make("infallible", { for: Widget, retry: knowing<Busy>(), reconcile: () => Effect.succeed(Action.done) })
+    Controller.make("of-another-clean-up", {
+      for: Widget,
+      // @ts-expect-error: the clean-up fails with what the schedule does not know
+      retry: knowing<Busy>(),
+      reconcile,
+      finalize: () => Effect.fail("away")
+    })
+  })
 })
 
 describe("Controller: limits", () => {
