@@ -66,7 +66,7 @@ export interface Scenario {
   readonly draws?: Draws | undefined
   /** Faults that the steps do not allow for: Pods that fail where Pods are what the people of the story make. */
   readonly without?: ReadonlyArray<Kind> | undefined
-  /** Kinds that the operator leaves behind with reason when the last custom resource is gone. */
+  /** Kinds that the operator leaves behind, or holds by a finalizer, with reason when the last custom resource is gone. */
   readonly keeps?: ReadonlyArray<string> | undefined
   /** What else the cluster has; by default Pods that run, and every controller that there is something to do for. */
   readonly cluster?: SimControllers.Options | undefined

@@ -73,3 +73,41 @@ describe("what people have made is kept", () => {
       assert.isUndefined(yield* oracleOf(story(true, {}, { "kept.example.com/tenant": "team" })))
     }))
 })
+
+describe("what others have is let go", () => {
+  const labels = { "kept.example.com/copied": "true" }
+  const notes = { namespace: "default", name: "notes" }
+  const done = () => Effect.succeed(Action.done)
+
+  /** A controller of a kind that is not the operator's own: it cleans up after ConfigMaps of people. */
+  const copies = Controller.make("copies", { for: ConfigMap, labels, reconcile: done, finalize: done })
+  const made: Simulation.Step = {
+    name: "people have a ConfigMap",
+    act: client.use((it) => it.create(ConfigMap, { metadata: { ...notes, labels }, data: { a: "b" } }))
+  }
+  const ofPeople: Simulation.Scenario = {
+    name: "copies",
+    resources: [],
+    operator: Manager.layer([copies]),
+    steps: [made]
+  }
+
+  it.live("no custom resource is the last where there never are any: what is worked on is held as long as it is there", () =>
+    Effect.gen(function*() {
+      const goes = { name: "it goes", act: client.use((it) => it.delete(ConfigMap, notes)) }
+      assert.isUndefined(yield* oracleOf(ofPeople))
+      assert.isUndefined(yield* oracleOf({ ...ofPeople, steps: [made, goes] }))
+    }))
+
+  it.live("nor is what a scenario says may stay let go with the last of them", () =>
+    Effect.gen(function*() {
+      const { operator: _, ...tenants } = story(false)
+      const both: Simulation.Scenario = {
+        ...tenants,
+        operator: Manager.layer([copies, Controller.make("tenants", { for: Tenant, reconcile: done })]),
+        steps: [made, ...tenants.steps]
+      }
+      assert.strictEqual(yield* oracleOf(both), "what others have is let go")
+      assert.isUndefined(yield* oracleOf({ ...both, keeps: ["ConfigMap"] }))
+    }))
+})
