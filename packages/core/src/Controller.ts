@@ -193,6 +193,13 @@ export const make = <
       `Controller.make: ${name}: owns: ${elsewhere.id}: owner references do not cross clusters: use watches`
     )
   }
+  const wider = options.for.scope === "Cluster" ? undefined : options.owns?.find(({ scope }) => scope === "Cluster")
+  if (wider !== undefined) {
+    throw new Error(
+      `Controller.make: ${name}: owns: ${wider.id}: ${options.for.kind} has a namespace, and cannot own what has none: ` +
+        "use Watch.labelled with an OwnerLabel, and clean up in finalize"
+    )
+  }
   const owns = (options.owns ?? []).map((resource) =>
     Watch.owned(resource, options.for, { namespaces: options.namespaces })
   )

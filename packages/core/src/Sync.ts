@@ -41,7 +41,10 @@ export interface Child<out Id extends string = string> {
   readonly adopt: boolean
 }
 
-/** A child with these fields; in the parent's namespace unless they say another. `ready` counts for `stages`. */
+/**
+ * A child with these fields, in the parent's namespace; that of a parent without one says its own. `ready` counts for
+ * `stages`. What is to be elsewhere than its parent nobody can own: see `OwnerLabel`.
+ */
 export const child = <A extends KubeObject, Id extends string>(
   resource: Resource.Resource<A, Id>,
   fields: Resource.DeepPartial<Resource.Input<A>> & { readonly metadata: { readonly name: string } },
@@ -112,7 +115,7 @@ export const remove = Effect.fn("Sync.remove")(function*<Id extends string>(
   return true
 })
 
-/** Where a child goes: into the parent's namespace, unless it says another or its kind has none. */
+/** Where a child is to go. */
 const placed = (
   parent: KubeObject,
   resource: Resource.Any,
@@ -127,6 +130,16 @@ const put = Effect.fnUntraced(function*<Id extends string>(
   { adopt, fields, resource }: Child<Id>
 ): Effect.fn.Return<KubeObject, KubeError.KubeError | NotOurs, Needs<Id>> {
   const key = placed(parent, resource, fields)
+  if (parent.metadata.namespace !== undefined && parent.metadata.namespace !== key.namespace) {
+    return yield* Effect.die(
+      new Error(
+        `Sync: ${resource.kind} ${keyString(key)}: ${parent.kind} ${
+          keyString(parent)
+        } cannot own it, as it is not in ` +
+          "its namespace, and the garbage collector would delete it: apply it with an OwnerLabel, and clean up in finalize"
+      )
+    )
+  }
   const owner = yield* ownerOf(resource, key, adopt)
   if (owner !== undefined && owner.uid !== parent.metadata.uid) {
     return yield* new NotOurs({

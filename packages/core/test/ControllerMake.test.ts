@@ -1,7 +1,7 @@
 import { Action, Controller, Watch } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Part, Widget } from "./support/Kinds.ts"
+import { Part, Region, Widget } from "./support/Kinds.ts"
 
 describe("Controller.make refuses what cannot work, and names field, value and remedy", () => {
   const reconcile = () => Effect.succeed(Action.done)
@@ -30,6 +30,11 @@ describe("Controller.make refuses what cannot work, and names field, value and r
       "no namespace of a watch",
       () => Controller.make("w", { ...base, watches: [Watch.cached(Part, { namespaces: [] })] }),
       /w: namespaces: \[\]: selects nothing; leave it out/
+    ],
+    [
+      "an owner in a namespace of what has none",
+      () => Controller.make("w", { ...base, owns: [Part, Region] }),
+      /w: owns: Region.v1.test.io: Widget has a namespace, and cannot own what has none: use Watch.labelled/
     ]
   ]
   for (const [what, make, message] of refused) {
@@ -42,5 +47,7 @@ describe("Controller.make refuses what cannot work, and names field, value and r
     const controller = Controller.make("w", { ...base, concurrency: 4, resync: "1 minute", namespaces: ["a", "b"] })
     assert.strictEqual(controller.concurrency, 4)
     assert.deepStrictEqual(controller.watches.map(({ namespaces }) => namespaces), [["a", "b"]])
+    const owning = Controller.make("r", { for: Region, reconcile, owns: [Region, Widget] })
+    assert.strictEqual(owning.watches.length, 3)
   })
 })

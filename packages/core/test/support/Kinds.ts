@@ -21,6 +21,15 @@ export const Task = CustomResource.make({
   status: Schema.Struct({ conditions: Schema.optionalKey(Schema.Array(Conditions.Condition)) })
 })
 
+/** A kind without namespaces. */
+export const Region = CustomResource.make({
+  group: "test.io",
+  version: "v1",
+  kind: "Region",
+  scope: "Cluster",
+  spec: Schema.Struct({ size: Schema.Int })
+})
+
 export interface Part extends KubeObject.KubeObject {
   readonly metadata: KubeObject.NamespacedObjectMeta
   readonly spec?: { readonly role?: string }

@@ -270,6 +270,34 @@ describe("Sync", () => {
       }).pipe(Effect.provide(Manager.layer([filtered(false)]).pipe(Layer.provideMerge(cluster)))))
   })
 
+  it.effect("makes nothing that its parent cannot own, and says what to do instead", () =>
+    Effect.gen(function*() {
+      const said: Array<string> = []
+      const elsewhere = Controller.make("elsewhere", {
+        for: Site,
+        owns: [ConfigMap],
+        reconcile: (site) => {
+          const children = [Sync.child(ConfigMap, { metadata: { namespace: "kube-public", name: "notes" } })]
+          return Sync.children(site, [ConfigMap], children).pipe(
+            Effect.catchDefect((defect) => Effect.sync(() => said.push((defect as Error).message))),
+            Effect.as(Action.done)
+          )
+        }
+      })
+      yield* Effect.gen(function*() {
+        yield* create(1, [])
+        yield* TestClock.adjust("10 seconds")
+        assert.deepStrictEqual(said, [
+          "Sync: ConfigMap kube-public/notes: Site default/blog cannot own it, as it is not in its namespace, and the " +
+          "garbage collector would delete it: apply it with an OwnerLabel, and clean up in finalize"
+        ])
+        const made = yield* Effect.exit(
+          client.use((client) => client.get(ConfigMap, { namespace: "kube-public", name: "notes" }))
+        )
+        assert.isTrue(Exit.isFailure(made))
+      }).pipe(Effect.provide(Manager.layer([elsewhere])))
+    }).pipe(Effect.provide(cluster)))
+
   it.effect("asks the server for a child once before it is made, and then never", () =>
     Effect.gen(function*() {
       yield* create(1, ["a", "b"])
