@@ -71,7 +71,8 @@ export interface Options<
   /**
    * Cleans up before an object goes. With it comes a finalizer: the object stays until this succeeds with
    * `Action.done`. A clean-up that fails, asks for another run or waits for a change (`Action.awaitChange`) keeps the
-   * finalizer.
+   * finalizer; so does an object that leaves the selection (`labels`, `fields`), of which nobody takes care then: the log
+   * and an event tell of it.
    */
   readonly finalize?: ((object: A, context: Context) => Effect.Effect<Action.Action, FE, FR>) | undefined
   /** Name of the finalizer; `<group>/<name of the controller>` by default. */

@@ -180,10 +180,10 @@ const as = (resource: Resource.Any, write: Write): Write | undefined => {
 }
 
 /** Whether an object belongs to a selection, judged here rather than by the server. */
-const matcher = (selection: Selection) => {
+export const matcher = (selection: Selection): (object: KubeObject) => boolean => {
   const labels = Result.getOrElse(toLabels(selection.labels), () => [])
   const fields = Result.getOrElse(parseFields(fieldsText(selection.fields) ?? ""), () => [])
-  return (object: KubeObject): boolean =>
+  return (object) =>
     (selection.namespace === undefined || object.metadata.namespace === selection.namespace) &&
     matchesLabels(labels, object.metadata.labels) && matchesFields(fields, object)
 }

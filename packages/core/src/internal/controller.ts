@@ -32,6 +32,7 @@ import * as Deadlines from "./Deadlines.ts"
 import * as Following from "./following.ts"
 import * as Invalid from "./invalid.ts"
 import { Lagging } from "./Lagging.ts"
+import * as Leaving from "./leaving.ts"
 import * as Overdue from "./Overdue.ts"
 import { OwnWrites } from "./OwnWrites.ts"
 import { fits, scopeHint, subscriber } from "./triggers.ts"
@@ -97,6 +98,7 @@ export const start = Effect.fnUntraced(function*<R>(
   const own = watched[0]!.informers
   const unwritten = Stalled.teller(controller.resource)
   const invalid = yield* Invalid.make({ controller, own, events, metrics, leadership, unwritten })
+  const leaving = yield* Leaving.make(controller, events)
   const inner = makeReader(informers)
   const outer = yield* Effect.serviceOption(CacheReader)
   const reader = Option.isNone(outer) ? inner : layered(inner, outer.value)
@@ -109,6 +111,7 @@ export const start = Effect.fnUntraced(function*<R>(
     const subscribe = subscriberOf(watch)
     const take: Subscriber = watch === controller.watches[0]
       ? (deltas, initial) => {
+        leaving?.see(deltas)
         const isNews = (delta: Delta) => !ownWrites.echoes(delta, () => subscribe([delta], false))
         return subscribe(deltas.filter(isNews), initial)
       }
@@ -208,6 +211,9 @@ export const start = Effect.fnUntraced(function*<R>(
   yield* run(`invalid objects of ${controller.name}`, invalid.telling)
   if (invalid.marking !== undefined) {
     yield* run(`conditions of ${controller.name}`, Effect.provideService(invalid.marking, KubeClient, client))
+  }
+  if (leaving !== undefined) {
+    yield* run(`what leaves ${controller.name}`, Effect.provideService(leaving.telling, KubeClient, client))
   }
   yield* run(`resync of ${controller.name}`, Effect.forever(resync))
   yield* run(`overdue reconciles of ${controller.name}`, Effect.forever(tellOverdue))

@@ -1,0 +1,75 @@
+/**
+ * Objects that leave what a controller selects, a label is taken off, say, with its finalizer on them. Nobody reconciles
+ * them any more, nor cleans up after them: deleted, they would wait for ever, their namespace with them, and nothing said
+ * why. So it is told each time, in the log and in an event about the object. Whether they should be cleaned up nobody
+ * knows: another operator, which selects them now, may have its word to say.
+ *
+ * A watch shows the same of an object that went while the watch was blind, or does not decode any more. Therefore the
+ * server is asked.
+ */
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import * as Schedule from "effect/Schedule"
+import type { Controller } from "../Controller.ts"
+import type { Delta } from "../Delta.ts"
+import type { EventSink } from "../EventRecorder.ts"
+import * as Finalizer from "../Finalizer.ts"
+import { matcher } from "../Informers.ts"
+import { KubeClient } from "../KubeClient.ts"
+import { keyString, type KubeObject } from "../KubeObject.ts"
+import * as Resource from "../Resource.ts"
+
+export const defaults = {
+  /** How long and how often the server is asked about an object, where it does not answer. */
+  pause: "10 seconds",
+  tries: 12
+} as const
+
+export interface Leaving {
+  /** Takes note of what is not selected any more; returns at once. */
+  readonly see: (deltas: ReadonlyArray<Delta>) => void
+  /** Tells of it. */
+  readonly telling: Effect.Effect<never, never, KubeClient>
+}
+
+/** Nothing where there is no finalizer, or nothing that can be left. */
+export const make = (
+  { finalize, name, resource, watches: [own] }: Pick<Controller<any>, "finalize" | "name" | "resource" | "watches">,
+  events: EventSink["Service"]
+): Effect.Effect<Leaving | undefined> =>
+  Effect.gen(function*() {
+    if (finalize === undefined || (own?.labels === undefined && own?.fields === undefined)) return undefined
+    const { finalizer } = finalize
+    const isSelected = matcher({ labels: own.labels, fields: own.fields })
+    const left = yield* Queue.unbounded<KubeObject>()
+    // As it is, whether it decodes or not.
+    const plain = Resource.unstructured(resource)
+
+    const tell = Effect.fnUntraced(function*(object: KubeObject) {
+      const client = yield* KubeClient
+      const found = yield* client.get(plain, object.metadata).pipe(
+        Effect.retry({
+          schedule: Schedule.spaced(defaults.pause),
+          times: defaults.tries,
+          while: ({ isRetryable }) => isRetryable
+        }),
+        Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
+      )
+      if (found === undefined || found.metadata.uid !== object.metadata.uid) return
+      if (isSelected(found) || !Finalizer.has(found, finalizer)) return
+      const note = `${resource.kind} ${keyString(object)} is selected by labels or fields no more, and has the ` +
+        `finalizer ${finalizer}: nobody cleans up after it, nor lets it go when it is deleted, until it is selected ` +
+        "again or the finalizer is taken off by hand"
+      yield* Effect.logError(note)
+      yield* events.recorder(name, found).warning({ reason: "LeftSelection", action: "Finalize", note })
+    }, Effect.catch((error) => Effect.logWarning("an object has left the selection, and could not be read", error)))
+
+    return {
+      see: (deltas) => {
+        for (const delta of deltas) {
+          if (delta._tag === "Deleted" && Finalizer.has(delta.object, finalizer)) Queue.offerUnsafe(left, delta.object)
+        }
+      },
+      telling: Effect.forever(Effect.flatMap(Queue.take(left), tell))
+    }
+  })
