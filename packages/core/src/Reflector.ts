@@ -7,6 +7,10 @@
  * A connection silent beyond the idle deadline is given up and resumed. It never ends by itself and never gives up: what
  * is wrong stands in `status`.
  *
+ * A server that was restored from a backup, or another one at the same address, shows nothing to who resumes a watch at
+ * a resourceVersion that it has not reached. So a watch that follows a broken one, and comes to its end without having
+ * shown anything, is followed by a look at where the server is: one object is asked for.
+ *
  * With `ListBy` set to `Stream` the list comes as the first events of the watch itself, which spares the server the
  * memory of a whole answer. A server that knows no streaming lists says so, or shows it by a bookmark of another kind:
  * it is asked for pages from then on. A streamed list that fails otherwise is followed by a paged one.
@@ -25,7 +29,7 @@ import * as SubscriptionRef from "effect/SubscriptionRef"
 import * as Ahead from "./internal/Ahead.ts"
 import { monotonicMillis } from "./internal/monotonic.ts"
 import * as Backoff from "./Backoff.ts"
-import type { Client, Page, Selection, WatchOptions } from "./KubeClient.ts"
+import type { Client, ListOptions, Page, Selection, WatchOptions } from "./KubeClient.ts"
 import * as KubeError from "./KubeError.ts"
 import { compareResourceVersions, keyString, type KubeObject } from "./KubeObject.ts"
 import * as Resource from "./Resource.ts"
@@ -79,6 +83,8 @@ interface Common {
   readonly lists: Lists
   /** Whether a watch was too old to resume and led to a list at once, since the last healthy period. */
   readonly relisted: boolean
+  /** A connection broke, and nothing has come since: the server may be another one, which is behind. */
+  readonly doubted?: true
 }
 
 /** Where the reflector stands. */
@@ -91,6 +97,8 @@ export type State =
   }
   /** `since` the last failure or list: watches that end in time are one. */
   | Common & { readonly _tag: "Watching"; readonly resourceVersion: string; readonly since: number }
+  /** Where the server is has been asked for. */
+  | Common & { readonly _tag: "Looking"; readonly resourceVersion: string; readonly since: number }
   /** `resume` is what follows. */
   | Common & { readonly _tag: "Pausing"; readonly resume: { readonly resourceVersion: string } | "list" }
 
@@ -99,8 +107,19 @@ export type Input =
   /** `open` if the watch that brought the list goes on. */
   | { readonly _tag: "Page"; readonly page: Page<KubeObject>; readonly at: number; readonly open?: true }
   | { readonly _tag: "Events"; readonly events: ReadonlyArray<WatchEvent>; readonly at: number }
-  /** A watch came to its end after `lasted` milliseconds, and was quiet if it brought nothing. */
-  | { readonly _tag: "Ended"; readonly at: number; readonly lasted: number; readonly quiet: boolean }
+  /**
+   * A watch came to its end after `lasted` milliseconds, and was quiet if it brought nothing. `idle` if it was given up,
+   * and not ended by the server.
+   */
+  | {
+    readonly _tag: "Ended"
+    readonly at: number
+    readonly lasted: number
+    readonly quiet: boolean
+    readonly idle?: true
+  }
+  /** The resourceVersion that the server is at. */
+  | { readonly _tag: "Looked"; readonly at: number; readonly resourceVersion: string }
   /** `unanswered` if there was no watch at all: waiting for one is no health. */
   | {
     readonly _tag: "Failed"
@@ -110,7 +129,7 @@ export type Input =
   }
   | { readonly _tag: "Resumed"; readonly at: number }
 
-/** What to do next: exactly one of list, stream, watch, pause, or read on; and what to hand to the store first. */
+/** What to do next: exactly one of list, stream, watch, look, pause, or read on; and what to hand to the store first. */
 export interface Output {
   readonly replace?: { readonly items: ReadonlyArray<KubeObject>; readonly resourceVersion: string }
   readonly apply?: ReadonlyArray<WatchEvent>
@@ -118,6 +137,7 @@ export interface Output {
     | { readonly _tag: "List"; readonly continue?: string; readonly whole?: true }
     | { readonly _tag: "Stream" }
     | { readonly _tag: "Watch"; readonly resourceVersion: string }
+    | { readonly _tag: "Look" }
     | { readonly _tag: "Pause"; readonly failures: number; readonly reason: KubeError.Reason }
     | { readonly _tag: "Read" }
 }
@@ -162,7 +182,7 @@ export const step = (state: State, input: Input): readonly [State, Output] => {
         }
         resourceVersion = metadata.resourceVersion
       }
-      return [{ ...state, resourceVersion }, { apply: input.events, next: { _tag: "Read" } }]
+      return [{ ...certain(state), resourceVersion }, { apply: input.events, next: { _tag: "Read" } }]
     }
     case "Ended": {
       if (state._tag === "Listing") return step(state, { _tag: "Failed", at: input.at, reason: unfinished })
@@ -171,7 +191,18 @@ export const step = (state: State, input: Input): readonly [State, Output] => {
       if (input.quiet && input.lasted < defaults.shortestWatch) {
         return pause(state, { resourceVersion }, tooShort)
       }
-      return [{ ...state, ...rested(state, input.at) }, { next: { _tag: "Watch", resourceVersion } }]
+      const common = { ...state, ...rested(state, input.at) }
+      if (state.doubted) return [{ ...common, _tag: "Looking" }, { next: { _tag: "Look" } }]
+      // A server that stops ends its watches in good order, too.
+      const early = !input.idle && input.lasted < defaults.watchTimeout.min * 1_000
+      return [early ? { ...common, doubted: true } : common, { next: { _tag: "Watch", resourceVersion } }]
+    }
+    case "Looked": {
+      if (state._tag !== "Looking") return [state, read]
+      const { resourceVersion } = state
+      return compareResourceVersions(input.resourceVersion, resourceVersion) < 0
+        ? pause(state, "list", regression(input.resourceVersion, resourceVersion))
+        : [{ ...certain(state), _tag: "Watching" }, { next: { _tag: "Watch", resourceVersion } }]
     }
     case "Failed": {
       if (state._tag === "Pausing") return [state, read]
@@ -187,7 +218,7 @@ export const step = (state: State, input: Input): readonly [State, Output] => {
           ? [{ ...state, pages: [], whole: true }, { next: { _tag: "List", whole: true } }]
           : pause(state, "list", reason)
       }
-      const common = input.unanswered ? state : { ...state, ...rested(state, input.at) }
+      const common = input.unanswered || state._tag === "Looking" ? state : { ...state, ...rested(state, input.at) }
       if (reason._tag !== "Gone") return pause(common, { resourceVersion: state.resourceVersion }, reason)
       // Too old to resume is an ordinary end of a watch: list at once, unless it keeps happening.
       return common.relisted ? pause(common, "list", reason) : list({ ...common, relisted: true })
@@ -197,7 +228,7 @@ export const step = (state: State, input: Input): readonly [State, Output] => {
       if (state.resume === "list") return list(state)
       const { failures, lists, relisted, resume: { resourceVersion } } = state
       return [
-        { _tag: "Watching", failures, lists, relisted, resourceVersion, since: input.at },
+        { _tag: "Watching", failures, lists, relisted, resourceVersion, since: input.at, doubted: true },
         { next: { _tag: "Watch", resourceVersion } }
       ]
     }
@@ -225,6 +256,12 @@ const pause = (
   { _tag: "Pausing", failures: failures + 1, lists, relisted, resume },
   { next: { _tag: "Pause", failures: failures + 1, reason } }
 ]
+
+/** The same, known to have come from a server that is not behind. */
+const certain = <S extends Common>(state: S): Omit<S, "doubted"> => {
+  const { doubted: _, ...rest } = state
+  return rest
+}
 
 /** What a healthy period makes of earlier failures: nothing. */
 const rested = (state: Extract<State, { _tag: "Watching" }>, at: number): Pick<Common, "failures" | "relisted"> =>
@@ -284,14 +321,9 @@ export const make = Effect.fnUntraced(function*(
   let lastEventAt: number | undefined
   const reading = { without: [...unread, ...resource.without ?? []], lazily: resource.lazy }
 
-  /** The answer to a page; the one after it is asked for as soon as its token is known. */
-  const page = (token: string | undefined, limit: number, ahead: Ahead.Ahead<Input>): Effect.Effect<Input> =>
-    client.listPage(raw, {
-      ...selection,
-      limit,
-      continue: token,
-      reading: { ...reading, onContinue: (next) => ahead.ask(next, page(next, limit, ahead)) }
-    }).pipe(
+  /** One page of a list, and what it means. */
+  const ask = (options: ListOptions, meaning: (page: Page<KubeObject>, at: number) => Input): Effect.Effect<Input> =>
+    client.listPage(raw, { ...selection, ...options }).pipe(
       Effect.timeoutOrElse({
         duration: defaults.listTimeout,
         orElse: () =>
@@ -301,10 +333,20 @@ export const make = Effect.fnUntraced(function*(
       Effect.flatMap((result) =>
         Effect.map(Clock.currentTimeMillis, (at): Input =>
           Result.isSuccess(result)
-            ? { _tag: "Page", page: result.success, at }
+            ? meaning(result.success, at)
             : { _tag: "Failed", at, reason: result.failure.reason })
       )
     )
+
+  /** The answer to a page; the one after it is asked for as soon as its token is known. */
+  const page = (token: string | undefined, limit: number, ahead: Ahead.Ahead<Input>): Effect.Effect<Input> =>
+    ask({
+      limit,
+      continue: token,
+      reading: { ...reading, onContinue: (next) => ahead.ask(next, page(next, limit, ahead)) }
+    }, (page, at) => ({ _tag: "Page", page, at }))
+
+  const look = ask({ limit: 1, reading }, ({ resourceVersion }, at) => ({ _tag: "Looked", at, resourceVersion }))
 
   /** One watch, to its end; every chunk goes to `onEvents` as it comes, until that says no. */
   const watch = Effect.fnUntraced(
@@ -360,7 +402,9 @@ export const make = Effect.fnUntraced(function*(
         body: () => Effect.sleep(heard + defaults.idleTimeout - monotonicMillis(clock)),
         step: () => {}
       })
-      const result = yield* Effect.result(Effect.raceFirst(toTheEnd, silent))
+      const result = yield* Effect.result(
+        Effect.raceFirst(Effect.as(toTheEnd, {}), Effect.as(silent, { idle: true } as const))
+      )
       const at = yield* Clock.currentTimeMillis
       const failed = (reason: KubeError.Reason): Input => ({
         _tag: "Failed",
@@ -369,7 +413,7 @@ export const make = Effect.fnUntraced(function*(
         ...(open ? {} : { unanswered: true })
       })
       if (Result.isFailure(result)) return failed(result.failure.reason)
-      return open ? { _tag: "Ended", at, lasted: at - started, quiet } as const : failed(unanswered)
+      return open ? { _tag: "Ended", at, lasted: at - started, quiet, ...result.success } as const : failed(unanswered)
     }
   )
 
@@ -429,6 +473,10 @@ export const make = Effect.fnUntraced(function*(
           const onOpen = Effect.flatMap(Clock.currentTimeMillis, goLive)
           const end = yield* watch({ resourceVersion: next.resourceVersion }, onOpen, follow)
           if (output.next._tag === "Read" || output.next === next) take(end)
+          break
+        }
+        case "Look": {
+          take(yield* look)
           break
         }
         case "Pause": {

@@ -182,6 +182,66 @@ describe("Reflector", () => {
       assert.strictEqual((yield* reflected.status)._tag, "Live")
     }))
 
+  it.effect("a server restored from a backup is looked at once its watch has shown nothing, and listed", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      server.put(Part, "old")
+      const reflected = yield* reflect(server)
+      const restore = server.backup()
+      server.advance(1_000)
+      server.put(Part, "lost")
+      yield* settle
+      assert.deepStrictEqual(reflected.names(), ["lost", "old"])
+      restore()
+      yield* pass("10 seconds")
+      server.put(Part, "new")
+      yield* pass(defaults.idleTimeout - 10_000)
+      assert.deepStrictEqual(reflected.names(), ["lost", "old"], "it watches from where the server has not been yet")
+      yield* pass("10 seconds")
+      assert.deepStrictEqual(reflected.names(), ["new", "old"])
+      assert.deepStrictEqual(lists(server).map((request) => parameter(request, "limit")), ["500", "1", "500"])
+      assert.strictEqual((yield* reflected.status)._tag, "Live")
+    }))
+
+  it.effect("a server is looked at once after a connection broke, and not where it has shown anything since", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      const reflected = yield* reflect(server)
+      const looks = () => lists(server).length - 1
+      // Idle, or ended in time: nobody else can have come.
+      yield* pass("1 hour")
+      for (let i = 0; i < 6; i++) {
+        server.watches[0]!.bookmark(server.rv)
+        yield* pass("1 minute")
+      }
+      server.watches[0]!.end()
+      yield* pass("1 hour")
+      assert.strictEqual(looks(), 0)
+      server.watches[0]!.break()
+      yield* pass("10 seconds")
+      server.watches[0]!.bookmark(server.rv)
+      yield* pass("1 hour")
+      assert.strictEqual(looks(), 0)
+      server.watches[0]!.break()
+      yield* pass("1 hour")
+      assert.strictEqual(looks(), 1)
+      // A server that stops says goodbye, and whoever comes after it need not be it.
+      yield* pass("10 seconds")
+      server.watches[0]!.end()
+      yield* pass("1 hour")
+      assert.strictEqual(looks(), 2)
+      failWhile(server, (request) => !isWatch(request), Effect.fail(new KubeError.Transport({ message: "away" })))
+      server.watches[0]!.break()
+      yield* pass("5 minutes")
+      assert.isAbove(looks(), 2)
+      assert.deepStrictEqual(reflected.names(), [])
+      const row = looks()
+      server.fault = () => Effect.undefined
+      yield* pass("1 hour")
+      assert.strictEqual(looks(), row + 1)
+      assert.strictEqual((yield* reflected.status)._tag, "Live")
+    }))
+
   it.effect("a silent connection is given up after the idle deadline, and resumed", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
