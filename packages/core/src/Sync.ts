@@ -9,13 +9,15 @@
  * is known by its managed fields, and gets it again. That the cache shows no such object is not taken for an answer: a
  * filtered watch leaves objects out, and every watch lags. The server is asked, once for a child that is to be made.
  *
- * With `stages`, children are made in order: those of a stage when all of the stages before are ready; and `remove`
- * takes them away in reverse.
+ * A child that is made `once` is left as it is from then on. With `stages`, children are made in order: those of a stage
+ * when all of the stages before are ready; and `remove` takes them away in reverse.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import * as Cache from "./Cache.ts"
 import { FieldManager } from "./Client.ts"
+import { guarded, unchanged } from "./internal/guarded.ts"
 import { KubeClient } from "./KubeClient.ts"
 import type * as KubeError from "./KubeError.ts"
 import {
@@ -39,6 +41,7 @@ export interface Child<out Id extends string = string> {
   readonly fields: ServerSideApply.Fields<KubeObject>
   readonly ready: (object: any) => boolean
   readonly adopt: boolean
+  readonly once: boolean
 }
 
 /**
@@ -49,10 +52,16 @@ export const child = <A extends KubeObject, Id extends string>(
   resource: Resource.Resource<A, Id>,
   fields: Resource.DeepPartial<Resource.Input<A>> & { readonly metadata: { readonly name: string } },
   ready: (object: A) => boolean = () => true
-): Child<Id> => ({ resource, fields: fields as ServerSideApply.Fields<KubeObject>, ready, adopt: false })
+): Child<Id> => ({ resource, fields: fields as ServerSideApply.Fields<KubeObject>, ready, adopt: false, once: false })
 
 /** The same child, which takes over an object of its name that is there and has no controller. */
 export const adopted = <Id extends string>(child: Child<Id>): Child<Id> => ({ ...child, adopt: true })
+
+/**
+ * The same child, which is made where it is not there, and then left as it is, whatever is wanted: what chance has drawn (a
+ * password), what cannot be changed (a Job), what others work on.
+ */
+export const once = <Id extends string>(child: Child<Id>): Child<Id> => ({ ...child, once: true })
 
 /** What came of it. */
 export interface Outcome {
@@ -127,7 +136,7 @@ const placed = (
 
 const put = Effect.fnUntraced(function*<Id extends string>(
   parent: KubeObject,
-  { adopt, fields, resource }: Child<Id>
+  { adopt, fields, once, resource }: Child<Id>
 ): Effect.fn.Return<KubeObject, KubeError.KubeError | NotOurs, Needs<Id>> {
   const key = placed(parent, resource, fields)
   if (parent.metadata.namespace !== undefined && parent.metadata.namespace !== key.namespace) {
@@ -140,7 +149,7 @@ const put = Effect.fnUntraced(function*<Id extends string>(
       )
     )
   }
-  const owner = yield* ownerOf(resource, key, adopt)
+  const { object, owner } = yield* standing(resource, key, adopt)
   if (owner !== undefined && owner.uid !== parent.metadata.uid) {
     return yield* new NotOurs({
       message: `${resource.kind} ${keyString(key)} is ${owner.told}: ` +
@@ -148,11 +157,20 @@ const put = Effect.fnUntraced(function*<Id extends string>(
         (owner.uid === undefined ? ", or take it over with Sync.adopted" : "")
     })
   }
+  const ours = controllerReference(parent)
+  if (once && object !== undefined) return owner === undefined ? yield* own(resource, object, ours) : object
   return yield* ServerSideApply.apply(resource, {
     ...fields,
-    metadata: { ...fields.metadata, ...key, ownerReferences: [controllerReference(parent)] }
+    metadata: { ...fields.metadata, ...key, ownerReferences: [ours] }
   } as ServerSideApply.Fields<KubeObject>)
 })
+
+/** Gives an object its controller, and changes nothing else of it. */
+const own = (resource: Resource.Resource<KubeObject>, object: KubeObject, controller: OwnerReference) =>
+  guarded(resource, object, [
+    unchanged(object),
+    { op: "add", path: "/metadata/ownerReferences", value: [...object.metadata.ownerReferences ?? [], controller] }
+  ], "controller")
 
 interface Owner {
   /** Absent for somebody who is no controller. */
@@ -160,31 +178,42 @@ interface Owner {
   readonly told: string
 }
 
+/** What there is of a key, and whom it belongs to. */
+interface Standing {
+  readonly object: KubeObject | undefined
+  /** Nobody if there is no object, or it may be had. */
+  readonly owner: Owner | undefined
+}
+
 /**
- * Whom the object of a key belongs to; nobody if there is none, or it may be had. The server is asked where the cache
- * shows no controller: what it does not show may be there all the same, outside the selection of its watch, or not yet
- * reported, and the apply that follows would take it by force.
+ * What there is of a key. The server is asked where the cache shows no controller: what it does not show may be there all
+ * the same, outside the selection of its watch, or not yet reported, and the apply that follows would take it by force.
  */
-const ownerOf = Effect.fnUntraced(function*<Id extends string>(
+const standing = Effect.fnUntraced(function*<Id extends string>(
   resource: Resource.Resource<KubeObject, Id>,
   key: ObjectKey,
   adopt: boolean
-): Effect.fn.Return<Owner | undefined, KubeError.KubeError, Needs<Id>> {
+): Effect.fn.Return<Standing, KubeError.KubeError, Needs<Id>> {
   const cached = yield* Cache.get(resource, key)
   const known = cached === undefined ? undefined : controllerOf(cached)
-  if (known !== undefined) return controlledBy(known)
-  if (adopt && cached !== undefined) return undefined
+  if (known !== undefined) return { object: cached, owner: controlledBy(known) }
+  if (adopt && cached !== undefined) return { object: cached, owner: undefined }
   const client = yield* KubeClient
   const writer = yield* FieldManager
   // Caches know nothing of managed fields.
   const live = yield* client.get(Resource.unstructured(resource) as Resource.Resource<KubeObject>, key).pipe(
     Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
   )
-  if (live === undefined) return undefined
+  if (live === undefined) return { object: undefined, owner: undefined }
+  // What does not decode is nothing that anybody could be given.
+  const object = Result.getOrElse(resource.decode(live), () => live)
   const controller = controllerOf(live)
-  if (controller !== undefined) return controlledBy(controller)
+  if (controller !== undefined) return { object, owner: controlledBy(controller) }
   const may = adopt || live.metadata.managedFields?.some(({ manager }) => manager === writer) === true
-  return may ? undefined : { uid: undefined, told: "there already, and was not made by this controller" }
+  return {
+    object,
+    owner: may ? undefined : { uid: undefined, told: "there already, and was not made by this controller" }
+  }
 })
 
 const controlledBy = ({ kind, name, uid }: OwnerReference): Owner => ({ uid, told: `controlled by ${kind} ${name}` })

@@ -270,6 +270,68 @@ describe("Sync", () => {
       }).pipe(Effect.provide(Manager.layer([filtered(false)]).pipe(Layer.provideMerge(cluster)))))
   })
 
+  it.effect("makes a child once, and leaves it as it is, whatever is wanted since", () =>
+    Effect.gen(function*() {
+      let drawn = 0
+      const drawing = Controller.make("drawing", {
+        for: Site,
+        owns: [ConfigMap],
+        reconcile: (site) => {
+          const wish = Sync.child(ConfigMap, {
+            metadata: { name: site.metadata.name },
+            data: { drawn: String(++drawn) }
+          })
+          return Effect.as(Sync.children(site, [ConfigMap], [Sync.once(wish)]), Action.done)
+        }
+      })
+      const kube = yield* client
+      const made = () =>
+        Effect.map(kube.get(ConfigMap, key), (found) => [found.data?.["drawn"], controllerOf(found)?.name])
+      const change = (body: object) => kube.patch(ConfigMap, key, KubeClient.Patch.merge(body))
+      yield* create(1, [])
+      yield* Effect.gen(function*() {
+        yield* TestClock.adjust("10 seconds")
+        assert.deepStrictEqual(yield* made(), ["1", "blog"])
+        yield* change({ metadata: { ownerReferences: null } })
+        yield* TestClock.adjust("10 seconds")
+        assert.isAbove(drawn, 1)
+        assert.deepStrictEqual(yield* made(), ["1", "blog"])
+        yield* kube.patch(Site, key, KubeClient.Patch.merge({ spec: { replicas: 2 } }))
+        yield* change({ data: { drawn: "by hand" } })
+        yield* TestClock.adjust("10 seconds")
+        assert.deepStrictEqual(yield* made(), ["by hand", "blog"])
+        const before = drawn
+        yield* kube.delete(ConfigMap, key)
+        yield* TestClock.adjust("10 seconds")
+        assert.isAbove(Number((yield* made())[0]), before)
+      }).pipe(Effect.provide(Manager.layer([drawing])))
+      const [last] = yield* made()
+      // Another process draws another one, and does not use it.
+      yield* TestClock.adjust("10 seconds").pipe(Effect.provide(Manager.layer([drawing])))
+      assert.deepStrictEqual(yield* made(), [last, "blog"])
+    }).pipe(Effect.provide(cluster)))
+
+  it.effect("makes no child once that somebody else has, unless it is to be adopted: then it is owned, and left as it is", () =>
+    Effect.gen(function*() {
+      const kube = yield* client
+      const taking = (adopt: boolean) =>
+        Controller.make("taking", {
+          for: Site,
+          owns: [ConfigMap],
+          reconcile: (site) => {
+            const wish = Sync.once(Sync.child(ConfigMap, { metadata: { name: "blog" }, data: { a: "1" } }))
+            return Effect.as(Sync.children(site, [ConfigMap], [adopt ? Sync.adopted(wish) : wish]), Action.done)
+          }
+        })
+      yield* kube.create(ConfigMap, { metadata: key, data: { mine: "yes" } }, { fieldManager: "kubectl-create" })
+      yield* create(1, [])
+      for (const adopt of [false, true]) {
+        yield* TestClock.adjust("10 seconds").pipe(Effect.provide(Manager.layer([taking(adopt)])))
+        const { data, metadata } = yield* kube.get(ConfigMap, key)
+        assert.deepStrictEqual([data, metadata.ownerReferences?.length ?? 0], [{ mine: "yes" }, adopt ? 1 : 0])
+      }
+    }).pipe(Effect.provide(cluster)))
+
   it.effect("makes nothing that its parent cannot own, and says what to do instead", () =>
     Effect.gen(function*() {
       const said: Array<string> = []
