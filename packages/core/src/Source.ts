@@ -1,7 +1,7 @@
 /**
  * `Source`: what wakes a controller besides its watches: a queue of webhooks, a timer, an API that must be polled.
  *
- * A source runs as long as its controller. One that fails or dies is logged and started again after a growing delay;
+ * A source runs as long as its controller works: on the replica that leads, while it leads. One that fails or dies is logged and started again after a growing delay;
  * one that ends has said all it had to say. Keys that are asked
  * for more than once before they are reconciled merge, as ever.
  */
@@ -9,10 +9,13 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as FiberMap from "effect/FiberMap"
 import * as Random from "effect/Random"
 import * as Stream from "effect/Stream"
 import * as Backoff from "./Backoff.ts"
-import type { ObjectKey } from "./KubeObject.ts"
+import * as Cache from "./Cache.ts"
+import { keyString, type KubeObject, type ObjectKey } from "./KubeObject.ts"
+import type { Resource } from "./Resource.ts"
 
 export const defaults = {
   /** Between a failure and the next start. */
@@ -60,6 +63,39 @@ export const poll = <E, R>(
 /** The same objects, at once and then each `interval`. */
 export const every = (name: string, interval: Duration.Input, ...keys: ReadonlyArray<ObjectKey>): Source =>
   poll(name, Duration.fromInputUnsafe(interval), Effect.succeed(keys))
+
+/**
+ * Runs something for each cached object of a kind, from when it is there until it is gone: a subscription, a tail of a log, a
+ * heartbeat. Each for itself: what fails or dies is started again after a growing delay, and what ends has said all it had
+ * to say. The object is as it was at the start; `Cache.get` says how it is now. Another one under its name has its own.
+ */
+export const each = <A extends KubeObject, Id extends string, E, R>(
+  name: string,
+  resource: Resource<A, Id>,
+  run: (object: A, emit: Emit) => Effect.Effect<void, E, R>
+): Source<R | Cache.Cached<Id>> => ({
+  name,
+  run: (emit) =>
+    Effect.scoped(Effect.gen(function*() {
+      const running = yield* FiberMap.make<string, void>()
+      const begin = (object: A) => {
+        const one: Source<R> = { name: `${name} of ${keyString(object)}`, run: () => run(object, emit) }
+        return FiberMap.run(running, object.metadata.uid, keepRunning(one, emit))
+      }
+      yield* Stream.runForEach(Cache.changes(resource), (change) => {
+        switch (change._tag) {
+          case "Snapshot":
+            return Effect.forEach(change.objects, begin, { discard: true })
+          case "Added":
+            return begin(change.object)
+          case "Updated":
+            return Effect.void
+          case "Deleted":
+            return FiberMap.remove(running, change.object.metadata.uid)
+        }
+      })
+    }))
+})
 
 /** Runs a source until it ends, over all its failures. */
 export const keepRunning = Effect.fnUntraced(function*<R>(source: Source<R>, emit: Emit) {

@@ -1,5 +1,6 @@
 import {
   Action,
+  Cache,
   Conditions,
   Controller,
   CustomResource,
@@ -731,6 +732,53 @@ describe("Controller: sources", () => {
       assert.deepStrictEqual(journal.words, ["a: webhook", "b: bucket", "b: bucket"])
       yield* pass("40 seconds")
       assert.include(journal.words, "c: clock")
+    }))
+
+  it.effect("what runs for each object comes and goes with it, and is started again where it fails, for itself alone", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      server.put(Widget, "a", small)
+      const journal = new Journal()
+      const reconciled = new Journal()
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        sources: [
+          Source.each("heart", Widget, ({ metadata: { name, namespace, uid } }, emit) =>
+            Effect.gen(function*() {
+              yield* journal.note(`${uid} starts`)
+              yield* Effect.sleep("1 second")
+              if (name === "b") return yield* Effect.fail("no heart")
+              const now = yield* Cache.get(Widget, { namespace, name })
+              yield* journal.note(`${uid} of ${now?.spec.size}`)
+              emit({ namespace, name })
+              return yield* Effect.never
+            }).pipe(Effect.onInterrupt(() => journal.note(`${uid} ends`))))
+        ],
+        reconcile: ({ metadata: { name } }, { reasons }) =>
+          Effect.as(reconciled.note(`${name}: ${reasons.map(Trigger.format).join()}`), Action.done)
+      })])
+      const [a] = server.objects(Widget).map(({ metadata }) => metadata.uid)
+      server.patch(Widget, "a", { spec: { size: 7 } })
+      yield* pass("10 seconds")
+      server.patch(Widget, "a", { spec: { size: 8 } })
+      yield* pass("10 seconds")
+      assert.deepStrictEqual(journal.words, [`${a} starts`, `${a} of 7`])
+      assert.include(reconciled.words, "a: heart")
+      server.put(Widget, "b", small)
+      yield* pass("1 minute")
+      const b = server.get(Widget, "b")!.metadata.uid
+      assert.isAbove(journal.words.filter((word) => word === `${b} starts`).length, 3)
+      server.delete(Widget, "b")
+      yield* pass("1 second")
+      journal.clear()
+      // Another one of its name comes while nobody looks.
+      server.hold()
+      server.delete(Widget, "a")
+      server.put(Widget, "a", small)
+      server.release()
+      yield* pass("1 minute")
+      const [again] = server.objects(Widget).map(({ metadata }) => metadata.uid)
+      assert.deepStrictEqual(journal.words, [`${a} ends`, `${again} starts`, `${again} of 1`])
     }))
 
   it.effect("a source that fails or dies is started again, later each time, and stops nothing", () =>
