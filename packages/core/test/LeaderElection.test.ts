@@ -1,4 +1,13 @@
-import { Action, Controller, KubeClient, LeaderElection, Manager, Resource, Supervisor } from "@effect-operator/core"
+import {
+  Action,
+  Controller,
+  KubeClient,
+  type KubeError,
+  LeaderElection,
+  Manager,
+  Resource,
+  Supervisor
+} from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Effect, Exit, Layer, Logger, Scope, SubscriptionRef } from "effect"
 import { Part, Widget } from "./support/Kinds.ts"
@@ -271,32 +280,41 @@ describe("Manager with leader election", () => {
       yield* b.stop
     }))
 
-  it.effect("a write of a controller that does not lead any more is not sent", () =>
-    Effect.gen(function*() {
+  describe("a leader that nothing interrupts", () => {
+    /** What a process writes that lost the lease while nothing could interrupt it. */
+    const late = Effect.fnUntraced(function*(
+      stubborn: (write: Effect.Effect<void, KubeError.KubeError, KubeClient.KubeClient>) => Controller.Controller
+    ) {
       const server = new Server(Widget, Part, Lease)
       server.put(Widget, "x", small)
       let cut = false
       server.fault = (request) =>
         cut && request.path.includes("/leases") ? Effect.succeed(refuse(503, "ServiceUnavailable")) : Effect.undefined
-      const stubborn = Controller.make("widgets", {
-        for: Widget,
-        reconcile: () =>
-          Effect.gen(function*() {
-            const client = yield* KubeClient.KubeClient
-            cut = true
-            // Nothing interrupts it for twenty seconds.
-            yield* Effect.uninterruptible(Effect.sleep("20 seconds"))
-            yield* client.create(Part, { metadata: { namespace: "default", name: "late" } })
-            return Action.done
-          }).pipe(Effect.uninterruptible)
-      })
-      const a = yield* manage(server, "a", [stubborn])
+      const write = Effect.gen(function*() {
+        const client = yield* KubeClient.KubeClient
+        cut = true
+        // Nothing interrupts it for twenty seconds.
+        yield* Effect.uninterruptible(Effect.sleep("20 seconds"))
+        yield* client.create(Part, { metadata: { namespace: "default", name: "late" } })
+      }).pipe(Effect.uninterruptible)
+      const a = yield* manage(server, "a", [stubborn(write)])
       yield* pass("40 seconds")
+      assert.isTrue(cut)
       assert.deepStrictEqual(server.requestsFor("POST", "parts"), [])
       assert.deepStrictEqual(server.objects(Part), [])
       cut = false
       yield* a.stop
-    }))
+    })
+    const reconcile = () => Effect.succeed(Action.done)
+
+    it.effect("a write of a controller that does not lead any more is not sent", () =>
+      late((write) => Controller.make("widgets", { for: Widget, reconcile: () => Effect.as(write, Action.done) })))
+
+    it.effect("nor is a write of one of its sources", () =>
+      late((write) =>
+        Controller.make("widgets", { for: Widget, reconcile, sources: [{ name: "writer", run: () => write }] })
+      ))
+  })
 
   it.effect("a lease for each controller lets replicas share the work", () =>
     Effect.gen(function*() {

@@ -11,7 +11,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import { CacheReader, layered, makeReader, makeReadThrough, Remembered, settled, view } from "../Cache.ts"
-import { FieldManager } from "../Client.ts"
+import { FieldManager, Writing } from "../Client.ts"
 import type { Controller } from "../Controller.ts"
 import type { Delta } from "../Delta.ts"
 import { EventSink } from "../EventRecorder.ts"
@@ -183,7 +183,8 @@ export const start = Effect.fnUntraced(function*<R>(
     concurrency: "unbounded",
     discard: true
   }).pipe(
-    Effect.andThen(Effect.never)
+    Effect.andThen(Effect.never),
+    Effect.provideService(Writing, { permit: leadership.permit, wrote: () => {} })
   )
 
   const started = yield* Latch.make()
