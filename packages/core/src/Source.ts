@@ -21,7 +21,9 @@ export const defaults = {
   /** Between a failure and the next start. */
   backoff: { initial: 1_000, factor: 2, max: 30_000, jitter: 0.2 } satisfies Backoff.Backoff,
   /** After so many milliseconds without failure the delays begin anew. */
-  healthyAfter: 60_000
+  healthyAfter: 60_000,
+  /** How long a poll may take before it is told; then each time that has doubled. */
+  overdue: "2 minutes"
 } as const
 
 /** Asks for the reconcile of objects of the controller's kind. Synchronous; never blocks. */
@@ -47,7 +49,10 @@ export const stream = <A, E, R>(
       }))
 })
 
-/** Asks an effect at once, and then each `interval` after its answer, which objects are concerned. */
+/**
+ * Asks an effect at once, and then each `interval` after its answer, which objects are concerned. One that does not answer
+ * is told of in the log, and waited for: give it an `Effect.timeout`, and it counts as failed.
+ */
 export const poll = <E, R>(
   name: string,
   interval: Duration.Input,
@@ -56,9 +61,29 @@ export const poll = <E, R>(
   name,
   run: (emit) =>
     Effect.forever(
-      Effect.flatMap(keys, (found) => Effect.andThen(Effect.sync(() => emit(...found)), Effect.sleep(interval)))
+      Effect.flatMap(
+        Effect.raceFirst(keys, overdue(name, Duration.fromInputUnsafe(defaults.overdue))),
+        (found) => Effect.andThen(Effect.sync(() => emit(...found)), Effect.sleep(interval))
+      )
     )
 })
+
+/** Tells that a poll takes `age`, and again each time that has doubled. */
+const overdue = (
+  name: string,
+  age: Duration.Duration,
+  since: Duration.Duration = Duration.zero
+): Effect.Effect<never> =>
+  Effect.sleep(Duration.subtract(age, since)).pipe(
+    Effect.andThen(
+      Effect.logWarning(
+        `source ${name}: nothing is polled, as it has not been answered for ${
+          Duration.format(age)
+        }: give it an Effect.timeout`
+      )
+    ),
+    Effect.andThen(Effect.suspend(() => overdue(name, Duration.times(age, 2), age)))
+  )
 
 /** The same objects, at once and then each `interval`. */
 export const every = (name: string, interval: Duration.Input, ...keys: ReadonlyArray<ObjectKey>): Source =>

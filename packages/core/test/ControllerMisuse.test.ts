@@ -1,4 +1,4 @@
-import { Action, Controller, CustomResource, KubeClient, Resource } from "@effect-operator/core"
+import { Action, Controller, CustomResource, KubeClient, Resource, Source } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Deferred, Effect, Logger, Schema, SchemaTransformation } from "effect"
 import { Widget } from "./support/Kinds.ts"
@@ -22,6 +22,35 @@ describe("Controller: wrong uses", () => {
       yield* pass("1 minute")
       assert.isAtLeast(journal.entries.length, 10)
       assert.isAtMost(journal.entries.length, 30)
+    }))
+
+  it.effect("a poll that is never answered is told, ever more rarely", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      const lines: Array<string> = []
+      const logger = Logger.layer([
+        Logger.make(({ logLevel, message }) => void (logLevel === "Warn" && lines.push(String(message))))
+      ])
+      const answer = yield* Deferred.make<ReadonlyArray<never>>()
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        sources: [
+          Source.poll("bucket", "10 seconds", Deferred.await(answer)),
+          Source.poll("slow", "1 second", Effect.as(Effect.sleep("110 seconds"), []))
+        ],
+        reconcile: () => Effect.succeed(Action.done)
+      })]).pipe(Effect.provide(logger))
+      yield* pass("1 hour")
+      assert.deepStrictEqual(lines.map((line) => /^source bucket: (.*): give it an Effect.timeout$/.exec(line)?.[1]), [
+        "nothing is polled, as it has not been answered for 2m",
+        "nothing is polled, as it has not been answered for 4m",
+        "nothing is polled, as it has not been answered for 8m",
+        "nothing is polled, as it has not been answered for 16m",
+        "nothing is polled, as it has not been answered for 32m"
+      ])
+      yield* Deferred.succeed(answer, [])
+      yield* pass("5 hours")
+      assert.strictEqual(lines.length, 5)
     }))
 
   it.effect("a reconcile that never ends is told, again and again, and ever more rarely; the others go on", () =>
