@@ -75,7 +75,10 @@ export interface Options<
    * and an event tell of it.
    */
   readonly finalize?: ((object: A, context: Context) => Effect.Effect<Action.Action, FE, FR>) | undefined
-  /** Name of the finalizer; `<group>/<name of the controller>` by default. */
+  /**
+   * Name of the finalizer; `<group>/<name of the controller>` by default. A controller that gets another name keeps the
+   * one that objects have: nobody would take it off. For a kind of others give one of your own domain.
+   */
   readonly finalizer?: string | undefined
   readonly concurrency?: number | undefined
   /**
