@@ -116,7 +116,8 @@ export const each = <A extends KubeObject, Id extends string, E, R>(
           case "Updated":
             return Effect.void
           case "Deleted":
-            return FiberMap.remove(running, change.object.metadata.uid)
+            // Whoever takes his time to end holds up nobody else.
+            return Effect.forkChild(FiberMap.remove(running, change.object.metadata.uid), { startImmediately: true })
         }
       })
     }))
