@@ -146,7 +146,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
         ? `hot loop: it asks to be run again at once, time after time, and writes nothing; held back ${hold} ms: ` +
           "return Action.requeueAfter with a delay, or wait for a change"
         : `hot loop: it writes what it wrote before, ${writes.length} writes in this reconcile; held back ${hold} ms: ` +
-          digest(writes[0]!).slice(0, 200)
+          (undone(writes) ?? digest(writes[0]!).slice(0, 200))
     )
   }
 
@@ -430,6 +430,19 @@ const told = (value: unknown): string =>
     : typeof value === "function"
     ? "a function"
     : JSON.stringify(value) ?? String(value)
+
+/** What a reconcile has made and deleted again, and what is to be done about it. */
+const undone = (writes: ReadonlyArray<Write>): string | undefined => {
+  const made = new Set(writes.flatMap((write) => write._tag === "Written" ? [write.object.metadata.uid] : []))
+  for (const write of writes) {
+    if (write._tag === "Written" || write._tag === "Changed" || write.uid === undefined || !made.has(write.uid)) {
+      continue
+    }
+    return `it deletes ${write.resource.kind} ${keyString(write.key)}, which it has just written: ` +
+      "children of a kind that are wanted belong into one call of Sync"
+  }
+  return undefined
+}
 
 /** What a reconcile is taken to write that does nothing but ask for another run now. */
 const atOnce: ReadonlyArray<Sign> = ["another run at once"]

@@ -16,7 +16,7 @@ import { controllerOf, controllerReference } from "@effect-operator/core/KubeObj
 import { ConfigMap, Deployment, Pod, Service } from "@effect-operator/k8s/kinds"
 import { ApiServer, TestCluster } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Layer, Schema, Stream } from "effect"
+import { Effect, Exit, Layer, Logger, Schema, Stream } from "effect"
 import { TestClock } from "effect/testing"
 
 const Site = CustomResource.make({
@@ -330,6 +330,31 @@ describe("Sync", () => {
         const { data, metadata } = yield* kube.get(ConfigMap, key)
         assert.deepStrictEqual([data, metadata.ownerReferences?.length ?? 0], [{ mine: "yes" }, adopt ? 1 : 0])
       }
+    }).pipe(Effect.provide(cluster)))
+
+  it.effect("of two calls that take each other's children away the log says what to do", () =>
+    Effect.gen(function*() {
+      const lines: Array<string> = []
+      const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+      const apart = Controller.make("apart", {
+        for: Site,
+        owns: [ConfigMap],
+        reconcile: Effect.fnUntraced(function*(site) {
+          for (const name of ["one", "two"]) {
+            yield* Sync.children(site, [ConfigMap], [Sync.child(ConfigMap, { metadata: { name } })])
+          }
+          return Action.done
+        })
+      })
+      yield* create(1, [])
+      yield* TestClock.adjust("10 seconds").pipe(
+        Effect.provide(Manager.layer([apart]).pipe(Layer.provideMerge(logger)))
+      )
+      const [told] = lines.filter((line) => line.startsWith("hot loop"))
+      assert.include(
+        told,
+        "it deletes ConfigMap default/one, which it has just written: children of a kind that are wanted"
+      )
     }).pipe(Effect.provide(cluster)))
 
   it.effect("makes nothing that its parent cannot own, and says what to do instead", () =>
