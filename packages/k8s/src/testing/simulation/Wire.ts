@@ -36,6 +36,10 @@ export const defaults = {
   patience: 5_000
 } as const
 
+/** Which objects a request is about, in a word. */
+const selectionOf = ({ path, query }: Request): string =>
+  [path, ...query.flatMap(([name, value]) => name.endsWith("Selector") ? [value] : [])].join(" ")
+
 /** What a process sees that starts with an old cluster. */
 export interface Stale {
   readonly revision: number
@@ -150,6 +154,8 @@ export class Wire {
   #outageUntil = 0
   /** Every outside call fails before. */
   #outsideFailsUntil = 0
+  /** Which objects anybody has watched. */
+  readonly #followed = new Set<string>()
 
   constructor(run: Run) {
     this.#run = run
@@ -354,12 +360,17 @@ export class Wire {
       ({ body }) => objectOf(body)
     )
 
-  /** A list of a stale life is that of an old revision. */
+  /**
+   * A list of a stale life is that of an old revision, where it is for a watch. Whoever lists for itself, and does not say
+   * that any revision will do, is given what there is, as from any server.
+   */
   #aged(life: Life, request: Request): Request {
     const { stale } = life
     if (stale === undefined || request.method !== "GET" || isNamed(request.path) || !concerns(stale, request)) {
       return request
     }
+    const any = request.query.some(([name, value]) => name === "resourceVersion" && value === "0")
+    if (!any && !this.#followed.has(selectionOf(request))) return request
     if (this.#run.now() >= stale.until) {
       life.stale = undefined
       return request
@@ -388,8 +399,8 @@ export class Wire {
     const end = (how: Ending) => {
       ended = how
     }
-    const watch = [request.path, ...request.query.flatMap(([name, value]) => name.endsWith("Selector") ? [value] : [])]
-    const named = watch.join(" ")
+    const named = selectionOf(request)
+    this.#followed.add(named)
     const held = wait <= 0 ? events : Stream.concat(Stream.drain(Stream.fromEffect(Effect.sleep(wait))), events)
     return Stream.transformPull(
       held,
