@@ -8,6 +8,7 @@ import { controllerOf, type KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../schema/JsonValue.ts"
 import { guard, touched } from "./Fault.ts"
 import { isOver, type Recording, seen } from "./Recording.ts"
+import * as Names from "./Names.ts"
 import { differing, isEmpty } from "./Outside.ts"
 import { isTime, timeless } from "./Times.ts"
 
@@ -48,6 +49,10 @@ const assigned: Mask = new Set([
   // How often its owner went back and forth, and how often a Pod of it was lost.
   "ControllerRevision.revision",
   "Job.status.failed",
+  // How often a name made of a hash was taken, such as by what is left of a former object of its name.
+  "Deployment.status.collisionCount",
+  "StatefulSet.status.collisionCount",
+  "DaemonSet.status.collisionCount",
   // As of which version it was bound; and which ReplicaSet came last.
   "PersistentVolume.spec.claimRef.resourceVersion",
   "Deployment.status.conditions.Progressing.message"
@@ -63,16 +68,42 @@ const historic: ReadonlySet<string> = new Set([
 /** What is drawn by chance in a text of a run, in the words of every run. */
 export type Rename = (text: string) => string
 
+/** Kinds whose controllers call what they make after themselves and a hash of a template, and of the collisions it met. */
+const hashing: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ["ReplicaSet", new Set(["Deployment"])],
+  ["ControllerRevision", new Set(["StatefulSet", "DaemonSet"])]
+])
+
+/** The hash in the name of what the cluster has made of a template, which is compared itself: it may have a uid in it. */
+const hashOf = ({ kind, metadata: { name, ownerReferences } }: KubeObject): string | undefined => {
+  const owner = controllerOf({ metadata: { ownerReferences } })
+  return owner !== undefined && hashing.get(kind)?.has(owner.kind) === true && name.startsWith(`${owner.name}-`)
+    ? name.slice(owner.name.length + 1)
+    : undefined
+}
+
+/** A name, as the base of generated ones, too, without the hash in it. */
+type Unhash = (name: string) => string
+
 const naming = (
   objects: Iterable<KubeObject>,
-  common: (metadata: KubeObject["metadata"]) => string | undefined
+  common: (metadata: KubeObject["metadata"], unhash: Unhash) => string | undefined
 ): Rename => {
+  const all = [...objects]
   const known = new Map<string, string>()
-  for (const { kind, metadata } of objects) {
+  const hashed = new Map<string, string>()
+  for (const object of all) {
+    const hash = hashOf(object)
+    if (hash === undefined) continue
+    known.set(hash, "*")
+    hashed.set(object.metadata.name, `${object.metadata.name.slice(0, -hash.length)}*`)
+  }
+  const unhash: Unhash = (name) => hashed.get(name) ?? name
+  for (const { kind, metadata } of all) {
     const { name, uid } = metadata
     known.set(uid, `(uid of ${kind})`)
     known.set(uid.slice(0, 8), "(uid)")
-    const renamed = common(metadata)
+    const renamed = hashed.get(name) ?? common(metadata, unhash)
     if (renamed === undefined) continue
     known.set(name, renamed)
     if (metadata.generateName !== undefined) known.set(metadata.generateName, renamed.replace(/\*$/, ""))
@@ -82,8 +113,10 @@ const naming = (
       .replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8}/g, (part) => known.get(part) ?? part)
 }
 
-const generated = ({ generateName = "", name }: KubeObject["metadata"]): string | undefined =>
-  generateName !== "" && name.startsWith(generateName) ? `${generateName}*` : undefined
+const generated = ({ generateName = "", name }: KubeObject["metadata"], unhash: Unhash): string | undefined =>
+  generateName !== "" && name.startsWith(generateName)
+    ? `${generateName.endsWith("-") ? `${unhash(generateName.slice(0, -1))}-` : generateName}*`
+    : undefined
 
 const ordinal = /-\d+$/
 
@@ -94,18 +127,43 @@ export const undrawn = (objects: Iterable<KubeObject>): Rename => naming(objects
 const renamer = (objects: Iterable<KubeObject>): Rename =>
   naming(
     objects,
-    (metadata) =>
-      generated(metadata)?.replace(/-\d+-\*$/, "-#-*") ??
+    (metadata, unhash) =>
+      generated(metadata, unhash)?.replace(/-\d+-\*$/, "-#-*") ??
         (ordinal.test(metadata.name) ? metadata.name.replace(ordinal, "-#") : undefined)
   )
 
-const renamers = new WeakMap<Run["entries"], Rename>()
+const renamers = new WeakMap<Run["entries"], Map<Mask | undefined, Rename>>()
 
-/** `renamer` of a run that is over: what there was at any time of it is among its entries. */
-export const renamerOf = (run: Pick<Run, "entries" | "objects">): Rename => {
-  const known = renamers.get(run.entries) ?? renamer(seen(run))
+/**
+ * `renamer` of a run that is over: what there was at any time of it is among its entries. With a mask, of names that chance
+ * decides, too.
+ */
+export const renamerOf = (run: Pick<Run, "entries" | "objects">, mask?: Mask): Rename => {
+  const common = mask && Names.common(mask)
+  const key = common && mask
+  const known = renamers.get(run.entries) ?? new Map<Mask | undefined, Rename>()
   renamers.set(run.entries, known)
-  return known
+  const found = known.get(key)
+  if (found !== undefined) return found
+  const made = common === undefined ? renamer(seen(run)) : namingToo(run, common)
+  known.set(key, made)
+  return made
+}
+
+/** The same, and what every run calls the families whose names chance has a part in. */
+const namingToo = (
+  run: Pick<Run, "entries" | "objects">,
+  common: (family: string) => string | undefined
+): Rename => {
+  const rename = renamerOf(run)
+  const names = new Map<string, string>()
+  for (const object of seen(run)) {
+    const { name } = object.metadata
+    const family = familyOf(object, rename)
+    const known = common(family)
+    if (known !== undefined) names.set(name, known.slice(family.length - rename(name).length))
+  }
+  return (text) => names.get(text) ?? rename(text)
 }
 
 const familyOf = ({ kind, metadata }: KubeObject, rename: Rename): string =>
@@ -162,7 +220,7 @@ const canonical = (value: unknown, path: string, rename: Rename, mask: Mask): Js
   )
 }
 
-/** Paths, such as `Pod.status.podIP`, that chance decides. */
+/** Paths, such as `Pod.status.podIP`, that chance decides; and names (see `Names`). */
 export type Mask = ReadonlySet<string>
 
 /** What is compared of a run: what there was at its end, where names may speak of what was there before. */
@@ -199,7 +257,7 @@ const textsOf = (rename: Rename, mask: Mask): WeakMap<KubeObject, string> => {
 
 /** The objects by family, those of one family sorted. */
 export const state = (run: Run, mask: Mask): State => {
-  const rename = renamerOf(run)
+  const rename = renamerOf(run, mask)
   const known = textsOf(rename, mask)
   const families = new Map<string, Array<string>>()
   for (const object of run.objects) {
@@ -242,7 +300,8 @@ const nowhere: Mask = new Set()
 
 /** What differs between two runs of the same story: nothing a fault could be blamed for. `known`: masks there are. */
 export const mask = (a: Run, b: Run, known: ReadonlyArray<Mask> = []): Mask => {
-  const [one, two] = [state(a, nowhere), state(b, nowhere)]
+  const names: Mask = new Set(Names.differing(state(a, nowhere).keys(), state(b, nowhere).keys()))
+  const [one, two] = [state(a, names), state(b, names)]
   const found: Differences = new Map()
   const apart = [...a.outside.keys()].flatMap((name) => [...differing(a, b, name)])
   for (const [family, members] of one) {
@@ -254,7 +313,7 @@ export const mask = (a: Run, b: Run, known: ReadonlyArray<Mask> = []): Mask => {
       differences(JSON.parse(member), JSON.parse(other), kind, found)
     }
   }
-  const paths: Mask = new Set([...found.keys(), ...apart])
+  const paths: Mask = new Set([...names, ...found.keys(), ...apart])
   return [nowhere, ...known].find((mask) => mask.size === paths.size && [...mask].every((path) => paths.has(path))) ??
     paths
 }
@@ -309,8 +368,8 @@ export const leftover = (a: State, b: State, families: ReadonlyMap<string, boole
 }
 
 /** The family of each object of a run. */
-export const families = (run: Pick<Run, "entries" | "objects">): ReadonlyMap<string, string> => {
-  const rename = renamerOf(run)
+export const families = (run: Pick<Run, "entries" | "objects">, mask: Mask): ReadonlyMap<string, string> => {
+  const rename = renamerOf(run, mask)
   return new Map(run.objects.map((object) => [object.metadata.uid, familyOf(object, rename)]))
 }
 

@@ -10,6 +10,7 @@ import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject
 import { blindings, met } from "./Excuses.ts"
 import { blinds, guard, touched } from "./Fault.ts"
 import { dataKept, isComplete, peoplesKept, precious } from "./Kept.ts"
+import { isName } from "./Names.ts"
 import type { Oracle } from "./Oracle.ts"
 import type { Reference } from "./Reference.ts"
 import { type Call, isOver, line, type Recording } from "./Recording.ts"
@@ -282,7 +283,7 @@ const redrawn = (run: Recording, paths: ReadonlyArray<string>): string | undefin
 /** Where chance decides, in the end or at a rest before, and nobody puts anything else there without faults. */
 const drawnOf = ({ mask, recording, rests }: Reference): ReadonlyArray<string> =>
   [...new Set([...mask, ...rests.flatMap((rest) => [...rest?.mask ?? []])])].filter((path) =>
-    !/^[^.]+\.(?:metadata|status)\b/.test(path) && redrawn(recording, [path]) === undefined
+    !isName(path) && !/^[^.]+\.(?:metadata|status)\b/.test(path) && redrawn(recording, [path]) === undefined
   )
 
 const drawnPaths = new WeakMap<Reference, ReadonlyArray<string>>()

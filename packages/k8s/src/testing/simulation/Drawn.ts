@@ -11,7 +11,7 @@ const decoded = (text: string): string => {
 
 /** Places of texts that chance decides, where an object has no others of its family: the place, and the text. */
 export const drawn = (run: Canonical.Run, mask: Canonical.Mask): ReadonlyMap<string, string> => {
-  const families = Canonical.families(run)
+  const families = Canonical.families(run, mask)
   const found = new Map<string, string | undefined>()
   const walk = (value: unknown, path: string, place: string): void => {
     if (mask.has(path)) {

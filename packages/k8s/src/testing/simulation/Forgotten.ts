@@ -94,7 +94,7 @@ export const forgotten: Oracle = {
     const { recording: other } = hasty(run.steps.map((_, index) => index).slice(1))
     const failed = other.entries.some((entry) => entry._tag === "Step" && entry.failed !== undefined)
     if (failed || other.failure !== undefined || !wantTheSame(run, other, mask)) return undefined
-    const families = Canonical.families(run)
+    const families = Canonical.families(run, mask)
     const asked = new Map(
       made.flatMap(({ kind, metadata }) => {
         const family = families.get(metadata.uid)

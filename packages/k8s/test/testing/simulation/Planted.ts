@@ -9,6 +9,7 @@ import { planted as intermediate } from "./planted/Intermediate.ts"
 import { planted as lifecycle } from "./planted/Lifecycle.ts"
 import { planted as loops } from "./planted/Loops.ts"
 import { planted as manners } from "./planted/Manners.ts"
+import { planted as names } from "./planted/Names.ts"
 import { planted as others } from "./planted/Others.ts"
 import { planted as outside } from "./planted/Outside.ts"
 import { planted as replicas } from "./planted/Replicas.ts"
@@ -32,6 +33,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ...others,
   ...field,
   ...haste,
+  ...names,
   ...work,
   ...replicas
 ]

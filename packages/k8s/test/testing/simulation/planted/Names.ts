@@ -1,0 +1,83 @@
+/** What things are called, and who gets which of them: hashes, what is drawn, what is given out. */
+import { Action, Cache, OwnerLabel, ServerSideApply } from "@effect-operator/core"
+import { ConfigMap, Deployment, Service } from "@effect-operator/k8s/kinds"
+import { controllerReference } from "@effect-operator/core/KubeObject"
+import { Effect, Random, Stream } from "effect"
+import * as B from "./Box.ts"
+
+const owner = OwnerLabel.make("planted.example.com/box")
+
+/** A Deployment whose Pods are labelled with the Box's uid, and a Service for them. */
+const labelled = (always: boolean) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const { labels } = OwnerLabel.metadata(owner, box)
+      const metadata = { ...B.key, ownerReferences: [controllerReference(box)] }
+      const there = yield* Cache.get(Deployment, B.key)
+      yield* ServerSideApply.apply(Deployment, {
+        metadata,
+        spec: {
+          replicas: box.spec.size,
+          selector: { matchLabels: labels },
+          template: { metadata: { labels }, spec: { containers: [{ name: "c", image: "busybox" }] } }
+        }
+      })
+      if (there !== undefined && !always) return Action.done
+      const ports = [{ name: "http", port: 80, protocol: "TCP" as const }]
+      yield* ServerSideApply.apply(Service, { metadata, spec: { selector: labels, ports } })
+      return Action.done
+    }), { owns: [Deployment, Service] })
+
+/** A password of each size, in a ConfigMap whose name is drawn; `live`: known by a list of the server's. */
+const passwords = (
+  live: boolean,
+  nameOf: (password: string) => { readonly name?: string; readonly generateName?: string }
+) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const labels = { box: box.metadata.name }
+      const all = live
+        ? [...yield* Stream.runCollect(it.list(ConfigMap, { namespace: "default", labels }))]
+        : yield* Cache.list(ConfigMap, { namespace: "default", labels })
+      const size = String(box.spec.size)
+      if (!all.some(({ data }) => data?.["size"] === size)) {
+        const password = (yield* Random.nextIntBetween(2 ** 30, 2 ** 31)).toString(36)
+        const { metadata: { name: _, ...metadata }, data } = B.map("", { password, size }, box)
+        yield* it.create(ConfigMap, { metadata: { ...metadata, ...nameOf(password), labels }, data })
+      }
+      for (const old of all) if (old.data?.["size"] !== size) yield* B.unlessGone(it.delete(ConfigMap, old))
+      return Action.done
+    })
+  )
+
+const generated = () => ({ generateName: "box-" })
+const hashed = (password: string) => ({ name: `box-${password}` })
+
+const again: B.Steps = [...B.sized(1), ...B.deleted, { name: "again", act: B.write(1) }]
+
+export const planted: ReadonlyArray<B.Planted> = [
+  B.bug(
+    "names: a Service is made only with the Deployment that it is for",
+    "same end state",
+    again,
+    labelled(false),
+    labelled(true)
+  ),
+  B.bug(
+    "names: what has a generated name is looked for in a cache that may be old",
+    "same end state",
+    B.sized(1, 2),
+    passwords(false, generated),
+    passwords(true, generated),
+    { faults: ["watchStale", "oldRestart"] }
+  ),
+  B.bug(
+    "names: what is called after a password is made before it is known",
+    "same end state",
+    B.sized(1, 2),
+    passwords(false, hashed),
+    passwords(true, hashed),
+    { faults: ["watchStale", "oldRestart", "crashAfter"] }
+  )
+]
