@@ -1,5 +1,5 @@
 /** Several processes, of which one may write. */
-import { Action, Controller, Manager, Resource } from "@effect-operator/core"
+import { Action, Controller, type LeaderElection, Manager, Resource } from "@effect-operator/core"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { ConfigMap, Pod } from "@effect-operator/k8s/kinds"
 import type { Simulation } from "@effect-operator/k8s/testing"
@@ -90,6 +90,21 @@ const eager = (replica: Simulation.Replica) =>
     good(replica)
   )
 
+/** Two controllers, each with a lease of its own. */
+const apart = (operator: (replica: Simulation.Replica, election: LeaderElection.Options) => Simulation.Operator) =>
+(
+  replica: Simulation.Replica
+) => operator(replica, { namespace: "default", name: "boxes", identity: replica.identity })
+
+const keeping = (name: string) =>
+  Controller.make(name, {
+    for: B.Box,
+    owns: [ConfigMap],
+    reconcile: (box) => B.done(B.keep(box, name, { size: String(box.spec.size) }))
+  })
+
+const both = [keeping("left"), keeping("right")]
+
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "replicas: nobody leads, everybody creates",
@@ -113,6 +128,21 @@ export const planted: ReadonlyArray<B.Planted> = [
     B.sized(1),
     eager,
     good,
+    { replicas: 2 }
+  ),
+  B.bug(
+    "replicas: of two controllers one has no lease",
+    "single writer",
+    B.sized(1, 2),
+    apart(({ identity }, leaderElection) =>
+      Layer.merge(
+        Manager.layer([keeping("left")], { identity, leaderElection, name: "left" }),
+        Manager.layer([keeping("right")], { identity, name: "right" })
+      )
+    ),
+    apart(({ identity }, leaderElection) =>
+      Manager.layer(both, { identity, leaderElection: { ...leaderElection, per: "controller" } })
+    ),
     { replicas: 2 }
   )
 ]
