@@ -125,7 +125,7 @@ const sameEnd: Oracle = {
         Canonical.settled(found, state, Canonical.state(hasty(run.hurried).recording, mask))
       )
     }
-    if (lines.length > 0 && swapped(state, found)) lines = []
+    if (lines.length > 0 && swapped(state, found, Rests.pairs(recording, run, mask))) lines = []
     if (lines.length > 0 && isHistory(run, state, found)) lines = []
     const apart = []
     for (const key of new Set([...recording.outside.keys(), ...run.outside.keys()])) {

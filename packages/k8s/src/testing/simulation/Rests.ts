@@ -12,6 +12,19 @@ import { calls, type Recording, type Rest } from "./Recording.ts"
 import { timeless } from "./Times.ts"
 import { name } from "./Writes.ts"
 
+/** The same rests of two runs, as states. */
+export function* pairs(
+  one: Recording,
+  two: Recording,
+  mask: Canonical.Mask
+): Generator<readonly [Canonical.State, Canonical.State]> {
+  for (const [index, rest] of one.rests.entries()) {
+    const other = two.rests[index]
+    if (rest === undefined || other === undefined) continue
+    yield [Canonical.state(runOf(one, rest), mask), Canonical.state(runOf(two, other), mask)]
+  }
+}
+
 /** A rest without faults, in a form to be compared with. */
 export interface Known {
   readonly mask: Canonical.Mask

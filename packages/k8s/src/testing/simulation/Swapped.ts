@@ -1,9 +1,10 @@
 /**
  * `Swapped`: two states that differ in nothing but who got which of several values.
  *
- * Addresses, ports and numbers are given out as they are asked for, and faults change who asks first. One state is the
- * other with some of those values in each other's places, wherever they are: what is only half exchanged, or what people
- * have asked for by name, stays a difference.
+ * Addresses, ports, numbers, objects of a pool are given out as they are asked for, and faults change who asks first. One
+ * state is the other with some of those values in each other's places, wherever they are: what is only half exchanged, or
+ * what people have asked for by name, stays a difference. Who had the other one may be gone: then both were there at a
+ * rest before, and exchanged.
  */
 import { isObject } from "../../schema/JsonValue.ts"
 import type { Json, State } from "./Canonical.ts"
@@ -11,21 +12,31 @@ import type { Json, State } from "./Canonical.ts"
 /** Which value is in the place of which. */
 type Exchange = Map<Json, Json>
 
-/** What is given out is counted: a number, or a text with one in it. A phase is not. */
-const isCounted = (value: Json | undefined): boolean =>
-  typeof value === "number" || (typeof value === "string" && /\d/.test(value))
+/** What is given out has a number in it, or is an object: a phase is neither. */
+const isGiven = (value: Json | undefined, objects: ReadonlySet<string>): boolean =>
+  typeof value === "number" || (typeof value === "string" && (/\d/.test(value) || objects.has(value)))
+
+const nameOf = (family: string): string => family.slice(Math.max(family.lastIndexOf("/"), family.indexOf(" ")) + 1)
 
 /** Puts down what is in the place of what; false if that is not all there is to it. */
-const match = (one: Json | undefined, two: Json | undefined, exchange: Exchange): boolean => {
+const match = (
+  one: Json | undefined,
+  two: Json | undefined,
+  exchange: Exchange,
+  objects: ReadonlySet<string>
+): boolean => {
   if (JSON.stringify(one) === JSON.stringify(two)) return true
   if (Array.isArray(one) && Array.isArray(two)) {
-    return one.length === two.length && one.every((item, index) => match(item as Json, two[index] as Json, exchange))
+    return one.length === two.length &&
+      one.every((item, index) => match(item as Json, two[index] as Json, exchange, objects))
   }
   if (isObject(one) && isObject(two)) {
     // What is filed under what was given out is looked at once that is known.
-    return Object.keys(one).every((key) => !(key in two) || match(one[key] as Json, two[key] as Json, exchange))
+    return Object.keys(one).every((key) =>
+      !(key in two) || match(one[key] as Json, two[key] as Json, exchange, objects)
+    )
   }
-  if (!isCounted(one) || !isCounted(two)) return true
+  if (!isGiven(one, objects) || !isGiven(two, objects)) return true
   if (exchange.has(one!) && exchange.get(one!) !== two) return false
   exchange.set(one!, two!)
   return true
@@ -33,38 +44,86 @@ const match = (one: Json | undefined, two: Json | undefined, exchange: Exchange)
 
 const isPermutation = (exchange: Exchange): boolean => {
   const given = new Set(exchange.values())
-  return given.size === exchange.size && [...exchange.keys()].every((key) => given.has(key))
+  return exchange.size > 1 && given.size === exchange.size && [...exchange.keys()].every((key) => given.has(key))
 }
 
-const exchanged = (value: Json, exchange: Exchange): Json => {
+const exchanged = (value: Json, exchange: Exchange, path = ""): Json => {
   if (Array.isArray(value)) {
-    const items = value.map((item) => exchanged(item as Json, exchange))
+    const items = value.map((item) => exchanged(item as Json, exchange, `${path}[]`))
     return items.every((item) => typeof item === "string") ? items.toSorted() : items
   }
   if (isObject(value)) {
     return Object.fromEntries(
       Object.entries(value)
-        .map(([key, item]) => [String(exchange.get(key) ?? key), exchanged(item as Json, exchange)] as const)
+        .map(([key, item]) =>
+          [String(exchange.get(key) ?? key), exchanged(item as Json, exchange, `${path}.${key}`)] as const
+        )
         .sort(([a], [b]) => (a < b ? -1 : 1))
     )
   }
-  return exchange.get(value) ?? value
+  // An object stays the one it is, whoever has it now.
+  return path === ".metadata.name" ? value : exchange.get(value) ?? value
 }
 
-/** Whether the second state is the first with some values that were given out in each other's places. */
-export const swapped = (expected: State, actual: State): boolean => {
+/** Who has what, as texts: not what it is called itself. */
+const holds = (member: string): ReadonlySet<unknown> => {
+  const all = new Set<unknown>()
+  JSON.stringify({ ...JSON.parse(member) as object, metadata: undefined }, (_, value: unknown) => {
+    all.add(value)
+    return value
+  })
+  return all
+}
+
+const differs = (family: string, expected: State, actual: State): boolean =>
+  JSON.stringify(expected.get(family)) !== JSON.stringify(actual.get(family))
+
+/** Whether, of two objects that name each other, the one is said to have another one, and the other does not know. */
+const isOneSided = (expected: State, actual: State, exchange: Exchange): boolean => {
+  const given = new Set<unknown>([...expected.keys()].filter((family) => differs(family, expected, actual)).map(nameOf))
+  return [...expected].some(([family, members]) =>
+    exchange.has(nameOf(family)) && !differs(family, expected, actual) &&
+    members.some((member) => [...holds(member)].some((text) => given.has(text)))
+  )
+}
+
+/** Whether the second state is the first with these values in each other's places. */
+const isSame = (expected: State, actual: State, exchange: Exchange): boolean =>
+  actual.size === expected.size && !isOneSided(expected, actual, exchange) &&
+  [...expected].every(([family, members]) => {
+    const now = members.map((member) => JSON.stringify(exchanged(JSON.parse(member) as Json, exchange))).toSorted()
+    return JSON.stringify(now) === JSON.stringify(actual.get(family))
+  })
+
+/** The values that are in each other's places, if that is all that differs: numbers and the like, or objects, too. */
+const exchangeOf = (expected: State, actual: State): Exchange | undefined =>
+  exchangeAmong(expected, actual, new Set()) ??
+    exchangeAmong(expected, actual, new Set([...expected.keys()].map(nameOf)))
+
+const exchangeAmong = (expected: State, actual: State, objects: ReadonlySet<string>): Exchange | undefined => {
   const exchange: Exchange = new Map()
   for (const [family, members] of expected) {
     const others = actual.get(family)
-    if (others?.length !== members.length) return false
+    if (others?.length !== members.length) return undefined
     for (const [index, member] of members.entries()) {
       if (member === others[index]) continue
-      if (!match(JSON.parse(member) as Json, JSON.parse(others[index]!) as Json, exchange)) return false
+      if (!match(JSON.parse(member) as Json, JSON.parse(others[index]!) as Json, exchange, objects)) return undefined
     }
   }
-  if (exchange.size < 2 || !isPermutation(exchange) || actual.size !== expected.size) return false
-  return [...expected].every(([family, members]) => {
-    const now = members.map((member) => JSON.stringify(exchanged(JSON.parse(member) as Json, exchange))).toSorted()
-    return now.every((member, index) => member === actual.get(family)![index])
-  })
+  return isPermutation(exchange) && isSame(expected, actual, exchange) ? exchange : undefined
+}
+
+/** Whether the second state is the first with some values that were given out in each other's places. */
+export const swapped = (
+  expected: State,
+  actual: State,
+  /** The same two, at rests before. */
+  before: Iterable<readonly [expected: State, actual: State]> = []
+): boolean => {
+  if (exchangeOf(expected, actual) !== undefined) return true
+  for (const [one, two] of before) {
+    const exchange = exchangeOf(one, two)
+    if (exchange !== undefined && isSame(expected, actual, exchange)) return true
+  }
+  return false
 }

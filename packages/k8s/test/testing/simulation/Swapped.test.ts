@@ -45,4 +45,28 @@ describe("Swapped", () => {
     const phases = (a: string, b: string) => state({ "A a": claim(a), "A b": claim(b) })
     assert.isFalse(swapped(phases("Open", "Taken"), phases("Taken", "Open")))
   })
+
+  it("who got which object of a pool is none, where both sides say so", () => {
+    const bound = (ann: string, bob: string, knows: readonly [string, string] = [ann, bob]) =>
+      state({
+        "Claim default/ann": [{ metadata: { name: "ann" }, status: { item: knows[0] } }],
+        "Claim default/bob": [{ metadata: { name: "bob" }, status: { item: knows[1] } }],
+        "Item default/red": [{ metadata: { name: "red" }, spec: { claim: ann === "red" ? "ann" : "bob" } }],
+        "Item default/blue": [{ metadata: { name: "blue" }, spec: { claim: ann === "red" ? "bob" : "ann" } }]
+      })
+    assert.isTrue(swapped(bound("red", "blue"), bound("blue", "red")))
+    assert.isFalse(swapped(bound("red", "blue"), bound("blue", "red", ["red", "blue"])))
+    assert.isFalse(swapped(bound("red", "blue"), bound("blue", "red", ["red", "red"])))
+  })
+
+  it("who had the other one may be gone", () => {
+    const [one, two] = ["10.0.0.1", "10.0.0.2"] as const
+    const left = (address: string) =>
+      state({ "Claim default/bob": claim(address), "Pool default/all": [{ status: { taken: { [address]: "bob" } } }] })
+    const before = [[given(one, two), given(two, one)] as const]
+    assert.isTrue(swapped(left(two), left(one), before))
+    assert.isFalse(swapped(left(two), left(one)))
+    assert.isFalse(swapped(left(two), left(one), [[given(one, two), given(one, two)]]))
+    assert.isFalse(swapped(left(two), left("10.0.0.3"), before))
+  })
 })

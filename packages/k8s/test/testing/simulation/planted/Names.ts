@@ -51,6 +51,45 @@ const passwords = (
     })
   )
 
+/** Numbers from one ConfigMap, the lowest that is free; `guarded`: written only if it is as it was read. */
+const numbers = (guarded: boolean) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      yield* B.unlessThere(it.create(ConfigMap, B.map("numbers", {})))
+      const book = yield* it.get(ConfigMap, B.named("numbers"))
+      const { name } = box.metadata
+      const taken = Object.values(book.data ?? {})
+      const free = [30, 31, 32].find((number) => !taken.includes(String(number)))
+      const data = { [name]: String(free), ...book.data }
+      if (book.data?.[name] === undefined) {
+        yield* guarded
+          ? it.replace(ConfigMap, { ...book, data })
+          : it.patch(ConfigMap, B.named("numbers"), B.merge({ data }))
+      }
+      return yield* B.done(B.status(box, { count: Number(data[name]) }))
+    }), {
+    concurrency: 2,
+    finalize: ({ metadata }) =>
+      B.client.use((it) =>
+        B.done(it.patch(ConfigMap, B.named("numbers"), B.merge({ data: { [metadata.name]: null } })))
+      )
+  })
+
+const boxNamed = (name: string) =>
+  B.client.use((it) => it.create(B.Box, { metadata: B.named(name), spec: { size: 1 } }))
+
+const two: B.Steps = [
+  {
+    name: "two at once",
+    act: Effect.andThen(boxNamed("ann"), boxNamed("bob")),
+    desired: (objects) =>
+      new Set(objects.flatMap((object) => object.kind === "Box" ? (object as B.Box).status?.count ?? [] : [])).size ===
+        2
+  },
+  { name: "one goes", act: B.client.use((it) => it.delete(B.Box, B.named("ann"))) }
+]
+
 const generated = () => ({ generateName: "box-" })
 const hashed = (password: string) => ({ name: `box-${password}` })
 
@@ -79,5 +118,12 @@ export const planted: ReadonlyArray<B.Planted> = [
     passwords(false, hashed),
     passwords(true, hashed),
     { faults: ["watchStale", "oldRestart", "crashAfter"] }
+  ),
+  B.bug(
+    "names: a number is given out twice",
+    "desired state",
+    two,
+    numbers(false),
+    numbers(true)
   )
 ]
