@@ -7,6 +7,7 @@
 import { controllerOf, type KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../schema/JsonValue.ts"
 import { guard, touched } from "./Fault.ts"
+import { untold } from "./Generations.ts"
 import { isOver, type Recording, seen } from "./Recording.ts"
 import * as Names from "./Names.ts"
 import { differing, isEmpty } from "./Outside.ts"
@@ -260,8 +261,9 @@ export const state = (run: Run, mask: Mask): State => {
   const rename = renamerOf(run, mask)
   const known = textsOf(rename, mask)
   const families = new Map<string, Array<string>>()
-  for (const object of run.objects) {
-    if (left.has(object.kind) || isRemains(object) || isPast(object)) continue
+  for (const one of run.objects) {
+    if (left.has(one.kind) || isRemains(one) || isPast(one)) continue
+    const object = untold(one, run.objects)
     const family = familyOf(object, rename)
     const members = families.get(family) ?? []
     const text = known.get(object) ?? JSON.stringify(canonical(object, object.kind, rename, mask))

@@ -26,7 +26,8 @@ export const Box = CustomResource.make({
   status: Schema.Struct({
     count: Schema.optionalKey(Schema.Int),
     phase: Schema.optionalKey(Schema.String),
-    observedGeneration: Schema.optionalKey(Schema.Int)
+    observedGeneration: Schema.optionalKey(Schema.Int),
+    deploymentGeneration: Schema.optionalKey(Schema.Int)
   })
 })
 export type Box = typeof Box.Type

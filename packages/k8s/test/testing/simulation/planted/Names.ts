@@ -51,6 +51,33 @@ const passwords = (
     })
   )
 
+/** A Deployment, first as a stub; `trusting`: told by its generation whether it is as it should be. */
+const deployed = (trusting: boolean) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const { count, deploymentGeneration = 0 } = box.status ?? {}
+      const of = (replicas: number) => ({
+        metadata: { ...B.key, ownerReferences: [controllerReference(box)] },
+        spec: {
+          replicas,
+          selector: { matchLabels: { app: "box" } },
+          template: { metadata: { labels: { app: "box" } }, spec: { containers: [{ name: "c", image: "busybox" }] } }
+        }
+      })
+      const found = yield* Cache.get(Deployment, B.key)
+      if (found === undefined) return yield* B.done(B.unlessThere(it.create(Deployment, of(0))))
+      const { generation = 0 } = found.metadata
+      const good = trusting
+        ? count === box.spec.size && generation <= deploymentGeneration
+        : found.spec?.replicas === box.spec.size
+      const { metadata } = good
+        ? found
+        : yield* it.patch(Deployment, found, B.merge({ spec: { replicas: box.spec.size } }))
+      yield* B.status(box, { count: box.spec.size, deploymentGeneration: metadata.generation ?? 0 })
+      return Action.done
+    }), { owns: [Deployment] })
+
 /** Numbers from one ConfigMap, the lowest that is free; `guarded`: written only if it is as it was read. */
 const numbers = (guarded: boolean) =>
   B.boxes((box) =>
@@ -125,5 +152,13 @@ export const planted: ReadonlyArray<B.Planted> = [
     two,
     numbers(false),
     numbers(true)
+  ),
+  B.bug(
+    "names: a Deployment that is made anew has a generation that is known",
+    "same end state",
+    B.sized(1),
+    deployed(true),
+    deployed(false),
+    { faults: ["removed", "annotated", "crashAfter"] }
   )
 ]
