@@ -237,7 +237,7 @@ const replacing: ReadonlySet<string> = new Set([
 ])
 
 /** What is left of a Pod of the cluster's own that is over: it stays until the cluster, or somebody, sweeps it up. */
-const isRemains = (object: KubeObject): boolean =>
+export const isRemains = (object: KubeObject): boolean =>
   object.kind === "Pod" && isOver(object) &&
   replacing.has(controllerOf(object)?.kind ?? "")
 

@@ -14,6 +14,7 @@ import { Pod } from "../../kinds/core.v1.ts"
 import type { ApiServer, Change } from "../ApiServer.ts"
 import * as Declared from "../Declared.ts"
 import * as Kubelet from "../Kubelet.ts"
+import { isRemains } from "./Canonical.ts"
 import { guard, touched } from "./Fault.ts"
 import { type Entry, isOver, phaseOf } from "./Recording.ts"
 import type { Scenario } from "./Scenario.ts"
@@ -63,6 +64,8 @@ export class Others {
   readonly #releasing = new Set<string>()
   /** What somebody removes at the next rest, and the request that made it. */
   #doomed: { readonly n: number; readonly uid: string } | undefined
+  /** Pods that they have failed, by uid. */
+  readonly #failed = new Set<string>()
   /** Jobs whose work fails, and which of their Pods have; by uid. */
   readonly #hindered = new Map<string, Set<string>>()
 
@@ -74,6 +77,11 @@ export class Others {
   saw(change: Change): void {
     this.#released(change)
     this.#fails(change)
+  }
+
+  /** What is left of a Pod that they have failed, where the cluster itself has put another in its place. */
+  isLeft(object: KubeObject): boolean {
+    return this.#failed.has(object.metadata.uid) && isRemains(object)
   }
 
   /** The object that a request has made is removed at the next rest. */
@@ -125,6 +133,7 @@ export class Others {
     const [failed] = ownerReferences.flatMap((owner) => this.#hindered.get(owner.uid) ?? [])
     if (failed === undefined || failed.has(uid) || failed.size === defaults.failures) return
     failed.add(uid)
+    this.#failed.add(uid)
     this.#cluster.world.fork(
       Effect.ignore(Effect.provideContext(Kubelet.fail(object.metadata), this.#cluster.access()))
     )
@@ -148,6 +157,7 @@ export class Others {
       const { items } = yield* client.listPage(Pod, { limit: 0 })
       const victim = items.find((pod) => isVictim(this.#cluster.entries, pod))
       if (victim === undefined) return
+      if (fault === "podFailed") this.#failed.add(victim.metadata.uid)
       yield* fault === "podFailed" ? Kubelet.fail(victim) : client.delete(Pod, victim, { gracePeriodSeconds: 0 })
     })
   }

@@ -179,7 +179,7 @@ export class Play {
   #take({ act, name }: Step): { readonly fiber: Fiber.Fiber<unknown, unknown>; readonly told: () => boolean } {
     const stage = this.#stage
     const { world } = stage
-    this.#before = stage.objects().map(unguarded)
+    this.#before = this.#shown(stage.objects())
     stage.begin()
     this.#steps.push(world.now)
     const place = stage.entries.length
@@ -231,12 +231,18 @@ export class Play {
     if (waited && this.#isAstray(step, this.#stage.objects())) this.#missed.push(step.name)
   }
 
+  /** What there is, without what a scenario knows nothing of: traces of what others do. */
+  #shown(objects: ReadonlyArray<KubeObject>): ReadonlyArray<KubeObject> {
+    const { others } = this.#stage
+    return objects.filter((object) => !others.isLeft(object)).map(unguarded)
+  }
+
   #isAstray({ desired, name }: Step, objects: ReadonlyArray<KubeObject>): boolean {
     if (desired === undefined) return false
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 10
     try {
-      return desired(objects.map(unguarded), this.#before, this.#stage.wire.outside) === false
+      return desired(this.#shown(objects), this.#before, this.#stage.wire.outside) === false
     } catch (defect) {
       throw new Unsound(`the desired of step ${JSON.stringify(name)} threw ${told(defect)}`)
     } finally {

@@ -115,6 +115,32 @@ const deploying = (same: (found: unknown, wanted: { readonly replicas: number })
       return Action.done
     }), { owns: [Deployment] })
 
+/** A Deployment is told another size with the status; `first`: once that says so. */
+const scaling = (first: boolean) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const count = box.spec.size
+      const labels = { app: "web" }
+      if ((yield* Cache.get(Deployment, B.named("web"))) === undefined) {
+        const template = { metadata: { labels }, spec: { containers: [{ name: "c", image: "busybox" }] } }
+        yield* B.unlessThere(it.create(Deployment, {
+          metadata: { ...B.named("web"), ownerReferences: [KubeObject.controllerReference(box)] },
+          spec: { replicas: count, selector: { matchLabels: labels }, template }
+        }))
+      }
+      if (box.status?.count === count) return Action.done
+      const scale = it.patch(Deployment, B.named("web"), B.merge({ spec: { replicas: count } }))
+      const said = B.status(box, { count })
+      return yield* B.done(first ? Effect.andThen(said, scale) : Effect.andThen(scale, said))
+    }), { owns: [Deployment] })
+
+/** That many Pods, whatever their state. */
+const counted: B.Steps = B.sized(1, 2).map((step, index) => ({
+  ...step,
+  desired: (objects) => B.count("Pod", objects) === index + 1
+}))
+
 const boxNamed = (name: string) =>
   B.client.use((it) => it.create(B.Box, { metadata: { namespace: "default", name }, spec: { size: 1 } }))
 
@@ -229,6 +255,14 @@ export const planted: ReadonlyArray<B.Planted> = [
     deploying((found, wanted) => JSON.stringify(found) === JSON.stringify(wanted)),
     deploying((found, { replicas }) => (found as { readonly replicas: number }).replicas === replicas),
     { faults: ["staleRestart", "podFailed"] }
+  ),
+  B.bug(
+    "others: a Deployment is told its size after the status is, and a Pod of it fails",
+    "desired state",
+    counted,
+    scaling(true),
+    scaling(false),
+    { faults: ["podFailed", "crashAfter"] }
   ),
   B.bug(
     "others: who owns it together is written down as it was seen",
