@@ -4,7 +4,8 @@
  * A Pod that died, work that failed, a call to the outside that was refused are things that a custom resource may count and
  * report, as a Job counts its failed Pods. It is no other end than without them. Not so what only the operator can have
  * counted twice: its own deaths and lost answers are nobody's history. Nor is a number history that stands at 2 or more
- * where nothing has gone wrong: it says how much there is, and not how often something has happened.
+ * where nothing has gone wrong: it says how much there is, and not how often something has happened; unless it is called
+ * one that only grows (`memberCounter`, `nextOrdinal`).
  */
 import { isObject } from "../../schema/JsonValue.ts"
 import type { State } from "./Canonical.ts"
@@ -26,10 +27,13 @@ const others: ReadonlyMap<string, number> = new Map<Kind | ExternalFault, number
 /** What a count of what happens stands at before anything has, at most. */
 const first = 1
 
+/** What a number is called that all there ever were have had one of. */
+const grows = /(?:counter|sequence|serial|ordinal)$/i
+
 /** Counts may be higher by so many, and there may be more that speaks of a time; all else is the same. */
-const tells = (wanted: unknown, found: unknown, times: number): boolean => {
+const tells = (wanted: unknown, found: unknown, times: number, key = ""): boolean => {
   if (typeof wanted === "number" && typeof found === "number") {
-    return found === wanted || (wanted <= first && found > wanted && found <= wanted + times)
+    return found === wanted || ((wanted <= first || grows.test(key)) && found > wanted && found <= wanted + times)
   }
   if (wanted === undefined) {
     return typeof found === "number"
@@ -38,7 +42,7 @@ const tells = (wanted: unknown, found: unknown, times: number): boolean => {
   }
   if (isObject(wanted) && isObject(found)) {
     return [...new Set([...Object.keys(wanted), ...Object.keys(found)])].every((key) =>
-      tells(wanted[key], found[key], times)
+      tells(wanted[key], found[key], times, key)
     )
   }
   return JSON.stringify(wanted) === JSON.stringify(found)

@@ -22,6 +22,16 @@ describe("History", () => {
     assert.isTrue(isHistory(met("externalOutage"), box({}), box({ failures: 12 })))
   })
 
+  it("a number that only grows may stand anywhere", () => {
+    assert.isTrue(isHistory(met("podFailed"), box({ memberCounter: 3 }), box({ memberCounter: 4 })))
+    assert.isTrue(
+      isHistory(met("podRemoved"), box({ members: { nextOrdinal: 3 } }), box({ members: { nextOrdinal: 4 } }))
+    )
+    assert.isFalse(isHistory(met("podFailed"), box({ memberCounter: 3 }), box({ memberCounter: 5 })))
+    assert.isFalse(isHistory(met("crashAfter"), box({ memberCounter: 3 }), box({ memberCounter: 4 })))
+    assert.isFalse(isHistory(met("podFailed"), box({ members: 3 }), box({ members: 4 })))
+  })
+
   it("not what the operator has counted twice: its own deaths, and answers that were lost", () => {
     for (const faults of [[], ["crashAfter"], ["lostAnswer"], ["podFailed", "crashAfter"]]) {
       assert.isFalse(isHistory(met(...faults), box({ timeline: 1 }), box({ timeline: 2 })), faults.join())
