@@ -14,16 +14,17 @@ import * as Drawn from "./Drawn.ts"
 import { outside } from "./Outside.ts"
 import { blinded, blindFor, blindings, met, taken } from "./Excuses.ts"
 import { isEvent, isLease } from "./Fault.ts"
-import { type Call, calls, type Entry, line, type Recording } from "./Recording.ts"
+import { accepted, type Call, calls, type Entry, line, type Recording } from "./Recording.ts"
 import type { Reference } from "./Reference.ts"
 import * as Rests from "./Rests.ts"
 import { moments } from "./Temporal.ts"
 import { course } from "./Course.ts"
 import { hasFailed } from "./Kept.ts"
-import { conditionsOf, name } from "./Writes.ts"
+import { conditionsOf, name, writes } from "./Writes.ts"
 import { fixed, forgotten, standing } from "./Forgotten.ts"
 import { refused } from "./Refused.ts"
 import { isHistory } from "./History.ts"
+import { singleWriter } from "./SingleWriter.ts"
 import { swapped } from "./Swapped.ts"
 import { unharmed } from "./Unharmed.ts"
 
@@ -35,7 +36,25 @@ export interface Oracle {
 const describe = (entry: Entry): string =>
   entry._tag === "Call" ? `${line(entry.request)} (${entry.status})` : entry._tag
 
-const accepted = ({ request, status }: Call): boolean => request.method !== "GET" && status >= 200 && status < 300
+/** How long a fault, in milliseconds, may have reconciles fail: for as long as the longest of them lasts. */
+const aftermath = 60_000
+
+/** The last failure of a reconcile that no fault explains any more, when all has come to rest. */
+const stillFails = ({ entries, quietAt }: Recording): string | undefined => {
+  if (quietAt === undefined) return undefined
+  // Who asks every now and then meets some faults only when all is at rest.
+  const last = Math.max(...entries.flatMap((entry) => entry._tag === "Fault" ? [entry.at] : []))
+  const failed = entries.findLast((entry) =>
+    entry._tag === "Log" && entry.at > Math.max(quietAt, last + aftermath) && entry.text.startsWith("reconcile failed")
+  )
+  return failed?._tag === "Log" ? failed.text.split("\n")[0] : undefined
+}
+
+/** What is not as it should be, and why nobody puts it right, if that is said. */
+const because = (run: Recording): string => {
+  const failure = stillFails(run)
+  return failure === undefined ? "" : `; nor will it be: ${failure}`
+}
 
 /** The program does the same twice: it asks the simulated world, not the real one. */
 const deterministic: Oracle = {
@@ -107,7 +126,7 @@ export const desired: Oracle = {
       ? undefined
       : `the desired state is not reached, or not kept, after ${JSON.stringify(missed)}${
         Rests.statusesAfter(run, missed)
-      }`
+      }${because(run)}`
   }
 }
 
@@ -133,7 +152,7 @@ const sameEnd: Oracle = {
       if (wanted !== found) apart.push(`outside: ${key}: ${found} instead of ${wanted}`)
     }
     const all = [...lines, ...apart]
-    return all.length === 0 ? undefined : all.slice(0, 5).join("; ")
+    return all.length === 0 ? undefined : `${all.slice(0, 5).join("; ")}${because(run)}`
   }
 }
 
@@ -181,15 +200,24 @@ const noOrphans: Oracle = {
   }
 }
 
+/** The request of the operator that an object is to go by, if it is one. */
+const deletedBy = (run: Recording, { metadata: { uid } }: KubeObject): string => {
+  for (const { after, before, call } of writes(run)) {
+    if (after.metadata.uid !== uid || !isTerminating(after) || (before !== undefined && isTerminating(before))) continue
+    return `; the operator has asked for that: ${line(call.request)}`
+  }
+  return ""
+}
+
 /** Nothing waits for a finalizer that nobody removes. */
 const finalizers: Oracle = {
   name: "finalizers released",
   judge: (run) => {
     if (hasFailed(run)) return undefined
     const stuck = run.objects.find((object) => isTerminating(object) && !isInUse(run, object))
-    return stuck === undefined
-      ? undefined
-      : `${name(stuck)} is still being deleted, held by ${(stuck.metadata.finalizers ?? []).join(", ")}`
+    if (stuck === undefined) return undefined
+    const held = (stuck.metadata.finalizers ?? []).join(", ")
+    return `${name(stuck)} is still being deleted, held by ${held}${deletedBy(run, stuck)}`
   }
 }
 
@@ -363,79 +391,12 @@ const again = (writes: ReadonlyArray<Call>, most: number): string | undefined =>
   return undefined
 }
 
-/** Who wrote last that it holds a lease, as of a revision. */
-interface Held {
-  readonly lease: string
-  readonly revision: number
-  readonly replica: number | undefined
-  readonly identity: string
-}
-
-/** The leases that a write may be under: where each controller has its own, the one that is called after who writes. */
-const leasesOf = ({ request }: Call, leases: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const [, manager] = request.query.find(([name]) => name === "fieldManager") ?? []
-  const own = leases.filter((lease) => lease.endsWith(`-${manager}`))
-  return own.length > 0 ? own : leases
-}
-
-/** Of several replicas only the one that holds the lease changes anything. */
-const singleWriter: Oracle = {
-  name: "single writer",
-  judge: (run) => {
-    // A replica may call itself anything: the lease is held by who wrote so last.
-    const writes = calls(run).filter((call) => isLease(call.request.path) && accepted(call) && call.after > call.before)
-    const held = run.entries.flatMap((entry): ReadonlyArray<Held> => {
-      if (entry._tag !== "Change" || entry.change.object.kind !== "Lease" || entry.change.type === "DELETED") return []
-      const { object, revision } = entry.change
-      const { holderIdentity = "" } = (object as { readonly spec?: { readonly holderIdentity?: string } }).spec ?? {}
-      const { replica } = writes.find(({ after, before }) => before < revision && revision <= after) ?? {}
-      return [{
-        lease: object.metadata.name,
-        revision,
-        replica: holderIdentity === "" ? undefined : replica,
-        identity: holderIdentity
-      }]
-    })
-    if (held.length === 0) return undefined
-    const all = [...new Set(held.map(({ lease }) => lease))]
-    const several = new Set(calls(run).map(({ replica }) => replica)).size > 1
-    for (const call of calls(run)) {
-      if (!accepted(call) || call.after === call.before || isLease(call.request.path) || isEvent(call.request.path)) {
-        continue
-      }
-      const holders = leasesOf(call, all).flatMap((name) =>
-        held.findLast(({ lease, revision }) => lease === name && revision <= call.before) ?? []
-      )
-      if (holders.length === 0 && several) {
-        return `${line(call.request)} of replica ${call.replica} was accepted before any replica held the lease`
-      }
-      const [other] = holders
-      if (other === undefined || holders.some(({ replica }) => replica === undefined || replica === call.replica)) {
-        continue
-      }
-      return `${line(call.request)} of replica ${call.replica} was accepted while the lease ${other.lease} is ` +
-        `${other.identity}'s, which replica ${other.replica} wrote`
-    }
-    return undefined
-  }
-}
-
-/** How long a fault, in milliseconds, may have reconciles fail: for as long as the longest of them lasts. */
-const aftermath = 60_000
-
 /** Long after the last fault no reconcile fails any more. */
 const succeeds: Oracle = {
   name: "reconciles succeed",
   judge: (run) => {
-    const { entries, quietAt } = run
-    if (quietAt === undefined || taken(run)) return undefined
-    // Who asks every now and then meets some faults only when all is at rest.
-    const last = Math.max(...entries.flatMap((entry) => entry._tag === "Fault" ? [entry.at] : []))
-    const failed = entries.findLast((entry) =>
-      entry._tag === "Log" && entry.at > Math.max(quietAt, last + aftermath) &&
-      entry.text.startsWith("reconcile failed")
-    )
-    return failed?._tag === "Log" ? `still fails when all is at rest: ${failed.text.split("\n")[0]}` : undefined
+    const failure = taken(run) ? undefined : stillFails(run)
+    return failure === undefined ? undefined : `still fails when all is at rest: ${failure}`
   }
 }
 

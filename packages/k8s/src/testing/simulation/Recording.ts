@@ -162,5 +162,9 @@ export type Call = Extract<Entry, { readonly _tag: "Call" }>
 export const calls = (run: Recording): ReadonlyArray<Call> =>
   run.entries.filter((entry): entry is Call => entry._tag === "Call")
 
+/** Whether a write was done. */
+export const accepted = ({ request, status }: Call): boolean =>
+  request.method !== "GET" && status >= 200 && status < 300
+
 /** A request in one line: `PATCH /api/v1/…`. */
 export const line = ({ method, path }: Request): string => `${method} ${path}`

@@ -1,0 +1,40 @@
+import { ConfigMap } from "@effect-operator/k8s/kinds"
+import { Simulation } from "@effect-operator/k8s/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as B from "./planted/Box.ts"
+
+/** What is said of an operator in a run without faults. */
+const said = (operator: Simulation.Operator, steps: B.Steps) =>
+  Effect.map(
+    Effect.flip(Simulation.checkConvergence({ name: "said", resources: B.resources, operator, steps }, {
+      depth: 1,
+      shrinking: "0 seconds"
+    })),
+    ({ complaint }) => complaint
+  )
+
+describe("what oracles say", () => {
+  it.live("of what is held for ever, also who has asked for it to go", () =>
+    Effect.gen(function*() {
+      const metadata = { ...B.named("held"), finalizers: ["example.com/people"] }
+      const held = { name: "held", act: B.client.use((it) => it.create(ConfigMap, { metadata })) }
+      const tidy = B.boxes(() => B.done(B.client.use((it) => B.unlessGone(it.delete(ConfigMap, B.named("held"))))))
+      assert.strictEqual(
+        yield* said(tidy, [held, ...B.sized(1)]),
+        "ConfigMap held is still being deleted, held by example.com/people; the operator has asked for that: " +
+          "DELETE /api/v1/namespaces/default/configmaps/held"
+      )
+    }))
+
+  it.live("of what is not as it should be, also why nobody puts it right", () =>
+    Effect.gen(function*() {
+      const [step] = B.sized(1)
+      const stubborn = B.boxes(() => Effect.fail("the disk is full"))
+      const complaint = yield* said(stubborn, [{ ...step!, desired: (objects) => B.count("ConfigMap", objects) > 0 }])
+      assert.match(
+        complaint,
+        /^the desired state is not reached.*; nor will it be: reconcile failed .*the disk is full/
+      )
+    }))
+})
