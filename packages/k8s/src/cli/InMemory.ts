@@ -19,7 +19,9 @@ import * as Failure from "./Failure.ts"
 
 export const defaults = {
   /** How long the Pods of Jobs run. */
-  jobTime: "3 seconds"
+  jobTime: "3 seconds",
+  /** How long the history that watches and lists go on from is kept at least; at most twice as long. */
+  compactionInterval: "5 minutes"
 } as const
 
 /** Readable and writable by its owner only, also where the file was there before. */
@@ -75,7 +77,7 @@ export const layer = (options: HttpFacade.Options) =>
   controllers.pipe(
     Layer.provideMerge(HttpFacade.layer(options)),
     Layer.provideMerge(TestClient.layer),
-    Layer.provideMerge(ApiServer.layer)
+    Layer.provideMerge(ApiServer.layerOptions({ compactionInterval: defaults.compactionInterval }))
   )
 
 /** What a person is told where the port is taken. */

@@ -41,6 +41,7 @@ import { Rbac } from "./auth/Rbac.ts"
 import { Tokens } from "./auth/Tokens.ts"
 import * as Backends from "./Backends.ts"
 import * as Builtins from "./server/Builtins.ts"
+import * as Compaction from "./server/Compaction.ts"
 import { Definitions } from "./server/Definitions.ts"
 import * as Discovery from "./server/Discovery.ts"
 import * as Dispatch from "./server/Dispatch.ts"
@@ -78,6 +79,11 @@ export const defaults = {
 
 export interface Options {
   readonly historyLimit?: number
+  /**
+   * How often what is older than that is compacted, whatever there is of it; never by default. Every 5 minutes in a
+   * cluster: whoever resumes a watch or a list later than that is told 410, `Expired`.
+   */
+  readonly compactionInterval?: Duration.Input
   readonly watchBacklog?: number
   readonly eventTimeToLive?: Duration.Input
   /** Plugins between a request and the store, after the built-in namespace lifecycle; or what makes them for a server. */
@@ -286,6 +292,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   counts.clear()
   // As behind a real server's cache: what was there at its start has no history to watch.
   storage.compact(storage.revision)
+  if (options.compactionInterval !== undefined) yield* Compaction.run(storage, options.compactionInterval)
   if (options.onChange !== undefined) storage.listen(options.onChange)
 
   return ApiServer.of({
