@@ -1,8 +1,8 @@
 /**
  * `GoFault`: a JSON value that a Go type cannot hold, in the words of Go's decoder.
  *
- * Source: encoding/json `UnmarshalTypeError`; apimachinery's Quantity, Time and IntOrString, which read themselves and so
- * are told of without the field.
+ * Source: sigs.k8s.io/json `UnmarshalTypeError`; a type that reads itself (apimachinery's Time and IntOrString) is told of
+ * by the type it reads.
  */
 import type { Schema } from "../kinds/definitions.ts"
 
@@ -29,7 +29,11 @@ const goType = (schema: Schema | undefined): string => {
     case "array":
       return `[]${goType(schema.items)}`
     case "object":
-      return schema.values === undefined ? "map[string]interface {}" : `map[string]${goType(schema.values)}`
+      return schema.values === undefined
+        ? "map[string]interface {}"
+        : schema.values.ref?.endsWith("resource.Quantity") === true
+        ? "v1.ResourceList"
+        : `map[string]${goType(schema.values)}`
     default:
       return schema.format === "byte" ? "[]uint8" : "string"
   }
@@ -44,6 +48,12 @@ const jsonType = (value: unknown, type: string): string => {
   return typeof value === "boolean" ? "bool" : value === null ? "null" : typeof value
 }
 
+/** A struct inside of another, whose fields JSON has in the outer one; its name stands in faults alone. */
+export const embedded = (name: string): string => `\u0001.${name}\u0002`
+
+/** A path without the names of structs inside of others. */
+export const withoutEmbedded = (path: string): string => path.replace(/\u0001[^\u0002]*\u0002/g, "")
+
 /** The type is written out, or taken from the schema. Go names the struct fields on the way, which here stand between
  * indexes and keys of maps in brackets. */
 export const wrong = (value: unknown, schema: Schema | string, path: string, owner: string): Fault => {
@@ -52,14 +62,10 @@ export const wrong = (value: unknown, schema: Schema | string, path: string, own
 }
 
 const wrongField = (what: string, type: string, path: string, owner: string): Fault => {
-  const field = `${owner}${path.replace(/\[[^\]]*\]/g, "")}`
+  const field = `${owner}${path.replace(/\[[^\]]*\]|[\u0001\u0002]/g, "")}`
   return new Fault(`json: cannot unmarshal ${what} into Go struct field ${field} of type ${type}`)
 }
 
 /** The same of a number that is wrong as it is written: with a fraction or an exponent. */
 export const wrongText = (text: string, schema: Schema, path: string, owner: string): Fault =>
   wrongField(`number ${text}`, goType(schema), path, owner)
-
-/** The same for a type that reads itself. */
-export const wrongSelf = (value: unknown, type: string): Fault =>
-  new Fault(`json: cannot unmarshal ${jsonType(value, type)} into Go value of type ${type}`)

@@ -14,7 +14,8 @@ import * as GoBase64 from "../../schema/GoBase64.ts"
 import * as GoInt64 from "../../schema/GoInt64.ts"
 import * as GoTime from "../../schema/GoTime.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
-import { Fault, nameOf, wrong, wrongSelf, wrongText } from "../../schema/GoFault.ts"
+import * as Embedded from "../../schema/GoEmbedded.ts"
+import { Fault, nameOf, withoutEmbedded, wrong, wrongText } from "../../schema/GoFault.ts"
 import * as GoZero from "./GoZero.ts"
 import type { Draft } from "../../api/Plain.ts"
 import * as Quantity from "./Quantity.ts"
@@ -84,7 +85,7 @@ const scalar = (value: unknown, schema: Schema, path: string, owner: string): un
         const list = byteList(value)
         return list === undefined ? wrong(value, schema, path, owner) : Buffer.from(list).toString("base64")
       }
-      if (schema.format === "int-or-string") return isInt32(value) ? value : wrongSelf(value, "int32")
+      if (schema.format === "int-or-string") return isInt32(value) ? value : wrong(value, "int32", path, owner)
       return wrong(value, schema, path, owner)
   }
 }
@@ -104,20 +105,20 @@ const schemaOf = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONS
 
 /**
  * A schema, or what may stand instead of one. These types read themselves, so that nobody is told of what a schema in
- * them does not have, nor where in a body it was wrong. What is neither, and a list of no schemas, is nothing.
+ * them does not have. What is neither, and a list of no schemas, is nothing.
  */
-const alternative = (value: unknown, ref: string): unknown => {
-  const walk: Walk = { unknown: [], owner: "", definition: schemaOf }
-  if (JsonValue.isObject(value)) return named(value, schemaOf, "", walk)
+const alternative = (value: unknown, ref: string, path: string): unknown => {
+  const walk: Walk = { unknown: [], owner: ownerOf(schemaOf), definition: schemaOf }
+  if (JsonValue.isObject(value)) return named(value, schemaOf, path, walk)
   if (ref === `${schemaOf}OrBool`) {
     return typeof value === "boolean" ? value : new Fault("boolean or JSON schema expected")
   }
   if (!Array.isArray(value) || value.length === 0) return undefined
-  return list(value, ref === `${schemaOf}OrArray` ? { ref: schemaOf } : { type: "string" }, "", walk)
+  return list(value, ref === `${schemaOf}OrArray` ? { ref: schemaOf } : { type: "string" }, path, walk)
 }
 
 const named = (value: unknown, ref: string, path: string, walk: Walk): unknown => {
-  if (ref.startsWith(`${schemaOf}Or`)) return alternative(value, ref)
+  if (ref.startsWith(`${schemaOf}Or`)) return alternative(value, ref, path)
   if (ref.endsWith("resource.Quantity")) {
     const text = typeof value === "number" ? String(value) : value
     if (typeof text !== "string") return new Fault(Quantity.malformed)
@@ -126,7 +127,7 @@ const named = (value: unknown, ref: string, path: string, walk: Walk): unknown =
   if (ref === `${meta}Time` || ref === `${meta}MicroTime`) {
     return typeof value === "string"
       ? (ref.endsWith("MicroTime") ? microTime : time)(value)
-      : wrongSelf(value, "string")
+      : wrong(value, "string", path, walk.owner)
   }
   const schema = definitions[ref] ?? {}
   if (schema.properties !== undefined && !JsonValue.isObject(value)) return wrong(value, nameOf(ref), path, walk.owner)
@@ -151,7 +152,7 @@ const read = (value: unknown, schema: Schema, path: string, walk: Walk): unknown
 }
 
 /** A path as strict decoding tells it: keys of maps stand after a point, too. */
-const plainPath = (path: string): string => path.slice(1).replace(/\[((?!\d+\])[^\]]*)\]/g, ".$1")
+const plainPath = (path: string): string => withoutEmbedded(path).slice(1).replace(/\[((?!\d+\])[^\]]*)\]/g, ".$1")
 
 /** Whether a type can hold a value, in a definition. */
 export const fits = (value: unknown, schema: Schema, definition: string): boolean =>
@@ -188,7 +189,9 @@ const object = (value: JsonValue.JsonObject, schema: Schema, path: string, walk:
   const out: Draft = {}
   for (const key of Object.keys(value)) {
     const item = value[key]
-    const here = schema.properties === undefined ? `${path}[${key}]` : `${path}.${key}`
+    const here = schema.properties === undefined
+      ? `${path}[${key}]`
+      : `${path}${Embedded.around(walk.definition, key)}.${key}`
     const known = schema.properties === undefined
       ? schema.values
       : Object.hasOwn(schema.properties, key)
@@ -237,7 +240,7 @@ export const writtenFault = (
     const [next, name] = below(type, step)
     if (next === undefined) return undefined
     schema = next
-    place += name
+    place += (ref === undefined ? "" : Embedded.around(ref, String(step))) + name
   }
   return schema.type === "integer" ? wrongText(text, schema, place, owner).message : undefined
 }

@@ -5,9 +5,20 @@
  *
  * Source: k8s.io/apimachinery/pkg/runtime/converter.go `fromUnstructured`.
  */
+import { definitions } from "../../kinds/definitions.ts"
 
 /** The decoder's complaint about a JSON value that a Go type cannot hold. */
-const complaint = /json: cannot unmarshal (\w+)( [-\d.e+]+)? into Go struct field \S* of type (.+)$/s
+const complaint = /json: cannot unmarshal (\w+)( [-\d.e+]+)? into Go struct field (\S*) of type (.+)$/s
+
+/** Whether a field, as faults name it, is of a type that reads itself: a time, or a number that may be a word. */
+const readsItself = (field: string): boolean => {
+  const parts = field.split(".")
+  const [owner, name] = [`.${parts[0]}`, parts.at(-1)!]
+  return Object.keys(definitions).some((definition) => {
+    const schema = definition.endsWith(owner) ? definitions[definition]!.properties?.[name] : undefined
+    return /\.(?:IntOrString|(?:Micro)?Time)$/.test(schema?.ref ?? "")
+  })
+}
 
 const kinds: Readonly<Record<string, string>> = { array: "slice", object: "map" }
 
@@ -23,7 +34,8 @@ export const bare = (text: string): string => text.replace(/^.*? cannot be handl
 export const word = (text: string): string => {
   const found = complaint.exec(text)
   if (found === null) return bare(text).replace(/^illegal base64/, "error decoding from json: $&")
-  const [, json = "", literal = "", type = ""] = found
+  const [, json = "", literal = "", field = "", type = ""] = found
+  if (readsItself(field)) return `json: cannot unmarshal ${json}${literal} into Go value of type ${type}`
   const kind = kindOf(json, literal)
   if (type.startsWith("map[")) return `cannot restore map from ${kind}`
   if (type === "[]uint8" && kind === "string") return text

@@ -28,7 +28,7 @@ describe("BuiltinSchema", () => {
     assert.match(String(read("%%")), /^illegal base64 data/)
   })
 
-  it("reads the schemas in a schema, and says neither what they do not have nor where they are wrong", () => {
+  it("reads the schemas in a schema, and does not say what they do not have", () => {
     const definition = BuiltinSchema.definitionOf("apiextensions.k8s.io", "v1", "CustomResourceDefinition")!
     const read = (schema: Record<string, unknown>) =>
       Result.map(
@@ -59,7 +59,10 @@ describe("BuiltinSchema", () => {
     assert.deepStrictEqual(read({ additionalProperties: 5 }), Result.fail("boolean or JSON schema expected"))
     assert.deepStrictEqual(
       read({ items: { properties: { a: { type: 5 } } } }),
-      Result.fail("json: cannot unmarshal number into Go struct field JSONSchemaProps.properties.type of type string")
+      Result.fail(
+        "json: cannot unmarshal number into Go struct field " +
+          "JSONSchemaProps.spec.versions.schema.openAPIV3Schema.items.properties.type of type string"
+      )
     )
   })
 
@@ -87,7 +90,36 @@ describe("BuiltinSchema", () => {
     const ports = (targetPort: unknown) => decode("Service", { spec: { ports: [{ port: 80, targetPort }] } })
     assert.deepInclude(ports(8080), { spec: { ports: [{ port: 80, targetPort: 8080 }] } })
     assert.deepInclude(ports("http"), { spec: { ports: [{ port: 80, targetPort: "http" }] } })
-    assert.strictEqual(ports(true), "json: cannot unmarshal bool into Go value of type int32")
+    assert.strictEqual(
+      ports(true),
+      "json: cannot unmarshal bool into Go struct field ServicePort.spec.ports.targetPort of type int32"
+    )
+  })
+
+  it("names the structs inside of others, but not where it tells what it does not know", () => {
+    const pod = (container: object, volume: object = {}) =>
+      decode("Pod", { spec: { containers: [container], volumes: [volume] } })
+    const into = (field: string, type: string) =>
+      `json: cannot unmarshal number into Go struct field ${field} of type ${type}`
+    assert.strictEqual(
+      pod({ livenessProbe: { httpGet: { path: 1 } } }),
+      into("HTTPGetAction.spec.containers.livenessProbe.ProbeHandler.httpGet.path", "string")
+    )
+    assert.strictEqual(
+      pod({}, { name: "v", configMap: { name: 1 } }),
+      into("ConfigMapVolumeSource.spec.volumes.VolumeSource.configMap.LocalObjectReference.name", "string")
+    )
+    assert.strictEqual(pod({}, { name: 1 }), into("Volume.spec.volumes.name", "string"))
+    assert.strictEqual(
+      pod({ resources: { limits: 1 } }),
+      into("ResourceRequirements.spec.containers.resources.limits", "v1.ResourceList")
+    )
+    const definition = BuiltinSchema.definitionOf("", "v1", "Pod")!
+    const read = BuiltinSchema.decode(definition, { spec: { volumes: [{ configMap: { nope: 1 } }] } })
+    assert.deepStrictEqual(
+      Result.map(read, ({ unknown }) => unknown),
+      Result.succeed(["spec.volumes[0].configMap.nope"])
+    )
   })
 
   it("an integer is one of the bits that the type has", () => {
