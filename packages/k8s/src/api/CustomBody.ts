@@ -19,12 +19,13 @@ export interface Decoded {
 /**
  * Reads bodies of a kind in one version. One of another kind or group is read as nothing but metadata and the rest as it
  * is; one of a version that is not this one has no schema. What can be done with either is for the verbs to say.
+ * Bodies lose the nulls that their schema does not allow; what a server-side apply has merged is not read, and keeps them.
  */
 export const decoder = (
   { group, kind, version }: { readonly group: string; readonly kind: string; readonly version: string },
   schema: StructuralSchema.Schema
 ) =>
-(body: JsonValue.JsonObject): Result.Result<Decoded, StatusError.StatusError> => {
+(body: JsonValue.JsonObject, merged = false): Result.Result<Decoded, StatusError.StatusError> => {
   const [ofGroup = "", ofVersion = ""] = stringAt(body, "apiVersion").split("/")
   const own = ofGroup === group && stringAt(body, "kind") === kind
   const used = own && ofVersion === version ? schema : {}
@@ -37,10 +38,11 @@ export const decoder = (
     ))
   }
   const { object, unknown } = coerced.success
+  const defaulted = merged ? StructuralSchema.fillDefaults : StructuralSchema.applyDefaults
   const pruned = own ? StructuralSchema.pruneWithPaths(used, object) : { object, unknown: [] }
   return Result.succeed(
     {
-      object: (own ? StructuralSchema.applyDefaults(used, pruned.object) : object) as JsonValue.JsonObject,
+      object: (own ? defaulted(used, pruned.object) : object) as JsonValue.JsonObject,
       unknown: [...unknown, ...pruned.unknown].sort()
     } satisfies Decoded
   )

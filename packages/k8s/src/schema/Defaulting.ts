@@ -11,7 +11,10 @@ import * as Schema from "./Schema.ts"
 
 /** The object with all defaults. The same object if nothing was missing. Idempotent. */
 export const applyDefaults = (schema: Schema.Schema, object: unknown): unknown =>
-  fill(schema, withoutNulls(schema, object))
+  fillDefaults(schema, withoutNulls(schema, object))
+
+/** The same, but nulls without a default stay, for validation to refuse. */
+export const fillDefaults = (schema: Schema.Schema, object: unknown): unknown => fill(schema, object)
 
 const isRefusedNull = (value: unknown, schema: Schema.Schema | undefined): boolean =>
   value === null && schema !== undefined && schema.nullable !== true

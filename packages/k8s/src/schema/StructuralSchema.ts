@@ -13,7 +13,7 @@ import * as ListTypes from "./ListTypes.ts"
 import { property, type Schema } from "./Schema.ts"
 import * as SchemaValidation from "./SchemaValidation.ts"
 
-export { applyDefaults } from "./Defaulting.ts"
+export { applyDefaults, fillDefaults } from "./Defaulting.ts"
 export { type Coerced, coerceMetadata, decodeMessage } from "./EmbeddedResources.ts"
 export { prune, type Pruned, pruneWithPaths } from "./Pruning.ts"
 export { type Schema, settle } from "./Schema.ts"

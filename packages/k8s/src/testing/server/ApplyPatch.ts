@@ -23,6 +23,7 @@ import * as Problems from "../apply/Problems.ts"
 import { asObject, at, copy, stringAt } from "../../api/Plain.ts"
 import { apiVersionOf } from "./Registry.ts"
 import { flag } from "../../api/Routing.ts"
+import * as Restoring from "./Restoring.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import * as YamlBody from "../../api/YamlBody.ts"
 import type { Type } from "../apply/Types.ts"
@@ -97,10 +98,19 @@ export const fault = (
   }
   const problems = Checking.problems(type, config, "refused")
   if (problems.length === 0) return undefined
-  const name = `${stringAt(config, "metadata", "namespace")}/${stringAt(config, "metadata", "name")}`
   return StatusError.plain(
-    `failed to create typed patch object (${name}; ${printKind(config)}): ${Problems.message(problems)}`
+    `failed to create typed patch object (${named(config)}; ${printKind(config)}): ${Problems.message(problems)}`
   )
+}
+
+const named = (config: JsonValue.JsonObject): string =>
+  `${stringAt(config, "metadata", "namespace")}/${stringAt(config, "metadata", "name")}`
+
+/** What is said of a merged object that its type cannot hold, which the schema of applied fields has not told. */
+const unconverted = (config: JsonValue.JsonObject, text: string): string => {
+  const kind = printKind(config)
+  return `failed to convert new object (${named(config)}; ${kind}) to proper version: ` +
+    `unable to convert unstructured object to ${kind}: ${Restoring.word(text)}`
 }
 
 /** 400 for keys that occur twice, where the client wants to know. */
@@ -128,8 +138,10 @@ export const next = Effect.fnUntraced(function*(
   const strict = repeatedKeys(request)
   if (strict !== undefined) return yield* Effect.fail(strict)
   if (object === undefined && stored !== undefined) return Ownership.withEntries(stored, entries)
-  const read = yield* Body.decode(exchange, silent(options), object ?? config, StatusError.plain).pipe(
-    Effect.mapError((error) => error.status === 400 ? StatusError.plain(error.body.message ?? "") : error)
+  const unreadable = (text: string) =>
+    StatusError.plain(exchange.resource.custom === undefined ? unconverted(config, text) : text)
+  const read = yield* Body.decode(exchange, silent(options), object ?? config, StatusError.plain, true).pipe(
+    Effect.mapError((error) => error.status === 400 ? unreadable(error.body.message ?? "") : error)
   )
   const placed = yield* Bodies.placed(exchange, asObject({ ...read }))
   yield* Bodies.named(exchange, placed)

@@ -62,7 +62,8 @@ export const decode = (
   exchange: Exchange.Exchange,
   options: Exchange.WriteOptions,
   body: JsonValue.JsonObject,
-  strict: (text: string) => Refused
+  strict: (text: string) => Refused,
+  merged = false
 ): Effect.Effect<KubeObject, Refused> => {
   const { resource } = exchange
   // What is no field of a built-in kind is left out, however deep it is.
@@ -77,7 +78,7 @@ export const decode = (
     ? { apiVersion: apiVersionOf(resource), kind: resource.kind }
     : { apiVersion: stringAt(body, "apiVersion"), kind: stringAt(body, "kind") }
   const typed = read["apiVersion"] === type.apiVersion && read["kind"] === type.kind ? read : { ...read, ...type }
-  return Effect.flatMap(Effect.fromResult(resource.decode(typed)), ({ object, unknown }) => {
+  return Effect.flatMap(Effect.fromResult(resource.decode(typed, merged)), ({ object, unknown }) => {
     const tooDeep = resource.custom === undefined ? Bodies.depthFault(exchange, object) : undefined
     if (tooDeep !== undefined) return Effect.fail(tooDeep)
     const text = Bodies.unknownFields(exchange, options, unknown)

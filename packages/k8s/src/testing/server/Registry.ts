@@ -70,7 +70,11 @@ export interface Served extends Tables.ServedResource {
   readonly nameRule: NameRule
   readonly strategy: Strategy
   /** Reads, prunes and defaults a body of this version. */
-  readonly decode: (body: JsonValue.JsonObject) => Result.Result<Decoded, StatusError.StatusError>
+  readonly decode: (
+    body: JsonValue.JsonObject,
+    /** Whether this is no body, but what a server-side apply has merged. */
+    merged?: boolean
+  ) => Result.Result<Decoded, StatusError.StatusError>
   /** Faults against the schema; of an update, what was there before may be tolerated, at times with a warning. */
   readonly schemaFaults: (
     next: KubeObject,

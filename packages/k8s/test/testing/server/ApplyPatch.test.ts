@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { ApiServer } from "../../../src/testing/ApiServer.ts"
-import { configMap, configMaps, get, patch } from "../support/server.ts"
+import { configMap, configMaps, crds, get, patch, post, widget, widgetDefinition, widgets } from "../support/server.ts"
 
 const layer = ApiServer.layer
 
@@ -51,5 +51,39 @@ describe("ApplyPatch", () => {
         { k: "w" },
         undefined
       ])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("what a type cannot hold, though its schema has it, is told by the converter", () =>
+    Effect.gen(function*() {
+      const secret = {
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { name: "s", namespace: "default" },
+        data: { k: "?" }
+      }
+      const refused = yield* patch("/api/v1/namespaces/default/secrets/s?fieldManager=m", "apply", secret)
+      assert.strictEqual(
+        message(refused),
+        "500 failed to convert new object (default/s; /v1, Kind=Secret) to proper version: unable to convert " +
+          "unstructured object to /v1, Kind=Secret: error decoding from json: illegal base64 data at input byte 0"
+      )
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a null that the schema of a custom kind does not allow is refused, unless there is a default", () =>
+    Effect.gen(function*() {
+      const properties = { a: { type: "string" }, d: { type: "string", default: "x" } }
+      const { spec: { versions: [version] } } = widgetDefinition() as any
+      const schema = { openAPIV3Schema: { type: "object", properties: { spec: { type: "object", properties } } } }
+      yield* post(crds, widgetDefinition({ versions: [{ ...version, schema }] }))
+      const send = (spec: object) => {
+        const { metadata: _, spec: __, status: ___, ...type } = widget("n") as any
+        return patch(`${widgets}/n?fieldManager=m`, "apply", { ...type, metadata: { name: "n" }, spec })
+      }
+      const refused = yield* send({ a: null })
+      assert.match(
+        message(refused),
+        /^422 .*spec\.a: Invalid value: "null": spec\.a in body must be of type string: "null"$/
+      )
+      assert.deepStrictEqual((yield* send({ d: null })).body.spec, { d: "x" })
     }).pipe(Effect.provide(layer)))
 })
