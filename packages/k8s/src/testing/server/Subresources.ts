@@ -20,10 +20,12 @@ import type * as JsonValue from "../../schema/JsonValue.ts"
 import * as Ownership from "./Ownership.ts"
 import { arrayAt, asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as PodConnections from "./PodConnections.ts"
+import * as PodParts from "./PodParts.ts"
 import * as Proxying from "./Proxying.ts"
 import * as Scale from "./Scale.ts"
 import * as SigningRequestRules from "./SigningRequestRules.ts"
 import * as StatusError from "../../api/StatusError.ts"
+import type { Strategy } from "./Strategy.ts"
 import { deleteObject } from "./VerbsDelete.ts"
 import { get } from "./VerbsRead.ts"
 import { patch, replace } from "./VerbsUpdate.ts"
@@ -170,15 +172,6 @@ const evict: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exch
   return created
 })
 
-/** Writes of a part of the spec that the object's own endpoint refuses. */
-const writePart: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
-  const lenient: Exchange.Exchange = {
-    ...exchange,
-    resource: { ...exchange.resource, strategy: { ...exchange.resource.strategy, validateUpdate: () => [] } }
-  }
-  return yield* (exchange.route.verb === "patch" ? patch("object") : replace("object"))(lenient)
-})
-
 /** A write of the status by the rules of who approves. */
 const decided = (verb: Exchange.Verb): Exchange.Verb => (exchange) =>
   verb({
@@ -187,6 +180,16 @@ const decided = (verb: Exchange.Verb): Exchange.Verb => (exchange) =>
   })
 
 type Verbs = Partial<Record<Exchange.Exchange["route"]["verb"], Exchange.Verb>>
+
+/** Writes of a part of the spec that the object's own endpoint refuses. */
+const partly = (part: Partial<Strategy>): Verbs => {
+  const write: Exchange.Verb = (exchange) =>
+    (exchange.route.verb === "patch" ? patch("object") : replace("object"))({
+      ...exchange,
+      resource: { ...exchange.resource, strategy: { ...exchange.resource.strategy, ...part } }
+    })
+  return { get, update: write, patch: write }
+}
 
 const streamed = (verb: Exchange.Verb): Verbs => ({ get: verb, create: verb })
 
@@ -197,8 +200,8 @@ const builtin: Readonly<Record<string, Verbs>> = {
   "namespaces/finalize": { update: replace("finalize") },
   "pods/binding": { create: bind },
   "pods/eviction": { create: evict },
-  "pods/ephemeralcontainers": { get, update: writePart, patch: writePart },
-  "pods/resize": { get, update: writePart, patch: writePart },
+  "pods/ephemeralcontainers": partly(PodParts.ephemeralContainers),
+  "pods/resize": partly(PodParts.resize),
   "pods/log": { get: PodConnections.log },
   "pods/exec": streamed(PodConnections.intoContainer),
   "pods/attach": streamed(PodConnections.intoContainer),
