@@ -9,6 +9,7 @@ import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as Quantity from "../server/Quantity.ts"
 import * as AddressWarnings from "./AddressWarnings.ts"
 import * as ClaimWarnings from "./ClaimWarnings.ts"
+import * as DefinitionWarnings from "./DefinitionWarnings.ts"
 import * as NetworkWarnings from "./NetworkWarnings.ts"
 import * as NodeLabelWarnings from "./NodeLabelWarnings.ts"
 import * as SecretWarnings from "./SecretWarnings.ts"
@@ -71,6 +72,7 @@ const ofDriver: Of = (driver, previous) => {
 const ofTemplate = WorkloadWarnings.ofTemplate("spec", "template")
 
 const objects: Readonly<Record<string, Of>> = {
+  "customresourcedefinitions.apiextensions.k8s.io": DefinitionWarnings.ofDefinition,
   pods: WorkloadWarnings.ofPod,
   podtemplates: WorkloadWarnings.ofTemplate("template"),
   replicationcontrollers: WorkloadWarnings.ofNamedTemplate,
