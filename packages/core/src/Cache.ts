@@ -26,7 +26,14 @@ import * as Changes from "./internal/changes.ts"
 import { freeze } from "./internal/freeze.ts"
 import { makeReader, newest, onChange } from "./internal/reader.ts"
 import { KubeClient } from "./KubeClient.ts"
-import { compareResourceVersions, key as keyOf, keyString, type KubeObject, type ObjectRef } from "./KubeObject.ts"
+import {
+  compareResourceVersions,
+  controllerOf,
+  key as keyOf,
+  keyString,
+  type KubeObject,
+  type ObjectRef
+} from "./KubeObject.ts"
 import { makeReadThrough, Remembered } from "./ReadThrough.ts"
 import type * as Resource from "./Resource.ts"
 import type { LabelsInput } from "./Selector.ts"
@@ -136,6 +143,23 @@ export const byIndex = <A extends KubeObject, Id extends string>(
     { namespace: options.namespace },
     options,
     (reader, frozen) => all<A>(reader.byIndex(index, value, options), frozen)
+  )
+
+/**
+ * The objects that an owner controls and that do not decode, as JSON: what `list` leaves out. As the watch has shown them.
+ */
+export const undecodable = <Id extends string>(
+  resource: Resource.Resource<KubeObject, Id>,
+  owner: KubeObject
+): Effect.Effect<ReadonlyArray<KubeObject>, never, Cached<Id>> =>
+  declared(
+    CacheReader.use((reader) =>
+      Effect.sync(() =>
+        reader.covering(resource, undefined).flatMap(({ store }) =>
+          [...store.invalid.values()].filter((object) => controllerOf(object)?.uid === owner.metadata.uid)
+        )
+      )
+    )
   )
 
 /**

@@ -218,24 +218,33 @@ const standing = Effect.fnUntraced(function*<Id extends string>(
 
 const controlledBy = ({ kind, name, uid }: OwnerReference): Owner => ({ uid, told: `controlled by ${kind} ${name}` })
 
-/** Deletes the parent's children of a kind that are not to be kept. Answers how many of those are still there. */
+/**
+ * Deletes the parent's children of a kind that are not to be kept. Answers how many of those are still there; those that do
+ * not decode go, too, and are not waited for: nobody is woken by what becomes of them.
+ */
 const prune = Effect.fnUntraced(function*<Id extends string>(
   parent: KubeObject,
   resource: Resource.Resource<KubeObject, Id>,
   keep: (object: KubeObject) => boolean
 ): Effect.fn.Return<number, KubeError.KubeError, Needs<Id>> {
-  const client = yield* KubeClient
   let left = 0
   for (const object of yield* Cache.list(resource, { owner: parent })) {
     if (controllerOf(object)?.uid !== parent.metadata.uid || keep(object)) continue
-    left += 1
-    if (isTerminating(object)) continue
-    const deleted = yield* client.delete(resource, object, { propagationPolicy: "Background" }).pipe(
-      Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
-    )
-    if (deleted?._tag !== "Terminating") left -= 1
+    if (!(yield* take(resource, object))) left += 1
   }
+  const plain = Resource.unstructured(resource)
+  for (const object of yield* Cache.undecodable(resource, parent)) if (!keep(object)) yield* take(plain, object)
   return left
+})
+
+/** Deletes an object, once. True if it is gone. */
+const take = Effect.fnUntraced(function*(resource: Resource.Any, object: KubeObject) {
+  if (isTerminating(object)) return false
+  const client = yield* KubeClient
+  const deleted = yield* client.delete(resource, object, { propagationPolicy: "Background" }).pipe(
+    Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
+  )
+  return deleted?._tag !== "Terminating"
 })
 
 const identity = (resource: Resource.Any, key: { readonly namespace?: string | undefined; readonly name: string }) =>

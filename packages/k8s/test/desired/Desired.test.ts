@@ -332,6 +332,49 @@ describe("Sync", () => {
       }
     }).pipe(Effect.provide(cluster)))
 
+  describe("children that do not decode any more", () => {
+    const declare = <Spec extends CustomResource.AnySchema>(spec: Spec) =>
+      CustomResource.make({ group: "desired.example.com", version: "v1", kind: "Page", spec })
+    const Stored = declare(Schema.Struct({ lines: Schema.Int }))
+    const Page = declare(Schema.Struct({ lines: Schema.Int.check(Schema.isLessThanOrEqualTo(10)) }))
+    const pages = Controller.make("pages", {
+      for: Site,
+      owns: [Page],
+      reconcile: (site) => {
+        const wanted = site.spec.pages.map((name) => Sync.child(Page, { metadata: { name }, spec: { lines: 1 } }))
+        return Effect.as(Sync.children(site, [Page], wanted), Action.done)
+      },
+      finalize: (site) => Effect.map(Sync.remove(site, [Page]), (gone) => gone ? Action.done : Action.awaitChange)
+    })
+
+    it.effect("are put right where they are wanted, and go where they are not", () =>
+      Effect.gen(function*() {
+        const kube = yield* client
+        const lines = Effect.map(
+          kube.listPage(Stored, { namespace: "default" }),
+          ({ items }) => items.map(({ metadata: { name }, spec }) => `${name}: ${spec.lines}`)
+        )
+        const tooLong = (name: string) =>
+          kube.patch(Stored, { namespace: "default", name }, KubeClient.Patch.merge({ spec: { lines: 11 } }))
+        const want = (pages: ReadonlyArray<string>) =>
+          kube.patch(Site, key, KubeClient.Patch.merge({ spec: { pages } }))
+        yield* create(1, ["a", "b"])
+        yield* TestClock.adjust("10 seconds")
+        yield* tooLong("a")
+        yield* TestClock.adjust("10 seconds")
+        assert.deepStrictEqual(yield* lines, ["a: 1", "b: 1"])
+        yield* Effect.all([tooLong("a"), tooLong("b"), want(["b"])])
+        yield* TestClock.adjust("10 seconds")
+        assert.deepStrictEqual(yield* lines, ["b: 1"])
+        yield* Effect.all([tooLong("b"), kube.delete(Site, key)])
+        yield* TestClock.adjust("1 second")
+        assert.deepStrictEqual(yield* lines, [])
+        yield* Effect.flip(kube.get(Site, key))
+      }).pipe(Effect.provide(
+        Manager.layer([pages]).pipe(Layer.provideMerge(TestCluster.layer({ resources: [Site, Stored] })))
+      )))
+  })
+
   it.effect("of two calls that take each other's children away the log says what to do", () =>
     Effect.gen(function*() {
       const lines: Array<string> = []
