@@ -51,6 +51,8 @@ export const defaults = {
   /** A watch that ended sooner than this, in milliseconds, and without an event, counts as failed. */
   shortestWatch: 1_000,
   pageSize: 500,
+  /** Pages that are not answered in time are asked for half as large, down to this. */
+  smallestPage: 25,
   /** A page not answered for so long, in milliseconds, counts as failed: a server gives up after a minute itself. */
   listTimeout: 90_000,
   /** A server that asks to be left alone (`Retry-After`) is, but no longer than this, in milliseconds. */
@@ -83,6 +85,8 @@ interface Common {
   readonly lists: Lists
   /** Whether a watch was too old to resume and led to a list at once, since the last healthy period. */
   readonly relisted: boolean
+  /** Of pages, where a server was too slow for what is usual. */
+  readonly pageSize?: number
   /** A connection broke, and nothing has come since: the server may be another one, which is behind. */
   readonly doubted?: true
 }
@@ -120,12 +124,13 @@ export type Input =
   }
   /** The resourceVersion that the server is at. */
   | { readonly _tag: "Looked"; readonly at: number; readonly resourceVersion: string }
-  /** `unanswered` if there was no watch at all: waiting for one is no health. */
+  /** `unanswered` if there was no watch at all: waiting for one is no health. `late` if a page was not waited for longer. */
   | {
     readonly _tag: "Failed"
     readonly at: number
     readonly reason: KubeError.Reason
     readonly unanswered?: true
+    readonly late?: true
   }
   | { readonly _tag: "Resumed"; readonly at: number }
 
@@ -134,7 +139,8 @@ export interface Output {
   readonly replace?: { readonly items: ReadonlyArray<KubeObject>; readonly resourceVersion: string }
   readonly apply?: ReadonlyArray<WatchEvent>
   readonly next:
-    | { readonly _tag: "List"; readonly continue?: string; readonly whole?: true }
+    /** `limit` where pages are to be smaller than usual. */
+    | { readonly _tag: "List"; readonly continue?: string; readonly limit?: number; readonly whole?: true }
     | { readonly _tag: "Stream" }
     | { readonly _tag: "Watch"; readonly resourceVersion: string }
     | { readonly _tag: "Look" }
@@ -142,10 +148,16 @@ export interface Output {
     | { readonly _tag: "Read" }
 }
 
+/** What is known beyond a list or a watch. */
+const lasting = ({ failures, lists, pageSize, relisted }: Common): Common =>
+  pageSize === undefined ? { failures, lists, relisted } : { failures, lists, pageSize, relisted }
+
+const limitOf = ({ pageSize }: Common) => pageSize === undefined ? {} : { limit: pageSize }
+
 /** A list from its beginning. */
-const list = ({ failures, lists, relisted }: Common): readonly [State, Output] => [
-  { _tag: "Listing", failures, lists, relisted, pages: [] },
-  { next: { _tag: lists === "Stream" ? "Stream" : "List" } }
+const list = (state: Common): readonly [State, Output] => [
+  { ...lasting(state), _tag: "Listing", pages: [] },
+  { next: state.lists === "Stream" ? { _tag: "Stream" } : { _tag: "List", ...limitOf(state) } }
 ]
 
 /** Where a reflector begins, and with what. */
@@ -160,13 +172,12 @@ export const step = (state: State, input: Input): readonly [State, Output] => {
       const { page } = input
       const pages = [...state.pages, page.items]
       if (page.continue !== undefined) {
-        return [{ ...state, pages }, { next: { _tag: "List", continue: page.continue } }]
+        return [{ ...state, pages }, { next: { _tag: "List", continue: page.continue, ...limitOf(state) } }]
       }
       const { resourceVersion } = page
-      const { failures, relisted } = state
       const lists = state.lists === "PagesOnce" ? "Stream" : state.lists
       return [
-        { _tag: "Watching", failures, lists, relisted, resourceVersion, since: input.at },
+        { ...lasting({ ...state, lists }), _tag: "Watching", resourceVersion, since: input.at },
         {
           replace: { items: pages.flat(), resourceVersion },
           next: input.open ? read.next : { _tag: "Watch", resourceVersion }
@@ -214,9 +225,12 @@ export const step = (state: State, input: Input): readonly [State, Output] => {
             : pause({ ...state, lists: "PagesOnce" }, "list", reason)
         }
         // A list that outlives its continue token would do so again: it is asked for in one piece, once.
-        return reason._tag === "Gone" && state.pages.length > 0
-          ? [{ ...state, pages: [], whole: true }, { next: { _tag: "List", whole: true } }]
-          : pause(state, "list", reason)
+        if (reason._tag === "Gone" && state.pages.length > 0) {
+          return [{ ...state, pages: [], whole: true }, { next: { _tag: "List", whole: true } }]
+        }
+        const slow = input.late === true || reason._tag === "Timeout"
+        const half = Math.max(defaults.smallestPage, Math.floor((state.pageSize ?? defaults.pageSize) / 2))
+        return pause(slow ? { ...state, pageSize: half } : state, "list", reason)
       }
       const common = input.unanswered || state._tag === "Looking" ? state : { ...state, ...rested(state, input.at) }
       if (reason._tag !== "Gone") return pause(common, { resourceVersion: state.resourceVersion }, reason)
@@ -226,9 +240,9 @@ export const step = (state: State, input: Input): readonly [State, Output] => {
     case "Resumed": {
       if (state._tag !== "Pausing") return [state, read]
       if (state.resume === "list") return list(state)
-      const { failures, lists, relisted, resume: { resourceVersion } } = state
+      const { resume: { resourceVersion } } = state
       return [
-        { _tag: "Watching", failures, lists, relisted, resourceVersion, since: input.at, doubted: true },
+        { ...lasting(state), _tag: "Watching", resourceVersion, since: input.at, doubted: true },
         { next: { _tag: "Watch", resourceVersion } }
       ]
     }
@@ -249,13 +263,16 @@ const listing: Status = { _tag: "Listing" }
 const read: Output = { next: { _tag: "Read" } }
 
 const pause = (
-  { failures, lists, relisted }: Common,
+  state: Common,
   resume: { readonly resourceVersion: string } | "list",
   reason: KubeError.Reason
-): readonly [State, Output] => [
-  { _tag: "Pausing", failures: failures + 1, lists, relisted, resume },
-  { next: { _tag: "Pause", failures: failures + 1, reason } }
-]
+): readonly [State, Output] => {
+  const failures = state.failures + 1
+  return [
+    { ...lasting({ ...state, failures }), _tag: "Pausing", resume },
+    { next: { _tag: "Pause", failures, reason } }
+  ]
+}
 
 /** The same, known to have come from a server that is not behind. */
 const certain = <S extends Common>(state: S): Omit<S, "doubted"> => {
@@ -334,7 +351,12 @@ export const make = Effect.fnUntraced(function*(
         Effect.map(Clock.currentTimeMillis, (at): Input =>
           Result.isSuccess(result)
             ? meaning(result.success, at)
-            : { _tag: "Failed", at, reason: result.failure.reason })
+            : {
+              _tag: "Failed",
+              at,
+              reason: result.failure.reason,
+              ...(result.failure.reason === unanswered ? { late: true } : {})
+            })
       )
     )
 
@@ -447,7 +469,8 @@ export const make = Effect.fnUntraced(function*(
       switch (next._tag) {
         case "List": {
           yield* showListing
-          take(yield* ahead.answer(next.continue, page(next.continue, next.whole ? 0 : defaults.pageSize, ahead)))
+          const limit = next.whole ? 0 : next.limit ?? defaults.pageSize
+          take(yield* ahead.answer(next.continue, page(next.continue, limit, ahead)))
           break
         }
         case "Stream": {

@@ -1,4 +1,4 @@
-import { Backoff, KubeError } from "@effect-operator/core"
+import { Backoff, KubeError, type Transport } from "@effect-operator/core"
 import * as Reflector from "@effect-operator/core/Reflector"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber, Random, Stream } from "effect"
@@ -276,6 +276,32 @@ describe("Reflector", () => {
       server.fault = () => Effect.undefined
       yield* pass("3 minutes")
       assert.strictEqual((yield* reflected.status)._tag, "Live")
+    }))
+
+  it.effect("a server that is too slow for a page is asked for smaller ones, from then on", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      for (let i = 0; i < 200; i++) server.put(Part, `p${i}`)
+      const tooMany = (request: Transport.Request) => !isWatch(request) && Number(parameter(request, "limit")) > 125
+      const limits = () => lists(server).map((request) => Number(parameter(request, "limit")))
+      failWhile(server, tooMany, Effect.never)
+      const reflected = yield* reflect(server)
+      yield* pass("5 minutes")
+      assert.deepStrictEqual(limits(), [500, 250, 125, 125])
+      assert.strictEqual(reflected.names().length, 200)
+      assert.strictEqual((yield* reflected.status)._tag, "Live")
+      server.watches[0]!.push({ type: "ERROR", object: statusOf(410, "Expired") })
+      yield* pass("1 minute")
+      assert.deepStrictEqual(limits().slice(4), [125, 125])
+      // What a server says of itself in time has nothing to do with how much it was asked for.
+      failWhile(server, (request) => !isWatch(request), Effect.succeed(refuse(503, "ServiceUnavailable")))
+      server.watches[0]!.push({ type: "ERROR", object: statusOf(410, "Expired") })
+      yield* pass("1 minute")
+      assert.deepStrictEqual(new Set(limits().slice(6)), new Set([125]))
+      // But that it gave up itself has.
+      failWhile(server, (request) => !isWatch(request), Effect.succeed(refuse(504, "Timeout")))
+      yield* pass("10 minutes")
+      assert.deepStrictEqual(new Set(limits().slice(-5)), new Set([25]))
     }))
 
   it.effect("a list the server never answers is given up and tried again", () =>
