@@ -45,7 +45,10 @@ export interface Options {
   readonly controllers: ReadonlyArray<Controller.Controller<any>>
   /** The kinds of its `Cache.layer`, if it has one. */
   readonly cached?: ReadonlyArray<Selected> | undefined
-  /** What the reconcilers write, beyond the status of their own kind, and what they read besides what they watch. */
+  /**
+   * What the reconcilers write, beyond the status of their own kind (where that is none of Kubernetes itself), and what they
+   * read besides what they watch.
+   */
   readonly writes: ReadonlyArray<Permissions.Write>
   /** Kinds whose objects `StoredVersions.migrate` brings to the stored version, under the operator's account. */
   readonly migrates?: ReadonlyArray<CustomResource> | undefined

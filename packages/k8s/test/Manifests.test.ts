@@ -127,6 +127,17 @@ it("what is watched in certain namespaces is a Role in each, and a wider rule is
   })
 })
 
+it("the status of Kubernetes' own kinds is left to Kubernetes, unless it is named among what is written", () => {
+  const controller = Controller.make("tenants", {
+    for: Namespace,
+    reconcile: () => Effect.succeed(Action.done)
+  })
+  const statusOf = (writes: Manifests.Options["writes"]) =>
+    granted(Manifests.rules({ ...options(false), controllers: [controller], writes })[""])["namespaces/status."]
+  assert.isUndefined(statusOf([]))
+  assert.strictEqual(statusOf([{ resource: Namespace, subresource: "status", verbs: ["patch"] }]), "patch")
+})
+
 it("the kinds of a cache may be read, where it reads them", () => {
   const cached = [Namespace, Watch.cached(ConfigMap, { namespaces: ["a"] })]
   const rules = Manifests.rules({ ...options(false), cached })

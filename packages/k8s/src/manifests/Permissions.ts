@@ -105,7 +105,7 @@ export const of = (options: Options): ReadonlyArray<Permission> => {
       : [...confined, ...namespaces]
     watches.forEach(follow)
     if (resource.cluster !== undefined) continue
-    if (resource.subresources.includes("status")) {
+    if (resource.subresources.includes("status") && !isBuiltIn(resource)) {
       allow("framework", resource, `${resource.plural}/status`, ["patch"], { namespaces })
     }
     if (finalize !== undefined) allow("framework", resource, resource.plural, ["patch"], { namespaces })
@@ -206,3 +206,6 @@ export const rules = (permissions: ReadonlyArray<Permission>): Readonly<Record<s
     ])
   )
 }
+
+/** Whether a kind is one of Kubernetes itself, whose status is that of its own controllers. */
+const isBuiltIn = ({ group }: Pick<Resource.Any, "group">): boolean => !group.includes(".") || group.endsWith(".k8s.io")
