@@ -112,7 +112,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
   const createSet = Effect.fnUntraced(function*(
     deployment: Deployment,
     old: ReadonlyArray<ReplicaSet>,
-    revision: number
+    revision: bigint
   ): Effect.fn.Return<Rolling, KubeError> {
     const { name, namespace } = deployment.metadata
     const { minReadySeconds, selector, template } = deployment.spec

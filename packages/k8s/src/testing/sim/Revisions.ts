@@ -14,10 +14,9 @@ import * as FieldError from "../../schema/FieldError.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import { fnv1, safe, utf8 } from "./Hash.ts"
 
-/** What a revision of the template holds. */
-export const dataOf = (template: PodTemplateSpec): unknown => ({
-  spec: { template: { ...objectAt(dropNulls(template)), $patch: "replace" } }
-})
+/** What a revision of the template holds, its keys in the order of Go: kubectl and others compare it byte by byte. */
+export const dataOf = (template: PodTemplateSpec): unknown =>
+  JSON.parse(FieldError.goJson({ spec: { template: { ...objectAt(dropNulls(template)), $patch: "replace" } } }))
 
 /** True if two revisions hold the same. */
 export const sameData = (a: unknown, b: unknown): boolean => JsonValue.equals(a, b)

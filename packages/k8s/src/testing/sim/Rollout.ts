@@ -64,10 +64,19 @@ export const byAge = (a: ReplicaSet, b: ReplicaSet): number => {
   return timeA === timeB ? (a.metadata.name < b.metadata.name ? -1 : 1) : (timeA < timeB ? -1 : 1)
 }
 
+/** A revision as it stands in an annotation, an int64; undefined where it is none. */
+export const parseRevision = (text: string): bigint | undefined => {
+  const number = /^[+-]?\d+$/.test(text) ? BigInt(text.replace("+", "")) : undefined
+  return number === undefined || BigInt.asIntN(64, number) !== number ? undefined : number
+}
+
 /** The revision a ReplicaSet carries; 0 where it carries none. */
-export const revisionOf = ({ metadata }: ReplicaSet | Deployment): number => {
-  const text = metadata.annotations?.[annotation.revision]
-  return text !== undefined && /^[+-]?\d+$/.test(text) ? Number(text) : 0
+export const revisionOf = ({ metadata }: ReplicaSet | Deployment): bigint =>
+  parseRevision(metadata.annotations?.[annotation.revision] ?? "") ?? 0n
+
+const byRevision = (a: ReplicaSet, b: ReplicaSet): number => {
+  const [one, two] = [revisionOf(a), revisionOf(b)]
+  return one === two ? byAge(a, b) : one < two ? -1 : 1
 }
 
 const withoutHash = (template: PodTemplateSpec | undefined): JsonValue.JsonObject => {
@@ -220,7 +229,7 @@ export const outdated = (deployment: Deployment, old: ReadonlyArray<ReplicaSet>)
   const limit = deployment.spec.revisionHistoryLimit ?? 10
   const alive = old.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
   if (limit === 0x7fff_ffff || alive.length <= limit) return []
-  return alive.sort((a, b) => revisionOf(a) - revisionOf(b) || byAge(a, b)).slice(0, alive.length - limit).filter((
+  return alive.sort(byRevision).slice(0, alive.length - limit).filter((
     set
   ) =>
     (set.status?.replicas ?? 0) === 0 && replicasOf(set) === 0 &&

@@ -6,7 +6,7 @@
 import type { Deployment, DeploymentCondition, DeploymentStatus, ReplicaSet } from "../../kinds/apps.v1.ts"
 import { timestamp } from "../server/Exchange.ts"
 import { withoutZeros } from "./Numbers.ts"
-import { annotation, counted, maxUnavailable, replicasOf, revisionOf, wanted } from "./Rollout.ts"
+import { annotation, counted, maxUnavailable, parseRevision, replicasOf, revisionOf, wanted } from "./Rollout.ts"
 
 /** The status in the form that equal ones share. */
 export const plain = (status: DeploymentStatus | undefined): DeploymentStatus =>
@@ -230,15 +230,15 @@ const maxHistory = 2000
 export const setAnnotations = (
   deployment: Deployment,
   set: Pick<ReplicaSet, "metadata"> | undefined,
-  revision: number
+  revision: bigint
 ): Readonly<Record<string, string>> => {
   const annotations: Record<string, string> = { ...set?.metadata.annotations }
   for (const [key, value] of Object.entries(deployment.metadata.annotations ?? {})) {
     if (!ownAnnotations.has(key)) annotations[key] = value
   }
   const before = annotations[annotation.revision]
-  if (before !== undefined && before !== "" && !/^[+-]?\d+$/.test(before)) return annotations
-  if (Number(before ?? 0) >= revision) return annotations
+  const known = before === undefined || before === "" ? 0n : parseRevision(before)
+  if (known === undefined || known >= revision) return annotations
   annotations[annotation.revision] = String(revision)
   if (before === undefined) return annotations
   const history = annotations[annotation.history] ?? ""
@@ -250,5 +250,5 @@ export const setAnnotations = (
 }
 
 /** The revision after those of the old ReplicaSets. */
-export const nextRevision = (old: ReadonlyArray<ReplicaSet>): number =>
-  old.reduce((max, set) => Math.max(max, revisionOf(set)), 0) + 1
+export const nextRevision = (old: ReadonlyArray<ReplicaSet>): bigint =>
+  old.map(revisionOf).reduce((max, revision) => revision > max ? revision : max, 0n) + 1n

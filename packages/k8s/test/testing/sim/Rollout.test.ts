@@ -149,13 +149,32 @@ describe("RolloutStatus", () => {
   it("a revision that is taken again is remembered, as far as there is room", () => {
     const key = "deployment.kubernetes.io/revision"
     const of = deployment(1, {})
-    const again = RolloutStatus.setAnnotations(of, set("a", 0, 0, { [key]: "2", [`${key}-history`]: "1" }), 5)
+    const again = RolloutStatus.setAnnotations(of, set("a", 0, 0, { [key]: "2", [`${key}-history`]: "1" }), 5n)
     assert.deepStrictEqual(again, { [key]: "5", [`${key}-history`]: "1,2" })
     const long = Array.from({ length: 500 }, (_, at) => 1000 + at).join(",")
-    const full = RolloutStatus.setAnnotations(of, set("a", 0, 0, { [key]: "1500", [`${key}-history`]: long }), 1501)
+    const full = RolloutStatus.setAnnotations(of, set("a", 0, 0, { [key]: "1500", [`${key}-history`]: long }), 1501n)
     assert.isAtMost(full[`${key}-history`]!.length, 2000)
     assert.isTrue(full[`${key}-history`]!.endsWith("1499,1500"))
-    assert.strictEqual(RolloutStatus.setAnnotations(of, set("a", 0, 0, { [key]: "9" }), 5)[key], "9")
+    assert.strictEqual(RolloutStatus.setAnnotations(of, set("a", 0, 0, { [key]: "9" }), 5n)[key], "9")
+  })
+
+  it("a revision is an int64, whatever a number of JavaScript can hold", () => {
+    const key = "deployment.kubernetes.io/revision"
+    const revisions = ["3546343826724305832", "7", "many", "9223372036854775808"]
+    const old = revisions.map((revision) => set(`r${revision}`, 0, 0, { [key]: revision }))
+    assert.strictEqual(RolloutStatus.nextRevision(old), 3546343826724305833n)
+    const again = RolloutStatus.setAnnotations(deployment(1, {}), old[0], 3546343826724305833n)
+    assert.strictEqual(again[key], "3546343826724305833")
+    for (const text of ["many", "9223372036854775808"]) {
+      const kept = RolloutStatus.setAnnotations(deployment(1, {}), set("a", 0, 0, { [key]: text }), 5n)
+      assert.strictEqual(kept[key], text)
+    }
+    const limit = deployment(1, {}, { revisionHistoryLimit: 1 })
+    const newer = ["3546343826724305833", "3546343826724305832"].map((revision) =>
+      set(`r${revision}`, 0, 0, { [key]: revision })
+    )
+    const outdated = Rollout.outdated(limit, newer).map(({ metadata }) => metadata.name)
+    assert.deepStrictEqual(outdated, ["r3546343826724305832"])
   })
 
   it("leaves out what Go leaves out", () => {
