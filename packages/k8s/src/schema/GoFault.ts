@@ -49,10 +49,10 @@ const jsonType = (value: unknown, type: string): string => {
 }
 
 /** A struct inside of another, whose fields JSON has in the outer one; its name stands in faults alone. */
-export const embedded = (name: string): string => `\u0001.${name}\u0002`
+export const embedded = (name: string): string => `\ue000.${name}\ue001`
 
 /** A path without the names of structs inside of others. */
-export const withoutEmbedded = (path: string): string => path.replace(/\u0001[^\u0002]*\u0002/g, "")
+export const withoutEmbedded = (path: string): string => path.replace(/\ue000[^\ue001]*\ue001/g, "")
 
 /** The type is written out, or taken from the schema. Go names the struct fields on the way, which here stand between
  * indexes and keys of maps in brackets. */
@@ -62,7 +62,7 @@ export const wrong = (value: unknown, schema: Schema | string, path: string, own
 }
 
 const wrongField = (what: string, type: string, path: string, owner: string): Fault => {
-  const field = `${owner}${path.replace(/\[[^\]]*\]|[\u0001\u0002]/g, "")}`
+  const field = `${owner}${path.replace(/\[[^\]]*\]|[\ue000\ue001]/g, "")}`
   return new Fault(`json: cannot unmarshal ${what} into Go struct field ${field} of type ${type}`)
 }
 
