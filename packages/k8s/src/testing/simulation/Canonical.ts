@@ -162,13 +162,13 @@ const namingToo = (
     const { name } = object.metadata
     const family = familyOf(object, rename)
     const known = common(family)
-    if (known !== undefined) names.set(name, known.slice(family.length - rename(name).length))
+    if (known !== undefined) names.set(name, known.slice(Math.max(known.indexOf(" "), known.lastIndexOf("/")) + 1))
   }
   return (text) => names.get(text) ?? rename(text)
 }
 
 const familyOf = ({ kind, metadata }: KubeObject, rename: Rename): string =>
-  `${kind} ${metadata.namespace === undefined ? "" : `${metadata.namespace}/`}${rename(metadata.name)}`
+  `${kind} ${metadata.namespace === undefined ? "" : `${rename(metadata.namespace)}/`}${rename(metadata.name)}`
 
 /** Annotations that a fault has made, or that tell of the past, and no others. */
 const isTouch = (annotations: unknown): boolean =>

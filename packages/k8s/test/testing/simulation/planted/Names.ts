@@ -1,7 +1,7 @@
 /** What things are called, and who gets which of them: hashes, what is drawn, what is given out. */
-import { Action, Cache, OwnerLabel, ServerSideApply } from "@effect-operator/core"
-import { ConfigMap, Deployment, Service } from "@effect-operator/k8s/kinds"
-import { controllerReference } from "@effect-operator/core/KubeObject"
+import { Action, Cache, OwnerLabel, ServerSideApply, Watch } from "@effect-operator/core"
+import { ConfigMap, Deployment, Namespace, Service } from "@effect-operator/k8s/kinds"
+import { controllerReference, isTerminating } from "@effect-operator/core/KubeObject"
 import { Effect, Random, Stream } from "effect"
 import * as B from "./Box.ts"
 
@@ -27,6 +27,31 @@ const labelled = (always: boolean) =>
       yield* ServerSideApply.apply(Service, { metadata, spec: { selector: labels, ports } })
       return Action.done
     }), { owns: [Deployment, Service] })
+
+/** A namespace that is called after the Box's uid, and settings in it; `always`: also where the namespace is there. */
+const rooms = (always: boolean) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const name = `box-${box.metadata.uid.slice(0, 8)}`
+      const found = yield* Cache.get(Namespace, { name })
+      const of = OwnerLabel.metadata(owner, box)
+      if (found === undefined) yield* B.unlessThere(it.create(Namespace, { metadata: { name, ...of } }))
+      if (found !== undefined && !always) return Action.done
+      return yield* B.done(
+        ServerSideApply.apply(ConfigMap, { metadata: { namespace: name, name: "settings", ...of }, data: {} })
+      )
+    }), {
+    watches: [Watch.labelled(Namespace, owner), Watch.labelled(ConfigMap, owner)],
+    finalize: (box) =>
+      Effect.gen(function*() {
+        const it = yield* B.client
+        const [room] = yield* Cache.list(Namespace, { labels: OwnerLabel.selector(owner, box) })
+        if (room === undefined) return Action.done
+        if (!isTerminating(room)) yield* B.unlessGone(it.delete(Namespace, room))
+        return Action.awaitChange
+      })
+  })
 
 /** A password of each size, in a ConfigMap whose name is drawn; `live`: known by a list of the server's. */
 const passwords = (
@@ -129,6 +154,13 @@ export const planted: ReadonlyArray<B.Planted> = [
     again,
     labelled(false),
     labelled(true)
+  ),
+  B.bug(
+    "names: what is in a namespace of its own is made only with that",
+    "same end state",
+    again,
+    rooms(false),
+    rooms(true)
   ),
   B.bug(
     "names: what has a generated name is looked for in a cache that may be old",
