@@ -297,9 +297,11 @@ const createsAndDeletes: Oracle = {
       run.entries.filter((entry) => entry._tag === "Fault" && entry.point.fault === "removed").length
     const count = (recording: Recording, method: string) => {
       const vain = inVain(recording)
-      // To delete what is being deleted changes nothing.
+      const blind = blinded(recording)
+      // To delete what is being deleted changes nothing; and whoever sees what is not there any more repeats itself.
       return calls(recording).filter((call) =>
-        accepted(call) && call.before !== call.after && call.request.method === method && !isEvent(call.request.path) &&
+        !blind.some((since) => call.at >= since && call.at <= since + blindFor) && accepted(call) &&
+        call.before !== call.after && call.request.method === method && !isEvent(call.request.path) &&
         !vain(call)
       ).length
     }

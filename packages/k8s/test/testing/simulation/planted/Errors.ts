@@ -1,5 +1,5 @@
 /** An answer that is not the one that was hoped for. */
-import { Action } from "@effect-operator/core"
+import { Action, ObjectStatus } from "@effect-operator/core"
 import { ConfigMap, Pod } from "@effect-operator/k8s/kinds"
 import { Effect, Layer, Schedule } from "effect"
 import * as B from "./Box.ts"
@@ -9,6 +9,22 @@ const create = (box: B.Box) => B.client.use((it) => it.create(ConfigMap, B.map("
 const steady = B.boxes((box) => B.done(B.keep(box, "settings", {})))
 
 const atStart = B.client.use((it) => B.unlessThere(it.create(ConfigMap, B.map("boot", {}))))
+
+/** Holds a lock while it works; `always`: lets go of it also where somebody else has put it there, an earlier life, say. */
+const locking = (always: boolean) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const size = String(box.spec.size)
+      const isDone = (yield* B.cached("settings"))?.data?.["size"] === size
+      if (isDone && box.status?.count === box.spec.size && (yield* B.cached("lock")) === undefined) return Action.done
+      const locked = yield* Effect.result(it.create(ConfigMap, B.map("lock", {}, box)))
+      if (locked._tag === "Failure" && locked.failure.reason._tag !== "AlreadyExists") return yield* locked.failure
+      yield* B.keep(box, "settings", { size })
+      if (always || locked._tag === "Success") yield* B.unlessGone(it.delete(ConfigMap, B.named("lock")))
+      return yield* B.done(ObjectStatus.write(B.Box, box, { count: box.spec.size }))
+    })
+  )
 
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
@@ -122,5 +138,13 @@ export const planted: ReadonlyArray<B.Planted> = [
     B.sized(1),
     Layer.merge(steady, Layer.effectDiscard(atStart)),
     Layer.merge(steady, Layer.effectDiscard(Effect.retry(atStart, Schedule.spaced("1 second"))))
+  ),
+  B.bug(
+    "errors: who has died holding a lock is not let go of",
+    "same end state",
+    B.sized(1, 2),
+    locking(false),
+    locking(true),
+    { faults: ["crashAfter", "staleRestart"] }
   )
 ]
