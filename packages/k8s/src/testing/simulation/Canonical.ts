@@ -6,7 +6,7 @@
  */
 import { controllerOf, type KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../schema/JsonValue.ts"
-import { guard, touched } from "./Fault.ts"
+import { guard, isElected, touched } from "./Fault.ts"
 import { untold } from "./Generations.ts"
 import { isOver, type Recording, seen } from "./Recording.ts"
 import * as Names from "./Names.ts"
@@ -20,8 +20,8 @@ export type Json = null | boolean | number | string | ReadonlyArray<Json> | { re
 /** Objects in their canonical form, each with its family: kind, namespace, and name or the base of a generated one. */
 export type State = ReadonlyMap<string, ReadonlyArray<string>>
 
-/** Kinds that tell of the run, not of what it came to. */
-const left: ReadonlySet<string> = new Set(["Event", "Lease"])
+/** Whether an object tells of the run, not of what it came to. */
+const isAboutRun = (object: KubeObject): boolean => object.kind === "Event" || isElected(object)
 
 const dropped: ReadonlySet<string> = new Set([
   "uid",
@@ -262,7 +262,7 @@ export const state = (run: Run, mask: Mask): State => {
   const known = textsOf(rename, mask)
   const families = new Map<string, Array<string>>()
   for (const one of run.objects) {
-    if (left.has(one.kind) || isRemains(one) || isPast(one)) continue
+    if (isAboutRun(one) || isRemains(one) || isPast(one)) continue
     const object = untold(one, run.objects)
     const family = familyOf(object, rename)
     const members = families.get(family) ?? []

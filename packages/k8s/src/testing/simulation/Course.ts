@@ -8,7 +8,7 @@
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { blindings, met } from "./Excuses.ts"
-import { blinds, guard, touched } from "./Fault.ts"
+import { blinds, guard, isElected, touched } from "./Fault.ts"
 import { dataKept, isComplete, peoplesKept, precious } from "./Kept.ts"
 import { isName } from "./Names.ts"
 import type { Oracle } from "./Oracle.ts"
@@ -310,7 +310,7 @@ const calmStart: Oracle = {
     const at = run.entries.find((entry) => entry._tag === "Fault" && entry.point.fault === "restarted")?.at
     if (at === undefined || run.met > 1) return undefined
     for (const { after, at: then, call } of writes(run)) {
-      if (then < at || then > at + awake || call.life === 1 || after.kind === "Event" || after.kind === "Lease") {
+      if (then < at || then > at + awake || call.life === 1 || after.kind === "Event" || isElected(after)) {
         continue
       }
       return `nothing was to do, and ${name(after)} is changed: ${line(call.request)}`

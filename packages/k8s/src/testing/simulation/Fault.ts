@@ -9,6 +9,7 @@
  * Source of the kinds: Sieve (OSDI'22) for intermediate, stale and unobserved states; Anvil (OSDI'24) for lost requests
  * and for Pods that die; Mutiny (DSN'24) for metadata that ties objects together; the NSDI'26 study for outside calls.
  */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Request } from "@effect-operator/core/Transport"
 
 /** What happens at a request of the operator. */
@@ -180,7 +181,17 @@ export const touched = "simulation.effect-operator/touched"
 /** Somebody else's finalizer: who put it there takes it off. */
 export const guard = "simulation.effect-operator/guard"
 
-export const isLease = (path: string): boolean => path.includes("/coordination.k8s.io/")
+/**
+ * Whether a request is of an election: about a Lease that is renewed. Any other Lease is a lock, and an object like others.
+ */
+export const isElection = ({ body, method, path }: Request): boolean =>
+  path.includes("/coordination.k8s.io/") &&
+  (method === "GET" || JSON.stringify(body ?? null).includes("renewTime"))
+
+/** Whether an object is the Lease of an election. */
+export const isElected = (object: KubeObject): boolean =>
+  object.kind === "Lease" && "renewTime" in ((object as { readonly spec?: object }).spec ?? {})
+
 export const isEvent = (path: string): boolean => path.includes("/events")
 
 const write: ReadonlyArray<CallFault> = [
@@ -213,7 +224,7 @@ export const applicable = (request: Request, replicas = 1): ReadonlyArray<CallFa
   const { method, path } = request
   if (method === "GET") return ["crashBefore", "serverError", "lostAnswer", "hurried"]
   if (isEvent(path)) return ["crashAfter", "serverError", "lostAnswer"]
-  if (isLease(path)) {
+  if (isElection(request)) {
     return ["crashBefore", "crashAfter", "serverError", "conflict", "lostAnswer", "slowRequest", "cutOff"]
   }
   const kinds: ReadonlyArray<CallFault> = method === "POST"

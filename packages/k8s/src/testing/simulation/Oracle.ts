@@ -13,7 +13,7 @@ import * as Canonical from "./Canonical.ts"
 import * as Drawn from "./Drawn.ts"
 import { outside } from "./Outside.ts"
 import { blinded, blindFor, blindings, met, taken } from "./Excuses.ts"
-import { isEvent, isLease } from "./Fault.ts"
+import { isElection, isEvent } from "./Fault.ts"
 import { accepted, type Call, calls, type Entry, line, type Recording } from "./Recording.ts"
 import type { Reference } from "./Reference.ts"
 import * as Rests from "./Rests.ts"
@@ -82,7 +82,7 @@ const rests: Oracle = {
   judge: (run) => {
     if (run.failure?._tag !== "Restless") return undefined
     const { message } = run.failure
-    const last = calls(run).findLast(({ request }) => !isLease(request.path))
+    const last = calls(run).findLast(({ request }) => !isElection(request))
     return last === undefined ? message : `${message}: its last request was ${describe(last)}`
   }
 }
@@ -319,7 +319,7 @@ const createsAndDeletes: Oracle = {
 const boundedRetries: Oracle = {
   name: "bounded retries",
   judge: (run, reference) => {
-    const requests = (recording: Recording) => calls(recording).filter(({ request }) => !isLease(request.path)).length
+    const requests = (recording: Recording) => calls(recording).filter(({ request }) => !isElection(request)).length
     const outside = (recording: Recording) => recording.entries.filter(({ _tag }) => _tag === "External").length
     const blind = blindings(run)
     for (const [what, count] of [["requests", requests], ["calls of something outside", outside]] as const) {
@@ -349,7 +349,7 @@ const noPingPong: Oracle = {
     const blind = blinded(run)
     for (const call of all) {
       const { at, object } = call
-      if (object === undefined || !accepted(call) || isEvent(call.request.path) || isLease(call.request.path)) continue
+      if (object === undefined || !accepted(call) || isEvent(call.request.path) || isElection(call.request)) continue
       // Whoever sees for half a minute what is not there any more repeats itself for so long.
       if (blind.some((since) => at >= since && at <= since + blindFor)) continue
       // Applying what is there, and deleting what is being deleted, is how such things are asked for; both change nothing.

@@ -1,5 +1,5 @@
 /** `Order`: which single faults are run first, as the budget may not do for all. */
-import { isEvent, isLease, type Kind, type Point } from "./Fault.ts"
+import { isElected, isElection, isEvent, type Kind, type Point } from "./Fault.ts"
 import type { Entry, Recording } from "./Recording.ts"
 import type { Single } from "./Singles.ts"
 import { key, type Story } from "./Story.ts"
@@ -15,13 +15,13 @@ interface Place {
 const renewals = 8
 
 const isAboutLease = (entry: Entry): boolean =>
-  entry._tag === "Call" ? isLease(entry.request.path) : entry._tag === "Event" && entry.object.kind === "Lease"
+  entry._tag === "Call" ? isElection(entry.request) : entry._tag === "Event" && isElected(entry.object)
 
 const placesIn = ({ entries }: Recording): ReadonlyMap<string, Place> => {
   const places = new Map<string, Place>()
   let idle = 0
   for (const entry of entries) {
-    if (entry._tag === "Change" && entry.change.object.kind === "Lease") continue
+    if (entry._tag === "Change" && isElected(entry.change.object)) continue
     idle = isAboutLease(entry) ? idle + 1 : 0
     if ("n" in entry) places.set(`${entry._tag} ${entry.n}`, { entry, isIdle: idle > renewals })
   }

@@ -11,7 +11,7 @@ import * as Fiber from "effect/Fiber"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Declared from "../Declared.ts"
 import type { Checkpoint } from "./Checkpoint.ts"
-import { guard, isLease, type Plan, type Point, type StepFault } from "./Fault.ts"
+import { guard, isElection, type Plan, type Point, type StepFault } from "./Fault.ts"
 import { copyOf } from "./Outside.ts"
 import type { Entry, Failure, Recording, Rest } from "./Recording.ts"
 import type { Step } from "./Scenario.ts"
@@ -290,7 +290,7 @@ export class Play {
     this.#quietAt = world.now
     world.advance(quiet)
     this.#restless = entries.slice(from).filter((entry) =>
-      entry._tag === "Call" && entry.request.method !== "GET" && !isLease(entry.request.path)
+      entry._tag === "Call" && entry.request.method !== "GET" && !isElection(entry.request)
     )
     this.#objects = this.#stage.objects()
     const last = scenario.steps.at(-1)

@@ -7,7 +7,7 @@ import {
   allExternalFaults,
   allStepFaults,
   applicable,
-  isLease,
+  isElection,
   type Kind,
   type Point
 } from "./Fault.ts"
@@ -88,7 +88,7 @@ const openings = ({ entries }: Recording): ReadonlySet<number> => {
 const isSlow = ({ entries, steps }: Recording, step: number): boolean => {
   const begin = steps[step] ?? Infinity
   return !entries.some((entry) =>
-    (entry._tag === "External" || (entry._tag === "Call" && !isLease(entry.request.path))) &&
+    (entry._tag === "External" || (entry._tag === "Call" && !isElection(entry.request))) &&
     entry.at >= begin && entry.at < begin + 1_000
   )
 }

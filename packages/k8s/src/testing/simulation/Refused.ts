@@ -7,7 +7,7 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { conditionsOf } from "./Writes.ts"
-import { isEvent, isLease } from "./Fault.ts"
+import { isElection, isEvent } from "./Fault.ts"
 import type { Oracle } from "./Oracle.ts"
 import { type Call, type Entry, line, type Recording } from "./Recording.ts"
 
@@ -15,7 +15,7 @@ import { type Call, type Entry, line, type Recording } from "./Recording.ts"
 const final: ReadonlySet<number> = new Set([400, 415, 422])
 
 const isWrite = ({ request }: Call): boolean =>
-  request.method !== "GET" && !isLease(request.path) && !isEvent(request.path)
+  request.method !== "GET" && !isElection(request) && !isEvent(request.path)
 
 /** The path of the object that a request is about, without its subresource. */
 const target = ({ request: { body, method, path } }: Call): string => {

@@ -104,9 +104,9 @@ const text = (entry: Entry, several: boolean): string => {
 /** A lease is renewed all the time: that is no news. */
 const renewal = (entry: Entry): boolean =>
   entry._tag === "Event"
-    ? entry.object.kind === "Lease" && entry.type === "MODIFIED"
+    ? Fault.isElected(entry.object) && entry.type === "MODIFIED"
     : entry._tag === "Call" && entry.request.method === "PUT" && entry.status === 200 &&
-      Fault.isLease(entry.request.path)
+      Fault.isElection(entry.request)
 
 /** The entries that tell a story: changes that the operator made itself are told by its requests. */
 export const telling = (recording: Recording): ReadonlyArray<Entry> => {
@@ -118,7 +118,7 @@ export const telling = (recording: Recording): ReadonlyArray<Entry> => {
     entry._tag !== "Change"
       ? !renewal(entry)
       : (!own.has(entry.change.revision) && entry.change.object.kind !== "Event" &&
-        entry.change.object.kind !== "Lease")
+        !Fault.isElected(entry.change.object))
   )
 }
 

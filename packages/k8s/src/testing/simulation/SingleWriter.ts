@@ -3,7 +3,7 @@
  *
  * There may be a lease for all that a process does, or one for each of its controllers.
  */
-import { isEvent, isLease } from "./Fault.ts"
+import { isElected, isElection, isEvent } from "./Fault.ts"
 import type { Oracle } from "./Oracle.ts"
 import { accepted, type Call, calls, line } from "./Recording.ts"
 
@@ -27,9 +27,9 @@ export const singleWriter: Oracle = {
   name: "single writer",
   judge: (run) => {
     // A replica may call itself anything: the lease is held by who wrote so last.
-    const writes = calls(run).filter((call) => isLease(call.request.path) && accepted(call) && call.after > call.before)
+    const writes = calls(run).filter((call) => isElection(call.request) && accepted(call) && call.after > call.before)
     const held = run.entries.flatMap((entry): ReadonlyArray<Held> => {
-      if (entry._tag !== "Change" || entry.change.object.kind !== "Lease" || entry.change.type === "DELETED") return []
+      if (entry._tag !== "Change" || !isElected(entry.change.object) || entry.change.type === "DELETED") return []
       const { object, revision } = entry.change
       const { holderIdentity = "" } = (object as { readonly spec?: { readonly holderIdentity?: string } }).spec ?? {}
       const { replica } = writes.find(({ after, before }) => before < revision && revision <= after) ?? {}
@@ -44,7 +44,7 @@ export const singleWriter: Oracle = {
     const all = [...new Set(held.map(({ lease }) => lease))]
     const several = new Set(calls(run).map(({ replica }) => replica)).size > 1
     for (const call of calls(run)) {
-      if (!accepted(call) || call.after === call.before || isLease(call.request.path) || isEvent(call.request.path)) {
+      if (!accepted(call) || call.after === call.before || isElection(call.request) || isEvent(call.request.path)) {
         continue
       }
       const holders = leasesOf(call, all).flatMap((name) =>

@@ -26,7 +26,7 @@ import * as TestClient from "../TestClient.ts"
 import * as Chances from "./Chances.ts"
 import { type Checkpoint, seedOf } from "./Checkpoint.ts"
 import { External } from "./External.ts"
-import { isLease, type Plan } from "./Fault.ts"
+import { isElected, isElection, type Plan } from "./Fault.ts"
 import { declaredOf, Others } from "./Others.ts"
 import type { Entry, Failure } from "./Recording.ts"
 import { uncopied } from "./Outside.ts"
@@ -54,8 +54,8 @@ export const defaults = {
   skew: 5_000
 } as const
 
-/** Kinds whose changes are no sign of life: they come by themselves. */
-const idle: ReadonlySet<string> = new Set(["Lease", "Event"])
+/** Whether changes of an object are no sign of life: they come by themselves. */
+const isIdle = (object: KubeObject): boolean => object.kind === "Event" || isElected(object)
 
 const textOf = (outside: ReadonlyMap<string, unknown>): string =>
   JSON.stringify([...outside], (_, value) => value instanceof Map || value instanceof Set ? [...value] : value)
@@ -168,11 +168,11 @@ export class Stage {
     const hot = entry._tag === "Call" ? this.#pace.hot(this.world.now, this.entries) : undefined
     if (hot !== undefined) this.world.stop(hot)
     const counts = entry._tag === "Change"
-      ? !idle.has(entry.change.object.kind)
+      ? !isIdle(entry.change.object)
       : entry._tag === "Call"
-      ? entry.request.method !== "GET" && !isLease(entry.request.path)
+      ? entry.request.method !== "GET" && !isElection(entry.request)
       : entry._tag === "Event"
-      ? !idle.has(entry.object.kind)
+      ? !isIdle(entry.object)
       : entry._tag === "External"
       ? this.#outsideChanged()
       : entry._tag !== "Log"

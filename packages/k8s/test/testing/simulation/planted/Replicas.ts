@@ -1,16 +1,16 @@
 /** Several processes, of which one may write. */
 import { Action, Controller, type LeaderElection, Manager, Resource } from "@effect-operator/core"
-import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { controllerReference, type KubeObject } from "@effect-operator/core/KubeObject"
 import { ConfigMap, Pod } from "@effect-operator/k8s/kinds"
 import type { Simulation } from "@effect-operator/k8s/testing"
-import { Clock, Effect, Layer, Schedule } from "effect"
+import { Clock, Effect, Layer, Random, Schedule } from "effect"
 import * as B from "./Box.ts"
 
 interface Lease extends KubeObject {
   readonly spec: {
     readonly holderIdentity: string
-    readonly leaseDurationSeconds: number
-    readonly renewTime: string
+    readonly leaseDurationSeconds?: number
+    readonly renewTime?: string
     readonly acquireTime?: string
   }
 }
@@ -60,7 +60,7 @@ const byHand = (
         return true
       }
       const lease = found.success
-      const age = now - Date.parse(lease.spec.renewTime)
+      const age = now - Date.parse(lease.spec.renewTime ?? "")
       if (lease.spec.holderIdentity !== identity && age < 15_000) return false
       yield* it.replace(Lease, { ...lease, spec })
       return true
@@ -89,6 +89,31 @@ const eager = (replica: Simulation.Replica) =>
     Layer.effectDiscard(Effect.orDie(B.client.use((it) => B.unlessThere(it.create(ConfigMap, B.map("defaults", {})))))),
     good(replica)
   )
+
+/** What is one lease for all work on a Box, held while that goes on; not renewed, and no election. */
+const locked = (holderOf: (box: B.Box, life: string) => string) =>
+  B.remembering(() => ({ life: "" }), (process) =>
+    B.boxes((box) =>
+      Effect.gen(function*() {
+        const it = yield* B.client
+        process.life ||= String(yield* Random.nextInt)
+        const holderIdentity = holderOf(box, process.life)
+        const metadata = { ...B.named("lock"), ownerReferences: [controllerReference(box)] }
+        const size = String(box.spec.size)
+        const said = B.status(box, { count: box.spec.size })
+        const isDone = (yield* B.cached("settings"))?.data?.["size"] === size
+        const lock = yield* B.unlessGone(it.get(Lease, metadata))
+        if (lock !== undefined && lock.spec.holderIdentity !== holderIdentity) {
+          return isDone ? yield* B.done(said) : Action.requeueAfter("10 seconds")
+        }
+        if (!isDone) {
+          if (lock === undefined) yield* it.create(Lease, { metadata, spec: { holderIdentity } })
+          yield* B.keep(box, "settings", { size })
+        }
+        if (!isDone || lock !== undefined) yield* B.unlessGone(it.delete(Lease, metadata))
+        return yield* B.done(said)
+      })
+    ))
 
 /** Two controllers, each with a lease of its own. */
 const apart = (operator: (replica: Simulation.Replica, election: LeaderElection.Options) => Simulation.Operator) =>
@@ -144,5 +169,13 @@ export const planted: ReadonlyArray<B.Planted> = [
       Manager.layer(both, { identity, leaderElection: { ...leaderElection, per: "controller" } })
     ),
     { replicas: 2 }
+  ),
+  B.bug(
+    "replicas: a lease is a lock, and whose it is is forgotten with the process",
+    "same end state",
+    B.sized(1, 2),
+    locked((_, life) => life),
+    locked(({ metadata }) => metadata.uid),
+    { faults: ["crashAfter", "cutOff", "lostAnswer"] }
   )
 ]
