@@ -9,7 +9,7 @@
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { blindings, met } from "./Excuses.ts"
 import { blinds, guard, isElected, touched } from "./Fault.ts"
-import { dataKept, isComplete, peoplesKept, precious } from "./Kept.ts"
+import { isComplete, peoplesKept, precious } from "./Kept.ts"
 import { isName } from "./Names.ts"
 import type { Oracle } from "./Oracle.ts"
 import type { Reference } from "./Reference.ts"
@@ -325,7 +325,6 @@ export const course: ReadonlyArray<Oracle> = [
   ownersOwn,
   othersKept,
   guardsKept,
-  dataKept,
   peoplesKept,
   doneOnce,
   noChurn,

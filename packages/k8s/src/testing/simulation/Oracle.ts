@@ -19,7 +19,7 @@ import type { Reference } from "./Reference.ts"
 import * as Rests from "./Rests.ts"
 import { moments } from "./Temporal.ts"
 import { course } from "./Course.ts"
-import { hasFailed } from "./Kept.ts"
+import { dataKept, hasFailed } from "./Kept.ts"
 import { conditionsOf, name, writes } from "./Writes.ts"
 import { fixed, forgotten, standing } from "./Forgotten.ts"
 import { refused } from "./Refused.ts"
@@ -420,6 +420,8 @@ export const all: ReadonlyArray<Oracle> = [
   survives,
   noticed,
   desired,
+  // What is lost is told before what is seen of that.
+  dataKept,
   finalizers,
   noOrphans,
   singleWriter,

@@ -15,6 +15,13 @@ const said = (operator: Simulation.Operator, steps: B.Steps) =>
   )
 
 describe("what oracles say", () => {
+  it("of data that is lost is told before what is seen of it: a claim that waits for its Pod", () => {
+    const names = Simulation.oracles.map(({ name }) => name)
+    assert.strictEqual(names.filter((name) => name === "data is kept").length, 1)
+    assert.isBelow(names.indexOf("data is kept"), names.indexOf("finalizers released"))
+    assert.isBelow(names.indexOf("data is kept"), names.indexOf("same end state"))
+  })
+
   it.live("of what is held for ever, also who has asked for it to go", () =>
     Effect.gen(function*() {
       const metadata = { ...B.named("held"), finalizers: ["example.com/people"] }
