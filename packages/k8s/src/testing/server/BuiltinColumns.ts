@@ -418,29 +418,35 @@ const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
   )
 }
 
-/** Every metric as `name: current/wanted`. */
+const mostTargets = 2
+
+/** The first metrics as `current/wanted`, those of resources by their names, and how many more there are. */
 const targets = (autoscaler: KubeObject): string => {
-  const amount = (value: unknown): string => {
+  const current = arrayAt(autoscaler, "status", "currentMetrics")
+  const amount = (value: unknown, otherwise: string): string => {
     const utilization = at(value, "averageUtilization")
     if (utilization !== undefined) return `${String(utilization)}%`
-    const average = stringAt(value, "averageValue")
-    return average === "" ? stringAt(value, "value") || "<unknown>" : `${average} (avg)`
+    return stringAt(value, "averageValue") || stringAt(value, "value") || otherwise
   }
-  const current = arrayAt(autoscaler, "status", "currentMetrics")
-  const cpu = at(autoscaler, "spec", "targetCPUUtilizationPercentage")
   const own = arrayAt(autoscaler, "spec", "metrics").map((metric, index) => {
-    const source = Object.values(objectAt(metric)).find((value) => typeof value === "object")
-    const found = Object.values(objectAt(current[index])).find((value) => typeof value === "object")
-    const name = stringAt(source, "name") || stringAt(source, "metric", "name")
-    return `${name}: ${amount(at(found, "current"))}/${amount(at(source, "target"))}`
+    const [kind = "", source] = Object.entries(objectAt(metric)).find(([, value]) => typeof value === "object") ?? []
+    const found = amount(at(current[index], kind, "current"), "<unknown>")
+    if (kind === "resource" || kind === "containerResource") {
+      return `${stringAt(source, "name")}: ${found}/${amount(at(source, "target"), "<auto>")}`
+    }
+    const average = kind !== "pods" && stringAt(source, "target", "averageValue") !== ""
+    return `${found}/${amount(at(source, "target"), "0")}${average ? " (avg)" : ""}`
   })
+  const cpu = at(autoscaler, "spec", "targetCPUUtilizationPercentage")
   const processor = at(autoscaler, "status", "currentCPUUtilizationPercentage")
-  return [
+  const all = [
     ...own,
     ...(cpu === undefined
       ? []
       : [`cpu: ${processor === undefined ? "<unknown>" : `${String(processor)}%`}/${String(cpu)}%`])
-  ].join(", ")
+  ]
+  const told = all.slice(0, mostTargets).join(", ")
+  return all.length > mostTargets ? `${told} + ${all.length - mostTargets} more...` : told
 }
 
 /** Those of a kind without its own; their table starts without a list of rows. */

@@ -296,6 +296,7 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     validateStatus: JobStatusRules.validateStatus
   },
   "cronjobs.batch": { generation: true, validate: CronJobRules.validate },
+  "deviceclasses.resource.k8s.io": { generation: true },
   "leases.coordination.k8s.io": {
     ...machinery,
     createsOnUpdate: true,

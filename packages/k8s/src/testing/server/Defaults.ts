@@ -195,8 +195,17 @@ const job = (value: unknown): Filled => {
     suspend: false,
     podReplacementPolicy: at(value, "podFailurePolicy") === undefined ? "TerminatingOrFailed" : "Failed"
   })
-  return templated(spec)
+  const policy = at(spec, "podFailurePolicy")
+  return templated(policy === undefined ? spec : { ...spec, podFailurePolicy: failurePolicy(policy) })
 }
+
+/** A condition that a rule waits for is true, unless it says otherwise. */
+const failurePolicy = (policy: unknown): Filled =>
+  map(
+    objectAt(policy),
+    "rules",
+    (rule) => map(objectAt(rule), "onPodConditions", (pattern) => fill(pattern, { status: "True" }))
+  )
 
 const cronJob = (value: unknown): Filled =>
   edit(
@@ -208,7 +217,13 @@ const cronJob = (value: unknown): Filled =>
       jobTemplate: {}
     }),
     "jobTemplate",
-    (jobTemplate) => edit(fill(jobTemplate, { metadata: {}, spec: {} }), "spec", (spec) => templated(objectAt(spec)))
+    (jobTemplate) =>
+      edit(fill(jobTemplate, { metadata: {}, spec: {} }), "spec", (spec) => {
+        const policy = at(spec, "podFailurePolicy")
+        return templated(
+          policy === undefined ? objectAt(spec) : { ...objectAt(spec), podFailurePolicy: failurePolicy(policy) }
+        )
+      })
   )
 
 const service = (value: unknown): Filled => {

@@ -96,6 +96,16 @@ describe("JobRules", () => {
       assert.strictEqual(other.metadata.labels["job-name"], "b")
     }).pipe(Effect.provide(layer)))
 
+  it.effect("a rule about Pods waits for a condition to be true, unless it says otherwise", () =>
+    Effect.gen(function*() {
+      const onPodConditions = [{ type: "DisruptionTarget" }, { type: "x/y", status: "False" }]
+      const { body } = yield* post(url, failure({ action: "Ignore", onPodConditions }))
+      assert.deepStrictEqual(body.spec.podFailurePolicy.rules[0].onPodConditions, [
+        { type: "DisruptionTarget", status: "True" },
+        { type: "x/y", status: "False" }
+      ])
+    }).pipe(Effect.provide(layer)))
+
   it.effect("keeps the labels and the selector it was given", () =>
     Effect.gen(function*() {
       const { body } = yield* post(url, job())
