@@ -45,7 +45,7 @@ it.effect("applies objects, again too, and says which one was refused", () =>
     const refused = yield* Effect.flip(Objects.apply({ ...sample, spec: {} } as never, kinds, "samples/a.yaml"))
     assert.match(
       refused.message,
-      /^samples\/a\.yaml: apply websites\.example\.com default\/a: Invalid: .*spec: Required/
+      /^samples\/a\.yaml: apply websites\.example\.com default\/a: Invalid: .*spec: Invalid value: "null"/
     )
     const unknown = yield* Effect.flip(Objects.apply({ ...sample, kind: "Shop" }, kinds, "a.yaml"))
     assert.include(unknown.message, "a.yaml: Shop of example.com/v1 is neither a kind of Kubernetes nor one that")
