@@ -1,4 +1,4 @@
-import { Action, Controller, CustomResource, KubeClient, Watch } from "@effect-operator/core"
+import { Action, Controller, CustomResource, KubeClient, type KubeObject, Resource, Watch } from "@effect-operator/core"
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import * as Yaml from "yaml"
@@ -136,6 +136,20 @@ it("the status of Kubernetes' own kinds is left to Kubernetes, unless it is name
     granted(Manifests.rules({ ...options(false), controllers: [controller], writes })[""])["namespaces/status."]
   assert.isUndefined(statusOf([]))
   assert.strictEqual(statusOf([{ resource: Namespace, subresource: "status", verbs: ["patch"] }]), "patch")
+})
+
+it("a kind that only sounds like one of Kubernetes has its status written by its own controller", () => {
+  const Gateway = Resource.make<KubeObject.KubeObject>()({
+    group: "gateway.networking.k8s.io",
+    version: "v1",
+    kind: "Gateway",
+    plural: "gateways",
+    scope: "Namespaced",
+    subresources: ["status"]
+  })
+  const controller = Controller.make("gateways", { for: Gateway, reconcile: () => Effect.succeed(Action.done) })
+  const rules = granted(Manifests.rules({ ...options(false), controllers: [controller], writes: [] })[""])
+  assert.strictEqual(rules["gateways/status.gateway.networking.k8s.io"], "patch")
 })
 
 it("the kinds of a cache may be read, where it reads them", () => {

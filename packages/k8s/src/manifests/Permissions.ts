@@ -15,6 +15,7 @@ import type { Watch } from "@effect-operator/core/Watch"
 import type { Api } from "../apiservice/Api.ts"
 import { CustomResourceDefinition } from "../kinds/apiextensions.v1.ts"
 import { APIService } from "../kinds/apiregistration.v1.ts"
+import { groups } from "../kinds/tables.ts"
 import * as CaBundle from "../webhook/CaBundle.ts"
 import type { Any as AnyHook } from "../webhook/Hook.ts"
 
@@ -208,4 +209,4 @@ export const rules = (permissions: ReadonlyArray<Permission>): Readonly<Record<s
 }
 
 /** Whether a kind is one of Kubernetes itself, whose status is that of its own controllers. */
-const isBuiltIn = ({ group }: Pick<Resource.Any, "group">): boolean => !group.includes(".") || group.endsWith(".k8s.io")
+const isBuiltIn = ({ group }: Pick<Resource.Any, "group">): boolean => groups.some(({ name }) => name === group)
