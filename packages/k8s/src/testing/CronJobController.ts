@@ -116,7 +116,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
   })
 
   /** The schedule, unless there is a reason not to start anything. */
-  const scheduleOf = Effect.fnUntraced(function*(cronJob: CronJob) {
+  const scheduleOf = Effect.fnUntraced(function*(cronJob: CronJob, now: number) {
     const { schedule: text, suspend = false, timeZone } = cronJob.spec
     if (isTerminating(cronJob)) return undefined
     if (timeZone !== undefined && !CronSchedule.isZone(timeZone)) {
@@ -126,7 +126,12 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     }
     if (suspend) return undefined
     const schedule = CronSchedule.parse(text, timeZone)
-    if (Result.isSuccess(schedule)) return schedule.success
+    if (Result.isSuccess(schedule)) {
+      if (schedule.success.next(now) < Infinity) return schedule.success
+      const message = `invalid schedule: ${text} : time difference between two schedules is less than 1 second`
+      yield* recorder.warning(cronJob, "InvalidSchedule", message)
+      return undefined
+    }
     const message = `unparseable schedule: ${FieldError.quote(text)} : ${schedule.failure}`
     yield* recorder.warning(cronJob, "UnparseableSchedule", message)
     return undefined
@@ -178,7 +183,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     const now = clock.currentTimeMillisUnsafe()
     const own = jobs.controlledBy(cronJob.metadata.uid)
     const reviewed = yield* review(cronJob, own)
-    const schedule = yield* scheduleOf(cronJob)
+    const schedule = yield* scheduleOf(cronJob, now)
     const due = schedule === undefined ? undefined : CronSchedule.missed(cronJob, schedule, now, true)
     const status = due === undefined ? reviewed : yield* start(cronJob, reviewed, due, now)
     yield* clean(cronJob, own)

@@ -111,6 +111,20 @@ describe("CronJobController", () => {
 })
 
 describe("CronSchedule", () => {
+  it.effect("a day that never comes is told, and nothing is started", () =>
+    Effect.gen(function*() {
+      yield* create({ schedule: "59 23 31 2 *" })
+      yield* TestClock.adjust("5 days")
+      assert.deepStrictEqual(yield* jobs, [])
+      yield* TestClock.adjust("1 minute")
+      const client = yield* KubeClient
+      yield* client.patch(CronJob, key, Patch.merge({ metadata: { labels: { a: "b" } } }))
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(yield* events, [
+        "InvalidSchedule: invalid schedule: 59 23 31 2 * : time difference between two schedules is less than 1 second"
+      ])
+    }).pipe(Effect.provide(cluster(1))))
+
   it("knows macros, names and zones, and nothing else", () => {
     const first = (text: string, zone?: string) =>
       Result.match(CronSchedule.parse(text, zone), {
