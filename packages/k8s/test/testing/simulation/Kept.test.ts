@@ -3,6 +3,10 @@ import { ConfigMap, Namespace } from "@effect-operator/k8s/kinds"
 import { Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { dataKept } from "../../../src/testing/simulation/Kept.ts"
+import { type Entry, nowhere, type Recording } from "../../../src/testing/simulation/Recording.ts"
+import type { Reference } from "../../../src/testing/simulation/Reference.ts"
 
 const Tenant = CustomResource.make({
   group: "kept.example.com",
@@ -110,4 +114,140 @@ describe("what others have is let go", () => {
       assert.strictEqual(yield* oracleOf(both), "what others have is let go")
       assert.isUndefined(yield* oracleOf({ ...both, keeps: ["ConfigMap"] }))
     }))
+})
+
+/** A run in which somebody makes a parent and its volumes, named by the parent's uid, and the operator deletes some. */
+const run = (uid: string, volumes: ReadonlyArray<string>, deleted: ReadonlyArray<string>): Recording => {
+  const entries: Array<Entry> = []
+  let revision = 10
+  const object = (kind: string, name: string, own: string): KubeObject => ({
+    apiVersion: "v1",
+    kind,
+    metadata: {
+      name,
+      namespace: "default",
+      uid: own,
+      resourceVersion: String(revision),
+      creationTimestamp: "2026-01-01T00:00:00Z"
+    }
+  })
+  const change = (type: "ADDED" | "DELETED", made: KubeObject) => {
+    revision += 1
+    entries.push({
+      _tag: "Change",
+      at: revision,
+      change: {
+        revision,
+        type,
+        collection: "all",
+        key: made.metadata.name,
+        namespace: "default",
+        object: made,
+        event: { type, object: made }
+      }
+    })
+  }
+  const nameOf = (volume: string) => `a-${uid.slice(0, 8)}-${volume}`
+  const claim = (volume: string) => object("PersistentVolumeClaim", nameOf(volume), `${volume}-${uid}`)
+  change("ADDED", object("Parent", "a", uid))
+  for (const volume of volumes) change("ADDED", claim(volume))
+  for (const volume of deleted) {
+    const path = `/api/v1/namespaces/default/persistentvolumeclaims/${nameOf(volume)}`
+    entries.push({
+      _tag: "Call",
+      replica: 0,
+      life: 1,
+      at: revision,
+      sent: revision,
+      n: revision,
+      request: { method: "DELETE", path, query: [], headers: {} },
+      status: 200,
+      object: undefined,
+      said: undefined,
+      before: revision,
+      after: revision + 1
+    })
+    change("DELETED", claim(volume))
+  }
+  return {
+    entries,
+    begun: nowhere,
+    calls: deleted.length,
+    events: 0,
+    externals: 0,
+    objects: [],
+    outside: new Map(),
+    rests: [],
+    kinds: ["Parent"],
+    keeps: [],
+    steps: [],
+    hurried: [],
+    quietAt: undefined,
+    missed: [],
+    unnoticed: [],
+    abandoned: undefined,
+    restless: [],
+    failure: undefined,
+    met: 1
+  }
+}
+
+const judge = (found: Recording, recording: Recording): string | undefined =>
+  dataKept.judge(
+    found,
+    {
+      recording,
+      from: undefined,
+      mask: new Set(),
+      state: new Map(),
+      rests: [],
+      tied: [],
+      unlike: undefined,
+      hasty: () => assert.fail("nothing was hurried"),
+      without: () => assert.fail("nothing is left out")
+    } satisfies Reference
+  )
+
+const uid = "f256713f-0000-4000-8000-000000000001"
+const other = "484b514b-0000-4000-8000-000000000002"
+
+describe("data is kept", () => {
+  it("what is deleted without faults may be deleted with them, also where chance has drawn another uid for its name", () => {
+    assert.isUndefined(judge(run(uid, ["1", "2"], ["1"]), run(uid, ["1", "2"], ["1"])))
+    assert.isUndefined(judge(run(other, ["1", "2"], ["1"]), run(uid, ["1", "2"], ["1"])))
+  })
+
+  it("what is deleted beyond that is told, and so is another of the same family", () => {
+    const reference = run(uid, ["1", "2"], ["1"])
+    assert.match(judge(run(other, ["1", "2"], ["1", "2"]), reference) ?? "", /a-484b514b-2 is deleted/)
+    assert.match(judge(run(other, ["1", "2"], ["2"]), reference) ?? "", /a-484b514b-2 is deleted/)
+    assert.match(judge(run(uid, ["1", "2"], ["2"]), reference) ?? "", /a-f256713f-2 is deleted/)
+  })
+
+  it("of a collection that is deleted at once each is told, not the first alone", () => {
+    const all = (deleted: ReadonlyArray<string>): Recording => {
+      const one = run(uid, ["1", "2"], deleted)
+      const [first, ...more] = one.entries.filter((entry) => entry._tag === "Call")
+      const together: Entry = {
+        ...first!,
+        request: { ...first!.request, path: "/api/v1/namespaces/default/persistentvolumeclaims" },
+        after: more.at(-1)?.after ?? first!.after
+      }
+      return {
+        ...one,
+        entries: one.entries.flatMap((entry) => entry === first ? together : entry._tag === "Call" ? [] : entry)
+      }
+    }
+    assert.isUndefined(judge(all(["1"]), run(uid, ["1", "2"], ["1"])))
+    assert.match(judge(all(["1", "2"]), run(uid, ["1", "2"], ["1"])) ?? "", /a-f256713f-2 is deleted/)
+  })
+
+  it("what anybody has made while an old cluster was shown, a controller of the cluster say, may go again", () => {
+    const reference = run(uid, ["1"], ["1"])
+    const found = run(uid, ["1", "2"], ["1", "2"])
+    const shown: Entry = { _tag: "Fault", at: 11, point: { _tag: "Call", at: 1, fault: "travelRestart" } }
+    assert.isUndefined(judge({ ...found, entries: [shown, ...found.entries] }, reference))
+    const later: Entry = { ...shown, at: 99 }
+    assert.match(judge({ ...found, entries: [...found.entries, later] }, reference) ?? "", /a-f256713f-2 is deleted/)
+  })
 })
