@@ -440,7 +440,7 @@ export const status = (collection: string, object: JsonObject): JsonObject => {
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/helper/qos/qos.go `ComputePodQOS`.
  */
-export const qosClass = (object: JsonObject): string => {
+export const qosClass = (object: unknown): string => {
   const own = at(object, "spec", "resources")
   const containers = own !== undefined
     ? [{ resources: own }]

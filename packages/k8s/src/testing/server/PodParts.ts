@@ -154,11 +154,11 @@ export const resize: Part = {
     if (stringAt(previous, "spec", "os", "name") === "windows") {
       return [FieldError.forbidden("", "windows pods cannot be resized")]
     }
-    const before = stringAt(previous, "status", "qosClass") || qosClass(previous as unknown as Object_)
+    const before = stringAt(previous, "status", "qosClass") || qosClass(previous)
     const order = orderFaults(next, previous)
     return [
       ...when(
-        before !== qosClass(next as unknown as Object_),
+        before !== qosClass(next),
         FieldError.invalid("spec", before, "Pod QOS Class may not change as a result of resizing")
       ),
       ...order,
