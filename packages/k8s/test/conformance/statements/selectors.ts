@@ -262,7 +262,7 @@ export const selectors = [
       assert.deepStrictEqual(yield* fields("reportingController=example.com/e1"), ["e1"])
       assert.deepStrictEqual(yield* fields("regarding.name=b,regarding.kind=Pod"), ["e2"])
       assert.deepStrictEqual(yield* fields("reason=Failed,type=Normal"), ["e2"])
-      for (const field of ["reportingComponent", "involvedObject.name", "source", "note"]) {
+      for (const field of ["reportingComponent", "involvedObject.name", "source", "deprecatedSource", "note"]) {
         assert.strictEqual(yield* refused(path, { fieldSelector: `${field}=x` }), `field label not supported: ${field}`)
       }
     }

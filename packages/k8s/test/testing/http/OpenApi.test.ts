@@ -141,6 +141,10 @@ describe("OpenApiDocument", () => {
         "List of widgets. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md",
       items: { $ref: "#/components/schemas/com.example.v1.Widget" }
     })
+    const { apiVersion, kind, metadata } = widgets.components.schemas["com.example.v1.Widget"].properties
+    assert.match(apiVersion.description, /^APIVersion defines the versioned schema .*#resources$/)
+    assert.match(kind.description, /^Kind is a string value .*#types-kinds$/)
+    assert.match(metadata.description, /^Standard object's metadata\. .*#metadata$/)
     assert.isUndefined(OpenApiDocument.version3(source, "example.com/v2"))
   })
 
