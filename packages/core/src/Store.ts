@@ -17,9 +17,9 @@ import * as Result from "effect/Result"
 import type { Delta } from "./Delta.ts"
 import type { Write } from "./KubeClient.ts"
 import type { CacheIndex } from "./CacheIndex.ts"
-import { Buckets } from "./internal/Buckets.ts"
 import { changed, updated } from "./internal/deltas.ts"
 import { footprintOfAll } from "./internal/footprint.ts"
+import { Indexes } from "./internal/Indexes.ts"
 import { Marks } from "./internal/Marks.ts"
 import {
   compareResourceVersions,
@@ -77,8 +77,7 @@ export class Store<A extends KubeObject> {
   readonly #haunted = new Set<string>()
   readonly #invalid = new Map<string, KubeObject>()
   readonly #marks = new Marks(defaults.graves)
-  /** By name, or by what a program declared. Built when first asked for. */
-  readonly #indexes = new Map<string | CacheIndex, Buckets<A>>()
+  readonly #indexes = new Indexes<A>(defaults.indexes, () => this.#visibleByKey())
   readonly #listeners = new Set<() => void>()
   #resourceVersion = "0"
   #size = 0
@@ -183,7 +182,7 @@ export class Store<A extends KubeObject> {
    * `Unparsed`.
    */
   bucket(index: string | CacheIndex, value: string): ReadonlyMap<string, A> | undefined {
-    return this.#index(index)?.get(value)
+    return this.#indexes.get(index)?.get(value)
   }
 
   /** The same without the keys. */
@@ -196,12 +195,7 @@ export class Store<A extends KubeObject> {
 
   /** Files objects by the value of a label from now on. */
   indexLabel(label: string): void {
-    const name = `label:${label}`
-    if (this.#indexes.has(name)) return
-    this.#build(name, name, (object) => {
-      const value = object.metadata.labels?.[label]
-      return value === undefined ? [] : [value]
-    })
+    this.#indexes.label(label)
   }
 
   /** Calls the listener after every change of what is visible, or how far the watch has come; until the answer is called. */
@@ -395,7 +389,7 @@ export class Store<A extends KubeObject> {
 
   /** Drops everything known of own writes. */
   #forget(): void {
-    const before = new Map([...this.#entries].map(([key, entry]) => [key, this.#visible(entry)]))
+    const before = new Map(this.#visibleByKey())
     this.#graves.clear()
     this.#marks.clear()
     for (const [key, entry] of this.#entries) {
@@ -426,30 +420,7 @@ export class Store<A extends KubeObject> {
     const now = this.#visible(entry)
     if (before === now) return
     this.#size += (now === undefined ? 0 : 1) - (before === undefined ? 0 : 1)
-    for (const index of this.#indexes.values()) index.update(key, before, now)
-  }
-
-  #index(index: string | CacheIndex): Buckets<A> | undefined {
-    const built = this.#indexes.get(index)
-    if (built !== undefined) return built
-    if (typeof index !== "string") {
-      const valuesOf = (object: A) => index.valuesOf(parsed(object))
-      return this.#build(index, `${index.name} of ${index.resource.id}`, valuesOf)
-    }
-    const valuesOf = standard[index]
-    return valuesOf === undefined ? undefined : this.#build(index, index, valuesOf)
-  }
-
-  #build(id: string | CacheIndex, name: string, valuesOf: (object: A) => ReadonlyArray<string>): Buckets<A> {
-    if (this.#indexes.size >= defaults.indexes) {
-      throw new Error(
-        `index ${name}: the cache has ${defaults.indexes} already: declare an index once, not where it is read`
-      )
-    }
-    const built = new Buckets<A>(name, valuesOf)
-    for (const [key, entry] of this.#entries) built.update(key, undefined, this.#visible(entry))
-    this.#indexes.set(id, built)
-    return built
+    this.#indexes.update(key, before, now)
   }
 
   #tell(): void {
@@ -473,6 +444,10 @@ export class Store<A extends KubeObject> {
     }
   }
 
+  *#visibleByKey(): IterableIterator<readonly [key: string, object: A | undefined]> {
+    for (const [key, entry] of this.#entries) yield [key, this.#visible(entry)]
+  }
+
   #visible({ overlay, watched }: Entry<A>): A | undefined {
     const object = overlay === undefined ? watched : overlay.object
     return object !== undefined && this.#isBuried(object) ? undefined : object
@@ -482,12 +457,6 @@ export class Store<A extends KubeObject> {
   #isBuried({ metadata }: A): boolean {
     return this.#graves.size > 0 && this.#graves.has(metadata.uid)
   }
-}
-
-/** Indexes of every kind, built when somebody asks. */
-const standard: Readonly<Record<string, (object: KubeObject) => ReadonlyArray<string>>> = {
-  namespace: (object) => [object.metadata.namespace ?? ""],
-  owner: (object) => object.metadata.ownerReferences?.map((reference) => reference.uid) ?? []
 }
 
 /** What is left of an overlay once the watch has reported on the object: a report as new as the write overtakes it. */

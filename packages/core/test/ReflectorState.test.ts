@@ -1,9 +1,9 @@
 import { KubeError, type KubeObject, type WatchEvent } from "@effect-operator/core"
-import * as Reflector from "@effect-operator/core/Reflector"
+import * as ReflectorState from "@effect-operator/core/ReflectorState"
 import { assert, describe, it } from "@effect/vitest"
 import { Prng } from "./support/Prng.ts"
 
-const { defaults, step } = Reflector
+const { defaults, step } = ReflectorState
 
 const item = (name: string, rv: number): KubeObject.KubeObject => ({
   apiVersion: "v1",
@@ -19,8 +19,8 @@ const gone: KubeError.Reason = new KubeError.Gone({ message: "too old resource v
 const invalid: KubeError.Reason = new KubeError.Invalid({ message: "forbidden", code: 422 })
 const broken: KubeError.Reason = new KubeError.Transport({ message: "connection reset" })
 
-describe("Reflector.step", () => {
-  const watching = (failures = 0, relisted = false, since = 0): Reflector.State => ({
+describe("ReflectorState.step", () => {
+  const watching = (failures = 0, relisted = false, since = 0): ReflectorState.State => ({
     _tag: "Watching",
     failures,
     lists: "Pages",
@@ -28,11 +28,11 @@ describe("Reflector.step", () => {
     resourceVersion: "10",
     since
   })
-  const [listing] = Reflector.begin()
-  const [streaming] = Reflector.begin("Stream")
+  const [listing] = ReflectorState.begin()
+  const [streaming] = ReflectorState.begin("Stream")
 
   it("collects pages, then swaps the whole list in and watches from its resourceVersion", () => {
-    const page = (name: string, token?: string): Reflector.Input => ({
+    const page = (name: string, token?: string): ReflectorState.Input => ({
       _tag: "Page",
       at: 5,
       page: { items: [item(name, 1)], resourceVersion: "10", ...(token === undefined ? {} : { continue: token }) }
@@ -54,7 +54,7 @@ describe("Reflector.step", () => {
     })
   })
 
-  const cases: ReadonlyArray<readonly [string, Reflector.State, Reflector.Input, unknown]> = [
+  const cases: ReadonlyArray<readonly [string, ReflectorState.State, ReflectorState.Input, unknown]> = [
     [
       "an end resumes at once from the last resourceVersion",
       watching(),
@@ -135,7 +135,7 @@ describe("Reflector.step", () => {
     ],
     [
       "a continue token that expired asks for everything in one piece",
-      { ...listing, failures: 3, pages: [[item("a", 1)]] } as Reflector.State,
+      { ...listing, failures: 3, pages: [[item("a", 1)]] } as ReflectorState.State,
       { _tag: "Failed", at: 10, reason: gone },
       { _tag: "List", whole: true }
     ],
@@ -174,7 +174,7 @@ describe("Reflector.step", () => {
   }
 
   it("compares resourceVersions as numbers, and takes equal ones (a bookmark after an event)", () => {
-    const [state, output] = step({ ...watching(), resourceVersion: "9" } as Reflector.State, {
+    const [state, output] = step({ ...watching(), resourceVersion: "9" } as ReflectorState.State, {
       _tag: "Events",
       at: 1,
       events: [added(10), bookmark(10)]
@@ -184,7 +184,7 @@ describe("Reflector.step", () => {
   })
 
   it("a streamed list is followed by its own watch, and later lists are streamed again", () => {
-    const page: Reflector.Input = { _tag: "Page", at: 5, open: true, page: { items: [], resourceVersion: "10" } }
+    const page: ReflectorState.Input = { _tag: "Page", at: 5, open: true, page: { items: [], resourceVersion: "10" } }
     const [state, output] = step(streaming, page)
     assert.deepStrictEqual(output, { replace: { items: [], resourceVersion: "10" }, next: { _tag: "Read" } })
     const [, again] = step(state, { _tag: "Failed", at: 10, reason: gone })
@@ -206,7 +206,7 @@ describe("Reflector.step", () => {
   })
 
   it("watches that end in time, one after the other, are health", () => {
-    const end = (at: number): Reflector.Input => ({ _tag: "Ended", at, lasted: 60_000, quiet: false })
+    const end = (at: number): ReflectorState.Input => ({ _tag: "Ended", at, lasted: 60_000, quiet: false })
     const [once] = step(watching(5), end(60_000))
     const [twice] = step(once, end(120_000))
     assert.deepStrictEqual([once, twice].map(({ failures }) => failures), [5, 0])
@@ -215,10 +215,10 @@ describe("Reflector.step", () => {
   it("is total, and loses the last resourceVersion only to a list (50,000 random inputs)", () => {
     const seed = Number(process.env["SEED"] ?? 1)
     const random = new Prng(seed)
-    let [state] = Reflector.begin(random.chance(0.5) ? "Stream" : "Pages")
+    let [state] = ReflectorState.begin(random.chance(0.5) ? "Stream" : "Pages")
     let last: string | undefined
     let at = 0
-    const inputs: ReadonlyArray<() => Reflector.Input> = [
+    const inputs: ReadonlyArray<() => ReflectorState.Input> = [
       () => {
         const resourceVersion = String(random.int(1, 1000))
         const token = random.chance(0.3) ? { continue: "t" } : {}
@@ -235,7 +235,7 @@ describe("Reflector.step", () => {
     ]
     for (let i = 0; i < 50_000; i++) {
       at += random.int(0, 60_000)
-      const before: Reflector.State = state
+      const before: ReflectorState.State = state
       const input = random.pick(inputs)()
       const [after, output] = step(before, input)
       const why = `SEED=${seed} step ${i}: ${before._tag} ${input._tag} -> ${after._tag} ${output.next._tag}`
