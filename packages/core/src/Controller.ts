@@ -76,8 +76,9 @@ export interface Options<
    */
   readonly finalize?: ((object: A, context: Context) => Effect.Effect<Action.Action, FE, FR>) | undefined
   /**
-   * Name of the finalizer; `<group>/<name of the controller>` by default. A controller that gets another name keeps the
-   * one that objects have: nobody would take it off. For a kind of others give one of your own domain.
+   * Name of the finalizer; `<group>/<name of the controller>` by default, `effect-operator.dev/<name>` for kinds of
+   * Kubernetes itself, whose domains are reserved. A controller that gets another name keeps the one that objects have:
+   * nobody would take it off. For a kind of others give one of your own domain.
    */
   readonly finalizer?: string | undefined
   readonly concurrency?: number | undefined
@@ -171,9 +172,18 @@ export const make = <
       `Controller.make: ${name}: timeout: ${Duration.format(timeout)}: must be above 0; leave it out for no limit`
     )
   }
-  for (const scope of [options, ...(options.watches ?? [])]) {
-    if (scope.namespaces?.length === 0) {
+  // Those of a kind without namespaces say where its children are.
+  const confined = options.owns?.find(({ scope }) => scope === "Namespaced") ?? options.for
+  const own = { namespaces: options.namespaces, resource: confined }
+  for (const { namespaces, resource } of [own, ...(options.watches ?? [])]) {
+    if (namespaces === undefined) continue
+    if (namespaces.length === 0) {
       throw new Error(`Controller.make: ${name}: namespaces: []: selects nothing; leave it out for all namespaces`)
+    }
+    if (resource.scope === "Cluster") {
+      throw new Error(
+        `Controller.make: ${name}: namespaces: ${namespaces.join(", ")}: ${resource.kind} has none: leave it out`
+      )
     }
   }
   for (const what of ["reconcile", "finalize"] as const) {
@@ -184,8 +194,9 @@ export const make = <
       )
     }
   }
+  const namespacesOf = ({ scope }: Resource.Any) => scope === "Cluster" ? undefined : options.namespaces
   const self = Watch.make(options.for, {
-    namespaces: options.namespaces,
+    namespaces: namespacesOf(options.for),
     labels: options.labels,
     fields: options.fields,
     predicate: options.predicate,
@@ -205,7 +216,7 @@ export const make = <
     )
   }
   const owns = (options.owns ?? []).map((resource) =>
-    Watch.owned(resource, options.for, { namespaces: options.namespaces })
+    Watch.owned(resource, options.for, { namespaces: namespacesOf(resource) })
   )
   const { finalize } = options
   // The cached kinds and the client are provided by `start`; what remains in R is the user's.
@@ -218,7 +229,7 @@ export const make = <
     sources: (options.sources ?? []) as Erased["sources"],
     reconcile: options.reconcile as Erased["reconcile"],
     finalize: finalize === undefined ? undefined : {
-      finalizer: options.finalizer ?? `${options.for.group === "" ? "kubernetes.io" : options.for.group}/${name}`,
+      finalizer: options.finalizer ?? `${domainOf(options.for)}/${name}`,
       run: finalize as Erased["reconcile"]
     },
     concurrency,
@@ -235,6 +246,10 @@ export const make = <
     resync
   } satisfies Erased
 }
+
+/** A group without a dot, and what is below these two, is reserved: api-approved.kubernetes.io, KEP-2337. */
+const domainOf = ({ group }: Resource.Any): string =>
+  !group.includes(".") || /(^|\.)(k8s|kubernetes)\.io$/.test(group) ? "effect-operator.dev" : group
 
 const maybe = (duration: Duration.Input | undefined): Duration.Duration | undefined =>
   duration === undefined ? undefined : Duration.fromInputUnsafe(duration)

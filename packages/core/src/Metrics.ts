@@ -37,6 +37,10 @@ const invalidObjects = counter(
   "effect_operator_invalid_objects_total",
   "Objects of the controller's kinds that did not decode"
 )
+const sourceFailures = counter(
+  "effect_operator_source_failures_total",
+  "Times a source of the controller failed and was started again"
+)
 const reconcileTime = Metric.histogram("controller_runtime_reconcile_time_seconds", {
   description: "Length of time per reconciliation per controller",
   boundaries: [
@@ -163,6 +167,8 @@ export interface ControllerMetrics {
   readonly stalled: () => void
   readonly hotLoop: () => void
   readonly invalid: () => void
+  /** Of each source, and of the watches that come and go (`dynamicWatches`). */
+  readonly sourceFailed: (source: string) => () => void
   readonly cacheSyncTimedOut: () => void
   readonly queue: WorkQueue.Monitor
   /** Shows the state of the queue, computed when somebody asks; until the scope closes. */
@@ -232,6 +238,7 @@ export const forController = (
       stalled: total(stalled),
       hotLoop: total(hotLoops),
       invalid: total(invalidObjects),
+      sourceFailed: (source) => total(sourceFailures, { ...labels, source }),
       cacheSyncTimedOut: total(syncTimeouts),
       queue: {
         added: total(queueAdds, queueLabels),

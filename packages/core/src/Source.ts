@@ -1,11 +1,12 @@
 /**
  * `Source`: what wakes a controller besides its watches: a queue of webhooks, a timer, an API that must be polled.
  *
- * A source runs as long as its controller works: on the replica that leads, while it leads. One that fails or dies is logged and started again after a growing delay;
- * one that ends has said all it had to say. Keys that are asked
- * for more than once before they are reconciled merge, as ever.
+ * A source runs as long as its controller works: on the replica that leads, while it leads. One that fails or dies is
+ * logged, counted (`effect_operator_source_failures_total`) and started again after a growing delay; one that ends has
+ * said all it had to say. Keys that are asked for more than once before they are reconciled merge, as ever.
  */
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -34,6 +35,11 @@ export interface Source<out R = never> {
   readonly name: string
   readonly run: (emit: Emit) => Effect.Effect<void, unknown, R>
 }
+
+/** Called at each failure of a source, and of what runs for it. */
+export const OnFailure = Context.Reference<() => void>("@effect-operator/core/Source/OnFailure", {
+  defaultValue: () => () => {}
+})
 
 /** Every element of a stream concerns some objects. */
 export const stream = <A, E, R>(
@@ -125,11 +131,13 @@ export const each = <A extends KubeObject, Id extends string, E, R>(
 
 /** Runs a source until it ends, over all its failures. */
 export const keepRunning = Effect.fnUntraced(function*<R>(source: Source<R>, emit: Emit) {
+  const onFailure = yield* OnFailure
   let failures = 0
   for (;;) {
     const started = yield* Clock.currentTimeMillis
     const exit = yield* Effect.exit(source.run(emit))
     if (Exit.isSuccess(exit)) return yield* Effect.logDebug(`source ${source.name} has ended`)
+    onFailure()
     const healthy = (yield* Clock.currentTimeMillis) - started >= defaults.healthyAfter
     failures = healthy ? 1 : failures + 1
     const delay = Backoff.delay(defaults.backoff, failures, yield* Random.next)

@@ -28,7 +28,7 @@ describe("Controller.make", () => {
     assert.strictEqual(of({}), "test.io/widgets")
     assert.strictEqual(of({ finalizer: "a.io/b" }), "a.io/b")
     const core = Controller.make("parts", { for: Part, reconcile, finalize })
-    assert.strictEqual(core.finalize?.finalizer, "kubernetes.io/parts")
+    assert.strictEqual(core.finalize?.finalizer, "effect-operator.dev/parts", "domains of Kubernetes are reserved")
   })
 })
 

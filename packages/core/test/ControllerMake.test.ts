@@ -32,6 +32,16 @@ describe("Controller.make refuses what cannot work, and names field, value and r
       /w: namespaces: \[\]: selects nothing; leave it out/
     ],
     [
+      "namespaces of what has none",
+      () => Controller.make("w", { ...base, for: Region, reconcile, namespaces: ["shop", "web"] }),
+      /w: namespaces: shop, web: Region has none: leave it out/
+    ],
+    [
+      "namespaces of a watch of what has none",
+      () => Controller.make("w", { ...base, watches: [Watch.cached(Region, { namespaces: ["shop"] })] }),
+      /w: namespaces: shop: Region has none/
+    ],
+    [
       "an owner in a namespace of what has none",
       () => Controller.make("w", { ...base, owns: [Part, Region] }),
       /w: owns: Region.v1.test.io: Widget has a namespace, and cannot own what has none: use Watch.labelled/
@@ -49,5 +59,7 @@ describe("Controller.make refuses what cannot work, and names field, value and r
     assert.deepStrictEqual(controller.watches.map(({ namespaces }) => namespaces), [["a", "b"]])
     const owning = Controller.make("r", { for: Region, reconcile, owns: [Region, Widget] })
     assert.strictEqual(owning.watches.length, 3)
+    const confined = Controller.make("r", { for: Region, reconcile, owns: [Region, Widget], namespaces: ["a"] })
+    assert.deepStrictEqual(confined.watches.map(({ namespaces }) => namespaces), [undefined, undefined, ["a"]])
   })
 })

@@ -21,6 +21,10 @@ describe("Metrics", () => {
       for (const result of ["success", "error", "requeue", "requeue_after"] as const) web.result(result)
       for (const count of [web.terminal, web.panicked, web.timedOut, web.stalled, web.hotLoop, web.invalid]) count()
       web.cacheSyncTimedOut()
+      const queue = web.sourceFailed("queue")
+      web.sourceFailed("clock")
+      queue()
+      queue()
       web.started()
       web.started()
       web.ended(12)
@@ -45,6 +49,8 @@ describe("Metrics", () => {
         "effect_operator_events_lost_total{controller=web} 0",
         "effect_operator_hot_loops_total{controller=web} 1",
         "effect_operator_invalid_objects_total{controller=web} 1",
+        "effect_operator_source_failures_total{controller=web,source=clock} 0",
+        "effect_operator_source_failures_total{controller=web,source=queue} 2",
         "effect_operator_stalled_total{controller=web} 1",
         "workqueue_adds_total{controller=web,name=web} 1",
         "workqueue_queue_duration_seconds{controller=web,name=web} 1",

@@ -34,6 +34,10 @@ const rows: ReadonlyArray<readonly [title: string, panels: ReadonlyArray<Panel>]
       queries: [
         query(rate("effect_operator_stalled_total", "controller"), "{{controller}} given up"),
         query(rate("effect_operator_invalid_objects_total", "controller"), "{{controller}} invalid"),
+        query(
+          rate("effect_operator_source_failures_total", "controller, source"),
+          "{{controller}} source {{source}} failed"
+        ),
         query(rate("effect_operator_hot_loops_total", "controller"), "{{controller}} hot loop"),
         query(rate("effect_operator_cache_sync_timeouts_total", "controller"), "{{controller}} caches do not fill"),
         query(rate("effect_operator_events_held_back_total", "controller"), "{{controller}} events held back"),

@@ -179,7 +179,11 @@ export const start = Effect.fnUntraced(function*<R>(
     }
   }
 
-  const sources = Effect.forEach(controller.sources, (source) => Source.keepRunning(source, emit(source.name)), {
+  /** Over all its failures, which are counted from the start. */
+  const kept = <RR>(source: Source.Source<RR>, emit: Source.Emit) =>
+    Effect.provideService(Source.keepRunning(source, emit), Source.OnFailure, metrics.sourceFailed(source.name))
+
+  const sources = Effect.all(controller.sources.map((source) => kept(source, emit(source.name))), {
     concurrency: "unbounded",
     discard: true
   }).pipe(
@@ -192,8 +196,7 @@ export const start = Effect.fnUntraced(function*<R>(
     Effect.gen(function*() {
       const follow = yield* Following.make(subscriberOf, cache)
       yield* started.await
-      const name = "dynamicWatches"
-      yield* Source.keepRunning({ name, run: () => Stream.runForEach(watches, follow) }, () => {})
+      yield* kept({ name: "dynamicWatches", run: () => Stream.runForEach(watches, follow) }, () => {})
       return yield* Effect.never
     }).pipe(Effect.scoped)
 

@@ -1,5 +1,5 @@
 /** The series of a running operator against controller-runtime's and client-go's lists, and what the dashboard asks for. */
-import { Action, Controller, KubeClient, Reconciler } from "@effect-operator/core"
+import { Action, Controller, KubeClient, Reconciler, Source } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Metric } from "effect"
 import { TestClock } from "effect/testing"
@@ -38,6 +38,7 @@ const ours: typeof theirs = [
   ["effect_operator_watch_restarts_total", "counter", watch],
   ["effect_operator_watch_failures_total", "counter", watch],
   ["effect_operator_invalid_objects_total", "counter", ["controller"]],
+  ["effect_operator_source_failures_total", "counter", ["controller", "source"]],
   ["effect_operator_stalled_total", "counter", ["controller"]],
   ["effect_operator_hot_loops_total", "counter", ["controller"]],
   ["effect_operator_cache_sync_timeouts_total", "counter", ["controller"]],
@@ -63,6 +64,7 @@ const parse = (text: string) => {
 
 const failing = Controller.make("widgets", {
   for: Widget,
+  sources: [Source.each("heart", Widget, () => Effect.fail("no heart"))],
   reconcile: ({ metadata, spec }) =>
     metadata.name === "bad"
       ? Effect.fail(new Reconciler.Terminal({ message: "never" }))
@@ -102,6 +104,7 @@ describe("/metrics", () => {
         ]
       ) assert.include(body, `${line}\n`)
       assert.match(body, /controller_runtime_reconcile_panics_total\{controller="widgets"\} [1-9]/)
+      assert.match(body, /effect_operator_source_failures_total\{controller="widgets",source="heart"\} [1-9]/)
       assert.match(body, /# HELP workqueue_depth Current depth of workqueue/)
     }).pipe(
       Effect.provide(cluster(Widget)),
