@@ -11,6 +11,7 @@ import * as Controller from "@effect-operator/core/Controller"
 import * as EventRecorder from "@effect-operator/core/EventRecorder"
 import * as KubeClient from "@effect-operator/core/KubeClient"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Leadership from "@effect-operator/core/Leadership"
 import * as Metrics from "@effect-operator/core/Metrics"
 import * as Resource from "@effect-operator/core/Resource"
 import * as WorkQueue from "@effect-operator/core/WorkQueue"
@@ -73,10 +74,11 @@ const framework = Effect.scoped(Effect.gen(function*() {
       flush: Effect.void
     }),
     metrics,
-    leadership: { lead: (part) => part, permit: Effect.void },
+    leadership: Leadership.always,
     unwritten: Effect.logDebug,
     ownWrites: new OwnWrites(),
     deadlines: yield* Deadlines.make(controller.timeout),
+    underWay: new Map(),
     tracing,
     nextId: () => String(id++)
   })

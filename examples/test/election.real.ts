@@ -1,10 +1,11 @@
 /**
- * Leader election between operating system processes, by a Lease of a real kube-apiserver: one is killed, and one stops.
+ * Leader election between operating system processes, by Leases of a real kube-apiserver: one is killed, and one stops.
  */
 import { KubeClient } from "@effect-operator/core"
 import { isTerminating } from "@effect-operator/core/KubeObject"
 import { Crd } from "@effect-operator/k8s"
 import { Lease, Pod } from "@effect-operator/k8s/kinds"
+import { Event } from "@effect-operator/k8s/kinds/events.v1"
 import * as Envtest from "@effect-operator/k8s/testing/Envtest"
 import { assert, it } from "@effect/vitest"
 import { Clock, Effect, Layer, Option } from "effect"
@@ -85,6 +86,75 @@ it.live(
       yield* third.signal("SIGTERM")
       assert.deepStrictEqual(yield* third.exited, { code: 0, signal: null })
       assert.include(["", undefined], yield* holder)
+    }).pipe(Effect.provide(cluster)),
+  120_000
+)
+
+it.live(
+  "of three processes that share the objects one is killed, and one stops: the others have them",
+  () =>
+    Effect.gen(function*() {
+      yield* Crd.install(Autoscaler)
+      const client = yield* KubeClient.KubeClient
+      const { kubeconfigPath } = yield* Envtest.Envtest
+      const names = Array.from({ length: 12 }, (_, i) => `web-${i}`)
+      const replica = (identity: string) =>
+        Processes.start("examples/src/autoscaler/main.ts", {
+          env: {
+            KUBECONFIG: kubeconfigPath,
+            EFFECT_OPERATOR_IDENTITY: identity,
+            EFFECT_OPERATOR_LEADER_ELECTION: "true",
+            EFFECT_OPERATOR_LEASE_NAMESPACE: lease.namespace,
+            EFFECT_OPERATOR_LEASE_NAME: lease.name,
+            EFFECT_OPERATOR_LEASE_PER: "object"
+          }
+        })
+      /** Under whom the replicas say that they work; nothing where they do not agree. */
+      const members = Effect.map(client.listPage(Lease, { namespace: lease.namespace }), ({ items }) => {
+        const said = items.map(({ metadata }) => metadata.annotations?.["effect-operator.dev/members"])
+        return new Set(said).size === 1 ? said[0] : undefined
+      })
+      const agree = (expected: string) => Processes.until(Effect.map(members, (found) => found === expected))
+      const scale = (desiredReplicas: number) =>
+        Effect.forEach(names, (name) =>
+          client.patch(Autoscaler, { ...key, name }, KubeClient.Patch.merge({ spec: { desiredReplicas } })), {
+          discard: true
+        })
+      const pods = Effect.map(all(Pod), (found) =>
+        found.filter((pod) =>
+          !isTerminating(pod)
+        ).length)
+      const reaches = (count: number) => Processes.until(Effect.map(pods, (found) => found === count))
+
+      const first = yield* replica("first")
+      const second = yield* replica("second")
+      const third = yield* replica("third")
+      yield* agree("first,second,third")
+      for (const name of names) {
+        yield* client.create(Autoscaler, { metadata: { ...key, name }, spec: { ...spec, desiredReplicas: 1 } })
+      }
+      yield* reaches(12)
+      const { items: events } = yield* client.listPage(Event, { namespace: key.namespace })
+      const makers = new Set(
+        events.flatMap(({ reason, reportingInstance }) => reason === "REPLICA_CREATED" ? reportingInstance : [])
+      )
+      assert.isAbove(makers.size, 1, "each has its part")
+
+      yield* first.signal("SIGKILL")
+      yield* scale(2)
+      yield* reaches(24)
+      yield* second.signal("SIGTERM")
+      assert.deepStrictEqual(yield* second.exited, { code: 0, signal: null })
+      yield* scale(1)
+      yield* reaches(12)
+      yield* third.signal("SIGTERM")
+      assert.deepStrictEqual(yield* third.exited, { code: 0, signal: null })
+      const left = yield* client.listPage(Lease, { namespace: lease.namespace })
+      assert.deepStrictEqual(
+        left.items.map(({ spec }) => spec?.holderIdentity),
+        ["first"],
+        "of the one that was killed"
+      )
     }).pipe(Effect.provide(cluster)),
   120_000
 )

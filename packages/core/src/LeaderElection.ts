@@ -54,6 +54,10 @@ export interface Options {
   readonly retryPeriod?: Duration.Input | undefined
 }
 
+/** What is led by one of the replicas: all controllers, each of them, or each object. */
+export type Per = typeof pers[number]
+export const pers = ["manager", "controller", "object"] as const
+
 /** The name of a controller's own lease, where there is one for each controller and not one for all. */
 export const nameOf = (lease: string, controller: string): string => `${lease}-${controller}`
 
@@ -63,15 +67,26 @@ export type Status =
   | { readonly _tag: "Leading"; readonly since: number }
 
 /** A candidate that runs. */
-export interface Election extends Leadership {
+export interface Election extends Pick<Leadership, "lead" | "permit"> {
   readonly lease: string
   readonly identity: string
   readonly status: SubscriptionRef.SubscriptionRef<Status>
   /** Why the lease cannot be read or written, as the last answer said; nothing while it can. */
   readonly trouble: () => string | undefined
+  /** Which time it is that this process leads, from 1; nothing while it does not. */
+  readonly term: () => number | undefined
+  /** Writes the lease before its time. */
+  readonly renew: Effect.Effect<void>
 }
 
-const Lease = Resource.make<State.Lease>()({
+/** What a lease says besides who holds it: asked for each write, with the term that it is for. */
+export type Word = (term: number) => {
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string>>
+}
+
+/** coordination.k8s.io/v1. */
+export const Lease = Resource.make<State.Lease>()({
   group: "coordination.k8s.io",
   version: "v1",
   kind: "Lease",
@@ -99,13 +114,14 @@ const timingOf = (options: Options): State.Timing => {
   return { leaseDuration, renewDeadline, retryPeriod }
 }
 
-const randomIdentity = Effect.map(
+/** A name that no other replica has. */
+export const randomIdentity = Effect.map(
   Effect.replicateEffect(Random.nextIntBetween(0, 0xffff), 4),
   (words) => words.map((word) => word.toString(16).padStart(4, "0")).join("")
 )
 
 /** Runs a candidate until the scope closes, and then, if it leads, gives the lease back. */
-export const make = Effect.fnUntraced(function*(options: Options, supervisor: Supervisor) {
+export const make = Effect.fnUntraced(function*(options: Options, supervisor: Supervisor, word?: Word) {
   const client = yield* KubeClient
   const clock = yield* Clock.Clock
   const timing = timingOf(options)
@@ -115,8 +131,10 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
   const leading = yield* Latch.make()
   const lost = yield* Latch.make(true)
   const gauge = Metric.withAttributes(masterStatus, { name })
-  const sights = yield* Queue.unbounded<State.Lease | null>()
+  /** Leases that were seen; `undefined` to look again at what is to be done. */
+  const sights = yield* Queue.unbounded<State.Lease | null | undefined>()
   let state = State.initial
+  let terms = 0
   /** The other replica that the log has named last. */
   let named: string | undefined
   /** Whether a claim was sent of which nobody knows what came of it. */
@@ -133,6 +151,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     state = after
     const leads = after._tag === "Leading"
     if (leads !== (before._tag === "Leading")) {
+      if (leads) terms += 1
       yield* Metric.update(gauge, leads ? 1 : 0)
       yield* leads ? Effect.andThen(lost.close, leading.open) : Effect.andThen(leading.close, lost.open)
       yield* Effect.logInfo(
@@ -149,9 +168,10 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
   })
 
   const write = Effect.fnUntraced(function*(lease: State.Lease | null, spec: NonNullable<State.Lease["spec"]>) {
+    const said = word?.(state._tag === "Leading" ? terms : terms + 1)
     return lease === null
-      ? yield* client.create(Lease, { metadata: { namespace, name }, spec })
-      : yield* client.replace(Lease, { ...lease, spec })
+      ? yield* client.create(Lease, { metadata: { namespace, name, ...said }, spec })
+      : yield* client.replace(Lease, { ...lease, metadata: { ...lease.metadata, ...said }, spec })
   })
 
   /** No answer is waited for beyond the moment it would come too late. */
@@ -221,7 +241,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
       case "Wait":
         return Effect.flatMap(
           Effect.timeoutOption(Queue.take(sights), Math.max(0, step.until - now())),
-          Option.match({ onNone: () => Effect.void, onSome: see })
+          Option.match({ onNone: () => Effect.void, onSome: (lease) => lease === undefined ? Effect.void : see(lease) })
         )
     }
   }
@@ -273,6 +293,11 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     identity,
     status,
     trouble: () => troubles.writing || troubles.reading || undefined,
+    term: () => State.leads(state, timing, now()) ? terms : undefined,
+    renew: Effect.sync(() => {
+      state = State.hurried(state)
+      Queue.offerUnsafe(sights, undefined)
+    }),
     lead: (work) => Effect.forever(Effect.andThen(leading.await, Effect.raceFirst(work, lost.await))),
     permit: Effect.suspend(() =>
       State.leads(state, timing, now()) ? Effect.void : Effect.fail(notLeading(namespace, name))

@@ -1,10 +1,12 @@
 /**
- * `Leadership`: whether this process may act.
+ * `Leadership`: whether this process may act, and on what.
  *
- * Of several replicas one reconciles, while the others keep their caches warm. What decides it is behind this
- * interface: see `LeaderElection`. Without it every process leads.
+ * Of several replicas one reconciles, while the others keep their caches warm; or each of them does with the objects that
+ * are its own. What decides it is behind this interface: see `LeaderElection` and `Sharding`. Without it every process
+ * leads, and all is its own.
  */
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import type { KubeError } from "./KubeError.ts"
 
 export interface Leadership {
@@ -12,7 +14,33 @@ export interface Leadership {
   readonly lead: <E, R>(work: Effect.Effect<never, E, R>) => Effect.Effect<never, E, R>
   /** Fails unless this process leads: asked before every write of what is led. */
   readonly permit: Effect.Effect<void, KubeError>
+  /** Whether this process may begin to work on the object of a key. */
+  readonly owns: (key: string) => boolean
+  /** Takes part in handing objects over until the scope closes. */
+  readonly share: (part: Part) => Effect.Effect<void, never, Scope.Scope>
+}
+
+/** Who works on objects that may go to another process, and come from one. */
+export interface Part {
+  /** Completes when nothing is done any more with what is not kept. Nothing of it is begun meanwhile: `owns` says so. */
+  readonly release: (keeps: (key: string) => boolean) => Effect.Effect<void>
+  /** Ends at once what is still done with what is not kept. */
+  readonly interrupt: (keeps: (key: string) => boolean) => void
+  /** Others are this process's from now on. */
+  readonly take: (isNew: (key: string) => boolean) => void
 }
 
 /** Leads from the start and for ever. */
-export const always: Leadership = { lead: (work) => work, permit: Effect.void }
+export const always: Leadership = {
+  lead: (work) => work,
+  permit: Effect.void,
+  owns: () => true,
+  share: () => Effect.void
+}
+
+/** Leads whenever the election says so, and then with everything. */
+export const whole = ({ lead, permit }: Pick<Leadership, "lead" | "permit">): Leadership => ({
+  ...always,
+  lead,
+  permit
+})

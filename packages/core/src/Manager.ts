@@ -36,6 +36,7 @@ import type { KeyState } from "./QueueState.ts"
 import type * as Reflector from "./Reflector.ts"
 import * as Resource from "./Resource.ts"
 import * as Settings from "./Settings.ts"
+import * as Sharding from "./Sharding.ts"
 import * as Supervisor from "./Supervisor.ts"
 import type * as WorkQueue from "./WorkQueue.ts"
 
@@ -58,10 +59,11 @@ export interface Options {
   readonly drain?: Duration.Input | undefined
   readonly identity?: string | undefined
   /**
-   * Of several replicas, one reconciles; the others keep their caches warm. Without it, each does. `per` says what one
-   * lease stands for: all controllers (the default), or each of them, its name added to the lease's.
+   * Of several replicas, one reconciles; the others keep their caches warm. Without it, each does. `per` says what is led:
+   * all controllers by one of them (the default); each controller, by a lease with its name added; or each object, so
+   * that they share the work (see `Sharding`), each replica by a lease with its identity added.
    */
-  readonly leaderElection?: LeaderElection.Options & { readonly per?: "manager" | "controller" } | undefined
+  readonly leaderElection?: LeaderElection.Options & { readonly per?: LeaderElection.Per } | undefined
   /** Tells this manager from others of the process, in metrics and health checks. Not needed where there is one. */
   readonly name?: string | undefined
 }
@@ -219,7 +221,11 @@ const make = Effect.fnUntraced(function*<R>(
     Effect.timeoutOption(sink.flush, Duration.min(drain, Duration.fromInputUnsafe(defaults.flush)))
   )
 
-  const { elections, leadershipOf } = yield* elect(Settings.election(options.leaderElection, settings), supervisor)
+  const { elections, leadershipOf } = yield* elect(
+    Settings.election(options.leaderElection, settings),
+    supervisor,
+    drain
+  )
   const tracing = yield* Tracing.make
   // Each controller in a scope of its own, all of them in one that closes after the finalizer below has drained them.
   const all = yield* Scope.fork(yield* Effect.scope)
@@ -351,7 +357,8 @@ const make = Effect.fnUntraced(function*<R>(
 /** A candidate for each lease that the controllers share or have. */
 const elect = Effect.fnUntraced(function*(
   options: ReturnType<typeof Settings.election>,
-  supervisor: Supervisor.Supervisor
+  supervisor: Supervisor.Supervisor,
+  handover: Duration.Duration
 ) {
   const elections = new Set<LeaderElection.Election>()
   const { name, namespace, per, ...rest } = options ?? {}
@@ -363,18 +370,30 @@ const elect = Effect.fnUntraced(function*(
       )
     )
   }
-  const candidate = (name: string) =>
-    Effect.tap(
-      LeaderElection.make({ ...rest, name, namespace: namespace! }, supervisor),
-      (election) =>
-        Effect.acquireRelease(
-          Effect.sync(() => elections.add(election)),
-          () => Effect.sync(() => elections.delete(election))
-        )
+  const shown = (election: LeaderElection.Election) =>
+    Effect.acquireRelease(
+      Effect.sync(() => elections.add(election)),
+      () => Effect.sync(() => elections.delete(election))
     )
+  const candidate = (name: string) =>
+    LeaderElection.make({ ...rest, name, namespace: namespace! }, supervisor).pipe(
+      Effect.tap(shown),
+      Effect.map(Leadership.whole)
+    )
+  const replica = Effect.gen(function*() {
+    const identity = rest.identity ?? (yield* LeaderElection.randomIdentity)
+    const sharding = yield* Sharding.make(
+      { ...rest, identity, name: name!, namespace: namespace!, handover },
+      supervisor
+    )
+    yield* shown(sharding.election)
+    return sharding
+  })
   const shared: Leadership.Leadership = options === undefined || per === "controller"
     ? Leadership.always
-    : yield* candidate(name!)
+    : yield* per === "object"
+      ? replica
+      : candidate(name!)
   return {
     elections: (): ReadonlyArray<LeaderElection.Election> => [...elections],
     leadershipOf: (controller: string): Effect.Effect<Leadership.Leadership, never, KubeClient | Scope.Scope> =>

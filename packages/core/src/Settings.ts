@@ -20,7 +20,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaTransformation from "effect/SchemaTransformation"
 import type * as Controller from "./Controller.ts"
-import type * as LeaderElection from "./LeaderElection.ts"
+import * as LeaderElection from "./LeaderElection.ts"
 
 /** Of every controller that does not say otherwise. */
 export interface Figures {
@@ -35,7 +35,7 @@ export interface Settings {
   readonly identity?: string | undefined
   /** `enabled: false` beats what the code says. */
   readonly leaderElection?:
-    | { readonly enabled?: boolean | undefined; readonly per?: "manager" | "controller" | undefined }
+    | { readonly enabled?: boolean | undefined; readonly per?: LeaderElection.Per | undefined }
       & Partial<LeaderElection.Options>
     | undefined
   readonly controllers?: Figures | undefined
@@ -144,7 +144,7 @@ export const config: Config.Config<Settings> = Config.all({
   }),
   leaderElection: Config.all({
     enabled: maybe(Config.Boolean("EFFECT_OPERATOR_LEADER_ELECTION" satisfies Name)),
-    per: maybe(Config.Literals(["manager", "controller"], "EFFECT_OPERATOR_LEASE_PER" satisfies Name)),
+    per: maybe(Config.Literals(LeaderElection.pers, "EFFECT_OPERATOR_LEASE_PER" satisfies Name)),
     namespace: textOf("EFFECT_OPERATOR_LEASE_NAMESPACE"),
     name: textOf("EFFECT_OPERATOR_LEASE_NAME"),
     leaseDuration: durationOf("EFFECT_OPERATOR_LEASE_DURATION"),

@@ -16,6 +16,8 @@ export type Reason =
   | { readonly _tag: "Retry" }
   /** Everything is looked at again, from time to time. */
   | { readonly _tag: "Resync" }
+  /** It was another replica's. */
+  | { readonly _tag: "Handover" }
   /** Something outside the cluster, or outside its watches, asked for it: the name of the `Source`. */
   | { readonly _tag: "Source"; readonly source: string }
 

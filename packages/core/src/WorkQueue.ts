@@ -123,6 +123,8 @@ export interface WorkQueue {
   readonly keys: () => ReadonlyArray<KeyState>
   /** No key is accepted or handed out any more; completes when none is being processed. */
   readonly drain: Effect.Effect<void>
+  /** Completes when none of these keys is being processed. */
+  readonly idle: (concerns: (key: string) => boolean) => Effect.Effect<void>
 }
 
 /** A queue that lives as long as the scope. */
@@ -138,9 +140,9 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
   const debounce = Duration.toMillis(Duration.fromInputUnsafe(options.debounce ?? 0))
   const bucket = options.rate === undefined ? undefined : bucketOf(options.rate)
   const retries = new Map<string, { readonly step: Steps; readonly instead: Steps; due: number }>()
-  /** Workers waiting for a key, and those waiting for the last key to be given back. */
+  /** Workers waiting for a key, and those waiting for keys to be given back. */
   const takers = new Set<(item: Option.Option<Item>) => void>()
-  const drainers = new Set<() => void>()
+  const idlers = new Set<() => void>()
   let closed = false
 
   const alarm = yield* Alarm.make((now) => {
@@ -263,18 +265,26 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
 
   const givenBack = (at: number): void => {
     if (state.promote(at) || state.ready > 0) hand()
-    if (state.processing === 0) {
-      for (const drainer of drainers) drainer()
-    }
+    for (const idler of idlers) idler()
     alarm.set(nextAt())
   }
-  const drain: WorkQueue["drain"] = Effect.callback<void>((resume) => {
+
+  const idle: WorkQueue["idle"] = (concerns) =>
+    Effect.callback<void>((resume) => {
+      const idler = () => {
+        if (state.processing > 0 && state.processingSince().some(([key]) => concerns(key))) return
+        idlers.delete(idler)
+        resume(Effect.void)
+      }
+      idlers.add(idler)
+      idler()
+      return Effect.sync(() => idlers.delete(idler))
+    })
+
+  const drain: WorkQueue["drain"] = Effect.suspend(() => {
     closed = true
     hand()
-    if (state.processing === 0) return resume(Effect.void)
-    const drainer = () => resume(Effect.void)
-    drainers.add(drainer)
-    return Effect.sync(() => drainers.delete(drainer))
+    return idle(() => true)
   })
 
   return {
@@ -288,6 +298,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     done,
     doneUnsafe,
     drain,
+    idle,
     stats: () => ({ ready: state.ready, waiting: state.waiting, processing: state.processing }),
     readyAt: (priority) => state.readyAt(priority),
     processing: () => new Map(state.processingSince().map(([key, at]) => [key, timeOf(at)])),

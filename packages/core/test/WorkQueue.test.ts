@@ -390,6 +390,22 @@ describe("WorkQueue", () => {
       assert.strictEqual(queue.stats().processing, 0)
     }))
 
+  it.effect("says when certain keys are not being processed, and goes on meanwhile", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make()
+      for (const key of ["a", "b"]) queue.add(key, why)
+      yield* next(queue)
+      yield* next(queue)
+      const idle = yield* Effect.forkChild(queue.idle((key) => key === "a"), { startImmediately: true })
+      yield* queue.idle((key) => key === "c")
+      yield* queue.done("b", done)
+      assert.isUndefined(idle.pollUnsafe())
+      queue.add("d", why)
+      assert.strictEqual((yield* next(queue)).key, "d")
+      yield* queue.done("a", done)
+      yield* Fiber.join(idle)
+    }))
+
   it.effect("drains at once when nothing is being processed", () =>
     Effect.gen(function*() {
       const queue = yield* WorkQueue.make()

@@ -1,9 +1,9 @@
-import { Action, Controller } from "@effect-operator/core"
+import { Action, Controller, LeaderElection } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Exit, Scope } from "effect"
 import { Task } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
-import { Event, Server } from "./support/Server.ts"
+import { Event, refuse, Server } from "./support/Server.ts"
 import { pass } from "./support/Time.ts"
 
 const ready = {
@@ -13,6 +13,35 @@ const ready = {
   message: "",
   lastTransitionTime: "2020-01-01T00:00:00Z"
 }
+
+it.effect("where replicas share the objects, the one whose it is writes what is wrong with it", () =>
+  Effect.gen(function*() {
+    const server = new Server(Task, LeaderElection.Lease)
+    const start = Effect.fnUntraced(function*(identity: string) {
+      const scope = yield* Scope.make()
+      yield* operate(server, [Controller.make("tasks", { for: Task, reconcile: () => Effect.succeed(Action.done) })], {
+        leaderElection: { namespace: "default", name: "op", identity, per: "object" }
+      }).pipe(Scope.provide(scope))
+      return Scope.close(scope, Exit.void)
+    })
+    const said = () => server.objects(Task).filter(({ status }) => status?.conditions?.[0]?.reason === "Invalid").length
+    const writes = () => server.requestsFor("PATCH", "tasks").length
+    server.fault = ({ method }) =>
+      method === "PATCH" ? Effect.succeed(refuse(503, "ServiceUnavailable")) : Effect.undefined
+    const first = yield* start("a")
+    const second = yield* start("b")
+    yield* pass("1 minute")
+    for (let i = 0; i < 12; i++) server.put(Task, `t${i}`, { spec: { size: "big" } } as never)
+    yield* pass("1 second")
+    assert.strictEqual(writes(), 12, "each by one of them")
+    // What the first could not write, the second does, when it has the objects.
+    server.fault = () => Effect.undefined
+    yield* first
+    yield* pass("1 minute")
+    assert.isAbove(said(), 2)
+    assert.strictEqual(writes(), 12 + said())
+    yield* second
+  }))
 
 describe("an object that does not decode", () => {
   const start = Effect.fnUntraced(function*(status: object) {

@@ -4,6 +4,7 @@ import {
   EventRecorder,
   KubeClient,
   type KubeObject,
+  Leadership,
   Metrics,
   Resource,
   Trigger,
@@ -53,10 +54,11 @@ const working = Effect.fnUntraced(function*(reconcile: (key: string) => Effect.E
       flush: Effect.void
     }),
     metrics,
-    leadership: { lead: (part) => part, permit: Effect.void },
+    leadership: Leadership.always,
     unwritten: Effect.logDebug,
     ownWrites: new OwnWrites(),
     deadlines: yield* Deadlines.make(controller.timeout),
+    underWay: new Map(),
     tracing: undefined,
     nextId: () => String(id++)
   })

@@ -28,6 +28,11 @@ const watchLegend = "{{resource}} {{namespace}} {{selector}}"
 const rows: ReadonlyArray<readonly [title: string, panels: ReadonlyArray<Panel>]> = [
   ["Health", [
     { title: "Watches degraded", kind: "stat", queries: [query("sum(effect_operator_watch_degraded)", "degraded")] },
+    {
+      title: "Replicas that share",
+      kind: "stat",
+      queries: [query("max by (name) (effect_operator_shard_members)", "{{name}}")]
+    },
     { title: "Leader", kind: "stat", queries: [query("max by (name) (leader_election_master_status)", "{{name}}")] },
     {
       title: "Stalled, invalid, held back",

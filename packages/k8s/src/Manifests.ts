@@ -57,7 +57,7 @@ export interface Options {
   readonly apiService?: ApiService.Api<any> | undefined
   /**
    * Whether replicas elect a leader; true by default. `{ per: "controller" }`: one for each controller, by a lease of its
-   * own, so that replicas share the work.
+   * own; `{ per: "object" }`: each has a part of the objects, and its rights to leases are about all of the namespace.
    */
   readonly leaderElection?: Lease.Election | undefined
   /** Of the Deployment; 1 by default. More of them reconcile only with `leaderElection`. */

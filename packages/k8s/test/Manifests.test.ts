@@ -87,6 +87,21 @@ it("with a lease per controller each of them is granted by its name, and the ope
   assert.deepStrictEqual(nobody, {}, "no lease, and not all of them")
 })
 
+it("replicas that share the objects have a lease each, whose names nobody knows before", () => {
+  const shared: Manifests.Options = { ...options(false), leaderElection: { per: "object" }, replicas: 3 }
+  assert.deepStrictEqual(granted(Manifests.rules(shared)["widgets-system"]), {
+    "leases.coordination.k8s.io": "create,delete,get,list,update,watch"
+  })
+  const [{ spec }] = Manifests.deployment(shared) as unknown as [{ spec: any }]
+  const { env } = spec.template.spec.containers[0]
+  assert.deepInclude(env, { name: "EFFECT_OPERATOR_LEASE_PER", value: "object" })
+  assert.deepInclude(env, {
+    name: "EFFECT_OPERATOR_IDENTITY",
+    valueFrom: { fieldRef: { fieldPath: "metadata.name" } }
+  })
+  assert.strictEqual(spec.strategy.type, "RollingUpdate")
+})
+
 it("a lease that only the environment speaks of is refused: the permissions would not know of it", () => {
   const env = { EFFECT_OPERATOR_LEASE_PER: "controller" }
   assert.throws(

@@ -6,6 +6,7 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
@@ -134,6 +135,20 @@ export const start = Effect.fnUntraced(function*<R>(
     Effect.raceFirst(Effect.forever(complain))
   )
 
+  const underWay = new Map<string, Fiber.Fiber<unknown, unknown>>()
+  yield* leadership.share({
+    release: (keeps) => queue.idle((key) => !keeps(key)),
+    interrupt: (keeps) => {
+      for (const [key, fiber] of underWay) if (!keeps(key)) fiber.interruptUnsafe()
+    },
+    take: (isNew) => {
+      for (const { store } of own) {
+        for (const key of store.keys()) if (isNew(key)) queue.add(key, { _tag: "Handover" })
+      }
+      invalid.again()
+    }
+  })
+
   const worker = Worker.make({
     controller,
     queue,
@@ -144,6 +159,7 @@ export const start = Effect.fnUntraced(function*<R>(
     unwritten,
     ownWrites,
     deadlines: yield* Deadlines.make(controller.timeout),
+    underWay,
     tracing,
     nextId: reconcileIds(yield* Clock.currentTimeMillis)
   })

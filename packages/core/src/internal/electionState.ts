@@ -124,6 +124,9 @@ export const wrote = (lease: Lease, sentAt: number): State => ({
   doubt: false
 })
 
+/** The same, with the next renewal due at once. */
+export const hurried = (state: State): State => state._tag === "Leading" ? { ...state, triedAt: -Infinity } : state
+
 /** The server refused our write: the lease is not what we thought. */
 export const refused = (state: State, now: number): State =>
   state._tag === "Leading"

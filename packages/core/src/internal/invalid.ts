@@ -3,7 +3,7 @@
  * be made of. It is logged, counted, and told in an event about the object; where the object is one of the controller's
  * own kind and has conditions, it says so itself (`Stalled`, reason `Invalid`) until it has been mended and reconciled.
  *
- * Every replica tells; only the one that leads writes conditions, also of what was found while it did not lead.
+ * Every replica tells; only the one whose object it is writes conditions, also of what was found while it did not lead.
  */
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
@@ -36,6 +36,8 @@ export interface Invalid {
   readonly telling: Effect.Effect<never>
   /** Writes conditions while this process leads; absent where objects of the kind have none. */
   readonly marking: Effect.Effect<never, never, KubeClient> | undefined
+  /** Other objects are this process's now. */
+  readonly again: () => void
 }
 
 export const make = Effect.fnUntraced(function*({ controller, events, leadership, metrics, own, unwritten }: Options) {
@@ -75,13 +77,18 @@ export const make = Effect.fnUntraced(function*({ controller, events, leadership
       Effect.andThen(Effect.sync(() => unmarked.get(key) === why && unmarked.delete(key)))
     )
 
-  const marks = Effect.suspend(() => Effect.forEach([...unmarked], ([key, why]) => mark(key, why), { discard: true }))
+  const marks = Effect.suspend(() =>
+    Effect.forEach([...unmarked], ([key, why]) => leadership.owns(key) ? mark(key, why) : Effect.void, {
+      discard: true
+    })
+  )
 
   return {
     report: (fault) => void Queue.offerUnsafe(faults, fault),
     telling: Effect.forever(Effect.flatMap(Queue.take(faults), tell)),
     marking: canSay
       ? leadership.lead(Effect.andThen(marks, Effect.forever(Effect.andThen(Queue.take(changed), marks))))
-      : undefined
+      : undefined,
+    again: () => void Queue.offerUnsafe(changed, undefined)
   } satisfies Invalid as Invalid
 })

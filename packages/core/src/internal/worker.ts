@@ -51,6 +51,8 @@ export interface Options<R> {
   readonly unwritten: ReturnType<typeof Stalled.teller>
   readonly ownWrites: OwnWrites
   readonly deadlines: Deadlines
+  /** What is under way, by key. */
+  readonly underWay: Map<string, Fiber.Fiber<unknown, unknown>>
   /** Absent without a tracer. */
   readonly tracing: ControllerTracing | undefined
   /** Tells one reconcile of the controller from all others. */
@@ -79,8 +81,9 @@ interface Hands {
 
 /** Works until interrupted. Several may share the options. */
 export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | KubeClient> => {
-  const { controller, deadlines, events, find, leadership, metrics, nextId, ownWrites, queue, tracing, unwritten } =
+  const { controller, deadlines, events, find, leadership, metrics, nextId, ownWrites, queue, tracing, underWay } =
     options
+  const { unwritten } = options
   const { finalize, resource } = controller
   const hotLoops = new HotLoop()
   const vanished = new Vanished.Vanished()
@@ -187,6 +190,11 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
 
     const process = (item: Item): Effect.Effect<void> => {
       hands.item = item
+      // Its replica looks at it, and so does this one when it comes here.
+      if (!leadership.owns(item.key)) {
+        giveBack(done)
+        return Effect.void
+      }
       hands.processing = tracing?.begin(item)
       const found = find(item.key)
       return isExit(found)
@@ -225,6 +233,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       const exit = fiber.pollUnsafe()
       if (exit !== undefined) return ended(run, exit)
       hands.running = { run, fiber }
+      underWay.set(item.key, fiber)
       beginWriting(item.key)
       return Effect.flatMap(deadlines.ending(fiber), (exit) => ended(run, exit))
     }
@@ -234,9 +243,17 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       const { item, writes } = run
       const now = clock.currentTimeMillisUnsafe()
       hands.running = undefined
+      underWay.delete(item.key)
       hands.processing?.reconciled(exit)
       metrics.ended(now - run.started)
       const hold = hotLoops.judge(item.key, writes.length === 0 && asksAtOnce(exit) ? atOnce : writes, now)
+      // It was taken away from: no failure of the object.
+      if (Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) && !leadership.owns(item.key)) {
+        giveBack(done)
+        over(exit)
+        endWriting()
+        return Effect.void
+      }
       if (hold > 0) return longer(run, Effect.andThen(heldBack(run, hold), Effect.suspend(() => settle(run, exit))))
       if (Exit.isFailure(exit) || Stalled.says(run.object)) return longer(run, settle(run, exit))
       succeeded(exit.value)
@@ -357,6 +374,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
         Effect.sync(() => {
           const exit = fiber.pollUnsafe() ?? Exit.interrupt()
           hands.processing?.reconciled(exit)
+          underWay.delete(run.item.key)
           metrics.ended(clock.currentTimeMillisUnsafe() - run.started)
           dropped(exit)
         })

@@ -16,6 +16,7 @@ import type { Api } from "../apiservice/Api.ts"
 import { CustomResourceDefinition } from "../kinds/apiextensions.v1.ts"
 import { APIService } from "../kinds/apiregistration.v1.ts"
 import { groups } from "../kinds/tables.ts"
+import type * as Lease from "./Lease.ts"
 import * as CaBundle from "../webhook/CaBundle.ts"
 import type { Any as AnyHook } from "../webhook/Hook.ts"
 
@@ -43,7 +44,7 @@ export interface Options {
   /** Kinds whose objects it brings to the stored version: see `StoredVersions`. */
   readonly migrates?: ReadonlyArray<Resource.Any> | undefined
   /** The names of its leases; none where there is no election. */
-  readonly leases?: ReadonlyArray<string> | undefined
+  readonly leases?: Lease.Names | undefined
   /** Hooks, where the operator keeps their certificates itself. */
   readonly webhooks?: { readonly hooks: ReadonlyArray<AnyHook>; readonly secret: string } | undefined
   /** Its own API, where it keeps the certificates itself. */
@@ -133,9 +134,11 @@ export const of = (options: Options): ReadonlyArray<Permission> => {
     })
   }
   const own = { namespaces: [options.namespace] }
-  // Without a name in it a rule would be about every lease.
-  if (leases.length > 0) {
-    const lease = { group: "coordination.k8s.io", scope: "Namespaced" } as const
+  const lease = { group: "coordination.k8s.io", scope: "Namespaced" } as const
+  if (leases === "any") {
+    allow("framework", lease, "leases", ["create", "get", "list", "watch", "update", "delete"], own)
+  } else if (leases.length > 0) {
+    // Without a name in it a rule would be about every lease.
     allow("framework", lease, "leases", ["create"], own)
     allow("framework", lease, "leases", ["get", "list", "watch", "update"], { ...own, names: leases })
   }

@@ -46,6 +46,9 @@ const ours: typeof theirs = [
   ["effect_operator_events_lost_total", "counter", ["controller"]]
 ]
 
+/** Where replicas share the objects: see core/Sharding. */
+const sharing: typeof theirs = [["effect_operator_shard_members", "gauge", ["name"]]]
+
 /** Families of a text: their types, and the labels of each series. */
 const parse = (text: string) => {
   const types = new Map<string, string>()
@@ -123,7 +126,9 @@ describe("the Grafana dashboard", () => {
   })
 
   it("asks for series that there are, by labels that they have", () => {
-    const known = new Map<string, ReadonlyArray<string>>([...theirs, ...ours].map(([name, , labels]) => [name, labels]))
+    const known = new Map<string, ReadonlyArray<string>>(
+      [...theirs, ...ours, ...sharing].map(([name, , labels]) => [name, labels])
+    )
     // Of the live client.
     known.set("rest_client_requests_total", ["code", "host", "method"])
     assert.isAbove(expressions.length, 15)

@@ -174,6 +174,17 @@ describe("RbacProof", () => {
       assert.includeMembers(named(used), ["create leases", "get leases", "update leases"])
     }))
 
+  it.effect("leases of each replica are made, followed and renewed by what the manifests grant and set", () =>
+    Effect.gen(function*() {
+      const options = manifests({ leaderElection: { per: "object" } })
+      const operator = Manager.layer([controller()], {
+        leaderElection: { ...election.leaderElection, per: "object" }
+      })
+      const { missing, unused, used } = yield* prove(options, operator)
+      assert.deepStrictEqual([missing, unused], [[], []])
+      assert.includeMembers(named(used), ["create leases", "list leases", "watch leases", "update leases"])
+    }))
+
   it.effect("the right to one lease for all does not do for a lease of each controller", () =>
     Effect.gen(function*() {
       const operator = Manager.layer([controller()], {

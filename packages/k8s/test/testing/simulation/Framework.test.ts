@@ -1,6 +1,7 @@
 import { Action, Controller, Manager, ObjectStatus } from "@effect-operator/core"
 import { ConfigMap, Pod } from "@effect-operator/k8s/kinds"
 import { Simulation } from "@effect-operator/k8s/testing"
+import * as Shards from "@effect-operator/core/internal/shardState"
 import * as Fault from "@effect-operator/k8s/testing/simulation/Fault"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -42,6 +43,36 @@ const scenario: Simulation.Scenario = {
   ]
 }
 
+/** Two replicas that share the objects, of which there are several. */
+const shared = Controller.make("boxes", {
+  for: B.Box,
+  owns: [ConfigMap],
+  reconcile: (box) => B.done(B.keep(box, box.metadata.name, { size: String(box.spec.size) }))
+})
+const several = ["red", "green", "blue", "white"]
+const sized = (size: number): Simulation.Scenario["steps"][number] => ({
+  name: `size ${size}`,
+  act: Effect.forEach(several, (name) => B.write(size, { namespace: "default", name }), { discard: true }),
+  desired: (objects) =>
+    several.every((name) =>
+      objects.some((object) =>
+        object.kind === "ConfigMap" && object.metadata.name === name &&
+        (object as ConfigMap).data?.["size"] === String(size)
+      )
+    )
+})
+const sharing: Simulation.Scenario = {
+  name: "sharing",
+  resources: B.resources,
+  replicas: 2,
+  operator: ({ identity }) =>
+    Manager.layer([shared], {
+      identity,
+      leaderElection: { namespace: "default", name: "boxes", identity: `op-${identity}`, per: "object" }
+    }),
+  steps: [sized(1), sized(2)]
+}
+
 describe("the framework under simulation", () => {
   it.live("hears everything whatever becomes of its watches, at every event", () =>
     Effect.gen(function*() {
@@ -65,4 +96,18 @@ describe("the framework under simulation", () => {
       const report = yield* Simulation.checkConvergence(scenario, { depth: 1, faults, interleavings: 0 })
       assert.isTrue(report.exhaustive, Simulation.summary(report))
     }), { timeout: 60_000 })
+
+  it.live(
+    "shares objects among replicas, whatever becomes of their leases, their connections, and themselves",
+    () =>
+      Effect.gen(function*() {
+        const members = ["op-replica-0", "op-replica-1"]
+        const owners = new Set(several.map((name) => Shards.ownerOf(members, `default/${name}`)))
+        assert.deepStrictEqual([...owners].sort(), members, "both have something to do")
+        const report = yield* Simulation.checkConvergence(sharing, { depth: 1, runs: 40, interleavings: 1 })
+        assert.isAbove(report.byFault["cutOff"]!.run, 1)
+        assert.isAbove(report.histories, 25)
+      }),
+    { timeout: 60_000 }
+  )
 })

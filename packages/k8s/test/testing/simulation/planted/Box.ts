@@ -73,10 +73,10 @@ export const boxes = (reconcile: Reconcile, more: More = {}): Simulation.Operato
 export const remembering = <A>(initial: () => A, operator: (memory: A) => Simulation.Operator): Simulation.Operator =>
   Layer.unwrap(Effect.sync(() => operator(initial())))
 
-export const write = (size: number) =>
+export const write = (size: number, metadata = key) =>
   client.use((it) =>
-    it.create(Box, { metadata: key, spec: { size } }).pipe(
-      Effect.catchReason("KubeError", "AlreadyExists", () => it.patch(Box, key, merge({ spec: { size } })))
+    it.create(Box, { metadata, spec: { size } }).pipe(
+      Effect.catchReason("KubeError", "AlreadyExists", () => it.patch(Box, metadata, merge({ spec: { size } })))
     )
   )
 

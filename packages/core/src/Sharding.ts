@@ -1,0 +1,197 @@
+/**
+ * `Sharding`: of several replicas, each reconciles a part of the objects.
+ *
+ * Each replica keeps all its caches, and has a Lease of its own. To whom an object belongs follows from its key and who
+ * is there. Guarantees, as long as no request takes longer than the difference of lease duration and renew deadline (5 s
+ * by default): no two replicas reconcile objects of one key at a time, and no write of one replica for it is accepted
+ * after one of the next. What comes and goes with the replicas is handed over as soon as what is under way is finished,
+ * or interrupted after `handover`; that of a replica that crashes is taken over after its lease duration. Each object is
+ * reconciled when it comes to a replica, whatever has changed meanwhile.
+ *
+ * A replica joins when it has work to do: when the caches of its first controller are full. The protocol is that of
+ * `internal/shardState`.
+ */
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
+import * as Queue from "effect/Queue"
+import * as State from "./internal/shardState.ts"
+import { monotonicMillis } from "./internal/monotonic.ts"
+import type { Lease } from "./internal/electionState.ts"
+import { KubeClient } from "./KubeClient.ts"
+import * as LeaderElection from "./LeaderElection.ts"
+import type { Leadership, Part } from "./Leadership.ts"
+import * as Reflector from "./Reflector.ts"
+import { fromLabels } from "./Selector.ts"
+import type { Supervisor } from "./Supervisor.ts"
+
+export const defaults = {
+  /** How long the server may take to say whether a replica is dead, and when it is asked again, in milliseconds. */
+  patience: 2_000
+} as const
+
+export interface Options extends LeaderElection.Options {
+  /** Unlike that of any other replica, and part of the name of its lease. */
+  readonly identity: string
+  /** How long what is under way may take before it is interrupted, where another replica waits for the object. */
+  readonly handover: Duration.Duration
+}
+
+/** A replica that takes part. */
+export interface Sharding extends Leadership {
+  readonly election: LeaderElection.Election
+}
+
+const membersGauge = Metric.gauge("effect_operator_shard_members", {
+  description: "Replicas that this one shares the work with, itself among them; 0 while it has no part of it"
+})
+
+/** Takes part until the scope closes, and then deletes its lease. */
+export const make = Effect.fnUntraced(function*({ handover, ...options }: Options, supervisor: Supervisor) {
+  const client = yield* KubeClient
+  const clock = yield* Clock.Clock
+  const { identity, name, namespace } = options
+  const lease = `${name}-${identity}`
+  if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name)) {
+    return yield* Effect.die(
+      mistake(options, `name: ${JSON.stringify(name)}: it is a label of each lease: ${labelled}`)
+    )
+  }
+  if (!/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(identity) || lease.length > 253) {
+    return yield* Effect.die(
+      mistake(options, `identity: ${JSON.stringify(identity)}: it is part of a Lease's name: ${named}`)
+    )
+  }
+  const labels = { [State.label]: name }
+  const gauge = Metric.withAttributes(membersGauge, { name })
+  const parts = new Set<Part>()
+  const changed = yield* Queue.sliding<void>(1)
+  const now = (): number => monotonicMillis(clock)
+  let state = State.initial(identity)
+  let ground = State.nowhere
+
+  const become = (after: State.State): void => {
+    if (after === state) return
+    state = after
+    Queue.offerUnsafe(changed, undefined)
+  }
+  // Last of all: the lease has been given back before.
+  yield* Effect.addFinalizer(() =>
+    Effect.gen(function*() {
+      const left = yield* client.get(LeaderElection.Lease, { namespace, name: lease })
+      if (left.spec?.holderIdentity === "") yield* remove(left)
+    }).pipe(Effect.ignore)
+  )
+  const remove = ({ metadata: { name, resourceVersion, uid } }: Lease) =>
+    client.delete(LeaderElection.Lease, { namespace, name }, { preconditions: { uid, resourceVersion } })
+
+  const election = yield* LeaderElection.make(
+    { ...options, name: lease },
+    supervisor,
+    (term) => ({ labels, annotations: State.said(state, term) })
+  )
+  const reflector = yield* Reflector.make(client, LeaderElection.Lease, { namespace, labels: fromLabels(labels) }, {
+    replace: (items) => become(State.listed(state, items as ReadonlyArray<Lease>, now())),
+    apply: (events) => {
+      for (const { object, type } of events) {
+        // That a lease is deleted does not say that its holder has stopped.
+        if (type !== "BOOKMARK" && type !== "DELETED") become(State.saw(state, object as Lease, now()))
+      }
+    }
+  })
+
+  /** Stands on what is known now, and tells of what came with it. */
+  const look = Effect.gen(function*() {
+    const before = ground
+    const after = State.ground(state)
+    if (State.sameGround(before, after)) return
+    ground = after
+    yield* Metric.update(gauge, after.lists[0]?.length ?? 0)
+    for (const { take } of parts) take((key) => State.owns(after, key) && !State.owns(before, key))
+  })
+
+  const release = Effect.fnUntraced(function*(members: ReadonlyArray<string>) {
+    yield* Effect.logInfo(`shares the work of ${namespace}/${name} among ${members.join(", ")}`)
+    become(State.releasing(state, members))
+    yield* look
+    const keeps = (key: string) => State.ownerOf(members, key) === identity
+    yield* Effect.forEach(parts, ({ release }) => release(keeps), { concurrency: "unbounded", discard: true }).pipe(
+      Effect.timeoutOrElse({
+        duration: handover,
+        orElse: () =>
+          Effect.logWarning("reconciles still under way are interrupted: their objects are another replica's").pipe(
+            Effect.andThen(Effect.sync(() => parts.forEach(({ interrupt }) => interrupt(keeps)))),
+            Effect.andThen(
+              Effect.forEach(parts, ({ release }) => release(keeps), { concurrency: "unbounded", discard: true })
+            )
+          )
+      })
+    )
+    become(State.released(state, members))
+    yield* election.renew
+  })
+
+  const ask = (name: string) =>
+    client.get(LeaderElection.Lease, { namespace, name }).pipe(
+      Effect.catchReason("KubeError", "NotFound", () => Effect.undefined),
+      Effect.timeout(defaults.patience),
+      Effect.match({
+        onSuccess: (lease) => become(State.asked(state, name, lease, now())),
+        onFailure: () => become(State.unanswered(state, name, now() + defaults.patience))
+      })
+    )
+
+  const turn = Effect.gen(function*() {
+    yield* look
+    const step = State.next(state, now())
+    switch (step._tag) {
+      case "Release":
+        return yield* release(step.members)
+      case "Ask":
+        return yield* ask(step.name)
+      case "Sweep":
+        yield* Effect.ignore(remove(step.lease))
+        return become(State.swept(state, step.name))
+      case "Wait":
+        return yield* step.until === Infinity
+          ? Queue.take(changed)
+          : Effect.timeoutOption(Queue.take(changed), Math.max(0, step.until - now()))
+    }
+  })
+
+  /** One term, from when the lease is held until it is lost. */
+  const term = Effect.suspend(() => {
+    const term = election.term()
+    if (term !== undefined) become(State.led(state, term))
+    return Effect.never
+  }).pipe(Effect.onInterrupt(() =>
+    Effect.suspend(() => {
+      become(State.lost(state))
+      return look
+    })
+  ))
+
+  yield* Metric.update(gauge, 0)
+  yield* supervisor.run(`watch of the leases of ${namespace}/${name}`, reflector.run)
+  yield* supervisor.run(`term of lease ${namespace}/${lease}`, election.lead(term))
+  yield* supervisor.run(`shares of ${namespace}/${name}`, Effect.forever(turn))
+
+  return {
+    election,
+    permit: election.permit,
+    lead: (work) => election.lead(Effect.andThen(Effect.sync(() => become(State.joined(state))), work)),
+    owns: (key) => election.term() === state.term && State.owns(ground, key),
+    share: (part) =>
+      Effect.asVoid(Effect.acquireRelease(
+        Effect.sync(() => parts.add(part)),
+        () => Effect.sync(() => parts.delete(part))
+      ))
+  } satisfies Sharding as Sharding
+})
+
+const mistake = ({ name, namespace }: LeaderElection.Options, what: string): Error =>
+  new Error(`Sharding: ${namespace}/${name}: ${what}`)
+
+const labelled = "give it 63 lower-case letters, digits and \"-\" at most"
+const named = "give it lower-case letters, digits, \"-\" and \".\" (a host name), 253 at most with the name"
