@@ -56,6 +56,8 @@ export class Informers extends Context.Service<Informers, {
   readonly get: (options: Options) => Effect.Effect<Informer, never, Scope.Scope>
   /** The informers in use. */
   readonly active: () => ReadonlyArray<Informer>
+  /** The resourceVersion of the last write of this client that the watch of an informer shows, by `idOf`. */
+  readonly written: () => ReadonlyMap<string, string>
 }>()("@effect-operator/core/Informers") {}
 
 /** Informers over the client in context, their reflectors run by the supervisor. */
@@ -115,10 +117,14 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
       })
 
       const informers = yield* RcMap.make({ lookup: start })
+      const written = new Map<string, string>()
       yield* client.observe((write) => {
-        for (const { resource, store } of active.values()) {
+        for (const [id, { resource, selection, store }] of active) {
           const seen = as(resource, write)
-          if (seen !== undefined) store.overlay(seen)
+          if (seen === undefined) continue
+          store.overlay(seen)
+          const version = shownAt(seen, selection)
+          if (version !== undefined) written.set(id, version)
         }
       })
 
@@ -133,7 +139,8 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
             for (const label of options.indexedLabels ?? []) informer.store.indexLabel(label)
             return informer
           }),
-        active: () => [...active.values()]
+        active: () => [...active.values()],
+        written: () => written
       })
     })
   )
@@ -178,6 +185,10 @@ const as = (resource: Resource.Any, write: Write): Write | undefined => {
   const { subresource } = write
   return { _tag: "Changed", resource, key: { namespace, name }, uid, resourceVersion, subresource, answer: undefined }
 }
+
+/** When a watch of a selection shows a write for sure. */
+const shownAt = (write: Write, selection: Selection): string | undefined =>
+  write._tag === "Written" && matcher(selection)(write.object) ? write.object.metadata.resourceVersion : undefined
 
 /** Whether an object belongs to a selection, judged here rather than by the server. */
 export const matcher = (selection: Selection): (object: KubeObject) => boolean => {

@@ -79,10 +79,15 @@ export interface Election extends Pick<Leadership, "lead" | "permit"> {
   readonly renew: Effect.Effect<void>
 }
 
-/** What a lease says besides who holds it: asked for each write, with the term that it is for. */
-export type Word = (term: number) => {
-  readonly labels: Readonly<Record<string, string>>
-  readonly annotations: Readonly<Record<string, string>>
+/** What a lease says besides who holds it. */
+export interface Word {
+  /** Asked for each write, with the term that it is for; `undefined` is taken off. Others' labels and annotations stay. */
+  readonly say: (term: number) => {
+    readonly labels?: Readonly<Record<string, string>>
+    readonly annotations: Readonly<Record<string, string | undefined>>
+  }
+  /** Told what a lease says that was seen. */
+  readonly hear: (annotations: Readonly<Record<string, string>>) => void
 }
 
 /** coordination.k8s.io/v1. */
@@ -168,10 +173,10 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
   })
 
   const write = Effect.fnUntraced(function*(lease: State.Lease | null, spec: NonNullable<State.Lease["spec"]>) {
-    const said = word?.(state._tag === "Leading" ? terms : terms + 1)
+    const metadata = said(lease, word?.say(state._tag === "Leading" ? terms : terms + 1))
     return lease === null
-      ? yield* client.create(Lease, { metadata: { namespace, name, ...said }, spec })
-      : yield* client.replace(Lease, { ...lease, metadata: { ...lease.metadata, ...said }, spec })
+      ? yield* client.create(Lease, { metadata: { namespace, name, ...metadata }, spec })
+      : yield* client.replace(Lease, { ...lease, metadata: { ...lease.metadata, ...metadata }, spec })
   })
 
   /** No answer is waited for beyond the moment it would come too late. */
@@ -187,6 +192,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
   const courtesy = Effect.map(Random.next, (random) => Math.round(defaults.courtesy * random))
 
   const see = Effect.fnUntraced(function*(lease: State.Lease | null) {
+    if (lease?.metadata.annotations !== undefined) word?.hear(lease.metadata.annotations)
     yield* become(State.seen(state, identity, lease, now(), yield* courtesy))
   })
 
@@ -304,6 +310,16 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     )
   } satisfies Election
 })
+
+/** What a lease says from now on. */
+const said = (lease: State.Lease | null, word: ReturnType<Word["say"]> | undefined) => {
+  if (word === undefined) return {}
+  const annotations = Object.entries({ ...lease?.metadata.annotations, ...word.annotations })
+  return {
+    labels: { ...lease?.metadata.labels, ...word.labels },
+    annotations: Object.fromEntries(annotations.flatMap(([key, value]) => value === undefined ? [] : [[key, value]]))
+  }
+}
 
 const leadingSince = (since: number): Status => ({ _tag: "Leading", since })
 const standbyFor = (holder: string | undefined): Status => ({

@@ -27,6 +27,7 @@ import type * as Controller from "./Controller.ts"
 import * as EventRecorder from "./EventRecorder.ts"
 import * as Informers from "./Informers.ts"
 import { type Running, start, type Status } from "./internal/controller.ts"
+import { annotation, Legacy } from "./internal/Legacy.ts"
 import * as Tracing from "./internal/tracing.ts"
 import { KubeClient } from "./KubeClient.ts"
 import * as LeaderElection from "./LeaderElection.ts"
@@ -224,7 +225,8 @@ const make = Effect.fnUntraced(function*<R>(
   const { elections, leadershipOf } = yield* elect(
     Settings.election(options.leaderElection, settings),
     supervisor,
-    drain
+    drain,
+    new Legacy(informers.written, informers.active)
   )
   const tracing = yield* Tracing.make
   // Each controller in a scope of its own, all of them in one that closes after the finalizer below has drained them.
@@ -358,7 +360,8 @@ const make = Effect.fnUntraced(function*<R>(
 const elect = Effect.fnUntraced(function*(
   options: ReturnType<typeof Settings.election>,
   supervisor: Supervisor.Supervisor,
-  handover: Duration.Duration
+  handover: Duration.Duration,
+  legacy: Legacy
 ) {
   const elections = new Set<LeaderElection.Election>()
   const { name, namespace, per, ...rest } = options ?? {}
@@ -376,15 +379,21 @@ const elect = Effect.fnUntraced(function*(
       () => Effect.sync(() => elections.delete(election))
     )
   const candidate = (name: string) =>
-    LeaderElection.make({ ...rest, name, namespace: namespace! }, supervisor).pipe(
+    LeaderElection.make({ ...rest, name, namespace: namespace! }, supervisor, {
+      say: () => ({ annotations: { [annotation]: legacy.text } }),
+      hear: (annotations) => legacy.inherit(annotations[annotation])
+    }).pipe(
       Effect.tap(shown),
-      Effect.map(Leadership.whole)
+      Effect.map(({ lead, permit }) =>
+        Leadership.whole({ permit, lead: (work) => lead(Effect.andThen(legacy.caughtUp, work)) })
+      )
     )
   const replica = Effect.gen(function*() {
     const identity = rest.identity ?? (yield* LeaderElection.randomIdentity)
     const sharding = yield* Sharding.make(
       { ...rest, identity, name: name!, namespace: namespace!, handover },
-      supervisor
+      supervisor,
+      legacy
     )
     yield* shown(sharding.election)
     return sharding

@@ -6,7 +6,8 @@
  * by default): no two replicas reconcile objects of one key at a time, and no write of one replica for it is accepted
  * after one of the next. What comes and goes with the replicas is handed over as soon as what is under way is finished,
  * or interrupted after `handover`; that of a replica that crashes is taken over after its lease duration. Each object is
- * reconciled when it comes to a replica, whatever has changed meanwhile.
+ * reconciled when it comes to a replica, whatever has changed meanwhile, and not before the caches there show what others
+ * have written (see `internal/Legacy`).
  *
  * A replica joins when it has work to do: when the caches of its first controller are full. The protocol is that of
  * `internal/shardState`.
@@ -16,6 +17,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Queue from "effect/Queue"
+import * as Legacy from "./internal/Legacy.ts"
 import * as State from "./internal/shardState.ts"
 import { monotonicMillis } from "./internal/monotonic.ts"
 import type { Lease } from "./internal/electionState.ts"
@@ -48,7 +50,11 @@ const membersGauge = Metric.gauge("effect_operator_shard_members", {
 })
 
 /** Takes part until the scope closes, and then deletes its lease. */
-export const make = Effect.fnUntraced(function*({ handover, ...options }: Options, supervisor: Supervisor) {
+export const make = Effect.fnUntraced(function*(
+  { handover, ...options }: Options,
+  supervisor: Supervisor,
+  legacy: Legacy.Legacy
+) {
   const client = yield* KubeClient
   const clock = yield* Clock.Clock
   const { identity, name, namespace } = options
@@ -70,10 +76,18 @@ export const make = Effect.fnUntraced(function*({ handover, ...options }: Option
   const now = (): number => monotonicMillis(clock)
   let state = State.initial(identity)
   let ground = State.nowhere
+  /** Where it was told to stand, and where it has stood since: what was left out there has to be looked at. */
+  let told = ground
+  let passed: ReadonlyArray<State.Ground> = [ground]
 
   const become = (after: State.State): void => {
     if (after === state) return
     state = after
+    const now = State.ground(state)
+    if (!State.sameGround(ground, now)) {
+      ground = now
+      passed = [...passed, now]
+    }
     Queue.offerUnsafe(changed, undefined)
   }
   // Last of all: the lease has been given back before.
@@ -89,32 +103,45 @@ export const make = Effect.fnUntraced(function*({ handover, ...options }: Option
   const election = yield* LeaderElection.make(
     { ...options, name: lease },
     supervisor,
-    (term) => ({ labels, annotations: State.said(state, term) })
+    {
+      say: (term) => ({ labels, annotations: { ...State.said(state, term), [Legacy.annotation]: legacy.text } }),
+      hear: () => {}
+    }
   )
+  const inherit = ({ metadata }: Pick<Lease, "metadata">) => legacy.inherit(metadata.annotations?.[Legacy.annotation])
   const reflector = yield* Reflector.make(client, LeaderElection.Lease, { namespace, labels: fromLabels(labels) }, {
-    replace: (items) => become(State.listed(state, items as ReadonlyArray<Lease>, now())),
+    replace: (items) => {
+      const leases = items as ReadonlyArray<Lease>
+      leases.forEach(inherit)
+      become(State.listed(state, leases, now()))
+    },
     apply: (events) => {
       for (const { object, type } of events) {
         // That a lease is deleted does not say that its holder has stopped.
-        if (type !== "BOOKMARK" && type !== "DELETED") become(State.saw(state, object as Lease, now()))
+        if (type === "BOOKMARK" || type === "DELETED") continue
+        inherit(object as Lease)
+        become(State.saw(state, object as Lease, now()))
       }
     }
   })
 
-  /** Stands on what is known now, and tells of what came with it. */
+  /** Tells what has come, once it is known what others have made of it. */
   const look = Effect.gen(function*() {
-    const before = ground
-    const after = State.ground(state)
-    if (State.sameGround(before, after)) return
-    ground = after
+    if (passed.length === 1) return
+    yield* legacy.caughtUp
+    const after = ground
+    const before = passed
+    told = after
+    passed = [after]
     yield* Metric.update(gauge, after.lists[0]?.length ?? 0)
-    for (const { take } of parts) take((key) => State.owns(after, key) && !State.owns(before, key))
+    for (const { take } of parts) {
+      take((key) => State.owns(after, key) && !before.every((ground) => State.owns(ground, key)))
+    }
   })
 
   const release = Effect.fnUntraced(function*(members: ReadonlyArray<string>) {
     yield* Effect.logInfo(`shares the work of ${namespace}/${name} among ${members.join(", ")}`)
     become(State.releasing(state, members))
-    yield* look
     const keeps = (key: string) => State.ownerOf(members, key) === identity
     yield* Effect.forEach(parts, ({ release }) => release(keeps), { concurrency: "unbounded", discard: true }).pipe(
       Effect.timeoutOrElse({
@@ -165,12 +192,7 @@ export const make = Effect.fnUntraced(function*({ handover, ...options }: Option
     const term = election.term()
     if (term !== undefined) become(State.led(state, term))
     return Effect.never
-  }).pipe(Effect.onInterrupt(() =>
-    Effect.suspend(() => {
-      become(State.lost(state))
-      return look
-    })
-  ))
+  }).pipe(Effect.onInterrupt(() => Effect.sync(() => become(State.lost(state)))))
 
   yield* Metric.update(gauge, 0)
   yield* supervisor.run(`watch of the leases of ${namespace}/${name}`, reflector.run)
@@ -181,7 +203,8 @@ export const make = Effect.fnUntraced(function*({ handover, ...options }: Option
     election,
     permit: election.permit,
     lead: (work) => election.lead(Effect.andThen(Effect.sync(() => become(State.joined(state))), work)),
-    owns: (key) => election.term() === state.term && State.owns(ground, key),
+    owns: (key) =>
+      election.term() === state.term && State.owns(ground, key) && (told === ground || State.owns(told, key)),
     share: (part) =>
       Effect.asVoid(Effect.acquireRelease(
         Effect.sync(() => parts.add(part)),

@@ -188,9 +188,9 @@ export const released = (state: State, members: ReadonlyArray<string>): State =>
 }
 
 /** What a lease says of the claim, in the given term. */
-export const said = ({ claim, term }: State, writing: number): Readonly<Record<string, string>> =>
+export const said = ({ claim, term }: State, writing: number): Readonly<Record<string, string | undefined>> =>
   claim === undefined || term !== writing
-    ? {}
+    ? { [annotations.members]: undefined, [annotations.claim]: undefined }
     : { [annotations.members]: claim.members.join(","), [annotations.claim]: claim.id }
 
 /** What decides about an object: the lists that have to give it to this replica, and what others claim. */

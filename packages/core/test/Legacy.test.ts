@@ -1,0 +1,133 @@
+import { Action, Cache, Controller, KubeClient, KubeObject, LeaderElection, Manager } from "@effect-operator/core"
+import { assert, describe, it } from "@effect/vitest"
+import { type Duration, Effect, Exit, Layer, Scope, Stream } from "effect"
+import { Part, Widget } from "./support/Kinds.ts"
+import { Server } from "./support/Server.ts"
+import { pass } from "./support/Time.ts"
+
+const { Lease } = LeaderElection
+
+/** Makes a Part of each Widget where its cache shows none, under a name that is never the same. */
+const making = (names: { next: number }) =>
+  Controller.make("widgets", {
+    for: Widget,
+    owns: [Part],
+    reconcile: Effect.fnUntraced(function*(widget) {
+      const parts = yield* Cache.list(Part, { owner: widget })
+      if (parts.length > 0) return Action.done
+      yield* KubeClient.KubeClient.use((client) =>
+        client.create(Part, {
+          metadata: {
+            namespace: "default",
+            name: `part-${names.next++}`,
+            ownerReferences: [KubeObject.controllerReference(widget)]
+          }
+        })
+      )
+      return Action.done
+    })
+  })
+
+/** A process whose watch of Parts shows everything later than it is. */
+const replica = Effect.fnUntraced(function*(
+  server: Server,
+  identity: string,
+  per: LeaderElection.Per,
+  names: { next: number },
+  late: Duration.Input
+) {
+  const scope = yield* Scope.make()
+  const { transport } = server
+  const client = KubeClient.make({
+    ...transport,
+    stream: (request) =>
+      request.path.includes("/parts")
+        ? Effect.map(transport.stream(request), (answer) => ({
+          ...answer,
+          values: Stream.mapEffect(answer.values, (value) => Effect.delay(Effect.succeed(value), late), {
+            concurrency: "unbounded"
+          })
+        }))
+        : transport.stream(request)
+  })
+  yield* Layer.buildWithScope(
+    Manager.layer([making(names)], { leaderElection: { namespace: "default", name: "op", identity, per } }).pipe(
+      Layer.provide(Layer.succeed(KubeClient.KubeClient, client))
+    ),
+    scope
+  )
+  return { stop: Scope.close(scope, Exit.void) }
+})
+
+describe("who follows another replica", () => {
+  for (const per of ["manager", "controller", "object"] as const) {
+    it.effect(`does not do again what that one has just done, however late its watch is (per ${per})`, () =>
+      Effect.gen(function*() {
+        const server = new Server(Widget, Part, Lease)
+        const names = { next: 0 }
+        const { stop } = yield* replica(server, "a", per, names, 0)
+        yield* pass("1 second")
+        yield* replica(server, "b", per, names, "5 seconds")
+        yield* pass("10 seconds")
+        for (let i = 0; i < 8; i++) server.put(Widget, `w${i}`, { spec: { size: 1 } })
+        yield* pass("10 millis")
+        const before = server.objects(Part).length
+        assert.isAbove(before, 2)
+        yield* stop
+        yield* pass("2 seconds")
+        assert.strictEqual(server.objects(Part).length, per === "object" ? 8 : before, "not yet")
+        yield* pass("1 minute")
+        assert.strictEqual(server.objects(Part).length, 8)
+        // And goes on as ever.
+        server.put(Widget, "w8", { spec: { size: 1 } })
+        yield* pass("1 minute")
+        assert.strictEqual(server.objects(Part).length, 9)
+      }))
+  }
+
+  it.effect("waits for half a minute, and then does what its caches show: a watch may be broken for good", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Part, Lease)
+      const names = { next: 0 }
+      const { stop } = yield* replica(server, "a", "manager", names, 0)
+      yield* pass("1 second")
+      yield* replica(server, "b", "manager", names, "1 hour")
+      yield* pass("10 seconds")
+      server.put(Widget, "a", { spec: { size: 1 } })
+      yield* pass("1 second")
+      yield* stop
+      server.put(Widget, "b", { spec: { size: 1 } })
+      yield* pass("25 seconds")
+      assert.strictEqual(server.objects(Part).length, 1)
+      yield* pass("10 seconds")
+      assert.isAbove(server.objects(Part).length, 1)
+    }))
+
+  it.effect("does not care what another program has written there", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Part, Lease)
+      for (const [i, text] of ["{", "null", "[1]", `{"Part.v1|||": 7}`, `{"Part.v1|||": "many"}`].entries()) {
+        server.put(Lease, `op${i}`, { spec: { holderIdentity: "" } }, {
+          annotations: { "effect-operator.dev/wrote": text, other: "stays" },
+          labels: { app: "op" }
+        })
+        const scope = yield* Scope.make()
+        server.put(Widget, `w${i}`, { spec: { size: 1 } })
+        yield* Layer.buildWithScope(
+          Manager.layer([making({ next: i * 100 })], {
+            leaderElection: { namespace: "default", name: `op${i}`, identity: "a" }
+          }).pipe(Layer.provide(Layer.sync(KubeClient.KubeClient, () => KubeClient.make(server.transport)))),
+          scope
+        )
+        yield* pass("3 seconds")
+        assert.strictEqual(server.objects(Part).length, i + 1, text)
+        yield* Scope.close(scope, Exit.void)
+        const { annotations, labels } = server.get(Lease, `op${i}`)!.metadata
+        assert.deepStrictEqual([annotations?.["other"], labels], ["stays", { app: "op" }])
+        const [last] = server.objects(Part).slice(-1)
+        assert.deepStrictEqual(JSON.parse(annotations!["effect-operator.dev/wrote"]!), {
+          "Part.v1|||": last!.metadata.resourceVersion
+        })
+      }
+    }))
+})
