@@ -133,10 +133,10 @@ const encoded = (query: Request["query"]): string =>
     "" :
     `?${query.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join("&")}`
 
-/** Path and query of a call. */
+/** Path and query of a call; the target's own path is joined, and cleaned, as Go's `path.Join` does it. */
 export const pathOf = ({ path = "", query = [], target }: Call): string => {
   const own = "url" in target ? new URL(target.url).pathname : target.service.path ?? ""
-  const whole = `${own.replace(/\/+$/, "")}/${path.replace(/^\/+/, "")}`
+  const whole = `${own.replace(/\/+/g, "/").replace(/\/$/, "")}/${path.replace(/^\/+/, "")}`
   return (path === "" && whole.length > 1 ? whole.slice(0, -1) : whole) + encoded(query)
 }
 

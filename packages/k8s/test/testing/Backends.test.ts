@@ -53,10 +53,11 @@ describe("Backends", () => {
     assert.strictEqual(path(""), "/")
     assert.strictEqual(path("/a"), "/a")
     assert.strictEqual(path("/a/"), "/a")
+    assert.strictEqual(path("//a///b/"), "/a/b")
     assert.strictEqual(path("", "/apis/g/v1"), "/apis/g/v1")
     assert.strictEqual(path("/a/", "/b/"), "/a/b/")
     assert.strictEqual(
-      Backends.pathOf(call({ url: "https://h/x" }, { query: [["a", "b c"], ["a", "&"]] })),
+      Backends.pathOf(call({ url: "https://h//x/" }, { query: [["a", "b c"], ["a", "&"]] })),
       "/x?a=b%20c&a=%26"
     )
   })
