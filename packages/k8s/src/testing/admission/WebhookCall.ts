@@ -11,6 +11,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Backends from "../Backends.ts"
+import * as Redirects from "../http/Redirects.ts"
 import * as RestReply from "../http/RestReply.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import { copy } from "../../api/Plain.ts"
@@ -61,7 +62,7 @@ export const ask = Effect.fnUntraced(function*(
   const untrusted = Backends.bundleFault(hook.caBundle)
   if (untrusted !== undefined) return yield* fail(`could not get REST client: ${untrusted}`)
   const uid = attributes.uuid()
-  const reply = yield* backends.call({
+  const reply = yield* Redirects.call(backends, {
     target: hook.target,
     caBundle: hook.caBundle,
     method: "POST",

@@ -16,6 +16,7 @@ import * as FieldError from "../../schema/FieldError.ts"
 import * as GoValue from "../../schema/GoValue.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Negotiation from "../../api/Negotiation.ts"
+import * as Redirects from "../http/Redirects.ts"
 import * as RestReply from "../http/RestReply.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import { uuid } from "./Exchange.ts"
@@ -174,7 +175,7 @@ export const make = (definition: KubeObject, calls: Backends.Calls): Convert => 
     const random = yield* Random.Random
     const uid = uuid(() => random.nextDoubleUnsafe())
     const fail = (fault: Fault) => Effect.fail(StatusError.plain(`conversion webhook for ${kindOf(object)}${fault}`))
-    const reply = yield* calls.call({
+    const reply = yield* Redirects.call(calls, {
       target: to,
       ...(caBundle === "" ? {} : { caBundle }),
       method: "POST",
