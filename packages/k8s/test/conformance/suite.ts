@@ -32,6 +32,7 @@ import { reviews } from "./statements/reviews.ts"
 import { plugins } from "./statements/plugins.ts"
 import { selectors } from "./statements/selectors.ts"
 import { services } from "./statements/services.ts"
+import { staleEntries } from "./statements/staleEntries.ts"
 import { subresources } from "./statements/subresources.ts"
 import { update } from "./statements/update.ts"
 import { validation } from "./statements/validation.ts"
@@ -82,6 +83,7 @@ export const suite: ReadonlyArray<Statement> = [
   ...plugins,
   ...selectors,
   ...services,
+  ...staleEntries,
   ...subresources,
   ...update,
   ...validation,

@@ -29,9 +29,9 @@ export type Value = unknown
 export interface Versions {
   /** The version of the request, and of every object that is given. */
   readonly own: string
-  /** The type of a version; undefined where there is no such version (any more). */
+  /** The type of a version; undefined where there is no such version (any more), and what it says is to be forgotten. */
   readonly typeOf: (version: string) => Type | undefined
-  /** An object of one version in another that has a type. */
+  /** An object of one version in another that has a type; fails where it does not fit there. */
   readonly convert: (object: Value, from: string, to: string) => Effect.Effect<Value, StatusError.StatusError>
   /** The set without the fields that writes here do not reach, in that version. */
   readonly reach: (version: string, set: FieldSet.FieldSet) => FieldSet.FieldSet
@@ -52,9 +52,15 @@ const reached = (
     versions.reach(version, removed)
   )
 
+type Converted = Effect.Effect<Value, StatusError.StatusError>
+
 /** The same object in another version, or why not. */
-const inVersion = (versions: Versions, object: Value, version: string): Effect.Effect<Value, StatusError.StatusError> =>
+const inVersion = (versions: Versions, object: Value, version: string): Converted =>
   version === versions.own ? Effect.succeed(object) : versions.convert(object, versions.own, version)
+
+/** A conversion that tells what it was for when it fails. */
+const because = (words: string, converted: Converted): Converted =>
+  Effect.mapError(converted, ({ body }) => StatusError.plain(`${words}: ${body.message}`))
 
 /** Sets fit for the schemas of today; those of versions that are gone are gone. */
 const current = (versions: Versions, managers: Managers): Drafts => {
@@ -73,6 +79,18 @@ const foreign = ({ own }: Versions, managers: Managers): ReadonlySet<string> | u
   let found: Set<string> | undefined
   for (const { apiVersion } of managers.values()) if (apiVersion !== own) (found ??= new Set()).add(apiVersion)
   return found
+}
+
+/** Finds out whether the object can be had in every version that a manager's set is written in. */
+const convertible = (
+  versions: Versions,
+  managers: Managers,
+  live: Value
+): Effect.Effect<void, StatusError.StatusError> => {
+  const others = foreign(versions, managers)
+  return others === undefined
+    ? Effect.void
+    : Effect.forEach(others, (version) => inVersion(versions, live, version), { discard: true })
 }
 
 /** The comparison of two objects in the version of the request. */
@@ -99,8 +117,8 @@ const comparisons = (
   if (others === undefined) return Effect.succeed(out)
   return Effect.gen(function*() {
     for (const version of others) {
-      const left = yield* inVersion(versions, before, version)
-      const right = yield* inVersion(versions, after, version)
+      const left = yield* because("failed to convert old object", inVersion(versions, before, version))
+      const right = yield* because("failed to convert new object", inVersion(versions, after, version))
       out.set(
         version,
         reached(versions, version, Comparison.compare(versions.typeOf(version)!, left, right, "structs"))
@@ -179,9 +197,9 @@ export const update = (
   after: Value
 ): Effect.Effect<Updated, StatusError.StatusError> => {
   const drafts = current(versions, managers)
-  return Effect.map(
-    comparisons(versions, drafts, before, after, "structs"),
-    (compared) => updated(versions, drafts, compared)
+  return convertible(versions, drafts, before).pipe(
+    Effect.andThen(comparisons(versions, drafts, before, after, "structs")),
+    Effect.map((compared) => updated(versions, drafts, compared))
   )
 }
 
@@ -213,7 +231,10 @@ const prune = Effect.fnUntraced(function*(versions: Versions, merged: Value, man
   const version = last.apiVersion
   const type = versions.typeOf(version)
   if (type === undefined) return merged
-  const base = yield* inVersion(versions, merged, version)
+  const base = yield* because(
+    "failed to convert merged object to last applied version",
+    inVersion(versions, merged, version)
+  )
   const owned = new Map<string, FieldSet.FieldSet>()
   for (const { apiVersion, fields } of managers.values()) {
     owned.set(apiVersion, FieldSet.union(owned.get(apiVersion) ?? FieldSet.empty, fields))
@@ -224,9 +245,17 @@ const prune = Effect.fnUntraced(function*(versions: Versions, merged: Value, man
   if (mine !== undefined) pruned = addBackOwned(type, base, pruned, mine)
   for (const [other, fields] of owned) {
     if (other === version || versions.typeOf(other) === undefined) continue
-    const from = yield* versions.convert(base, version, other)
-    const to = addBackOwned(typed(versions, other), from, yield* versions.convert(pruned, version, other), fields)
-    pruned = yield* versions.convert(to, other, version)
+    const there = (name: string, object: Value) =>
+      because(
+        `failed add back owned items: failed to convert ${name} object at version ${other}`,
+        versions.convert(object, version, other)
+      )
+    const from = yield* there("merged", base)
+    const to = addBackOwned(typed(versions, other), from, yield* there("pruned", pruned), fields)
+    pruned = yield* because(
+      "failed add back dangling items: failed to convert pruned object to last applied version",
+      versions.convert(to, other, version)
+    )
   }
   const complete = addBackDangling(type, base, pruned, last.fields)
   return version === versions.own ? complete : yield* versions.convert(complete, version, versions.own)
@@ -243,6 +272,7 @@ export const apply = Effect.fnUntraced(function*(
 ) {
   const type = typed(versions, versions.own)
   const drafts = current(versions, managers)
+  yield* convertible(versions, drafts, live)
   const last = drafts.get(applier.id)
   const merged = Merging.merge(type, live, config)
   if (Result.isFailure(merged)) {
@@ -251,7 +281,7 @@ export const apply = Effect.fnUntraced(function*(
   drafts.set(applier.id, { ...applier.owner, fields: versions.reach(versions.own, fieldsOf(type, config)) })
   const object = last === undefined || FieldSet.isEmpty(last.fields)
     ? merged.success
-    : yield* prune(versions, merged.success, drafts, last)
+    : yield* because("failed to prune fields", prune(versions, merged.success, drafts, last))
   const compared = yield* comparisons(versions, drafts, live, object, "plain")
   const conflicts = conflictsOf(drafts, applier.id, compared)
   if (!force && conflicts.size > 0) return { _tag: "Conflicts", conflicts } satisfies Applied

@@ -84,17 +84,22 @@ const printKind = (config: JsonValue.JsonObject): string => {
   return `${slashes === 1 ? apiVersion : `/${apiVersion}`}, Kind=${kind}`
 }
 
-/** What is wrong with a configuration, apart from the object it is applied to. */
+/** What is wrong with a configuration, and before that with the object it is applied to: `unfit` is why that has no type. */
 export const fault = (
   expected: { readonly apiVersion: string; readonly kind: string },
   type: Type,
-  config: JsonValue.JsonObject
+  config: JsonValue.JsonObject,
+  unfit?: { readonly live: KubeObject; readonly why: string }
 ): Refused | undefined => {
   if (config["apiVersion"] !== expected.apiVersion || config["kind"] !== expected.kind) {
     return StatusError.badRequest(`invalid object type: ${printKind(config)}`)
   }
   if ((at(config, "metadata", "managedFields") ?? null) !== null) {
     return StatusError.badRequest("metadata.managedFields must be nil")
+  }
+  if (unfit !== undefined) {
+    const live = { ...unfit.live }
+    return StatusError.plain(`failed to create typed live object (${named(live)}; ${printKind(live)}): ${unfit.why}`)
   }
   const problems = Checking.problems(type, config, "refused")
   if (problems.length === 0) return undefined
@@ -132,7 +137,10 @@ export const next = Effect.fnUntraced(function*(
 ) {
   const { config, force, options } = request.apply
   const apiVersion = apiVersionOf(exchange.resource)
-  const refused = fault({ apiVersion, kind: exchange.resource.kind }, Ownership.typeOf(exchange.resource), config)
+  const { kind } = exchange.resource
+  const why = Ownership.unfit(exchange, stored)
+  const unfit = stored === undefined || why === undefined ? undefined : { live: stored, why }
+  const refused = fault({ apiVersion, kind }, Ownership.typeOf(exchange.resource), config, unfit)
   if (refused !== undefined) return yield* Effect.fail(refused)
   const { entries, object } = yield* Ownership.applied(exchange, options, stored, config, force)
   const strict = repeatedKeys(request)

@@ -25,6 +25,8 @@ import * as StructuralSchema from "../../schema/StructuralSchema.ts"
 /** What the conversions of one definition share. */
 export interface Converter {
   readonly storageVersion: string
+  /** An object in another version by way of the storage version, and nothing else. */
+  readonly convert: Convert
   /** The conversion of a version. */
   readonly of: (version: string) => Conversion
 }
@@ -108,8 +110,23 @@ export const make = (definition: KubeObject, convert: Convert | undefined, stray
   }
 
   const relabel: Convert = (object, desired) => Effect.succeed(withApiVersion(object, desired))
+  const step = convert ?? relabel
+  const through: Convert = Effect.fnUntraced(function*(object: KubeObject, desired: string) {
+    if (object.apiVersion === desired) return object
+    const hub = object.apiVersion === storage ? object : yield* step(object, storage)
+    if (desired === storage) return hub
+    const fault = unsuitable(hub, desired)
+    return yield* fault === undefined ? step(hub, desired) : Effect.fail(StatusError.plain(fault))
+  })
+  const unsuitable = ({ kind }: KubeObject, desired: string): string | undefined =>
+    schemas.has(desired)
+      ? undefined
+      : desired.startsWith(`${group}/`)
+      ? `request to convert CR to an invalid group/version: ${desired}`
+      : `${storage}, Kind=${kind} is unstructured and is not suitable for converting to ${JSON.stringify(desired)}`
   return {
     storageVersion,
+    convert: through,
     of: (version) => {
       const own = `${group}/${version}`
       return convert === undefined && !strays ? local(own) : remote(own, convert ?? relabel)

@@ -151,16 +151,24 @@ const deprecationOf = (definition: KubeObject, deprecated: string): string => {
   return `${apiVersionOf({ group, version: deprecated })} ${kind} is deprecated${use}`
 }
 
-const custom = (definition: KubeObject, version: unknown): Custom => {
-  return {
-    definition: definition.metadata.name,
-    terminating: conditionIsTrue(definition, "Terminating"),
-    scale: scalePaths(version),
-    schema: objectAt(version, "schema", "openAPIV3Schema") as StructuralSchema.Schema
-  }
+/** What the versions of a definition share. */
+interface Shared {
+  readonly definition: KubeObject
+  readonly converter: CustomConversion.Converter
+  readonly versions: Custom["versions"]
 }
 
-const serveVersion = (definition: KubeObject, version: unknown, converter: CustomConversion.Converter): Served => {
+const custom = ({ converter, definition, versions }: Shared, version: unknown): Custom => ({
+  definition: definition.metadata.name,
+  terminating: conditionIsTrue(definition, "Terminating"),
+  scale: scalePaths(version),
+  schema: objectAt(version, "schema", "openAPIV3Schema") as StructuralSchema.Schema,
+  versions,
+  convert: converter.convert
+})
+
+const ofVersion = (shared: Shared, version: unknown): Served => {
+  const { converter, definition } = shared
   const group = stringAt(definition, "spec", "group")
   const names = objectAt(definition, "status", "acceptedNames")
   const kind = stringAt(names, "kind")
@@ -168,7 +176,7 @@ const serveVersion = (definition: KubeObject, version: unknown, converter: Custo
   const name = stringAt(version, "name")
   const schema = objectAt(version, "schema", "openAPIV3Schema") as StructuralSchema.Schema
   const verbs = ["get", "patch", "update"]
-  const details = custom(definition, version)
+  const details = custom(shared, version)
   return {
     group,
     version: name,
@@ -235,8 +243,13 @@ export const served = (
   const before = convert === undefined && !strays ? known.get(definition) : undefined
   if (before !== undefined) return before
   const converter = CustomConversion.make(definition, convert, strays)
-  const versions = arrayAt(definition, "spec", "versions").filter((version) => at(version, "served") === true)
-    .map((version) => serveVersion(definition, version, converter))
-  if (convert === undefined && !strays) known.set(definition, versions)
-  return versions
+  const versions = new Map<string, Served>()
+  const found: Array<Served> = []
+  for (const version of arrayAt(definition, "spec", "versions")) {
+    const resource = ofVersion({ definition, converter, versions }, version)
+    versions.set(apiVersionOf(resource), resource)
+    if (at(version, "served") === true) found.push(resource)
+  }
+  if (convert === undefined && !strays) known.set(definition, found)
+  return found
 }

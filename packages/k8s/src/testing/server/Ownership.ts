@@ -7,11 +7,13 @@
 import { type KubeObject, withoutManagedFields } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
 import * as BuiltinTypes from "../apply/BuiltinTypes.ts"
+import * as Checking from "../apply/Checking.ts"
 import * as CustomTypes from "../apply/CustomTypes.ts"
 import * as FieldManager from "../apply/FieldManager.ts"
 import * as Managers from "../apply/Managers.ts"
 import * as Reach from "../apply/Reach.ts"
-import type { Type } from "../apply/Types.ts"
+import * as Problems from "../apply/Problems.ts"
+import * as Types from "../apply/Types.ts"
 import type { Versions as Converter } from "../apply/Updater.ts"
 import { definitionOf } from "./BuiltinSchema.ts"
 import * as Exchange from "./Exchange.ts"
@@ -20,26 +22,27 @@ import * as JsonValue from "../../schema/JsonValue.ts"
 import { asObject } from "../../api/Plain.ts"
 import { apiVersionOf, type Served } from "./Registry.ts"
 import type { Schema } from "../../schema/Schema.ts"
-import type { StatusError } from "../../api/StatusError.ts"
+import * as StatusError from "../../api/StatusError.ts"
 import * as Versions from "./Versions.ts"
 
-const customTypes = new WeakMap<Schema, Type>()
+const customTypes = new WeakMap<Schema, Types.Type>()
 
-const customType = (schema: Schema): Type => {
+const customType = (schema: Schema): Types.Type => {
   let type = customTypes.get(schema)
   if (type === undefined) customTypes.set(schema, type = CustomTypes.ofSchema(schema))
   return type
 }
 
 /** The type of the objects of a resource. */
-export const typeOf = ({ custom, group, kind, version }: Served): Type =>
+export const typeOf = ({ custom, group, kind, version }: Served): Types.Type =>
   custom === undefined
     ? BuiltinTypes.ofDefinition(definitionOf(group, version, kind) ?? "")
     : customType(custom.schema)
 
-/** The resource in the version of an entry; undefined if that is not served, or stored elsewhere. */
+/** The resource in the version of an entry, which may not be served; undefined if there is none, or elsewhere. */
 export const inVersion = ({ core, resource }: Exchange.Exchange, apiVersion: string): Served | undefined => {
   if (apiVersion === apiVersionOf(resource)) return resource
+  if (resource.custom !== undefined) return resource.custom.versions.get(apiVersion)
   const slash = apiVersion.indexOf("/")
   const found = core.registry.lookup(
     apiVersion.slice(0, Math.max(slash, 0)),
@@ -49,11 +52,29 @@ export const inVersion = ({ core, resource }: Exchange.Exchange, apiVersion: str
   return found?.collection === resource.collection ? found : undefined
 }
 
-/** In another version, and nothing else: what a custom resource's schema fills in would look like somebody's field. */
-const convert = (from: Served, to: Served, object: KubeObject): Effect.Effect<KubeObject, StatusError> =>
-  to.custom !== undefined && to.conversion._tag === "Local"
-    ? Effect.succeed({ ...object, apiVersion: apiVersionOf(to) })
-    : Versions.between(from, to, object)
+/** What of an object does not fit the schema of its version. Built-in kinds fit all of theirs. */
+const misfit = ({ custom }: Served, object: unknown): string | undefined => {
+  if (custom === undefined) return undefined
+  const problems = Checking.problems(customType(custom.schema), object, "allowed")
+  return problems.length === 0 ? undefined : Problems.message(problems)
+}
+
+/**
+ * In another version, and nothing else: what a custom resource's schema fills in would look like somebody's field. As
+ * nothing is pruned, either, the object may not fit there.
+ */
+const convert = Effect.fnUntraced(function*(exchange: Exchange.Exchange, object: KubeObject, from: string, to: string) {
+  const { custom } = exchange.resource
+  const target = inVersion(exchange, to)
+  if (custom === undefined) return yield* Versions.between(inVersion(exchange, from)!, target!, object)
+  const converted = yield* custom.convert(object, to)
+  const problem = target === undefined ? undefined : misfit(target, converted)
+  return problem === undefined ? converted : yield* Effect.fail(StatusError.plain(problem))
+})
+
+/** Why the stored object is not one of its kind any more: its schema has changed. */
+export const unfit = ({ resource }: Exchange.Exchange, stored: KubeObject | undefined): string | undefined =>
+  stored === undefined ? undefined : misfit(resource, stored)
 
 const versionsOf = (exchange: Exchange.Exchange): Converter => {
   const { resource, route } = exchange
@@ -65,10 +86,10 @@ const versionsOf = (exchange: Exchange.Exchange): Converter => {
     typeOf: (version) => {
       if (version === own) return type
       const served = inVersion(exchange, version)
-      return served === undefined ? undefined : typeOf(served)
+      // Only of a built-in kind is a version forgotten that is gone.
+      return served === undefined ? resource.custom && Types.deduced : typeOf(served)
     },
-    convert: (object, from, to) =>
-      convert(inVersion(exchange, from)!, inVersion(exchange, to)!, asObject(object as object)),
+    convert: (object, from, to) => convert(exchange, asObject(object as object), from, to),
     // The rules of a custom resource speak of their own version only.
     reach: (version, set) => resource.custom === undefined || version === own ? reach(set) : set
   }
@@ -120,6 +141,8 @@ export const updated = (
   stored: KubeObject,
   next: KubeObject
 ): Effect.Effect<KubeObject> => {
+  // As any fault of what is tracked: nobody owns anything any more.
+  if (unfit(exchange, stored) !== undefined) return Effect.succeed(withEntries(next, undefined))
   const update: FieldManager.Update = {
     live: stored,
     liveEntries: stored.metadata.managedFields,
@@ -148,7 +171,7 @@ export const applied = (
   stored: KubeObject | undefined,
   config: JsonValue.JsonObject,
   force: boolean
-): Effect.Effect<FieldManager.Applied, StatusError> => {
+): Effect.Effect<FieldManager.Applied, StatusError.StatusError> => {
   return FieldManager.applied(writerOf(exchange, options), {
     live: liveOf(exchange.resource, stored),
     liveEntries: stored?.metadata.managedFields,

@@ -37,6 +37,10 @@ export interface Custom {
   readonly scale: ScalePaths | undefined
   /** The schema of the version. */
   readonly schema: Schema
+  /** Every version of the definition by its apiVersion, whether it is served or not. */
+  readonly versions: ReadonlyMap<string, Served>
+  /** An object in another version, as the definition's converter makes it: nothing is pruned or filled in. */
+  readonly convert: (object: KubeObject, apiVersion: string) => Effect.Effect<KubeObject, StatusError.StatusError>
 }
 
 /**
