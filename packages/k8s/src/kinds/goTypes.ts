@@ -722,4 +722,10 @@ io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent !type !object
 io.k8s.apimachinery.pkg.runtime.RawExtension
 io.k8s.apimachinery.pkg.util.intstr.IntOrString
 io.k8s.apimachinery.pkg.version.Info !major !minor !gitVersion !gitCommit !gitTreeState !buildDate !goVersion !compiler !platform
+io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIService *apiVersion *kind
+io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIServiceCondition !type !status
+io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIServiceList !items *apiVersion *kind
+io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIServiceSpec *service !groupPriorityMinimum !versionPriority
+io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIServiceStatus
+io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.ServiceReference *port
 `

@@ -16,7 +16,8 @@ export class Fault {
 /** `io.k8s.api.core.v1.PodSpec` as Go calls it: `v1.PodSpec`. */
 export const nameOf = (definition: string): string => definition.split(".").slice(-2).join(".")
 
-const goType = (schema: Schema | undefined): string => {
+/** What a type is called that has no name of its own. */
+export const goType = (schema: Schema | undefined): string => {
   if (schema === undefined) return "interface {}"
   if (schema.ref !== undefined) return nameOf(schema.ref)
   switch (schema.type) {

@@ -16,6 +16,7 @@ import * as GoTime from "../../schema/GoTime.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Embedded from "../../schema/GoEmbedded.ts"
 import { Fault, nameOf, withoutEmbedded, wrong, wrongText } from "../../schema/GoFault.ts"
+import * as GoNames from "../../schema/GoNames.ts"
 import * as GoZero from "./GoZero.ts"
 import type { Draft } from "../../api/Plain.ts"
 import * as Quantity from "./Quantity.ts"
@@ -68,34 +69,38 @@ const isByte = (value: unknown): value is number =>
 
 const isInt32 = (value: unknown): boolean => typeof value === "number" && value === (value | 0)
 
-/** A scalar as the type has it; a `Fault` for another type. */
-const scalar = (value: unknown, schema: Schema, path: string, owner: string): unknown => {
-  switch (schema.type) {
-    case "boolean":
-      return typeof value === "boolean" ? value : wrong(value, schema, path, owner)
-    case "integer":
-      return GoInt64.is(value) && (schema.format !== "int32" || isInt32(value))
-        ? value
-        : wrong(value, schema, path, owner)
-    case "number":
-      return typeof value === "number" ? value : wrong(value, schema, path, owner)
-    default:
-      if (typeof value === "string") return schema.format === "byte" ? bytes(value) : value
-      if (schema.format === "byte") {
-        const list = byteList(value)
-        return list === undefined ? wrong(value, schema, path, owner) : Buffer.from(list).toString("base64")
-      }
-      if (schema.format === "int-or-string") return isInt32(value) ? value : wrong(value, "int32", path, owner)
-      return wrong(value, schema, path, owner)
-  }
-}
-
 interface Walk {
   readonly unknown: Array<string>
   /** The Go type that stands in faults. */
   readonly owner: string
   /** The definition around the present value. */
   readonly definition: string
+}
+
+/** A value that the type of a field, or of an element of it, cannot hold. */
+const unfit = (value: unknown, schema: Schema, path: string, walk: Walk): Fault =>
+  wrong(value, GoNames.at(walk.definition, path) ?? schema, path, walk.owner)
+
+/** A scalar as the type has it; a `Fault` for another type. */
+const scalar = (value: unknown, schema: Schema, path: string, walk: Walk): unknown => {
+  switch (schema.type) {
+    case "boolean":
+      return typeof value === "boolean" ? value : unfit(value, schema, path, walk)
+    case "integer":
+      return GoInt64.is(value) && (schema.format !== "int32" || isInt32(value))
+        ? value
+        : unfit(value, schema, path, walk)
+    case "number":
+      return typeof value === "number" ? value : unfit(value, schema, path, walk)
+    default:
+      if (typeof value === "string") return schema.format === "byte" ? bytes(value) : value
+      if (schema.format === "byte") {
+        const list = byteList(value)
+        return list === undefined ? unfit(value, schema, path, walk) : Buffer.from(list).toString("base64")
+      }
+      if (schema.format === "int-or-string") return isInt32(value) ? value : wrong(value, "int32", path, walk.owner)
+      return unfit(value, schema, path, walk)
+  }
 }
 
 /** The Go type of a definition, without its package. */
@@ -142,13 +147,13 @@ const named = (value: unknown, ref: string, path: string, walk: Walk): unknown =
 const read = (value: unknown, schema: Schema, path: string, walk: Walk): unknown => {
   if (schema.ref !== undefined) return named(value, schema.ref, path, walk)
   if (schema.type === "array") {
-    if (!Array.isArray(value)) return wrong(value, schema, path, walk.owner)
+    if (!Array.isArray(value)) return unfit(value, schema, path, walk)
     return schema.items === undefined ? value : list(value, schema.items, path, walk)
   }
   if (schema.properties !== undefined || schema.values !== undefined) {
-    return JsonValue.isObject(value) ? object(value, schema, path, walk) : wrong(value, schema, path, walk.owner)
+    return JsonValue.isObject(value) ? object(value, schema, path, walk) : unfit(value, schema, path, walk)
   }
-  return schema.type === undefined || schema.type === "object" ? value : scalar(value, schema, path, walk.owner)
+  return schema.type === undefined || schema.type === "object" ? value : scalar(value, schema, path, walk)
 }
 
 /** A path as strict decoding tells it: keys of maps stand after a point, too. */

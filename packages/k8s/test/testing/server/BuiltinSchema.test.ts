@@ -28,6 +28,22 @@ describe("BuiltinSchema", () => {
     assert.match(String(read("%%")), /^illegal base64 data/)
   })
 
+  it("calls the type of a field what Go calls it", () => {
+    const pod = (spec: Record<string, unknown>) => decode("Pod", { spec })
+    const wrong = "json: cannot unmarshal number into Go struct field "
+    assert.strictEqual(pod({ dnsPolicy: 5 }), `${wrong}PodSpec.spec.dnsPolicy of type v1.DNSPolicy`)
+    assert.strictEqual(
+      pod({ containers: [{ securityContext: { capabilities: { add: 5 } } }] }),
+      `${wrong}Capabilities.spec.containers.securityContext.capabilities.add of type []v1.Capability`
+    )
+    assert.strictEqual(
+      pod({ containers: [{ securityContext: { capabilities: { add: [5] } } }] }),
+      `${wrong}Capabilities.spec.containers.securityContext.capabilities.add of type v1.Capability`
+    )
+    assert.strictEqual(decode("Secret", { type: 5 }), `${wrong}Secret.type of type v1.SecretType`)
+    assert.strictEqual(pod({ hostname: 5 }), `${wrong}PodSpec.spec.hostname of type string`)
+  })
+
   it("reads the schemas in a schema, and does not say what they do not have", () => {
     const definition = BuiltinSchema.definitionOf("apiextensions.k8s.io", "v1", "CustomResourceDefinition")!
     const read = (schema: Record<string, unknown>) =>
