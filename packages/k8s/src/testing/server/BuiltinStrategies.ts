@@ -289,8 +289,8 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     deletionWarnings: JobRules.deletionWarnings,
     fields: { "status.successful": (job) => String(at(job, "status", "succeeded") ?? 0) },
     prepareCreate: JobRules.prepareCreate,
-    prepareUpdate: JobRules.prepareUpdate,
-    prepareStatus: JobRules.prepareUpdate,
+    prepareUpdate: JobRules.withLabels,
+    prepareStatus: JobRules.withLabels,
     validate: JobRules.validate,
     validateUpdate: JobRules.validateUpdate,
     validateStatus: JobStatusRules.validateStatus

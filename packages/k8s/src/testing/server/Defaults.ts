@@ -11,6 +11,7 @@ import * as ClusterDefaults from "./ClusterDefaults.ts"
 import { edit, fill, type Filled, map } from "./Filling.ts"
 import { pullPolicy } from "./PullPolicy.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
+import * as JobRules from "./JobRules.ts"
 import * as PodResources from "./PodResources.ts"
 import * as PolicyRules from "./PolicyRules.ts"
 import * as Quantity from "./Quantity.ts"
@@ -294,7 +295,6 @@ const specs: Readonly<Record<string, (spec: unknown) => Filled>> = {
   "apps/Deployment": deployment,
   "apps/ReplicaSet": (spec) => templated(fill(spec, { replicas: 1 })),
   "apps/StatefulSet": statefulSet,
-  "batch/Job": job,
   "batch/CronJob": cronJob
 }
 
@@ -323,6 +323,7 @@ const byKind: Readonly<Record<string, (object: Filled) => Filled>> = {
   "/Pod": (object) => edit(inSpec(pod)(object), "status", podStatus),
   "/Namespace": (object) => edit(object, "metadata", labelledNamespace),
   "apps/DaemonSet": (object) => WorkloadRules.counted(inSpec(daemonSet)(object)),
+  "batch/Job": (object) => JobRules.withLabels(inSpec(job)(object)),
   "/PodTemplate": templated,
   "/ReplicationController": (object) =>
     ClusterDefaults.controller(

@@ -36,11 +36,18 @@ const withUid = (selector: unknown, uid: string): unknown => ({
   matchLabels: { [uidLabel]: uid, ...objectAt(selector, "matchLabels") }
 })
 
-/** A Job without labels has those of its template: as they were written, or, if there were none, as they are kept. */
-const labelled = (metadata: JsonValue.JsonObject, labels: JsonValue.JsonObject): JsonValue.JsonObject =>
-  Object.keys(objectAt(metadata, "labels")).length > 0 || Object.keys(labels).length === 0
-    ? metadata
-    : { ...metadata, labels }
+/**
+ * A Job without labels has those of its template, in one map with it.
+ *
+ * Source: k8s.io/kubernetes/pkg/apis/batch/v1/defaults.go `SetDefaults_Job`.
+ */
+export const withLabels = (job: JsonValue.JsonObject): JsonValue.JsonObject => {
+  const labels = objectAt(job, "spec", "template", "metadata", "labels")
+  const metadata = objectAt(job, "metadata")
+  return Object.keys(labels).length === 0 || Object.keys(objectAt(metadata, "labels")).length > 0
+    ? job
+    : { ...job, metadata: { ...metadata, labels } }
+}
 
 /** A Job is told from others by labels on its Pods that the server makes up. */
 export const prepareCreate: Strategy["prepareCreate"] = (job) => {
@@ -55,9 +62,11 @@ export const prepareCreate: Strategy["prepareCreate"] = (job) => {
   const own = objectAt(template, "metadata", "labels")
   // Labels that are there stay, and are refused if they are not the ones.
   const labels = { ...generated, ...own }
-  return {
+  // A Job whose name is made up is copied for each try, and what is one map in two places becomes two.
+  const shared = metadata["labels"] === own && stringAt(metadata, "generateName") === ""
+  return withLabels({
     ...job,
-    metadata: labelled(metadata, Object.keys(own).length > 0 ? own : labels),
+    metadata: shared ? { ...metadata, labels } : metadata,
     spec: {
       ...spec,
       ...(at(spec, "manualSelector") === true ? {} : { selector: withUid(at(spec, "selector"), uid) }),
@@ -65,13 +74,7 @@ export const prepareCreate: Strategy["prepareCreate"] = (job) => {
         ? template
         : { ...template, metadata: { ...objectAt(template, "metadata"), labels } }
     }
-  }
-}
-
-export const prepareUpdate = (job: JsonValue.JsonObject): JsonValue.JsonObject => {
-  const metadata = objectAt(job, "metadata")
-  const next = labelled(metadata, objectAt(job, "spec", "template", "metadata", "labels"))
-  return next === metadata ? job : { ...job, metadata: next }
+  })
 }
 
 /**

@@ -17,6 +17,20 @@ const failure = (...rules: ReadonlyArray<object>) => job({ podFailurePolicy: { r
 const rule = "spec.podFailurePolicy.rules[0]"
 
 describe("JobRules", () => {
+  it.effect("gives a Job the labels of its template, which whoever made it owns", () =>
+    Effect.gen(function*() {
+      const made = Effect.fnUntraced(function*(metadata: object) {
+        const body = { metadata, spec: { template: { ...template(), metadata: { labels: { x: "y" } } } } }
+        const answer: any = (yield* post(`${url}?fieldManager=m`, body)).body
+        const { labels, managedFields } = answer.metadata
+        return [Object.keys(labels).sort(), managedFields[0].fieldsV1["f:metadata"]["f:labels"]]
+      })
+      const owned = { ".": {}, "f:x": {} }
+      const given = ["batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name", "controller-uid", "job-name"]
+      assert.deepStrictEqual(yield* made({ name: "a" }), [[...given, "x"], owned])
+      assert.deepStrictEqual(yield* made({ generateName: "a" }), [["x"], owned])
+    }).pipe(Effect.provide(layer)))
+
   it.effect("judges amounts and modes", () =>
     refuses(
       url,
@@ -86,14 +100,11 @@ describe("JobRules", () => {
       ]
     ).pipe(Effect.provide(layer)))
 
-  it.effect("without labels has those that its template was written with, or else those that it was given", () =>
+  it.effect("without labels in its template has those that it was given", () =>
     Effect.gen(function*() {
-      const labels = { tier: "front" }
-      const { body } = yield* post(url, job({ template: { ...template(), metadata: { labels } } }))
-      assert.deepStrictEqual(body.metadata.labels, labels)
-      const { body: other } = yield* post(url, { ...job(), metadata: { name: "b" } })
-      assert.deepStrictEqual(other.metadata.labels, other.spec.template.metadata.labels)
-      assert.strictEqual(other.metadata.labels["job-name"], "b")
+      const { body } = yield* post(url, { ...job(), metadata: { name: "b" } })
+      assert.deepStrictEqual(body.metadata.labels, body.spec.template.metadata.labels)
+      assert.strictEqual(body.metadata.labels["job-name"], "b")
     }).pipe(Effect.provide(layer)))
 
   it.effect("a rule about Pods waits for a condition to be true, unless it says otherwise", () =>
