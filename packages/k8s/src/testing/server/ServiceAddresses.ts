@@ -16,7 +16,7 @@ const hasAddress = (spec: unknown): boolean => stringAt(spec, "type") !== "Exter
 const families = (spec: JsonValue.JsonObject, anyhow: boolean): JsonValue.JsonObject => {
   const given = arrayAt(spec, "ipFamilies")
   const own = given.length === 0 ? ["IPv4"] : given
-  const ipFamilyPolicy = stringAt(spec, "ipFamilyPolicy") || (anyhow ? "RequireDualStack" : "SingleStack")
+  const ipFamilyPolicy = at(spec, "ipFamilyPolicy") ?? (anyhow ? "RequireDualStack" : "SingleStack")
   const both = anyhow && own.length === 1 && ipFamilyPolicy !== "SingleStack"
   return { ipFamilies: both ? [...own, own[0] === "IPv4" ? "IPv6" : "IPv4"] : own, ipFamilyPolicy }
 }
@@ -24,6 +24,10 @@ const families = (spec: JsonValue.JsonObject, anyhow: boolean): JsonValue.JsonOb
 const withAddress = (spec: JsonValue.JsonObject, given: () => string): JsonValue.JsonObject => {
   const one = stringAt(spec, "clusterIP")
   const all = arrayAt(spec, "clusterIPs")
+  // Nothing can be given in a family that the cluster has not, which the validation says.
+  if (one === "" && all.length === 0 && arrayAt(spec, "ipFamilies")[0] === "IPv6") {
+    return { ...spec, ...families(spec, false) }
+  }
   // The one and the list of all are one thing; where they are not, the validation says so.
   const ip = one === "" && all.length === 0 ? given() : one
   return {
@@ -91,7 +95,7 @@ const withHealthCheck = (spec: JsonValue.JsonObject, uid: string, pool: ServiceP
 
 const complete = (service: JsonValue.JsonObject, uid: string, pool: ServicePool, fresh: boolean) => {
   const spec = objectAt(service, "spec")
-  if (!hasAddress(spec)) return service
+  if (!hasAddress(spec)) return { ...service, spec: omit(spec, "internalTrafficPolicy") }
   const addressed = withAddress(spec, () => pool.freeAddress(uid))
   return { ...service, spec: withHealthCheck(withNodePorts(addressed, uid, pool, fresh), uid, pool) }
 }

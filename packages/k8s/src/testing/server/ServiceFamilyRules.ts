@@ -3,11 +3,11 @@
  * each, and once there they stay, but for a second one that comes or goes.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidateServiceClusterIPsRelatedFields`,
- * `validateUpgradeDowngradeClusterIPs`.
+ * `validateUpgradeDowngradeClusterIPs`; pkg/registry/core/service/storage/alloc.go `initIPFamilyFields`.
  */
 import { type Faults, ip, isAddress6, optional, when } from "./Checks.ts"
 import * as FieldError from "../../schema/FieldError.ts"
-import { arrayAt, at, stringAt } from "../../api/Plain.ts"
+import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 
 const path = "spec.clusterIPs"
 
@@ -66,6 +66,33 @@ export const faults = (spec: unknown): Faults => {
         )
       )
     ])
+  ]
+}
+
+/** A cluster has addresses of one family; who says himself where a headless Service leads needs none of them. */
+const configured: ReadonlyArray<string> = ["IPv4"]
+
+/** Faults of what a Service asks for and the cluster has not. */
+export const demands = (spec: unknown): Faults => {
+  const [all, given] = [texts(spec, "clusterIPs"), texts(spec, "ipFamilies")]
+  const policy = stringAt(spec, "ipFamilyPolicy")
+  const refused = (why: string) => FieldError.invalid("spec.ipFamilyPolicy", policy, why)
+  const several = (what: string) =>
+    refused(`must be 'RequireDualStack' or 'PreferDualStack' when multiple ${what} are specified`)
+  const contradictions = policy !== "SingleStack" ? [] : [
+    ...when(all.length === 2, several("cluster IPs")),
+    ...when(given.length === 2, several("IP families"))
+  ]
+  if (contradictions.length > 0) return contradictions
+  if (all[0] === "None" && Object.keys(objectAt(spec, "selector")).length === 0) return []
+  return [
+    ...when(policy === "RequireDualStack", refused("this cluster is not configured for dual-stack services")),
+    ...given.flatMap((family, index) =>
+      when(
+        !configured.includes(family),
+        FieldError.invalid(`spec.ipFamilies[${index}]`, family, "not configured on this cluster")
+      )
+    )
   ]
 }
 

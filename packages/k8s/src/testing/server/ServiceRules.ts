@@ -182,10 +182,11 @@ const trafficFaults = (spec: unknown): Faults => {
           "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
         )
       )),
-    ...(["ClusterIP", "LoadBalancer", "NodePort"].includes(stringAt(spec, "type"))
+    ...(at(spec, "internalTrafficPolicy") !== undefined
+      ? optional(spec, "internalTrafficPolicy", "spec", ["Cluster", "Local"])
+      : ["ClusterIP", "LoadBalancer", "NodePort"].includes(stringAt(spec, "type"))
       ? required(spec, "spec", "internalTrafficPolicy")
       : []),
-    ...optional(spec, "internalTrafficPolicy", "spec", ["Cluster", "Local"]),
     ...optional(spec, "trafficDistribution", "spec", ["PreferClose", "PreferSameZone", "PreferSameNode"])
   ]
 }
@@ -197,6 +198,8 @@ const validate: Strategy["validate"] = (service) => {
   const addresses = type === "ExternalName" ? [] : ServiceFamilyRules.faults(spec)
   // Addresses are given out before anything else is looked at.
   if (addresses.length > 0) return addresses
+  const demands = type === "ExternalName" ? [] : ServiceFamilyRules.demands(spec)
+  if (demands.length > 0) return demands
   return [
     ...when(
       ports.length === 0 && !isHeadless(spec) && type !== "ExternalName",

@@ -81,6 +81,35 @@ describe("ServiceRules", () => {
       ]
     ).pipe(Effect.provide(layer)))
 
+  it.effect("asks for no more than a cluster of one family has", () =>
+    refuses(
+      url,
+      [service({ ipFamilyPolicy: "PreferDualStack" })],
+      [service({ clusterIP: "None" })],
+      [
+        service({ ipFamilyPolicy: "RequireDualStack", selector: { a: "b" } }),
+        "spec.ipFamilyPolicy: Invalid value: \"RequireDualStack\": this cluster is not configured for dual-stack services"
+      ],
+      [
+        service({ ipFamilyPolicy: "PreferDualStack", ipFamilies: ["IPv6"] }),
+        "spec.ipFamilies[0]: Invalid value: \"IPv6\": not configured on this cluster"
+      ],
+      [
+        service({ ipFamilies: ["IPv4", "IPv6"] }),
+        "spec.ipFamilyPolicy: Invalid value: \"SingleStack\": must be 'RequireDualStack' or 'PreferDualStack' when " +
+        "multiple IP families are specified"
+      ],
+      [
+        service({ ipFamilyPolicy: "" }),
+        "spec.ipFamilyPolicy: Unsupported value: \"\": supported values: \"PreferDualStack\", \"RequireDualStack\", " +
+        "\"SingleStack\""
+      ],
+      [
+        service({ internalTrafficPolicy: "" }),
+        "spec.internalTrafficPolicy: Unsupported value: \"\": supported values: \"Cluster\", \"Local\""
+      ]
+    ).pipe(Effect.provide(layer)))
+
   it.effect("addresses stay once they are given", () =>
     Effect.gen(function*() {
       const { body } = yield* post(url, service({ clusterIP: "10.96.7.7" }))
@@ -96,7 +125,8 @@ describe("ServiceRules", () => {
           (object) => ({
             ...object,
             spec: { ...object.spec, ipFamilies: ["IPv4", "IPv6"], ipFamilyPolicy: "PreferDualStack" }
-          })
+          }),
+          "spec.ipFamilies[1]: Invalid value: \"IPv6\": not configured on this cluster"
         ]
       )
     }).pipe(Effect.provide(layer)))
