@@ -252,14 +252,14 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     annotationsCount: true,
     statusMetadata: "labelsKept",
     validate: WorkloadRules.validateDeployment,
-    validateUpdate: immutable("spec.selector"),
+    validateUpdate: LabelSelectorRules.immutable,
     validateStatus: WorkloadRules.validateStatus("updatedReplicas", "readyReplicas", "availableReplicas")
   },
   "replicasets.apps": {
     ...workload,
     validate: WorkloadRules.validateReplicaSet,
     validateStatus: WorkloadRules.validateStatus("fullyLabeledReplicas", "readyReplicas", "availableReplicas"),
-    validateUpdate: immutable("spec.selector")
+    validateUpdate: LabelSelectorRules.immutable
   },
   "daemonsets.apps": {
     ...workload,
@@ -268,7 +268,7 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     prepareCreate: WorkloadRules.daemonSetCreate,
     prepareUpdate: WorkloadRules.daemonSetUpdate,
     prepareStatus: WorkloadRules.daemonSetStatus,
-    validateUpdate: immutable("spec.selector")
+    validateUpdate: LabelSelectorRules.immutable
   },
   "statefulsets.apps": {
     ...workload,

@@ -5,6 +5,7 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as FieldError from "../../schema/FieldError.ts"
+import * as GoStruct from "./GoStruct.ts"
 import * as MetadataRules from "../../api/MetadataRules.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Names from "../../api/Names.ts"
@@ -75,6 +76,23 @@ const fixed: ReadonlyArray<readonly [field: string, key: string]> = [
   ["reportingInstance", "reportingInstance"]
 ]
 
+const referenceFields: GoStruct.Fields = [
+  ["kind", "\"\""],
+  ["namespace", "\"\""],
+  ["name", "\"\""],
+  ["uid", "\"\"", undefined, "UID"],
+  ["apiVersion", "\"\"", undefined, "APIVersion"],
+  ["resourceVersion", "\"\""],
+  ["fieldPath", "\"\""]
+]
+
+const texts = new Set(["reason", "message", "type", "action", "reportingController", "reportingInstance"])
+
+const refused = (field: string, value: unknown): FieldError.FieldError =>
+  field === "involvedObject" || (field === "related" && value !== undefined)
+    ? FieldError.invalidPrinted(field, GoStruct.print(value ?? {}, referenceFields), "field is immutable")
+    : FieldError.invalid(field, value ?? (texts.has(field) ? "" : null), "field is immutable")
+
 /** Of an Event in the new form only the series changes. */
 export const validateUpdate: Strategy["validateUpdate"] = (next, previous) =>
   isNew(next)
@@ -84,7 +102,7 @@ export const validateUpdate: Strategy["validateUpdate"] = (next, previous) =>
       ...fixed.flatMap(([field, key]) =>
         JsonValue.equals(at(next, key) ?? null, at(previous, key) ?? null)
           ? []
-          : [FieldError.invalid(field, at(next, key) ?? null, "field is immutable")]
+          : [refused(field, at(next, key))]
       )
     ]
     : []

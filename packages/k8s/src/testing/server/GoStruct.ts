@@ -29,7 +29,7 @@ export const print = (value: unknown, fields: Fields): string =>
       fields.map(([json, zero, of, go]) => {
         const found = at(value, json)
         return `${goJson(go ?? goName(json))}:${
-          found === undefined
+          found === undefined || found === null
             ? zero
             : of === undefined
             ? goJson(found)

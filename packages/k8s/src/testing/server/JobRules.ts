@@ -109,7 +109,7 @@ const generatedFaults = (job: KubeObject): Faults => {
     }),
     ...(Selector.matchesLabels(selector, generated)
       ? []
-      : [FieldError.invalid("spec.selector", selected, "`selector` not auto-generated")])
+      : [LabelSelectorRules.refused("spec.selector", selected, "`selector` not auto-generated")])
   ]
 }
 
@@ -298,7 +298,7 @@ export const validateUpdate: Strategy["validateUpdate"] = (next, previous) => [
   ...specFaults(objectAt(next, "spec"), "spec"),
   ...selectorFaults(next),
   ...completionsFaults(next, previous),
-  ...immutable("spec.selector")(next, previous),
+  ...LabelSelectorRules.immutable(next, previous),
   ...templateFaults(next, previous),
   ...immutable(
     "spec.completionMode",

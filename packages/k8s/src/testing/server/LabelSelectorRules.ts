@@ -4,9 +4,11 @@
  * Source: k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go (`ValidateLabelSelector`).
  */
 import * as FieldError from "../../schema/FieldError.ts"
+import { goJson } from "../../schema/FieldError.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import { validateLabels } from "../../api/MetadataRules.ts"
 import * as Names from "../../api/Names.ts"
-import { arrayAt, objectAt, stringAt } from "../../api/Plain.ts"
+import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 
 type Faults = ReadonlyArray<FieldError.FieldError>
 
@@ -37,6 +39,29 @@ const requirementFaults = (requirement: unknown, path: string): Faults => {
       Names.labelValue(String(value)).map((fault) => FieldError.invalid(`${path}.values[${index}]`, value, fault))
     )
   ]
+}
+
+const printRequirement = (requirement: unknown): string => {
+  const values = arrayAt(requirement, "values")
+  const own = `"key":${goJson(stringAt(requirement, "key"))},"operator":${goJson(stringAt(requirement, "operator"))}`
+  return `{${own}${values.length === 0 ? "" : `,"values":${goJson(values)}`}}`
+}
+
+/** A selector that is refused as a whole, printed in the order of its type. */
+export const refused = (path: string, selector: unknown, detail: string): FieldError.FieldError => {
+  if (selector === undefined) return FieldError.invalid(path, null, detail)
+  const [labels, requirements] = [objectAt(selector, "matchLabels"), arrayAt(selector, "matchExpressions")]
+  const parts = [
+    ...(Object.keys(labels).length === 0 ? [] : [`"matchLabels":${goJson(labels)}`]),
+    ...(requirements.length === 0 ? [] : [`"matchExpressions":[${requirements.map(printRequirement).join(",")}]`])
+  ]
+  return FieldError.invalidPrinted(path, `{${parts.join(",")}}`, detail)
+}
+
+/** A selector that may not change. */
+export const immutable = (next: unknown, previous: unknown): Faults => {
+  const [selector, before] = [next, previous].map((object) => at(object, "spec", "selector"))
+  return JsonValue.equals(selector, before) ? [] : [refused("spec.selector", selector, "field is immutable")]
 }
 
 /** The faults of a selector; an absent one has none. */

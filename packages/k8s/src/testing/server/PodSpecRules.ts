@@ -8,6 +8,7 @@
 import { type Faults, givenSubdomain, invalids, label, oneOf, required, subdomain, when } from "./Checks.ts"
 import * as ContainerRules from "./ContainerRules.ts"
 import * as FieldError from "../../schema/FieldError.ts"
+import * as GoStruct from "./GoStruct.ts"
 import type * as JsonValue from "../../schema/JsonValue.ts"
 import * as MetadataRules from "../../api/MetadataRules.ts"
 import * as Names from "../../api/Names.ts"
@@ -19,6 +20,11 @@ import * as PodSystemRules from "./PodSystemRules.ts"
 import * as Remembered from "../../api/Remembered.ts"
 import * as ResourceRules from "./ResourceRules.ts"
 import * as VolumeRules from "./VolumeRules.ts"
+
+const claimFields: GoStruct.Fields = [["name", "\"\""], ["resourceClaimName", "null"], [
+  "resourceClaimTemplateName",
+  "null"
+]]
 
 /** Claims of devices, by the names that containers use. */
 const resourceClaims = (spec: unknown, path: string): Faults => {
@@ -37,9 +43,9 @@ const resourceClaims = (spec: unknown, path: string): Faults => {
         : invalids(`${here}.name`, name, Names.dnsLabel(name))),
       ...when(
         given.length !== 1,
-        FieldError.invalid(
+        FieldError.invalidPrinted(
           here,
-          claim,
+          GoStruct.print(claim, claimFields),
           given.length === 0
             ? "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
             : "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"

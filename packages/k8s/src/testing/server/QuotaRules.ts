@@ -5,6 +5,7 @@
  */
 import { type Faults, invalids, when } from "./Checks.ts"
 import * as FieldError from "../../schema/FieldError.ts"
+import * as GoStruct from "./GoStruct.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
@@ -93,6 +94,10 @@ const operatorFaults = (requirement: unknown, path: string): Faults => {
   }
 }
 
+const selectorFields: GoStruct.Fields = [
+  ["matchExpressions", "null", [["scopeName", "\"\""], ["operator", "\"\""], ["values", "null"]]]
+]
+
 const selectorFaults = (spec: unknown): Faults => {
   const path = "spec.scopeSelector.matchExpressions"
   const requirements = arrayAt(spec, "scopeSelector", "matchExpressions")
@@ -107,7 +112,11 @@ const selectorFaults = (spec: unknown): Faults => {
           FieldError.invalid(`${path}.scopeName`, scope, "unsupported scope")
         ),
         ...unfit(spec, scope).map(() =>
-          FieldError.invalid(path, at(spec, "scopeSelector"), "unsupported scope applied to resource")
+          FieldError.invalidPrinted(
+            path,
+            GoStruct.print(at(spec, "scopeSelector"), selectorFields),
+            "unsupported scope applied to resource"
+          )
         ),
         ...when(
           existing.includes(scope) && operator !== "Exists",

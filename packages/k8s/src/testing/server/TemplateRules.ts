@@ -41,11 +41,11 @@ export const selectorAndTemplate = (
   // No selector selects nothing, not even the template.
   if (selector === undefined) return [FieldError.required("spec.selector", ""), mismatch(own), ...template()]
   const faults = LabelSelectorRules.validate(selector, "spec.selector")
-  if (faults.length > 0) return [...faults, FieldError.invalid("spec.selector", selector, words.unreadable)]
+  if (faults.length > 0) return [...faults, LabelSelectorRules.refused("spec.selector", selector, words.unreadable)]
   const parsed = Selector.fromObject(selector as Selector.LabelSelectorObject) ?? []
   return [
     ...(parsed.length === 0
-      ? [FieldError.invalid("spec.selector", selector, `empty selector is invalid for ${words.kind}`)]
+      ? [LabelSelectorRules.refused("spec.selector", selector, `empty selector is invalid for ${words.kind}`)]
       : Selector.matchesLabels(parsed, labelsOf(own))
       ? []
       : [mismatch(own)]),
@@ -62,7 +62,7 @@ export const selectorBesideTemplate = (object: KubeObject, kind: string): Faults
   if (faults.length > 0) return faults
   const parsed = Selector.fromObject(selector as Selector.LabelSelectorObject) ?? []
   return parsed.length === 0
-    ? [FieldError.invalid("spec.selector", selector, `empty selector is invalid for ${kind}`)]
+    ? [LabelSelectorRules.refused("spec.selector", selector, `empty selector is invalid for ${kind}`)]
     : Selector.matchesLabels(parsed, labelsOf(own))
     ? []
     : [mismatch(own)]

@@ -54,6 +54,10 @@ describe("EventRules", () => {
         "Event \"a\" is invalid: [type: Invalid value: \"Warning\": field is immutable, " +
           "action: Invalid value: \"Other\": field is immutable]"
       )
+      assert.include(
+        (yield* patch(`${events}/a`, "merge", { regarding: { fieldPath: "x" } })).body.message,
+        "\"UID\":\"\",\"APIVersion\":\"\",\"ResourceVersion\":\"\",\"FieldPath\":\"x\"}: field is immutable"
+      )
       assert.strictEqual((yield* patch(`${core}/a`, "merge", { action: "Other" })).status, 200)
     }).pipe(Effect.provide(layer)))
 })

@@ -28,6 +28,14 @@ describe("QuotaRules", () => {
           .map((why) => `spec.scopes: Invalid value: ["BestEffort","NotBestEffort","Other"]: ${why}`)
       ],
       [
+        object({
+          hard: { services: "1" },
+          scopeSelector: { matchExpressions: [{ scopeName: "PriorityClass", operator: "Exists" }] }
+        }),
+        "spec.scopeSelector.matchExpressions: Invalid value: {\"MatchExpressions\":[{\"ScopeName\":\"PriorityClass\"," +
+        "\"Operator\":\"Exists\",\"Values\":null}]}: unsupported scope applied to resource"
+      ],
+      [
         object({ scopeSelector: { matchExpressions: [{ scopeName: "PriorityClass", operator: "In" }] } }),
         "spec.scopeSelector.matchExpressions.values: Required value: must be at least one value when `operator` is 'In' or " +
         "'NotIn' for scope selector"

@@ -24,6 +24,12 @@ describe("WorkloadRules", () => {
       assert.deepStrictEqual(yield* refused({ selector: { matchLabels: { app: "y" } } }), [
         "spec.template.metadata.labels: Invalid value: {\"app\":\"x\"}: `selector` does not match template `labels`"
       ])
+      const unread = { matchExpressions: [{ operator: "x", key: "a" }], matchLabels: { app: "x" } }
+      assert.deepStrictEqual(yield* refused({ selector: unread }), [
+        "spec.selector.matchExpressions[0].operator: Invalid value: \"x\": not a valid selector operator",
+        "spec.selector: Invalid value: {\"matchLabels\":{\"app\":\"x\"},\"matchExpressions\":[{\"key\":\"a\"," +
+        "\"operator\":\"x\"}]}: invalid label selector"
+      ])
       assert.deepStrictEqual(yield* refused({ strategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: "0%" } } }), [
         "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: \"0%\": may not be 0 when `maxSurge` is 0"
       ])
