@@ -264,10 +264,29 @@ const parameterFaults = (parameters: JsonValue.JsonObject): Faults => {
 const choice = (object: unknown, field: string, values: ReadonlyArray<string>): Faults =>
   when(!values.includes(stringAt(object, field)), FieldError.notSupported(field, stringAt(object, field), values))
 
+/** What a term selects; a key that is told twice counts where it was first. */
+const selected = (term: unknown): string => {
+  const values = new Map<string, ReadonlyArray<string>>()
+  for (const expression of arrayAt(term, "matchLabelExpressions")) {
+    const key = stringAt(expression, "key")
+    if (!values.has(key)) values.set(key, [...new Set(arrayAt(expression, "values").map(String))].toSorted())
+  }
+  return JSON.stringify([...values].toSorted(([a], [b]) => a < b ? -1 : 1))
+}
+
+/** A term is told as often as there was an equal one. There are as many empty ones before the first as there are terms. */
+const repeatedTerms = (terms: ReadonlyArray<unknown>, place: number): Faults => {
+  const own = selected(terms[place])
+  const before = [...terms.map(() => "[]"), ...terms.slice(0, place).map(selected)]
+  return before.filter((other) => other === own).map(() =>
+    FieldError.duplicate(`allowedTopologies[${place}].matchLabelExpressions`, "")
+  )
+}
+
 const topologyFaults = (terms: ReadonlyArray<unknown>): Faults =>
   terms.flatMap((term, place) => {
     const keys = new Set<string>()
-    return arrayAt(term, "matchLabelExpressions").flatMap((expression, index) => {
+    const own = arrayAt(term, "matchLabelExpressions").flatMap((expression, index) => {
       const path = `allowedTopologies[${place}].matchLabelExpressions[${index}]`
       const key = stringAt(expression, "key")
       const values = arrayAt(expression, "values").map(String)
@@ -282,6 +301,7 @@ const topologyFaults = (terms: ReadonlyArray<unknown>): Faults =>
         ...when(repeated, FieldError.duplicate(`${path}.key`, key))
       ]
     })
+    return [...own, ...repeatedTerms(terms, place)]
   })
 
 /** Who makes the volumes of a class. */

@@ -6,7 +6,7 @@
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidateVolumes`.
  */
-import { type Faults, invalids, oneOf, optional, required, when } from "./Checks.ts"
+import { type Faults, givenLabel, invalids, oneOf, optional, required, when } from "./Checks.ts"
 import * as ClaimRules from "./ClaimRules.ts"
 import * as EnvironmentRules from "./EnvironmentRules.ts"
 import * as FieldError from "../../schema/FieldError.ts"
@@ -74,6 +74,18 @@ const claimTemplate = (template: unknown, path: string): Faults => {
   ]
 }
 
+const hostPorts = "must be a host:port pair or multiple pairs separated by commas"
+
+const hostPort = /^(?:[^:[\]]*|\[[^[\]]*\]):[^:[\]]*$/
+
+const managedDisk = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
+
+const blobDisk = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"
+
+/** A secret that is referred to is named. */
+const secretName = (source: unknown, path: string): Faults =>
+  at(source, "secretRef") === undefined ? [] : required(at(source, "secretRef"), `${path}.secretRef`, "name")
+
 /** In the order in which the server looks for them: all but the first are too many. */
 const sources: Readonly<Record<string, Source>> = {
   emptyDir: (source, path) => {
@@ -104,15 +116,40 @@ const sources: Readonly<Record<string, Source>> = {
   ],
   iscsi: NetworkDiskRules.iscsi,
   glusterfs: needs("endpoints", "path"),
-  flocker: () => [],
+  flocker: (source, path) => {
+    const [name, uuid] = [stringAt(source, "datasetName"), stringAt(source, "datasetUUID")]
+    return [
+      ...when(
+        name === "" && uuid === "",
+        FieldError.required(path, "one of datasetName and datasetUUID is required")
+      ),
+      ...when(
+        name !== "" && uuid !== "",
+        FieldError.invalid(path, "resource", "datasetName and datasetUUID can not be specified simultaneously")
+      ),
+      ...when(name.includes("/"), FieldError.invalid(`${path}.datasetName`, name, "must not contain '/'"))
+    ]
+  },
   persistentVolumeClaim: needs("claimName"),
   rbd: (source, path) => [
     ...when(arrayAt(source, "monitors").length === 0, FieldError.required(`${path}.monitors`, "")),
     ...required(source, path, "image")
   ],
-  cinder: needs("volumeID"),
+  cinder: (source, path) => [...required(source, path, "volumeID"), ...secretName(source, path)],
   cephfs: (source, path) => when(arrayAt(source, "monitors").length === 0, FieldError.required(`${path}.monitors`, "")),
-  quobyte: needs("registry", "volume"),
+  quobyte: (source, path) => {
+    const registry = stringAt(source, "registry")
+    return [
+      ...(registry === ""
+        ? [FieldError.required(`${path}.registry`, hostPorts)]
+        : stringAt(source, "tenant").length >= 65
+        ? [FieldError.required(`${path}.tenant`, "must be a UUID and may not exceed a length of 64 characters")]
+        : registry.split(",").filter((pair) => !hostPort.test(pair)).map(() =>
+          FieldError.invalid(`${path}.registry`, registry, hostPorts)
+        )),
+      ...required(source, path, "volume")
+    ]
+  },
   downwardAPI: (source, path) => [
     ...PathRules.mode(source, "defaultMode", path),
     // Which of the files it is is not told.
@@ -125,8 +162,26 @@ const sources: Readonly<Record<string, Source>> = {
   vsphereVolume: needs("volumePath"),
   photonPersistentDisk: needs("pdID"),
   portworxVolume: needs("volumeID"),
-  azureDisk: needs("diskName", "diskURI"),
-  storageos: needs("volumeName"),
+  azureDisk: (source, path) => {
+    const [kind, uri] = [at(source, "kind"), stringAt(source, "diskURI")]
+    const managed = kind === "Managed"
+    return [
+      ...required(source, path, "diskName", "diskURI"),
+      ...optional(source, "cachingMode", path, ["None", "ReadOnly", "ReadWrite"]),
+      ...optional(source, "kind", path, ["Dedicated", "Managed", "Shared"]),
+      ...when(
+        kind !== undefined && !uri.startsWith(managed ? "/subscriptions/" : "https://"),
+        FieldError.notSupported(`${path}.diskURI`, uri, [managed ? managedDisk : blobDisk])
+      )
+    ]
+  },
+  storageos: (source, path) => [
+    ...(stringAt(source, "volumeName") === ""
+      ? required(source, path, "volumeName")
+      : invalids(`${path}.volumeName`, stringAt(source, "volumeName"), Names.dnsLabel(stringAt(source, "volumeName")))),
+    ...givenLabel(source, "volumeNamespace", path),
+    ...secretName(source, path)
+  ],
   projected: ProjectionRules.faults,
   scaleIO: needs("gateway", "system", "volumeName"),
   csi: (source, path) => {

@@ -78,9 +78,18 @@ describe("StorageRules", () => {
   it.effect("judges classes, which do not change", () =>
     Effect.gen(function*() {
       const url = "/apis/storage.k8s.io/v1/storageclasses"
+      const term = (key: string) => ({ matchLabelExpressions: [{ key, values: ["x"] }] })
       yield* refuses(
         url,
         [storageClass({ provisioner: "" }), "provisioner: Required value"],
+        [
+          storageClass({ allowedTopologies: ["a", "b", "a"].map((key) => term(key)) }),
+          "allowedTopologies[2].matchLabelExpressions: Duplicate value: \"\""
+        ],
+        [
+          storageClass({ allowedTopologies: [{}] }),
+          "allowedTopologies[0].matchLabelExpressions: Duplicate value: \"\""
+        ],
         [
           storageClass({ reclaimPolicy: "Recycle", volumeBindingMode: "Other" }),
           "reclaimPolicy: Unsupported value: \"Recycle\": supported values: \"Delete\", \"Retain\"",

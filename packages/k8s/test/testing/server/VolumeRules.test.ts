@@ -33,6 +33,17 @@ const rows: ReadonlyArray<readonly [source: object, ...faults: ReadonlyArray<str
     { downwardAPI: { items: [{ path: "a" }] } },
     `${v}.downwardAPI: Required value: one of fieldRef and resourceFieldRef is required`
   ],
+  [{ flocker: {} }, `${v}.flocker: Required value: one of datasetName and datasetUUID is required`],
+  [
+    { quobyte: { registry: "a", volume: "v" } },
+    `${v}.quobyte.registry: Invalid value: "a": must be a host:port pair or multiple pairs separated by commas`
+  ],
+  [
+    { azureDisk: { diskName: "d", diskURI: "x", kind: "Shared" } },
+    `${v}.azureDisk.diskURI: Unsupported value: "x": supported values: ` +
+    `"https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"`
+  ],
+  [{ cinder: { volumeID: "v", secretRef: {} } }, `${v}.cinder.secretRef.name: Required value`],
   [{ ephemeral: {} }, `${v}.ephemeral.volumeClaimTemplate: Required value`],
   [{ emptyDir: {}, downwardAPI: {} }, `${v}.downwarAPI: Forbidden: may not specify more than 1 volume type`]
 ]
