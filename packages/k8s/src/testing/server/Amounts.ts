@@ -37,7 +37,7 @@ export const percentOrCount = (object: unknown, path: string): Faults => {
 export const value = (amount: unknown): number => {
   if (typeof amount === "number") return amount
   const text = String(amount)
-  return /^[+-]?[0-9]+%?$/.test(text) ? Number.parseInt(text, 10) : 0
+  return /^(?:[+-]?[0-9]+|[0-9]+%)$/.test(text) ? Number.parseInt(text, 10) : 0
 }
 
 /** A count, or a percentage of at most 100. */

@@ -52,9 +52,10 @@ const raw = "io.k8s.apimachinery.pkg.runtime.RawExtension"
 const structOf = (schema: Schema): string | undefined =>
   schema.ref !== undefined && definitions[schema.ref]?.properties !== undefined ? schema.ref : undefined
 
-/** A map that is refused for being there, so that an empty one is not nothing. */
+/** What is refused for being there and empty, so that it is not nothing. */
 const isJudged = (definition: string, field: string): boolean =>
-  field === "dependencies" && definition.endsWith(".JSONSchemaProps")
+  (field === "dependencies" && definition.endsWith(".JSONSchemaProps")) ||
+  (field === "policies" && definition.endsWith(".HPAScalingRules"))
 
 /** Whether an empty value of a field means that there is none. */
 export const leftOut = (definition: string, field: string, schema: Schema, value: unknown): boolean => {

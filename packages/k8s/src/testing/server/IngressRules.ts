@@ -152,7 +152,7 @@ const parameterFaults = (parameters: unknown): Faults => {
   const namespace = at(parameters, "namespace")
   return parameters === undefined ? [] : [
     ...reference(parameters, path),
-    ...(scope === ""
+    ...(at(parameters, "scope") === undefined
       ? [FieldError.required(`${path}.scope`, "")]
       : scope === "Namespace"
       ? typeof namespace === "string"

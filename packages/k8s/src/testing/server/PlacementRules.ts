@@ -247,7 +247,12 @@ export const tolerations = (spec: unknown, path: string): Faults =>
         ? value === ""
           ? []
           : [FieldError.invalid(`${here}.operator`, value, "value must be empty when `operator` is 'Exists'")]
-        : [FieldError.notSupported(`${here}.operator`, operator, ["Equal", "Exists"])]),
+        : [FieldError.notSupported(
+          `${here}.operator`,
+          operator,
+          // Comparisons are known, and not taken.
+          ["Equal", "Exists", ...(["Lt", "Gt"].includes(operator) ? ["Lt", "Gt"] : [])]
+        )]),
       ...(effect === "" || effects.includes(effect)
         ? []
         : [FieldError.notSupported(`${here}.effect`, effect, effects)])

@@ -92,6 +92,14 @@ const ofPods = (path: string, text: string): Faults => {
     : [FieldError.notSupported(path, text, ["cpu", "hugepages-", "memory"])]
 }
 
+/** Huge pages come whole. */
+const pages = (path: string, key: string, text: string): Faults => {
+  if (!isHugePages(key)) return []
+  const size = Quantity.billionths(key.slice("hugepages-".length))
+  const whole = size > 0n && size % 1_000_000_000n === 0n && Quantity.billionths(text) % size === 0n
+  return when(!whole, FieldError.invalid(path, text, `${text} is not positive integer multiple of ${key}`))
+}
+
 const amounts = (
   given: JsonValue.JsonObject,
   path: string,
@@ -99,7 +107,8 @@ const amounts = (
 ): Faults =>
   Object.entries(given).flatMap(([key, text]) => [
     ...nameFaults(`${path}[${key}]`, key),
-    ...amount(`${path}[${key}]`, key, text)
+    ...amount(`${path}[${key}]`, key, text),
+    ...pages(`${path}[${key}]`, key, String(text))
   ])
 
 const requestFaults = (requests: JsonValue.JsonObject, limits: JsonValue.JsonObject, path: string): Faults =>

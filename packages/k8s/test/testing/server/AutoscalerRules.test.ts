@@ -18,6 +18,10 @@ describe("AutoscalerRules", () => {
       "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers",
       [autoscaler()],
       [
+        autoscaler({ behavior: { scaleUp: { policies: [] } } }),
+        "spec.behavior.scaleUp.policies: Required value: must specify at least one Policy"
+      ],
+      [
         autoscaler({ minReplicas: 0, maxReplicas: -1, scaleTargetRef: { apiVersion: "v1", kind: "Deployment" } }),
         "spec.minReplicas: Invalid value: 0: must be greater than or equal to 1",
         "spec.maxReplicas: Invalid value: -1: must be greater than 0",
