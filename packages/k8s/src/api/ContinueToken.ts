@@ -20,8 +20,8 @@ export interface Position {
   readonly start: string
 }
 
-/** The position after a key. */
-export const after = (revision: number, key: string): Position => ({ revision, start: `${key}\u0000` })
+/** The position after a key. The cache, which lists are told from, writes a slash before it; one need not be there. */
+export const after = (revision: number, key: string): Position => ({ revision, start: `/${key}\u0000` })
 
 export const encode = ({ revision, start }: Position): string =>
   Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: revision, start })).toString("base64url")

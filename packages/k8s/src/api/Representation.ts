@@ -229,12 +229,6 @@ const single = <R extends Shown>(
   }
 }
 
-/** What a bookmark is made into another form from: as Go writes metadata without a time. */
-const blank = ({ metadata, ...rest }: KubeObject): KubeObject => ({
-  ...rest,
-  metadata: { ...metadata, creationTimestamp: null as never }
-})
-
 /** Events whose objects are tables or metadata. Only the first table says what its columns are. */
 const events = <R extends Shown>(
   asked: Asked<R>,
@@ -244,8 +238,7 @@ const events = <R extends Shown>(
   if (as === "Object") return Result.succeed(stream)
   const convert = (event: WireEvent, f: (object: KubeObject) => unknown): WireEvent => {
     if (event.type === "ERROR") return event
-    const object = event.type === "BOOKMARK" ? blank(event.object as KubeObject) : event.object
-    return { type: event.type, object: freeze(f(object)) as KubeObject }
+    return { type: event.type, object: freeze(f(event.object as KubeObject)) as KubeObject }
   }
   // A bookmark is of the form that was asked for: a client that decodes metadata, or tables, knows no other.
   if (as !== "Table") {

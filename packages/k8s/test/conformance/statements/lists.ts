@@ -274,16 +274,19 @@ export const lists = [
     }
   }),
 
-  statement("50c", "a continue token has the next key below what is listed, and keeps its limit", {}, function*() {
-    const { request } = yield* Target
+  statement("50c", "a continue token has the next key below what is listed, and keeps its limit", {
+    note: "until 1.34, which lists from its cache, the key had no slash before it"
+  }, function*() {
+    const { minor, request } = yield* Target
+    const slash = minor < 34 ? "" : "/"
     const { list, ns, widgets: { path } } = yield* widgets("a", "b", "c")
     const read = (token: string | undefined) => JSON.parse(Buffer.from(token!, "base64url").toString("utf8"))
     const first = yield* list({ limit: "1" })
     const { resourceVersion } = meta(first)
-    const token = { v: "meta.k8s.io/v1", rv: Number(resourceVersion), start: "a\u0000" }
+    const token = { v: "meta.k8s.io/v1", rv: Number(resourceVersion), start: `${slash}a\u0000` }
     assert.deepStrictEqual(read(meta(first).continue), token)
     const everywhere = yield* request("GET", path(ns).replace(`/namespaces/${ns}`, ""), { query: { limit: "1" } })
-    assert.deepStrictEqual(read(meta(everywhere).continue), { ...token, start: `${ns}/a\u0000` })
+    assert.deepStrictEqual(read(meta(everywhere).continue), { ...token, start: `${slash}${ns}/a\u0000` })
     const next = yield* list({ limit: "1", continue: meta(first).continue!, resourceVersion: "0" })
     assert.deepStrictEqual(names(next), ["b"])
     assert.isNotEmpty(meta(next).continue)
