@@ -144,12 +144,14 @@ const inconsistent =
 
 /**
  * Which snapshot a list shows. The listing must be used before anything else happens. Where the selector leaves but one
- * object, the server reads that one: there are no pages to go on from, and no version but the latest.
+ * object, the server reads that one: there are no pages to go on from, and no version but the latest. A list is read in
+ * pages where it has a limit.
  */
 export const plan = (
   exchange: Asked,
   wanted: number | undefined,
-  single: boolean
+  single: boolean,
+  paged = Number(parameter(exchange.request, "limit") ?? 0) > 0
 ): Result.Result<Plan, Refused> => {
   const { core: { storage }, request, resource, route } = exchange
   const now = (from?: string): Plan => ({
@@ -177,7 +179,7 @@ export const plan = (
   }
   const match = parameter(request, "resourceVersionMatch") ?? ""
   // A resourceVersion with a limit has meant exactly that version since before there was a match to say so.
-  const exact = match === "Exact" || (match === "" && !single && Number(parameter(request, "limit") ?? 0) > 0)
+  const exact = match === "Exact" || (match === "" && !single && paged)
   if (!exact || wanted === undefined || wanted === 0) return Result.succeed(now())
   return wanted < storage.compacted
     ? Result.fail(StatusError.expired("The resourceVersion for the provided list is too old."))
@@ -190,6 +192,29 @@ const prefixOf = ({ namespace }: ResourceRoute): string => namespace === "" ? ""
 /** The token for the pages after a key of a list. */
 export const tokenAfter = ({ route }: Pick<Asked, "route">, revision: number, key: string): string =>
   ContinueToken.encode(ContinueToken.after(revision, key.slice(prefixOf(route).length)))
+
+/** The metadata of a page that ends before the key of an index. How many are left is known where nothing is selected. */
+export const pageMetadata = (
+  asked: Asked,
+  { custom, keys, next, revision, selected }: {
+    /** Lists of custom objects tell where they go on even if they do not. */
+    readonly custom: boolean
+    readonly revision: number
+    readonly keys: ReadonlyArray<string>
+    readonly next: number
+    readonly selected: boolean
+  }
+) => {
+  const left = keys.length - next
+  return {
+    resourceVersion: String(revision),
+    ...(left > 0
+      ? { continue: tokenAfter(asked, revision, keys[next - 1]!), ...(selected ? {} : { remainingItemCount: left }) }
+      : custom
+      ? { continue: "" }
+      : {})
+  }
+}
 
 /** The index of the first key that is not before one, in sorted keys. */
 export const indexFrom = (keys: ReadonlyArray<string>, from: string | undefined): number => {

@@ -150,27 +150,35 @@ export const remove: Exchange.Verb = Effect.fnUntraced(function*(exchange: Excha
 
 /** DELETE of a collection. */
 export const removeCollection: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
-  const { core, request, resource, route } = exchange
+  const { core, request, resource } = exchange
   const parsed = yield* Effect.fromResult(Selecting.parse(request))
   const faults = Reading.optionFaults(exchange)
   if (faults.length > 0) return yield* Effect.fail(StatusError.invalidOptions("ListOptions", faults))
-  const { matches } = yield* Effect.fromResult(Selecting.read(selectable(resource), parsed))
+  const { fields, matches } = yield* Effect.fromResult(Selecting.read(selectable(resource), parsed))
   const asked = yield* Effect.fromResult(DeletionOptions.read(exchange.request))
-  yield* Effect.fromResult(Reading.version(exchange))
+  const wanted = yield* Effect.fromResult(Reading.version(exchange))
   exchange.warnings.push(...resource.strategy.deletionWarnings(asked))
-  const listing = core.storage.list(resource.collection, route.namespace)
-  const revision = String(core.storage.revision)
-  const limit = Number(parameter(request, "limit") ?? 0) || Number.POSITIVE_INFINITY
-  const { items } = yield* Versions.page(resource, listing, 0, limit, matches)
+  if (wanted !== undefined && parameter(request, "continue") === undefined) yield* Reading.reached(core.storage, wanted)
+  const limit = Number(parameter(request, "limit") ?? 0)
+  // What is to be deleted is read in pages, also without a limit.
+  const planned = Reading.plan(exchange, wanted, Reading.isSingle(exchange, fields), limit >= 0)
+  const { from, listing, revision } = yield* Effect.fromResult(planned)
+  const start = Reading.indexFrom(listing.keys, from)
+  const { items, next } = yield* Versions.page(
+    resource,
+    listing,
+    start,
+    limit > 0 ? limit : Number.POSITIVE_INFINITY,
+    matches
+  )
   for (const { metadata } of items) {
     yield* deleteObject(exchange, metadata.name, metadata.namespace ?? "", asked, "nameless").pipe(
       Effect.catchIf((error) => error.status === 404, () => Effect.void)
     )
   }
-  return {
-    _tag: "List",
-    items,
-    // What was deleted is told as it was listed.
-    metadata: { resourceVersion: revision, ...(resource.custom === undefined ? {} : { continue: "" }) }
-  } as const
+  // What was deleted is told as it was listed.
+  const { keys } = listing
+  const [custom, selected] = [resource.custom !== undefined, matches !== undefined]
+  const metadata = Reading.pageMetadata(exchange, { custom, revision, keys, next, selected })
+  return { _tag: "List", items, metadata } as const
 })

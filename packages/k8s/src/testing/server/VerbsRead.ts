@@ -62,22 +62,9 @@ export const list: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchang
   const { keys } = listing
   const start = Reading.indexFrom(keys, from)
   const { items, next } = yield* Versions.page(resource, listing, start, limit, matches, !cached(exchange))
-  const left = keys.length - next
-  return {
-    _tag: "List",
-    items,
-    metadata: {
-      resourceVersion: String(revision),
-      ...(left > 0
-        ? {
-          continue: Reading.tokenAfter(exchange, revision, keys[next - 1]!),
-          ...(matches === undefined ? { remainingItemCount: left } : {})
-        }
-        : resource.custom === undefined
-        ? {}
-        : { continue: "" })
-    }
-  } as const
+  const [custom, selected] = [resource.custom !== undefined, matches !== undefined]
+  const metadata = Reading.pageMetadata(exchange, { custom, revision, keys, next, selected })
+  return { _tag: "List", items, metadata } as const
 })
 
 /** `watch=true` on a collection, or the old path prefix. */

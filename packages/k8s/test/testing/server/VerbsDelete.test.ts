@@ -285,6 +285,22 @@ describe("deletecollection", () => {
       assert.deepStrictEqual(left.body.items.map((item: any) => item.metadata.name), ["c"])
     }).pipe(Effect.provide(layer)))
 
+  it.effect("is read as lists are: a page of it, and as it was", () =>
+    Effect.gen(function*() {
+      const names = ({ body }: any) => body.items.map((item: any) => item.metadata.name)
+      const before = (yield* get(configMaps)).body.metadata.resourceVersion
+      for (const name of ["a", "b", "c"]) yield* post(configMaps, configMap(name))
+      const page = yield* del(`${configMaps}?limit=1&dryRun=All`)
+      assert.deepStrictEqual(names(page), ["a"])
+      assert.strictEqual(page.body.metadata.remainingItemCount, 2)
+      const rest = yield* del(`${configMaps}?dryRun=All&continue=${page.body.metadata.continue}`)
+      assert.deepStrictEqual(names(rest), ["b", "c"])
+      assert.deepStrictEqual(names(yield* del(`${configMaps}?dryRun=All&limit=-1`)), ["a", "b", "c"])
+      assert.deepStrictEqual(names(yield* del(`${configMaps}?dryRun=All&resourceVersion=${before}`)), [])
+      assert.strictEqual((yield* del(`${configMaps}?continue=x`)).status, 400)
+      assert.lengthOf(names(yield* get(configMaps)), 3)
+    }).pipe(Effect.provide(layer)))
+
   it.effect("is not there for namespaces", () =>
     Effect.gen(function*() {
       assert.strictEqual((yield* del("/api/v1/namespaces")).status, 405)
