@@ -50,6 +50,8 @@ const assigned: Mask = new Set([
   // How often its owner went back and forth, and how often a Pod of it was lost.
   "ControllerRevision.revision",
   "Job.status.failed",
+  // What is left of a failed Pod is counted.
+  "PodDisruptionBudget.status.expectedPods",
   // How often a name made of a hash was taken, such as by what is left of a former object of its name.
   "Deployment.status.collisionCount",
   "StatefulSet.status.collisionCount",
@@ -241,10 +243,22 @@ export const isRemains = (object: KubeObject): boolean =>
   object.kind === "Pod" && isOver(object) &&
   replacing.has(controllerOf(object)?.kind ?? "")
 
-/** A ReplicaSet of a former template, of which nothing runs: the history of its Deployment. */
-const isPast = (object: KubeObject): boolean =>
-  object.kind === "ReplicaSet" && controllerOf(object)?.kind === "Deployment" &&
-  (object as { readonly spec?: { readonly replicas?: number } }).spec?.replicas === 0
+/** Whether it is of a former template: a ReplicaSet of which nothing runs, or a revision that another has come after. */
+const past = (objects: ReadonlyArray<KubeObject>): (object: KubeObject) => boolean => {
+  const last = new Map<string, number>()
+  const revisionOf = (object: KubeObject) => (object as { readonly revision?: number }).revision ?? 0
+  for (const object of objects) {
+    const owner = object.kind === "ControllerRevision" ? controllerOf(object)?.uid : undefined
+    if (owner !== undefined) last.set(owner, Math.max(last.get(owner) ?? 0, revisionOf(object)))
+  }
+  return (object) => {
+    const owner = controllerOf(object)
+    if (owner === undefined || hashing.get(object.kind)?.has(owner.kind) !== true) return false
+    return object.kind === "ReplicaSet"
+      ? (object as { readonly spec?: { readonly replicas?: number } }).spec?.replicas === 0
+      : revisionOf(object) < (last.get(owner.uid) ?? 0)
+  }
+}
 
 /** Texts of objects: most of what there is at one rest of a run is there at the next. */
 const texts = new WeakMap<Rename, Map<Mask, WeakMap<KubeObject, string>>>()
@@ -261,6 +275,7 @@ export const state = (run: Run, mask: Mask): State => {
   const rename = renamerOf(run, mask)
   const known = textsOf(rename, mask)
   const families = new Map<string, Array<string>>()
+  const isPast = past(run.objects)
   for (const one of run.objects) {
     if (isAboutRun(one) || isRemains(one) || isPast(one)) continue
     const object = untold(one, run.objects)
@@ -346,6 +361,16 @@ const isIdle = (member: string): boolean => {
   return spec?.replicas === 0 || spec?.suspend === true
 }
 
+/** How many objects of a kind there are. */
+const countOf = (state: State, kind: string): number =>
+  [...state].reduce((sum, [family, { length }]) => family.startsWith(`${kind} `) ? sum + length : sum, 0)
+
+/** Whether a state has something else in place of a family: the one of two colours whose turn it is. */
+const isInPlace = (family: string, one: State, two: State): boolean => {
+  const kind = family.slice(0, family.indexOf(" "))
+  return countOf(one, kind) <= countOf(two, kind)
+}
+
 /**
  * What a state has in an object that is in another state, too, of what its owner asks for: not its status, nor notes.
  * Families that are `true` are of kinds that have nothing to be there for: there are no more of them than there.
@@ -353,7 +378,7 @@ const isIdle = (member: string): boolean => {
 export const leftover = (a: State, b: State, families: ReadonlyMap<string, boolean>): string | undefined => {
   for (const [family, whole] of families) {
     const [one, two] = [a.get(family) ?? [], b.get(family) ?? []]
-    if (whole && one.length > two.length && !one.some(isIdle)) {
+    if (whole && one.length > two.length && !one.some(isIdle) && !isInPlace(family, a, b)) {
       return two.length === 0
         ? `${family} is there, and where people want at once what they want in the end it is not`
         : `${one.length} of ${family} are there, and where people want at once what they want in the end ${two.length}`

@@ -65,6 +65,8 @@ describe("Canonical", () => {
     const endpoints = (ip: string) => object("Endpoints", "web", "1", { subsets: [{ addresses: [{ ip }] }] })
     assert.deepStrictEqual(same(endpoints("10.0.0.1"), endpoints("10.0.0.7")), [])
     assert.isNotEmpty(same(object("Endpoints", "web", "1", { subsets: [] }), endpoints("10.0.0.7")))
+    const budget = (expectedPods: number) => object("PodDisruptionBudget", "web", "1", { status: { expectedPods } })
+    assert.deepStrictEqual(same(budget(3), budget(4)), [])
   })
 
   it("owners are the same in whatever order they came", () => {
@@ -99,6 +101,13 @@ describe("Canonical", () => {
     assert.deepStrictEqual(told([set("new", 2)], [set("new", 2), set("old", 0)]), [])
     assert.isNotEmpty(told([set("new", 2)], [set("new", 2), set("old", 1)]))
     assert.isNotEmpty(told([set("new", 2)], [set("new", 2), set("old", 0, "Rollout")]))
+    const revision = (name: string, number: number, data: string): KubeObject => {
+      const made = object("ControllerRevision", `d-${name}`, name, { revision: number, data })
+      const ownerReferences = [{ apiVersion: "apps/v1", kind: "StatefulSet", name: "d", uid: "d", controller: true }]
+      return { ...made, metadata: { ...made.metadata, ownerReferences } }
+    }
+    assert.deepStrictEqual(told([revision("a", 1, "x")], [revision("b", 1, "y"), revision("a", 2, "x")]), [])
+    assert.isNotEmpty(told([revision("a", 1, "x")], [revision("a", 1, "x"), revision("b", 2, "y")]))
     const long = (end: string) => object("ConfigMap", "c", "1", { data: `${"x".repeat(200)}${end}` })
     assert.deepStrictEqual(same(long("a"), long("b")), [
       `ConfigMap default/c: ConfigMap.data: ...${"x".repeat(20)}b" instead of ...${"x".repeat(20)}a"`
@@ -164,5 +173,10 @@ describe("Canonical", () => {
     assert.isUndefined(told({ replicas: 0 }))
     assert.isUndefined(told({ suspend: true }))
     assert.isUndefined(told({ replicas: 1 }, false))
+    const colours = (...names: ReadonlyArray<string>) =>
+      Canonical.state(end(names.map((name) => object("Deployment", name, `uid of ${name}`, { spec: { replicas: 1 } }))), new Set())
+    const green = new Map([["Deployment default/green", true]])
+    assert.isUndefined(Canonical.leftover(colours("green"), colours("blue"), green))
+    assert.include(Canonical.leftover(colours("green", "blue"), colours("blue"), green), "Deployment default/green is there")
   })
 })
