@@ -35,6 +35,8 @@ const dropped: ReadonlySet<string> = new Set([
 /** What a cluster hands out as it comes: to whom which, is chance. */
 const assigned: Mask = new Set([
   "Pod.spec.nodeName",
+  // Replicas are the same without their numbers.
+  "Pod.metadata.labels.apps.kubernetes.io/pod-index",
   "Pod.status.hostIP",
   "Pod.status.hostIPs",
   "Pod.status.podIP",

@@ -79,6 +79,21 @@ describe("Canonical", () => {
     assert.isNotEmpty(same(owned("b", "c"), owned("b")))
   })
 
+  it("which of the replicas has a part is no difference", () => {
+    const replica = (index: number, role: string): KubeObject => {
+      const { metadata, ...rest } = object("Pod", `db-${index}`, `uid ${index}`)
+      const labels = { "apps.kubernetes.io/pod-index": String(index), role }
+      return { ...rest, metadata: { ...metadata, generateName: "db-", labels } }
+    }
+    const told = (...objects: ReadonlyArray<KubeObject>) =>
+      Canonical.compare(
+        Canonical.state(end([replica(0, "primary"), replica(1, "replica")]), new Set()),
+        Canonical.state(end(objects), new Set())
+      )
+    assert.deepStrictEqual(told(replica(0, "replica"), replica(1, "primary")), [])
+    assert.isNotEmpty(told(replica(0, "replica"), replica(1, "replica")))
+  })
+
   it("who is behind a Service is the same in whatever order it came", () => {
     const slice = (...names: ReadonlyArray<string>) =>
       object("EndpointSlice", "s", "1", { endpoints: names.map((name) => ({ targetRef: { name } })) })
@@ -174,9 +189,15 @@ describe("Canonical", () => {
     assert.isUndefined(told({ suspend: true }))
     assert.isUndefined(told({ replicas: 1 }, false))
     const colours = (...names: ReadonlyArray<string>) =>
-      Canonical.state(end(names.map((name) => object("Deployment", name, `uid of ${name}`, { spec: { replicas: 1 } }))), new Set())
+      Canonical.state(
+        end(names.map((name) => object("Deployment", name, `uid of ${name}`, { spec: { replicas: 1 } }))),
+        new Set()
+      )
     const green = new Map([["Deployment default/green", true]])
     assert.isUndefined(Canonical.leftover(colours("green"), colours("blue"), green))
-    assert.include(Canonical.leftover(colours("green", "blue"), colours("blue"), green), "Deployment default/green is there")
+    assert.include(
+      Canonical.leftover(colours("green", "blue"), colours("blue"), green),
+      "Deployment default/green is there"
+    )
   })
 })
