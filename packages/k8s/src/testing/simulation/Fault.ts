@@ -179,6 +179,23 @@ export const blinds = ({ fault }: Point): boolean => blinding.has(fault)
 export const touched = "simulation.effect-operator/touched"
 
 /** Somebody else's finalizer: who put it there takes it off. */
+/** Faults after which an operator knows that something has failed, and tries it again when it thinks best. */
+const failing: ReadonlySet<Kind> = new Set<Kind>([
+  "serverError",
+  "unavailable",
+  "throttled",
+  "conflict",
+  "overtaken",
+  "lostRequest",
+  "lostAnswer",
+  "outage",
+  "externalFails",
+  "externalOutage",
+  "externalLost"
+])
+
+export const fails = ({ fault }: Point): boolean => failing.has(fault)
+
 export const guard = "simulation.effect-operator/guard"
 
 /**

@@ -210,11 +210,21 @@ const deletedBy = (run: Recording, { metadata: { uid } }: KubeObject): string =>
 }
 
 /** Nothing waits for a finalizer that nobody removes. */
+/** Whether somebody took from an object, when it was being deleted, what was made to that end: nobody tells of it any more. */
+const isBereft = (run: Recording, { metadata: { deletionTimestamp = "" } }: KubeObject): boolean =>
+  run.entries.some((entry) =>
+    entry._tag === "Fault" && entry.point.fault === "orphaned" &&
+    calls(run).some(({ n, object }) =>
+      n === entry.point.at && object !== undefined &&
+      Date.parse(object.metadata.creationTimestamp) >= Date.parse(deletionTimestamp)
+    )
+  )
+
 const finalizers: Oracle = {
   name: "finalizers released",
   judge: (run) => {
     if (hasFailed(run)) return undefined
-    const stuck = run.objects.find((object) => isTerminating(object) && !isInUse(run, object))
+    const stuck = run.objects.find((object) => isTerminating(object) && !isInUse(run, object) && !isBereft(run, object))
     if (stuck === undefined) return undefined
     const held = (stuck.metadata.finalizers ?? []).join(", ")
     return `${name(stuck)} is still being deleted, held by ${held}${deletedBy(run, stuck)}`

@@ -26,7 +26,7 @@ import * as TestClient from "../TestClient.ts"
 import * as Chances from "./Chances.ts"
 import { type Checkpoint, seedOf } from "./Checkpoint.ts"
 import { External } from "./External.ts"
-import { isElected, isElection, type Plan } from "./Fault.ts"
+import { fails, isElected, isElection, type Plan } from "./Fault.ts"
 import { declaredOf, Others } from "./Others.ts"
 import type { Entry, Failure } from "./Recording.ts"
 import { uncopied } from "./Outside.ts"
@@ -44,6 +44,8 @@ export const defaults = {
   backOff: 10_000,
   /** The cluster has come to rest when nothing has happened for so long. */
   rest: 60_000,
+  /** Nor, when something has failed, before it was so long ago: who tries again later than that rests meanwhile. */
+  retry: 5 * 60_000,
   /** It is given so long to come to rest. */
   patience: 15 * 60_000,
   /** Requests without coming to rest after which nobody waits any longer. */
@@ -85,6 +87,8 @@ export class Stage {
   #outside: string
   /** When something happened last. */
   #active = 0
+  /** When something last failed of what the operator asked for. */
+  #failed = -Infinity
   readonly #pace = new Pace()
   #over = false
 
@@ -177,6 +181,7 @@ export class Stage {
       ? this.#outsideChanged()
       : entry._tag !== "Log"
     if (counts) this.#active = this.world.now
+    if (entry._tag === "Fault" && fails(entry.point)) this.#failed = this.world.now
   }
 
   /** Asking the outside how it is, is no sign of life; changing it is. */
@@ -319,6 +324,11 @@ export class Stage {
     for (const life of this.#processes.keys()) this.crash(life, undefined, away)
   }
 
+  /** When the cluster has come to rest, if nothing more happens. */
+  #quietAt(): number {
+    return Math.max(this.#active + defaults.rest, this.#failed + defaults.retry)
+  }
+
   /** Lets time pass until nothing has happened for a while; false if that never comes. */
   rest(): boolean {
     const { world } = this
@@ -326,10 +336,10 @@ export class Stage {
     const limit = this.wire.calls + defaults.requests
     this.#active = world.now
     while (world.now < deadline && this.wire.calls < limit) {
-      const quiet = this.#active + defaults.rest
+      const quiet = this.#quietAt()
       const next = Math.min(world.nextAt ?? quiet, quiet)
       world.advance(Math.max(0, next - world.now))
-      if (world.now >= this.#active + defaults.rest) return true
+      if (world.now >= this.#quietAt()) return true
     }
     return false
   }

@@ -9,10 +9,11 @@ import {
   Manager,
   Sync
 } from "@effect-operator/core"
-import { ConfigMap, StatefulSet } from "@effect-operator/k8s/kinds"
-import { Simulation } from "@effect-operator/k8s/testing"
+import { controllerReference } from "@effect-operator/core/KubeObject"
+import { ConfigMap, Job, StatefulSet } from "@effect-operator/k8s/kinds"
+import { External, Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Console, Effect, Schema } from "effect"
+import { Console, Effect, Schedule, Schema } from "effect"
 import { execFileSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { planted } from "./Planted.ts"
@@ -364,6 +365,48 @@ describe("Simulation", () => {
       const { byFault } = yield* Simulation.checkConvergence(bug!.right, options)
       assert.deepStrictEqual(Object.values(byFault).map(({ run }) => run).sort(), [1, 1, 3])
       assert.strictEqual(byFault["crashAfter"]?.run, 3)
+    }))
+
+  it.live("waits for who tries again minutes later", () =>
+    Effect.gen(function*() {
+      const book = External.state("book", () => new Map<string, number>())
+      const enter = ({ metadata, spec }: B.Box) => Effect.map(book, (all) => void all.set(metadata.uid, spec.size))
+      const operator = Manager.layer([Controller.make("patient", {
+        for: B.Box,
+        retry: Schedule.spaced("100 seconds"),
+        reconcile: (box) =>
+          box.status?.count === box.spec.size
+            ? Effect.succeed(Action.done)
+            : B.done(
+              Effect.andThen(
+                External.call("enter", () => "closed", enter(box)),
+                B.status(box, { count: box.spec.size })
+              )
+            )
+      })])
+      const patient = { name: "patient", resources: B.resources, operator, steps: B.sized(1, 2) }
+      const report = yield* Simulation.checkConvergence(patient, { depth: 1 })
+      assert.isTrue(report.exhaustive)
+    }))
+
+  it.live("lets a Job end that a deletion waits for, and that somebody takes from its owner", () =>
+    Effect.gen(function*() {
+      const operator = B.boxes(() => Effect.succeed(Action.done), {
+        owns: [Job],
+        finalize: (box) =>
+          Effect.gen(function*() {
+            const it = yield* B.client
+            const job = yield* Cache.get(Job, B.named("last"))
+            if (job !== undefined) return B.ends(job, "Complete") ? Action.done : Action.awaitChange
+            const template = { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "busybox" }] } }
+            const metadata = { ...B.named("last"), ownerReferences: [controllerReference(box)] }
+            yield* B.unlessThere(it.create(Job, { metadata, spec: { backoffLimit: 4, template } }))
+            return Action.awaitChange
+          })
+      })
+      const scenario = B.worked("last-job", operator, [...B.sized(1), ...B.deleted])
+      const report = yield* Simulation.checkConvergence(scenario, { depth: 1, faults: ["orphaned", "crashAfter"] })
+      assert.isTrue(report.exhaustive)
     }))
 
   it.live("lets a status follow a rollout, in which one Pod after the other is not ready for a while", () => {
