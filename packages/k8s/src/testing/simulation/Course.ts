@@ -268,13 +268,18 @@ const valueAt = (object: KubeObject, path: string): string | undefined => {
 
 const address = /^\d+\.\d+\.\d+\.\d+$/
 
+/** Whether a text is a version that an object has had: it is another one after each change. */
+const isVersion = ({ entries }: Recording, text: string): boolean =>
+  /^\d+$/.test(text) &&
+  entries.some((entry) => entry._tag === "Change" && entry.change.object.metadata.resourceVersion === text)
+
 /** The first write that puts another text where chance has already decided. */
 const redrawn = (run: Recording, paths: ReadonlyArray<string>): string | undefined =>
   each(({ after, before, type }) => {
     if (type !== "MODIFIED" || before === undefined) return undefined
     for (const path of paths.filter((path) => path.startsWith(`${after.kind}.`))) {
       const [then, now] = [valueAt(before, path), valueAt(after, path)]
-      if (then === undefined || now === undefined || then === now || address.test(now)) continue
+      if (then === undefined || now === undefined || then === now || address.test(now) || isVersion(run, now)) continue
       return `${name(after)}: ${path} was drawn by chance, and is drawn anew`
     }
     return undefined

@@ -100,9 +100,13 @@ export const stepFaults = {
   restarted: "the process dies at rest after it, and starts again",
   /** Nobody sees it happen: only what came of it is there when the process starts again. */
   away: "taken while the process is away",
+  /** Nor the next one: nobody has ever seen what there was between them. */
+  absent: "it and the next one are taken while the process is away",
   /** A Pod is lost when nothing else happens that could wake the operator. */
   podFailed: "a Pod fails at rest after it",
   podRemoved: "a Pod is removed at rest after it",
+  /** Whoever made it notes something on it that is for nobody's eyes but his. */
+  annotated: "somebody annotates at rest after it all that people have made",
   /** Somebody else holds the custom resources, too: they outlive their deletion, and what the operator waits for. */
   guarded: "somebody else gives the custom resources a finalizer, and takes it off 50 s after they are deleted",
   /** Whoever does the next step does not wait at all. */
@@ -175,10 +179,6 @@ const blinding: ReadonlySet<Kind> = new Set<Kind>([
 
 export const blinds = ({ fault }: Point): boolean => blinding.has(fault)
 
-/** Somebody else's annotation, which is nobody else's business. */
-export const touched = "simulation.effect-operator/touched"
-
-/** Somebody else's finalizer: who put it there takes it off. */
 /** Faults after which an operator knows that something has failed, and tries it again when it thinks best. */
 const failing: ReadonlySet<Kind> = new Set<Kind>([
   "serverError",
@@ -196,6 +196,10 @@ const failing: ReadonlySet<Kind> = new Set<Kind>([
 
 export const fails = ({ fault }: Point): boolean => failing.has(fault)
 
+/** Somebody else's annotation, which is nobody else's business. */
+export const touched = "simulation.effect-operator/touched"
+
+/** Somebody else's finalizer: who put it there takes it off. */
 export const guard = "simulation.effect-operator/guard"
 
 /**

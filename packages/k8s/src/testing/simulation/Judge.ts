@@ -69,7 +69,7 @@ export const judge = (
   const names = reference.recording.entries.flatMap((entry) => (entry._tag === "Step" ? [entry.name] : []))
   // A step that deletes nothing is to come to what people want also where the operator sees it together with the one before;
   // not where it may never have seen that one: what people want may have to do with it.
-  const unseen = met(run, "forestalled")
+  const unseen = met(run, "forestalled") || met(run, "absent")
   const excuses = (steps: ReadonlyArray<number>, { recording: { missed } }: Reference): boolean =>
     unseen || steps.every((step) => deletes[step] === true || !missed.includes(names[step]!))
   for (const { judge, name } of oracles) {

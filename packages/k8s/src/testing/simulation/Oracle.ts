@@ -22,6 +22,7 @@ import { course } from "./Course.ts"
 import { dataKept, hasFailed } from "./Kept.ts"
 import { conditionsOf, name, writes } from "./Writes.ts"
 import { fixed, forgotten, standing } from "./Forgotten.ts"
+import { handsOn, noted } from "./Noted.ts"
 import { refused } from "./Refused.ts"
 import { isHistory } from "./History.ts"
 import { singleWriter } from "./SingleWriter.ts"
@@ -134,7 +135,7 @@ export const desired: Oracle = {
 const sameEnd: Oracle = {
   name: "same end state",
   judge: (run, { hasty, mask, recording, state }) => {
-    if (taken(run)) return undefined
+    if (taken(run) || handsOn(run)) return undefined
     const found = Canonical.state(run, mask)
     let lines = Canonical.compare(state, found)
     // What nobody waited for may have got half as far.
@@ -209,7 +210,6 @@ const deletedBy = (run: Recording, { metadata: { uid } }: KubeObject): string =>
   return ""
 }
 
-/** Nothing waits for a finalizer that nobody removes. */
 /** Whether somebody took from an object, when it was being deleted, what was made to that end: nobody tells of it any more. */
 const isBereft = (run: Recording, { metadata: { deletionTimestamp = "" } }: KubeObject): boolean =>
   run.entries.some((entry) =>
@@ -220,6 +220,7 @@ const isBereft = (run: Recording, { metadata: { deletionTimestamp = "" } }: Kube
     )
   )
 
+/** Nothing waits for a finalizer that nobody removes. */
 const finalizers: Oracle = {
   name: "finalizers released",
   judge: (run) => {
@@ -435,6 +436,7 @@ export const all: ReadonlyArray<Oracle> = [
   finalizers,
   noOrphans,
   singleWriter,
+  noted,
   sameEnd,
   tied,
   forgotten,

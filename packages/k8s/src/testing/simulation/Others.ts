@@ -38,6 +38,10 @@ const isReplaced = (entries: ReadonlyArray<Entry>, { metadata }: KubeObject): bo
 export const isVictim = (entries: ReadonlyArray<Entry>, pod: KubeObject): boolean =>
   !isTerminating(pod) && !isOver(pod) && isReplaced(entries, pod)
 
+/** The uids of what people have made in their steps. */
+export const madeByPeople = (entries: ReadonlyArray<Entry>): ReadonlyArray<string> =>
+  entries.flatMap((entry) => (entry._tag === "Step" ? entry.made : []))
+
 /** The declared kind of an object, if it is of one. */
 export const declaredOf = (
   resources: Scenario["resources"],
@@ -102,6 +106,18 @@ export class Others {
         declaredOf(resources, object) !== undefined && !isTerminating(object)
       )
       return Effect.forEach(held, ({ metadata }) => this.#hold(metadata.uid, true), { discard: true })
+    })
+  }
+
+  /** People note something on all that they have made. */
+  get annotate(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { access, entries, stored } = this.#cluster
+      const living = new Set(madeByPeople(entries))
+      const theirs = [...stored.values()].filter(({ metadata: { uid } }) => living.has(uid))
+      const note = { annotations: { [touched]: "by somebody, at rest" } }
+      const act = Effect.forEach(theirs, (object) => Effect.ignore(this.#edit(object, note)), { discard: true })
+      return Effect.provideContext(act, access())
     })
   }
 

@@ -26,6 +26,9 @@ export const defaults = {
   patience: 20 * 60_000
 } as const
 
+/** What happens at rest, of which there is one after a step at most. */
+const disturbances = ["podFailed", "podRemoved", "annotated", "restarted"] as const
+
 /** What a recording says of the story, beside what the stage and the wire have counted. */
 export type Played = Omit<Recording, "entries" | "begun" | "calls" | "events" | "externals" | "met">
 
@@ -159,7 +162,8 @@ export class Play {
     const stage = this.#stage
     const { wire, world } = stage
     this.#turn(index)
-    const away = this.#faultAt(index, "away")
+    const absent = this.#faultAt(index, "absent")
+    const away = absent ?? this.#faultAt(index, "away")
     if (away !== undefined) {
       wire.happens(away)
       stage.restart(defaults.away)
@@ -169,7 +173,11 @@ export class Play {
     if (guarded !== undefined) wire.happens(guarded)
     const together = this.#faultAt(index, "together")
     if (together !== undefined) wire.happens(together)
-    const then = guarded !== undefined ? stage.others.guard : together !== undefined ? stage.hurry : Effect.void
+    const then = guarded !== undefined
+      ? stage.others.guard
+      : (together ?? absent) === undefined
+      ? Effect.void
+      : stage.hurry
     const { told } = this.#take({ ...step, act: Effect.tap(step.act, () => then) })
     world.advance(1)
     told()
@@ -270,16 +278,19 @@ export class Play {
 
   /** What the plan has for the time after a step. */
   #disturb(index: number, step: Step): void {
-    const point = this.#faultAt(index, "podFailed") ?? this.#faultAt(index, "podRemoved") ??
-      this.#faultAt(index, "restarted")
+    const point = disturbances.flatMap((fault) => this.#faultAt(index, fault) ?? [])[0]
     if (point === undefined) return
     const stage = this.#stage
     stage.wire.happens(point)
     const { fault } = point
-    const lost = fault === "podFailed" || fault === "podRemoved"
-    if (lost) stage.world.fork(stage.others.mischief(fault, undefined))
+    if (fault === "podFailed" || fault === "podRemoved") stage.world.fork(stage.others.mischief(fault, undefined))
+    else if (fault === "annotated") stage.world.fork(stage.others.annotate)
     else stage.restart()
-    const what = lost ? "a Pod is lost" : "the process starts again"
+    const what = fault === "restarted"
+      ? "the process starts again"
+      : fault === "annotated"
+      ? "somebody annotates what people have made"
+      : "a Pod is lost"
     if (this.#rests(`when ${what} after "${step.name}"`)) this.#look(index, step)
   }
 

@@ -12,7 +12,7 @@ import {
   type Point
 } from "./Fault.ts"
 import { type Call, nowhere, type Reach, type Recording, subjects } from "./Recording.ts"
-import { isVictim } from "./Others.ts"
+import { isVictim, madeByPeople } from "./Others.ts"
 import { urgentSteps } from "./Variants.ts"
 
 /** Data, which is not the same again, and Pods, which have faults of their own. */
@@ -72,6 +72,27 @@ const besidePods = (run: Recording): { readonly calls: ReadonlySet<number>; read
   return { calls, steps }
 }
 
+/** Steps after which there is, at rest, something that people have made. */
+const besidePeoples = (run: Recording): ReadonlySet<number> => {
+  const living = new Set<string>()
+  const made = new Set(madeByPeople(run.entries))
+  const steps = new Set<number>()
+  let step = -1
+  const rest = () => {
+    if (living.size > 0) steps.add(step)
+    step += 1
+  }
+  for (const entry of run.entries) {
+    while (entry.at >= (run.steps[step + 1] ?? Infinity)) rest()
+    if (entry._tag !== "Change" || !made.has(entry.change.object.metadata.uid)) continue
+    const { object, type } = entry.change
+    if (type === "DELETED") living.delete(object.metadata.uid)
+    else living.add(object.metadata.uid)
+  }
+  while (step < run.steps.length) rest()
+  return steps
+}
+
 /** Requests that are not made in the same moment as another was answered: what is decided then rests on what was seen. */
 const openings = ({ entries }: Recording): ReadonlySet<number> => {
   const found = new Set<number>()
@@ -105,6 +126,7 @@ const isWorkedOn = ({ entries }: Recording, { object, status }: Call): boolean =
 export const of = (run: Recording, replicas: number, after: Reach = run.begun): ReadonlyArray<Point> => {
   const urgent = urgentSteps(run)
   const beside = besidePods(run)
+  const peoples = besidePeoples(run)
   const opening = openings(run)
   // Who holds an object by a finalizer makes the next step wait for it.
   const held = run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === "guarded")
@@ -134,6 +156,10 @@ export const of = (run: Recording, replicas: number, after: Reach = run.begun): 
         ? allStepFaults.filter((fault) =>
           fault === "together"
             ? !held && urgent[step + 1] === true && isSlow(run, step)
+            : fault === "absent"
+            ? !held && urgent[step + 1] === true
+            : fault === "annotated"
+            ? peoples.has(step)
             : !losesPods(fault) || beside.steps.has(step)
         )
           .map((fault): Point => ({ _tag: "Step", at: step + 1, fault }))

@@ -32,7 +32,7 @@ import type { Entry, Failure } from "./Recording.ts"
 import { uncopied } from "./Outside.ts"
 import { Pace } from "./Pace.ts"
 import type { Scenario } from "./Scenario.ts"
-import { complete, imageOf, inhabitantsOf, making, placeOf } from "./Server.ts"
+import { begun, complete, imageOf, inhabitantsOf, making, placeOf } from "./Server.ts"
 import { type Life, type Stale, Wire } from "./Wire.ts"
 import { World } from "./World.ts"
 
@@ -97,7 +97,7 @@ export class Stage {
     this.scenario = scenario
     this.#plan = plan
     const seed = seedOf(first, from)
-    const image = from?.image ?? imageOf(scenario.resources)
+    const image = from?.image ?? begun(imageOf(scenario.resources), first)
     this.entries = [...from?.entries ?? []]
     this.#lives = from?.lives ?? 0
     this.#revision = image.revision

@@ -85,6 +85,18 @@ describe("Points", () => {
     assert.deepStrictEqual(together(Points.of(recording, 1)), [1])
   })
 
+  it("two steps are taken while the process is away where the second need not wait; none is after the last", () => {
+    assert.deepStrictEqual(all.flatMap(({ at, fault }) => (fault === "absent" ? [at] : [])), [1])
+  })
+
+  it("what people have made is annotated where something of it is there", () => {
+    const notes = (of: ReadonlyArray<Point>) =>
+      of.flatMap(({ _tag, at, fault }) => (_tag === "Step" && fault === "annotated" ? [at] : []))
+    assert.deepStrictEqual(notes(all), [1, 2])
+    const short = { ...scenario, steps: [...B.sized(1), ...B.deleted] }
+    assert.deepStrictEqual(notes(Points.of(Reference.of(short, whole(short), 1).recording, 1)), [1])
+  })
+
   it("each is at a place of its own kind, once", () => {
     const named = all.map((point) => `${point._tag} ${point.at} ${point.fault}`)
     assert.strictEqual(new Set(named).size, named.length)

@@ -1,6 +1,6 @@
 /** Who does not wait: people who take several steps at once; and what is left, or crossed, when all of it is over. */
 import { Action, Cache, Watch } from "@effect-operator/core"
-import { controllerReference } from "@effect-operator/core/KubeObject"
+import { controllerReference, isTerminating } from "@effect-operator/core/KubeObject"
 import { ClusterRole, ConfigMap, Deployment, NetworkPolicy, Pod, Service } from "@effect-operator/k8s/kinds"
 import { External } from "@effect-operator/k8s/testing"
 import { Effect, Schedule } from "effect"
@@ -192,6 +192,35 @@ const counting = (counts: "failures" | "calls") =>
       return Action.done
     }), { owns: [] })
 
+/** A Box of size 0 is a group, which goes after its last member; a member goes when the group does not count it any more. */
+const grouped = (counts: boolean) => {
+  const members = Effect.map(Cache.list(B.Box), (boxes) => boxes.filter(({ spec }) => spec.size > 0))
+  const counting = (group: B.Box) =>
+    Effect.gen(function*() {
+      const count = (yield* members).filter((member) => !isTerminating(member)).length
+      if (group.status?.count !== count) yield* B.status(group, { count })
+    })
+  const isLast = (box: B.Box) =>
+    Effect.gen(function*() {
+      if (box.spec.size > 0) return ((yield* Cache.get(B.Box, B.named("group")))?.status?.count ?? 0) === 0
+      if (counts) yield* counting(box)
+      return (yield* members).length === 0
+    })
+  return B.boxes((box) => B.done(box.spec.size > 0 ? Effect.void : counting(box)), {
+    watches: [Watch.make(B.Box, { map: () => [B.named("group"), B.named("member")] })],
+    finalize: (box) => Effect.map(isLast(box), (last) => (last ? Action.done : Action.requeueAfter("5 seconds")))
+  })
+}
+
+const members: B.Steps = [
+  ...["group", "member"].map((name, size) => ({
+    name,
+    act: B.client.use((it) => it.create(B.Box, { metadata: B.named(name), spec: { size } }))
+  })),
+  gone("member"),
+  gone("group")
+]
+
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "haste: lets in at a port that nobody wants any more",
@@ -238,6 +267,14 @@ export const planted: ReadonlyArray<B.Planted> = [
     connecting(Watch.cached(Pod)),
     connecting(Watch.make(Pod, { map: () => [B.key] })),
     { faults: ["crashAfter", "together"] }
+  ),
+  B.bug(
+    "haste: two wait for one another to go",
+    "finalizers released",
+    members,
+    grouped(false),
+    grouped(true),
+    { faults: ["crashAfter", "absent"] }
   ),
   B.bug(
     "haste: what people have is held for ever",

@@ -149,6 +149,28 @@ const collected = (nameOf: (number: number) => { readonly name: string } | { rea
     })
   )
 
+/** Work that is done once for each version of somebody's settings, and written down. */
+const migrating = (versionOf: (settings: ConfigMap) => string | undefined) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* KubeClient.KubeClient
+      const settings = yield* Cache.get(ConfigMap, B.named("settings"))
+      const version = settings === undefined ? undefined : versionOf(settings)
+      if (version === undefined || box.status?.phase === version) return Action.done
+      const job = yield* Cache.get(Job, B.named(`migration-${version}`))
+      if (job === undefined) {
+        return yield* B.done(B.unlessThere(it.create(Job, jobOf(box, `migration-${version}`, 4))))
+      }
+      return yield* B.done(B.ends(job, "Complete") ? B.status(box, { phase: version }) : Effect.void)
+    }), { owns: [Job], watches: [Watch.make(ConfigMap, { map: () => [B.key] })] })
+
+const settings: B.Steps = [1, 2].map((version) => ({
+  name: `settings ${version}`,
+  act: B.client.use((it) =>
+    it.apply(ConfigMap, { metadata: B.named("settings"), data: { version: String(version) } }, { force: true })
+  )
+}))
+
 const plan = { name: "a plan of the seats", act: B.client.use((it) => it.create(ConfigMap, B.map("seats", {}))) }
 
 export const planted: ReadonlyArray<B.Planted> = [
@@ -179,6 +201,16 @@ export const planted: ReadonlyArray<B.Planted> = [
     ),
     right: B.worked("work-seats-right", seated(reserved), [plan, ...names.map(boxed)]),
     options: { faults: ["crashAfter", "forestalled"] }
+  },
+  {
+    name: "work: a note on somebody's settings is taken for other settings",
+    oracle: "a note changes nothing",
+    wrong: B.worked(
+      "work-note-wrong",
+      migrating(({ metadata }) => metadata.resourceVersion),
+      [...B.sized(1), ...settings]
+    ),
+    right: B.worked("work-note-right", migrating(({ data }) => data?.["version"]), [...B.sized(1), ...settings])
   },
   B.bug(
     "work: what takes long is taken for lost, and ordered again",
