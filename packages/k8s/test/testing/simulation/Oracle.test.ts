@@ -22,6 +22,19 @@ describe("what oracles say", () => {
     assert.isBelow(names.indexOf("data is kept"), names.indexOf("same end state"))
   })
 
+  it("nothing of what follows at once upon a fault in the quiet time, such as that another takes over", () => {
+    const quiet = Simulation.oracles.find(({ name }) => name === "quiet once stable")!
+    const write = (at: number) => ({ _tag: "Call", at, request: { method: "PATCH", path: "/x" }, status: 200 })
+    const told = (at: number, faultAt: number) => {
+      const fault = { _tag: "Fault", at: faultAt, point: { _tag: "Call", at: 1, fault: "cutOff" } }
+      const run = { entries: [fault], quietAt: 1_000, restless: [write(at)] }
+      return quiet.judge(run as never, {} as never)
+    }
+    assert.isUndefined(told(15_000, 2_000))
+    assert.include(told(15_000, 500), "1 writes in a quiet time, the first: PATCH /x")
+    assert.include(told(90_000, 2_000), "1 writes in a quiet time, the first: PATCH /x")
+  })
+
   it.live("of what is held for ever, also who has asked for it to go", () =>
     Effect.gen(function*() {
       const metadata = { ...B.named("held"), finalizers: ["example.com/people"] }
