@@ -75,6 +75,8 @@ export interface Election extends Pick<Leadership, "lead" | "permit"> {
   readonly trouble: () => string | undefined
   /** Which time it is that this process leads, from 1; nothing while it does not. */
   readonly term: () => number | undefined
+  /** How long a write may be under way that nobody waits for any more, in milliseconds: see above. */
+  readonly margin: number
   /** Writes the lease before its time. */
   readonly renew: Effect.Effect<void>
 }
@@ -300,6 +302,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     status,
     trouble: () => troubles.writing || troubles.reading || undefined,
     term: () => State.leads(state, timing, now()) ? terms : undefined,
+    margin: timing.leaseDuration - timing.renewDeadline,
     renew: Effect.sync(() => {
       state = State.hurried(state)
       Queue.offerUnsafe(sights, undefined)

@@ -143,18 +143,18 @@ export const make = Effect.fnUntraced(function*(
     yield* Effect.logInfo(`shares the work of ${namespace}/${name} among ${members.join(", ")}`)
     become(State.releasing(state, members))
     const keeps = (key: string) => State.ownerOf(members, key) === identity
-    yield* Effect.forEach(parts, ({ release }) => release(keeps), { concurrency: "unbounded", discard: true }).pipe(
-      Effect.timeoutOrElse({
-        duration: handover,
-        orElse: () =>
-          Effect.logWarning("reconciles still under way are interrupted: their objects are another replica's").pipe(
-            Effect.andThen(Effect.sync(() => parts.forEach(({ interrupt }) => interrupt(keeps)))),
-            Effect.andThen(
-              Effect.forEach(parts, ({ release }) => release(keeps), { concurrency: "unbounded", discard: true })
-            )
-          )
-      })
-    )
+    const stopped = Effect.forEach(parts, ({ release }) => release(keeps), {
+      concurrency: "unbounded",
+      discard: true
+    })
+    const interrupted = Effect.gen(function*() {
+      yield* Effect.logWarning("reconciles still under way are interrupted: their objects are another replica's")
+      for (const { interrupt } of parts) interrupt(keeps)
+      yield* stopped
+      // What they have sent may still be under way.
+      yield* Effect.sleep(election.margin)
+    })
+    yield* Effect.timeoutOrElse(stopped, { duration: handover, orElse: () => interrupted })
     become(State.released(state, members))
     yield* election.renew
   })
