@@ -51,7 +51,7 @@ const reflected = (type: string, own: string, packages: ReadonlyMap<string, stri
   if (value !== undefined) return `map[${reflected(key!, own, packages)}]${reflected(value, own, packages)}`
   if (type.startsWith("*")) return `*${reflected(type.slice(1), own, packages)}`
   if (plain.test(type)) return written[type] ?? type
-  const [name, foreign] = type.split(".").reverse()
+  const [name, foreign] = type.split(".").toReversed()
   return `${foreign === undefined ? own : packages.get(foreign) ?? foreign}.${name}`
 }
 
