@@ -26,6 +26,7 @@ import { handsOn, noted } from "./Noted.ts"
 import { refused } from "./Refused.ts"
 import { isHistory } from "./History.ts"
 import { singleWriter } from "./SingleWriter.ts"
+import * as Stations from "./Stations.ts"
 import { swapped } from "./Swapped.ts"
 import { unharmed } from "./Unharmed.ts"
 
@@ -140,14 +141,19 @@ const sameEnd: Oracle = {
   name: "same end state",
   judge: (run, { hasty, mask, recording, state }) => {
     if (taken(run) || handsOn(run)) return undefined
+    const compared = (wanted: Canonical.State, now: Canonical.State): ReadonlyArray<string> => {
+      const lines = Canonical.compare(wanted, now)
+      // What nobody waited for may have got half as far.
+      return lines.length > 0 && run.hurried.length > 0 && run.steps.length === recording.steps.length
+        ? Canonical.compare(wanted, Canonical.settled(now, wanted, Canonical.state(hasty(run.hurried).recording, mask)))
+        : lines
+    }
     const found = Canonical.state(run, mask)
-    let lines = Canonical.compare(state, found)
-    // What nobody waited for may have got half as far.
-    if (lines.length > 0 && run.hurried.length > 0 && run.steps.length === recording.steps.length) {
-      lines = Canonical.compare(
-        state,
-        Canonical.settled(found, state, Canonical.state(hasty(run.hurried).recording, mask))
-      )
+    let lines = compared(state, found)
+    const passed = lines.length === 0 ? undefined : Stations.ofBoth(run, recording)
+    if (passed !== undefined) {
+      const [now, wanted] = passed
+      lines = compared(Canonical.state(wanted, mask), Canonical.state(now, mask))
     }
     if (lines.length > 0 && swapped(state, found, Rests.pairs(recording, run, mask))) lines = []
     if (lines.length > 0 && isHistory(run, state, found)) lines = []
