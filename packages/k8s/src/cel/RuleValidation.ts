@@ -311,10 +311,12 @@ export const validate = (schema: Schema.Schema, object: unknown, previous: unkno
   return judge(node, { path: "", data: object, old: previous, ratchet: { current, parent: undefined } })
 }
 
-/** What the rules say of a default, which is its own past; nothing about it is forgiven. */
+/** What the rules say of a default, as its own past and as of something new; nothing about it is forgiven. */
 export const validateDefault = (schema: Schema.Schema, path: string): ReadonlyArray<FieldError.FieldError> => {
   const node = nodeOf(schema, schema["x-kubernetes-embedded-resource"] === true)
   if (node === undefined) return []
   const ratchet: Ratchet = { current: undefined, parent: undefined }
-  return judge(node, { path, data: schema.default, old: schema.default, ratchet }).errors
+  const judged = (old: unknown) => judge(node, { path, data: schema.default, old, ratchet }).errors
+  const kept = judged(schema.default)
+  return kept.length > 0 ? kept : judged(undefined)
 }

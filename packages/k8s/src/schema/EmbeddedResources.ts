@@ -106,7 +106,10 @@ export const decodeMessage = (error: FieldError.FieldError): string =>
 export const coerceMetadata = (
   schema: Schema.Schema,
   object: unknown
-): Result.Result<Coerced, FieldError.FieldError> => {
+): Result.Result<Coerced, FieldError.FieldError> => coerce(Schema.asRoot(schema), object)
+
+/** As `coerceMetadata`, of a value that may be no object of its own. */
+export const coerce = (schema: Schema.Schema, object: unknown): Result.Result<Coerced, FieldError.FieldError> => {
   const unknown: Array<string> = []
   let failure: FieldError.FieldError | undefined
   const walk = (inner: Schema.Schema | undefined, value: unknown, path: string): unknown => {
@@ -138,7 +141,7 @@ export const coerceMetadata = (
         : walk(known, item, at)
     })
   }
-  const coerced = walk(Schema.asRoot(schema), object, "")
+  const coerced = walk(schema, object, "")
   return failure === undefined
     ? Result.succeed({ object: coerced, unknown: unknown.sort() })
     : Result.fail(failure)

@@ -179,8 +179,24 @@ const checkListType = (schema: Schema.Schema, path: string): Errors => {
     const detail = `cannot be nullable when x-kubernetes-list-type is ${listType}`
     errors.push(FieldError.forbidden(`${path}.items.nullable`, detail))
   }
+  if (listType === "map" && items !== undefined) errors.push(...checkKeyFields(keys, items, path))
   return errors
 }
+
+/** Whether every item has a value for every key. */
+const checkKeyFields = (keys: ReadonlyArray<string>, items: Schema.Schema, path: string): Errors =>
+  keys.flatMap((key) => {
+    const inner = Schema.property(items, key)
+    if (inner === undefined) return []
+    const at = `${path}.items.properties[${key}]`
+    const inKeys = "this property is in x-kubernetes-list-map-keys, so it"
+    return [
+      ...(items.required?.includes(key) === true || Schema.hasDefault(inner)
+        ? []
+        : [FieldError.required(`${at}.default`, `${inKeys} must have a default or be a required property`)]),
+      ...(inner.nullable === true ? [FieldError.forbidden(`${at}.nullable`, `${inKeys} cannot be nullable`)] : [])
+    ]
+  })
 
 const checkMapKeys = (
   keys: ReadonlyArray<string>,
@@ -209,24 +225,11 @@ const checkMapKeys = (
   }
   for (const [index, key] of keys.entries()) {
     const inner = Schema.property(items, key)
-    const at = `${path}.items.properties[${key}]`
     if (inner === undefined) {
       errors.push(FieldError.invalid(keysPath, keys, "entries must all be names of item properties"))
-    } else {
-      if (inner.type === "array" || inner.type === "object") {
-        const detail = "must be a scalar type if parent array's x-kubernetes-list-type is map"
-        errors.push(FieldError.invalid(`${at}.type`, items.type, detail))
-      }
-      if (items.required?.includes(key) !== true && !Schema.hasDefault(inner)) {
-        errors.push(FieldError.required(
-          `${at}.default`,
-          "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property"
-        ))
-      }
-      if (inner.nullable === true) {
-        const detail = "this property is in x-kubernetes-list-map-keys, so it cannot be nullable"
-        errors.push(FieldError.forbidden(`${at}.nullable`, detail))
-      }
+    } else if (inner.type === "array" || inner.type === "object") {
+      const detail = "must be a scalar type if parent array's x-kubernetes-list-type is map"
+      errors.push(FieldError.invalid(`${path}.items.properties[${key}].type`, items.type, detail))
     }
     if (keys.indexOf(key) !== index) {
       errors.push(FieldError.invalid(keysPath, keys, "must not contain duplicate entries"))

@@ -42,7 +42,7 @@ export const checkStructural = (schema: Schema.Schema, path = "spec.validation.o
   }
   const structure = [...invariants(schema, "root", path), ...completeness(schema, schema, path, path)]
   structure.sort((a, b) => compare(FieldError.format(a), FieldError.format(b)))
-  const found = structure.length > 0 ? structure : defaults(Schema.asRoot(schema), path, false)
+  const found = structure.length > 0 ? structure : defaults(Schema.asRoot(schema), path)
   const rules = found.length > 0 ? [] : RuleDefinitions.check(schema, path, keywords)
   return [...errors, ...found, ...keywords, ...rules]
 }
@@ -225,26 +225,77 @@ const nestedCompleteness = (
   return errors
 }
 
+/** Where a default stands. */
+interface Place {
+  /** The schema of the object around it that has metadata of its own. */
+  readonly root: Schema.Schema
+  /** That object, with nothing in it but a value in the place of the default. */
+  readonly around: (value: unknown) => unknown
+  /** Whether it is part of that object's apiVersion, kind or metadata. */
+  readonly insideMeta: boolean
+}
+
+const rootPlace = (root: Schema.Schema): Place => ({
+  root,
+  around: (value) => ({ apiVersion: "validation/v1", kind: "Validation", ...value as object }),
+  insideMeta: false
+})
+
+const aggregated = (errors: Errors): string => {
+  const texts = [...new Set(errors.map(FieldError.format))]
+  return texts.length === 1 ? texts[0]! : `[${texts.join(", ")}]`
+}
+
+/** Faults of a default as metadata: within it, of the whole object that it would make. */
+const metaFaults = (value: unknown, { around, root }: Place, at: string): Errors => {
+  const coerced = EmbeddedResources.coerce(root, around(value))
+  const faults = Result.isFailure(coerced)
+    ? [coerced.failure]
+    : EmbeddedResources.validate(root, coerced.success.object)
+  return faults.length === 0
+    ? []
+    : [FieldError.invalid(at, value, `must result in valid metadata: ${aggregated(faults)}`)]
+}
+
+/** Faults of a default that is no metadata, as far as there are objects in it that have some. */
+const objectFaults = (
+  schema: Schema.Schema,
+  coerced: ReturnType<typeof EmbeddedResources.coerce>,
+  at: string
+): Errors => {
+  const faults = Result.isFailure(coerced)
+    ? [coerced.failure]
+    : EmbeddedResources.validate(schema, coerced.success.object)
+  return faults.map((error) => ({ ...error, field: `${at}${error.field.startsWith("[") ? "" : "."}${error.field}` }))
+}
+
 /** Defaults must fit their schema and have no unknown fields. */
-const defaults = (schema: Schema.Schema, path: string, insideMeta: boolean): Errors => {
+const defaults = (schema: Schema.Schema, path: string, outer: Place = rootPlace(schema)): Errors => {
   const errors: Array<FieldError.FieldError> = []
   const embedded = schema["x-kubernetes-embedded-resource"] === true
+  const place = embedded ? rootPlace(schema) : outer
+  const { around, insideMeta } = place
   if (Schema.hasDefault(schema)) {
-    const value = schema.default
     const at = `${path}.default`
-    if (!insideMeta && !JsonValue.equals(pruneValue(schema, value), value)) {
+    const coerced = EmbeddedResources.coerce(schema, schema.default)
+    // What is told of a default is told of it without fields that its metadata does not have.
+    const value = insideMeta || Result.isFailure(coerced) ? schema.default : coerced.success.object
+    if (!insideMeta && !JsonValue.equals(pruneValue(schema, schema.default), schema.default)) {
       errors.push(FieldError.invalid(at, value, "must not have unknown fields"))
     }
-    const resource = EmbeddedResources.validate(schema, value)
-    const wrong = resource.length > 0
-      ? resource.map((error) => ({ ...error, field: `${at}.${error.field}` }))
-      : SchemaValidation.validateDefault(schema, value, at)
+    const meta = insideMeta ? metaFaults(value, place, at) : objectFaults(schema, coerced, at)
+    const wrong = meta.length > 0 ? meta : SchemaValidation.validateDefault(schema, value, at)
     errors.push(...(wrong.length > 0 ? wrong : RuleValidation.validateDefault(schema, at)))
   }
-  if (schema.items !== undefined) errors.push(...defaults(schema.items, `${path}.items`, insideMeta))
+  if (schema.items !== undefined) {
+    errors.push(...defaults(schema.items, `${path}.items`, { ...place, around: (value) => around([value]) }))
+  }
   for (const [name, inner] of Object.entries(schema.properties ?? {})) {
-    const meta = embedded ? Schema.isMetaField(name) : insideMeta
-    errors.push(...defaults(inner, `${path}.properties[${name}]`, meta))
+    errors.push(...defaults(inner, `${path}.properties[${name}]`, {
+      ...place,
+      around: (value) => around({ [name]: value }),
+      insideMeta: insideMeta || embedded && Schema.isMetaField(name)
+    }))
   }
   return errors
 }

@@ -58,6 +58,19 @@ describe("keywords", () => {
       `${at}.items.properties[k].default: Required value: this property is in x-kubernetes-list-map-keys, ` +
       "so it must have a default or be a required property"
     ]],
+    [{
+      type: "array",
+      items: { ...items, required: [], nullable: true },
+      "x-kubernetes-list-type": "map",
+      "x-kubernetes-list-map-keys": ["k", "k"]
+    }, [
+      `${at}.x-kubernetes-list-map-keys: Invalid value: ["k","k"]: must not contain duplicate entries`,
+      `${at}.items.nullable: Forbidden: cannot be nullable when x-kubernetes-list-type is map`,
+      ...["k", "k"].map((key) =>
+        `${at}.items.properties[${key}].default: Required value: this property is in x-kubernetes-list-map-keys, ` +
+        "so it must have a default or be a required property"
+      )
+    ]],
     [{ type: "array", items: { type: "string", nullable: true }, "x-kubernetes-list-type": "set" }, [
       `${at}.items.nullable: Forbidden: cannot be nullable when x-kubernetes-list-type is set`
     ]],

@@ -96,6 +96,63 @@ describe("defaults", () => {
     ])
   })
 
+  it("must keep to rules as their own past, and as something new", () => {
+    const ruled = (rule: string, optionalOldSelf = true) =>
+      spec({ type: "string", maxLength: 9, default: "d", "x-kubernetes-validations": [{ rule, optionalOldSelf }] })
+    for (const rule of ["oldSelf.hasValue()", "!oldSelf.hasValue()", "oldSelf.orValue('x') == 'd'"]) {
+      assert.deepStrictEqual(ruled(rule), [`${at}.default: Invalid value: "d": failed rule: ${rule}`])
+    }
+    assert.deepStrictEqual(ruled("oldSelf.orValue(self) == self"), [])
+    assert.deepStrictEqual(ruled("self == oldSelf", false), [])
+  })
+
+  it("in the metadata of an embedded object must result in a valid one", () => {
+    const embedded = (properties: Record<string, Schema>) =>
+      object(properties, { "x-kubernetes-embedded-resource": true })
+    const text = { type: "string" }
+    assert.deepStrictEqual(
+      spec(embedded({
+        kind: { ...text, default: "%" },
+        apiVersion: { ...text, default: 42 },
+        metadata: object({
+          name: { ...text, default: 42 },
+          labels: object({ a: { ...text, default: "x y" } }),
+          finalizers: { type: "array", items: text, default: ["x/y"] }
+        })
+      })).map((error) => error.replace(/: (may have|a valid label).*/s, "")),
+      [
+        `${at}.properties[kind].default: Invalid value: "%": must result in valid metadata: kind: Invalid value: "%"`,
+        `${at}.properties[apiVersion].default: Invalid value: 42: must result in valid metadata: apiVersion: ` +
+        "Invalid value: 42: must be a string",
+        `${at}.properties[metadata].properties[name].default: Invalid value: 42: must result in valid metadata: ` +
+        "metadata: Invalid value: {\"name\":42}: json: cannot unmarshal number into Go struct field ObjectMeta.name " +
+        "of type string",
+        `${at}.properties[metadata].properties[labels].properties[a].default: Invalid value: "x y": ` +
+        "must result in valid metadata: metadata.labels: Invalid value: \"x y\""
+      ]
+    )
+  })
+
+  it("with an object in them are told of its metadata alone, where that is of a wrong type, and without what it lacks", () => {
+    const outer = (value: unknown) =>
+      spec(
+        object({ embedded: object({ x: { type: "string" } }, { "x-kubernetes-embedded-resource": true }) }, {
+          default: value
+        })
+      )
+    assert.deepStrictEqual(outer({ embedded: { metadata: { labels: { a: 42 } } } }), [
+      `${at}.default.embedded.metadata: Invalid value: {"labels":{"a":42}}: json: cannot unmarshal number into Go ` +
+      "struct field ObjectMeta.labels of type string"
+    ])
+    assert.deepStrictEqual(
+      outer({ embedded: { apiVersion: "v1", kind: "Pod", metadata: { name: "a", b: 1 } }, c: 1 }),
+      [
+        `${at}.default: Invalid value: {"c":1,"embedded":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}}: ` +
+        "must not have unknown fields"
+      ]
+    )
+  })
+
   it("are only looked at in a structural schema", () => {
     assert.deepStrictEqual(spec({ type: "array", default: "x" }), [`${at}.items: Required value: must be specified`])
   })
