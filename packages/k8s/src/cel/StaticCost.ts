@@ -77,9 +77,13 @@ class Estimator {
   }
 
   private selection(expr: Ast.Select): Range.Range {
-    const inner = this.checked.references.has(expr) ? undefined : this.cost(expr.operand)
-    // A name with dots in it, such as `authorizer.requestResource`, is a variable.
-    if (inner === undefined) return one
+    const reference = this.checked.references.get(expr)
+    if (reference !== undefined) {
+      // A name with dots in it, such as `authorizer.requestResource`, is a variable.
+      this.paths.set(expr, [reference.name])
+      return one
+    }
+    const inner = this.cost(expr.operand)
     if (expr.test) return inner
     const path = this.pathOf(expr.operand)
     this.paths.set(expr, path === undefined ? undefined : [...path, expr.field])

@@ -4,6 +4,20 @@ import { definitions } from "../testing/support/rules.ts"
 
 describe("rules of a definition", () => {
   definitions([
+    ...["google.protobuf.Timestamp", "string"].map((name) => ({
+      // The size of a type is taken for that of the root, whether its name has dots or not.
+      schema: {
+        type: "object",
+        properties: {
+          spec: {
+            type: "object",
+            properties: { a: { type: "string", format: "date" } },
+            "x-kubernetes-validations": [{ rule: `type(self.a) == ${name} || true` }]
+          }
+        }
+      },
+      errors: []
+    })),
     {
       schema: {
         type: "object",

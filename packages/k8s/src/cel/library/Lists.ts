@@ -15,6 +15,7 @@ import {
   none,
   noSuchOverload,
   Optional,
+  typeName,
   typeOf,
   Uint,
   type Value
@@ -73,8 +74,13 @@ const slice = (items: ListValue, start: bigint, end: bigint): Value => {
 const flattened = (items: ListValue, depth: number): ReadonlyArray<Value> =>
   items.toArray().flatMap((item) => item instanceof ListValue && depth > 0 ? flattened(item, depth - 1) : [item])
 
-const flatten = (items: ListValue, depth = 1n): Value =>
-  depth < 0n ? fault("level must be non-negative") : list(flattened(items, Number(depth)))
+/** Of any values: nobody looks at what is in a dynamic list before it is called. */
+const flatten = (items: Value, depth?: Value): Value =>
+  !(items instanceof ListValue) || (depth !== undefined && typeof depth !== "bigint")
+    ? fault(`no such overload: ${typeName(items)}.flatten(${depth === undefined ? "" : typeName(depth)})`)
+    : depth !== undefined && depth < 0n
+    ? fault("level must be non-negative")
+    : list(flattened(items, Number(depth ?? 1n)))
 
 const distinct = (items: ListValue): Value => {
   const found: Array<Value> = []
@@ -155,11 +161,10 @@ export const lists: ReadonlyArray<FunctionDeclaration> = [
   define("indexOf", overload("list_a_index_of_int", "list<A>.(A) int", indexOf)),
   define("lastIndexOf", overload("list_a_last_index_of_int", "list<A>.(A) int", lastIndexOf)),
   define("slice", overload("list_slice", "list<T>.(int, int) list<T>", slice)),
-  define(
-    "flatten",
-    overload("list_flatten", "list<list<T>>.() list<T>", flatten),
-    overload("list_flatten_int", "list<dyn>.(int) list<dyn>", flatten)
-  ),
+  operator("flatten", flatten, {
+    list_flatten: "list<list<T>>.() list<T>",
+    list_flatten_int: "list<dyn>.(int) list<dyn>"
+  }),
   operator("sort", sort, signatures("sort", (type) => `list<${type}>.() list<${type}>`), isList),
   operator(
     "@sortByAssociatedKeys",
