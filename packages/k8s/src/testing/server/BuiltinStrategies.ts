@@ -315,7 +315,12 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
   "csistoragecapacities.storage.k8s.io": CapacityRules.strategy,
   "ipaddresses.networking.k8s.io": IPAddressRules.strategy,
   "servicecidrs.networking.k8s.io": ServiceCIDRRules.strategy,
-  "networkpolicies.networking.k8s.io": { generation: true, validate: NetworkPolicyRules.validate },
+  "networkpolicies.networking.k8s.io": {
+    generation: true,
+    validate: NetworkPolicyRules.validate,
+    // The registry asks twice, and every cause is told as often as it is found.
+    validateUpdate: NetworkPolicyRules.validate
+  },
   "endpointslices.discovery.k8s.io": {
     generation: true,
     labelsCount: true,

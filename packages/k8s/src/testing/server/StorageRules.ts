@@ -205,7 +205,13 @@ const sourceOf = (volume: unknown, previous: unknown): JsonValue.JsonObject => {
     : found
 }
 
-const validateVolumeUpdate: Strategy["validateUpdate"] = (next, previous) => {
+const validateVolumeUpdate: Strategy["validateUpdate"] = (next, previous) => [
+  // The registry asks twice, and every cause is told as often as it is found.
+  ...validateVolume(next),
+  ...volumeChanges(next, previous)
+]
+
+const volumeChanges: Strategy["validateUpdate"] = (next, previous) => {
   const [mode, old] = [next, previous].map((volume) => at(volume, "spec", "volumeMode"))
   const [nodes, before] = [next, previous].map((volume) => at(volume, "spec", "nodeAffinity"))
   const [name, attributes] = [next, previous].map((volume) => at(volume, "spec", "volumeAttributesClassName"))

@@ -1,7 +1,7 @@
 import { describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { refuses } from "../support/refusals.ts"
-import { layer } from "../support/server.ts"
+import { refuses, refusesUpdates } from "../support/refusals.ts"
+import { layer, post } from "../support/server.ts"
 
 const policy = (spec: object) => ({ metadata: { name: "a" }, spec: { podSelector: {}, ...spec } })
 
@@ -30,4 +30,16 @@ describe("NetworkPolicyRules", () => {
         "spec.policyTypes[0]: Unsupported value: \"Other\": supported values: \"Ingress\", \"Egress\""
       ]
     ).pipe(Effect.provide(layer)))
+
+  it.effect("an update is judged twice", () =>
+    Effect.gen(function*() {
+      const url = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies"
+      const { body } = yield* post(url, policy({}))
+      const missing = "spec.ingress[0].from[0]: Required value: must specify a peer"
+      yield* refusesUpdates(
+        `${url}/a`,
+        body,
+        [(object) => ({ ...object, spec: { podSelector: {}, ingress: [{ from: [{}] }] } }), missing, missing]
+      )
+    }).pipe(Effect.provide(layer)))
 })

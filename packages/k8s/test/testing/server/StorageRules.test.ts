@@ -71,6 +71,11 @@ describe("StorageRules", () => {
           (object) => ({ ...object, spec: { ...object.spec, hostPath: { path: "/b" }, volumeMode: "Block" } }),
           "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation",
           "volumeMode: Invalid value: \"Block\": field is immutable"
+        ],
+        [
+          (object) => ({ ...object, spec: { ...object.spec, accessModes: [] } }),
+          "spec.accessModes: Required value",
+          "spec.accessModes: Required value"
         ]
       )
     }).pipe(Effect.provide(layer)))
