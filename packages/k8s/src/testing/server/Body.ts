@@ -57,6 +57,20 @@ const cleared = ({ custom }: Served, body: JsonValue.JsonObject): JsonValue.Json
   return custom === undefined && Array.isArray(entries) && entries.length === 0 ? { managedFields: [] } : {}
 }
 
+const steps = (path: string): ReadonlyArray<string> => path.split(/[.[]/)
+
+const byKeys = (a: string, b: string): number => {
+  const [left, right] = [steps(a), steps(b)]
+  const index = left.findIndex((step, place) => step !== right[place])
+  const [mine = "", other = ""] = [left[index], right[index]]
+  const [one, two] = [mine, other].map((step) => Number.parseInt(step, 10))
+  return mine.endsWith("]") && other.endsWith("]") ? one! - two! : mine < other ? -1 : mine > other ? 1 : 0
+}
+
+/** Unknown fields in the order they are told in: a patch leaves the keys that it has touched sorted. */
+export const told = ({ request, resource }: Exchange.Exchange, unknown: ReadonlyArray<string>): ReadonlyArray<string> =>
+  unknown.length > 1 && resource.custom === undefined && request.method === "PATCH" ? unknown.toSorted(byKeys) : unknown
+
 /** Reads a document as an object of the resource; `strict` makes an error of the text about unknown fields. */
 export const decode = (
   exchange: Exchange.Exchange,
@@ -81,7 +95,7 @@ export const decode = (
   return Effect.flatMap(Effect.fromResult(resource.decode(typed, merged)), ({ object, unknown }) => {
     const tooDeep = resource.custom === undefined ? Bodies.depthFault(exchange, object) : undefined
     if (tooDeep !== undefined) return Effect.fail(tooDeep)
-    const text = Bodies.unknownFields(exchange, options, unknown)
+    const text = Bodies.unknownFields(exchange, options, told(exchange, unknown))
     if (text !== undefined) return Effect.fail(strict(text))
     const { apiVersion: _, kind: __, metadata: ___, ...rest } = object
     // Decoded: metadata is an object; what it lacks is filled in by the verb before it is stored.

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Admission from "../Admission.ts"
 import * as ApplyPatch from "./ApplyPatch.ts"
+import * as Body from "./Body.ts"
 import * as BuiltinSchema from "./BuiltinSchema.ts"
 import * as GoZero from "./GoZero.ts"
 import * as Bodies from "../../api/Bodies.ts"
@@ -125,15 +126,25 @@ const judge = (exchange: Exchange.Exchange, scale: JsonValue.JsonObject): Refuse
 const scaleKind = { group: "autoscaling", version: "v1", kind: "Scale" } as const
 
 /** The Scale that was sent, or that a patch has made, as its type reads it. */
-const readScale = (scale: JsonValue.JsonObject, patch: boolean): Effect.Effect<JsonValue.JsonObject, Refused> => {
+const readScale = (
+  exchange: Exchange.Exchange,
+  options: Exchange.WriteOptions,
+  scale: JsonValue.JsonObject,
+  patch: boolean
+): Effect.Effect<JsonValue.JsonObject, Refused> => {
   const definition = "io.k8s.api.autoscaling.v1.Scale"
+  const refused = (why: string) =>
+    Effect.fail(
+      patch
+        ? StatusError.invalid("", "", "", [FieldError.invalid("patch", FieldError.goJson(scale), why)])
+        : StatusError.badRequest(`Scale in version "v1" cannot be handled as a Scale: ${why}`)
+    )
   const read = BuiltinSchema.decode(definition, scale)
-  if (Result.isSuccess(read)) return Effect.succeed(GoZero.complete(definition, read.success.object))
-  return Effect.fail(
-    patch
-      ? StatusError.invalid("", "", "", [FieldError.invalid("patch", FieldError.goJson(scale), read.failure)])
-      : StatusError.badRequest(`Scale in version "v1" cannot be handled as a Scale: ${read.failure}`)
-  )
+  if (Result.isFailure(read)) return refused(read.failure)
+  const { object, unknown } = read.success
+  // What a body has too much of was told when it came.
+  const text = patch ? Bodies.unknownFields(exchange, options, Body.told(exchange, unknown)) : undefined
+  return text === undefined ? Effect.succeed(GoZero.complete(definition, object)) : refused(text)
 }
 
 /** A Scale to be written, and how the object behind it gets its managedFields. */
@@ -150,12 +161,12 @@ interface Making {
 
 const replacing = Effect.fnUntraced(function*(exchange: Exchange.Exchange, patch: boolean) {
   const options = yield* Exchange.writeOptions(exchange, patch ? "PatchOptions" : "UpdateOptions")
-  const sent = patch ? undefined : yield* readScale(yield* Exchange.bodyObject(exchange), false)
+  const sent = patch ? undefined : yield* readScale(exchange, options, yield* Exchange.bodyObject(exchange), false)
   const misplaced = sent === undefined ? undefined : placeFault(exchange, sent)
   if (misplaced !== undefined) return yield* Effect.fail(misplaced)
   const patched = patch ? yield* Patching.reader(exchange, scaleKind) : undefined
   const make = Effect.fnUntraced(function*(scaled: ScaleOwnership.Scaled) {
-    const scale = sent ?? (yield* readScale(yield* patched!(scaled.scale), true))
+    const scale = sent ?? (yield* readScale(exchange, options, yield* patched!(scaled.scale), true))
     return {
       scale,
       carry: (object) => ScaleOwnership.updated(exchange, options, scaled, scale, object)
@@ -172,7 +183,7 @@ const applying = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const make = Effect.fnUntraced(function*(scaled: ScaleOwnership.Scaled) {
     const { carry, scale } = yield* ScaleOwnership.applied(exchange, request, scaled)
     return {
-      scale: yield* readScale(scale, true),
+      scale: yield* readScale(exchange, options, scale, true),
       carry: (object) => Effect.succeed(carry(object))
     } satisfies Made
   })

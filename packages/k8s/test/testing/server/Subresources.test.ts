@@ -40,6 +40,11 @@ describe("scale", () => {
         spec: { replicas: 1 },
         status: { replicas: 0, selector: "app=x" }
       })
+      const unknown = yield* patch(`${deployments}/d/scale?dryRun=All`, "merge", { foo: 1, spec: { b: 1, a: 2 } })
+      assert.strictEqual(
+        unknown.headers["warning"],
+        ["foo", "spec.a", "spec.b"].map((field) => `299 - "unknown field \\"${field}\\""`).join(", ")
+      )
       const scaled = yield* patch(`${deployments}/d/scale`, "merge", { spec: { replicas: 3 } })
       assert.deepStrictEqual(scaled.body.spec, { replicas: 3 })
       const { body } = yield* get(`${deployments}/d`)
