@@ -185,6 +185,18 @@ export const validateAnnotations = (
   return errors
 }
 
+/** Faults in the metadata of a template of one object: it can say little. */
+export const validateTemplateMeta = (
+  metadata: JsonValue.JsonObject,
+  path: string
+): ReadonlyArray<FieldError.FieldError> => [
+  ...validateAnnotations((metadata["annotations"] ?? {}) as Readonly<Record<string, string>>, `${path}.annotations`),
+  ...validateLabels((metadata["labels"] ?? {}) as Readonly<Record<string, string>>, `${path}.labels`),
+  ...Object.keys(metadata).filter((key) => key !== "labels" && key !== "annotations").map((key) =>
+    FieldError.forbidden(`${path}.${key === "uid" ? "uID" : key}`, "cannot be set")
+  )
+]
+
 /** Go's order of the fields, which the printed value follows. */
 const ownerJson = (reference: OwnerReference): string => {
   const text = ["apiVersion", "kind", "name", "uid"] as const

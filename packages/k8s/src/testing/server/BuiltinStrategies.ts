@@ -10,6 +10,9 @@ import * as CapacityRules from "./CapacityRules.ts"
 import * as ClaimRules from "./ClaimRules.ts"
 import * as ContentRules from "./ContentRules.ts"
 import * as CronJobRules from "./CronJobRules.ts"
+import * as DeviceRules from "./DeviceRules.ts"
+import * as DeviceSliceRules from "./DeviceSliceRules.ts"
+import * as Disabled from "./Disabled.ts"
 import * as DriverRules from "./DriverRules.ts"
 import * as EndpointRules from "./EndpointRules.ts"
 import * as EventRules from "./EventRules.ts"
@@ -296,8 +299,12 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     validateStatus: JobStatusRules.validateStatus
   },
   "cronjobs.batch": { generation: true, validate: CronJobRules.validate },
-  "deviceclasses.resource.k8s.io": { generation: true },
+  "deviceclasses.resource.k8s.io": DeviceRules.deviceClass,
+  "resourceclaims.resource.k8s.io": DeviceRules.claim,
+  "resourceclaimtemplates.resource.k8s.io": DeviceRules.claimTemplate,
+  "resourceslices.resource.k8s.io": DeviceSliceRules.slice,
   "leases.coordination.k8s.io": {
+    ...Disabled.without("spec.strategy", "spec.preferredHolder"),
     ...machinery,
     createsOnUpdate: true,
     validate: lease
@@ -322,6 +329,7 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     validateUpdate: NetworkPolicyRules.validate
   },
   "endpointslices.discovery.k8s.io": {
+    ...Disabled.without("endpoints.*.deprecatedTopology"),
     generation: true,
     labelsCount: true,
     validate: EndpointRules.validateSlice,

@@ -8,6 +8,7 @@
  */
 import type { JsonObject } from "../../schema/JsonValue.ts"
 import * as ClusterDefaults from "./ClusterDefaults.ts"
+import * as DeviceRules from "./DeviceRules.ts"
 import { edit, fill, type Filled, map } from "./Filling.ts"
 import { pullPolicy } from "./PullPolicy.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
@@ -324,6 +325,8 @@ const byKind: Readonly<Record<string, (object: Filled) => Filled>> = {
   "/Namespace": (object) => edit(object, "metadata", labelledNamespace),
   "apps/DaemonSet": (object) => WorkloadRules.counted(inSpec(daemonSet)(object)),
   "batch/Job": (object) => JobRules.withLabels(inSpec(job)(object)),
+  "resource.k8s.io/ResourceClaim": inSpec(DeviceRules.claimDefaults),
+  "resource.k8s.io/ResourceClaimTemplate": inSpec((spec) => edit(objectAt(spec), "spec", DeviceRules.claimDefaults)),
   "/PodTemplate": templated,
   "/ReplicationController": (object) =>
     ClusterDefaults.controller(

@@ -57,19 +57,8 @@ const hostPathTypes = [
 
 /** What stands in the place of a claim: its metadata can say little. */
 const claimTemplate = (template: unknown, path: string): Faults => {
-  const metadata = objectAt(template, "metadata")
   return [
-    ...MetadataRules.validateAnnotations(
-      objectAt(metadata, "annotations") as Readonly<Record<string, string>>,
-      `${path}.metadata.annotations`
-    ),
-    ...MetadataRules.validateLabels(
-      objectAt(metadata, "labels") as Readonly<Record<string, string>>,
-      `${path}.metadata.labels`
-    ),
-    ...Object.keys(metadata).filter((key) => key !== "labels" && key !== "annotations").map((key) =>
-      FieldError.forbidden(`${path}.metadata.${key}`, "cannot be set")
-    ),
+    ...MetadataRules.validateTemplateMeta(objectAt(template, "metadata"), `${path}.metadata`),
     ...ClaimRules.specFaults(objectAt(template, "spec"), `${path}.spec`)
   ]
 }

@@ -1,0 +1,22 @@
+/**
+ * `Disabled`: fields that a release knows and, as long as nobody asks for what they belong to, does not keep. They are
+ * read, owned and not told of as unknown, and are gone before the object is judged.
+ *
+ * Source: k8s.io/kubernetes/pkg/features/kube_features.go, and `dropDisabledFields` of each kind's strategy.
+ */
+import * as JsonValue from "../../schema/JsonValue.ts"
+import type { Strategy } from "./Strategy.ts"
+
+const drop = (value: unknown, [step, ...steps]: ReadonlyArray<string>): unknown => {
+  if (step === "*") return Array.isArray(value) ? value.map((item: unknown) => drop(item, steps)) : value
+  if (step === undefined || !JsonValue.isObject(value) || value[step] === undefined) return value
+  return steps.length === 0 ? JsonValue.remove(value, step) : { ...value, [step]: drop(value[step], steps) }
+}
+
+/** How a kind is prepared without what is at the paths, in which `*` is every element of a list. */
+export const without = (...paths: ReadonlyArray<string>): Pick<Strategy, "prepareCreate" | "prepareUpdate"> => {
+  const steps = paths.map((path) => path.split("."))
+  const prepare = (object: JsonValue.JsonObject): JsonValue.JsonObject =>
+    steps.reduce((kept, path) => drop(kept, path) as JsonValue.JsonObject, object)
+  return { prepareCreate: prepare, prepareUpdate: prepare }
+}
