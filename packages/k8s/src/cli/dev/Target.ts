@@ -212,6 +212,10 @@ const ensureNamespace = Effect.fnUntraced(function*({ namespace: name }: Descrip
 })
 
 const live = Effect.fnUntraced(function*({ context, kubeconfig }: Options) {
+  // Of a variable that is not set, say: it would be taken for the folder.
+  if (Option.isSome(kubeconfig) && kubeconfig.value === "") {
+    return yield* Failure.make(`--kubeconfig "": names no file: leave it out for a cluster in memory`)
+  }
   const file = Option.getOrUndefined(Option.map(kubeconfig, (file) => Path.resolve(file)))
   const name = Option.getOrUndefined(context)
   const client = yield* Layer.build(LiveClient.layerOptions({ file, context: name })).pipe(

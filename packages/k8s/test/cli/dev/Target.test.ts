@@ -62,6 +62,13 @@ const strategy = Effect.flatMap(
   (client) => Effect.map(client.get(CustomResourceDefinition, { name }), ({ spec }) => spec.conversion?.strategy)
 )
 
+it.effect("a kubeconfig without a name is refused: a variable that is not set is none", () =>
+  Effect.gen(function*() {
+    const options = { context: Option.none(), kubeconfig: Option.some(""), port: 0 }
+    const { message } = yield* Effect.flip(Effect.scoped(Target.make(options)))
+    assert.strictEqual(message, `--kubeconfig "": names no file: leave it out for a cluster in memory`)
+  }).pipe(Effect.provide(NodeServices.layer)))
+
 it.live("what the operator's roles do not allow in memory is told once, with what to add", () =>
   Effect.gen(function*() {
     const target = yield* Target.make({ context: Option.none(), kubeconfig: Option.none(), port: 0 })

@@ -8,7 +8,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import * as B from "./planted/Box.ts"
 
-const box = (status: object): KubeObject => ({
+const box = (status: object): KubeObject & { readonly status: object } => ({
   apiVersion: "v1",
   kind: "Box",
   metadata: {
@@ -18,7 +18,7 @@ const box = (status: object): KubeObject => ({
     resourceVersion: "1",
     creationTimestamp: "2026-01-01T00:00:00Z"
   },
-  ...{ status }
+  status
 })
 
 const pod = (name: string): KubeObject => {
