@@ -210,7 +210,8 @@ export const planted: ReadonlyArray<B.Planted> = [
       migrating(({ metadata }) => metadata.resourceVersion),
       [...B.sized(1), ...settings]
     ),
-    right: B.worked("work-note-right", migrating(({ data }) => data?.["version"]), [...B.sized(1), ...settings])
+    right: B.worked("work-note-right", migrating(({ data }) => data?.["version"]), [...B.sized(1), ...settings]),
+    options: { faults: ["crashAfter", "annotated"] }
   },
   B.bug(
     "work: what takes long is taken for lost, and ordered again",
