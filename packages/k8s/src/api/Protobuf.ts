@@ -162,7 +162,9 @@ const value = (schema: Schema, wire: Wire): unknown => {
   if (ref === undefined) return scalar(schema, wire)
   const own = special[ref]
   if (own !== undefined) return own(wire)
-  return messages().has(ref) ? message(ref, bytesOf(wire)) : scalar(definitions[ref] ?? {}, wire)
+  const definition = definitions[ref] ?? {}
+  // A message without fields stands in no table, and says something by being there.
+  return messages().has(ref) || definition.type === "object" ? message(ref, bytesOf(wire)) : scalar(definition, wire)
 }
 
 /** A list in a map is a message around it. */

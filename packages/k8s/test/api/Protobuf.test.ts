@@ -28,7 +28,7 @@ const body = (apiVersion: string, kind: string, fields: ReadonlyArray<Field>): B
     encode([[3, ""], [4, ""]])
   ])
 
-const decode = (apiVersion: string, kind: string, fields: ReadonlyArray<Field>) =>
+const decode = (apiVersion: string, kind: string, fields: ReadonlyArray<Field>): any =>
   Result.getOrThrow(Protobuf.decode(body(apiVersion, kind, fields)))
 
 describe("Protobuf", () => {
@@ -124,6 +124,27 @@ describe("Protobuf", () => {
     assert.deepStrictEqual(
       decode("apps/v1", "ControllerRevision", [[2, [[1, "{\"a\":[1]}"]]], [3, 7]]),
       { apiVersion: "apps/v1", kind: "ControllerRevision", data: { a: [1] }, revision: 7 }
+    )
+  })
+
+  it("reads messages that have no fields", () => {
+    const subresources = [[1, []], [2, [[1, ".spec.replicas"], [2, ".status.replicas"]]]] as const
+    assert.deepStrictEqual(
+      decode("apiextensions.k8s.io/v1", "CustomResourceDefinition", [
+        [2, [[1, "example.com"], [7, [[1, "v1"], [2, 1], [3, 1], [5, subresources]]]]]
+      ])["spec"],
+      {
+        group: "example.com",
+        versions: [{
+          name: "v1",
+          served: true,
+          storage: true,
+          subresources: {
+            status: {},
+            scale: { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.replicas" }
+          }
+        }]
+      }
     )
   })
 
