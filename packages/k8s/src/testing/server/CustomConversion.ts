@@ -20,6 +20,7 @@ import { withoutNulls } from "../../schema/Defaulting.ts"
 import { arrayAt, asObject, at, freeze, objectAt, stringAt } from "../../api/Plain.ts"
 import type { Conversion } from "./Registry.ts"
 import * as StatusError from "../../api/StatusError.ts"
+import * as ServedDefaults from "../../schema/ServedDefaults.ts"
 import * as StructuralSchema from "../../schema/StructuralSchema.ts"
 
 /** What the conversions of one definition share. */
@@ -53,7 +54,7 @@ export const make = (definition: KubeObject, convert: Convert | undefined, stray
   const storageVersion = stringAt(versions.find((version) => at(version, "storage") === true), "name")
   const schemas = new Map(versions.map((version) => [
     `${group}/${stringAt(version, "name")}`,
-    objectAt(version, "schema", "openAPIV3Schema") as StructuralSchema.Schema
+    ServedDefaults.of(objectAt(version, "schema", "openAPIV3Schema"))
   ]))
   const storage = `${group}/${storageVersion}`
 

@@ -21,6 +21,7 @@ import * as PrinterColumns from "../../api/PrinterColumns.ts"
 import { apiVersionOf, compareVersions, type Custom, type ScalePaths, type Served } from "./Registry.ts"
 import * as Strategy from "./Strategy.ts"
 import type { Storage } from "../../api/Storage.ts"
+import * as ServedDefaults from "../../schema/ServedDefaults.ts"
 import * as StructuralSchema from "../../schema/StructuralSchema.ts"
 
 /** Where the definitions themselves are stored. */
@@ -162,7 +163,7 @@ const custom = ({ converter, definition, versions }: Shared, version: unknown): 
   definition: definition.metadata.name,
   terminating: conditionIsTrue(definition, "Terminating"),
   scale: scalePaths(version),
-  schema: objectAt(version, "schema", "openAPIV3Schema") as StructuralSchema.Schema,
+  schema: ServedDefaults.of(objectAt(version, "schema", "openAPIV3Schema")),
   versions,
   convert: converter.convert
 })
@@ -174,7 +175,7 @@ const ofVersion = (shared: Shared, version: unknown): Served => {
   const kind = stringAt(names, "kind")
   const plural = stringAt(names, "plural")
   const name = stringAt(version, "name")
-  const schema = objectAt(version, "schema", "openAPIV3Schema") as StructuralSchema.Schema
+  const schema = ServedDefaults.of(objectAt(version, "schema", "openAPIV3Schema"))
   const verbs = ["get", "patch", "update"]
   const details = custom(shared, version)
   return {
