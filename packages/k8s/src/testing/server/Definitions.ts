@@ -253,7 +253,10 @@ export class Definitions {
       this.serve(definition)
       terminate(core, definition, now)
       this.dirty.delete(name)
-      if (core.storage.get(collection, name) === undefined) this.forget(name)
+      const left = core.storage.get(collection, name)
+      if (left === undefined) this.forget(name)
+      // Who waits for other finalizers is served as before: new objects of it are taken again.
+      else this.serve(left)
     }
   }
 

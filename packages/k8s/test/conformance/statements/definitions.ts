@@ -245,7 +245,7 @@ export const customResourceDefinitions = [
     assert.strictEqual((yield* request("GET", v2(widgets.path(ns, "a")))).status, 200)
   }),
 
-  statement("111", "a definition being deleted waits for its objects, and they for their finalizers", {
+  statement("111a", "a definition being deleted waits for its objects, and they for their finalizers", {
     note: "DELETE answers with the definition; meanwhile nothing can be created: 403, on older servers 405"
   }, function*() {
     const { kind, minor, namespace, request, until, watch } = yield* Target
@@ -294,5 +294,33 @@ export const customResourceDefinitions = [
     assert.strictEqual(last!.type, "DELETED")
     yield* watching.ended
     yield* until(request("GET", widgets.path(ns)), ({ status }) => status === 404)
-  })
+  }),
+
+  statement(
+    "111b",
+    "a definition whose objects are gone waits for other finalizers, and takes objects again",
+    {},
+    function*() {
+      const { kind, namespace, request, until } = yield* Target
+      const ns = yield* namespace
+      const widgets = yield* kind()
+      const path = `${definitions}/widgets.${widgets.group}`
+      const finalizers = (value: unknown) =>
+        request("PATCH", path, { contentType: mergePatch, body: { metadata: { finalizers: value } } })
+      const { object } = yield* request("GET", path)
+      yield* finalizers([...object.metadata.finalizers ?? [], "example.com/hold"])
+      yield* request("DELETE", path)
+      const held = yield* until(
+        request("GET", path),
+        ({ object }) => condition(object, "Terminating")?.["status"] === "False"
+      )
+      assert.deepStrictEqual(held.object.metadata.finalizers, ["example.com/hold"])
+      yield* until(
+        request("POST", widgets.path(ns), { body: widgets.object("a"), query: { dryRun: "All" } }),
+        ({ status }) => status === 201
+      )
+      assert.strictEqual((yield* finalizers(null)).status, 200)
+      yield* until(request("GET", path), ({ status }) => status === 404)
+    }
+  )
 ]
