@@ -84,6 +84,13 @@ const continuedFaults = (request: Request): ReadonlyArray<FieldError.FieldError>
     ? []
     : [FieldError.forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided")]
 
+/** Whether a watch begins with what there is, and is told when that is all: it is if it does not say where it begins. */
+const isToldAll = (request: Request): boolean =>
+  parameter(request, "sendInitialEvents") === undefined
+    ? (parameter(request, "resourceVersionMatch") ?? "") === "" &&
+      ["", "0"].includes(parameter(request, "resourceVersion") ?? "")
+    : flag(request, "sendInitialEvents")
+
 /** Rules on options that exclude each other. */
 export const optionFaults = (exchange: Asked): ReadonlyArray<FieldError.FieldError> => {
   const { request, route } = exchange
@@ -105,7 +112,7 @@ export const optionFaults = (exchange: Asked): ReadonlyArray<FieldError.FieldErr
     if (match !== "" && match !== "NotOlderThan") {
       faults.push(FieldError.notSupported("resourceVersionMatch", match, ["NotOlderThan"]))
     }
-    return match === "" ? faults : [...faults, ...continuedFaults(request)]
+    return match === "" && !isToldAll(request) ? faults : [...faults, ...continuedFaults(request)]
   }
   if (match !== "") faults.push(...matchFaults(exchange, match))
   if (initial) forbid("sendInitialEvents", "sendInitialEvents is forbidden for list")
@@ -243,7 +250,7 @@ export const watching = (
   since: number | undefined,
   random: () => number
 ): Pick<WatchOptions, "namespace" | "since" | "markInitialEnd" | "bookmarks" | "timeoutMillis"> => {
-  const initial = flag(request, "sendInitialEvents")
+  const initial = isToldAll(request)
   const bookmarks = flag(request, "allowWatchBookmarks")
   const seconds = Number(parameter(request, "timeoutSeconds") ?? 0)
   return {

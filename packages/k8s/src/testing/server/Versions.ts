@@ -14,6 +14,9 @@ import type { WireEvent } from "@effect-operator/core/WatchEvent"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
+import * as BuiltinSchema from "./BuiltinSchema.ts"
+import * as GoZero from "./GoZero.ts"
+import { freeze } from "../../api/Plain.ts"
 import type { Conversion, Served } from "./Registry.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import type { Listing } from "../../api/Storage.ts"
@@ -122,18 +125,31 @@ export const watchable = ({ conversion }: Served, { get, keys }: Listing): Effec
       ({ body }) => StatusError.tooManyRequests(`storage is (re)initializing: ${body.message}`, 1)
     )
 
+/** A bookmark of a built-in kind is an object of its type, of which whatever is told although it is empty is there. */
+const typed = (
+  { custom, group, kind, version }: Served,
+  event: Extract<WireEvent, { type: "BOOKMARK" }>
+): WireEvent => {
+  const definition = custom === undefined ? BuiltinSchema.definitionOf(group, version, kind) : undefined
+  return definition === undefined
+    ? event
+    : freeze({ type: event.type, object: GoZero.complete(definition, event.object as never) as never })
+}
+
 /**
  * The events of a watch as a version shows them. Where a conversion may fail, `events` are those of all objects, and
  * what is selected is known only afterwards; with the first failure the watch ends, and its client lists anew.
  */
 export const showEvents = (
-  { conversion }: Served,
+  served: Served,
   events: Stream.Stream<WireEvent>,
   matches: Matches | undefined
 ): Stream.Stream<WireEvent> => {
+  const { conversion } = served
   if (conversion._tag === "Local") {
     return Stream.map(events, (event) => {
-      if (event.type === "BOOKMARK" || event.type === "ERROR") return event
+      if (event.type === "BOOKMARK") return typed(served, event)
+      if (event.type === "ERROR") return event
       const object = conversion.fromStorage(event.object)
       return object === event.object ? event : { type: event.type, object }
     })

@@ -257,6 +257,27 @@ export const watch = [
     )
   }),
 
+  statement("64b", "a watch that does not say where it begins is one with initial events", { since: 34 }, function*() {
+    const { namespace, request, watch } = yield* Target
+    const ns = yield* namespace
+    const path = `/api/v1/namespaces/${ns}/pods`
+    for (const from of [{}, { resourceVersion: "0" }]) {
+      const watching = yield* watch(path, { ...from, allowWatchBookmarks: "true" })
+      const [end] = yield* watching.take(1)
+      assert.strictEqual(end!.type, "BOOKMARK")
+      const { metadata, ...rest } = of(end)
+      assert.deepStrictEqual(metadata.annotations, { "k8s.io/initial-events-end": "true" })
+      assert.deepStrictEqual(rest, { apiVersion: "v1", kind: "Pod", spec: { containers: null }, status: {} })
+    }
+    const refused = yield* request("GET", path, { query: { watch: "true", continue: "x" } })
+    assert.strictEqual(refused.status, 422)
+    assert.strictEqual(
+      refused.error.message,
+      "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when " +
+        "continue is provided"
+    )
+  }),
+
   statement("64a", "sendInitialEvents needs resourceVersionMatch=NotOlderThan", { since: 34 }, function*() {
     const { watch } = yield* Target
     const { path } = yield* leases
