@@ -41,8 +41,11 @@ const isStatic = (pod: KubeObject): boolean => pod.metadata.annotations?.["kuber
 
 /** Containers for debugging come, and neither go nor change. */
 export const ephemeralContainers: Part = {
-  prepareUpdate: (next, previous) =>
-    withSpec(next, previous, { ephemeralContainers: arrayAt(next, "spec", "ephemeralContainers") }),
+  prepareUpdate: (next, previous) => {
+    const [added, before] = [next, previous].map((pod) => arrayAt(pod, "spec", "ephemeralContainers"))
+    // None are nothing, and no change.
+    return withSpec(next, previous, added!.length + before!.length === 0 ? {} : { ephemeralContainers: added })
+  },
   validateUpdate: (next, previous) => {
     if (isStatic(previous)) return [FieldError.forbidden("", "static pods do not support ephemeral containers")]
     const present = arrayAt(next, "spec", "ephemeralContainers")

@@ -77,4 +77,14 @@ describe("PodParts", () => {
         "spec.ephemeralContainers: Forbidden: existing ephemeral containers \"e\" may not be removed\n"
       ])
     }).pipe(Effect.provide(layer)))
+
+  it.effect("no containers for debugging are no change", () =>
+    Effect.gen(function*() {
+      yield* post(pods, pod({}))
+      const { body } = yield* patch(`${pods}/p/ephemeralcontainers`, "strategic", {
+        spec: { activeDeadlineSeconds: 5 }
+      })
+      assert.notProperty(body.spec, "ephemeralContainers")
+      assert.strictEqual(body.metadata.generation, 1)
+    }).pipe(Effect.provide(layer)))
 })
