@@ -55,9 +55,9 @@ export const list: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchang
   if (Result.isFailure(planned)) return yield* Effect.fail(planned.failure)
   const { from, listing, revision } = planned.success
   const asked = Number(parameter(request, "limit") ?? 0)
-  // The cache ignores limits from version 0. Events have none, and what goes on does not come from it.
+  // The cache ignores limits from version 0, and Events have none.
   const pages = asked > 0 && !single &&
-    (parameter(request, "resourceVersion") !== "0" || resource.collection === "events" || from !== undefined)
+    (parameter(request, "resourceVersion") !== "0" || resource.collection === "events")
   const limit = pages ? asked : Number.POSITIVE_INFINITY
   const { keys } = listing
   const start = Reading.indexFrom(keys, from)

@@ -274,7 +274,7 @@ export const lists = [
     }
   }),
 
-  statement("50c", "a continue token has the next key below what is listed, and keeps its limit", {
+  statement("50c", "a continue token has the next key below what is listed", {
     note: "until 1.34, which lists from its cache, the key had no slash before it"
   }, function*() {
     const { minor, request } = yield* Target
@@ -288,8 +288,8 @@ export const lists = [
     const everywhere = yield* request("GET", path(ns).replace(`/namespaces/${ns}`, ""), { query: { limit: "1" } })
     assert.deepStrictEqual(read(meta(everywhere).continue), { ...token, start: `${slash}${ns}/a\u0000` })
     const next = yield* list({ limit: "1", continue: meta(first).continue!, resourceVersion: "0" })
-    assert.deepStrictEqual(names(next), ["b"])
-    assert.isNotEmpty(meta(next).continue)
+    // The cache, which is asked for what goes on, too, since 1.34, knows no limits from version 0.
+    assert.deepStrictEqual(names(next), minor < 34 ? ["b"] : ["b", "c"])
     // The key itself is on the page.
     const from = Buffer.from(JSON.stringify({ ...token, start: "/b" })).toString("base64url")
     assert.deepStrictEqual(names(yield* list({ continue: from })), ["b", "c"])
