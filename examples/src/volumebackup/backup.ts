@@ -15,10 +15,13 @@ export const annotation = "machines.example.com/machine"
 /** How long a backup that could not be made is left alone before another attempt, in milliseconds. */
 const retryAfter = 60_000
 
-const discard = (job: Job) =>
-  KubeClient.KubeClient.use((client) => client.delete(Job, job, { propagationPolicy: "Background" })).pipe(
-    Effect.catchReason("KubeError", "NotFound", () => Effect.void)
-  )
+/** Of a Job that has changed since it was judged there is a Conflict, and another look: it may be done by now. */
+const discard = (job: Job) => {
+  const { resourceVersion, uid } = job.metadata
+  return KubeClient.KubeClient.use((client) =>
+    client.delete(Job, job, { propagationPolicy: "Background", preconditions: { resourceVersion, uid } })
+  ).pipe(Effect.catchReason("KubeError", "NotFound", () => Effect.void))
+}
 
 const claimOf = (key: ObjectKey) =>
   KubeClient.KubeClient.use((client) => client.get(PersistentVolumeClaim, key)).pipe(

@@ -217,7 +217,8 @@ const builtins: ReadonlyArray<Kind> = [
       spec: {
         ports: servicePorts(chance),
         ...chance.maybe(0.7, () => ({ selector: { app: "x" } })),
-        ...chance.maybe(0.3, () => ({ clusterIP: "None" })),
+        // Without a selector it is of both families since 1.23, and may have none later where the cluster has but one.
+        ...chance.maybe(0.3, () => ({ clusterIP: "None", selector: { app: "x" } })),
         ...chance.maybe(0.2, () => ({ sessionAffinity: chance.pick(["None", "ClientIP"]) })),
         ...chance.maybe(0.1, () => ({
           sessionAffinity: "ClientIP",

@@ -210,7 +210,12 @@ const normalisations: ReadonlyArray<Normalisation> = [
   {
     name: "refused structs",
     reason: "1.20 prints a refused part in Go's form, 1.35 as JSON",
-    apply: messages(/(Invalid value: )(?:(?:[\w.]+\{|\{|\[|map\[).*?[}\]]|[\w.[\]]+\(nil\))(: )/gs, "$1{...}$2")
+    apply: messages(/(Invalid value: )(?:[\w.]+\{|\{|\[|map\[)(?!\w+\]\w+\(nil\): ).*?[}\]](: )/gs, "$1{...}$2")
+  },
+  {
+    name: "values that are not there",
+    reason: "of a map that is not there 1.20 prints its Go type",
+    apply: messages(/(Invalid value: )[\w.[\]]+\(nil\)(: )/g, "$1null$2")
   },
   {
     name: "patched documents",
