@@ -1,7 +1,7 @@
 /**
  * Leader election between operating system processes, by Leases of a real kube-apiserver: one is killed, and one stops.
  */
-import { KubeClient } from "@effect-operator/core"
+import { KubeClient, type LeaderElection } from "@effect-operator/core"
 import { isTerminating } from "@effect-operator/core/KubeObject"
 import { Crd } from "@effect-operator/k8s"
 import { Lease, Pod } from "@effect-operator/k8s/kinds"
@@ -27,6 +27,26 @@ const holder = KubeClient.KubeClient.use((client) => client.get(Lease, lease)).p
 
 const leads = (identity: string) => Processes.until(Effect.map(holder, (found) => found === identity))
 
+/** A process of the operator. */
+const replicaOf = (identity: string, per: LeaderElection.Per) =>
+  Effect.flatMap(Envtest.Envtest, ({ kubeconfigPath }) =>
+    Processes.start("examples/src/autoscaler/main.ts", {
+      env: {
+        KUBECONFIG: kubeconfigPath,
+        EFFECT_OPERATOR_IDENTITY: identity,
+        EFFECT_OPERATOR_LEADER_ELECTION: "true",
+        EFFECT_OPERATOR_LEASE_NAMESPACE: lease.namespace,
+        EFFECT_OPERATOR_LEASE_NAME: lease.name,
+        EFFECT_OPERATOR_LEASE_PER: per
+      }
+    }))
+
+/** As many Pods are there, and are to stay. */
+const reaches = (count: number) =>
+  Processes.until(
+    Effect.map(all(Pod), (found) => found.filter((pod) => !isTerminating(pod)).length === count)
+  )
+
 /** How many milliseconds it takes. */
 const measured = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.flatMap(
@@ -40,22 +60,9 @@ it.live(
     Effect.gen(function*() {
       yield* Crd.install(Autoscaler)
       const client = yield* KubeClient.KubeClient
-      const { kubeconfigPath } = yield* Envtest.Envtest
-      const replica = (identity: string) =>
-        Processes.start("examples/src/autoscaler/main.ts", {
-          env: {
-            KUBECONFIG: kubeconfigPath,
-            EFFECT_OPERATOR_IDENTITY: identity,
-            EFFECT_OPERATOR_LEADER_ELECTION: "true",
-            EFFECT_OPERATOR_LEASE_NAMESPACE: lease.namespace,
-            EFFECT_OPERATOR_LEASE_NAME: lease.name
-          }
-        })
+      const replica = (identity: string) => replicaOf(identity, "manager")
       const scale = (desiredReplicas: number) =>
         client.patch(Autoscaler, key, KubeClient.Patch.merge({ spec: { desiredReplicas } }))
-      const pods = Effect.map(all(Pod), (found) => found.filter((pod) => !isTerminating(pod)).length)
-      const reaches = (count: number) => Processes.until(Effect.map(pods, (found) => found === count))
-
       const standsBy = ({ output }: { readonly output: () => string }) =>
         Processes.until(Effect.sync(() => output().includes("stands by: ")))
 
@@ -96,19 +103,8 @@ it.live(
     Effect.gen(function*() {
       yield* Crd.install(Autoscaler)
       const client = yield* KubeClient.KubeClient
-      const { kubeconfigPath } = yield* Envtest.Envtest
       const names = Array.from({ length: 12 }, (_, i) => `web-${i}`)
-      const replica = (identity: string) =>
-        Processes.start("examples/src/autoscaler/main.ts", {
-          env: {
-            KUBECONFIG: kubeconfigPath,
-            EFFECT_OPERATOR_IDENTITY: identity,
-            EFFECT_OPERATOR_LEADER_ELECTION: "true",
-            EFFECT_OPERATOR_LEASE_NAMESPACE: lease.namespace,
-            EFFECT_OPERATOR_LEASE_NAME: lease.name,
-            EFFECT_OPERATOR_LEASE_PER: "object"
-          }
-        })
+      const replica = (identity: string) => replicaOf(identity, "object")
       /** Under whom the replicas say that they work; nothing where they do not agree. */
       const members = Effect.map(client.listPage(Lease, { namespace: lease.namespace }), ({ items }) => {
         const said = items.map(({ metadata }) => metadata.annotations?.["effect-operator.dev/members"])
@@ -120,12 +116,6 @@ it.live(
           client.patch(Autoscaler, { ...key, name }, KubeClient.Patch.merge({ spec: { desiredReplicas } })), {
           discard: true
         })
-      const pods = Effect.map(all(Pod), (found) =>
-        found.filter((pod) =>
-          !isTerminating(pod)
-        ).length)
-      const reaches = (count: number) => Processes.until(Effect.map(pods, (found) => found === count))
-
       const first = yield* replica("first")
       const second = yield* replica("second")
       const third = yield* replica("third")
@@ -136,7 +126,9 @@ it.live(
       yield* reaches(12)
       const { items: events } = yield* client.listPage(Event, { namespace: key.namespace })
       const makers = new Set(
-        events.flatMap(({ reason, reportingInstance }) => reason === "REPLICA_CREATED" ? reportingInstance : [])
+        events.flatMap(({ reason, reportingInstance }) =>
+          reason === "REPLICA_CREATED" ? reportingInstance : []
+        )
       )
       assert.isAbove(makers.size, 1, "each has its part")
 

@@ -66,12 +66,16 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
     Informers,
     Effect.gen(function*() {
       const client = yield* KubeClient
-      const active = new Map<string, Informer>()
+      const active = new Map<
+        string,
+        { readonly informer: Informer; readonly matches: (object: KubeObject) => boolean }
+      >()
 
       const start = Effect.fnUntraced(function*({ id, resource, selection }: Wanted) {
+        const matches = matcher(selection)
         const store = new Store<KubeObject>({
           resource,
-          matches: matcher(selection),
+          matches,
           covers: ({ namespace }) => selection.namespace === undefined || selection.namespace === namespace,
           filtered: (labelsText(selection.labels) ?? "") !== "" || (fieldsText(selection.fields) ?? "") !== ""
         })
@@ -110,7 +114,7 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
         }
         yield* Metrics.forWatch(informer, traffic.now)
         yield* Effect.acquireRelease(
-          Effect.sync(() => active.set(id, informer)),
+          Effect.sync(() => active.set(id, { informer, matches })),
           () => Effect.sync(() => active.delete(id))
         )
         return informer
@@ -119,12 +123,12 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
       const informers = yield* RcMap.make({ lookup: start })
       const written = new Map<string, string>()
       yield* client.observe((write) => {
-        for (const [id, { resource, selection, store }] of active) {
+        for (const [id, { informer: { resource, store }, matches }] of active) {
           const seen = as(resource, write)
           if (seen === undefined) continue
           store.overlay(seen)
-          const version = shownAt(seen, selection)
-          if (version !== undefined) written.set(id, version)
+          // What the watch shows for sure.
+          if (seen._tag === "Written" && matches(seen.object)) written.set(id, seen.object.metadata.resourceVersion)
         }
       })
 
@@ -139,7 +143,7 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
             for (const label of options.indexedLabels ?? []) informer.store.indexLabel(label)
             return informer
           }),
-        active: () => [...active.values()],
+        active: () => Array.from(active.values(), ({ informer }) => informer),
         written: () => written
       })
     })
@@ -185,10 +189,6 @@ const as = (resource: Resource.Any, write: Write): Write | undefined => {
   const { subresource } = write
   return { _tag: "Changed", resource, key: { namespace, name }, uid, resourceVersion, subresource, answer: undefined }
 }
-
-/** When a watch of a selection shows a write for sure. */
-const shownAt = (write: Write, selection: Selection): string | undefined =>
-  write._tag === "Written" && matcher(selection)(write.object) ? write.object.metadata.resourceVersion : undefined
 
 /** Whether an object belongs to a selection, judged here rather than by the server. */
 export const matcher = (selection: Selection): (object: KubeObject) => boolean => {

@@ -265,7 +265,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
 
   const givenBack = (at: number): void => {
     if (state.promote(at) || state.ready > 0) hand()
-    for (const idler of idlers) idler()
+    if (idlers.size > 0) { for (const idler of idlers) idler() }
     alarm.set(nextAt())
   }
 

@@ -50,8 +50,16 @@ const isLeft = (run: Recording, { at, object, status }: Call): boolean => {
 
 const losesPods = (fault: Kind): boolean => fault === "podFailed" || fault === "podRemoved"
 
-/** Where there is a Pod that is missed when it is lost: after the answers to these requests, and at rest after these steps. */
-const besidePods = (run: Recording): { readonly calls: ReadonlySet<number>; readonly steps: ReadonlySet<number> } => {
+type Change = Extract<Recording["entries"][number], { readonly _tag: "Change" }>["change"]
+
+/**
+ * Where something is there: after the answers to these requests, and at rest after these steps. `isThere` says whether the
+ * object of a change is from now on; undefined for one that does not count.
+ */
+const beside = (
+  run: Recording,
+  isThere: (change: Change) => boolean | undefined
+): { readonly calls: ReadonlySet<number>; readonly steps: ReadonlySet<number> } => {
   const living = new Set<string>()
   const calls = new Set<number>()
   const steps = new Set<number>()
@@ -63,34 +71,27 @@ const besidePods = (run: Recording): { readonly calls: ReadonlySet<number>; read
   for (const entry of run.entries) {
     while (entry.at >= (run.steps[step + 1] ?? Infinity)) rest()
     if (entry._tag === "Call" && living.size > 0) calls.add(entry.n)
-    if (entry._tag !== "Change" || entry.change.object.kind !== "Pod") continue
-    const { object, type } = entry.change
-    if (type !== "DELETED" && isVictim(run.entries, object)) living.add(object.metadata.uid)
-    else living.delete(object.metadata.uid)
+    if (entry._tag !== "Change") continue
+    const { uid } = entry.change.object.metadata
+    const there = isThere(entry.change)
+    if (there === true) living.add(uid)
+    else if (there === false) living.delete(uid)
   }
   while (step < run.steps.length) rest()
   return { calls, steps }
 }
 
-/** Steps after which there is, at rest, something that people have made. */
-const besidePeoples = (run: Recording): ReadonlySet<number> => {
-  const living = new Set<string>()
+/** Where there is a Pod that is missed when it is lost. */
+const besidePods = (run: Recording) =>
+  beside(
+    run,
+    ({ object, type }) => object.kind === "Pod" ? type !== "DELETED" && isVictim(run.entries, object) : undefined
+  )
+
+/** Where there is something that people have made. */
+const besidePeoples = (run: Recording) => {
   const made = new Set(madeByPeople(run.entries))
-  const steps = new Set<number>()
-  let step = -1
-  const rest = () => {
-    if (living.size > 0) steps.add(step)
-    step += 1
-  }
-  for (const entry of run.entries) {
-    while (entry.at >= (run.steps[step + 1] ?? Infinity)) rest()
-    if (entry._tag !== "Change" || !made.has(entry.change.object.metadata.uid)) continue
-    const { object, type } = entry.change
-    if (type === "DELETED") living.delete(object.metadata.uid)
-    else living.add(object.metadata.uid)
-  }
-  while (step < run.steps.length) rest()
-  return steps
+  return beside(run, ({ object, type }) => made.has(object.metadata.uid) ? type !== "DELETED" : undefined)
 }
 
 /** Requests that are not made in the same moment as another was answered: what is decided then rests on what was seen. */
@@ -126,7 +127,7 @@ const isWorkedOn = ({ entries }: Recording, { object, status }: Call): boolean =
 export const of = (run: Recording, replicas: number, after: Reach = run.begun): ReadonlyArray<Point> => {
   const urgent = urgentSteps(run)
   const beside = besidePods(run)
-  const peoples = besidePeoples(run)
+  const peoples = besidePeoples(run).steps
   const opening = openings(run)
   // Who holds an object by a finalizer makes the next step wait for it.
   const held = run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === "guarded")
