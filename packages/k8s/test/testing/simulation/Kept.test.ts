@@ -5,7 +5,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { dataKept } from "../../../src/testing/simulation/Kept.ts"
-import { type Entry, nowhere, type Recording } from "../../../src/testing/simulation/Recording.ts"
+import type { Entry, Recording } from "../../../src/testing/simulation/Recording.ts"
+import { blank } from "./recordings.ts"
 import type { Reference } from "../../../src/testing/simulation/Reference.ts"
 
 const Tenant = CustomResource.make({
@@ -170,24 +171,10 @@ const run = (uid: string, volumes: ReadonlyArray<string>, deleted: ReadonlyArray
     change("DELETED", claim(volume))
   }
   return {
+    ...blank,
     entries,
-    begun: nowhere,
     calls: deleted.length,
-    events: 0,
-    externals: 0,
-    objects: [],
-    outside: new Map(),
-    rests: [],
     kinds: ["Parent"],
-    keeps: [],
-    steps: [],
-    hurried: [],
-    quietAt: undefined,
-    missed: [],
-    unnoticed: [],
-    abandoned: undefined,
-    restless: [],
-    failure: undefined,
     met: 1
   }
 }

@@ -1,10 +1,12 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { Temporal } from "@effect-operator/k8s/testing"
-import { nowhere, type Recording } from "@effect-operator/k8s/testing/simulation/Recording"
+import type { Recording } from "@effect-operator/k8s/testing/simulation/Recording"
 import { assert, describe, it } from "@effect/vitest"
+import { blank } from "./recordings.ts"
 
 /** A run in which Pods came (`+a`) and went (`-a`). */
 const recording = (...changes: ReadonlyArray<string>): Recording => ({
+  ...blank,
   entries: changes.map((word, index) => {
     const name = word.slice(1)
     const object = { apiVersion: "v1", kind: "Pod", metadata: { name, uid: name } } as unknown as KubeObject
@@ -14,25 +16,7 @@ const recording = (...changes: ReadonlyArray<string>): Recording => ({
       at: index,
       change: { revision: index, type, collection: "pods", key: name, namespace: "", object, event: { type, object } }
     }
-  }),
-  begun: nowhere,
-  calls: 0,
-  events: 0,
-  externals: 0,
-  objects: [],
-  outside: new Map(),
-  rests: [],
-  kinds: [],
-  keeps: [],
-  steps: [],
-  hurried: [],
-  quietAt: undefined,
-  missed: [],
-  unnoticed: [],
-  abandoned: undefined,
-  restless: [],
-  failure: undefined,
-  met: 0
+  })
 })
 
 const judge = (oracle: { judge: (run: Recording, reference: never) => string | undefined }, run: Recording) =>
