@@ -53,6 +53,18 @@ export const managedFields = [
     )
   }),
 
+  statement("89j", "entries of one operation stand in the order of their times", {}, function*() {
+    const { apply } = yield* configMaps
+    const { sleep } = yield* Target
+    yield* apply("a", { k: "v" }, "z")
+    yield* sleep(1100)
+    const second = yield* apply("a", { l: "v" }, "a")
+    assert.deepStrictEqual(owners(second).map(([manager]) => manager), ["z", "a"])
+    yield* sleep(1100)
+    const third = yield* apply("a", { k: "w" }, "z")
+    assert.deepStrictEqual(owners(third).map(([manager]) => manager), ["a", "z"])
+  }),
+
   statement(
     "89b",
     "what is written through a subresource is an entry of its own, and owns only that",

@@ -111,7 +111,8 @@ export const staleEntries = [
       for (const name of ["a", "b"]) yield* apply("v1", name, { a: "x" }, "old")
       yield* redefine({ name: "v1", served: false, spec: { a: text } }, { name: "v2", spec: { a: text } })
       for (const name of ["a", "b"]) {
-        assert.deepStrictEqual(names(yield* apply("v2", name, { a: "x" }, "new")), ["new", "old"])
+        // In which order they are depends on whether they are of one second.
+        assert.sameMembers(names(yield* apply("v2", name, { a: "x" }, "new")).slice(), ["new", "old"])
       }
       assert.strictEqual((yield* apply("v2", "a", { a: "y" }, "new")).status, 409)
       yield* stored("v2")
