@@ -67,4 +67,4 @@ Simulation.converges(it.live)({
     },
     { name: "delete", act: KubeClient.KubeClient.use((client) => client.delete(Website, key)) }
   ]
-}, { depth: 1, budget: "20 seconds" })
+}, { depth: 1, budget: "5 seconds", pooled: true })
