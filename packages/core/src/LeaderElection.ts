@@ -139,7 +139,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
   const lost = yield* Latch.make(true)
   const gauge = Metric.withAttributes(masterStatus, { name })
   /** Leases that were seen; `undefined` to look again at what is to be done. */
-  const sights = yield* Queue.unbounded<State.Lease | null | undefined>()
+  const sights = yield* Queue.unbounded<Sight | undefined>()
   let state = State.initial
   let terms = 0
   /** The other replica that the log has named last. */
@@ -193,9 +193,9 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
   const pause = Effect.map(Random.next, (random) => Math.round(timing.retryPeriod * (0.8 + 0.2 * random)))
   const courtesy = Effect.map(Random.next, (random) => Math.round(defaults.courtesy * random))
 
-  const see = Effect.fnUntraced(function*(lease: State.Lease | null) {
+  const see = Effect.fnUntraced(function*({ lease, version }: Sight) {
     if (lease?.metadata.annotations !== undefined) word?.hear(lease.metadata.annotations)
-    yield* become(State.seen(state, identity, lease, now(), yield* courtesy))
+    yield* become(State.seen(state, identity, lease, now(), yield* courtesy, version))
   })
 
   const troubles = { reading: "", writing: "" }
@@ -212,7 +212,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     if (Result.isSuccess(answer) && Option.isNone(answer.success)) return yield* trouble("reading", "no answer in time")
     troubles.reading = ""
     unanswered = false
-    return yield* see(Result.isSuccess(answer) ? Option.getOrNull(answer.success) : null)
+    return yield* see({ lease: Result.isSuccess(answer) ? Option.getOrNull(answer.success) : null })
   })
 
   const claim = Effect.fnUntraced(function*(lease: State.Lease | null) {
@@ -249,7 +249,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
       case "Wait":
         return Effect.flatMap(
           Effect.timeoutOption(Queue.take(sights), Math.max(0, step.until - now())),
-          Option.match({ onNone: () => Effect.void, onSome: (lease) => lease === undefined ? Effect.void : see(lease) })
+          Option.match({ onNone: () => Effect.void, onSome: (sight) => sight === undefined ? Effect.void : see(sight) })
         )
     }
   }
@@ -276,15 +276,17 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     )
   })
 
-  const told = (object: KubeObject | null) => {
+  const told = (object: KubeObject | null, version: string) => {
     // Somebody writes it, so that this process need not.
     if (state._tag !== "Leading") troubles.writing = ""
-    Queue.offerUnsafe(sights, object as State.Lease | null)
+    Queue.offerUnsafe(sights, { lease: object as State.Lease | null, version })
   }
   const reflector = yield* Reflector.make(client, Lease, { namespace, fields: `metadata.name=${name}` }, {
-    replace: (items) => told(items[0] ?? null),
+    replace: (items, resourceVersion) => told(items[0] ?? null, resourceVersion),
     apply: (events) => {
-      for (const event of events) if (event.type !== "BOOKMARK") told(event.type === "DELETED" ? null : event.object)
+      for (const { object, type } of events) {
+        if (type !== "BOOKMARK") told(type === "DELETED" ? null : object, object.metadata.resourceVersion)
+      }
     }
   })
   yield* Metric.update(gauge, 0)
@@ -313,6 +315,12 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     )
   } satisfies Election
 })
+
+/** A lease as somebody has seen it; where there is none, as of which resourceVersion, if that is known. */
+interface Sight {
+  readonly lease: State.Lease | null
+  readonly version?: string | undefined
+}
 
 /** What a lease says from now on. */
 const said = (lease: State.Lease | null, word: ReturnType<Word["say"]> | undefined) => {

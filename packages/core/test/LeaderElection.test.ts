@@ -9,7 +9,7 @@ import {
   Supervisor
 } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Context, Effect, Exit, Layer, Logger, Scope, SubscriptionRef } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Logger, Scope, Stream, SubscriptionRef } from "effect"
 import { Part, Widget } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
 import { isWatch, refuse, Server } from "./support/Server.ts"
@@ -66,6 +66,29 @@ describe("LeaderElection", () => {
       yield* a.stop
       yield* b.stop
     }))
+
+  it.effect("a list from before the first claim, which is answered after it, does not depose anybody", () =>
+    Effect.gen(function*() {
+      const server = new Server(Lease)
+      const isList = ({ method, path }: { readonly method: string; readonly path: string }) =>
+        method === "GET" && path.endsWith("/leases")
+      server.latency = (request) => isList(request) && !isWatch(request) ? Effect.sleep("1 second") : Effect.void
+      const a = yield* replica(server, "a")
+      const states: Array<string> = []
+      yield* Effect.forkScoped(
+        Stream.runForEach(
+          SubscriptionRef.changes(a.election.status),
+          ({ _tag }) => Effect.sync(() => states.push(_tag))
+        )
+      )
+      yield* pass("10 seconds")
+      assert.deepStrictEqual(states, ["Standby", "Leading"])
+      // One that is deleted is another matter.
+      server.delete(Lease, "operator")
+      yield* pass("5 seconds")
+      assert.deepStrictEqual(states.slice(2), ["Standby", "Leading"])
+      yield* a.stop
+    }).pipe(Effect.scoped))
 
   it.effect("a leader that stops gives the lease back, and another leads within a second", () =>
     Effect.gen(function*() {

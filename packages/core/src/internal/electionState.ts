@@ -91,12 +91,20 @@ export const next = (state: State, identity: string, timing: Timing, now: number
 }
 
 /**
- * The lease was read, or reported by a watch. A report older than what is known changes nothing. Where the lease is
- * free, `courtesy` milliseconds pass before it is taken: of several candidates one is first.
+ * The lease was read, or reported by a watch; `version` says as of which resourceVersion there is none, where that is
+ * known. A report older than what is known changes nothing. Where the lease is free, `courtesy` milliseconds pass before
+ * it is taken: of several candidates one is first.
  */
-export const seen = (state: State, identity: string, lease: Lease | null, now: number, courtesy: number): State => {
+export const seen = (
+  state: State,
+  identity: string,
+  lease: Lease | null,
+  now: number,
+  courtesy: number,
+  version?: string
+): State => {
   const known = state._tag === "Leading" ? state.lease : state.sight?.lease
-  if (lease !== null && known !== null && known !== undefined && isOlder(lease, known)) return state
+  if (known !== null && known !== undefined && isOlder(lease, version, known)) return state
   if (state._tag === "Leading") {
     return lease !== null && holder(lease) === identity
       ? { ...state, lease, doubt: false }
@@ -108,9 +116,11 @@ export const seen = (state: State, identity: string, lease: Lease | null, now: n
   return same ? state : { ...standby(lease, now, courtesy), notBefore: Math.max(state.notBefore, now + courtesy) }
 }
 
-const isOlder = (lease: Lease, known: Lease): boolean =>
-  lease.metadata.uid === known.metadata.uid &&
-  compareResourceVersions(lease.metadata.resourceVersion, known.metadata.resourceVersion) < 0
+const isOlder = (lease: Lease | null, version: string | undefined, known: Lease): boolean => {
+  if (lease !== null && lease.metadata.uid !== known.metadata.uid) return false
+  const at = lease?.metadata.resourceVersion ?? version
+  return at !== undefined && compareResourceVersions(at, known.metadata.resourceVersion) < 0
+}
 
 const standby = (lease: Lease | null, now: number, courtesy: number) =>
   ({ _tag: "Standby", sight: { lease, since: now }, notBefore: now + courtesy }) as const
