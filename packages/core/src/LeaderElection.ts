@@ -54,9 +54,9 @@ export interface Options {
   readonly retryPeriod?: Duration.Input | undefined
 }
 
-/** What is led by one of the replicas: all controllers, each of them, or each object. */
+/** What is led by one of the replicas: all controllers, each of them, each object, or each as a `Ring` assigns them. */
 export type Per = typeof pers[number]
-export const pers = ["manager", "controller", "object"] as const
+export const pers = ["manager", "controller", "object", "ring"] as const
 
 /** The name of a controller's own lease, where there is one for each controller and not one for all. */
 export const nameOf = (lease: string, controller: string): string => `${lease}-${controller}`

@@ -2,12 +2,15 @@
  * `Leadership`: whether this process may act, and on what.
  *
  * Of several replicas one reconciles, while the others keep their caches warm; or each of them does with the objects that
- * are its own. What decides it is behind this interface: see `LeaderElection` and `Sharding`. Without it every process
- * leads, and all is its own.
+ * are its own. What decides it is behind this interface: see `LeaderElection`, `Sharding` and `Ring`. Without it every
+ * process leads, and all is its own.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import type { Controller } from "./Controller.ts"
+import type { KubeClient } from "./KubeClient.ts"
 import type { KubeError } from "./KubeError.ts"
+import type { KubeObject } from "./KubeObject.ts"
 
 export interface Leadership {
   /** Runs the work whenever this process leads, and interrupts it as soon as it does not; never completes. */
@@ -18,6 +21,15 @@ export interface Leadership {
   readonly owns: (key: string) => boolean
   /** Takes part in handing objects over until the scope closes. */
   readonly share: (part: Part) => Effect.Effect<void, never, Scope.Scope>
+  /** The controller for what is this process's, where that is assigned to it from outside. */
+  readonly confine: <R>(controller: Controller<R>) => Confined<R>
+}
+
+/** A controller that follows only what is assigned to its process. */
+export interface Confined<R> {
+  readonly controller: Controller<R>
+  /** Whether an object is to be worked on, asked before anything is done for it; nothing where all are. */
+  readonly accept?: ((object: KubeObject) => Effect.Effect<boolean, KubeError, KubeClient>) | undefined
 }
 
 /** Who works on objects that may go to another process, and come from one. */
@@ -35,7 +47,8 @@ export const always: Leadership = {
   lead: (work) => work,
   permit: Effect.void,
   owns: () => true,
-  share: () => Effect.void
+  share: () => Effect.void,
+  confine: (controller) => ({ controller })
 }
 
 /** Leads whenever the election says so, and then with everything. */

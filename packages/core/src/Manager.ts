@@ -37,6 +37,7 @@ import type { KeyState } from "./QueueState.ts"
 import type * as Reflector from "./Reflector.ts"
 import * as Resource from "./Resource.ts"
 import * as Settings from "./Settings.ts"
+import * as Ring from "./Ring.ts"
 import * as Sharding from "./Sharding.ts"
 import * as Supervisor from "./Supervisor.ts"
 import type * as WorkQueue from "./WorkQueue.ts"
@@ -62,7 +63,8 @@ export interface Options {
   /**
    * Of several replicas, one reconciles; the others keep their caches warm. Without it, each does. `per` says what is led:
    * all controllers by one of them (the default); each controller, by a lease with its name added; or each object, so
-   * that they share the work (see `Sharding`), each replica by a lease with its identity added.
+   * that they share the work (see `Sharding`), each replica by a lease with its identity added. With `ring`, they share
+   * it as the `ControllerRing` of that name assigns the objects (see `Ring`), each by a lease named like its identity.
    */
   readonly leaderElection?: LeaderElection.Options & { readonly per?: LeaderElection.Per } | undefined
   /** Tells this manager from others of the process, in metrics and health checks. Not needed where there is one. */
@@ -226,7 +228,8 @@ const make = Effect.fnUntraced(function*<R>(
     Settings.election(options.leaderElection, settings),
     supervisor,
     drain,
-    new Legacy(informers.written, informers.active)
+    new Legacy(informers.written, informers.active),
+    new Set(controllers.map(({ resource }) => resource.id))
   )
   const tracing = yield* Tracing.make
   // Each controller in a scope of its own, all of them in one that closes after the finalizer below has drained them.
@@ -361,7 +364,8 @@ const elect = Effect.fnUntraced(function*(
   options: ReturnType<typeof Settings.election>,
   supervisor: Supervisor.Supervisor,
   handover: Duration.Duration,
-  legacy: Legacy
+  legacy: Legacy,
+  mains: ReadonlySet<string>
 ) {
   const elections = new Set<LeaderElection.Election>()
   const { name, namespace, per, ...rest } = options ?? {}
@@ -398,10 +402,18 @@ const elect = Effect.fnUntraced(function*(
     yield* shown(sharding.election)
     return sharding
   })
+  const shard = Effect.gen(function*() {
+    const identity = rest.identity ?? (yield* LeaderElection.randomIdentity)
+    const ring = yield* Ring.make({ ...rest, identity, name: name!, namespace: namespace! }, supervisor, mains)
+    yield* shown(ring.election)
+    return ring
+  })
   const shared: Leadership.Leadership = options === undefined || per === "controller"
     ? Leadership.always
     : yield* per === "object"
       ? replica
+      : per === "ring"
+      ? shard
       : candidate(name!)
   return {
     elections: (): ReadonlyArray<LeaderElection.Election> => [...elections],

@@ -66,7 +66,7 @@ export const variables = [
   { name: "EFFECT_OPERATOR_LEADER_ELECTION", sets: "whether one of several replicas leads: true or false" },
   { name: "EFFECT_OPERATOR_LEASE_NAMESPACE", sets: "the namespace of the lease" },
   { name: "EFFECT_OPERATOR_LEASE_NAME", sets: "the name of the lease" },
-  { name: "EFFECT_OPERATOR_LEASE_PER", sets: "what a lease stands for: manager, controller or object" },
+  { name: "EFFECT_OPERATOR_LEASE_PER", sets: "what a lease stands for: manager, controller, object or ring" },
   { name: "EFFECT_OPERATOR_LEASE_DURATION", sets: "how long a standby waits after the last renewal it saw" },
   { name: "EFFECT_OPERATOR_RENEW_DEADLINE", sets: "how long a leader goes on without an accepted renewal" },
   { name: "EFFECT_OPERATOR_RETRY_PERIOD", sets: "the time between renewals" }

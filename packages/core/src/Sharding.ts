@@ -23,7 +23,7 @@ import { monotonicMillis } from "./internal/monotonic.ts"
 import type { Lease } from "./internal/electionState.ts"
 import { KubeClient } from "./KubeClient.ts"
 import * as LeaderElection from "./LeaderElection.ts"
-import type { Leadership, Part } from "./Leadership.ts"
+import { always, type Leadership, type Part } from "./Leadership.ts"
 import * as Reflector from "./Reflector.ts"
 import { fromLabels } from "./Selector.ts"
 import type { Supervisor } from "./Supervisor.ts"
@@ -200,6 +200,7 @@ export const make = Effect.fnUntraced(function*(
   yield* supervisor.run(`shares of ${namespace}/${name}`, Effect.forever(turn))
 
   return {
+    ...always,
     election,
     permit: election.permit,
     lead: (work) => election.lead(Effect.andThen(Effect.sync(() => become(State.joined(state))), work)),

@@ -30,6 +30,8 @@ export interface Watch<out R extends Resource.Any = Resource.Any, out Reads exte
   readonly predicate?: Predicate<any> | undefined
   /** Label keys by whose value the cache finds objects without a scan. */
   readonly indexedLabels?: ReadonlyArray<string> | undefined
+  /** The kind whose dependents these are: see `owned`. */
+  readonly owner?: Resource.Any | undefined
 }
 
 export interface Options<A extends KubeObject> extends Scope {
@@ -113,6 +115,7 @@ export const owned = <R extends Resource.Any>(
 ): Watch<R, never> => ({
   ...options,
   resource,
+  owner,
   map: ({ metadata }) =>
     (metadata.ownerReferences ?? []).flatMap((reference) =>
       reference.controller === true && reference.kind === owner.kind && groupOf(reference.apiVersion) === owner.group

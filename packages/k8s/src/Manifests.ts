@@ -22,6 +22,7 @@ import * as Crd from "./Crd.ts"
 import * as Lease from "./manifests/Lease.ts"
 import type { Manifest } from "./manifests/Manifest.ts"
 import * as Permissions from "./manifests/Permissions.ts"
+import * as Ring from "./manifests/Ring.ts"
 import * as UserRoles from "./manifests/UserRoles.ts"
 import * as Workload from "./manifests/Workload.ts"
 import * as Configurations from "./webhook/Configurations.ts"
@@ -57,7 +58,9 @@ export interface Options {
   readonly apiService?: ApiService.Api<any> | undefined
   /**
    * Whether replicas elect a leader; true by default. `{ per: "controller" }`: one for each controller, by a lease of its
-   * own; `{ per: "object" }`: each has a part of the objects, and its rights to leases are about all of the namespace.
+   * own; `{ per: "object" }`: each has a part of the objects, and its rights to leases are about all of the namespace;
+   * `{ per: "ring" }`: the same, as the `ControllerRing` of the operator's name assigns them, which is part of the
+   * manifests, with the sharder's rights to the objects.
    */
   readonly leaderElection?: Lease.Election | undefined
   /** Of the Deployment; 1 by default. More of them reconcile only with `leaderElection`. */
@@ -233,11 +236,16 @@ export const apiServices = (options: Pick<Options, "name" | "namespace" | "apiSe
     ? []
     : [Registration.apiService(options.apiService, apiServiceService(options), Workload.labelsOf(options.name))]
 
+/** The ring that the replicas are shards of, and the rights of who assigns the objects; nothing where there is none. */
+export const ring = (options: Pick<Options, "name" | "controllers" | "leaderElection">): ReadonlyArray<Manifest> =>
+  leaseOf(options)?.per === "ring" ? Ring.make(options.name, options.controllers, Workload.labelsOf(options.name)) : []
+
 /** The folder without its `kustomization.yaml`, in an order in which it can be applied. */
 const applied = (options: Options): Readonly<Record<string, ReadonlyArray<Manifest>>> => {
   const workload = workloadOf(options)
   const configurations = webhooks(options)
   const registrations = apiServices(options)
+  const sharded = ring(options)
   return {
     ...(options.resources.length === 0 ? {} : { "crd.yaml": definitions(options) }),
     "rbac.yaml": [
@@ -252,6 +260,7 @@ const applied = (options: Options): Readonly<Record<string, ReadonlyArray<Manife
       ...rbac(options),
       ...userRoles(options)
     ],
+    ...(sharded.length === 0 ? {} : { "ring.yaml": sharded }),
     "service.yaml": Workload.services(workload),
     "network-policy.yaml": [Workload.networkPolicy(workload)],
     "deployment.yaml": [...deployment(options), ...Workload.disruptionBudget(workload)],

@@ -102,6 +102,30 @@ it("replicas that share the objects have a lease each, whose names nobody knows 
   assert.strictEqual(spec.strategy.type, "RollingUpdate")
 })
 
+it("shards of a ring come with it, and with the rights of who assigns the objects", () => {
+  const sharded: Manifests.Options = { ...options(false), leaderElection: { per: "ring" }, replicas: 3 }
+  const { "": cluster, ...namespaces } = Manifests.rules(sharded)
+  assert.deepStrictEqual(granted(namespaces["widgets-system"]), {
+    "leases.coordination.k8s.io": "create,get,list,update,watch"
+  })
+  assert.strictEqual(granted(cluster)["widgets.example.com"], "get,list,patch,watch")
+  const [ring, role, binding] = Manifests.files(sharded)["ring.yaml"] as ReadonlyArray<any>
+  assert.deepInclude(ring, {
+    apiVersion: "sharding.timebertt.dev/v1alpha1",
+    kind: "ControllerRing",
+    spec: { resources: [{ group: "example.com", resource: "widgets" }] }
+  })
+  assert.strictEqual(ring.metadata.name, "widgets")
+  assert.deepStrictEqual(role.rules, [
+    { apiGroups: ["example.com"], resources: ["widgets"], verbs: ["list", "patch"] }
+  ])
+  assert.strictEqual(binding.roleRef.name, role.metadata.name)
+  assert.deepStrictEqual(binding.subjects, [
+    { kind: "ServiceAccount", name: "sharder", namespace: "sharding-system" }
+  ])
+  assert.notProperty(Manifests.files(options(false)), "ring.yaml")
+})
+
 it("a lease that only the environment speaks of is refused: the permissions would not know of it", () => {
   const env = { EFFECT_OPERATOR_LEASE_PER: "controller" }
   assert.throws(

@@ -75,7 +75,8 @@ export const start = Effect.fnUntraced(function*<R>(
   leadership: Leadership,
   traced: Tracing | undefined
 ) {
-  const controller = Settings.applied(described, yield* Settings.Settings)
+  const whole = Settings.applied(described, yield* Settings.Settings)
+  const { accept, controller } = leadership.confine(whole)
   const tracing = traced?.of(controller.name)
   const all = yield* Informers
   const events = yield* EventSink
@@ -99,7 +100,7 @@ export const start = Effect.fnUntraced(function*<R>(
   const own = watched[0]!.informers
   const unwritten = Stalled.teller(controller.resource)
   const invalid = yield* Invalid.make({ controller, own, events, metrics, leadership, unwritten })
-  const leaving = yield* Leaving.make(controller, events)
+  const leaving = yield* Leaving.make(whole, events)
   const inner = makeReader(informers)
   const outer = yield* Effect.serviceOption(CacheReader)
   const reader = Option.isNone(outer) ? inner : layered(inner, outer.value)
@@ -156,6 +157,7 @@ export const start = Effect.fnUntraced(function*<R>(
     events,
     metrics,
     leadership,
+    accept,
     unwritten,
     ownWrites,
     deadlines: yield* Deadlines.make(controller.timeout),

@@ -24,7 +24,7 @@ import * as Finalizer from "../Finalizer.ts"
 import type { KubeClient } from "../KubeClient.ts"
 import { KubeError } from "../KubeError.ts"
 import { isTerminating, keyString, type KubeObject } from "../KubeObject.ts"
-import type { Leadership } from "../Leadership.ts"
+import type { Confined, Leadership } from "../Leadership.ts"
 import type { ControllerMetrics } from "../Metrics.ts"
 import type { Item } from "../QueueState.ts"
 import { ReconcileTimeout, Terminal } from "../Reconciler.ts"
@@ -47,6 +47,7 @@ export interface Options<R> {
   readonly events: EventSink["Service"]
   readonly metrics: ControllerMetrics
   readonly leadership: Leadership
+  readonly accept?: Confined<R>["accept"]
   /** Tells that a condition could not be written. */
   readonly unwritten: ReturnType<typeof Stalled.teller>
   readonly ownWrites: OwnWrites
@@ -83,7 +84,7 @@ interface Hands {
 export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | KubeClient> => {
   const { controller, deadlines, events, find, leadership, metrics, nextId, ownWrites, queue, tracing, underWay } =
     options
-  const { unwritten } = options
+  const { accept, unwritten } = options
   const { finalize, resource } = controller
   const hotLoops = new HotLoop()
   const vanished = new Vanished.Vanished()
@@ -107,8 +108,14 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       )
     )
 
-  /** One run of one key: the action, or why not. */
   const attempt = (item: Item, object: KubeObject): Effect.Effect<Action.Action, unknown, R | KubeClient> =>
+    accept === undefined ? worked(item, object) : Effect.flatMap(
+      accept(object),
+      (isOurs) => isOurs ? worked(item, object) : Effect.succeed(Action.awaitChange)
+    )
+
+  /** One run of one key: the action, or why not. */
+  const worked = (item: Item, object: KubeObject): Effect.Effect<Action.Action, unknown, R | KubeClient> =>
     Effect.suspend(() => {
       const lastFailure = causes.get(item.key)
       const context = { ...item, lastFailure, events: events.recorder(controller.name, object) }

@@ -1,8 +1,9 @@
 /**
  * `Lease`: the Leases by which the replicas of an operator elect who reconciles.
  *
- * One for all controllers, one for each of them, or, where they share the objects, one of each replica. Permissions, the environment of the pod and the way a new version
- * follows an old one are made from this, so that none of them speaks of another Lease than the operator takes.
+ * One for all controllers, one for each of them, or, where they share the objects, one of each replica. Permissions, the
+ * environment of the pod and the way a new version follows an old one are made from this, so that none of them speaks of
+ * another Lease than the operator takes.
  */
 import type * as Controller from "@effect-operator/core/Controller"
 import * as LeaderElection from "@effect-operator/core/LeaderElection"
@@ -16,8 +17,11 @@ export interface Lease {
   readonly per: LeaderElection.Per
 }
 
-/** The names of leases that an operator has; `any` where they are those of its replicas, which nobody knows before. */
-export type Names = ReadonlyArray<string> | "any"
+/**
+ * The names of leases that an operator has, or of whom they are: of its replicas, whose names nobody knows before, and
+ * who delete what others have left; or of shards of a ring, who do not.
+ */
+export type Names = ReadonlyArray<string> | "replicas" | "shards"
 
 /** What an operator of that name elects by; nothing where there is no election. */
 export const of = (name: string, election: Election = true): Lease | undefined =>
@@ -34,6 +38,8 @@ export const names = (
     case "controller":
       return controllers.map((controller) => LeaderElection.nameOf(name, controller.name))
     case "object":
-      return "any"
+      return "replicas"
+    case "ring":
+      return "shards"
   }
 }

@@ -111,6 +111,13 @@ export const of = (options: Options): ReadonlyArray<Permission> => {
       allow("framework", resource, `${resource.plural}/status`, ["patch"], { namespaces })
     }
     if (finalize !== undefined) allow("framework", resource, resource.plural, ["patch"], { namespaces })
+    if (leases === "shards") {
+      // To hand objects back, and to have children follow them.
+      const follows = ({ owner }: Watch) => owner?.id === resource.id
+      for (const watch of [watches[0]!, ...watches.filter(follows)]) {
+        allow("framework", watch.resource, watch.resource.plural, ["patch"], watch)
+      }
+    }
     // Owner references that block deletion need this where OwnerReferencesPermissionEnforcement is on.
     allow("framework", resource, `${resource.plural}/finalizers`, ["update"], { namespaces })
   }
@@ -135,8 +142,9 @@ export const of = (options: Options): ReadonlyArray<Permission> => {
   }
   const own = { namespaces: [options.namespace] }
   const lease = { group: "coordination.k8s.io", scope: "Namespaced" } as const
-  if (leases === "any") {
-    allow("framework", lease, "leases", ["create", "get", "list", "watch", "update", "delete"], own)
+  if (leases === "replicas" || leases === "shards") {
+    allow("framework", lease, "leases", ["create", "get", "list", "watch", "update"], own)
+    if (leases === "replicas") allow("framework", lease, "leases", ["delete"], own)
   } else if (leases.length > 0) {
     // Without a name in it a rule would be about every lease.
     allow("framework", lease, "leases", ["create"], own)

@@ -8,6 +8,7 @@ import {
   Settings,
   Watch
 } from "@effect-operator/core"
+import { controllerReference } from "@effect-operator/core/KubeObject"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
@@ -183,6 +184,35 @@ describe("RbacProof", () => {
       const { missing, unused, used } = yield* prove(options, operator)
       assert.deepStrictEqual([missing, unused], [[], []])
       assert.includeMembers(named(used), ["create leases", "list leases", "watch leases", "update leases"])
+    }))
+
+  it.effect("a shard has its lease, hands objects back, and has children follow them by what the manifests grant", () =>
+    Effect.gen(function*() {
+      const options = manifests({ leaderElection: { per: "ring" } })
+      const operator = Manager.layer([controller()], { leaderElection: { ...election.leaderElection, per: "ring" } })
+      const [shard, drain] = ["shard", "drain"].map((what) => `${what}.alpha.sharding.timebertt.dev/widgets`)
+      const assigned = Effect.gen(function*() {
+        const client = yield* KubeClient.KubeClient
+        const labels = { [shard!]: "a" }
+        const finalizers = ["example.com/widgets"]
+        const widget = yield* client.create(Widget, { metadata: { ...key, labels, finalizers }, spec: { size: 1 } })
+        const child = { namespace: key.namespace, name: "from-elsewhere" }
+        yield* client.create(ConfigMap, { metadata: { ...child, ownerReferences: [controllerReference(widget)] } })
+        yield* TestClock.adjust("1 minute")
+        assert.isTrue((yield* client.get(Widget, key)).status?.ready)
+        assert.deepStrictEqual((yield* client.get(ConfigMap, child)).metadata.labels, labels)
+        yield* client.patch(Widget, key, KubeClient.Patch.merge({ metadata: { labels: { [drain!]: "true" } } }))
+        yield* TestClock.adjust("1 minute")
+        assert.deepStrictEqual((yield* client.get(Widget, key)).metadata.labels ?? {}, {})
+        yield* client.patch(Widget, key, KubeClient.Patch.merge({ metadata: { labels } }))
+        yield* client.delete(Widget, key)
+        yield* TestClock.adjust("1 minute")
+        assert.isEmpty((yield* client.listPage(Widget)).items)
+      })
+      const { missing, unused } = yield* RbacProof.prove({ manifests: options, operator }, assigned).pipe(
+        Effect.provide(cluster)
+      )
+      assert.deepStrictEqual([missing, unused], [[], []])
     }))
 
   it.effect("the right to one lease for all does not do for a lease of each controller", () =>

@@ -1,0 +1,95 @@
+/**
+ * `Ring`: replicas share the objects as a `ControllerRing` of kubernetes-controller-sharding assigns them.
+ *
+ * That project's sharder is installed in the cluster: it labels each object with the replica that is to work on it, and
+ * asks a replica to hand one back by a second label. A replica watches and caches its own objects and their children, so
+ * that memory, too, is shared out (with `Sharding`, every replica keeps everything). What a replica must keep to, and how
+ * it is kept:
+ *
+ * - **Its Lease**, named like the replica and labelled with the ring, is held as long as it works. A replica that cannot
+ *   renew it stops working; when another has it, its objects are others', and its part of the program fails, so that the
+ *   process ends and begins anew.
+ * - **Label selectors** on the watches of a controller's own kind, and of those it `owns`.
+ * - **Handing back**: an object that is asked for is not worked on any more. Both labels are taken off it when what was
+ *   under way with it has ended, whatever the predicate says of the change; only then somebody else gets it.
+ *
+ * Guaranteed beyond that protocol: children follow their owner, and are there before it is reconciled. Each child that a
+ * reconciler makes carries the label from the start; when an object comes from another replica, or from a time before the
+ * ring, its children are looked for, at the server, and labelled. So what is made under generated names is not made
+ * again, whoever died meanwhile. Therefore leave `controlledResources` of the ring empty: the sharder moves children on
+ * its own account, sooner or later than their owner. A kind that another controller of the same manager reconciles is a
+ * main resource of the ring itself, and is watched whole by its owner's controller.
+ *
+ * Source: docs/implement-sharding.md of timebertt/kubernetes-controller-sharding (v1alpha1).
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as SubscriptionRef from "effect/SubscriptionRef"
+import * as Assignment from "./internal/Assignment.ts"
+import * as LeaderElection from "./LeaderElection.ts"
+import type { Leadership } from "./Leadership.ts"
+import type { Supervisor } from "./Supervisor.ts"
+
+/** Of a Lease: the ring that its holder belongs to. */
+export const label = "alpha.sharding.timebertt.dev/controllerring"
+
+export interface Options extends LeaderElection.Options {
+  /** Name of the `ControllerRing`, 63 characters at most. The Lease is named after the identity. */
+  readonly name: string
+  /** Name of this shard: that of its Lease, and a label's value. */
+  readonly identity: string
+}
+
+/** A replica that takes part. */
+export interface Ring extends Leadership {
+  readonly election: LeaderElection.Election
+}
+
+/** The Lease is another's: the objects of this replica may be, too. */
+export class ShardLost extends Schema.TaggedError<ShardLost>()("ShardLost", { message: Schema.String }) {}
+
+/** Takes part until the scope closes, and then releases its lease; `mains` are the identities of what is sharded. */
+export const make = Effect.fnUntraced(function*(
+  options: Options,
+  supervisor: Supervisor,
+  mains: ReadonlySet<string>
+): Effect.fn.Return<Ring, never, Effect.Services<ReturnType<typeof LeaderElection.make>>> {
+  const { identity, name, namespace } = options
+  const mistake = (what: string) => Effect.die(new Error(`Ring: ${namespace}/${name}: ${what}`))
+  if (!/^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/.test(name)) {
+    return yield* mistake(
+      `name: ${JSON.stringify(name)}: it is the name of a ControllerRing and part of labels: ${named}`
+    )
+  }
+  if (!/^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/.test(identity)) {
+    return yield* mistake(
+      `identity: ${JSON.stringify(identity)}: it is the name of a Lease and the value of a label: ${named}`
+    )
+  }
+  const election = yield* LeaderElection.make({ ...options, name: identity }, supervisor, {
+    say: () => ({ labels: { [label]: name }, annotations: {} }),
+    hear: () => {}
+  })
+  const lost = SubscriptionRef.changes(election.status).pipe(
+    Stream.dropUntil(({ _tag }) => _tag === "Leading"),
+    Stream.filter(({ _tag }) => _tag === "Standby"),
+    Stream.runHead,
+    Effect.andThen(
+      Effect.fail(
+        new ShardLost({ message: `${identity} has lost its lease: its objects in ring ${name} may be another's` })
+      )
+    )
+  )
+  yield* supervisor.run(`shard ${identity} of ring ${name}`, lost)
+  return {
+    election,
+    lead: election.lead,
+    permit: election.permit,
+    owns: () => true,
+    share: () => Effect.void,
+    confine: (controller) => Assignment.confine(controller, { ring: name, shard: identity, mains })
+  }
+})
+
+const named = "give it 63 lower-case letters, digits, \"-\" and \".\" at most"

@@ -1,0 +1,246 @@
+/**
+ * `Assignment`: a controller whose objects are assigned to its process by labels, and handed back when they are asked
+ * for. See `Ring`.
+ *
+ * An object is new here until it was accepted once. Whose children may be elsewhere, that is, who has been reconciled
+ * before, has them looked for: in one list for all that are new, in the namespaces where those are. A finalizer of the
+ * framework, which is added before the first reconcile, tells who has; without one everybody may have.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Semaphore from "effect/Semaphore"
+import * as Stream from "effect/Stream"
+import * as Cache from "../Cache.ts"
+import type { Client } from "../Client.ts"
+import type { Controller } from "../Controller.ts"
+import * as Finalizer from "../Finalizer.ts"
+import { KubeClient, Patch } from "../KubeClient.ts"
+import type { KubeError } from "../KubeError.ts"
+import { controllerOf, type KubeObject } from "../KubeObject.ts"
+import type { Confined } from "../Leadership.ts"
+import * as Projection from "../Projection.ts"
+import * as Resource from "../Resource.ts"
+import { type LabelSelector, toLabels } from "../Selector.ts"
+import type { Watch } from "../Watch.ts"
+import { guarded } from "./guarded.ts"
+
+export const defaults = {
+  /** Namespaces that children are looked for in one by one; of more, in all at once. */
+  namespaces: 16,
+  /** Milliseconds between two looks at least, and how many times as long as the last one took. */
+  pause: 1_000,
+  rest: 4,
+  /** Children that are labelled at a time. */
+  concurrency: 8
+} as const
+
+export interface Place {
+  readonly ring: string
+  readonly shard: string
+  /** Identities of the kinds that are sharded themselves. */
+  readonly mains: ReadonlySet<string>
+}
+
+/** On an object: whose it is. */
+export const shardLabel = (ring: string): string => `shard.alpha.sharding.timebertt.dev/${ring}`
+/** On an object: its shard is to hand it back. */
+export const drainLabel = (ring: string): string => `drain.alpha.sharding.timebertt.dev/${ring}`
+
+/** The controller for what is assigned to a place. Throws on one whose objects nobody assigns. */
+export const confine = <R>(controller: Controller<R>, { mains, ring, shard }: Place): Confined<R> => {
+  const { finalize, resource, watches: [own, ...others] } = controller
+  if (resource.scope === "Cluster") {
+    throw new Error(
+      `Ring: ${ring}: controller ${controller.name}: ${resource.kind} has no namespace, and objects without one are not ` +
+        "assigned again when their shard is gone: run it by another manager, with one leader or `per: \"object\"`"
+    )
+  }
+  const [whose, asked] = [shardLabel(ring), drainLabel(ring)]
+  const isAsked = ({ metadata }: KubeObject): boolean => metadata.labels?.[asked] !== undefined
+  const isHere = ({ metadata }: KubeObject): boolean => metadata.labels?.[whose] === shard
+  const isChild = ({ owner, resource: kind }: Watch): boolean =>
+    owner?.id === resource.id && owner.cluster === resource.cluster && !mains.has(kind.id)
+  const children = others.filter(isChild).map(({ resource }) => resource)
+  const confined = (watch: Watch): Watch => ({
+    ...watch,
+    labels: and(watch, { operator: "=", key: whose, value: shard })
+  })
+  const accepted = new Set<string>()
+  const strays = lookout(controller, children, whose, shard)
+
+  const left = ({ metadata: { uid } }: KubeObject): void => {
+    accepted.delete(uid)
+    strays.forget(uid)
+  }
+
+  const predicate: NonNullable<Watch["predicate"]> = (delta) => {
+    // No predicate is asked about what is not valid.
+    if (delta._tag === "Invalid") return true
+    if (delta._tag === "Deleted") left(delta.object)
+    return isAsked(delta.object) || (own!.predicate?.(delta) ?? true)
+  }
+
+  const handBack = (object: KubeObject) =>
+    Effect.suspend(() => {
+      left(object)
+      return guarded(resource, object, [
+        { op: "test", path: pointer(whose), value: shard },
+        { op: "remove", path: pointer(asked) },
+        { op: "remove", path: pointer(whose) }
+      ], "shard")
+    })
+
+  /** What the server says: a cache may show an object that has gone elsewhere since. */
+  const arrive = Effect.fnUntraced(function*(object: KubeObject) {
+    const client = yield* KubeClient
+    const mayHave = children.length > 0 && (finalize === undefined || Finalizer.has(object, finalize.finalizer))
+    const found = mayHave ? yield* strays.of(object) : []
+    const live = yield* client.get(Resource.unstructured(resource), object.metadata).pipe(
+      Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
+    )
+    if (live === undefined || live.metadata.uid !== object.metadata.uid || !isHere(live) || isAsked(live)) return false
+    yield* Effect.forEach(found, ({ child, kind }) => fetched(client, kind, child, whose, shard), {
+      concurrency: defaults.concurrency,
+      discard: true
+    })
+    accepted.add(object.metadata.uid)
+    return true
+  })
+
+  const accept = (object: KubeObject): Effect.Effect<boolean, KubeError, KubeClient> =>
+    isAsked(object)
+      ? Effect.as(handBack(object), false)
+      : accepted.has(object.metadata.uid)
+      ? Effect.succeed(true)
+      : arrive(object)
+
+  const labelling = <A, E, R2>(work: Effect.Effect<A, E, R2>) =>
+    children.length === 0
+      ? work
+      : Effect.flatMap(KubeClient, (client) =>
+        Effect.provideService(
+          work,
+          KubeClient,
+          labelled(client, resource, children, { [whose]: shard })
+        )) as typeof work
+
+  return {
+    controller: {
+      ...controller,
+      watches: [
+        { ...confined(own!), predicate },
+        ...others.map((watch) => isChild(watch) ? confined(watch) : watch)
+      ],
+      reconcile: (object, context) => labelling(controller.reconcile(object, context)),
+      finalize: finalize === undefined
+        ? undefined
+        : { ...finalize, run: (object, context) => labelling(finalize.run(object, context)) }
+    },
+    accept
+  }
+}
+
+const pointer = (label: string): string => `/metadata/labels/${label.replaceAll("~", "~0").replaceAll("/", "~1")}`
+
+/** What does not parse is left for the server to refuse. */
+const and = ({ labels }: Watch, requirement: LabelSelector[number]): LabelSelector => [
+  ...Result.getOrElse(toLabels(labels), () => []),
+  requirement
+]
+
+/** Labels a child, unless it has gone meanwhile. */
+const fetched = (client: Client, kind: Resource.Any, { metadata }: KubeObject, whose: string, shard: string) =>
+  client.patch(
+    Resource.unstructured(kind),
+    metadata,
+    Patch.merge({ metadata: { uid: metadata.uid, labels: { [whose]: shard } } })
+  ).pipe(Effect.catchReason("KubeError", "NotFound", () => Effect.void))
+
+interface Stray {
+  readonly kind: Resource.Any
+  readonly child: KubeObject
+}
+
+/** Finds the children of an object that are not here. */
+const lookout = (
+  { resource, watches: [own] }: Pick<Controller<any>, "resource" | "watches">,
+  children: ReadonlyArray<Resource.Any>,
+  whose: string,
+  shard: string
+) => {
+  const one = Semaphore.makeUnsafe(1)
+  const elsewhere: LabelSelector = [{ operator: "notin", key: whose, values: [shard] }]
+  /** Objects whose children were looked for, and what of them was found. */
+  const found = new Map<string, ReadonlyArray<Stray>>()
+  /** Who has gone while they were looked for. */
+  const gone = new Set<string>()
+  let next = 0
+
+  const look = Effect.gen(function*() {
+    const client = yield* KubeClient
+    yield* Effect.sleep(Math.max(0, next - (yield* Clock.currentTimeMillis)))
+    const begun = yield* Clock.currentTimeMillis
+    // What runs a controller gives it the cache of its own kind.
+    const here = yield* Cache.list(resource, {}) as Effect.Effect<ReadonlyArray<KubeObject>>
+    const all = here.filter(({ metadata }) => !found.has(metadata.uid))
+    gone.clear()
+    const wanted = new Set(all.map(({ metadata }) => metadata.uid))
+    const namespaces = [...new Set(all.map(({ metadata }) => metadata.namespace))]
+    const strays: Array<Stray> = []
+    for (const kind of children) {
+      for (const namespace of namespaces.length > defaults.namespaces ? own?.namespaces ?? [undefined] : namespaces) {
+        yield* Stream.runForEach(
+          client.list(Projection.metadata(kind), { namespace, labels: elsewhere }),
+          (child) =>
+            Effect.sync(() => {
+              const owner = controllerOf(child)
+              if (owner !== undefined && wanted.has(owner.uid)) strays.push({ kind, child })
+            })
+        )
+      }
+    }
+    const ofEach = Map.groupBy(strays, ({ child }) => controllerOf(child)!.uid)
+    for (const uid of wanted) if (!gone.has(uid)) found.set(uid, ofEach.get(uid) ?? [])
+    const now = yield* Clock.currentTimeMillis
+    next = now + Math.max(defaults.pause, defaults.rest * (now - begun))
+  })
+
+  return {
+    of: Effect.fnUntraced(function*({ metadata: { uid } }: KubeObject) {
+      yield* one.withPermit(Effect.suspend(() => found.has(uid) ? Effect.void : look))
+      const strays = found.get(uid) ?? []
+      found.delete(uid)
+      return strays
+    }),
+    /** The object is not here any more: what was found of it is of no use when it comes again. */
+    forget: (uid: string): void => {
+      found.delete(uid)
+      gone.add(uid)
+    }
+  }
+}
+
+/** A client whose new children of an owner's kind have labels from the start. */
+const labelled = (
+  client: Client,
+  owner: Resource.Any,
+  children: ReadonlyArray<Resource.Any>,
+  labels: Readonly<Record<string, string>>
+): Client => {
+  const ids = new Set(children.map(({ id }) => id))
+  const marked = <A extends { readonly metadata: object }>(kind: Resource.Any, object: A): A => {
+    if (!ids.has(kind.id)) return object
+    const metadata = object.metadata as Partial<KubeObject["metadata"]>
+    const isOurs = metadata.ownerReferences?.some(({ controller, kind }) => controller === true && kind === owner.kind)
+    return isOurs === true
+      ? { ...object, metadata: { ...metadata, labels: { ...metadata.labels, ...labels } } }
+      : object
+  }
+  return {
+    ...client,
+    create: (kind, object, options) => client.create(kind, marked(kind, object), options),
+    replace: (kind, object, options) => client.replace(kind, marked(kind, object), options),
+    apply: (kind, object, options) => client.apply(kind, marked(kind, object), options)
+  }
+}

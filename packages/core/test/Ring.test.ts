@@ -1,0 +1,317 @@
+import { Action, Cache, Controller, KubeClient, KubeError, LeaderElection, Manager, Ring } from "@effect-operator/core"
+import { controllerReference } from "@effect-operator/core/KubeObject"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Exit, Layer, Logger, Scope } from "effect"
+import { Part, Region, Widget } from "./support/Kinds.ts"
+import { Prng } from "./support/Prng.ts"
+import { isWatch, parameter, Server } from "./support/Server.ts"
+import { Sharder } from "./support/Sharder.ts"
+import { pass } from "./support/Time.ts"
+
+const { Lease } = LeaderElection
+const namespace = "default"
+const names = Array.from({ length: 24 }, (_, i) => `w${i}`)
+const sized = (size: number) => ({ spec: { size } })
+
+/** What two processes do at once, and what is made under chosen names. */
+class Watchman {
+  readonly underWay = new Map<string, string>()
+  readonly last = new Map<string, string>()
+  problem: string | undefined
+  made = 0
+
+  readonly during = <A, E, R>(who: string, name: string, work: Effect.Effect<A, E, R>) =>
+    Effect.acquireUseRelease(
+      Effect.sync(() => {
+        const other = this.underWay.get(name)
+        if (other !== undefined) this.problem ??= `${name} is reconciled by ${other} and ${who}`
+        this.underWay.set(name, who)
+        this.last.set(name, who)
+      }),
+      () => work,
+      () => Effect.sync(() => this.underWay.delete(name))
+    )
+}
+
+/** Makes as many Parts as asked for, each under a name that nobody has had, and never more. */
+const parts = (watchman: Watchman, who: string, finalize: boolean) =>
+  Controller.make("widgets", {
+    for: Widget,
+    owns: [Part],
+    concurrency: 4,
+    reconcile: (widget) =>
+      watchman.during(
+        who,
+        widget.metadata.name,
+        Effect.gen(function*() {
+          const client = yield* KubeClient.KubeClient
+          yield* Effect.sleep("20 millis")
+          const there = (yield* Cache.list(Part, { owner: widget })).length
+          for (let i = there; i < widget.spec.size; i++) {
+            const name = `${widget.metadata.name}-${who}-${++watchman.made}`
+            yield* client.create(Part, {
+              metadata: { name, namespace, ownerReferences: [controllerReference(widget)] }
+            })
+          }
+          return Action.done
+        })
+      ),
+    finalize: finalize
+      ? (widget) => watchman.during(who, widget.metadata.name, Effect.as(Effect.sleep("20 millis"), Action.done))
+      : undefined
+  })
+
+const replica = Effect.fnUntraced(function*(
+  server: Server,
+  identity: string,
+  controllers: ReadonlyArray<Controller.Controller>
+) {
+  const scope = yield* Scope.make()
+  let dead = false
+  const transport: typeof server.transport = {
+    ...server.transport,
+    request: (request) =>
+      dead
+        ? Effect.fail(KubeError.Transport.make({ message: "the process is no more" }))
+        : server.transport.request(request)
+  }
+  const context = yield* Layer.buildWithScope(
+    Manager.layer(controllers, { leaderElection: { namespace, name: "widgets", identity, per: "ring" } }).pipe(
+      Layer.provide(Layer.sync(KubeClient.KubeClient, () => KubeClient.make(transport)))
+    ),
+    scope
+  )
+  return {
+    manager: Context.get(context, Manager.Manager),
+    stop: Scope.close(scope, Exit.void),
+    /** Its requests do not get through any more, until they do again. */
+    cut: (is: boolean) => Effect.sync(() => (dead = is))
+  }
+})
+
+const filled = (size = 2) => {
+  const server = new Server(Widget, Part, Lease)
+  for (const name of names) server.put(Widget, name, sized(size))
+  return server
+}
+
+/** How many Parts each Widget has. */
+const counts = (server: Server) =>
+  new Set(
+    names.map((name) =>
+      server.objects(Part).filter(({ metadata }) => metadata.ownerReferences?.[0]?.name === name).length
+    )
+  )
+
+const silent = Effect.provide(Logger.layer([]))
+
+describe("Ring", () => {
+  for (const finalize of [false, true]) {
+    it.effect(`shards have what is theirs, and their children, and no more${finalize ? ", with a finalizer" : ""}`, () =>
+      Effect.gen(function*() {
+        const server = filled()
+        const sharder = new Sharder(server, "widgets", Widget)
+        const watchman = new Watchman()
+        const start = (who: string) => replica(server, who, [parts(watchman, who, finalize)])
+        yield* Effect.forkScoped(sharder.run)
+        const a = yield* start("a")
+        yield* pass("10 seconds")
+        assert.deepStrictEqual(sharder.shares, { a: 24 })
+        assert.deepStrictEqual(counts(server), new Set([2]))
+        assert.deepInclude(server.get(Lease, "a")?.metadata.labels, { [Ring.label]: "widgets" })
+        assert.strictEqual(server.get(Lease, "a")?.spec?.holderIdentity, "a")
+
+        const b = yield* start("b")
+        yield* pass("10 seconds")
+        const { a: ofA = 0, b: ofB = 0 } = sharder.shares
+        assert.strictEqual(ofA + ofB, 24)
+        assert.isAbove(ofB, 4)
+        assert.deepStrictEqual(counts(server), new Set([2]))
+        for (const [{ manager }, share] of [[a, ofA], [b, ofB]] as const) {
+          const { leases, watches } = yield* manager.report
+          assert.deepStrictEqual(leases.map(({ status }) => status._tag), ["Leading"])
+          assert.deepStrictEqual(watches.map(({ objects, plural }) => [plural, objects]), [
+            ["widgets.test.io", share],
+            ["parts", 2 * share]
+          ])
+        }
+        const watches = server.requests.filter((request) => isWatch(request) && !request.path.includes("leases"))
+        for (const request of watches) {
+          assert.match(
+            parameter(request, "labelSelector") ?? "",
+            /^shard\.alpha\.sharding\.timebertt\.dev\/widgets=[ab]$/
+          )
+        }
+
+        watchman.last.clear()
+        for (const name of names) server.patch(Widget, name, sized(3))
+        yield* pass("3 seconds")
+        assert.strictEqual(watchman.last.size, 24)
+        for (const widget of server.objects(Widget)) {
+          assert.strictEqual(watchman.last.get(widget.metadata.name), sharder.of(widget))
+        }
+        assert.deepStrictEqual(counts(server), new Set([3]))
+
+        yield* b.stop
+        assert.strictEqual(server.get(Lease, "b")?.spec?.holderIdentity, "")
+        yield* pass("10 seconds")
+        assert.deepStrictEqual(sharder.shares, { a: 24 })
+        assert.deepStrictEqual(counts(server), new Set([3]))
+        assert.strictEqual((yield* a.manager.report).watches.find(({ plural }) => plural === "parts")?.objects, 72)
+        assert.isUndefined(watchman.problem)
+        assert.isEmpty(server.objects(Widget).filter(({ metadata }) => metadata.labels?.[sharder.drain] !== undefined))
+        if (finalize) {
+          for (const name of names) server.delete(Widget, name)
+          yield* pass("3 seconds")
+          assert.isEmpty(server.objects(Widget))
+        }
+        yield* a.stop
+      }).pipe(silent, Effect.scoped))
+  }
+
+  it.effect("what comes from before the ring keeps its children", () =>
+    Effect.gen(function*() {
+      const server = filled()
+      for (const widget of server.objects(Widget)) {
+        for (const part of ["x", "y"]) {
+          server.put(Part, `${widget.metadata.name}-${part}`, {}, {
+            ownerReferences: [controllerReference({ ...widget, kind: "Widget", apiVersion: "test.io/v1" }) as never]
+          })
+        }
+      }
+      const sharder = new Sharder(server, "widgets", Widget)
+      const watchman = new Watchman()
+      yield* Effect.forkScoped(sharder.run)
+      yield* replica(server, "a", [parts(watchman, "a", false)])
+      yield* pass("10 seconds")
+      assert.strictEqual(watchman.last.size, 24)
+      assert.strictEqual(watchman.made, 0)
+      assert.isTrue(server.objects(Part).every((part) => sharder.of(part) === "a"))
+    }).pipe(silent, Effect.scoped))
+
+  it.effect("who has lost the lease works no more, and fails", () =>
+    Effect.gen(function*() {
+      const server = filled()
+      const sharder = new Sharder(server, "widgets", Widget)
+      const watchman = new Watchman()
+      yield* Effect.forkScoped(sharder.run)
+      const a = yield* replica(server, "a", [parts(watchman, "a", false)])
+      const b = yield* replica(server, "b", [parts(watchman, "b", false)])
+      yield* pass("10 seconds")
+      yield* a.cut(true)
+      yield* pass("40 seconds")
+      assert.deepStrictEqual(sharder.shares, { b: 24 })
+      assert.deepStrictEqual(counts(server), new Set([2]))
+      const failed = yield* Effect.flip(a.manager.failure)
+      assert.strictEqual(
+        failed.message,
+        "shard a of ring widgets ended: a has lost its lease: its objects in ring widgets may be another's"
+      )
+      assert.isUndefined((yield* b.manager.report).failed)
+      assert.isUndefined(watchman.problem)
+    }).pipe(silent, Effect.scoped))
+
+  it.effect("an object is handed back whatever a predicate says, when what is under way with it has ended", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Lease)
+      const drain = { "drain.alpha.sharding.timebertt.dev/widgets": "true" }
+      const shard = { "shard.alpha.sharding.timebertt.dev/widgets": "a", mine: "yes" }
+      server.put(Widget, "w", sized(1), { labels: shard })
+      let runs = 0
+      const slow = Controller.make("widgets", {
+        for: Widget,
+        predicate: ({ _tag }) => _tag === "Added",
+        reconcile: () => Effect.as(Effect.andThen(Effect.sync(() => runs++), Effect.sleep("5 seconds")), Action.done)
+      })
+      yield* replica(server, "a", [slow])
+      yield* pass("1 second")
+      server.patch(Widget, "w", { metadata: { labels: drain } })
+      yield* pass("2 seconds")
+      assert.deepStrictEqual(server.get(Widget, "w")?.metadata.labels, { ...shard, ...drain })
+      yield* pass("3 seconds")
+      assert.deepStrictEqual(server.get(Widget, "w")?.metadata.labels, { mine: "yes" })
+      yield* pass("1 minute")
+      assert.strictEqual(runs, 1)
+    }).pipe(silent, Effect.scoped))
+
+  it.effect("nobody works on what a late watch still shows", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Lease)
+      const labels = { "shard.alpha.sharding.timebertt.dev/widgets": "a" }
+      server.put(Widget, "w", sized(1), { labels })
+      const watchman = new Watchman()
+      server.fault = (request) =>
+        // The list is read before the object goes to somebody else, and answered after it.
+        request.method === "GET" && request.path.endsWith("/widgets") && !isWatch(request)
+          ? Effect.as(Effect.sync(() => server.hold()), undefined)
+          : Effect.undefined
+      yield* replica(server, "a", [parts(watchman, "a", false)])
+      server.patch(Widget, "w", { metadata: { labels: { "shard.alpha.sharding.timebertt.dev/widgets": "b" } } })
+      yield* pass("1 minute")
+      assert.strictEqual(watchman.last.size, 0)
+    }).pipe(silent, Effect.scoped))
+
+  it.effect(
+    "no two work on one object, nor are children made twice, whoever comes, stops and dies (10 random runs)",
+    () =>
+      Effect.gen(function*() {
+        for (let seed = 1; seed <= 10; seed++) {
+          const prng = new Prng(seed)
+          const server = filled()
+          const sharder = new Sharder(server, "widgets", Widget)
+          const watchman = new Watchman()
+          const finalize = prng.chance(0.5)
+          yield* Effect.scoped(Effect.gen(function*() {
+            yield* Effect.forkScoped(sharder.run)
+            const running = new Map<string, Effect.Success<ReturnType<typeof replica>>>()
+            for (let turn = 0; turn < 10; turn++) {
+              const who = `r${seed}-${turn}`
+              if (running.size === 0 || prng.chance(0.5)) {
+                running.set(who, yield* replica(server, who, [parts(watchman, who, finalize)]))
+              } else {
+                const [name, gone] = prng.pick([...running])
+                running.delete(name)
+                if (prng.chance(0.5)) yield* gone.stop
+                else yield* gone.cut(true)
+              }
+              if (prng.chance(0.3)) server.hold()
+              else server.release()
+              yield* pass(prng.int(100, 20_000))
+            }
+            server.release()
+            if (running.size === 0) {
+              const who = `r${seed}-last`
+              running.set(who, yield* replica(server, who, [parts(watchman, who, finalize)]))
+            }
+            yield* pass("2 minutes")
+            assert.isUndefined(watchman.problem, `seed ${seed}`)
+            assert.deepStrictEqual(counts(server), new Set([2]), `seed ${seed}`)
+            assert.isTrue(Object.keys(sharder.shares).every((who) => running.has(who)), `seed ${seed}`)
+            for (const { stop } of running.values()) yield* stop
+          }))
+        }
+      }).pipe(silent),
+    120_000
+  )
+
+  it("refuses what it cannot share out, by name", () => {
+    const attempt = (
+      leaderElection: Partial<LeaderElection.Options>,
+      controllers: ReadonlyArray<Controller.Controller> = []
+    ) =>
+      String(Effect.runSync(Effect.exit(Effect.scoped(Layer.build(
+        Manager.layer(controllers, {
+          leaderElection: { namespace: "ops", name: "ring", identity: "pod", ...leaderElection, per: "ring" }
+        }).pipe(
+          Layer.provide(Layer.sync(KubeClient.KubeClient, () => KubeClient.make(new Server(Lease, Region).transport)))
+        )
+      )))))
+    assert.include(
+      attempt({ name: "My Ring" }),
+      `Ring: ops/My Ring: name: "My Ring": it is the name of a ControllerRing`
+    )
+    assert.include(attempt({ identity: "p".repeat(64) }), `: it is the name of a Lease and the value of a label`)
+    const regions = Controller.make("regions", { for: Region, reconcile: () => Effect.succeed(Action.done) })
+    assert.include(attempt({}, [regions]), "Ring: ring: controller regions: Region has no namespace")
+  })
+})
