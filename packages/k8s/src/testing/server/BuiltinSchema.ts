@@ -75,6 +75,8 @@ interface Walk {
   readonly owner: string
   /** The definition around the present value. */
   readonly definition: string
+  /** Whether integers lose the bits that their type does not have, instead of being refused. */
+  readonly cut: boolean
 }
 
 /** A value that the type of a field, or of an element of it, cannot hold. */
@@ -87,9 +89,9 @@ const scalar = (value: unknown, schema: Schema, path: string, walk: Walk): unkno
     case "boolean":
       return typeof value === "boolean" ? value : unfit(value, schema, path, walk)
     case "integer":
-      return GoInt64.is(value) && (schema.format !== "int32" || isInt32(value))
-        ? value
-        : unfit(value, schema, path, walk)
+      if (!GoInt64.is(value)) return unfit(value, schema, path, walk)
+      if (schema.format !== "int32" || isInt32(value)) return value
+      return walk.cut ? Number(BigInt.asIntN(32, BigInt(value as number))) : unfit(value, schema, path, walk)
     case "number":
       return typeof value === "number" ? value : unfit(value, schema, path, walk)
     default:
@@ -113,7 +115,7 @@ const schemaOf = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONS
  * them does not have. What is neither, and a list of no schemas, is nothing.
  */
 const alternative = (value: unknown, ref: string, path: string): unknown => {
-  const walk: Walk = { unknown: [], owner: ownerOf(schemaOf), definition: schemaOf }
+  const walk: Walk = { unknown: [], owner: ownerOf(schemaOf), definition: schemaOf, cut: false }
   if (JsonValue.isObject(value)) return named(value, schemaOf, path, walk)
   if (ref === `${schemaOf}OrBool`) {
     return typeof value === "boolean" ? value : new Fault("boolean or JSON schema expected")
@@ -140,7 +142,7 @@ const named = (value: unknown, ref: string, path: string, walk: Walk): unknown =
     value,
     schema,
     path,
-    schema.properties === undefined ? walk : { unknown: walk.unknown, owner: ownerOf(ref), definition: ref }
+    schema.properties === undefined ? walk : { ...walk, owner: ownerOf(ref), definition: ref }
   )
 }
 
@@ -161,7 +163,7 @@ const plainPath = (path: string): string => withoutEmbedded(path).slice(1).repla
 
 /** Whether a type can hold a value, in a definition. */
 export const fits = (value: unknown, schema: Schema, definition: string): boolean =>
-  !(read(value, schema, "", { unknown: [], owner: "", definition }) instanceof Fault)
+  !(read(value, schema, "", { unknown: [], owner: "", definition, cut: false }) instanceof Fault)
 
 /** What null is in a list or a map: an empty value of its type. */
 const nothing = (schema: Schema): unknown => {
@@ -220,7 +222,7 @@ const object = (value: JsonValue.JsonObject, schema: Schema, path: string, walk:
 export const field = (definition: string, key: string, value: unknown, unknown: Array<string>): unknown => {
   const schema = definitions[definition]!.properties![key]!
   if (value === null) return undefined
-  const result = read(value, schema, `.${key}`, { unknown, owner: ownerOf(definition), definition })
+  const result = read(value, schema, `.${key}`, { unknown, owner: ownerOf(definition), definition, cut: false })
   return result instanceof Fault || !GoZero.leftOut(definition, key, schema, result) ? result : undefined
 }
 
@@ -250,10 +252,15 @@ export const writtenFault = (
   return schema.type === "integer" ? wrongText(text, schema, place, owner).message : undefined
 }
 
-/** Reads an object of a kind; the failure is the decoder's message. */
-export const decode = (definition: string, body: JsonValue.JsonObject): Result.Result<Decoded, string> => {
+/** Reads an object of a kind; the failure is the decoder's message. `cut` is for what no decoder reads, but a converter
+ * that cuts integers off. */
+export const decode = (
+  definition: string,
+  body: JsonValue.JsonObject,
+  cut = false
+): Result.Result<Decoded, string> => {
   const unknown: Array<string> = []
-  const value = named(body, definition, "", { unknown, owner: "", definition })
+  const value = named(body, definition, "", { unknown, owner: "", definition, cut })
   return value instanceof Fault
     ? Result.fail(value.message)
     : Result.succeed({ object: value as JsonValue.JsonObject, unknown })

@@ -56,10 +56,10 @@ const decoder = (resource: Tables.ServedResource): Served["decode"] => {
     : resource.kind === "APIService"
     ? ApiServiceRules.applyDefaults
     : (object: JsonValue.JsonObject) => Defaults.apply(resource.group, resource.kind, object)
-  return (body: JsonValue.JsonObject): Result.Result<Decoded, StatusError.StatusError> => {
+  return (body: JsonValue.JsonObject, merged?: boolean): Result.Result<Decoded, StatusError.StatusError> => {
     const object = byParts?.(body)
     if (object !== undefined) return Result.succeed({ object, unknown: [] })
-    const decoded = BuiltinSchema.decode(definition, body)
+    const decoded = BuiltinSchema.decode(definition, body, merged)
     return Result.isFailure(decoded)
       ? Result.fail(StatusError.badRequest(
         `${resource.kind} in version "${version}" cannot be handled as a ${resource.kind}: ${decoded.failure}`

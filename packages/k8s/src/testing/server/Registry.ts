@@ -76,7 +76,7 @@ export interface Served extends Tables.ServedResource {
   /** Reads, prunes and defaults a body of this version. */
   readonly decode: (
     body: JsonValue.JsonObject,
-    /** Whether this is no body, but what a server-side apply has merged. */
+    /** Whether this is no body, but what a server-side apply or a strategic merge patch has merged. */
     merged?: boolean
   ) => Result.Result<Decoded, StatusError.StatusError>
   /** Faults against the schema; of an update, what was there before may be tolerated, at times with a warning. */

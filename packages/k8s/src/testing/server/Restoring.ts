@@ -24,6 +24,14 @@ const kinds: Readonly<Record<string, string>> = { array: "slice", object: "map" 
 
 const numeric = /^(?:u?int|float)\d*$/
 
+/** What a type is that has a name of its own: a struct, if it has a definition, and otherwise a string, but for amounts. */
+const underlying = (type: string): string => {
+  if (type === "v1.ResourceList") return "map[v1.ResourceName]resource.Quantity"
+  return !/^\w+\.\w+$/.test(type) || Object.keys(definitions).some((name) => name.endsWith(`.${type}`))
+    ? type
+    : "string"
+}
+
 const kindOf = (json: string, literal: string): string =>
   json === "number" ? literal === "" ? "int64" : "float64" : kinds[json] ?? json
 
@@ -37,12 +45,13 @@ export const word = (text: string): string => {
   const [, json = "", literal = "", field = "", type = ""] = found
   if (readsItself(field)) return `json: cannot unmarshal ${json}${literal} into Go value of type ${type}`
   const kind = kindOf(json, literal)
-  if (type.startsWith("map[")) return `cannot restore map from ${kind}`
-  if (type === "[]uint8" && kind === "string") return text
-  if (type.startsWith("[]")) return `cannot restore slice from ${kind}`
-  if (type.includes(".")) return `cannot restore struct from: ${kind}`
+  const inner = underlying(type)
+  if (inner.startsWith("map[")) return `cannot restore map from ${kind}`
+  if (inner === "[]uint8" && kind === "string") return text
+  if (inner.startsWith("[]")) return `cannot restore slice from ${kind}`
+  if (inner.includes(".")) return `cannot restore struct from: ${kind}`
   const convertible = kind === "int64"
-    ? type === "string" || numeric.test(type)
-    : kind === "float64" && numeric.test(type)
-  return convertible ? `cannot convert ${kind} to ${type}` : `unrecognized type: ${type}`
+    ? inner === "string" || numeric.test(inner)
+    : kind === "float64" && numeric.test(inner)
+  return convertible ? `cannot convert ${kind} to ${type}` : `unrecognized type: ${inner}`
 }

@@ -377,13 +377,14 @@ export const patch = (part: Part): Exchange.Verb =>
     const patching = yield* Patching.reader(exchange)
     const next = Effect.fnUntraced(function*(stored: KubeObject) {
       const patched = typed(exchange, yield* patching(stored))
+      const merged = Patching.isStrategic(exchange.request)
       const unreadable = (text: string) =>
         StatusError.invalid("", "", "", [
-          Patching.isStrategic(exchange.request)
+          merged
             ? FieldError.invalid("patch", GoValue.print(exchange.request.body), Restoring.word(text))
             : FieldError.invalid("patch", FieldError.goJson(patched), Restoring.bare(text))
         ])
-      const read = yield* Body.decode(exchange, options, patched, unreadable).pipe(
+      const read = yield* Body.decode(exchange, options, patched, unreadable, merged).pipe(
         Effect.mapError((error) => error.status === 400 ? unreadable(error.body.message ?? "") : error)
       )
       const placed = yield* Bodies.placed(exchange, read)

@@ -82,6 +82,17 @@ const cases: ReadonlyArray<readonly [string, object, string, string]> = [
   ]
 ]
 
+/** The same of types that have names of their own. */
+const ofNames: ReadonlyArray<readonly [object, string]> = [
+  [{ spec: { strategy: { type: 5 } } }, "cannot convert int64 to v1.DeploymentStrategyType"],
+  [{ spec: { strategy: { type: {} } } }, "unrecognized type: string"],
+  [{ metadata: { uid: {} } }, "unrecognized type: string"],
+  [{ metadata: { uid: 5 } }, "cannot convert int64 to types.UID"],
+  [{ spec: { template: { spec: { overhead: [] } } } }, "cannot restore map from slice"],
+  [{ spec: { template: { spec: { overhead: "x" } } } }, "cannot restore map from string"],
+  [{ spec: { template: { spec: { os: "x" } } } }, "cannot restore struct from: string"]
+]
+
 describe("what a Go type cannot hold", () => {
   for (const [kind, body, decoder, converter] of cases) {
     it(JSON.stringify(body), () => {
@@ -91,6 +102,23 @@ describe("what a Go type cannot hold", () => {
       assert.strictEqual(Restoring.word(read.failure), converter)
     })
   }
+
+  for (const [body, converter] of ofNames) {
+    it(JSON.stringify(body), () => {
+      const read = BuiltinSchema.decode(definition, body as never)
+      assert.strictEqual(Result.isFailure(read) ? Restoring.word(read.failure) : "was read", converter)
+    })
+  }
+
+  it("an integer that its type does not hold is cut off for the converter, and refused by the decoder", () => {
+    const body = { spec: { replicas: 2147483648, revisionHistoryLimit: 99999999999999 } }
+    assert.isTrue(Result.isFailure(BuiltinSchema.decode(definition, body)))
+    const read = BuiltinSchema.decode(definition, body, true)
+    assert.deepStrictEqual(
+      Result.isSuccess(read) ? read.success.object : read.failure,
+      { spec: { replicas: -2147483648, revisionHistoryLimit: 276447231 } }
+    )
+  })
 
   it("types that read themselves name no field to the converter", () => {
     const said = (body: object): string => {
