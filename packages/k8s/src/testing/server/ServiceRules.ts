@@ -137,28 +137,32 @@ const sourceFaults = (spec: unknown): Faults => {
   ]
 }
 
-const balancerFaults = (spec: unknown): Faults => {
-  const isBalancer = stringAt(spec, "type") === "LoadBalancer"
+const isBalancer = (spec: unknown): boolean => stringAt(spec, "type") === "LoadBalancer"
+
+const ofBalancers = (spec: unknown, field: string): Faults =>
+  when(
+    !isBalancer(spec) && at(spec, field) !== undefined,
+    FieldError.forbidden(`spec.${field}`, "may only be used when `type` is 'LoadBalancer'")
+  )
+
+const classFaults = (spec: unknown): Faults => {
   const name = at(spec, "loadBalancerClass")
-  const only = (field: string) =>
-    when(
-      !isBalancer && at(spec, field) !== undefined,
-      FieldError.forbidden(`spec.${field}`, "may only be used when `type` is 'LoadBalancer'")
-    )
-  return [
-    ...only("allocateLoadBalancerNodePorts"),
-    ...(isBalancer && typeof name === "string"
-      ? invalids("spec.loadBalancerClass", name, Names.labelKey(name))
-      : only("loadBalancerClass"))
-  ]
+  return isBalancer(spec) && typeof name === "string"
+    ? invalids("spec.loadBalancerClass", name, Names.labelKey(name))
+    : ofBalancers(spec, "loadBalancerClass")
 }
+
+const balancerFaults = (spec: unknown): Faults => [
+  ...ofBalancers(spec, "allocateLoadBalancerNodePorts"),
+  ...classFaults(spec)
+]
 
 const isExternal = (spec: unknown): boolean =>
   ["LoadBalancer", "NodePort"].includes(stringAt(spec, "type")) ||
   (stringAt(spec, "type") === "ClusterIP" && arrayAt(spec, "externalIPs").length > 0)
 
 const needsHealthCheck = (spec: unknown): boolean =>
-  stringAt(spec, "type") === "LoadBalancer" && stringAt(spec, "externalTrafficPolicy") === "Local"
+  isBalancer(spec) && stringAt(spec, "externalTrafficPolicy") === "Local"
 
 const trafficFaults = (spec: unknown): Faults => {
   const policy = stringAt(spec, "externalTrafficPolicy")
@@ -191,15 +195,19 @@ const trafficFaults = (spec: unknown): Faults => {
   ]
 }
 
+/** Addresses are given out before anything else is looked at: with faults of theirs nothing else is. */
+const addressFaults = (spec: unknown): Faults => {
+  if (stringAt(spec, "type") === "ExternalName") return []
+  const faults = ServiceFamilyRules.faults(spec)
+  return faults.length > 0 ? faults : ServiceFamilyRules.demands(spec)
+}
+
 const validate: Strategy["validate"] = (service) => {
   const spec = objectAt(service, "spec")
   const ports = arrayAt(spec, "ports")
   const type = stringAt(spec, "type")
-  const addresses = type === "ExternalName" ? [] : ServiceFamilyRules.faults(spec)
-  // Addresses are given out before anything else is looked at.
+  const addresses = addressFaults(spec)
   if (addresses.length > 0) return addresses
-  const demands = type === "ExternalName" ? [] : ServiceFamilyRules.demands(spec)
-  if (demands.length > 0) return demands
   return [
     ...when(
       ports.length === 0 && !isHeadless(spec) && type !== "ExternalName",
@@ -232,13 +240,15 @@ const validate: Strategy["validate"] = (service) => {
 const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
   const [spec, before] = [objectAt(next, "spec"), objectAt(previous, "spec")]
   const [name, old] = [spec, before].map((each) => at(each, "loadBalancerClass"))
-  const balances = [spec, before].every((each) => stringAt(each, "type") === "LoadBalancer")
+  if (addressFaults(spec).length > 0) return []
   return [
     ...ServiceFamilyRules.updateFaults(spec, before),
     ...when(
-      balances && name !== old,
+      [spec, before].every(isBalancer) && name !== old,
       FieldError.invalid("spec.loadBalancerClass", name ?? null, "may not change once set")
     ),
+    // An update's class is judged here and with the rest.
+    ...classFaults(spec),
     ...when(
       needsHealthCheck(spec) && needsHealthCheck(before) &&
         at(spec, "healthCheckNodePort") !== at(before, "healthCheckNodePort"),

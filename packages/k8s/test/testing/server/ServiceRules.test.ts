@@ -9,6 +9,8 @@ const service = (spec: object = {}) => ({ metadata: { name: "a" }, spec: { ports
 
 const p = "spec.ports[0]"
 
+const classless = "spec.loadBalancerClass: Forbidden: may only be used when `type` is 'LoadBalancer'"
+
 describe("ServiceRules", () => {
   it.effect("judges types and ports", () =>
     refuses(
@@ -127,7 +129,35 @@ describe("ServiceRules", () => {
             spec: { ...object.spec, ipFamilies: ["IPv4", "IPv6"], ipFamilyPolicy: "PreferDualStack" }
           }),
           "spec.ipFamilies[1]: Invalid value: \"IPv6\": not configured on this cluster"
+        ],
+        [
+          (object) => ({ ...object, spec: { ...object.spec, clusterIP: "x", clusterIPs: ["x"] } }),
+          "spec.clusterIPs[0]: Invalid value: \"x\": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+        ],
+        [
+          (object) => ({ ...object, spec: { ...object.spec, loadBalancerClass: "a/b" } }),
+          classless,
+          classless
         ]
+      )
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a headless Service without a selector is of both families, and cannot get one where there is but one", () =>
+    Effect.gen(function*() {
+      const { body } = yield* post(url, service({ clusterIP: "None" }))
+      assert.deepStrictEqual([body.spec.ipFamilies, body.spec.ipFamilyPolicy], [["IPv4", "IPv6"], "RequireDualStack"])
+      yield* refusesUpdates(
+        `${url}/a`,
+        body,
+        [
+          (object) => ({ ...object, spec: { ...object.spec, selector: { a: "b" } } }),
+          "spec.ipFamilyPolicy: Invalid value: \"RequireDualStack\": this cluster is not configured for dual-stack services",
+          "spec.ipFamilies[1]: Invalid value: \"IPv6\": not configured on this cluster"
+        ],
+        [(object) => ({
+          ...object,
+          spec: { ...object.spec, selector: { a: "b" }, ipFamilies: ["IPv4"], ipFamilyPolicy: "SingleStack" }
+        })]
       )
     }).pipe(Effect.provide(layer)))
 
