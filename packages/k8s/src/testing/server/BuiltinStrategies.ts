@@ -159,6 +159,7 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     statusMetadata: "ownersKept",
     answersDeleted: true,
     gracePeriod: PodRules.gracePeriod,
+    prepareStatus: PodRules.prepareStatus,
     validate: PodRules.validate,
     validateUpdate: PodRules.validateUpdate,
     listsFields: false,

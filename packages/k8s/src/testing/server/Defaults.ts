@@ -279,6 +279,17 @@ const secret = (object: Filled): Filled => {
 /** A spec is there whether or not it was sent. */
 const inSpec = (f: (spec: unknown) => Filled) => (object: Filled): Filled => ({ ...object, spec: f(object["spec"]) })
 
+/** The phase a status is of that tells none. */
+const phases: Readonly<Record<string, string>> = {
+  "/Namespace": "Active",
+  "/PersistentVolume": "Pending",
+  "/PersistentVolumeClaim": "Pending"
+}
+
+const inPhase = (name: string) => (status: unknown): Filled => fill(status, { phase: phases[name] })
+
+const withPhase = (name: string, object: Filled): Filled => ({ ...object, status: inPhase(name)(object["status"]) })
+
 /** Who is reached at an address of a balancer is the balancer, unless it says otherwise. */
 const balancer = (object: Filled): Filled =>
   stringAt(object, "spec", "type") !== "LoadBalancer" ?
@@ -322,7 +333,9 @@ const byKind: Readonly<Record<string, (object: Filled) => Filled>> = {
   ...Object.fromEntries(Object.entries(specs).map(([kind, spec]) => [kind, inSpec(spec)])),
   ...Object.fromEntries(Object.entries(fields).map(([kind, missing]) => [kind, (object) => fill(object, missing)])),
   "/Pod": (object) => edit(inSpec(pod)(object), "status", podStatus),
-  "/Namespace": (object) => edit(object, "metadata", labelledNamespace),
+  "/Namespace": (object) => withPhase("/Namespace", edit(object, "metadata", labelledNamespace)),
+  "/PersistentVolume": (object) => withPhase("/PersistentVolume", ClusterDefaults.byKind["/PersistentVolume"]!(object)),
+  "/PersistentVolumeClaim": (object) => withPhase("/PersistentVolumeClaim", inSpec(claimSpec)(object)),
   "apps/DaemonSet": (object) => WorkloadRules.counted(inSpec(daemonSet)(object)),
   "batch/Job": (object) => JobRules.withLabels(inSpec(job)(object)),
   "resource.k8s.io/ResourceClaim": inSpec(DeviceRules.claimDefaults),
@@ -367,7 +380,8 @@ export const partsOf = (group: string, kind: string): Parts | undefined => {
   return {
     parts: {
       ...(spec === undefined ? {} : { spec: { fill: spec, always: true } }),
-      ...(name === "/Pod" ? { status: { fill: podStatus, always: false } } : {})
+      ...(name === "/Pod" ? { status: { fill: podStatus, always: false } } : {}),
+      ...(phases[name] === undefined ? {} : { status: { fill: inPhase(name), always: true } })
     },
     missing
   }

@@ -12,6 +12,25 @@ const volume = (spec: object = {}) => ({
 const storageClass = (more: object = {}) => ({ metadata: { name: "a" }, provisioner: "example.com/disk", ...more })
 
 describe("StorageRules", () => {
+  it.effect("a phase that is left out is the first one", () =>
+    Effect.gen(function*() {
+      const cleared = (url: string) =>
+        Effect.map(patch(`${url}/a/status`, "merge", { status: null }), ({ body }) => body.status)
+      const claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+      yield* post("/api/v1/persistentvolumes", volume())
+      yield* post(claims, {
+        metadata: { name: "a" },
+        spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } }
+      })
+      yield* post("/api/v1/namespaces", { metadata: { name: "a" } })
+      assert.strictEqual((yield* cleared("/api/v1/persistentvolumes")).phase, "Pending")
+      assert.deepStrictEqual(yield* cleared(claims), { phase: "Pending" })
+      const resizing = { conditions: [{ type: "Resizing", status: "True" }] }
+      const { body } = yield* patch(`${claims}/a/status`, "json", [{ op: "add", path: "/status", value: resizing }])
+      assert.strictEqual(body.status.phase, "Pending")
+      assert.deepStrictEqual(yield* cleared("/api/v1/namespaces"), { phase: "Active" })
+    }).pipe(Effect.provide(layer)))
+
   it.effect("a volume says since when it is in its phase", () =>
     Effect.gen(function*() {
       const url = "/api/v1/persistentvolumes/a/status"
