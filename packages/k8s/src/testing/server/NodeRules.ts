@@ -92,7 +92,11 @@ export const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
     ),
     ...when(before.length > 0 && !JsonValue.equals(ranges, before), told("podCIDRs", "podCIDR")),
     ...when(provider !== "" && at(next, "spec", "providerID") !== provider, told("providerID", "providerID")),
-    ...taintFaults(next)
+    ...taintFaults(next),
+    ...when(
+      stringAt(next, "spec", "externalID") !== stringAt(previous, "spec", "externalID"),
+      FieldError.forbidden("spec.externalID", "may not be updated")
+    )
   ]
 }
 

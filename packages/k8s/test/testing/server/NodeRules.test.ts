@@ -58,6 +58,10 @@ describe("NodeRules", () => {
           (object) => ({ ...object, spec: { podCIDR: "10.0.1.0/24", podCIDRs: ["10.0.1.0/24"], providerID: "y" } }),
           "spec.podCIDRs: Forbidden: node updates may not change podCIDR except from \"\" to valid",
           "spec.providerID: Forbidden: node updates may not change providerID except from \"\" to valid"
+        ],
+        [
+          (object) => ({ ...object, spec: { ...object.spec, externalID: "z" } }),
+          "spec.externalID: Forbidden: may not be updated"
         ]
       )
     }).pipe(Effect.provide(layer)))
