@@ -92,7 +92,9 @@ export const deleteObject = Effect.fnUntraced(function*(
     const drains = resource.collection in decisions
     const fault = Deletion.preconditionFault(stored, options, drains)
     if (fault !== undefined) {
-      const named = drains ? resource : { group: resource.group, plural: resource.kind }
+      // Where two groups have a kind, it is told as it is stored.
+      const [, ...group] = resource.collection.split(".")
+      const named = drains ? resource : { group: group.join("."), plural: resource.kind }
       return yield* Effect.fail(StatusError.conflict(named, name, fault))
     }
     const shown = yield* Versions.show(resource, stored)

@@ -43,6 +43,17 @@ const summary = (events: ReadonlyArray<{ type: string; object: any }>) =>
   )
 
 describe("delete", () => {
+  it.effect("an Event is told of as it is stored, whichever group was asked", () =>
+    Effect.gen(function*() {
+      const events = "/apis/events.k8s.io/v1/namespaces/default/events"
+      yield* post("/api/v1/namespaces/default/events", {
+        metadata: { name: "a", namespace: "default" },
+        involvedObject: { kind: "Pod", name: "p", namespace: "default" }
+      })
+      const refused = yield* del(`${events}/a`, { preconditions: { uid: "x" } })
+      assert.match(message(refused), /^409 Operation cannot be fulfilled on Event "a": the UID in the precondition/)
+    }).pipe(Effect.provide(layer)))
+
   it.effect("a Service takes the Endpoints of its name along, whether it goes at once or with its last finalizer", () =>
     Effect.gen(function*() {
       const [services, endpoints] = ["services", "endpoints"].map((kind) => `/api/v1/namespaces/default/${kind}`)
