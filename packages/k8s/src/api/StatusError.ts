@@ -77,35 +77,27 @@ export const genericNotFound: StatusError = make(
   {}
 )
 
-/** 409: the name is taken. */
-export const alreadyExists = (target: Target, name: string): StatusError =>
-  make(
-    409,
-    "AlreadyExists",
-    `${targetName(target)} ${FieldError.quote(name)} already exists`,
-    aboutTarget(target, name)
-  )
-
-/** 409: the name is taken by an object that is being deleted. */
-export const alreadyExistsTerminating = (target: Target, name: string): StatusError =>
-  make(
-    409,
-    "AlreadyExists",
-    `object is being deleted: ${targetName(target)} ${FieldError.quote(name)} already exists`,
-    aboutTarget(target, name)
-  )
-
-/** 409: eight generated names were taken. */
-export const generateNameConflict = (target: Target, name: string): StatusError =>
-  make(
-    409,
-    "AlreadyExists",
-    `${targetName(target)} ${
-      FieldError.quote(name)
-    } already exists, the server was not able to generate a unique name for the object`,
-    { ...aboutTarget(target, name), retryAfterSeconds: 1 },
-    { "retry-after": "1" }
-  )
+/** 409: the name is taken, by an object that may be on its way out. Whoever gave a generateName is told that it failed,
+ * though the name may have been the client's own. */
+export const alreadyExists = (
+  target: Target,
+  name: string,
+  how: { readonly generated: boolean; readonly terminating: boolean }
+): StatusError => {
+  const message =
+    `${how.terminating ? "object is being deleted: " : ""}${targetName(target)} ${FieldError.quote(name)} ` +
+    "already exists"
+  const details = aboutTarget(target, name)
+  return how.generated
+    ? make(
+      409,
+      "AlreadyExists",
+      `${message}, the server was not able to generate a unique name for the object`,
+      { ...details, retryAfterSeconds: 1 },
+      { "retry-after": "1" }
+    )
+    : make(409, "AlreadyExists", message, details)
+}
 
 /** 409: `Operation cannot be fulfilled on …: why`. */
 export const conflict = (target: Target, name: string, why: string): StatusError =>

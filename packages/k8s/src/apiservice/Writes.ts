@@ -110,13 +110,10 @@ const attempt = Effect.fnUntraced(function*(exchange: Exchange, options: Options
   const taken = Effect.suspend(() => {
     const existing = core.storage.get(resource.collection, key)
     if (existing === undefined) return Effect.void
-    return Effect.fail(
-      (existing.metadata.deletionTimestamp !== undefined
-        ? StatusError.alreadyExistsTerminating
-        : (next.metadata.generateName ?? "") === ""
-        ? StatusError.alreadyExists
-        : StatusError.generateNameConflict)(resource, next.metadata.name)
-    )
+    return Effect.fail(StatusError.alreadyExists(resource, next.metadata.name, {
+      generated: (next.metadata.generateName ?? "") !== "",
+      terminating: existing.metadata.deletionTimestamp !== undefined
+    }))
   })
   yield* taken
   const handled = yield* Handling.create(exchange, next, options.dryRun)

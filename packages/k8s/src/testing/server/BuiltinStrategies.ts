@@ -17,6 +17,7 @@ import * as DriverRules from "./DriverRules.ts"
 import * as EndpointRules from "./EndpointRules.ts"
 import * as EventRules from "./EventRules.ts"
 import * as FieldError from "../../schema/FieldError.ts"
+import * as Filling from "./Filling.ts"
 import * as FlowSchemaRules from "./FlowSchemaRules.ts"
 import * as GoStruct from "./GoStruct.ts"
 import { immutable, immutableContent } from "./Immutability.ts"
@@ -143,6 +144,13 @@ const lease: Strategy["validate"] = (object) => {
   ]
 }
 
+/** The Secrets of an account are known by their names, whatever else a reference says. */
+const namedSecrets = (account: JsonValue.JsonObject): JsonValue.JsonObject =>
+  Filling.map(account, "secrets", (secret) => {
+    const name = stringAt(secret, "name")
+    return name === "" ? {} : { name }
+  })
+
 const workload = { generation: true }
 
 /** Kinds of the API machinery itself: their metadata is judged as that of custom resources is. */
@@ -176,7 +184,7 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     )
   },
   podtemplates: { ...ReplicationRules.template, answersDeleted: true },
-  serviceaccounts: { answersDeleted: true },
+  serviceaccounts: { answersDeleted: true, prepareCreate: namedSecrets, prepareUpdate: namedSecrets },
   services: {
     ...ServiceRules.strategy,
     answersDeleted: true,

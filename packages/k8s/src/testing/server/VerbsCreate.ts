@@ -79,13 +79,10 @@ const attempt = Effect.fnUntraced(function*(
   const key = Exchange.storageKey(route.namespace, admitted.metadata.name)
   const existing = core.storage.get(resource.collection, key)
   if (existing !== undefined) {
-    const refused = existing.metadata.deletionTimestamp !== undefined
-      ? StatusError.alreadyExistsTerminating
-      : (admitted.metadata.generateName ?? "") === ""
-      ? StatusError.alreadyExists
-      // Whoever gave a generateName is told that it failed, though the name was the client's own.
-      : StatusError.generateNameConflict
-    return yield* Effect.fail(refused(resource, admitted.metadata.name))
+    return yield* Effect.fail(StatusError.alreadyExists(resource, admitted.metadata.name, {
+      generated: (admitted.metadata.generateName ?? "") !== "",
+      terminating: existing.metadata.deletionTimestamp !== undefined
+    }))
   }
   if (options.dryRun) {
     const rehearsed = yield* Versions.rehearse(resource, admitted, encoded)
@@ -144,8 +141,9 @@ export const createOwned = Effect.fnUntraced(function*(
     const generated = Exchange.generatedName(generateName!, exchange.random)
     const result = yield* Effect.result(attempt(exchange, options, attributes, admitted, generated))
     if (result._tag === "Success") return result.success
-    if (result.failure.body.reason !== "AlreadyExists") return yield* Effect.fail(result.failure)
-    if (tries === attempts) return yield* Effect.fail(StatusError.generateNameConflict(resource, generated))
+    if (result.failure.body.reason !== "AlreadyExists" || tries === attempts) {
+      return yield* Effect.fail(result.failure)
+    }
   }
 })
 

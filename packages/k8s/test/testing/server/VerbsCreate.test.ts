@@ -23,6 +23,35 @@ import {
 const message = ({ body, status }: Answer) => `${status} ${body.message}`
 
 describe("create", () => {
+  it.effect("a name with a generateName that is taken by what is being deleted is told of with both", () =>
+    Effect.gen(function*() {
+      const held = configMap("a", { metadata: { name: "a", finalizers: ["x.example.com/f"] } })
+      yield* post(configMaps, held)
+      yield* del(`${configMaps}/a`)
+      assert.strictEqual(
+        message(yield* post(configMaps, configMap("a"))),
+        "409 object is being deleted: configmaps \"a\" already exists"
+      )
+      const both = yield* post(configMaps, configMap("a", { metadata: { name: "a", generateName: "a-" } }))
+      assert.strictEqual(
+        message(both),
+        "409 object is being deleted: configmaps \"a\" already exists, the server was not able to generate a unique name " +
+          "for the object"
+      )
+      assert.strictEqual(both.body.details.retryAfterSeconds, 1)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("an account keeps nothing of its Secrets but their names", () =>
+    Effect.gen(function*() {
+      const accounts = "/api/v1/namespaces/default/serviceaccounts"
+      const given = {
+        metadata: { name: "a" },
+        secrets: [{ name: "s", namespace: "x", uid: "u", apiVersion: "v1" }, {}]
+      }
+      assert.deepStrictEqual((yield* post(accounts, given)).body.secrets, [{ name: "s" }, {}])
+      assert.deepStrictEqual((yield* put(`${accounts}/a`, given)).body.secrets, [{ name: "s" }, {}])
+    }).pipe(Effect.provide(layer)))
+
   it.effect("stamps whole seconds of the clock and ignores what a client cannot set", () =>
     Effect.gen(function*() {
       yield* TestClock.adjust("1500 millis")
