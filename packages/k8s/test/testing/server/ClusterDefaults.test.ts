@@ -15,7 +15,8 @@ const cases: ReadonlyArray<readonly [group: string, kind: string, sent: object, 
       hostPath: { path: "/x", type: "" },
       persistentVolumeReclaimPolicy: "Retain",
       volumeMode: "Filesystem"
-    }
+    },
+    status: { phase: "Pending" }
   }],
   ["networking.k8s.io", "NetworkPolicy", { spec: { podSelector: {}, ingress: [{ ports: [{ port: 80 }] }] } }, {
     spec: { podSelector: {}, ingress: [{ ports: [{ port: 80, protocol: "TCP" }] }], policyTypes: ["Ingress"] }
