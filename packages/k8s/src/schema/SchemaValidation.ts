@@ -280,13 +280,12 @@ const checkObject: Check = (context, outcome, path, value, old) => {
   const { schema } = context
   const size = Object.keys(object).length
   const { maxProperties, minProperties } = schema
-  // A wrong number of properties is all that is said of an object.
   if (minProperties !== undefined && size < minProperties) {
-    return failValue(context, outcome, path, size, `should have at least ${minProperties} properties`)
+    failValue(context, outcome, path, size, `should have at least ${minProperties} properties`)
   }
   if (maxProperties !== undefined && size > maxProperties) {
     const message = `${path} in body should have at most ${maxProperties} properties`
-    return fail(context, outcome, path, message, (field) => FieldError.tooMany(field, size, maxProperties))
+    fail(context, outcome, path, message, (field) => FieldError.tooMany(field, size, maxProperties))
   }
   const values = Schema.mapValue(schema)
   for (const [key, item] of Object.entries(object)) {

@@ -71,7 +71,27 @@ const page: Rewrite = (answer, step) =>
 
 const generated = ["controller-uid", "job-name"]
 
+const counted = /should have at (?:least|most) \d+ properties|^Too many: /
+
+/** Without what is said of the properties of an object that has too many or too few. */
+const uncounted: Rewrite = everywhere((object) => {
+  const causes = object["causes"]
+  if (!Array.isArray(causes)) return object
+  const objects = causes.flatMap(({ field, message }: Json) =>
+    counted.test(String(message)) ? [`${String(field)}.`] : []
+  )
+  return objects.length === 0 ? object : {
+    ...object,
+    causes: causes.filter(({ field }: Json) => !objects.some((around) => String(field).startsWith(around)))
+  }
+})
+
 export const newerRefusals: ReadonlyArray<Normalisation> = [
+  {
+    name: "numbers of properties",
+    reason: "in 1.20 nothing else is said of an object that has too many or too few",
+    apply: uncounted
+  },
   {
     name: "pages",
     reason: "a path nobody serves was told the paths there are, and is no page since 1.22",
