@@ -14,6 +14,8 @@ export interface Decoded {
   readonly object: JsonValue.JsonObject
   /** Paths of unknown fields that were left out. */
   readonly unknown: ReadonlyArray<string>
+  /** Paths of empty lists that were left out, and whose are somebody's. */
+  readonly emptied?: ReadonlyArray<string>
 }
 
 /**

@@ -92,7 +92,8 @@ export const decode = (
     ? { apiVersion: apiVersionOf(resource), kind: resource.kind }
     : { apiVersion: stringAt(body, "apiVersion"), kind: stringAt(body, "kind") }
   const typed = read["apiVersion"] === type.apiVersion && read["kind"] === type.kind ? read : { ...read, ...type }
-  return Effect.flatMap(Effect.fromResult(resource.decode(typed, merged)), ({ object, unknown }) => {
+  return Effect.flatMap(Effect.fromResult(resource.decode(typed, merged)), ({ emptied = [], object, unknown }) => {
+    exchange.emptied.splice(0, exchange.emptied.length, ...emptied)
     const tooDeep = resource.custom === undefined ? Bodies.depthFault(exchange, object) : undefined
     if (tooDeep !== undefined) return Effect.fail(tooDeep)
     const text = Bodies.unknownFields(exchange, options, told(exchange, unknown))

@@ -27,6 +27,8 @@ export interface Decoded {
   readonly object: JsonValue.JsonObject
   /** The paths of fields that were left out because the type does not have them. */
   readonly unknown: ReadonlyArray<string>
+  /** Where lists were left out that are told even if they are empty. Until it is stored the object has them. */
+  readonly emptied: ReadonlyArray<string>
 }
 
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1."
@@ -71,6 +73,7 @@ const isInt32 = (value: unknown): boolean => typeof value === "number" && value 
 
 interface Walk {
   readonly unknown: Array<string>
+  readonly emptied: Array<string>
   /** The Go type that stands in faults. */
   readonly owner: string
   /** The definition around the present value. */
@@ -115,7 +118,7 @@ const schemaOf = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONS
  * them does not have. What is neither, and a list of no schemas, is nothing.
  */
 const alternative = (value: unknown, ref: string, path: string): unknown => {
-  const walk: Walk = { unknown: [], owner: ownerOf(schemaOf), definition: schemaOf, cut: false }
+  const walk: Walk = { unknown: [], emptied: [], owner: ownerOf(schemaOf), definition: schemaOf, cut: false }
   if (JsonValue.isObject(value)) return named(value, schemaOf, path, walk)
   if (ref === `${schemaOf}OrBool`) {
     return typeof value === "boolean" ? value : new Fault("boolean or JSON schema expected")
@@ -163,7 +166,7 @@ const plainPath = (path: string): string => withoutEmbedded(path).slice(1).repla
 
 /** Whether a type can hold a value, in a definition. */
 export const fits = (value: unknown, schema: Schema, definition: string): boolean =>
-  !(read(value, schema, "", { unknown: [], owner: "", definition, cut: false }) instanceof Fault)
+  !(read(value, schema, "", { unknown: [], emptied: [], owner: "", definition, cut: false }) instanceof Fault)
 
 /** What null is in a list or a map: an empty value of its type. */
 const nothing = (schema: Schema): unknown => {
@@ -192,6 +195,9 @@ const list = (items: ReadonlyArray<unknown>, schema: Schema, path: string, walk:
   return out
 }
 
+/** A path through a value of a map, whose key may be any text. */
+const inMap = /\[(?!\d+\])/
+
 const object = (value: JsonValue.JsonObject, schema: Schema, path: string, walk: Walk): unknown => {
   const out: Draft = {}
   for (const key of Object.keys(value)) {
@@ -208,22 +214,36 @@ const object = (value: JsonValue.JsonObject, schema: Schema, path: string, walk:
     else if (item !== null || schema.properties === undefined) {
       const next = item === null ? nothing(known) : read(item, known, here, walk)
       if (next instanceof Fault) return next
-      if (
-        next !== undefined && (schema.properties === undefined || !GoZero.leftOut(walk.definition, key, known, next))
-      ) {
-        out[key] = next
+      if (next === undefined) continue
+      if (schema.properties === undefined || !GoZero.leftOut(walk.definition, key, known, next)) out[key] = next
+      else if (GoZero.isToldList(walk.definition, key, known) && !inMap.test(here)) {
+        walk.emptied.push(withoutEmbedded(here).slice(1))
       }
     }
   }
   return out
 }
 
-/** Reads one field of an object of a kind; `undefined` for nothing. Adds to `unknown`. */
-export const field = (definition: string, key: string, value: unknown, unknown: Array<string>): unknown => {
+/** Reads one field of an object of a kind; `undefined` for nothing. Adds to `unknown` and `emptied`. */
+export const field = (
+  definition: string,
+  key: string,
+  value: unknown,
+  unknown: Array<string>,
+  emptied: Array<string> = []
+): unknown => {
   const schema = definitions[definition]!.properties![key]!
   if (value === null) return undefined
-  const result = read(value, schema, `.${key}`, { unknown, owner: ownerOf(definition), definition, cut: false })
-  return result instanceof Fault || !GoZero.leftOut(definition, key, schema, result) ? result : undefined
+  const result = read(value, schema, `.${key}`, {
+    unknown,
+    emptied,
+    owner: ownerOf(definition),
+    definition,
+    cut: false
+  })
+  if (result instanceof Fault || !GoZero.leftOut(definition, key, schema, result)) return result
+  if (GoZero.isToldList(definition, key, schema)) emptied.push(key)
+  return undefined
 }
 
 /** What a type has at a key or an index, and how a fault names that place. */
@@ -260,8 +280,9 @@ export const decode = (
   cut = false
 ): Result.Result<Decoded, string> => {
   const unknown: Array<string> = []
-  const value = named(body, definition, "", { unknown, owner: "", definition, cut })
+  const emptied: Array<string> = []
+  const value = named(body, definition, "", { unknown, emptied, owner: "", definition, cut })
   return value instanceof Fault
     ? Result.fail(value.message)
-    : Result.succeed({ object: value as JsonValue.JsonObject, unknown })
+    : Result.succeed({ object: value as JsonValue.JsonObject, unknown, emptied })
 }

@@ -57,6 +57,8 @@ export interface Exchange {
   readonly random: () => number
   /** Texts of Warning headers; verbs add to it. */
   readonly warnings: Array<string>
+  /** Where the last body that was read had empty lists which its object has not, but its managers have. */
+  readonly emptied: Array<string>
   /** Annotations of the audit event. */
   readonly annotations: Map<string, string>
   /** Reads the body where it has not come with the request; `Dispatch` does, once the verb is known. */
@@ -69,7 +71,7 @@ export type Verb = (exchange: Exchange) => Effect.Effect<Answer, StatusError.Sta
 
 /** Takes time and, where none is given, chance from the fiber's services, once per request. */
 export const make = (
-  { random: chance, ...fields }: Omit<Exchange, "now" | "random" | "warnings"> & {
+  { random: chance, ...fields }: Omit<Exchange, "emptied" | "now" | "random" | "warnings"> & {
     readonly random: (() => number) | undefined
   }
 ): Effect.Effect<Exchange> =>
@@ -78,7 +80,8 @@ export const make = (
       ...fields,
       now,
       random: chance ?? (() => random.nextDoubleUnsafe()),
-      warnings: []
+      warnings: [],
+      emptied: []
     })))
 
 /** A copy of a body; but for the entries of an object of ours, which cannot change. */

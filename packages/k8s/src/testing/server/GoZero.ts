@@ -70,6 +70,10 @@ export const leftOut = (definition: string, field: string, schema: Schema, value
     : !type.pointers.has(field)
 }
 
+/** Whether a field is a list that is told even if it is empty: as null, once it was stored. */
+export const isToldList = (definition: string, field: string, schema: Schema): boolean =>
+  schema.type === "array" && typeOf(definition)?.always.has(field) === true
+
 /** Whether a field is a pointer, which null takes away: of a type nobody looked up, one that may be left out. */
 export const isPointer = (definition: string, field: string): boolean => {
   const type = typeOf(definition)

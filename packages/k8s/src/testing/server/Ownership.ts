@@ -114,6 +114,21 @@ export const withEntries = (object: KubeObject, managedFields: FieldManager.Entr
     ? withoutManagedFields(object)
     : { ...object, metadata: { ...object.metadata, managedFields } }
 
+const step = /([^.[\]]+)/g
+
+const withEmpty = (value: unknown, [key, ...rest]: ReadonlyArray<string>): unknown => {
+  if (key === undefined) return []
+  if (Array.isArray(value)) {
+    return value.map((item: unknown, index) => String(index) === key ? withEmpty(item, rest) : item)
+  }
+  const object = JsonValue.isObject(value) ? value : {}
+  return { ...object, [key]: withEmpty(object[key], rest) }
+}
+
+/** The object as its body had it, to say whose is what: with empty lists that are stored as none. */
+const sent = ({ emptied }: Exchange.Exchange, object: KubeObject): KubeObject =>
+  emptied.reduce((whole, path) => withEmpty(whole, path.match(step) ?? []) as KubeObject, withoutManagedFields(object))
+
 /** An object to be created. */
 export const created = (
   exchange: Exchange.Exchange,
@@ -125,7 +140,7 @@ export const created = (
     live: { apiVersion, kind },
     liveEntries: undefined,
     creates: true,
-    next: withoutManagedFields(object),
+    next: sent(exchange, object),
     given: object.metadata.managedFields
   }
   return Effect.map(
@@ -147,7 +162,7 @@ export const updated = (
     live: stored,
     liveEntries: stored.metadata.managedFields,
     creates: false,
-    next: withoutManagedFields(next),
+    next: sent(exchange, next),
     given: next.metadata.managedFields
   }
   return Effect.map(

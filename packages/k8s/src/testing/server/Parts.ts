@@ -6,7 +6,7 @@
  * same Pods over and over has them read once, and whoever comes later knows by its identity that a part is the same. A
  * part that reading does not change is left as it is; one that is stored is not even looked at.
  *
- * What has a fault or fields that are not known is not for here: `read` gives `undefined`, and the whole is read instead.
+ * What has a fault, fields that are not known or lists that are told though they are empty is not for here: `read` gives `undefined`, and the whole is read instead.
  */
 import { definitions } from "../../kinds/definitions.ts"
 import * as BuiltinSchema from "./BuiltinSchema.ts"
@@ -38,9 +38,9 @@ const settledFor = (value: object, reader: Reader): unknown => {
 /** How a field of a definition is read; `finish` does what comes after. */
 const readerOf = (definition: string, key: string, finish: (read: unknown) => unknown): Reader => {
   const fresh = (value: unknown): unknown => {
-    const unknown: Array<string> = []
-    const read = value === undefined ? undefined : BuiltinSchema.field(definition, key, value, unknown)
-    return read instanceof Fault || unknown.length > 0 ? failed : finish(read)
+    const [unknown, emptied]: [Array<string>, Array<string>] = [[], []]
+    const read = value === undefined ? undefined : BuiltinSchema.field(definition, key, value, unknown, emptied)
+    return read instanceof Fault || unknown.length + emptied.length > 0 ? failed : finish(read)
   }
   const remembered = new ByText<Read>()
   const make = (value: unknown, text: string | undefined): Read | undefined => {

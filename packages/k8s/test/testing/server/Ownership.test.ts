@@ -50,6 +50,34 @@ describe("Ownership", () => {
       assert.notProperty(spec["f:containers"], ".")
     }).pipe(Effect.provide(layer)))
 
+  it.effect("an empty list that is told though it is empty is of whoever sent it", () =>
+    Effect.gen(function*() {
+      const roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles"
+      const role = { metadata: { name: "a" }, rules: [] }
+      const created = yield* post(`${roles}?fieldManager=c`, role)
+      assert.isNull(created.body.rules)
+      assert.deepStrictEqual(owners(created), [["c", "Update", "", { "f:rules": {} }]])
+      const type = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "Role" }
+      const refused = yield* patch(`${roles}/a?fieldManager=a`, "apply", { ...type, ...role })
+      assert.strictEqual(
+        refused.body.message,
+        `Apply failed with 1 conflict: conflict with "c" using rbac.authorization.k8s.io/v1: .rules`
+      )
+      const taken = yield* patch(`${roles}/a?fieldManager=m`, "merge", { rules: [] })
+      assert.deepStrictEqual(owners(taken), [["m", "Update", "", { "f:rules": {} }]])
+      assert.deepStrictEqual(owners(yield* patch(`${roles}/a?fieldManager=n`, "merge", { rules: null })), owners(taken))
+      const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+      const slice = { metadata: { name: "a" }, addressType: "IPv4", endpoints: [], ports: [] }
+      assert.deepStrictEqual(owners(yield* post(`${slices}?fieldManager=c`, slice)), [
+        ["c", "Update", "", { "f:addressType": {}, "f:endpoints": {}, "f:ports": {} }]
+      ])
+      const ranges = "/api/v1/namespaces/default/limitranges"
+      const range = { metadata: { name: "a" }, spec: { limits: [] } }
+      assert.deepStrictEqual(owners(yield* post(`${ranges}?fieldManager=c`, range)), [
+        ["c", "Update", "", { "f:spec": { "f:limits": {} } }]
+      ])
+    }).pipe(Effect.provide(layer)))
+
   it.effect("times change with what is owned, and only then", () =>
     Effect.gen(function*() {
       yield* TestClock.adjust("1 hour")
