@@ -38,11 +38,19 @@ export const groupOf = ({ name, versions }: Group) => ({
 
 const nonEmpty = (key: string, values: ReadonlyArray<string>) => (values.length === 0 ? {} : { [key]: values })
 
-/** Of the form that is stored: both kinds of Event are stored as that of the core group. */
+/** What is stored in another form than its group's: both kinds of Event, and what older servers shall still be able to
+ * read. */
+const forms: Readonly<Record<string, string>> = {
+  events: "/v1",
+  "customresourcedefinitions.apiextensions.k8s.io": "apiextensions.k8s.io/v1beta1",
+  "volumeattributesclasses.storage.k8s.io": "storage.k8s.io/v1beta1"
+}
+
+/** Of the form that is stored. */
 const storageHash = ({ collection, group, kind, storageVersion, verbs }: Told) =>
   verbs.includes("watch")
     ? {
-      storageVersionHash: hash(`${collection === "events" ? "/v1" : `${group}/${storageVersion}`}/${kind}`)
+      storageVersionHash: hash(`${forms[collection] ?? `${group}/${storageVersion}`}/${kind}`)
         .subarray(0, 8).toString("base64")
     }
     : {}
