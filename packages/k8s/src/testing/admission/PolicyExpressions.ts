@@ -86,8 +86,12 @@ const untyped = (spec: unknown): Known => {
   }
 }
 
-/** A policy's variables; each is compiled against those before it. */
-export const scope = (spec: unknown, known: Known = untyped(spec)): Scope => {
+/** A policy's variables; each is compiled against those before it. Where a policy has none, `variables` may be nothing. */
+export const scope = (
+  spec: unknown,
+  known: Known = untyped(spec),
+  always = true
+): Scope => {
   const variables: Array<Variable> = []
   const fields = new Map<string, Types.Type>()
   const own: TypeProvider = {
@@ -95,9 +99,10 @@ export const scope = (spec: unknown, known: Known = untyped(spec)): Scope => {
     field: (type, name) => type === variablesType ? fields.get(name) : known.types.field(type, name)
   }
   const patching = withPatchTypes(own)
+  const composed = always || arrayAt(spec, "variables").length > 0 ? { variables: Types.struct(variablesType) } : {}
   const environment = ({ authorizer, patch }: Use): Environment.Environment =>
     Environment.make(
-      { ...known.variables({ authorizer }), variables: Types.struct(variablesType) },
+      { ...known.variables({ authorizer }), ...composed },
       patch ? patching : own,
       patch ? Environment.patchFunctions : Environment.functions
     )

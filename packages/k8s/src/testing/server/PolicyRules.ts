@@ -40,7 +40,7 @@ const edited = (object: Json, edit: (spec: Json) => Json): Json =>
 
 /** The defaults of a policy. */
 export const policyDefaults = (policy: Json): Json =>
-  edited(policy, (spec) => ({
+  edited({ ...policy, spec: objectAt(policy, "spec") }, (spec) => ({
     failurePolicy: "Fail",
     ...spec,
     ...(spec["matchConstraints"] === undefined ? {} : { matchConstraints: matchResources(spec["matchConstraints"]) })
@@ -252,7 +252,7 @@ const operationFaults = (constraints: unknown, path: string): Faults =>
 /** Faults of a ValidatingAdmissionPolicy. */
 export const validatingPolicy: Strategy["validate"] = (policy) => {
   const spec = objectAt(policy, "spec")
-  const scope = PolicyExpressions.scope(spec)
+  const scope = PolicyExpressions.scope(spec, undefined, false)
   const validations = arrayAt(spec, "validations")
   const nothing = "validations or auditAnnotations must contain at least one item"
   return [

@@ -43,6 +43,16 @@ const undeclared = (text: string, column: number, name: string) =>
   }^`
 
 describe("ValidatingAdmissionPolicy", () => {
+  it.effect("what fails is a default of a policy without a spec, too", () =>
+    Effect.gen(function*() {
+      const nothing = "validations or auditAnnotations must contain at least one item"
+      assert.deepStrictEqual(yield* causes(validatingPolicies, { metadata: { name: "a" } }), [
+        "spec.matchConstraints: Required value",
+        `spec.validations: Required value: ${nothing}`,
+        `spec.auditAnnotations: Required value: ${nothing}`
+      ])
+    }).pipe(Effect.provide(layer)))
+
   cases(validatingPolicies, (spec) => validatingPolicy("p", spec), [
     [{ validations: ok }, []],
     [{}, [
@@ -71,6 +81,11 @@ describe("ValidatingAdmissionPolicy", () => {
     [{ validations: [{ expression: "true", reason: "Unauthorized" }] }, [
       "spec.validations[0].reason: Unsupported value: \"Unauthorized\": supported values: \"Forbidden\", \"Invalid\", " +
       "\"RequestEntityTooLarge\""
+    ]],
+    [{ validations: [{ expression: "variables.a == 1" }] }, [
+      `spec.validations[0].expression: Invalid value: "variables.a == 1": ${
+        undeclared("variables.a == 1", 1, "variables")
+      }`
     ]],
     [{ validations: ok, variables: [{ name: "a-b", expression: "1" }] }, [
       "spec.variables[0].name: Invalid value: \"a-b\": must be a valid CEL identifier"
