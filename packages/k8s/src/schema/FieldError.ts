@@ -198,12 +198,17 @@ const printNumber = (value: number): string => {
 }
 
 /** JSON as Go's encoding/json writes a map: keys sorted, `<`, `>` and `&` escaped. */
-export const goJson = (value: unknown): string => {
-  if (Array.isArray(value)) return `[${value.map(goJson).join(",")}]`
+export const goJson = (value: unknown): string => goText(value, true)
+
+/** The same with the keys of objects in the order they have. */
+export const goJsonInOrder = (value: unknown): string => goText(value, false)
+
+const goText = (value: unknown, sorts: boolean): string => {
+  if (Array.isArray(value)) return `[${value.map((item) => goText(item, sorts)).join(",")}]`
   if (typeof value === "object" && value !== null) {
     const entries = Object.entries(value).filter(([, item]) => item !== undefined)
-    entries.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-    return `{${entries.map(([name, item]) => `${goJson(name)}:${goJson(item)}`).join(",")}}`
+    if (sorts) entries.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    return `{${entries.map(([name, item]) => `${goText(name, sorts)}:${goText(item, sorts)}`).join(",")}}`
   }
   if (typeof value === "string") {
     return JSON.stringify(value).replace(

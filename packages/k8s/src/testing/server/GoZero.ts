@@ -34,6 +34,10 @@ const typeOf = (definition: string): GoType | undefined => {
   return parsed.get(definition)
 }
 
+/** The fields of a definition in the order of its struct; none for one nobody looked up. */
+export const fieldsOf = (definition: string): ReadonlyArray<string> =>
+  rows.get(definition)?.split(" ").slice(1).map((field) => field.replace(/^[!*]/, "")) ?? []
+
 const isEmpty = (value: unknown): boolean =>
   value === "" || value === 0 || value === false ||
   (typeof value === "object" && value !== null && Object.keys(value).length === 0)

@@ -15,6 +15,7 @@ import * as Escalation from "../auth/Escalation.ts"
 import * as ApplyPatch from "./ApplyPatch.ts"
 import * as Bodies from "../../api/Bodies.ts"
 import * as Body from "./Body.ts"
+import * as BuiltinSchema from "./BuiltinSchema.ts"
 import * as Exchange from "./Exchange.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import * as GoValue from "../../schema/GoValue.ts"
@@ -22,6 +23,7 @@ import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Metadata from "../../api/Metadata.ts"
 import * as MetadataRules from "../../api/MetadataRules.ts"
 import * as Ownership from "./Ownership.ts"
+import * as PatchedDocument from "./PatchedDocument.ts"
 import * as Patching from "./Patching.ts"
 import { arrayAt, asObject, at, freeze } from "../../api/Plain.ts"
 import { apiVersionOf } from "./Registry.ts"
@@ -366,6 +368,56 @@ const typed = ({ request, resource }: Exchange.Exchange, patched: JsonValue.Json
     ? { ...patched, apiVersion: apiVersionOf(resource), kind: resource.kind }
     : patched
 
+/** Reads what a patch has made of an object; that it cannot be read is a fault of the patch. */
+const readPatched = (
+  exchange: Exchange.Exchange,
+  options: Exchange.WriteOptions,
+  patched: JsonValue.JsonObject,
+  fault: (text: string) => FieldError.FieldError,
+  merged = false
+) => {
+  const unreadable = (text: string) => StatusError.invalid("", "", "", [fault(text)])
+  return Body.decode(exchange, options, patched, unreadable, merged).pipe(
+    Effect.mapError((error) => error.status === 400 ? unreadable(error.body.message ?? "") : error)
+  )
+}
+
+const readMerged = (exchange: Exchange.Exchange, options: Exchange.WriteOptions, patched: JsonValue.JsonObject) =>
+  readPatched(
+    exchange,
+    options,
+    patched,
+    (text) => FieldError.invalid("patch", GoValue.print(exchange.request.body), Restoring.word(text)),
+    true
+  )
+
+const readDocument = (
+  exchange: Exchange.Exchange,
+  options: Exchange.WriteOptions,
+  patched: JsonValue.JsonObject,
+  stored: KubeObject
+) => {
+  const { request, resource } = exchange
+  const definition = resource.custom === undefined
+    ? BuiltinSchema.definitionOf(resource.group, resource.version, resource.kind)
+    : undefined
+  const read = (document: JsonValue.JsonObject, print: (document: unknown) => string) =>
+    readPatched(
+      exchange,
+      options,
+      document,
+      (text) => FieldError.invalid("patch", print(document), Restoring.bare(text))
+    )
+  const whole = read(patched, FieldError.goJson)
+  // Which fault comes first depends on the order of fields, which is not looked at where there is none.
+  return definition === undefined
+    ? whole
+    : Effect.catch(
+      whole,
+      () => read(PatchedDocument.ordered(definition, patched, stored, request.body), FieldError.goJsonInOrder)
+    )
+}
+
 /** PATCH. */
 export const patch = (part: Part): Exchange.Verb =>
   Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
@@ -377,16 +429,9 @@ export const patch = (part: Part): Exchange.Verb =>
     const patching = yield* Patching.reader(exchange)
     const next = Effect.fnUntraced(function*(stored: KubeObject) {
       const patched = typed(exchange, yield* patching(stored))
-      const merged = Patching.isStrategic(exchange.request)
-      const unreadable = (text: string) =>
-        StatusError.invalid("", "", "", [
-          merged
-            ? FieldError.invalid("patch", GoValue.print(exchange.request.body), Restoring.word(text))
-            : FieldError.invalid("patch", FieldError.goJson(patched), Restoring.bare(text))
-        ])
-      const read = yield* Body.decode(exchange, options, patched, unreadable, merged).pipe(
-        Effect.mapError((error) => error.status === 400 ? unreadable(error.body.message ?? "") : error)
-      )
+      const read = yield* (Patching.isStrategic(exchange.request)
+        ? readMerged(exchange, options, patched)
+        : readDocument(exchange, options, patched, stored))
       const placed = yield* Bodies.placed(exchange, read)
       yield* Bodies.named(exchange, read)
       return yield* replacement(update, placed, stored)
