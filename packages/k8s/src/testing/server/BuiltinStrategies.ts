@@ -32,6 +32,7 @@ import * as NetworkPolicyRules from "./NetworkPolicyRules.ts"
 import * as NodeRules from "./NodeRules.ts"
 import * as ObjectWarnings from "../warnings/ObjectWarnings.ts"
 import * as PodRules from "./PodRules.ts"
+import * as PodStatusRules from "./PodStatusRules.ts"
 import * as PriorityLevelConfigurationRules from "./PriorityLevelConfigurationRules.ts"
 import * as PriorityRules from "./PriorityRules.ts"
 import * as PolicyRules from "./PolicyRules.ts"
@@ -167,7 +168,8 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     statusMetadata: "ownersKept",
     answersDeleted: true,
     gracePeriod: PodRules.gracePeriod,
-    prepareStatus: PodRules.prepareStatus,
+    prepareStatus: PodStatusRules.prepareStatus,
+    validateStatus: PodStatusRules.validateStatus,
     validate: PodRules.validate,
     validateUpdate: PodRules.validateUpdate,
     listsFields: false,

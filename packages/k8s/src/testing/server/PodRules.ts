@@ -12,38 +12,6 @@ import * as PodSpecRules from "./PodSpecRules.ts"
 import * as Remembered from "../../api/Remembered.ts"
 import type { Strategy } from "./Strategy.ts"
 
-/** Which generation a condition is of stays, where it is left out. */
-const withGenerations = (
-  conditions: ReadonlyArray<unknown>,
-  before: ReadonlyArray<unknown>
-): ReadonlyArray<unknown> => {
-  const known = Map.groupBy(before, (condition) => stringAt(condition, "type"))
-  return conditions.map((condition) => {
-    const old = at(known.get(stringAt(condition, "type"))?.shift(), "observedGeneration")
-    return old === undefined || (at(condition, "observedGeneration") ?? 0) !== 0
-      ? condition
-      : { ...objectAt(condition), observedGeneration: old }
-  })
-}
-
-/** What class a Pod is of is told when it comes, and which generation it is of once: neither is lost to a status that
- * leaves it out. */
-export const prepareStatus: Strategy["prepareStatus"] = (next, previous) => {
-  const [after, before] = [objectAt(next, "status"), objectAt(previous, "status")]
-  const kept = ["qosClass", "observedGeneration"].filter((key) => !after[key] && before[key] !== undefined)
-  const conditions = arrayAt(after, "conditions")
-  return {
-    ...next,
-    status: {
-      ...after,
-      ...Object.fromEntries(kept.map((key) => [key, before[key]])),
-      ...(conditions.length === 0
-        ? {}
-        : { conditions: withGenerations(conditions, arrayAt(before, "conditions")) })
-    }
-  }
-}
-
 const maxInt32 = 2_147_483_647
 
 const withoutImages = (containers: unknown): unknown =>

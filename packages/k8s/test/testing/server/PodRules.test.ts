@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as FieldError from "../../../src/schema/FieldError.ts"
 import { asObject } from "../../../src/api/Plain.ts"
 import * as PodRules from "../../../src/testing/server/PodRules.ts"
-import { get, layer, patch, pods, post } from "../support/server.ts"
+import { get, layer, post } from "../support/server.ts"
 import { Effect } from "effect"
 
 const pod = (spec: Record<string, unknown>) =>
@@ -27,21 +27,6 @@ const gated = { schedulingGates: [{ name: "quota" }] }
 const otherwise = /^spec: Forbidden: pod updates may not change fields other than /
 
 describe("PodRules", () => {
-  it.effect("a status that leaves out class and generations does not lose them", () =>
-    Effect.gen(function*() {
-      yield* post(pods, { metadata: { name: "a" }, spec: { containers: [{ name: "c", image: "i" }] } })
-      const write = (status: unknown) =>
-        Effect.map(patch(`${pods}/a/status`, "merge", { status }), ({ body }) => body.status)
-      assert.deepStrictEqual(yield* write(null), { qosClass: "BestEffort" })
-      const ready = { type: "Ready", status: "True", lastProbeTime: null, lastTransitionTime: null }
-      const seen = { observedGeneration: 1, conditions: [{ ...ready, observedGeneration: 1 }], qosClass: "BestEffort" }
-      yield* write({ observedGeneration: 1, conditions: [{ ...ready, observedGeneration: 1 }] })
-      assert.deepStrictEqual(yield* write({ observedGeneration: 0, conditions: [ready, ready] }), {
-        ...seen,
-        conditions: [seen.conditions[0], ready]
-      })
-    }).pipe(Effect.provide(layer)))
-
   it("lets images, a closer deadline and more tolerations through", () => {
     assert.deepStrictEqual(
       faults(
