@@ -9,6 +9,7 @@ import * as Result from "effect/Result"
 import * as ApiServices from "./ApiServices.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import { named } from "../server/Checks.ts"
+import * as ConditionRules from "../server/ConditionRules.ts"
 import * as GoBase64 from "../../schema/GoBase64.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Names from "../../api/Names.ts"
@@ -97,4 +98,4 @@ const validate = (service: KubeObject): Faults => {
 }
 
 /** What the strategy of APIServices has beyond the table. */
-export const strategy: Partial<Strategy> = { prepareCreate, validate }
+export const strategy: Partial<Strategy> = { prepareCreate, validate, validateStatus: ConditionRules.decided }

@@ -8,6 +8,7 @@ import * as MetadataRules from "../../api/MetadataRules.ts"
 import { optional } from "./Checks.ts"
 import * as CapacityRules from "./CapacityRules.ts"
 import * as ClaimRules from "./ClaimRules.ts"
+import * as ConditionRules from "./ConditionRules.ts"
 import * as ContentRules from "./ContentRules.ts"
 import * as CronJobRules from "./CronJobRules.ts"
 import * as DeviceRules from "./DeviceRules.ts"
@@ -125,8 +126,9 @@ const budget: Strategy["validate"] = (object) => {
   ]
 }
 
-const budgetStatus: Strategy["validateStatus"] = (object) =>
-  Amounts.notNegativeAt(
+const budgetStatus: Strategy["validateStatus"] = (object) => [
+  ...ConditionRules.validate(object),
+  ...Amounts.notNegativeAt(
     "status",
     objectAt(object, "status"),
     "disruptionsAllowed",
@@ -134,6 +136,7 @@ const budgetStatus: Strategy["validateStatus"] = (object) =>
     "desiredHealthy",
     "expectedPods"
   )
+]
 
 const lease: Strategy["validate"] = (object) => {
   const duration = at(object, "spec", "leaseDurationSeconds")
@@ -375,7 +378,8 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
   "mutatingwebhookconfigurations.admissionregistration.k8s.io": webhooks,
   "validatingadmissionpolicies.admissionregistration.k8s.io": {
     ...registering,
-    validate: PolicyRules.validatingPolicy
+    validate: PolicyRules.validatingPolicy,
+    validateStatus: PolicyRules.policyStatus
   },
   "validatingadmissionpolicybindings.admissionregistration.k8s.io": {
     ...registering,
@@ -389,12 +393,14 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
   "flowschemas.flowcontrol.apiserver.k8s.io": {
     generation: true,
     statusMetadata: "kept",
-    validate: FlowSchemaRules.validate
+    validate: FlowSchemaRules.validate,
+    validateStatus: ConditionRules.typed
   },
   "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": {
     generation: true,
     statusMetadata: "kept",
-    validate: PriorityLevelConfigurationRules.validate
+    validate: PriorityLevelConfigurationRules.validate,
+    validateStatus: ConditionRules.typed
   },
   "certificatesigningrequests.certificates.k8s.io": {
     fields: fieldsAt("spec.signerName"),

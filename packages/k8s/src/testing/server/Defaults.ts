@@ -118,13 +118,14 @@ const pod = (value: unknown): Filled => {
   return fill(requested, { enableServiceLinks: true })
 }
 
-/** The one address and the list of all of them say the same. */
+/** The one address and the list of all of them say the same; where they do not, the one is right. */
 const podStatus = (value: unknown): Filled => {
   const status = objectAt(value)
   const one = stringAt(status, "podIP")
   const all = arrayAt(status, "podIPs")
-  if (one !== "" && all.length === 0) return { ...status, podIPs: [{ ip: one }] }
-  return all.length > 0 ? { ...status, podIP: stringAt(all[0], "ip") } : status
+  const first = stringAt(all[0], "ip")
+  if (one !== "" && one !== first) return { ...status, podIPs: [{ ip: one }] }
+  return first !== "" && one === "" ? { ...status, podIP: first } : status
 }
 
 const template = (value: unknown): Filled => ({ ...fill(value, { metadata: {} }), spec: podSpec(at(value, "spec")) })

@@ -10,6 +10,8 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as PolicyExpressions from "../admission/PolicyExpressions.ts"
 import * as Cel from "../../cel/Cel.ts"
 import * as CelName from "@effect-operator/core/CelName"
+import { required } from "./Checks.ts"
+import * as ConditionRules from "./ConditionRules.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import type * as JsonValue from "../../schema/JsonValue.ts"
 import * as LabelSelectorRules from "./LabelSelectorRules.ts"
@@ -297,6 +299,14 @@ const mutationFaults = (scope: PolicyExpressions.Scope, mutation: unknown, path:
       )])
   ]
 }
+
+/** Faults of the status of a ValidatingAdmissionPolicy. */
+export const policyStatus: Strategy["validateStatus"] = (policy) => [
+  ...arrayAt(policy, "status", "typeChecking", "expressionWarnings").flatMap((warning, index) =>
+    required(warning, `status.typeChecking.expressionWarnings[${index}]`, "warning", "fieldRef")
+  ),
+  ...ConditionRules.validate(policy)
+]
 
 /** Faults of a MutatingAdmissionPolicy. */
 export const mutatingPolicy: Strategy["validate"] = (policy) => {

@@ -51,9 +51,10 @@ describe("PodStatusRules", () => {
           conditions: [{ type: "Ready", status: "True" }]
         }],
         [{ podIPs: [{ ip: "10.0.0.1" }, { ip: "fd00::1" }] }],
+        [{ podIPs: [{ ip: "not looked at, as it is not podIP" }] }],
         [{ podIPs: null, podIP: "x" }, `status.podIPs[0]: Invalid value: "x": ${address}`],
         [
-          { podIPs: [{ ip: "10.0.0.1" }, { ip: "10.0.0.2" }] },
+          { podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }, { ip: "10.0.0.2" }] },
           "status.podIPs: Invalid value: [{\"IP\":\"10.0.0.1\"},{\"IP\":\"10.0.0.2\"}]: may specify no more than one IP for " +
           "each IP family"
         ],
