@@ -204,7 +204,8 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     prepareCreate: ClaimRules.prepareCreate,
     prepareUpdate: ClaimRules.prepareUpdate,
     validate: ClaimRules.validate,
-    validateUpdate: ClaimRules.validateUpdate
+    validateUpdate: ClaimRules.validateUpdate,
+    validateStatus: ClaimRules.validateStatus
   },
   resourcequotas: { ...QuotaRules.quota, answersDeleted: true },
   endpoints: { createsOnUpdate: true, validate: EndpointRules.validate },

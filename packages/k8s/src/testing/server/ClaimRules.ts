@@ -209,3 +209,46 @@ export const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
     ...attributesFaults(next, previous)
   ]
 }
+
+/** What of a claim can grow: what has no domain, or is Kubernetes' own, is storage or nothing. */
+const resourceFaults = (name: string, path: string): Faults => {
+  const faults = Names.labelKey(name).map((fault) => FieldError.invalid(path, name, fault))
+  const own = !name.includes("/") || name.includes("kubernetes.io/")
+  return faults.length > 0 || name === "storage" || !own ? faults : [FieldError.notSupported(path, name, ["storage"])]
+}
+
+const unit = 1_000_000_000n
+
+const amountFaults = (amount: unknown, path: string): Faults => {
+  const exact = Quantity.billionths(String(amount))
+  const whole = exact / unit - (exact % unit === 0n ? 0n : 1n)
+  return exact < 0n ? [FieldError.invalid(path, Number(whole), "must be a valid resource quantity")] : []
+}
+
+const resizing = [
+  "ControllerResizeInProgress",
+  "ControllerResizeInfeasible",
+  "NodeResizeInProgress",
+  "NodeResizeInfeasible",
+  "NodeResizePending"
+]
+
+/** Faults of a status. */
+export const validateStatus: Strategy["validateStatus"] = (claim) => {
+  const { allocatedResourceStatuses: statuses, allocatedResources: allocated, capacity } = objectAt(claim, "status")
+  const path = "status.allocatedResources"
+  return [
+    ...Object.entries(objectAt(capacity)).flatMap(([name, amount]) => amountFaults(amount, `status.capacity[${name}]`)),
+    ...Object.entries(objectAt(statuses)).flatMap(([name, status]) => [
+      ...resourceFaults(name, "status.allocatedResourceStatuses"),
+      // What is told is the name, not the status.
+      ...(resizing.includes(String(status))
+        ? []
+        : [FieldError.notSupported("status.allocatedResourceStatuses", name, resizing)])
+    ]),
+    ...Object.entries(objectAt(allocated)).flatMap(([name, amount]) => {
+      const faults = resourceFaults(name, path)
+      return faults.length > 0 ? faults : amountFaults(amount, `${path}[${name}]`)
+    })
+  ]
+}

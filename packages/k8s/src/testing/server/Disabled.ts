@@ -13,10 +13,14 @@ const drop = (value: unknown, [step, ...steps]: ReadonlyArray<string>): unknown 
   return steps.length === 0 ? JsonValue.remove(value, step) : { ...value, [step]: drop(value[step], steps) }
 }
 
-/** How a kind is prepared without what is at the paths, in which `*` is every element of a list. */
-export const without = (...paths: ReadonlyArray<string>): Pick<Strategy, "prepareCreate" | "prepareUpdate"> => {
+/** An object without what is at the paths, in which `*` is every element of a list. */
+export const dropping = (...paths: ReadonlyArray<string>): (object: JsonValue.JsonObject) => JsonValue.JsonObject => {
   const steps = paths.map((path) => path.split("."))
-  const prepare = (object: JsonValue.JsonObject): JsonValue.JsonObject =>
-    steps.reduce((kept, path) => drop(kept, path) as JsonValue.JsonObject, object)
-  return { prepareCreate: prepare, prepareUpdate: prepare }
+  return (object) => steps.reduce((kept, path) => drop(kept, path) as JsonValue.JsonObject, object)
+}
+
+/** How a kind is prepared without what is at the paths. */
+export const without = (...paths: ReadonlyArray<string>): Pick<Strategy, "prepareCreate" | "prepareUpdate"> => {
+  const prepare = dropping(...paths)
+  return { prepareCreate: (object) => prepare(object), prepareUpdate: (object) => prepare(object) }
 }

@@ -5,6 +5,7 @@
  * pkg/registry/core/pod/strategy.go `podStatusStrategy`.
  */
 import { type Faults, invalids, ip, isAddress, isAddress6, when } from "./Checks.ts"
+import * as Disabled from "./Disabled.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import * as GoStruct from "./GoStruct.ts"
 import { immutableText } from "./Immutability.ts"
@@ -26,9 +27,17 @@ const withGenerations = (
   })
 }
 
+const lists = ["containerStatuses", "ephemeralContainerStatuses", "initContainerStatuses"]
+
+/** Nobody tells how well the resources of containers are, as long as nobody asks for it. */
+const withoutHealth = Disabled.dropping(
+  ...lists.map((list) => `status.${list}.*.allocatedResourcesStatus`)
+)
+
 /** What class a Pod is of is told when it comes, and which generation it is of once: neither is lost to a status that
  * leaves it out. */
-export const prepareStatus: Strategy["prepareStatus"] = (next, previous) => {
+export const prepareStatus: Strategy["prepareStatus"] = (object, previous) => {
+  const next = withoutHealth(object)
   const [after, before] = [objectAt(next, "status"), objectAt(previous, "status")]
   const kept = ["qosClass", "observedGeneration"].filter((key) => !after[key] && before[key] !== undefined)
   const conditions = arrayAt(after, "conditions")

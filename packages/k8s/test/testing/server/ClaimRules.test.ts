@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as FieldError from "../../../src/schema/FieldError.ts"
 import * as ClaimRules from "../../../src/testing/server/ClaimRules.ts"
 import { asObject } from "../../../src/api/Plain.ts"
 
@@ -30,6 +31,29 @@ const asking = (storage: string) => ({
 })
 
 describe("what may change of a claim", () => {
+  it("a status tells of storage, and how it grows", () => {
+    const said = (status: object) => ClaimRules.validateStatus(claim({ status }), claim({})).map(FieldError.format)
+    assert.deepStrictEqual(
+      said({
+        capacity: { storage: "1Gi", "example.com/x": "1" },
+        allocatedResources: { storage: "2Gi" },
+        allocatedResourceStatuses: { storage: "NodeResizePending" }
+      }),
+      []
+    )
+    assert.deepStrictEqual(said({ capacity: { cpu: "-1.5" } }), [
+      "status.capacity[cpu]: Invalid value: -2: must be a valid resource quantity"
+    ])
+    assert.deepStrictEqual(said({ allocatedResources: { cpu: "1", storage: "-1" } }), [
+      `status.allocatedResources: Unsupported value: "cpu": supported values: "storage"`,
+      "status.allocatedResources[storage]: Invalid value: -1: must be a valid resource quantity"
+    ])
+    assert.deepStrictEqual(said({ allocatedResourceStatuses: { storage: "Growing" } }), [
+      `status.allocatedResourceStatuses: Unsupported value: "storage": supported values: "ControllerResizeInProgress", ` +
+      `"ControllerResizeInfeasible", "NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"`
+    ])
+  })
+
   it("is its volume, once", () => {
     assert.deepStrictEqual(faults({}, { spec: { volumeName: "v" } }), [])
     assert.deepStrictEqual(faults({ spec: { volumeName: "v" } }, { spec: { volumeName: "w" } }), ["Forbidden spec"])

@@ -90,6 +90,16 @@ describe("PodStatusRules", () => {
       for (const [status, ...expected] of rows) assert.deepStrictEqual(causes(yield* put(status)), expected)
     }).pipe(Effect.provide(layer)))
 
+  it.effect("how well the resources of a container are is not kept", () =>
+    Effect.gen(function*() {
+      yield* post(pods, { metadata: { name: "a" }, spec: { containers: [container] } })
+      const health = {
+        allocatedResourcesStatus: [{ name: "cpu", resources: [{ resourceID: "a", health: "Healthy" }] }]
+      }
+      const { body } = yield* put({ containerStatuses: [{ ...state("c", { running: {} }), ...health }] })
+      assert.notProperty(body.status.containerStatuses[0], "allocatedResourcesStatus")
+    }).pipe(Effect.provide(layer)))
+
   it.effect("what has ended has, unless it may be started again", () =>
     Effect.gen(function*() {
       const fixed = { exitCodes: { operator: "In", values: [42] }, action: "Restart" }
