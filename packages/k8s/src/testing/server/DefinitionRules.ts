@@ -107,9 +107,8 @@ const groupFaults = (group: string): Faults => {
 
 const requiredNames = ["plural", "singular", "kind", "listKind"]
 
-/** What is missing is told before what is wrong. */
-const namesFaults = (names: unknown): Faults => {
-  const path = "spec.names"
+/** What is wrong with names, given or accepted. */
+const namesFaults = (names: unknown, path: string): Faults => {
   const kind = stringAt(names, "kind")
   const plain = (key: string): Faults => {
     const value = stringAt(names, key)
@@ -121,9 +120,6 @@ const namesFaults = (names: unknown): Faults => {
     return value === "" ? [] : label(`${path}.${key}`, value, Names.dns1035Label, before, value.toLowerCase())
   }
   return [
-    ...requiredNames.filter((key) => stringAt(names, key) === "").map((key) =>
-      FieldError.required(`${path}.${key}`, "")
-    ),
     ...["plural", "singular"].flatMap(plain),
     ...["kind", "listKind"].flatMap(mixed),
     ...arrayAt(names, "shortNames").flatMap((name, index) => label(`${path}.shortNames[${index}]`, String(name))),
@@ -133,6 +129,14 @@ const namesFaults = (names: unknown): Faults => {
     ...arrayAt(names, "categories").flatMap((name, index) => label(`${path}.categories[${index}]`, String(name)))
   ]
 }
+
+/** What is missing is told before what is wrong. */
+const givenNamesFaults = (names: unknown): Faults => [
+  ...requiredNames.filter((key) => stringAt(names, key) === "").map((key) =>
+    FieldError.required(`spec.names.${key}`, "")
+  ),
+  ...namesFaults(names, "spec.names")
+]
 
 /** What a schema may say at its root, in the words of Go, if its status is a part of its own. */
 const rootFields = [
@@ -330,7 +334,7 @@ const validate: Strategy["validate"] = (definition, previous) => {
       ? []
       : [FieldError.notSupported("spec.scope", scope, scopes)]),
     ...versionsFaults(definition),
-    ...namesFaults(at(definition, "spec", "names")),
+    ...givenNamesFaults(at(definition, "spec", "names")),
     ...sharedSchemaFaults(arrayAt(definition, "spec", "versions")),
     ...DefinitionPaths.ofAll(arrayAt(definition, "spec", "versions")),
     ...ConversionRules.faults(definition),
@@ -350,4 +354,7 @@ const validate: Strategy["validate"] = (definition, previous) => {
 const validateUpdate: Strategy["validateUpdate"] = (next, previous) => ConversionRules.updateFaults(next, previous)
 
 /** What the strategy of definitions has beyond the table. */
-export const strategy: Partial<Strategy> = { prepareCreate, prepareUpdate, validate, validateUpdate }
+const validateStatus: Strategy["validateStatus"] = (definition) =>
+  namesFaults(at(definition, "status", "acceptedNames"), "status.acceptedNames")
+
+export const strategy: Partial<Strategy> = { prepareCreate, prepareUpdate, validate, validateUpdate, validateStatus }

@@ -30,6 +30,19 @@ const withVersions = (edit: (version: any) => ReadonlyArray<unknown>) => {
 }
 
 describe("definitions", () => {
+  it.effect("accepted names are names, too, but need not be there", () =>
+    Effect.gen(function*() {
+      const { body } = yield* post(crds, widgetDefinition())
+      const url = `${crds}/${body.metadata.name}/status`
+      const write = (acceptedNames: object) => patch(url, "merge", { status: { acceptedNames } })
+      assert.strictEqual((yield* write({ singular: "", shortNames: null })).status, 200)
+      const refused = yield* write({ kind: "B_", categories: ["A"] })
+      assert.deepStrictEqual(refused.body.details.causes.map(({ field }: { readonly field: string }) => field), [
+        "status.acceptedNames.kind",
+        "status.acceptedNames.categories[0]"
+      ])
+    }).pipe(Effect.provide(layer)))
+
   it.effect("accept their names, then are established", () =>
     Effect.gen(function*() {
       const server = yield* ApiServer
