@@ -50,6 +50,7 @@ import * as Expiry from "./server/Expiry.ts"
 import { Feed } from "./server/Feed.ts"
 import * as OwnService from "./server/OwnService.ts"
 import { Registry } from "./server/Registry.ts"
+import type { RuntimeConfig } from "./server/RuntimeConfig.ts"
 import * as Representation from "../api/Representation.ts"
 import * as Respond from "./server/Respond.ts"
 import { ServicePool } from "./server/ServicePool.ts"
@@ -78,6 +79,8 @@ export const defaults = {
 } as const
 
 export interface Options {
+  /** Which versions of built-in groups are served: stable ones by default, `{ "api/all": true }` for all. */
+  readonly runtimeConfig?: RuntimeConfig | undefined
   readonly historyLimit?: number
   /**
    * How often what is older than that is compacted, whatever there is of it; never by default. Every 5 minutes in a
@@ -160,7 +163,7 @@ interface Service {
 const make = Effect.fnUntraced(function*(options: Options) {
   const storage = new Storage(options.historyLimit ?? defaults.historyLimit)
   const hub = new WatchHub(storage, options.watchBacklog ?? defaults.watchBacklog)
-  const registry = new Registry(Builtins.resources())
+  const registry = new Registry(Builtins.served(options.runtimeConfig ?? {}), Builtins.resources())
   let backends = options.backends ?? (yield* Backends.Backends)
   const hosts = new Set<(url: string) => Backends.Handler | undefined>()
   const hosted = Backends.finding((target) => {
@@ -281,7 +284,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
         body: { apiVersion: "v1", kind: "Namespace", metadata: { name } }
       })
     }
-    Bootstrap.install(storage, now, () => random.nextDoubleUnsafe())
+    Bootstrap.install(storage, registry.builtinGroups, now, () => random.nextDoubleUnsafe())
   } else {
     storage.begin(options.image)
     definitions.begin(now)

@@ -16,6 +16,7 @@ import { ApiServer, type Change } from "./ApiServer.ts"
 import * as Declared from "./Declared.ts"
 import * as FailureLog from "./FailureLog.ts"
 import type { Kubelet } from "./Kubelet.ts"
+import type { RuntimeConfig } from "./server/RuntimeConfig.ts"
 import * as SimControllers from "./SimControllers.ts"
 import * as TestClient from "./TestClient.ts"
 import * as VirtualTime from "./VirtualTime.ts"
@@ -23,6 +24,8 @@ import * as VirtualTime from "./VirtualTime.ts"
 export interface Options extends SimControllers.Options {
   /** Kinds to install before anything else runs, alone or with their versions. */
   readonly resources?: ReadonlyArray<Declared.Declared> | undefined
+  /** Which versions of built-in groups are served, as for `ApiServer`: stable ones by default. */
+  readonly runtimeConfig?: RuntimeConfig | undefined
 }
 
 /** Characters of what has changed in an object. */
@@ -41,12 +44,14 @@ const tell = ({ object, previous, type }: Change): string => {
 }
 
 /** A server that tells the moment of its changes. */
-const server = Layer.unwrap(
-  Effect.map(VirtualTime.Moment, ({ changed }) =>
-    ApiServer.layerOptions({
-      onChange: (change) => changed(`${change.collection} ${change.key}`, () => `by ${tell(change)}`)
-    }))
-)
+const server = ({ runtimeConfig }: Options) =>
+  Layer.unwrap(
+    Effect.map(VirtualTime.Moment, ({ changed }) =>
+      ApiServer.layerOptions({
+        runtimeConfig,
+        onChange: (change) => changed(`${change.collection} ${change.key}`, () => `by ${tell(change)}`)
+      }))
+  )
 
 /** A new, empty cluster. */
 export const layer = (options: Options = {}): Layer.Layer<ApiServer | KubeClient | Kubelet, KubeError> =>
@@ -55,7 +60,7 @@ export const layer = (options: Options = {}): Layer.Layer<ApiServer | KubeClient
   ).pipe(
     Layer.provideMerge(SimControllers.layer(options)),
     Layer.provideMerge(TestClient.layer),
-    Layer.provideMerge(server),
+    Layer.provideMerge(server(options)),
     Layer.provideMerge(VirtualTime.layer),
     Layer.provideMerge(FailureLog.layer),
     // Every test gets a cluster of its own, also where two use the same layer value.

@@ -93,6 +93,8 @@ export const http: Layer.Layer<Callers, never, ApiServer.ApiServer | HttpFacade.
 
 /** The in-memory server as statements want it. */
 export const apiServer: Layer.Layer<ApiServer.ApiServer> = ApiServer.ApiServer.layerOptions({
+  // Statements about mutating policies need them.
+  runtimeConfig: { "admissionregistration.k8s.io/v1beta1": true },
   admission: [OwnerReferences.plugin]
 })
 

@@ -9,7 +9,7 @@
  * k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import * as Tables from "../../kinds/tables.ts"
+import type * as Tables from "../../kinds/tables.ts"
 import { arrayAt, asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
 import { compareVersions, type Group } from "../server/Registry.ts"
 
@@ -62,15 +62,14 @@ const automatic = (label: "onstart" | "true", spec: ReturnType<typeof specOf>) =
   status: { conditions: [localCondition("")] }
 })
 
-/** The APIServices of a new server, without what every object gets of its own. */
-export const initial: ReadonlyArray<KubeObject> = Tables.groups.filter(({ name }) => name !== own).flatMap((
-  { name, priority: groupPriority, versions }
-) =>
-  versions.map((version) => {
-    const priority = versionPriorities[`${name}/${version}`] ?? usual(version)
-    return asObject(automatic("onstart", specOf(name, version, groupPriority, priority)))
-  })
-)
+/** The APIServices of a new server that has these groups, without what every object gets of its own. */
+export const initial = (groups: ReadonlyArray<Tables.ServedGroup>): ReadonlyArray<KubeObject> =>
+  groups.filter(({ name }) => name !== own).flatMap(({ name, priority: groupPriority, versions }) =>
+    versions.map((version) => {
+      const priority = versionPriorities[`${name}/${version}`] ?? usual(version)
+      return asObject(automatic("onstart", specOf(name, version, groupPriority, priority)))
+    })
+  )
 
 /** The APIService of a group version of custom resources. */
 export const ofDefinition = (group: string, version: string) => automatic("true", specOf(group, version, 1000, 100))

@@ -17,6 +17,7 @@ import type { KubeObject, ManagedFieldsEntry } from "@effect-operator/core/KubeO
 import * as ApiServices from "../aggregation/ApiServices.ts"
 import { asObject, freeze, objectAt } from "../../api/Plain.ts"
 import type { Storage } from "../../api/Storage.ts"
+import type { ServedGroup } from "../../kinds/tables.ts"
 import type * as JsonValue from "../../schema/JsonValue.ts"
 import { definitionOf } from "../server/BuiltinSchema.ts"
 import { storageKey, timestamp, uuid } from "../server/Exchange.ts"
@@ -42,8 +43,13 @@ const withTimes = (object: object, time: string): object => {
     : object
 }
 
-const everything = () => [
-  ...ApiServices.initial.map((object) => ({ collection: ApiServices.collection, namespace: "", object, owned: false })),
+const everything = (groups: ReadonlyArray<ServedGroup>) => [
+  ...ApiServices.initial(groups).map((object) => ({
+    collection: ApiServices.collection,
+    namespace: "",
+    object,
+    owned: false
+  })),
   ...BootstrapFlows.objects().map((entry) => ({ ...entry, owned: false })),
   ...[...BootstrapPriorities.objects(), ...BootstrapPolicy.objects()].map((entry) => ({ ...entry, owned: true }))
 ]
@@ -104,11 +110,16 @@ export const store = (
   storage.put(collection, key, namespace, asObject({ ...own, metadata }))
 }
 
-/** Stores everything a new server has. */
-export const install = (storage: Storage, now: number, random: () => number): void => {
+/** Stores everything a new server has that serves these groups. */
+export const install = (
+  storage: Storage,
+  groups: ReadonlyArray<ServedGroup>,
+  now: number,
+  random: () => number
+): void => {
   const uid = uids(random)
   const creationTimestamp = timestamp(now)
-  for (const { collection, namespace, object, owned } of everything()) {
+  for (const { collection, namespace, object, owned } of everything(groups)) {
     const { annotations, generation, labels, name } = object.metadata
     const metadata = {
       name,

@@ -20,6 +20,7 @@ import * as Parts from "./Parts.ts"
 import type { Decoded } from "../../api/CustomBody.ts"
 import { apiVersionOf, type Conversion as Converted, type Served } from "./Registry.ts"
 import * as Remembered from "../../api/Remembered.ts"
+import * as RuntimeConfig from "./RuntimeConfig.ts"
 import * as StatusError from "../../api/StatusError.ts"
 
 /** Two resources with one store. */
@@ -122,3 +123,13 @@ let all: ReadonlyArray<Served> | undefined
 
 /** Every built-in resource in every version. */
 export const resources = (): ReadonlyArray<Served> => all ??= Tables.resources.map(serve)
+
+const chosen = new Map<string, ReadonlyArray<Served>>()
+
+/** Those that are served: one list for each configuration. */
+export const served = (config: RuntimeConfig.RuntimeConfig): ReadonlyArray<Served> => {
+  const key = JSON.stringify(Object.entries(config).sort())
+  const found = chosen.get(key) ?? resources().filter((resource) => RuntimeConfig.serves(config, resource))
+  chosen.set(key, found)
+  return found
+}

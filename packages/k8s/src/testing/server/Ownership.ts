@@ -44,7 +44,7 @@ export const inVersion = ({ core, resource }: Exchange.Exchange, apiVersion: str
   if (apiVersion === apiVersionOf(resource)) return resource
   if (resource.custom !== undefined) return resource.custom.versions.get(apiVersion)
   const slash = apiVersion.indexOf("/")
-  const found = core.registry.lookup(
+  const found = core.registry.builtin(
     apiVersion.slice(0, Math.max(slash, 0)),
     apiVersion.slice(slash + 1),
     resource.plural

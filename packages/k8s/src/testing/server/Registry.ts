@@ -139,6 +139,7 @@ export const compareVersions = (a: string, b: string): number => {
 const key = (group: string, version: string, plural: string): string => `${group}/${version}/${plural}`
 
 interface Index {
+  readonly groups: ReadonlyArray<Tables.ServedGroup>
   /** By `key`. */
   readonly resources: ReadonlyMap<string, Served>
   /** By `group/version`. */
@@ -151,9 +152,16 @@ const indexes = new WeakMap<ReadonlyArray<Served>, Index>()
 const indexOf = (builtins: ReadonlyArray<Served>): Index => {
   let index = indexes.get(builtins)
   if (index === undefined) {
+    const versions = Map.groupBy(builtins, ({ group, version }) => `${group}/${version}`)
     index = {
+      groups: Tables.groups
+        .map((group) => ({
+          ...group,
+          versions: group.versions.filter((name) => versions.has(`${group.name}/${name}`))
+        }))
+        .filter((group) => group.versions.length > 0),
       resources: new Map(builtins.map((served) => [key(served.group, served.version, served.plural), served])),
-      versions: Map.groupBy(builtins, ({ group, version }) => `${group}/${version}`)
+      versions
     }
     indexes.set(builtins, index)
   }
@@ -162,15 +170,19 @@ const indexOf = (builtins: ReadonlyArray<Served>): Index => {
 
 export class Registry {
   private readonly builtins: Index
-  private readonly builtinGroups: ReadonlySet<string> = new Set(Tables.groups.map((group) => group.name))
+  private readonly known: Index
+  private readonly builtinGroupNames: ReadonlySet<string>
   /** By name of the definition. */
   private readonly customs = new Map<string, ReadonlyArray<Served>>()
   private readonly byPath = new Map<string, Served>()
   /** Grows with every change of what is served. */
   generation = 0
 
-  constructor(builtins: ReadonlyArray<Served>) {
-    this.builtins = indexOf(builtins)
+  /** Of built-in resources, those that are served, and all that there are. */
+  constructor(served: ReadonlyArray<Served>, all: ReadonlyArray<Served>) {
+    this.builtins = indexOf(served)
+    this.known = indexOf(all)
+    this.builtinGroupNames = new Set(this.builtins.groups.map(({ name }) => name))
   }
 
   /** The resource at a path. */
@@ -179,9 +191,19 @@ export class Registry {
     return this.builtins.resources.get(path) ?? this.byPath.get(path)
   }
 
+  /** A built-in resource in a version that need not be served. */
+  builtin(group: string, version: string, plural: string): Served | undefined {
+    return this.known.resources.get(key(group, version, plural))
+  }
+
+  /** The groups that the server has by itself, with what it serves of them. */
+  get builtinGroups(): ReadonlyArray<Tables.ServedGroup> {
+    return this.builtins.groups
+  }
+
   /** True for a group that the server has by itself. */
   isBuiltin(group: string): boolean {
-    return this.builtinGroups.has(group)
+    return this.builtinGroupNames.has(group)
   }
 
   /** Serves the versions of a definition; none ends that. */
@@ -202,7 +224,7 @@ export class Registry {
   }
 
   private isBuiltinVersion(group: string, version: string): boolean {
-    return Tables.groups.some((entry) => entry.name === group && entry.versions.includes(version))
+    return this.builtins.versions.has(`${group}/${version}`)
   }
 
   /** Every served resource in every version. */
@@ -226,8 +248,8 @@ export class Registry {
       else versions.add(served.version)
     }
     return [
-      ...Tables.groups.filter((group) => group.name !== ""),
-      ...[...custom].filter(([name]) => !this.builtinGroups.has(name)).sort(([a], [b]) => (a < b ? -1 : 1))
+      ...this.builtins.groups.filter((group) => group.name !== ""),
+      ...[...custom].filter(([name]) => !this.isBuiltin(name)).sort(([a], [b]) => (a < b ? -1 : 1))
         .map(([name, versions]) => ({ name, versions: [...versions].sort(compareVersions) }))
     ]
   }

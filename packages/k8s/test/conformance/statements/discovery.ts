@@ -79,6 +79,27 @@ export const discovery = [
     assert.deepStrictEqual(object["versions"].at(-1), { groupVersion: `${group}/foo`, version: "foo" })
   }),
 
+  statement(
+    "1b",
+    "alpha and beta versions of built-in groups are not served unless asked for",
+    { since: 34 },
+    function*() {
+      const { request } = yield* Target
+      const { object } = yield* request("GET", "/apis")
+      for (const name of ["certificates.k8s.io", "coordination.k8s.io", "networking.k8s.io", "resource.k8s.io"]) {
+        const group = object["groups"].find((group: any) => group.name === name)
+        assert.deepStrictEqual(group.versions.map(({ version }: any) => version), ["v1"], name)
+      }
+      assert.notInclude(object["groups"].map(({ name }: any) => name), "storagemigration.k8s.io")
+      for (const path of ["/coordination.k8s.io/v1beta1/leasecandidates", "/resource.k8s.io/v1beta1/deviceclasses"]) {
+        isGenericNotFound(yield* request("GET", `/apis${path}`), path)
+      }
+      isNoPage(yield* request("GET", "/apis/storagemigration.k8s.io/v1beta1"), "a group that is not served")
+      const service = "/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.coordination.k8s.io"
+      assert.strictEqual((yield* request("GET", service)).status, 404)
+    }
+  ),
+
   statement("2", "a version lists its resources and, by path, their subresources", {
     note: "singularName of built-ins is empty before 1.27"
   }, function*() {

@@ -1,13 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { mutating } from "../support/policies.ts"
+import { layer, mutating } from "../support/policies.ts"
 import {
   type Answer,
   configMap,
   configMaps,
   crds,
   get,
-  layer,
   patch,
   pod,
   pods,

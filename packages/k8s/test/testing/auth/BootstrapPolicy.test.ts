@@ -57,7 +57,7 @@ describe("BootstrapPolicy", () => {
   it("is shared by all servers, but for what is an object's own", () => {
     const [one, two] = [new Storage(10), new Storage(10)]
     let count = 0
-    for (const storage of [one, two]) Bootstrap.install(storage, 0, () => (count++ % 10) / 10)
+    for (const storage of [one, two]) Bootstrap.install(storage, [], 0, () => (count++ % 10) / 10)
     const get = (storage: Storage) => storage.get(collections.clusterRoles, "admin") as any
     assert.strictEqual(get(one).rules, get(two).rules)
     const uids = new Set(one.snapshot().map(({ metadata }) => metadata.uid))

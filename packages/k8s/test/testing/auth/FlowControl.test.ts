@@ -9,7 +9,7 @@ import { administrator, anonymous, serviceAccount, type UserInfo } from "../../.
 
 const setup = () => {
   const storage = new Storage(1000)
-  Bootstrap.install(storage, 0, () => 0.5)
+  Bootstrap.install(storage, [], 0, () => 0.5)
   const headers = FlowControl.make(storage)
   const nameOf = (uid: string | undefined) =>
     storage.snapshot().find(({ kind, metadata }) => kind === "FlowSchema" && metadata.uid === uid)?.metadata.name

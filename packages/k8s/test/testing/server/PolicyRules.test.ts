@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import {
+  layer,
   mutatingBinding,
   mutatingBindings,
   mutatingPolicies,
@@ -10,7 +11,7 @@ import {
   validatingPolicies,
   validatingPolicy
 } from "../support/policies.ts"
-import { layer, post } from "../support/server.ts"
+import { post } from "../support/server.ts"
 
 type Cause = { readonly field: string; readonly message: string }
 

@@ -1,5 +1,7 @@
 /** Policies of admission and what puts them to use. */
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
+import { ApiServer } from "../../../src/testing/ApiServer.ts"
+import * as TestClient from "../../../src/testing/TestClient.ts"
 import { call, post } from "./server.ts"
 
 const group = "/apis/admissionregistration.k8s.io/v1"
@@ -8,6 +10,11 @@ export const validatingPolicies = `${group}/validatingadmissionpolicies`
 export const validatingBindings = `${group}/validatingadmissionpolicybindings`
 export const mutatingPolicies = `${group}beta1/mutatingadmissionpolicies`
 export const mutatingBindings = `${group}beta1/mutatingadmissionpolicybindings`
+
+/** A server that has mutating policies, which are not stable yet. */
+export const layer = TestClient.layer.pipe(
+  Layer.provideMerge(ApiServer.layerOptions({ runtimeConfig: { "admissionregistration.k8s.io/v1beta1": true } }))
+)
 
 /** What a policy is about: writes of ConfigMaps. */
 export const configMapWrites = {
