@@ -236,7 +236,7 @@ export const plugin = (server: Admission.Server): Admission.Plugin => {
     if (second && !JsonValue.equals(notes.last, object)) wake(notes)
     let current = object
     const denials: Array<Denial> = []
-    const found = yield* Effect.forEach(hooks(), (hook) => Policies.invocations(server, hook, attributes))
+    const found = yield* Effect.forEach(hooks(), (hook) => Policies.invocations(server, hook, attributes, "mutating"))
     for (const item of found.flat()) {
       if ("message" in item) {
         if (!item.policy.ignoresFailure) denials.push(denial(item, undefined))

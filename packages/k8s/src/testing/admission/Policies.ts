@@ -226,11 +226,15 @@ export interface ConfigurationFault {
 
 const why = (fault: string | StatusError): string => typeof fault === "string" ? fault : fault.body.message ?? ""
 
-/** Every invocation of a hook for a request, or what is wrong instead. */
+/**
+ * Every invocation of a hook for a request, or what is wrong instead. Where the request cannot be converted to what the
+ * policy is about, that is a fault of a mutating policy, and of the binding of a validating one.
+ */
 export const invocations = Effect.fnUntraced(function*<A>(
   server: Admission.Server,
   { bindings, policy }: Hook<A>,
-  attributes: Admission.Attributes
+  attributes: Admission.Attributes,
+  flavour: "mutating" | "validating"
 ) {
   const found: Array<Invocation<A> | ConfigurationFault> = []
   const fault = (message: string, binding?: Binding): void => {
@@ -251,7 +255,7 @@ export const invocations = Effect.fnUntraced(function*<A>(
     fault(`failed to find resource referenced by paramKind: '${kindText(paramKind)}'`)
     return found
   }
-  const shown = yield* seen(attributes, matches.success)
+  const shown = yield* Effect.result(seen(attributes, matches.success))
   for (const binding of bindings) {
     const bound = binding.constraints === undefined
       ? Result.succeed(matches.success)
@@ -261,9 +265,17 @@ export const invocations = Effect.fnUntraced(function*<A>(
       continue
     }
     if (bound.success === undefined) continue
+    if (flavour === "mutating" && Result.isFailure(shown)) {
+      fault(why(shown.failure))
+      continue
+    }
     const collected = yield* Effect.result(params(server, policy, binding, attributes.namespace))
     if (Result.isFailure(collected)) fault(why(collected.failure), binding)
-    else found.push(...collected.success.map((param) => ({ policy, binding, param, seen: shown })))
+    else if (Result.isSuccess(shown)) {
+      found.push(...collected.success.map((param) => ({ policy, binding, param, seen: shown.success })))
+    } else if (collected.success.length > 0) {
+      fault(`failed to convert object version: ${why(shown.failure)}`, binding)
+    }
   }
   return found
 })

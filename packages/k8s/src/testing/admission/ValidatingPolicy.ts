@@ -246,7 +246,7 @@ export const plugin = (server: Admission.Server): Admission.Plugin => {
     validate: Effect.fnUntraced(function*(attributes) {
       const answer = new Answer(attributes)
       for (const hook of hooks()) {
-        for (const found of yield* Policies.invocations(server, hook, attributes)) {
+        for (const found of yield* Policies.invocations(server, hook, attributes, "validating")) {
           if ("message" in found) answer.fault(found)
           else answer.take(found, judge(found.policy, Policies.variables(server, found)))
         }

@@ -40,11 +40,17 @@ const converted = (
     ? Effect.succeed(object)
     : Versions.between(from, to, object)
 
+/** What becomes of an object that cannot be converted for a hook, whatever the hook says of failures. */
+type Unconverted = (error: StatusError.StatusError) => StatusError.StatusError
+
+const internal: Unconverted = ({ body }) => StatusError.internal(body.message ?? "")
+
 /** The request as a hook is to see it; undefined if it is none of the hook's business. */
 const seenBy = Effect.fnUntraced(function*(
   server: Admission.Server,
   hook: WebhookHooks.Hook,
-  attributes: Admission.Attributes
+  attributes: Admission.Attributes,
+  unconverted: Unconverted
 ) {
   const inNamespace = Matching.namespaceMatches(hook.namespaces, attributes, server)
   if (Result.isSuccess(inNamespace) && !inNamespace.success) return undefined
@@ -54,12 +60,15 @@ const seenBy = Effect.fnUntraced(function*(
   if (Result.isFailure(inNamespace)) return yield* Effect.fail(inNamespace.failure)
   const { kind, resource } = invocation
   const { resource: own, subresource } = attributes
+  const shown = (object: KubeObject | undefined) =>
+    Effect.mapError(converted(own, resource, subresource, object), unconverted)
   const seen: AdmissionReview.Seen = {
     attributes,
     kind,
     resource,
-    object: yield* converted(own, resource, subresource, attributes.object),
-    oldObject: yield* converted(own, resource, subresource, attributes.oldObject)
+    // The old one is converted first.
+    oldObject: yield* shown(attributes.oldObject),
+    object: yield* shown(attributes.object)
   }
   const match = hook.conditions?.(CelVariables.make(server, seen))
   if (match?._tag === "Failed") {
@@ -164,7 +173,7 @@ const callers = Effect.fnUntraced(function*(
 ) {
   const called: Array<readonly [WebhookHooks.Hook, AdmissionReview.Seen]> = []
   for (const hook of hooks) {
-    const seen = yield* seenBy(server, hook, attributes)
+    const seen = yield* seenBy(server, hook, attributes, internal)
     if (seen !== undefined) called.push([hook, seen])
   }
   return called
@@ -211,7 +220,8 @@ export const mutating = (server: Admission.Server): Admission.Plugin => {
     if (second && !JsonValue.equals(notes.last, attributes.object)) wake(notes)
     let current = attributes.object
     for (const hook of hooks()) {
-      const seen = yield* seenBy(server, hook, { ...attributes, object: current })
+      // A real server wraps this error twice.
+      const seen = yield* seenBy(server, hook, { ...attributes, object: current }, (error) => internal(internal(error)))
       if (seen === undefined || (second && !notes.again.has(hook.id))) continue
       const asked = WebhookCall.ask(server.backends, hook, true, seen).pipe(
         Effect.tap((response) => WebhookCall.settle(hook, attributes, response)),

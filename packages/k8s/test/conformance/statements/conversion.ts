@@ -305,6 +305,66 @@ export const conversion = [
     assert.include(bytes.error.message, "illegal base64 data at input byte 0")
   }),
 
+  statement("110i", "what cannot be converted for an admission webhook or a policy fails as each of them does", {
+    note:
+      "a mutating webhook's error is wrapped twice, whatever the failurePolicy; a policy that ignores failures lets pass",
+    since: 30
+  }, function*() {
+    const { request, until, unique } = yield* Target
+    const { answers, group, ns, path, widget } = yield* converting()
+    answers(failing)
+    const why = `conversion webhook for ${group}/v1, Kind=Widget failed: no way`
+    const post = request("POST", path("v1"), { body: widget("v1", "a"), query: { dryRun: "All" } })
+    const name = unique("unconverted")
+    const registration = "admissionregistration.k8s.io"
+    const rules = [{ apiGroups: [group], apiVersions: ["v2"], resources: ["widgets"], operations: ["CREATE"] }]
+    const namespaceSelector = { matchLabels: { "kubernetes.io/metadata.name": ns } }
+    const install = Effect.fnUntraced(function*(kind: string, content: object) {
+      const url = `/apis/${registration}/v1/${kind.toLowerCase().replace(/y$/, "ie")}s`
+      const body = { apiVersion: `${registration}/v1`, kind, metadata: { name }, ...content }
+      const { status } = yield* request("POST", url, { body })
+      assert.strictEqual(status, 201, kind)
+      return `${url}/${name}`
+    })
+    const webhook = {
+      name: "a.example.com",
+      admissionReviewVersions: ["v1"],
+      sideEffects: "None",
+      failurePolicy: "Ignore",
+      clientConfig: { url: "https://127.0.0.1:1/nobody" },
+      namespaceSelector,
+      rules
+    }
+    for (const [kind, message] of [["Validating", why], ["Mutating", `Internal error occurred: ${why}`]] as const) {
+      const path = yield* install(`${kind}WebhookConfiguration`, { webhooks: [webhook] })
+      const { error, status } = yield* until(post, ({ status }) => status !== 201)
+      assert.deepStrictEqual(
+        [status, error.reason, error.message, error.details],
+        [500, "InternalError", `Internal error occurred: ${message}`, { causes: [{ message }] }],
+        kind
+      )
+      yield* request("DELETE", path)
+      yield* until(post, ({ status }) => status === 201)
+    }
+    const policy = yield* install("ValidatingAdmissionPolicy", {
+      spec: {
+        matchConstraints: { namespaceSelector, resourceRules: rules },
+        validations: [{ expression: "true" }]
+      }
+    })
+    yield* install("ValidatingAdmissionPolicyBinding", { spec: { policyName: name, validationActions: ["Deny"] } })
+    const { error, status } = yield* until(post, ({ status }) => status !== 201)
+    assert.deepStrictEqual([status, error.reason], [422, "Invalid"])
+    assert.include(
+      error.message,
+      `ValidatingAdmissionPolicy '${name}' with binding '${name}' denied request: failed to configure binding: ` +
+        `failed to convert object version: ${why}`
+    )
+    const lenient = { body: { spec: { failurePolicy: "Ignore" } }, contentType: mergePatch }
+    yield* request("PATCH", policy, lenient)
+    yield* until(post, ({ status }) => status === 201)
+  }),
+
   statement("110h", "a definition whose bundle of certificates is none is not established", { since: 32 }, function*() {
     const { request, unique, until } = yield* Target
     const group = `${unique("g")}.example.com`
