@@ -6,13 +6,18 @@
 
 const component = "[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*"
 const domain = "(?:localhost|[A-Za-z0-9-]+(?:\\.[A-Za-z0-9-]+)+|[A-Za-z0-9-]+(?=:\\d))(?::\\d+)?"
+const digest = "(?:sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{128})"
 const image = new RegExp(
-  `^((?:(${domain})/)?${component}(?:/${component})*)(?::(\\w[\\w.-]{0,127}))?(@[A-Za-z][A-Za-z0-9]*:[0-9a-fA-F]{32,})?$`
+  `^((?:(${domain})/)?${component}(?:/${component})*)(?::(\\w[\\w.-]{0,127}))?(@${digest})?$`
 )
 
-/** `latest`, or no tag at all, is pulled every time; so is nothing that is no name of an image. */
+/**
+ * `latest`, with a digest or without, is pulled every time, and so is what has neither tag nor digest; nothing that is
+ * no name of an image.
+ */
 export const pullPolicy = (name: string): string => {
-  const [, repository = "", host, tag = "latest", digest] = image.exec(name) ?? []
+  const [, repository = "", host, given, fixed] = image.exec(name) ?? []
+  const tag = given ?? (fixed === undefined ? "latest" : "")
   const full = host === undefined ? `docker.io/${repository.includes("/") ? "" : "library/"}${repository}` : repository
-  return repository !== "" && full.length <= 255 && tag === "latest" && digest === undefined ? "Always" : "IfNotPresent"
+  return repository !== "" && full.length <= 255 && tag === "latest" ? "Always" : "IfNotPresent"
 }
