@@ -127,7 +127,7 @@ const decodeJson = (text: string, bytes: Uint8Array): Result.Result<unknown, str
 }
 
 /** YAML as Go's reader of it has it: version 1.1, but no times and no binary data. */
-export const yamlOptions: Yaml.ParseOptions & Yaml.DocumentOptions & Yaml.SchemaOptions = {
+const yamlOptions: Yaml.ParseOptions & Yaml.DocumentOptions & Yaml.SchemaOptions = {
   version: "1.1",
   customTags: (tags) =>
     tags.filter((tag) =>
@@ -149,9 +149,29 @@ export const yamlTooDeep = "yaml: exceeded max depth of 10000"
 const decodeYaml = (text: string): Result.Result<unknown, string> =>
   Result.flatMap(Result.try({ try: () => readYaml(text), catch: () => yamlTooDeep }), (read) => read)
 
-const readYaml = (text: string): Result.Result<unknown, string> => {
-  // What follows the first document is not read.
+/** What stands last in a node. */
+const lastIn = (node: unknown): unknown => {
+  if (Yaml.isSeq(node)) return lastIn(node.items.at(-1))
+  return Yaml.isMap(node) ? lastIn(node.items.at(-1)?.value) : node
+}
+
+/** The first document of a text; what follows it is not read. Undefined if there is none. */
+export const firstDocument = (text: string): Yaml.Document.Parsed | undefined => {
   const [document] = Yaml.parseAllDocuments(text, yamlOptions) as ReadonlyArray<Yaml.Document.Parsed>
+  const unended = /[^\s][^\r\n]*$/.test(text) && document?.errors.length === 0
+  const last = unended ? lastIn(document.contents) : undefined
+  // Go ends no line for the writer: a block that ends with the text, in the midst of a line, has no line break there.
+  if (
+    Yaml.isScalar(last) && (last.type === "BLOCK_LITERAL" || last.type === "BLOCK_FOLDED") &&
+    last.range?.[1] === text.length && typeof last.value === "string"
+  ) {
+    last.value = last.value.replace(/\n$/, "")
+  }
+  return document
+}
+
+const readYaml = (text: string): Result.Result<unknown, string> => {
+  const document = firstDocument(text)
   if (document === undefined) return Result.succeed(null)
   const [error] = document.errors
   if (error !== undefined) return Result.fail(goYamlError(error, text))

@@ -6,7 +6,7 @@
  * Source: sigs.k8s.io/yaml (`Unmarshal`, `UnmarshalStrict`), go.yaml.in/yaml/v2 decode.go (`setMapIndex`).
  */
 import * as Yaml from "yaml"
-import { isOutOfStack, yamlOptions, yamlTooDeep } from "./Negotiation.ts"
+import { firstDocument, isOutOfStack, yamlTooDeep } from "./Negotiation.ts"
 
 export interface Parsed {
   readonly value: unknown
@@ -63,7 +63,7 @@ export const parse = (text: string): Parsed | { readonly error: string } => {
 }
 
 const read = (text: string): Parsed | { readonly error: string } => {
-  const [document] = Yaml.parseAllDocuments(text, yamlOptions) as ReadonlyArray<Yaml.Document.Parsed>
+  const document = firstDocument(text)
   if (document === undefined) return { value: undefined, repeated: [] }
   const [error] = document.errors
   if (error !== undefined && isOutOfStack(error)) return tooDeep

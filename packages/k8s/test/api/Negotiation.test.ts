@@ -70,6 +70,11 @@ describe("Negotiation", () => {
     assert.deepStrictEqual(yaml("ports: 10:20\n"), { ports: "10:20" })
     assert.deepStrictEqual(yaml("a: &a {x: 1}\nb:\n  <<: *a\n  z: 2\n"), { a: { x: 1 }, b: { x: 1, z: 2 } })
     assert.isNull(yaml(""))
+    // A block that is cut off with the text has no line break at its end; one before less or nothing has.
+    const blocks = ["|\n b", "|+\n b", ">\n b", "|2\n  b", "|\n b\n", "|\n b\n ", "|\n b\n# c", "|\n b\n..."]
+    const read = blocks.map((block) => (yaml(`a: ${block}`) as { readonly a: string }).a)
+    assert.deepStrictEqual(read, ["b", "b", "b", "b", "b\n", "b\n", "b\n", "b\n"])
+    assert.deepStrictEqual(yaml("a:\n- b: |\n    c\n\n    d"), { a: [{ b: "c\n\nd" }] })
   })
 
   it("refuses YAML that is broken, naming the line", () => {
