@@ -55,15 +55,21 @@ export const embedded = (name: string): string => `\ue000.${name}\ue001`
 /** A path without the names of structs inside of others. */
 export const withoutEmbedded = (path: string): string => path.replace(/\ue000[^\ue001]*\ue001/g, "")
 
+/** A key of a map, as part of a path: unlike an index, and unlike a field of that name. */
+export const mapKey = (key: string): string => `\ue002${key}\ue003`
+
+/** A path with keys of maps after a point, as fields are. */
+export const withPlainKeys = (path: string): string => path.replace(/\ue002([^\ue003]*)\ue003/g, ".$1")
+
 /** The type is written out, or taken from the schema. Go names the struct fields on the way, which here stand between
- * indexes and keys of maps in brackets. */
+ * indexes in brackets and keys of maps. */
 export const wrong = (value: unknown, schema: Schema | string, path: string, owner: string): Fault => {
   const type = typeof schema === "string" ? schema : goType(schema)
   return wrongField(jsonType(value, type), type, path, owner)
 }
 
 const wrongField = (what: string, type: string, path: string, owner: string): Fault => {
-  const field = `${owner}${path.replace(/\[[^\]]*\]|[\ue000\ue001]/g, "")}`
+  const field = `${owner}${path.replace(/\[\d+\]|\ue002[^\ue003]*\ue003|[\ue000\ue001]/g, "")}`
   return new Fault(`json: cannot unmarshal ${what} into Go struct field ${field} of type ${type}`)
 }
 

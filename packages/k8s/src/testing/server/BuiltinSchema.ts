@@ -15,7 +15,7 @@ import * as GoInt64 from "../../schema/GoInt64.ts"
 import * as GoTime from "../../schema/GoTime.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Embedded from "../../schema/GoEmbedded.ts"
-import { Fault, nameOf, withoutEmbedded, wrong, wrongText } from "../../schema/GoFault.ts"
+import { Fault, mapKey, nameOf, withoutEmbedded, withPlainKeys, wrong, wrongText } from "../../schema/GoFault.ts"
 import * as GoNames from "../../schema/GoNames.ts"
 import * as GoZero from "./GoZero.ts"
 import type { Draft } from "../../api/Plain.ts"
@@ -161,8 +161,8 @@ const read = (value: unknown, schema: Schema, path: string, walk: Walk): unknown
   return schema.type === undefined || schema.type === "object" ? value : scalar(value, schema, path, walk)
 }
 
-/** A path as strict decoding tells it: keys of maps stand after a point, too. */
-const plainPath = (path: string): string => withoutEmbedded(path).slice(1).replace(/\[((?!\d+\])[^\]]*)\]/g, ".$1")
+/** A path as strict decoding tells it. */
+const plainPath = (path: string): string => withPlainKeys(withoutEmbedded(path)).slice(1)
 
 /** Whether a type can hold a value, in a definition. */
 export const fits = (value: unknown, schema: Schema, definition: string): boolean =>
@@ -203,7 +203,7 @@ const object = (value: JsonValue.JsonObject, schema: Schema, path: string, walk:
   for (const key of Object.keys(value)) {
     const item = value[key]
     const here = schema.properties === undefined
-      ? `${path}[${key}]`
+      ? `${path}${mapKey(key)}`
       : `${path}${Embedded.around(walk.definition, key)}.${key}`
     const known = schema.properties === undefined
       ? schema.values
@@ -250,7 +250,9 @@ export const field = (
 const below = (schema: Schema, step: string | number): readonly [schema: Schema | undefined, name: string] =>
   schema.properties !== undefined
     ? [Object.hasOwn(schema.properties, step) ? schema.properties[step] : undefined, `.${step}`]
-    : [schema.values ?? schema.items, `[${step}]`]
+    : schema.values !== undefined
+    ? [schema.values, mapKey(String(step))]
+    : [schema.items, `[${step}]`]
 
 /** Why a whole number that is written with a point or an exponent cannot be read, if it stands for an integer. */
 export const writtenFault = (

@@ -90,6 +90,17 @@ describe("BuiltinSchema", () => {
     })
   })
 
+  it("names fields with brackets as they are, and what is in a map after its key", () => {
+    const odd = { "a[b]": 1, "(c[?d == 'e'])": { f: 1 }, "[]": 1, "g[0]": 1 }
+    const unknownIn = (body: object) => {
+      const read = BuiltinSchema.decode(BuiltinSchema.definitionOf("", "v1", "Pod")!, body as Record<string, never>)
+      return Result.getOrThrow(Result.map(read, ({ unknown }) => unknown))
+    }
+    assert.deepStrictEqual(unknownIn({ metadata: odd }), Object.keys(odd).map((key) => `metadata.${key}`))
+    assert.deepStrictEqual(unknownIn(odd), Object.keys(odd))
+    assert.deepStrictEqual(unknownIn({ metadata: { labels: { "x[y]": "z" } } }), [])
+  })
+
   it("tells what of a time it cannot read", () => {
     const cannot = (layout: string) => `parsing time "yesterday" as "${layout}": cannot parse "yesterday" as "2006"`
     assert.strictEqual(
