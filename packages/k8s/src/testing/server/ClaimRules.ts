@@ -89,10 +89,15 @@ const isOldSource = (source: unknown): boolean => {
 const hasSource = (claim: unknown): boolean =>
   at(claim, "spec", "dataSource") !== undefined || at(claim, "spec", "dataSourceRef") !== undefined
 
-/** Two fields name where the content comes from: what one says, the other says, too. */
+/**
+ * Two fields name where the content comes from: what one says, the other says, too. That it comes from another namespace
+ * is a feature that is off: such a reference is read and not kept, unless there was one before.
+ */
 const withSources = (claim: JsonValue.JsonObject, previous?: unknown): JsonValue.JsonObject => {
   if (!hasSource(claim)) return claim
-  const { dataSource, dataSourceRef, ...spec } = objectAt(claim, "spec")
+  const { dataSource, dataSourceRef: given, ...spec } = objectAt(claim, "spec")
+  const isFar = stringAt(given, "namespace") !== ""
+  const dataSourceRef = isFar && at(previous, "spec", "dataSourceRef") === undefined ? undefined : given
   const source = dataSourceRef !== undefined || hasSource(previous) || isOldSource(dataSource) ? dataSource : undefined
   const isLocal = stringAt(dataSourceRef, "namespace") === ""
   const { namespace: _, ...local } = objectAt(dataSourceRef)

@@ -120,9 +120,19 @@ describe("the source of a claim", () => {
     assert.deepStrictEqual(prepared({ dataSourceRef: foreign }), { dataSource: foreign, dataSourceRef: foreign })
   })
 
-  it("of another namespace has no place in the old field", () => {
+  it("of another namespace is not kept, as that feature is off, and has no place in the old field", () => {
     const far = { ...foreign, namespace: "n" }
-    assert.deepStrictEqual(prepared({ dataSourceRef: far }), { dataSource: undefined, dataSourceRef: far })
+    const nothing = { dataSource: undefined, dataSourceRef: undefined }
+    assert.deepStrictEqual(prepared({ dataSourceRef: far }), nothing)
+    assert.deepStrictEqual(prepared({ dataSource: foreign, dataSourceRef: far }), nothing)
+    assert.deepStrictEqual(prepared({ dataSource: other, dataSourceRef: far }), {
+      dataSource: other,
+      dataSourceRef: other
+    })
+    assert.deepStrictEqual(prepared({ dataSourceRef: far }, { dataSourceRef: foreign }), {
+      dataSource: undefined,
+      dataSourceRef: far
+    })
   })
 
   it("of another sort is ignored in the old field, unless it was there before", () => {
