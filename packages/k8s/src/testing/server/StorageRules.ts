@@ -46,10 +46,12 @@ const sources: Readonly<Record<string, (source: unknown, path: string, spec: unk
       "gcePersistentDisk",
       "awsElasticBlockStore",
       "glusterfs",
+      "flocker",
       "nfs",
       "rbd",
       "quobyte",
       "cephfs",
+      "iscsi",
       "cinder",
       "fc",
       "flexVolume",
@@ -83,10 +85,12 @@ const givenSources = (spec: unknown): ReadonlyArray<string> =>
   Object.keys(sources).filter((name) => at(spec, name) !== undefined)
 
 const sourceFaults = (spec: unknown, path: string, name: string): Faults => {
+  const sourceOf = (source: string) => sources[source]!(at(spec, source), `${path}.${source}`, spec, name)
   const [first, ...others] = givenSources(spec)
   return first === undefined ? [FieldError.required(path, "must specify a volume type")] : [
-    ...sources[first]!(at(spec, first), `${path}.${first}`, spec, name),
-    ...others.map((name) => FieldError.forbidden(`${path}.${name}`, "may not specify more than 1 volume type"))
+    ...sourceOf(first),
+    // A flexVolume is counted, and never one too many itself.
+    ...others.flatMap((name) => name === "flexVolume" ? sourceOf(name) : VolumeRules.oneTooMany(name, path))
   ]
 }
 

@@ -204,14 +204,17 @@ export const source = (name: string, value: unknown, path: string): Faults =>
 /** Paths by which a source is told to be one too many. */
 const tooMany: Readonly<Record<string, string>> = { downwardAPI: "downwarAPI", cephfs: "cephFS" }
 
+/** What is said of a source beside another one. */
+export const oneTooMany = (source: string, path: string): Faults => [
+  FieldError.forbidden(`${path}.${tooMany[source] ?? source}`, "may not specify more than 1 volume type")
+]
+
 const sourceFaults = (volume: unknown, path: string, owner: Owner): Faults => {
   const [first, ...others] = Object.keys(sources).filter((source) => at(volume, source) !== undefined)
   if (first === undefined) return [FieldError.required(path, "must specify a volume type")]
   return [
     ...sources[first]!(at(volume, first), `${path}.${first}`, owner),
-    ...others.map((other) =>
-      FieldError.forbidden(`${path}.${tooMany[other] ?? other}`, "may not specify more than 1 volume type")
-    )
+    ...others.flatMap((other) => oneTooMany(other, path))
   ]
 }
 

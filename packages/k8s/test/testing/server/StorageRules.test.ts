@@ -67,6 +67,14 @@ describe("StorageRules", () => {
         "spec.csi: Forbidden: may not specify more than 1 volume type"
       ],
       [
+        volume({ nfs: { server: "s", path: "/" }, flocker: {}, cephfs: {}, flexVolume: { driver: "" }, iscsi: {} }),
+        "spec.flocker: Forbidden: may not specify more than 1 volume type",
+        "spec.nfs: Forbidden: may not specify more than 1 volume type",
+        "spec.cephFS: Forbidden: may not specify more than 1 volume type",
+        "spec.iscsi: Forbidden: may not specify more than 1 volume type",
+        "spec.flexVolume.driver: Required value"
+      ],
+      [
         volume({ hostPath: undefined, local: { path: "/a" } }),
         "spec.nodeAffinity: Required value: Local volume requires node affinity"
       ],
