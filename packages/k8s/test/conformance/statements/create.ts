@@ -393,5 +393,22 @@ export const create = [
     assert.deepStrictEqual([created.status, created.object.metadata.name], [201, "b"])
     assert.strictEqual((yield* request("GET", path(ns, "a"))).status, 404)
     assert.strictEqual((yield* request("GET", path(ns, "b"))).status, 200)
+  }),
+
+  statement("17a", "of the Secrets that a ServiceAccount names only the names are kept", {}, function*() {
+    const { namespace, request } = yield* Target
+    const path = `/api/v1/namespaces/${yield* namespace}/serviceaccounts`
+    const account = (secrets: ReadonlyArray<object>) => ({
+      apiVersion: "v1",
+      kind: "ServiceAccount",
+      metadata: { name: "a" },
+      secrets
+    })
+    const reference = { apiVersion: "v1", kind: "Secret", namespace: "elsewhere", uid: "u", fieldPath: "f" }
+    const made = yield* request("POST", path, { body: account([{ ...reference, name: "s" }]) })
+    assert.deepStrictEqual([made.status, made.object["secrets"]], [201, [{ name: "s" }]])
+    const next = account([{ ...reference, name: "t" }, reference])
+    const { object } = yield* request("PUT", `${path}/a`, { body: next })
+    assert.deepStrictEqual(object["secrets"].slice(0, 2), [{ name: "t" }, {}])
   })
 ]
