@@ -86,17 +86,19 @@ export const rulesNotChecked: FieldError.FieldError = FieldError.invalid(
 )
 
 /**
- * What the schema and its rules say of a write to an object or to its status. Rules see the whole object in both cases.
+ * What the schema and its rules say of a write to an object or to its status. Rules see the whole object in both cases,
+ * unless something keeps them from running, which may be what was `found` before.
  */
 export const judge = (
   schema: Schema,
   object: unknown,
   previous: unknown,
   part: "object" | "status",
-  scale: ReadonlyArray<FieldError.FieldError>
+  scale: ReadonlyArray<FieldError.FieldError>,
+  found: ReadonlyArray<FieldError.FieldError> = []
 ): RuleValidation.Judged => {
   const errors = (part === "status" ? validateStatus : validate)(schema, object, previous, scale)
-  return withRules(schema, object, previous, errors)
+  return withRules(schema, object, previous, errors, found)
 }
 
 /**
@@ -107,18 +109,20 @@ export const judgeOther = (
   schema: Schema,
   object: unknown,
   previous: unknown,
-  typeFaults: ReadonlyArray<FieldError.FieldError>
+  typeFaults: ReadonlyArray<FieldError.FieldError>,
+  found: ReadonlyArray<FieldError.FieldError> = []
 ): RuleValidation.Judged =>
-  withRules(schema, object, previous, [...typeFaults, ...besidesValues(schema, object, previous)])
+  withRules(schema, object, previous, [...typeFaults, ...besidesValues(schema, object, previous)], found)
 
 const withRules = (
   schema: Schema,
   object: unknown,
   previous: unknown,
-  errors: ReadonlyArray<FieldError.FieldError>
+  errors: ReadonlyArray<FieldError.FieldError>,
+  found: ReadonlyArray<FieldError.FieldError>
 ): RuleValidation.Judged => {
   if (!RuleValidation.hasRules(schema)) return { errors, warnings: [] }
-  if (blocksRules(errors)) return { errors: [...errors, rulesNotChecked], warnings: [] }
+  if (blocksRules(found) || blocksRules(errors)) return { errors: [...errors, rulesNotChecked], warnings: [] }
   const judged = RuleValidation.validate(schema, object, previous)
   return { errors: [...errors, ...judged.errors], warnings: judged.warnings }
 }

@@ -43,6 +43,10 @@ const absent: ReadonlyArray<Omit<Normalisation, "by">> = [
     reason: "the real server of these tests takes empty strings of custom objects for null",
     pattern: /must be of type string: "null"$/
   },
+  {
+    reason: "what is in an object of too many properties is judged, too, since the server has a validator of its own",
+    pattern: /^spec\.provider\.aws\.(?:region: Invalid value: "integer"|service: Required value)/
+  },
   // Without the index two items with one fault each are one.
   {
     reason: "paths go through lists with an index since 1.22",

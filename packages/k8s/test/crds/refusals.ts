@@ -23,7 +23,11 @@ export const refusals: Readonly<Record<string, ReadonlyArray<ReadonlyArray<strin
   ],
   "external-secrets": [
     ["spec.provider: Invalid value: 0: spec.provider in body should have at least 1 properties"],
-    ["spec.provider: Too many: 2: must have at most 1 item"],
+    [
+      "spec.provider.aws.region: Invalid value: \"integer\": spec.provider.aws.region in body must be of type string: \"integer\"",
+      "spec.provider.aws.service: Required value",
+      "spec.provider: Too many: 2: must have at most 1 item"
+    ],
     [
       "spec.provider.vault.caBundle: Invalid value: \"not base64!\": spec.provider.vault.caBundle in body must be of type byte: \"not base64!\"",
       "spec.provider.vault.server: Invalid value: \"ftp://x\": spec.provider.vault.server in body should match '^https?://'"

@@ -202,11 +202,11 @@ const ofVersion = (shared: Shared, version: unknown): Served => {
     nameRule: "subdomain",
     strategy: strategyOf(definition, version),
     decode: CustomBody.decoder({ group, kind, version: name }, schema),
-    schemaFaults: (next, previous, part, warn) => {
+    schemaFaults: (next, previous, part, warn, found) => {
       const values = typeFaults(kind, `${group}/${name}`, next)
       const judged = values.length > 0
-        ? StructuralSchema.judgeOther(schema, next, previous, values)
-        : StructuralSchema.judge(schema, next, previous, part, scaleFaults(next, details.scale, part))
+        ? StructuralSchema.judgeOther(schema, next, previous, values, found)
+        : StructuralSchema.judge(schema, next, previous, part, scaleFaults(next, details.scale, part), found)
       const { errors, warnings } = judged
       warnings.forEach(warn)
       return errors

@@ -84,7 +84,9 @@ export interface Served extends Tables.ServedResource {
     next: KubeObject,
     previous: KubeObject | undefined,
     part: "object" | "status",
-    warn: (text: string) => void
+    warn: (text: string) => void,
+    /** Faults of the metadata. */
+    found: ReadonlyArray<FieldError>
   ) => ReadonlyArray<FieldError>
   readonly conversion: Conversion
   readonly columns: ReadonlyArray<Column> | undefined

@@ -37,14 +37,14 @@ const withoutStatus = (object: KubeObject): KubeObject => {
 
 const faults = (exchange: Exchange.Exchange, object: KubeObject) => {
   const { nameRule, schemaFaults, scope, strategy } = exchange.resource
-  const own = [
-    ...schemaFaults(object, undefined, "object", (text) => exchange.warnings.push(text)),
-    ...strategy.validate(object)
-  ]
-  if (strategy.metadataJudge === "registry" && own.length > 0) return own
   const namespaced = scope === "Namespaced"
   const builtIn = strategy.metadataJudge === "builtIn"
-  return [...MetadataRules.validateObjectMeta(object.metadata, { namespaced, nameRule, builtIn }), ...own]
+  const ofMetadata = MetadataRules.validateObjectMeta(object.metadata, { namespaced, nameRule, builtIn })
+  const own = [
+    ...schemaFaults(object, undefined, "object", (text) => exchange.warnings.push(text), ofMetadata),
+    ...strategy.validate(object)
+  ]
+  return strategy.metadataJudge === "registry" && own.length > 0 ? own : [...ofMetadata, ...own]
 }
 
 const attempt = Effect.fnUntraced(function*(

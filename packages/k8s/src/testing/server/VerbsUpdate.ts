@@ -158,7 +158,7 @@ const faults = ({ exchange, part }: Update, next: KubeObject, stored: KubeObject
   const { metadataJudge } = resource.strategy
   const builtIn = metadataJudge === "builtIn"
   const namespaced = resource.scope === "Namespaced"
-  return [
+  const ofMetadata = [
     // The kind's own validation judges metadata again, and every cause is told as often as it is found.
     ...metadataFaults(exchange, next, stored),
     ...(metadataJudge === "registry"
@@ -166,12 +166,16 @@ const faults = ({ exchange, part }: Update, next: KubeObject, stored: KubeObject
       : MetadataRules.validateObjectMetaUpdate(next.metadata, stored.metadata, { builtIn })),
     ...(builtIn && whole
       ? MetadataRules.validateObjectMeta(next.metadata, { namespaced, nameRule: "pathSegment", builtIn })
-      : []),
+      : [])
+  ]
+  return [
+    ...ofMetadata,
     ...resource.schemaFaults(
       next,
       stored,
       part === "status" ? "status" : "object",
-      (text) => exchange.warnings.push(text)
+      (text) => exchange.warnings.push(text),
+      ofMetadata
     ),
     ...(part === "finalize" ? finalizerFaults(next) : []),
     ...(part === "status" ? resource.strategy.validateStatus(next, stored) : []),
@@ -278,9 +282,10 @@ const typeFault = (update: Update, next: KubeObject, stored: KubeObject): Refuse
   const { apiVersion, kind } = next
   const group = apiVersion.includes("/") ? apiVersion.split("/")[0]! : ""
   const whole = { ...completed(update, next, stored), apiVersion, kind }
+  const ofMetadata = metadataFaults(exchange, whole, stored)
   return Metadata.versionFault(exchange, next, stored) ?? StatusError.invalid(kind, group, route.name, [
-    ...metadataFaults(exchange, whole, stored),
-    ...resource.schemaFaults(whole, stored, "object", (text) => exchange.warnings.push(text))
+    ...ofMetadata,
+    ...resource.schemaFaults(whole, stored, "object", (text) => exchange.warnings.push(text), ofMetadata)
   ])
 }
 

@@ -241,5 +241,37 @@ export const celRules = [
       "Invalid value: no such key: k evaluating rule: self.m['k'] == 'v'"
     ])
     assert.strictEqual((yield* post({ l: [1, 2], m: { k: "v" } })).status, 201)
+  }),
+
+  statement("106h", "rules do not run where metadata or values are wrong in certain ways, and the server says so", {
+    note: "too many or too few properties are no reason to look no further",
+    since: 30
+  }, function*() {
+    const { kind, namespace, request } = yield* Target
+    const ns = yield* namespace
+    const widgets = yield* kind({
+      spec: { ...spec({ a: text, b: text, c: text }, { rule: "false" }), maxProperties: 1, required: ["b"] }
+    })
+    const unchecked = "Invalid value: null: some validation rules were not checked because the object was invalid; " +
+      "correct the existing errors to complete validation"
+    const post = (fields: object, metadata: object) =>
+      request("POST", widgets.path(ns), { body: { ...widgets.object("a", { spec: fields }), metadata } })
+    const told = (answer: Answer) => {
+      assert.strictEqual(answer.status, 422)
+      return causes(answer).map(({ field, message }) => `${field}: ${message}`)
+    }
+    assert.deepStrictEqual(told(yield* post({ b: "x" }, {})), [
+      "metadata.name: Required value: name or generateName is required",
+      `<nil>: ${unchecked}`
+    ])
+    assert.deepStrictEqual(told(yield* post({ b: "x" }, { name: "a", labels: { l: "!" } })).slice(1), [
+      "spec: Invalid value: failed rule: false"
+    ])
+    assert.sameMembers(told(yield* post({ a: 1, c: "x" }, { name: "a" })), [
+      "spec: Too many: 2: must have at most 1 item",
+      "spec.a: Invalid value: \"integer\": spec.a in body must be of type string: \"integer\"",
+      "spec.b: Required value",
+      `<nil>: ${unchecked}`
+    ])
   })
 ]
