@@ -137,6 +137,12 @@ const renamer = (objects: Iterable<KubeObject>): Rename =>
         (ordinal.test(metadata.name) ? metadata.name.replace(ordinal, "-#") : undefined)
   )
 
+/** What texts that name objects that are there call them, whichever of some replicas each is. */
+export const whichever = (objects: ReadonlyArray<KubeObject>): Rename => {
+  const rename = renamer(objects)
+  return (text) => text.replace(/[\w-]+/g, rename)
+}
+
 const renamers = new WeakMap<Run["entries"], Map<Mask | undefined, Rename>>()
 
 /**

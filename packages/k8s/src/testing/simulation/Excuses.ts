@@ -1,4 +1,5 @@
 /** `Excuses`: what has happened in a run that nobody can blame its operator for. */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { blinds, type Kind } from "./Fault.ts"
 import { hasFailed } from "./Kept.ts"
 import type { Recording } from "./Recording.ts"
@@ -22,3 +23,11 @@ export const blindFor = 32_000
  * work was to come to: whoever does not try again leaves it to people.
  */
 export const taken = (run: Recording): boolean => run.abandoned !== undefined || met(run, "orphaned") || hasFailed(run)
+
+/** Whether people have asked for an object to be left alone: it says so in its spec or its annotations. */
+export const isPaused = (object: KubeObject): boolean => {
+  const spec = (object as { readonly spec?: Readonly<Record<string, unknown>> }).spec
+  return Object.entries({ ...object.metadata.annotations, ...spec }).some(([key, value]) =>
+    /paus|suspend|unmanaged/i.test(key) && value !== false && value !== "false"
+  )
+}

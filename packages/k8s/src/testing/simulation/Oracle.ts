@@ -12,7 +12,7 @@ import { available } from "./Available.ts"
 import * as Canonical from "./Canonical.ts"
 import * as Drawn from "./Drawn.ts"
 import { outside } from "./Outside.ts"
-import { blinded, blindFor, blindings, met, taken } from "./Excuses.ts"
+import { blinded, blindFor, blindings, isPaused, met, taken } from "./Excuses.ts"
 import { isElection, isEvent } from "./Fault.ts"
 import { accepted, type Call, calls, type Entry, line, type Recording } from "./Recording.ts"
 import type { Reference } from "./Reference.ts"
@@ -25,6 +25,7 @@ import { fixed, forgotten, standing } from "./Forgotten.ts"
 import { handsOn, noted } from "./Noted.ts"
 import { refused } from "./Refused.ts"
 import { isHistory } from "./History.ts"
+import { relabelled } from "./Identities.ts"
 import { singleWriter } from "./SingleWriter.ts"
 import * as Stations from "./Stations.ts"
 import { swapped } from "./Swapped.ts"
@@ -136,34 +137,47 @@ export const desired: Oracle = {
   }
 }
 
-/** The same end as without faults, in the cluster and outside of it. */
+/** How a run's end differs from the one without faults, in the cluster and outside of it. */
+const differences = (run: Recording, { hasty, mask, recording, state }: Reference): ReadonlyArray<string> => {
+  const compared = (wanted: Canonical.State, now: Canonical.State): ReadonlyArray<string> => {
+    const lines = Canonical.compare(wanted, now)
+    // What nobody waited for may have got half as far.
+    return lines.length > 0 && run.hurried.length > 0 && run.steps.length === recording.steps.length
+      ? Canonical.compare(wanted, Canonical.settled(now, wanted, Canonical.state(hasty(run.hurried).recording, mask)))
+      : lines
+  }
+  const found = Canonical.state(run, mask)
+  let lines = compared(state, found)
+  const passed = lines.length === 0 ? undefined : Stations.ofBoth(run, recording)
+  if (passed !== undefined) {
+    const [now, wanted] = passed
+    lines = compared(Canonical.state(wanted, mask), Canonical.state(now, mask))
+  }
+  if (lines.length > 0 && swapped(state, found, Rests.pairs(recording, run, mask))) lines = []
+  if (lines.length > 0 && isHistory(run, state, found)) lines = []
+  const apart = []
+  // After a Pod was lost, another of those that are left may have its part.
+  const isOther = met(run, "podFailed") || met(run, "podRemoved")
+  for (const key of new Set([...recording.outside.keys(), ...run.outside.keys()])) {
+    const kept = (one: Recording, rename?: Canonical.Rename) =>
+      JSON.stringify(outside(one, key, mask, rename)) ?? "nothing"
+    const [wanted, found] = [kept(recording), kept(run)]
+    if (wanted === found) continue
+    const [before, now] = [recording, run].map((one) => kept(one, Canonical.whichever(one.objects)))
+    if (!isOther || before !== now) apart.push(`outside: ${key}: ${found} instead of ${wanted}`)
+  }
+  return [...lines, ...apart]
+}
+
+/** The same end as without faults, in the cluster and outside of it, whoever of several replicas has brought it about. */
 const sameEnd: Oracle = {
   name: "same end state",
-  judge: (run, { hasty, mask, recording, state }) => {
+  judge: (run, reference) => {
     if (taken(run) || handsOn(run)) return undefined
-    const compared = (wanted: Canonical.State, now: Canonical.State): ReadonlyArray<string> => {
-      const lines = Canonical.compare(wanted, now)
-      // What nobody waited for may have got half as far.
-      return lines.length > 0 && run.hurried.length > 0 && run.steps.length === recording.steps.length
-        ? Canonical.compare(wanted, Canonical.settled(now, wanted, Canonical.state(hasty(run.hurried).recording, mask)))
-        : lines
-    }
-    const found = Canonical.state(run, mask)
-    let lines = compared(state, found)
-    const passed = lines.length === 0 ? undefined : Stations.ofBoth(run, recording)
-    if (passed !== undefined) {
-      const [now, wanted] = passed
-      lines = compared(Canonical.state(wanted, mask), Canonical.state(now, mask))
-    }
-    if (lines.length > 0 && swapped(state, found, Rests.pairs(recording, run, mask))) lines = []
-    if (lines.length > 0 && isHistory(run, state, found)) lines = []
-    const apart = []
-    for (const key of new Set([...recording.outside.keys(), ...run.outside.keys()])) {
-      const [wanted, found] = [recording, run].map((one) => JSON.stringify(outside(one, key, mask)) ?? "nothing")
-      if (wanted !== found) apart.push(`outside: ${key}: ${found} instead of ${wanted}`)
-    }
-    const all = [...lines, ...apart]
-    return all.length === 0 ? undefined : `${all.slice(0, 5).join("; ")}${because(run)}`
+    const all = differences(run, reference)
+    if (all.length === 0) return undefined
+    for (const other of relabelled(run)) if (differences(other, reference).length === 0) return undefined
+    return `${all.slice(0, 5).join("; ")}${because(run)}`
   }
 }
 
@@ -252,14 +266,6 @@ const observedOf = (object: KubeObject): number | undefined => {
 const latestOf = (object: KubeObject): number | undefined => {
   const all = conditionsOf(object).flatMap(({ observedGeneration }) => observedGeneration ?? [])
   return all.length === 0 ? undefined : Math.max(...all)
-}
-
-/** Whether people have asked for an object to be left alone: it says so in its spec or its annotations. */
-const isPaused = (object: KubeObject): boolean => {
-  const spec = (object as { readonly spec?: Readonly<Record<string, unknown>> }).spec
-  return Object.entries({ ...object.metadata.annotations, ...spec }).some(([key, value]) =>
-    /paus|suspend|unmanaged/i.test(key) && value !== false && value !== "false"
-  )
 }
 
 /** A status speaks of a generation there was, never of an earlier one than before, and in the end of the last. */

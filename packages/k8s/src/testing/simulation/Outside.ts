@@ -1,10 +1,10 @@
 /** `Outside`: what an operator keeps outside of the cluster, in a form that two runs can be compared by. */
 import { isObject } from "../../schema/JsonValue.ts"
-import type { Json, Mask } from "./Canonical.ts"
+import type { Json, Mask, Rename } from "./Canonical.ts"
 import type { Recording } from "./Recording.ts"
 import { isTime } from "./Times.ts"
 
-type Entries = ReadonlyArray<readonly [string, unknown]>
+type Entries<A = unknown> = ReadonlyArray<readonly [string, A]>
 
 /** What is filed under a key, in a map or an object. */
 export const entriesOf = (value: unknown): Entries | undefined =>
@@ -41,20 +41,24 @@ export const uncopied = (value: unknown): string | undefined => {
   return undefined
 }
 
-const byKey = (entries: Entries): Entries => entries.toSorted(([a], [b]) => (a < b ? -1 : 1))
+const byKey = <A>(entries: Entries<A>): Entries<A> => entries.toSorted(([a], [b]) => (a < b ? -1 : 1))
+
+const asItIs: Rename = (text) => text
 
 /** What is outside of the cluster, without what chance decides. */
-const plain = (value: unknown, path: string, mask: Mask): Json => {
+const plain = (value: unknown, path: string, mask: Mask, rename: Rename = asItIs): Json => {
   if (mask.has(path)) return "(masked)"
   const entries = entriesOf(value)
   if (entries !== undefined) {
     // Keys by chance: what counts is what is filed under them.
-    if (mask.has(`${path}{}`)) return sorted(entries.map(([, item]) => plain(item, `${path}.*`, mask)))
-    return Object.fromEntries(byKey(entries).map(([key, item]) => [key, plain(item, `${path}.${key}`, mask)]))
+    if (mask.has(`${path}{}`)) return sorted(entries.map(([, item]) => plain(item, `${path}.*`, mask, rename)))
+    const named = entries.map(([key, item]) => [rename(key), plain(item, `${path}.${key}`, mask, rename)] as const)
+    const alike = new Map(named).size < named.length
+    return alike ? sorted(named) : Object.fromEntries(byKey(named))
   }
-  const items = itemsOf(value)?.map((item) => plain(item, `${path}[]`, mask))
+  const items = itemsOf(value)?.map((item) => plain(item, `${path}[]`, mask, rename))
   if (items !== undefined) return value instanceof Set ? sorted(items) : items
-  return isTime(value) ? "(time)" : value as Json
+  return isTime(value) ? "(time)" : typeof value === "string" ? rename(value) : value as Json
 }
 
 const sorted = (items: ReadonlyArray<Json>): ReadonlyArray<Json> =>
@@ -67,8 +71,13 @@ export const isEmpty = (value: unknown): boolean =>
 export const pathOf = (name: string): string => `outside ${name}`
 
 /** What the outside keeps under a name; what is empty is as good as what was never made. */
-export const outside = (run: Pick<Recording, "outside">, name: string, mask: Mask): Json | undefined => {
-  const value = plain(run.outside.get(name), pathOf(name), mask)
+export const outside = (
+  run: Pick<Recording, "outside">,
+  name: string,
+  mask: Mask,
+  rename?: Rename
+): Json | undefined => {
+  const value = plain(run.outside.get(name), pathOf(name), mask, rename)
   return isEmpty(value) ? undefined : value
 }
 

@@ -7,6 +7,7 @@
  */
 import * as Canonical from "./Canonical.ts"
 import * as Drawn from "./Drawn.ts"
+import { relabelled } from "./Identities.ts"
 import { outside } from "./Outside.ts"
 import { calls, type Recording, type Rest } from "./Recording.ts"
 import { timeless } from "./Times.ts"
@@ -58,7 +59,8 @@ export const known = (run: Recording, other: Recording, end: Canonical.Mask): Re
 }
 
 const differs = (run: Canonical.Run, { mask, text, tied }: Known): boolean => {
-  if (textOf(run, mask) !== text) return true
+  const isSame = (one: Canonical.Run) => textOf(one, mask) === text
+  if (!isSame(run) && !relabelled(run).some(isSame)) return true
   if (tied.length === 0) return false
   const drawn = Drawn.drawn(run, mask)
   return tied.some(([a, b]) => drawn.has(a) && drawn.has(b) && drawn.get(a) !== drawn.get(b))

@@ -28,6 +28,7 @@ import { type Checkpoint, seedOf } from "./Checkpoint.ts"
 import { External } from "./External.ts"
 import { fails, isElected, isElection, type Plan } from "./Fault.ts"
 import { declaredOf, Others } from "./Others.ts"
+import { identityOf } from "./Identities.ts"
 import type { Entry, Failure } from "./Recording.ts"
 import { uncopied } from "./Outside.ts"
 import { Pace } from "./Pace.ts"
@@ -234,7 +235,7 @@ export class Stage {
     const scope = Scope.makeUnsafe()
     this.#processes.set(life, scope)
     const program = typeof scenario.operator === "function"
-      ? scenario.operator({ index: replica, identity: `replica-${replica}` })
+      ? scenario.operator({ index: replica, identity: identityOf(replica) })
       : scenario.operator
     const transport = wire.transport(life)
     const operator = Layer.fresh(program as Layer.Layer<unknown, unknown, KubeClient>).pipe(

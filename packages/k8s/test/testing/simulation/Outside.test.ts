@@ -21,4 +21,14 @@ describe("Outside", () => {
     assert.deepStrictEqual(of(new Set(["b", "a"])), of(new Set(["a", "b"])))
     assert.notDeepEqual(of(["b", "a"]), of(["a", "b"]))
   })
+
+  it("what names one of some replicas may name another, where it is asked so; how many there are counts", () => {
+    const rename = (text: string) => text.replace(/-\d+$/, "-#")
+    const of = (value: unknown) => Outside.outside({ outside: new Map([["ring", value]]) }, "ring", new Set(), rename)
+    const ring = (...roles: ReadonlyArray<string>) => new Map(roles.map((role, index) => [`kv-${index}`, role]))
+    assert.deepStrictEqual(of(ring("leader", "follower")), of(ring("follower", "leader")))
+    assert.notDeepEqual(of(ring("leader", "follower")), of(ring("leader")))
+    assert.notDeepEqual(of(ring("leader", "follower")), of(ring("leader", "leader")))
+    assert.deepStrictEqual(of(["kv-1"]), of(["kv-0"]))
+  })
 })

@@ -83,6 +83,20 @@ const byHand = (
 
 const good = elected((box) => B.done(B.keep(box, "by-hand", { size: String(box.spec.size) })))
 
+/** Each of a Box's settings says who leads. */
+const signed = (keep: (box: B.Box, name: string, leader: string) => Effect.Effect<unknown, unknown, any>) =>
+(
+  replica: Simulation.Replica
+) =>
+  elected((box) =>
+    B.done(
+      Effect.forEach(
+        Array.from({ length: box.spec.size }, (_, index) => `settings-${"abc"[index]}`),
+        (name) => keep(box, name, replica.identity)
+      )
+    )
+  )(replica)
+
 /** Makes what all need when its process starts, elected or not. */
 const eager = (replica: Simulation.Replica) =>
   Layer.merge(
@@ -177,5 +191,15 @@ export const planted: ReadonlyArray<B.Planted> = [
     locked((_, life) => life),
     locked(({ metadata }) => metadata.uid),
     { faults: ["crashAfter", "cutOff", "lostAnswer"] }
+  ),
+  B.bug(
+    "replicas: what is there keeps the name of who led before",
+    "same end state",
+    B.sized(1, 2),
+    signed((box, name, leader) =>
+      Effect.flatMap(B.cached(name), (found) => (found === undefined ? B.keep(box, name, { leader }) : Effect.void))
+    ),
+    signed((box, name, leader) => B.keep(box, name, { leader })),
+    { replicas: 2, faults: ["crashAway", "cutOff"] }
   )
 ]
