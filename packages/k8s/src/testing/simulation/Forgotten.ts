@@ -8,6 +8,7 @@ import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject
 import * as Canonical from "./Canonical.ts"
 import { precious } from "./Kept.ts"
 import type { Oracle } from "./Oracle.ts"
+import { outdated } from "./Outdated.ts"
 import { calls, firstChanges, type Recording } from "./Recording.ts"
 
 /** Kinds whose specs are not changed once they are there: what they were made for is history. */
@@ -36,15 +37,19 @@ const keepOff = (run: Recording, own: ReadonlySet<string>): boolean =>
     first !== undefined && !own.has(first.object.metadata.uid) && first.object.metadata.ownerReferences === undefined
   )
 
-/** The objects that people's steps begin with, as they are in the end, if none of them is gone or going. */
-const ofPeople = (run: Recording, own: ReadonlySet<string>, mask: Canonical.Mask): string | undefined => {
-  const uids = new Set(
+/** The objects that people's steps begin with. */
+const uidsOfPeople = (run: Recording, own: ReadonlySet<string>): ReadonlySet<string> =>
+  new Set(
     run.entries.flatMap((entry) =>
       entry._tag === "Change" && run.steps.includes(entry.at) && !own.has(entry.change.object.metadata.uid)
         ? [entry.change.object.metadata.uid]
         : []
     )
   )
+
+/** The same as they are in the end, if none of them is gone or going. */
+const ofPeople = (run: Recording, own: ReadonlySet<string>, mask: Canonical.Mask): string | undefined => {
+  const uids = uidsOfPeople(run, own)
   const objects = run.objects.filter(({ metadata }) => uids.has(metadata.uid))
   if (objects.length < uids.size || objects.some(isTerminating)) return undefined
   const bare = objects.map((object) => ({ ...object, status: undefined }))
@@ -80,6 +85,13 @@ const wantTheSame = (run: Recording, other: Recording, mask: Canonical.Mask): bo
   return wanted !== undefined && wanted === ofPeople(other, uidsOf(created(other)), mask)
 }
 
+/** What says what is to be: the one custom resource, or, in a story without, what people's steps begin with. */
+const peoples = (run: Recording, own: ReadonlySet<string>): ReadonlyArray<KubeObject> => {
+  if (run.kinds.length > 0) return [onlyOne(run)].filter((object) => object !== undefined)
+  const uids = uidsOfPeople(run, own)
+  return run.objects.filter(({ metadata }) => uids.has(metadata.uid))
+}
+
 /**
  * What was made has no fields but those that it has when all steps come at once, and there are no other objects of kinds
  * that say what is to be; nor, where there is no custom resource that could keep a history, of any other kind.
@@ -103,7 +115,12 @@ export const forgotten: Oracle = {
           : [[family, standing.has(kind) || run.kinds.length === 0] as const]
       })
     )
-    const found = Canonical.leftover(state, Canonical.state(other, mask), asked)
+    const atOnce = Canonical.state(other, mask)
+    const rests = run.rests.flatMap((rest) =>
+      rest === undefined ? [] : [Canonical.state({ entries: run.entries, ...rest }, mask)]
+    )
+    const found = Canonical.leftover(state, atOnce, asked) ??
+      outdated(run, peoples(run, uidsOf(made)), asked.keys(), state, atOnce, rests)
     return found === undefined ? undefined : `left of what was wanted before: ${found}`
   }
 }

@@ -55,6 +55,14 @@ const tells = (known: ReadonlySet<string>) => (entry: Entry): boolean => {
   }
 }
 
+/** Whether somebody is told that something is wrong, from some time on, that was not said before. */
+export const tellsOf = ({ entries }: Recording, since: number): boolean => {
+  const known = new Set(
+    entries.flatMap((entry) => entry._tag === "Change" && entry.at < since ? complaints(entry.change.object) : [])
+  )
+  return entries.some((entry) => entry.at >= since && tells(known)(entry))
+}
+
 const silent = ({ entries, steps }: Recording): string | undefined => {
   const known = new Set<string>()
   const seen = new Set<string>()

@@ -177,5 +177,19 @@ export const planted: ReadonlyArray<B.Planted> = [
     oracle: "a Job that has succeeded is not run again",
     wrong: B.worked("ends-job-wrong", migrates("deleted first"), [...B.sized(1, 2), ...B.deleted]),
     right: B.worked("ends-job-right", migrates("told first"), [...B.sized(1, 2), ...B.deleted])
-  }
+  },
+  B.bug(
+    "ends: what is there is never given what is wanted now",
+    "what is not wanted any more goes",
+    B.sized(1, 2),
+    B.boxes((box) =>
+      Effect.gen(function*() {
+        const it = yield* B.client
+        return yield* B.done(
+          B.unlessThere(it.create(ConfigMap, B.map("settings", { size: String(box.spec.size) }, box)))
+        )
+      })
+    ),
+    B.boxes((box) => B.done(B.keep(box, "settings", { size: String(box.spec.size) })))
+  )
 ]

@@ -1,0 +1,145 @@
+/**
+ * `Outdated`: what people have changed, and what was made of it says as it was before.
+ *
+ * A value that people have replaced by another stands in an object that the operator has made, as it has at every rest, at a
+ * place where the new one stands when all steps come at once: it was written with the object, and never again. Not where somebody is told
+ * that it stays, nor where the object cannot be changed, or rests, or another of its kind has the new value in its place.
+ */
+import { type KubeObject } from "@effect-operator/core/KubeObject"
+import { isObject } from "../../schema/JsonValue.ts"
+import type { Json, State } from "./Canonical.ts"
+import { isPaused } from "./Excuses.ts"
+import type { Recording } from "./Recording.ts"
+import { tellsOf } from "./Refused.ts"
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** A value that people have replaced, and by what. */
+interface Replaced {
+  readonly path: string
+  readonly old: string
+  readonly now: string
+}
+
+const isScalar = (value: unknown): value is string | number => typeof value === "string" || typeof value === "number"
+
+/** A list of words is also written as one text. */
+const textsOf = (value: unknown): ReadonlyArray<string> =>
+  isScalar(value)
+    ? [String(value)]
+    : Array.isArray(value) && value.length > 0 && value.every(isScalar)
+    ? [",", " ", "\n"].map((between) => value.join(between))
+    : []
+
+const replaced = (old: unknown, now: unknown, path: string, found: Array<Replaced>): void => {
+  if (isObject(old) && isObject(now)) {
+    for (const key of Object.keys(now)) replaced(old[key], now[key], `${path}.${key}`, found)
+    return
+  }
+  const [before, after] = [textsOf(old), textsOf(now)]
+  for (const [index, text] of before.entries()) {
+    const other = after[index]
+    if (other !== undefined && other !== "" && other !== text) found.push({ path, old: text, now: other })
+  }
+}
+
+/** What people say with an object: all of it but what the cluster or the operator write there. */
+const asked = (object: KubeObject): Fields => {
+  const { apiVersion: _, kind: __, metadata, status: ___, ...rest } = object as unknown as Fields & KubeObject
+  return { ...rest, annotations: metadata.annotations, labels: metadata.labels }
+}
+
+/** What people have replaced in an object, in any of its states by what there is in the last. */
+const replacedIn = ({ entries }: Recording, object: KubeObject): ReadonlyArray<Replaced> => {
+  const found: Array<Replaced> = []
+  for (const entry of entries) {
+    if (entry._tag !== "Change" || entry.change.object.metadata.uid !== object.metadata.uid) continue
+    replaced(asked(entry.change.object), asked(object), object.kind, found)
+  }
+  return [...new Map(found.map((one) => [JSON.stringify(one), one])).values()]
+}
+
+/** Fields that are as they were made for good. */
+const fixed = /\.(?:volumeClaimTemplates|selector|serviceName|roleRef|provisioner|storageClassName)(?:\.|\[|$)/
+
+/** What is in a Secret, in words. */
+const plain = (value: unknown, path: string): unknown =>
+  /^Secret .*\.data\.[^.]*$/.test(path) && typeof value === "string" ? Buffer.from(value, "base64").toString() : value
+
+interface Place {
+  readonly path: string
+  readonly found: string | number
+  readonly wanted: string | number
+}
+
+/** Where two values are not the same, both being there. */
+const places = (found: unknown, wanted: unknown, path: string): ReadonlyArray<Place> => {
+  if (Array.isArray(found) && Array.isArray(wanted)) {
+    return found.length === wanted.length
+      ? found.flatMap((item, index) => places(item, wanted[index], `${path}[${index}]`))
+      : []
+  }
+  if (isObject(found) && isObject(wanted)) {
+    return Object.keys(found).flatMap((key) => key in wanted ? places(found[key], wanted[key], `${path}.${key}`) : [])
+  }
+  const [one, two] = [plain(found, path), plain(wanted, path)]
+  return isScalar(one) && isScalar(two) && one !== two && !fixed.test(path) ? [{ path, found: one, wanted: two }] : []
+}
+
+/** What an object was made with: not its status, nor notes. */
+const madeWith = (member: string): Fields => {
+  const { metadata, status: _, ...rest } = JSON.parse(member) as Fields
+  return { ...rest, labels: (metadata as Fields)["labels"] ?? {} }
+}
+
+/** Whether another object of the kind has a value: the one whose turn it is. */
+const isElsewhere = (state: State, family: string, value: string | number): boolean => {
+  const kind = family.slice(0, family.indexOf(" ") + 1)
+  const text = JSON.stringify(value)
+  return [...state].some(([other, members]) =>
+    other !== family && other.startsWith(kind) &&
+    members.some((member) => JSON.stringify(madeWith(member)).includes(text))
+  )
+}
+
+/** Whether a family had a value at a place at all rests that have known it. */
+const hasStayed = (rests: ReadonlyArray<State>, family: string, wanted: Fields, { found, path }: Place): boolean => {
+  const known = rests.flatMap((rest) => {
+    const [member, ...more] = rest.get(family) ?? []
+    return member === undefined || more.length > 0 ? [] : [madeWith(member)]
+  })
+  return known.length > 0 &&
+    known.every((fields) =>
+      places(fields, wanted, family).some((place) => place.path === path && place.found === found)
+    )
+}
+
+/** What a run has in some families as people wanted it before, and `other`, where all comes at once, as they want it. */
+export const outdated = (
+  run: Recording,
+  people: ReadonlyArray<KubeObject>,
+  families: Iterable<string>,
+  state: State,
+  other: State,
+  rests: ReadonlyArray<State>
+): string | undefined => {
+  const all = people.flatMap((object) => replacedIn(run, object))
+  if (all.length === 0 || people.some(isPaused) || tellsOf(run, run.steps.at(-1)!)) return undefined
+  for (const family of families) {
+    const [one, two] = [state.get(family) ?? [], other.get(family) ?? []]
+    if (one.length !== 1 || two.length !== 1) continue
+    const [found, wanted] = [madeWith(one[0]!), madeWith(two[0]!)]
+    if (found["immutable"] === true) continue
+    for (const place of places(found, wanted, family)) {
+      const change = all.find(({ now, old }) =>
+        String(place.wanted).includes(now) && String(place.wanted).replaceAll(now, old) === String(place.found)
+      )
+      if (change === undefined || isElsewhere(state, family, place.wanted)) continue
+      if (!hasStayed(rests, family, wanted, place)) continue
+      const [now, then] = [place.found, place.wanted].map((value: Json) => JSON.stringify(value))
+      return `${place.path}: ${now}, as ${change.path} was before; where people want at once what they want in the end ` +
+        `it is ${then}`
+    }
+  }
+  return undefined
+}

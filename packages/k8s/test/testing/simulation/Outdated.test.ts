@@ -1,0 +1,94 @@
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import type { State } from "@effect-operator/k8s/testing/simulation/Canonical"
+import { outdated } from "@effect-operator/k8s/testing/simulation/Outdated"
+import type { Entry } from "@effect-operator/k8s/testing/simulation/Recording"
+import { assert, describe, it } from "@effect/vitest"
+import { blank } from "./recordings.ts"
+
+const object = (spec: object, annotations?: Record<string, string>, status?: object): KubeObject =>
+  ({
+    apiVersion: "example.com/v1",
+    kind: "Tenant",
+    metadata: { name: "a", namespace: "default", uid: "1", ...(annotations && { annotations }) },
+    spec,
+    ...(status && { status })
+  }) as never
+
+const changed = (at: number, to: KubeObject): Entry => ({ _tag: "Change", at, change: { object: to } }) as never
+
+const state = (members: Readonly<Record<string, object>>): State =>
+  new Map(
+    Object.entries(members).map(([family, fields]) => [family, [JSON.stringify({ metadata: {}, ...fields })]] as const)
+  )
+
+const quota = "ResourceQuota default/a"
+const pods = (count: string) => state({ [quota]: { spec: { hard: { pods: count } } } })
+
+interface More {
+  readonly rests?: ReadonlyArray<State>
+  readonly last?: KubeObject
+}
+
+/** What is said of what was made while people wanted 5, and is there when they want 9. */
+const said = (found: State, wanted: State, { last = object({ pods: 9 }), rests = [found] }: More = {}) => {
+  const entries = [changed(1, object({ pods: 5 })), changed(2, last)]
+  const run = { ...blank, entries, steps: [1, 2] }
+  return outdated(run, [last], found.keys(), found, wanted, rests)
+}
+
+describe("Outdated", () => {
+  it("what stays as people wanted it before is told, with its place, and theirs", () => {
+    assert.strictEqual(
+      said(pods("5"), pods("9")),
+      `${quota}.spec.hard.pods: "5", as Tenant.spec.pods was before; where people want at once what they want in the ` +
+        "end it is \"9\""
+    )
+    const text = (of: string) => state({ "ConfigMap default/a": { data: { text: `max=${of}\n` } } })
+    assert.include(said(text("5"), text("9")), "ConfigMap default/a.data.text")
+    const secret = (of: string) => state({ "Secret default/a": { data: { max: btoa(`max ${of}`) } } })
+    assert.include(said(secret("5"), secret("9")), "\"max 5\"")
+  })
+
+  it("lists of words, too, however they are joined", () => {
+    const last = object({ routes: ["/a", "/b"] })
+    const entries = [changed(1, object({ routes: ["/a"] })), changed(2, last)]
+    const text = (of: string) => state({ "ConfigMap default/a": { data: { routes: of } } })
+    const told = outdated(
+      { ...blank, entries, steps: [1, 2] },
+      [last],
+      ["ConfigMap default/a"],
+      text("/a"),
+      text("/a\n/b"),
+      [
+        text("/a")
+      ]
+    )
+    assert.include(told, "ConfigMap default/a.data.routes: \"/a\"")
+  })
+
+  it("nothing of what has nothing to do with it, or has changed since", () => {
+    assert.isUndefined(said(pods("7"), pods("9")))
+    assert.isUndefined(said(pods("9"), pods("9")))
+    assert.isUndefined(said(pods("5"), pods("9"), { rests: [pods("4")] }))
+    assert.isUndefined(said(pods("5"), pods("9"), { rests: [] }))
+  })
+
+  it("nor of fields that stay as they were made, of what is immutable, or has another in its place", () => {
+    const claims = (of: string) =>
+      state({ "StatefulSet default/a": { spec: { volumeClaimTemplates: [{ spec: { size: of } }] } } })
+    assert.isUndefined(said(claims("5"), claims("9")))
+    const map = (of: string) => state({ "ConfigMap default/a": { immutable: true, data: { of } } })
+    assert.isUndefined(said(map("5"), map("9")))
+    const colours = state({
+      "Deployment default/blue": { spec: { max: 5 } },
+      "Deployment default/green": { spec: { max: 9 } }
+    })
+    assert.isUndefined(said(colours, state({ "Deployment default/blue": { spec: { max: 9 } } })))
+  })
+
+  it("nor where people are told that it stays, or have asked for it", () => {
+    assert.isUndefined(said(pods("5"), pods("9"), { last: object({ pods: 9 }, { "example.com/paused": "true" }) }))
+    const refusing = object({ pods: 9 }, undefined, { message: "the quota cannot be changed" })
+    assert.isUndefined(said(pods("5"), pods("9"), { last: refusing }))
+  })
+})
