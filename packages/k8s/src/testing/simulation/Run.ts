@@ -71,3 +71,10 @@ export const run = (scenario: Scenario, plan: Plan, options: Options): Recording
 /** The first steps of a scenario without faults, to go on from; nothing if there are none. */
 export const upTo = (scenario: Scenario, steps: number, seed: number): Checkpoint | undefined =>
   steps === 0 ? undefined : onStage(scenario, none, { seed }, (_, play) => play.upTo(steps))
+
+/**
+ * The longest time, in milliseconds, in which nothing happens without faults, and then something does; nothing where the
+ * cluster does not come to rest.
+ */
+export const lull = (scenario: Scenario, seed: number): number | undefined =>
+  onStage(scenario, none, { seed }, (stage, play) => (play.play(0).failure === undefined ? stage.lull : undefined))

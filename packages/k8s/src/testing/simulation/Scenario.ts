@@ -5,6 +5,7 @@ import type { CustomResource } from "@effect-operator/core/CustomResource"
 import type { KubeClient } from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
+import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type { JsonObject } from "../../schema/JsonValue.ts"
@@ -68,6 +69,11 @@ export interface Scenario {
   readonly without?: ReadonlyArray<Kind> | undefined
   /** Kinds that the operator leaves behind, or holds by a finalizer, with reason when the last custom resource is gone. */
   readonly keeps?: ReadonlyArray<string> | undefined
+  /**
+   * How long nothing happens before the cluster has come to rest. By default a minute, or a minute more than the operator
+   * ever lets pass without faults before it goes on with something, if that is five minutes at most.
+   */
+  readonly rest?: Duration.Input | undefined
   /** What else the cluster has; by default Pods that run, and every controller that there is something to do for. */
   readonly cluster?: SimControllers.Options | undefined
 }

@@ -27,6 +27,7 @@ import { judge } from "./Judge.ts"
 import * as Oracle from "./Oracle.ts"
 import * as Methods from "./Methods.ts"
 import type { Recording } from "./Recording.ts"
+import * as Patience from "./Patience.ts"
 import * as Reference from "./Reference.ts"
 import * as Report from "./Report.ts"
 import * as Run from "./Run.ts"
@@ -143,9 +144,14 @@ const failure = (
     html: () => Html.page(scenario, divergence)
   })
 
+/** The scenario as it is explored with a seed. */
+const patient = (scenario: Scenario, seed: number): Scenario =>
+  Patience.patient(scenario, storiesOf(scenario, seed, 1)[0] ?? whole(scenario), seed)
+
 /** The run of a token. */
-const replayed = (scenario: Scenario, oracles: ReadonlyArray<Oracle.Oracle>, text: string) => {
-  const { plan, seed, story } = Token.parseFor(scenario, text)
+const replayed = (given: Scenario, oracles: ReadonlyArray<Oracle.Oracle>, text: string) => {
+  const { plan, seed, story } = Token.parseFor(given, text)
+  const scenario = patient(given, seed)
   const chosen = tell(scenario, story)
   const reference = Reference.of(scenario, story, seed)
   const recording = isNone(plan) ? reference.recording : Run.run(chosen, plan, { seed, from: reference.from })
@@ -183,7 +189,7 @@ const nothing: ConvergenceReport = {
 
 /** Explores a scenario; fails with the smallest story that goes wrong. A token that is none of the scenario's dies. */
 export const checkConvergence = (
-  scenario: Scenario,
+  given: Scenario,
   options: Options = {}
 ): Effect.Effect<ConvergenceReport, ConvergenceFailure> =>
   Effect.suspend(() => {
@@ -198,14 +204,15 @@ export const checkConvergence = (
     }
     const oracles = Oracle.among(options.oracles ?? [])
     if (options.replay !== undefined) {
-      const divergence = replayed(scenario, oracles, options.replay)
+      const divergence = replayed(given, oracles, options.replay)
       return divergence === undefined
         ? Effect.succeed(nothing)
-        : Effect.fail(failure(scenario, divergence, 1, undefined))
+        : Effect.fail(failure(given, divergence, 1, undefined))
     }
     const after = (input: Duration.Input) => realNow() + Duration.toMillis(Duration.fromInputUnsafe(input))
     const until = after(options.budget ?? defaults.budget)
     const seed = options.seed ?? defaults.seed
+    const scenario = patient(given, seed)
     const stories = storiesOf(scenario, seed, options.stories ?? defaults.stories)
     const parts: Array<Coverage.Coverage> = []
     let runs = 0
@@ -237,9 +244,9 @@ export const checkConvergence = (
 
 /** The recording of one run: without faults and drawn changes, or of a token. */
 export const record = (scenario: Scenario, replay?: string): Recording => {
-  if (replay === undefined) return Run.run(scenario, none, { seed: defaults.seed })
+  if (replay === undefined) return Run.run(patient(scenario, defaults.seed), none, { seed: defaults.seed })
   const { plan, seed, story } = Token.parseFor(scenario, replay)
-  const chosen = tell(scenario, story)
+  const chosen = tell(patient(scenario, seed), story)
   return Run.run(chosen, plan, { seed, from: Run.upTo(chosen, story.given, seed) })
 }
 

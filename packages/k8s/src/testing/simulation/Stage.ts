@@ -11,6 +11,7 @@ import { Transport } from "@effect-operator/core/Transport"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
@@ -88,8 +89,12 @@ export class Stage {
   #outside: string
   /** When something happened last. */
   #active = 0
+  /** The longest time, in milliseconds, in which nothing happened while all waited for the cluster to rest, and then something did. */
+  lull = 0
   /** When something last failed of what the operator asked for. */
   #failed = -Infinity
+  /** Whether all wait for the cluster to come to rest. */
+  #waits = false
   readonly #pace = new Pace()
   #over = false
 
@@ -181,7 +186,10 @@ export class Stage {
       : entry._tag === "External"
       ? this.#outsideChanged()
       : entry._tag !== "Log"
-    if (counts) this.#active = this.world.now
+    if (counts) {
+      if (this.#waits) this.lull = Math.max(this.lull, this.world.now - this.#active)
+      this.#active = this.world.now
+    }
     if (entry._tag === "Fault" && fails(entry.point)) this.#failed = this.world.now
   }
 
@@ -327,22 +335,31 @@ export class Stage {
 
   /** When the cluster has come to rest, if nothing more happens. */
   #quietAt(): number {
-    return Math.max(this.#active + defaults.rest, this.#failed + defaults.retry)
+    return Math.max(this.#active + this.#rest, this.#failed + defaults.retry)
+  }
+
+  /** How long nothing happens before the cluster has come to rest. */
+  get #rest(): number {
+    const { rest } = this.scenario
+    return rest === undefined ? defaults.rest : Duration.toMillis(Duration.fromInputUnsafe(rest))
   }
 
   /** Lets time pass until nothing has happened for a while; false if that never comes. */
   rest(): boolean {
     const { world } = this
-    const deadline = world.now + defaults.patience
+    const deadline = world.now + defaults.patience + this.#rest - defaults.rest
     const limit = this.wire.calls + defaults.requests
     this.#active = world.now
-    while (world.now < deadline && this.wire.calls < limit) {
+    this.#waits = true
+    let rests = false
+    while (!rests && world.now < deadline && this.wire.calls < limit) {
       const quiet = this.#quietAt()
       const next = Math.min(world.nextAt ?? quiet, quiet)
       world.advance(Math.max(0, next - world.now))
-      if (world.now >= this.#quietAt()) return true
+      rests = world.now >= this.#quietAt()
     }
-    return false
+    this.#waits = false
+    return rests
   }
 
   /** All processes die, and nothing more happens: where it can be taken up again after these steps. */

@@ -3,7 +3,7 @@ import { Action, Cache, KubeClient, type KubeError, ServerSideApply } from "@eff
 import { controllerReference } from "@effect-operator/core/KubeObject"
 import { ConfigMap, Job, Pod, Service } from "@effect-operator/k8s/kinds"
 import { External } from "@effect-operator/k8s/testing"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import * as B from "./Box.ts"
 
 const refused = () => new Error("the cloud does not answer")
@@ -112,6 +112,18 @@ const migrates = (order: "told first" | "deleted first") =>
       })))
     }), { owns: [Job] })
 
+const ripeAge = 120_000
+
+/** A Box is opened when it is two minutes old; `later` says what is done by who looks before, but for the first time. */
+const ripe = (later: (left: number) => Action.Action): B.Reconcile => (box) =>
+  Effect.gen(function*() {
+    const left = Date.parse(box.metadata.creationTimestamp) + ripeAge - (yield* Clock.currentTimeMillis)
+    if (left <= 0) return yield* B.done(B.keep(box, "opened", {}))
+    if (box.status?.phase !== undefined) return later(left)
+    yield* B.status(box, { phase: "Ripening" })
+    return Action.requeueAfter(left)
+  })
+
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "ends: let go by what the status says, which was to be written",
@@ -191,5 +203,12 @@ export const planted: ReadonlyArray<B.Planted> = [
       })
     ),
     B.boxes((box) => B.done(B.keep(box, "settings", { size: String(box.spec.size) })))
+  ),
+  B.bug(
+    "ends: what is due in two minutes is forgotten with the process",
+    "same end state",
+    B.sized(1),
+    B.boxes(ripe(() => Action.done)),
+    B.boxes(ripe(Action.requeueAfter))
   )
 ]
