@@ -6,6 +6,7 @@
  */
 import { controllerOf, type KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../schema/JsonValue.ts"
+import { decoded } from "./Base64.ts"
 import { guard, isElected, touched } from "./Fault.ts"
 import { untold } from "./Generations.ts"
 import { isOver, type Recording, seen } from "./Recording.ts"
@@ -455,7 +456,8 @@ export const compare = (expected: State, actual: State): ReadonlyArray<string> =
       differences(JSON.parse(member), JSON.parse(found[index]!), kind, paths)
       const told = kind === "Endpoints" || kind === "EndpointSlice" ? 3 : undefined
       for (const [path, [expected, actual]] of paths) {
-        const [wanted, found] = contrast(expected, actual)
+        const inSecret = path.startsWith("Secret.data.")
+        const [wanted, found] = inSecret ? contrast(worded(expected), worded(actual)) : contrast(expected, actual)
         lines.push({
           rank: [told ?? (path.startsWith(`${kind}.status`) ? 2 : 1), path.split(".").length],
           text: `${family}: ${path}: ${found} instead of ${wanted}`
@@ -468,6 +470,9 @@ export const compare = (expected: State, actual: State): ReadonlyArray<string> =
   return lines.filter(({ rank: [first] }) => first < 3 || !cause)
     .sort(({ rank: [a, x] }, { rank: [b, y] }) => a - b || x - y).map(({ text }) => text)
 }
+
+/** What is in a Secret: people read no base64. */
+const worded = (value: unknown): unknown => typeof value === "string" ? decoded(value) : value
 
 /** Two values for a person, each from a little before where they begin to differ. */
 const contrast = (one: unknown, two: unknown): readonly [string, string] => {

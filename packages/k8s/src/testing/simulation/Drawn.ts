@@ -1,13 +1,7 @@
 /** `Drawn`: texts that chance has drawn, and the places that hold the same. */
+import { decoded } from "./Base64.ts"
 import * as Canonical from "./Canonical.ts"
 import { entriesOf, itemsOf, pathOf } from "./Outside.ts"
-
-/** The text that a program has put into base64, or any other text as it is. */
-const decoded = (text: string): string => {
-  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return text
-  const plain = Buffer.from(text, "base64").toString("latin1")
-  return /^[\x20-\x7e]+$/.test(plain) ? plain : text
-}
 
 /** Places of texts that chance decides, where an object has no others of its family: the place, and the text. */
 export const drawn = (run: Canonical.Run, mask: Canonical.Mask): ReadonlyMap<string, string> => {

@@ -200,6 +200,7 @@ export const fails = ({ fault }: Point): boolean => failing.has(fault)
 export const touched = "simulation.effect-operator/touched"
 
 /** Somebody else's finalizer: who put it there takes it off. */
+/** Somebody else's finalizer: who put it there takes it off. */
 export const guard = "simulation.effect-operator/guard"
 
 /**

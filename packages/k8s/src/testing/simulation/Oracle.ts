@@ -18,7 +18,7 @@ import { accepted, type Call, calls, type Entry, line, type Recording } from "./
 import type { Reference } from "./Reference.ts"
 import * as Rests from "./Rests.ts"
 import { moments } from "./Temporal.ts"
-import { course } from "./Course.ts"
+import { course, ownersOwn } from "./Course.ts"
 import { dataKept, hasFailed } from "./Kept.ts"
 import { conditionsOf, name, writes } from "./Writes.ts"
 import { fixed, forgotten, standing } from "./Forgotten.ts"
@@ -443,6 +443,8 @@ const noErrors: Oracle = {
 export const all: ReadonlyArray<Oracle> = [
   deterministic,
   sound,
+  // What the garbage collector takes away at once is made again and again.
+  ownersOwn,
   rests,
   survives,
   noticed,
@@ -474,7 +476,7 @@ export const all: ReadonlyArray<Oracle> = [
  * which is not the operator's doing where somebody else has removed it.
  */
 export const among = (own: ReadonlyArray<Oracle>): ReadonlyArray<Oracle> => {
-  const first = [deterministic, sound, rests]
+  const first = [deterministic, sound, ownersOwn, rests]
   const owned = own.map(({ judge, name }): Oracle => ({
     name,
     judge: (run, reference) => met(run, "removed") ? undefined : judge(run, reference)

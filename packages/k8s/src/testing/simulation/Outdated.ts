@@ -7,6 +7,7 @@
  */
 import { type KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../schema/JsonValue.ts"
+import { decoded } from "./Base64.ts"
 import type { Json, State } from "./Canonical.ts"
 import { isPaused } from "./Excuses.ts"
 import type { Recording } from "./Recording.ts"
@@ -64,7 +65,7 @@ const fixed = /\.(?:volumeClaimTemplates|selector|serviceName|roleRef|provisione
 
 /** What is in a Secret, in words. */
 const plain = (value: unknown, path: string): unknown =>
-  /^Secret .*\.data\.[^.]*$/.test(path) && typeof value === "string" ? Buffer.from(value, "base64").toString() : value
+  /^Secret .*\.data\.[^.]*$/.test(path) && typeof value === "string" ? decoded(value) : value
 
 interface Place {
   readonly path: string

@@ -22,6 +22,7 @@ import * as Effect from "effect/Effect"
 import * as Coverage from "./Coverage.ts"
 import * as Explore from "./Explore.ts"
 import { isNone, type Kind, none } from "./Fault.ts"
+import { withHindsight } from "./Hindsight.ts"
 import * as Html from "./Html.ts"
 import { judge } from "./Judge.ts"
 import * as Oracle from "./Oracle.ts"
@@ -128,11 +129,12 @@ const realNow = (): number => Number(process.hrtime.bigint() / 1_000_000n)
 
 const failure = (
   scenario: Scenario,
-  divergence: Explore.Divergence,
+  found: Explore.Divergence,
   runs: number,
   coverage: Coverage.Coverage | undefined
-): ConvergenceFailure =>
-  new ConvergenceFailure({
+): ConvergenceFailure => {
+  const divergence = withHindsight(scenario, found)
+  return new ConvergenceFailure({
     message: Report.report(scenario, divergence),
     oracle: divergence.oracle,
     complaint: divergence.complaint,
@@ -143,6 +145,7 @@ const failure = (
     recording: divergence.recording,
     html: () => Html.page(scenario, divergence)
   })
+}
 
 /** The scenario as it is explored with a seed. */
 const patient = (scenario: Scenario, seed: number): Scenario =>
@@ -207,7 +210,7 @@ export const checkConvergence = (
       const divergence = replayed(given, oracles, options.replay)
       return divergence === undefined
         ? Effect.succeed(nothing)
-        : Effect.fail(failure(given, divergence, 1, undefined))
+        : Effect.fail(failure(patient(given, divergence.seed), divergence, 1, undefined))
     }
     const after = (input: Duration.Input) => realNow() + Duration.toMillis(Duration.fromInputUnsafe(input))
     const until = after(options.budget ?? defaults.budget)

@@ -200,4 +200,12 @@ describe("Canonical", () => {
       "Deployment default/green is there"
     )
   })
+
+  it("what is in a Secret is told in words", () => {
+    const state = (url: string) =>
+      Canonical.state(end([object("Secret", "a", "1", { data: { url: btoa(url) } })]), new Set())
+    assert.deepStrictEqual(Canonical.compare(state("amqp://a:1"), state("amqp://a:2")), [
+      "Secret default/a: Secret.data.url: \"amqp://a:2\" instead of \"amqp://a:1\""
+    ])
+  })
 })

@@ -22,6 +22,12 @@ describe("what oracles say", () => {
     assert.isBelow(names.indexOf("data is kept"), names.indexOf("same end state"))
   })
 
+  it("of an owner in another namespace is told before what comes of it: the garbage collector takes what is made, again and again", () => {
+    const names = Simulation.oracles.map(({ name }) => name)
+    assert.strictEqual(names.filter((name) => name === "owners can own").length, 1)
+    assert.isBelow(names.indexOf("owners can own"), names.indexOf("comes to rest"))
+  })
+
   it("nothing of what follows at once upon a fault in the quiet time, such as that another takes over", () => {
     const quiet = Simulation.oracles.find(({ name }) => name === "quiet once stable")!
     const write = (at: number) => ({ _tag: "Call", at, request: { method: "PATCH", path: "/x" }, status: 200 })

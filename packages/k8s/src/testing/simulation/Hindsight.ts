@@ -1,0 +1,35 @@
+/**
+ * `Hindsight`: whether it was the run without faults that missed something.
+ *
+ * A fault may have the process look at all there is. Where a process that only starts again at rest comes to the same end,
+ * that is the right one, and the difference is told the wrong way round: what had changed was not noticed without faults.
+ */
+import * as Canonical from "./Canonical.ts"
+import type { Divergence } from "./Explore.ts"
+import { outside } from "./Outside.ts"
+import type { Recording } from "./Recording.ts"
+import * as Run from "./Run.ts"
+import type { Scenario } from "./Scenario.ts"
+import { tell } from "./Story.ts"
+
+/** What a run came to. */
+const endOf = (run: Recording, mask: Canonical.Mask): string =>
+  JSON.stringify([
+    [...Canonical.state(run, mask)].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    [...run.outside.keys()].toSorted().map((name) => [name, outside(run, name, mask)])
+  ])
+
+/** The same, and what it means. */
+export const withHindsight = (scenario: Scenario, divergence: Divergence): Divergence => {
+  const { complaint, oracle, plan, recording, reference: { from, mask }, seed, story } = divergence
+  if (oracle !== "same end state" || plan.points.length === 0) return divergence
+  const told = tell(scenario, story)
+  const restarted = { points: [{ _tag: "Step", at: told.steps.length, fault: "restarted" }], interleaving: 0 } as const
+  const again = Run.run(told, restarted, { seed, quiet: Run.defaults.shortQuiet, from })
+  return endOf(again, mask) !== endOf(recording, mask) ? divergence : {
+    ...divergence,
+    complaint:
+      `${complaint}; the same comes of starting the process again at rest: without faults it had not noticed a ` +
+      "change (of a kind that it does not watch, or one that wakes nobody)"
+  }
+}
