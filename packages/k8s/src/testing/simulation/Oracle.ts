@@ -138,7 +138,8 @@ export const desired: Oracle = {
 }
 
 /** How a run's end differs from the one without faults, in the cluster and outside of it. */
-const differences = (run: Recording, { hasty, mask, recording, state }: Reference): ReadonlyArray<string> => {
+const differences = (lived: Recording, { hasty, mask, recording, state }: Reference): ReadonlyArray<string> => {
+  const run = Stations.unrested(lived, recording)
   const compared = (wanted: Canonical.State, now: Canonical.State): ReadonlyArray<string> => {
     const lines = Canonical.compare(wanted, now)
     // What nobody waited for may have got half as far.

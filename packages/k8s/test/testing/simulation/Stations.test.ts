@@ -63,6 +63,31 @@ describe("Stations", () => {
     assert.isUndefined(statuses({ ports: [2] }, [{ ports: [1, 2] }]))
   })
 
+  it("of a rest that never was anything may be told, or nothing, in a story that did not wait for it; of others all", () => {
+    const done = (...versions: ReadonlyArray<string>) => versions.map((version) => ({ version, state: "Completed" }))
+    const wanted = [{ history: done("1") }, { history: done("2", "1") }, { history: done("3", "2", "1") }]
+    const told = (
+      history: ReadonlyArray<object>,
+      hurried: ReadonlyArray<number>,
+      ...others: ReadonlyArray<KubeObject>
+    ) => {
+      const steps = [1, 2, 3]
+      const run = { ...saying([{ history }], ...others), hurried, steps }
+      const { objects } = Stations.unrested(run, { ...saying(wanted), steps })
+      return (objects[0] as { readonly status?: { readonly history?: unknown } }).status?.history
+    }
+    const all = done("3", "2", "1")
+    const [three, , one] = all
+    const half = [three!, { version: "2", state: "Partial" }, one!]
+    assert.deepStrictEqual(told(half, [2]), all)
+    assert.deepStrictEqual(told([three!, one!], [2]), all)
+    assert.deepStrictEqual(told(half, [1]), half, "another rest")
+    assert.deepStrictEqual(told(half, []), half, "nobody hurries")
+    assert.deepStrictEqual(told([...half, ...half], [2]), [...half, ...half], "more than there were rests")
+    assert.deepStrictEqual(told(half.toReversed(), [2]), half.toReversed(), "another order")
+    assert.deepStrictEqual(told(half, [2], pod("2")), half, "what is there")
+  })
+
   const Flow = CustomResource.make({
     group: "stations.example.com",
     version: "v1",
