@@ -24,7 +24,7 @@ import { conditionsOf, name, writes } from "./Writes.ts"
 import { fixed, forgotten, standing } from "./Forgotten.ts"
 import { handsOn, noted } from "./Noted.ts"
 import { refused } from "./Refused.ts"
-import { isHistory } from "./History.ts"
+import { counters, isHistory } from "./History.ts"
 import { relabelled } from "./Identities.ts"
 import { singleWriter } from "./SingleWriter.ts"
 import * as Stations from "./Stations.ts"
@@ -155,7 +155,7 @@ const differences = (lived: Recording, { hasty, mask, recording, state }: Refere
     lines = compared(Canonical.state(wanted, mask), Canonical.state(now, mask))
   }
   if (lines.length > 0 && swapped(state, found, Rests.pairs(recording, run, mask))) lines = []
-  if (lines.length > 0 && isHistory(run, state, found)) lines = []
+  if (lines.length > 0 && isHistory(run, state, found, counters(recording))) lines = []
   const apart = []
   // After a Pod was lost, another of those that are left may have its part.
   const isOther = met(run, "podFailed") || met(run, "podRemoved")

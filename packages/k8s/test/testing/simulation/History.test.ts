@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { State } from "../../../src/testing/simulation/Canonical.ts"
-import { isHistory } from "../../../src/testing/simulation/History.ts"
+import { counters, isHistory } from "../../../src/testing/simulation/History.ts"
 import type { Recording } from "../../../src/testing/simulation/Recording.ts"
 
 /** A run that has met these faults. */
@@ -30,6 +30,33 @@ describe("History", () => {
     assert.isFalse(isHistory(met("podFailed"), box({ memberCounter: 3 }), box({ memberCounter: 5 })))
     assert.isFalse(isHistory(met("crashAfter"), box({ memberCounter: 3 }), box({ memberCounter: 4 })))
     assert.isFalse(isHistory(met("podFailed"), box({ members: 3 }), box({ members: 4 })))
+  })
+
+  it("so may one that has only grown, where at some rest there was not so much of anything", () => {
+    const rest = (pods: number, status: object, size = pods) => ({
+      objects: [
+        { kind: "Box", metadata: { uid: "1" }, spec: { size }, status },
+        ...Array.from({ length: pods }, (_, index) => ({ kind: "Pod", metadata: { uid: `pod ${index}` } }))
+      ],
+      outside: new Map()
+    })
+    const told = (
+      ...rests: ReadonlyArray<object>
+    ) => [...counters({ kinds: ["Box"], rests: rests.slice(0, -1), ...rests.at(-1)! } as never)]
+    assert.deepStrictEqual(told(rest(3, { created: 3 }), rest(2, { created: 3 })), ["Box.status.created"])
+    assert.deepStrictEqual(
+      told(rest(2, { all: { made: 2 } }), rest(1, { all: { made: 2 } }), rest(3, { all: { made: 4 } })),
+      [
+        "Box.status.all.made"
+      ]
+    )
+    assert.isEmpty(told(rest(3, { ready: 3 }), rest(2, { ready: 2 })), "it shrinks")
+    assert.isEmpty(told(rest(2, { ready: 2 }), rest(3, { ready: 3 })), "so many are there")
+    assert.isEmpty(told(rest(2, { peak: 4 }, 4), rest(2, { peak: 4 }, 4)), "so many are wanted")
+    const grown = new Set(["Box.status.created"])
+    assert.isTrue(isHistory(met("podFailed"), box({ created: 3 }), box({ created: 4 }), grown))
+    assert.isFalse(isHistory(met("podFailed"), box({ created: 3 }), box({ created: 5 }), grown))
+    assert.isFalse(isHistory(met("crashAfter"), box({ created: 3 }), box({ created: 4 }), grown))
   })
 
   it("not what the operator has counted twice: its own deaths, and answers that were lost", () => {
