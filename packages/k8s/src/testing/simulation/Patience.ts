@@ -5,6 +5,7 @@
  * cooled down, is old enough, has been watched for a while. What he does then would be taken for what follows from the next
  * step, or from a fault. So a story is first told by people who wait for longer, and who works late is waited for.
  */
+import { none } from "./Fault.ts"
 import * as Run from "./Run.ts"
 import type { Scenario } from "./Scenario.ts"
 import { type Story, tell } from "./Story.ts"
@@ -17,9 +18,21 @@ export const defaults = {
   rest: 60_000
 } as const
 
-/** The scenario with as much patience as a story of it asks for. */
+/** The longest time that passes after a story's end before something is written, if that ends soon and for good. */
+const lateAtLast = (scenario: Scenario, seed: number): number => {
+  const { quietAt = 0, restless } = Run.run(scenario, none, { seed, quiet: defaults.rest + 2 * defaults.late })
+  const times = [quietAt - defaults.rest, ...restless.map(({ at }) => at)]
+  const longest = Math.max(...times.map((at, index) => at - (times[index - 1] ?? at)))
+  return longest > defaults.late || times.at(-1)! > quietAt + defaults.late ? 0 : longest
+}
+
+/** The scenario with as much patience as a story of it asks for: of people who always wait for long, and at last. */
 export const patient = (scenario: Scenario, story: Story, seed: number): Scenario => {
   if (scenario.rest !== undefined) return scenario
-  const lull = Run.lull({ ...tell(scenario, story), rest: defaults.late + defaults.rest }, seed) ?? 0
+  const told = tell(scenario, story)
+  const lull = Math.max(
+    Run.lull({ ...told, rest: defaults.late + defaults.rest }, seed) ?? 0,
+    lateAtLast(told, seed)
+  )
   return lull <= defaults.rest ? scenario : { ...scenario, rest: lull + defaults.rest }
 }

@@ -40,6 +40,19 @@ describe("Patience", () => {
     assert.approximately(Number(restOf(after(290_000))), 350_000, 1_000)
   })
 
+  it("so is who waits for some time after what he did last, which is over where people have waited for long", () => {
+    const sparing: B.Reconcile = (box) =>
+      Effect.gen(function*() {
+        const settings = yield* B.cached("settings")
+        const made = Number(settings?.data?.["made"] ?? "-Infinity")
+        const now = yield* Clock.currentTimeMillis
+        if (settings?.data?.["size"] === String(box.spec.size)) return Action.done
+        if (now - made < 180_000) return Action.requeueAfter(180_000 - (now - made))
+        return yield* B.done(B.keep(box, "settings", { size: String(box.spec.size), made: String(now) }))
+      })
+    assert.approximately(Number(restOf(sparing)), 180_000, 2_000)
+  })
+
   it("not who works later than in five minutes, nor who never rests", () => {
     assert.isUndefined(restOf(after(400_000)))
     const restless: B.Reconcile = (box) =>
