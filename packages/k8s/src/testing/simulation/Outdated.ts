@@ -32,12 +32,16 @@ const textsOf = (value: unknown): ReadonlyArray<string> =>
     ? [",", " ", "\n"].map((between) => value.join(between))
     : []
 
+/** What is in a Secret, in words. */
+const plain = (value: unknown, path: string): unknown =>
+  /^Secret[^.]*\.data\./.test(path) && typeof value === "string" ? decoded(value) : value
+
 const replaced = (old: unknown, now: unknown, path: string, found: Array<Replaced>): void => {
   if (isObject(old) && isObject(now)) {
     for (const key of Object.keys(now)) replaced(old[key], now[key], `${path}.${key}`, found)
     return
   }
-  const [before, after] = [textsOf(old), textsOf(now)]
+  const [before, after] = [textsOf(plain(old, path)), textsOf(plain(now, path))]
   for (const [index, text] of before.entries()) {
     const other = after[index]
     if (other !== undefined && other !== "" && other !== text) found.push({ path, old: text, now: other })
@@ -62,10 +66,6 @@ const replacedIn = ({ entries }: Recording, object: KubeObject): ReadonlyArray<R
 
 /** Fields that are as they were made for good. */
 const fixed = /\.(?:volumeClaimTemplates|selector|serviceName|roleRef|provisioner|storageClassName)(?:\.|\[|$)/
-
-/** What is in a Secret, in words. */
-const plain = (value: unknown, path: string): unknown =>
-  /^Secret .*\.data\.[^.]*$/.test(path) && typeof value === "string" ? decoded(value) : value
 
 interface Place {
   readonly path: string

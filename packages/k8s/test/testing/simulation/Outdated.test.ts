@@ -49,6 +49,18 @@ describe("Outdated", () => {
     assert.include(said(secret("5"), secret("9")), "\"max 5\"")
   })
 
+  it("what people keep in a Secret, too", () => {
+    const secret = (token: string): KubeObject =>
+      ({ ...object({}), kind: "Secret", data: { token: btoa(token) } }) as never
+    const last = secret("xyz")
+    const entries = [changed(1, secret("abc")), changed(2, last)]
+    const copy = (token: string) => state({ "Secret other/a": { data: { token: btoa(token) } } })
+    const told = outdated({ ...blank, entries, steps: [1, 2] }, [last], ["Secret other/a"], copy("abc"), copy("xyz"), [
+      copy("abc")
+    ])
+    assert.include(told, "Secret other/a.data.token: \"abc\", as Secret.data.token was before")
+  })
+
   it("lists of words, too, however they are joined", () => {
     const last = object({ routes: ["/a", "/b"] })
     const entries = [changed(1, object({ routes: ["/a"] })), changed(2, last)]
