@@ -213,9 +213,9 @@ export const checkConvergence = (
         : Effect.fail(failure(patient(given, divergence.seed), divergence, 1, undefined))
     }
     const after = (input: Duration.Input) => realNow() + Duration.toMillis(Duration.fromInputUnsafe(input))
-    const until = after(options.budget ?? defaults.budget)
     const seed = options.seed ?? defaults.seed
     const scenario = patient(given, seed)
+    const until = after(options.budget ?? defaults.budget)
     const stories = storiesOf(scenario, seed, options.stories ?? defaults.stories)
     const parts: Array<Coverage.Coverage> = []
     let runs = 0
