@@ -25,10 +25,10 @@ type Faults = ReadonlyArray<FieldError.FieldError>
 const uidLabel = "batch.kubernetes.io/controller-uid"
 
 const jobLabels = (name: string, uid: string): Readonly<Record<string, string>> => ({
-  "batch.kubernetes.io/job-name": name,
+  "controller-uid": uid,
   "job-name": name,
   [uidLabel]: uid,
-  "controller-uid": uid
+  "batch.kubernetes.io/job-name": name
 })
 
 const withUid = (selector: unknown, uid: string): unknown => ({
@@ -105,7 +105,7 @@ const generatedFaults = (job: KubeObject): Faults => {
         ? [FieldError.required(path, `must be '${value}'`)]
         : labels[key] === value
         ? []
-        : [FieldError.invalid(path, labels[key], `must be '${value}'`)]
+        : [FieldError.invalid(path, labels, `must be '${value}'`)]
     }),
     ...(Selector.matchesLabels(selector, generated)
       ? []
