@@ -107,6 +107,19 @@ describe("JobRules", () => {
       assert.strictEqual(body.metadata.labels["job-name"], "b")
     }).pipe(Effect.provide(layer)))
 
+  it.effect("is told all labels of its template where one that the server makes is another", () =>
+    Effect.gen(function*() {
+      const { spec } = job() as { readonly spec: { readonly template: object } }
+      const template = { ...spec.template, metadata: { labels: { "job-name": "x", "controller-uid": "y" } } }
+      const found = causes(yield* post(url, { ...job(), metadata: { name: "b" }, spec: { ...spec, template } }))
+      const labels = "Invalid value: {\"batch.kubernetes.io/controller-uid\":\"U\"," +
+        "\"batch.kubernetes.io/job-name\":\"b\",\"controller-uid\":\"y\",\"job-name\":\"x\"}"
+      assert.deepStrictEqual(found.map((text: string) => text.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "U")), [
+        `spec.template.metadata.labels[controller-uid]: ${labels}: must be 'U'`,
+        `spec.template.metadata.labels[job-name]: ${labels}: must be 'b'`
+      ])
+    }).pipe(Effect.provide(layer)))
+
   it.effect("a rule about Pods waits for a condition to be true, unless it says otherwise", () =>
     Effect.gen(function*() {
       const onPodConditions = [{ type: "DisruptionTarget" }, { type: "x/y", status: "False" }]
