@@ -106,68 +106,69 @@ const counts = (server: Server) =>
 const silent = Effect.provide(Logger.layer([]))
 
 describe("Ring", () => {
-  for (const finalize of [false, true]) {
-    it.effect(`shards have what is theirs, and their children, and no more${finalize ? ", with a finalizer" : ""}`, () =>
-      Effect.gen(function*() {
-        const server = filled()
-        const sharder = new Sharder(server, "widgets", Widget)
-        const watchman = new Watchman()
-        const start = (who: string) => replica(server, who, [parts(watchman, who, finalize)])
-        yield* Effect.forkScoped(sharder.run)
-        const a = yield* start("a")
-        yield* pass("10 seconds")
-        assert.deepStrictEqual(sharder.shares, { a: 24 })
-        assert.deepStrictEqual(counts(server), new Set([2]))
-        assert.deepInclude(server.get(Lease, "a")?.metadata.labels, { [Ring.label]: "widgets" })
-        assert.strictEqual(server.get(Lease, "a")?.spec?.holderIdentity, "a")
+  const shares = (finalize: boolean) => () =>
+    Effect.gen(function*() {
+      const server = filled()
+      const sharder = new Sharder(server, "widgets", Widget)
+      const watchman = new Watchman()
+      const start = (who: string) => replica(server, who, [parts(watchman, who, finalize)])
+      yield* Effect.forkScoped(sharder.run)
+      const a = yield* start("a")
+      yield* pass("10 seconds")
+      assert.deepStrictEqual(sharder.shares, { a: 24 })
+      assert.deepStrictEqual(counts(server), new Set([2]))
+      assert.deepInclude(server.get(Lease, "a")?.metadata.labels, { [Ring.label]: "widgets" })
+      assert.strictEqual(server.get(Lease, "a")?.spec?.holderIdentity, "a")
 
-        const b = yield* start("b")
-        yield* pass("10 seconds")
-        const { a: ofA = 0, b: ofB = 0 } = sharder.shares
-        assert.strictEqual(ofA + ofB, 24)
-        assert.isAbove(ofB, 4)
-        assert.deepStrictEqual(counts(server), new Set([2]))
-        for (const [{ manager }, share] of [[a, ofA], [b, ofB]] as const) {
-          const { leases, watches } = yield* manager.report
-          assert.deepStrictEqual(leases.map(({ status }) => status._tag), ["Leading"])
-          assert.deepStrictEqual(watches.map(({ objects, plural }) => [plural, objects]), [
-            ["widgets.test.io", share],
-            ["parts", 2 * share]
-          ])
-        }
-        const watches = server.requests.filter((request) => isWatch(request) && !request.path.includes("leases"))
-        for (const request of watches) {
-          assert.match(
-            parameter(request, "labelSelector") ?? "",
-            /^shard\.alpha\.sharding\.timebertt\.dev\/widgets=[ab]$/
-          )
-        }
+      const b = yield* start("b")
+      yield* pass("10 seconds")
+      const { a: ofA = 0, b: ofB = 0 } = sharder.shares
+      assert.strictEqual(ofA + ofB, 24)
+      assert.isAbove(ofB, 4)
+      assert.deepStrictEqual(counts(server), new Set([2]))
+      for (const [{ manager }, share] of [[a, ofA], [b, ofB]] as const) {
+        const { leases, watches } = yield* manager.report
+        assert.deepStrictEqual(leases.map(({ status }) => status._tag), ["Leading"])
+        assert.deepStrictEqual(watches.map(({ objects, plural }) => [plural, objects]), [
+          ["widgets.test.io", share],
+          ["parts", 2 * share]
+        ])
+      }
+      const watches = server.requests.filter((request) => isWatch(request) && !request.path.includes("leases"))
+      for (const request of watches) {
+        assert.match(
+          parameter(request, "labelSelector") ?? "",
+          /^shard\.alpha\.sharding\.timebertt\.dev\/widgets=[ab]$/
+        )
+      }
 
-        watchman.last.clear()
-        for (const name of names) server.patch(Widget, name, sized(3))
+      watchman.last.clear()
+      for (const name of names) server.patch(Widget, name, sized(3))
+      yield* pass("3 seconds")
+      assert.strictEqual(watchman.last.size, 24)
+      for (const widget of server.objects(Widget)) {
+        assert.strictEqual(watchman.last.get(widget.metadata.name), sharder.of(widget))
+      }
+      assert.deepStrictEqual(counts(server), new Set([3]))
+
+      yield* b.stop
+      assert.strictEqual(server.get(Lease, "b")?.spec?.holderIdentity, "")
+      yield* pass("10 seconds")
+      assert.deepStrictEqual(sharder.shares, { a: 24 })
+      assert.deepStrictEqual(counts(server), new Set([3]))
+      assert.strictEqual((yield* a.manager.report).watches.find(({ plural }) => plural === "parts")?.objects, 72)
+      assert.isUndefined(watchman.problem)
+      assert.isEmpty(server.objects(Widget).filter(({ metadata }) => metadata.labels?.[sharder.drain] !== undefined))
+      if (finalize) {
+        for (const name of names) server.delete(Widget, name)
         yield* pass("3 seconds")
-        assert.strictEqual(watchman.last.size, 24)
-        for (const widget of server.objects(Widget)) {
-          assert.strictEqual(watchman.last.get(widget.metadata.name), sharder.of(widget))
-        }
-        assert.deepStrictEqual(counts(server), new Set([3]))
+        assert.isEmpty(server.objects(Widget))
+      }
+      yield* a.stop
+    }).pipe(silent, Effect.scoped)
 
-        yield* b.stop
-        assert.strictEqual(server.get(Lease, "b")?.spec?.holderIdentity, "")
-        yield* pass("10 seconds")
-        assert.deepStrictEqual(sharder.shares, { a: 24 })
-        assert.deepStrictEqual(counts(server), new Set([3]))
-        assert.strictEqual((yield* a.manager.report).watches.find(({ plural }) => plural === "parts")?.objects, 72)
-        assert.isUndefined(watchman.problem)
-        assert.isEmpty(server.objects(Widget).filter(({ metadata }) => metadata.labels?.[sharder.drain] !== undefined))
-        if (finalize) {
-          for (const name of names) server.delete(Widget, name)
-          yield* pass("3 seconds")
-          assert.isEmpty(server.objects(Widget))
-        }
-        yield* a.stop
-      }).pipe(silent, Effect.scoped))
-  }
+  it.effect("shards have what is theirs, and their children, and no more", shares(false))
+  it.effect("so do those that clean up", shares(true))
 
   it.effect("what comes from before the ring keeps its children", () =>
     Effect.gen(function*() {

@@ -91,6 +91,8 @@ export const metadata = [
     const { kind, namespace, request, sleep } = yield* Target
     const ns = yield* namespace
     const { object, path } = yield* kind()
+    // What the cluster makes in new namespaces is there then.
+    yield* sleep(50)
     const created = yield* request("POST", path(ns), { body: object("a") })
     // Far enough that nobody else's writes reach it.
     const resourceVersion = String(BigInt(versionOf(created)) + 20n)

@@ -104,10 +104,15 @@ describe("the framework under simulation", () => {
         const members = ["op-replica-0", "op-replica-1"]
         const owners = new Set(several.map((name) => Shards.ownerOf(members, `default/${name}`)))
         assert.deepStrictEqual([...owners].sort(), members, "both have something to do")
-        const report = yield* Simulation.checkConvergence(sharing, { depth: 1, runs: 40, interleavings: 1 })
+        const report = yield* Simulation.checkConvergence(sharing, {
+          depth: 1,
+          runs: 40,
+          interleavings: 1,
+          budget: "2 minutes"
+        })
         assert.isAbove(report.byFault["cutOff"]!.run, 1)
         assert.isAbove(report.histories, 25)
       }),
-    { timeout: 60_000 }
+    { timeout: 150_000 }
   )
 })
