@@ -1,9 +1,10 @@
-import { Action, Cache, Controller, KubeClient, KubeError, LeaderElection, Manager, Ring } from "@effect-operator/core"
+import { Action, Cache, Controller, KubeClient, LeaderElection, Manager, Ring } from "@effect-operator/core"
 import { controllerReference } from "@effect-operator/core/KubeObject"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Logger, Scope } from "effect"
+import { Effect, Layer, Logger } from "effect"
 import { Part, Region, Widget } from "./support/Kinds.ts"
 import { Prng } from "./support/Prng.ts"
+import * as Replicas from "./support/Replicas.ts"
 import { isWatch, parameter, Server } from "./support/Server.ts"
 import { Sharder } from "./support/Sharder.ts"
 import { pass } from "./support/Time.ts"
@@ -13,28 +14,13 @@ const namespace = "default"
 const names = Array.from({ length: 24 }, (_, i) => `w${i}`)
 const sized = (size: number) => ({ spec: { size } })
 
-/** What two processes do at once, and what is made under chosen names. */
-class Watchman {
-  readonly underWay = new Map<string, string>()
-  readonly last = new Map<string, string>()
-  problem: string | undefined
+/** One that also counts what is made. */
+class Counting extends Replicas.Watchman {
   made = 0
-
-  readonly during = <A, E, R>(who: string, name: string, work: Effect.Effect<A, E, R>) =>
-    Effect.acquireUseRelease(
-      Effect.sync(() => {
-        const other = this.underWay.get(name)
-        if (other !== undefined) this.problem ??= `${name} is reconciled by ${other} and ${who}`
-        this.underWay.set(name, who)
-        this.last.set(name, who)
-      }),
-      () => work,
-      () => Effect.sync(() => this.underWay.delete(name))
-    )
 }
 
 /** Makes as many Parts as asked for, each under a name that nobody has had, and never more. */
-const parts = (watchman: Watchman, who: string, finalize: boolean) =>
+const parts = (watchman: Counting, who: string, finalize: boolean) =>
   Controller.make("widgets", {
     for: Widget,
     owns: [Part],
@@ -61,33 +47,8 @@ const parts = (watchman: Watchman, who: string, finalize: boolean) =>
       : undefined
   })
 
-const replica = Effect.fnUntraced(function*(
-  server: Server,
-  identity: string,
-  controllers: ReadonlyArray<Controller.Controller>
-) {
-  const scope = yield* Scope.make()
-  let dead = false
-  const transport: typeof server.transport = {
-    ...server.transport,
-    request: (request) =>
-      dead
-        ? Effect.fail(KubeError.Transport.make({ message: "the process is no more" }))
-        : server.transport.request(request)
-  }
-  const context = yield* Layer.buildWithScope(
-    Manager.layer(controllers, { leaderElection: { namespace, name: "widgets", identity, per: "ring" } }).pipe(
-      Layer.provide(Layer.sync(KubeClient.KubeClient, () => KubeClient.make(transport)))
-    ),
-    scope
-  )
-  return {
-    manager: Context.get(context, Manager.Manager),
-    stop: Scope.close(scope, Exit.void),
-    /** Its requests do not get through any more, until they do again. */
-    cut: (is: boolean) => Effect.sync(() => (dead = is))
-  }
-})
+const replica = (server: Server, identity: string, controllers: ReadonlyArray<Controller.Controller>) =>
+  Replicas.replica(server, controllers, { namespace, name: "widgets", identity, per: "ring" })
 
 const filled = (size = 2) => {
   const server = new Server(Widget, Part, Lease)
@@ -110,7 +71,7 @@ describe("Ring", () => {
     Effect.gen(function*() {
       const server = filled()
       const sharder = new Sharder(server, "widgets", Widget)
-      const watchman = new Watchman()
+      const watchman = new Counting()
       const start = (who: string) => replica(server, who, [parts(watchman, who, finalize)])
       yield* Effect.forkScoped(sharder.run)
       const a = yield* start("a")
@@ -181,7 +142,7 @@ describe("Ring", () => {
         }
       }
       const sharder = new Sharder(server, "widgets", Widget)
-      const watchman = new Watchman()
+      const watchman = new Counting()
       yield* Effect.forkScoped(sharder.run)
       yield* replica(server, "a", [parts(watchman, "a", false)])
       yield* pass("10 seconds")
@@ -194,7 +155,7 @@ describe("Ring", () => {
     Effect.gen(function*() {
       const server = filled()
       const sharder = new Sharder(server, "widgets", Widget)
-      const watchman = new Watchman()
+      const watchman = new Counting()
       yield* Effect.forkScoped(sharder.run)
       const a = yield* replica(server, "a", [parts(watchman, "a", false)])
       const b = yield* replica(server, "b", [parts(watchman, "b", false)])
@@ -240,7 +201,7 @@ describe("Ring", () => {
       const server = new Server(Widget, Lease)
       const labels = { "shard.alpha.sharding.timebertt.dev/widgets": "a" }
       server.put(Widget, "w", sized(1), { labels })
-      const watchman = new Watchman()
+      const watchman = new Counting()
       server.fault = (request) =>
         // The list is read before the object goes to somebody else, and answered after it.
         request.method === "GET" && request.path.endsWith("/widgets") && !isWatch(request)
@@ -260,7 +221,7 @@ describe("Ring", () => {
           const prng = new Prng(seed)
           const server = filled()
           const sharder = new Sharder(server, "widgets", Widget)
-          const watchman = new Watchman()
+          const watchman = new Counting()
           const finalize = prng.chance(0.5)
           yield* Effect.scoped(Effect.gen(function*() {
             yield* Effect.forkScoped(sharder.run)

@@ -1,9 +1,10 @@
 import { Action, Controller, KubeClient, KubeError, LeaderElection, Manager, Trigger } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Context, Effect, Exit, Layer, Logger, Metric, Scope } from "effect"
+import { Clock, Effect, Layer, Logger, Metric } from "effect"
 import { Part, Widget } from "./support/Kinds.ts"
 import { Journal } from "./support/Operating.ts"
 import { Prng } from "./support/Prng.ts"
+import * as Replicas from "./support/Replicas.ts"
 import { refuse, Server } from "./support/Server.ts"
 import { pass } from "./support/Time.ts"
 
@@ -11,64 +12,16 @@ const { Lease } = LeaderElection
 const small = { spec: { size: 1 } }
 const names = Array.from({ length: 24 }, (_, i) => `w${i}`)
 
-/** What reconciles have begun and not ended, by object; and whether two were ever under way at once. */
-class Watchman {
-  readonly underWay = new Map<string, string>()
-  readonly last = new Map<string, string>()
+/** One that also notes why it was asked. */
+class Asked extends Replicas.Watchman {
   readonly reasons: Array<string> = []
-  problem: string | undefined
-
-  readonly during = (
-    who: string,
-    name: string,
-    work: Effect.Effect<void, KubeError.KubeError, KubeClient.KubeClient>
-  ) =>
-    Effect.acquireUseRelease(
-      Effect.sync(() => {
-        const other = this.underWay.get(name)
-        if (other !== undefined) this.problem ??= `${name} is reconciled by ${other} and ${who}`
-        this.underWay.set(name, who)
-        this.last.set(name, who)
-      }),
-      () => work,
-      () => Effect.sync(() => this.underWay.delete(name))
-    )
-
-  /** Who has the objects, by how many. */
-  get shares(): Readonly<Record<string, number>> {
-    return Object.fromEntries(
-      [...Map.groupBy(this.last.values(), (who) => who)].sort().map(([who, all]) => [who, all.length])
-    )
-  }
 }
 
-/** A process: it ends in good order, or is gone at once, and nobody hears of it again. */
-const replica = Effect.fnUntraced(
-  function*(server: Server, who: string, controllers: ReadonlyArray<Controller.Controller>) {
-    const scope = yield* Scope.make()
-    let dead = false
-    const down = KubeError.Transport.make({ message: "the process is no more" })
-    const transport: typeof server.transport = {
-      ...server.transport,
-      request: (request) => dead ? Effect.fail(down) : server.transport.request(request)
-    }
-    const context = yield* Layer.buildWithScope(
-      Manager.layer(controllers, {
-        leaderElection: { namespace: "default", name: "operator", identity: who, per: "object" }
-      }).pipe(Layer.provide(Layer.sync(KubeClient.KubeClient, () => KubeClient.make(transport)))),
-      scope
-    )
-    return {
-      manager: Context.get(context, Manager.Manager),
-      stop: Scope.close(scope, Exit.void),
-      /** Its requests do not get through any more, until they do again. */
-      cut: (is: boolean) => Effect.sync(() => (dead = is))
-    }
-  }
-)
+const replica = (server: Server, who: string, controllers: ReadonlyArray<Controller.Controller>) =>
+  Replicas.replica(server, controllers, { namespace: "default", name: "operator", identity: who, per: "object" })
 
 const reconciling = (
-  watchman: Watchman,
+  watchman: Asked,
   who: string,
   work: (name: string) => Effect.Effect<void, KubeError.KubeError, KubeClient.KubeClient> = () =>
     Effect.sleep("100 millis")
@@ -92,7 +45,7 @@ describe("Sharding", () => {
   it.effect("one replica has everything, three share it, and what one leaves goes to the others at once", () =>
     Effect.gen(function*() {
       const server = filled()
-      const watchman = new Watchman()
+      const watchman = new Asked()
       const start = (who: string) => replica(server, who, [reconciling(watchman, who)])
       const a = yield* start("a")
       yield* pass("2 seconds")
@@ -132,7 +85,7 @@ describe("Sharding", () => {
   it.effect("what a replica had that cannot be reached is taken over when it has stopped, 17 s later at most", () =>
     Effect.gen(function*() {
       const server = filled()
-      const watchman = new Watchman()
+      const watchman = new Asked()
       const start = (who: string) => replica(server, who, [reconciling(watchman, who)])
       const a = yield* start("a")
       const b = yield* start("b")
@@ -160,7 +113,7 @@ describe("Sharding", () => {
     () =>
       Effect.gen(function*() {
         const server = filled()
-        const watchman = new Watchman()
+        const watchman = new Asked()
         const journal = new Journal()
         const lines: Array<string> = []
         const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
@@ -204,7 +157,7 @@ describe("Sharding", () => {
   it.effect("a write of a replica that has lost its lease is not sent, whatever holds it up", () =>
     Effect.gen(function*() {
       const server = filled()
-      const watchman = new Watchman()
+      const watchman = new Asked()
       const late = Effect.gen(function*() {
         yield* Effect.sleep("20 seconds")
         const client = yield* KubeClient.KubeClient
@@ -229,7 +182,7 @@ describe("Sharding", () => {
         for (let seed = 1; seed <= 20; seed++) {
           const random = new Prng(seed)
           const server = filled()
-          const watchman = new Watchman()
+          const watchman = new Asked()
           const clock = yield* Clock.Clock
           let bad = false
           server.fault = () => Effect.succeed(bad && random.chance(0.2) ? refuse(503, "ServiceUnavailable") : undefined)
