@@ -229,7 +229,7 @@ const make = Effect.fnUntraced(function*<R>(
     supervisor,
     drain,
     new Legacy(informers.written, informers.active),
-    new Set(controllers.map(({ resource }) => resource.id))
+    new Set(controllers.map(({ resource }) => Resource.qualifiedName(resource)))
   )
   const tracing = yield* Tracing.make
   // Each controller in a scope of its own, all of them in one that closes after the finalizer below has drained them.

@@ -49,7 +49,7 @@ export interface Ring extends Leadership {
 /** The Lease is another's: the objects of this replica may be, too. */
 export class ShardLost extends Schema.TaggedError<ShardLost>()("ShardLost", { message: Schema.String }) {}
 
-/** Takes part until the scope closes, and then releases its lease; `mains` are the identities of what is sharded. */
+/** Takes part until the scope closes, and then releases its lease; `mains` are the kinds that are sharded, by their qualified names. */
 export const make = Effect.fnUntraced(function*(
   options: Options,
   supervisor: Supervisor,

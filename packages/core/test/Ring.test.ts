@@ -1,4 +1,4 @@
-import { Action, Cache, Controller, KubeClient, LeaderElection, Manager, Ring } from "@effect-operator/core"
+import { Action, Cache, Controller, KubeClient, LeaderElection, Manager, Projection, Ring } from "@effect-operator/core"
 import { controllerReference } from "@effect-operator/core/KubeObject"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
@@ -19,11 +19,14 @@ class Counting extends Replicas.Watchman {
   made = 0
 }
 
+/** All that a cache has to know of a Part. */
+const Child = Projection.metadata(Part)
+
 /** Makes as many Parts as asked for, each under a name that nobody has had, and never more. */
 const parts = (watchman: Counting, who: string, finalize: boolean) =>
   Controller.make("widgets", {
     for: Widget,
-    owns: [Part],
+    owns: [Child],
     concurrency: 4,
     reconcile: (widget) =>
       watchman.during(
@@ -32,7 +35,7 @@ const parts = (watchman: Counting, who: string, finalize: boolean) =>
         Effect.gen(function*() {
           const client = yield* KubeClient.KubeClient
           yield* Effect.sleep("20 millis")
-          const there = (yield* Cache.list(Part, { owner: widget })).length
+          const there = (yield* Cache.list(Child, { owner: widget })).length
           for (let i = there; i < widget.spec.size; i++) {
             const name = `${widget.metadata.name}-${who}-${++watchman.made}`
             yield* client.create(Part, {

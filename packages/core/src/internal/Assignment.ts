@@ -38,7 +38,7 @@ export const defaults = {
 export interface Place {
   readonly ring: string
   readonly shard: string
-  /** Identities of the kinds that are sharded themselves. */
+  /** The kinds that are sharded themselves: see `Resource.qualifiedName`. */
   readonly mains: ReadonlySet<string>
 }
 
@@ -60,14 +60,14 @@ export const confine = <R>(controller: Controller<R>, { mains, ring, shard }: Pl
   const isAsked = ({ metadata }: KubeObject): boolean => metadata.labels?.[asked] !== undefined
   const isHere = ({ metadata }: KubeObject): boolean => metadata.labels?.[whose] === shard
   const isChild = ({ owner, resource: kind }: Watch): boolean =>
-    owner?.id === resource.id && owner.cluster === resource.cluster && !mains.has(kind.id)
+    owner?.id === resource.id && owner.cluster === resource.cluster && !mains.has(Resource.qualifiedName(kind))
   const children = others.filter(isChild).map(({ resource }) => resource)
   const confined = (watch: Watch): Watch => ({
     ...watch,
     labels: and(watch, { operator: "=", key: whose, value: shard })
   })
   const accepted = new Set<string>()
-  const strays = lookout(controller, children, whose, shard)
+  const strays = lookout(controller, children, whose, shard, accepted)
 
   const left = ({ metadata: { uid } }: KubeObject): void => {
     accepted.delete(uid)
@@ -167,7 +167,8 @@ const lookout = (
   { resource, watches: [own] }: Pick<Controller<any>, "resource" | "watches">,
   children: ReadonlyArray<Resource.Any>,
   whose: string,
-  shard: string
+  shard: string,
+  accepted: ReadonlySet<string>
 ) => {
   const one = Semaphore.makeUnsafe(1)
   const elsewhere: LabelSelector = [{ operator: "notin", key: whose, values: [shard] }]
@@ -183,7 +184,7 @@ const lookout = (
     const begun = yield* Clock.currentTimeMillis
     // What runs a controller gives it the cache of its own kind.
     const here = yield* Cache.list(resource, {}) as Effect.Effect<ReadonlyArray<KubeObject>>
-    const all = here.filter(({ metadata }) => !found.has(metadata.uid))
+    const all = here.filter(({ metadata: { uid } }) => !accepted.has(uid) && !found.has(uid))
     gone.clear()
     const wanted = new Set(all.map(({ metadata }) => metadata.uid))
     const namespaces = [...new Set(all.map(({ metadata }) => metadata.namespace))]
@@ -228,9 +229,10 @@ const labelled = (
   children: ReadonlyArray<Resource.Any>,
   labels: Readonly<Record<string, string>>
 ): Client => {
-  const ids = new Set(children.map(({ id }) => id))
+  // Of whichever version, and however little of them is cached.
+  const names = new Set(children.map(Resource.qualifiedName))
   const marked = <A extends { readonly metadata: object }>(kind: Resource.Any, object: A): A => {
-    if (!ids.has(kind.id)) return object
+    if (!names.has(Resource.qualifiedName(kind))) return object
     const metadata = object.metadata as Partial<KubeObject["metadata"]>
     const isOurs = metadata.ownerReferences?.some(({ controller, kind }) => controller === true && kind === owner.kind)
     return isOurs === true
