@@ -58,6 +58,11 @@ export const normalisationsOfKinds: ReadonlyArray<Normalisation> = [
     apply: forPath(/csidrivers/, fields("spec storageCapacity", "spec requiresRepublish", "spec seLinuxMount"))
   },
   {
+    name: "classes of Pods",
+    reason: "1.20 takes the class off where a status leaves it out",
+    apply: forPath(/\/pods/, fields("status qosClass"))
+  },
+  {
     name: "ranges of Nodes",
     reason: "1.20 prints a range that is none in Go's form, and says less of it",
     apply: forPath(
@@ -259,6 +264,11 @@ export const normalisationsOfKinds: ReadonlyArray<Normalisation> = [
     name: "generation of CSIDrivers",
     reason: "nothing of a CSIDriver can change in 1.20",
     apply: forPath(/csidrivers/, fields("metadata generation"))
+  },
+  {
+    name: "labels of EndpointSlices",
+    reason: "they count as a change of the slice, in 1.20 they do not",
+    apply: forPath(/endpointslices/, fields("metadata generation"))
   },
   {
     name: "endpoints that stay",
