@@ -3,7 +3,11 @@
  * since the oldest server compared.
  */
 import type { Normalisation } from "./Normalisations.ts"
-import { everywhere, fields, forPath, type Json, messages, without, withoutCauses } from "./Rewrite.ts"
+import { everywhere, fields, forPath, type Json, messages, type Rewrite, without, withoutCauses } from "./Rewrite.ts"
+
+/** What an object is created with is the same. */
+const unlessCreated = (apply: Rewrite): Rewrite => (answer, step) =>
+  step.method === "POST" ? answer : apply(answer, step)
 
 /** The field of a cause under its newer name. */
 const fieldNamed = (older: string, newer: string) =>
@@ -60,7 +64,7 @@ export const normalisationsOfKinds: ReadonlyArray<Normalisation> = [
   {
     name: "classes of Pods",
     reason: "1.20 takes the class off where a status leaves it out",
-    apply: forPath(/\/pods/, fields("status qosClass"))
+    apply: unlessCreated(forPath(/\/pods/, fields("status qosClass")))
   },
   {
     name: "ranges of Nodes",
@@ -268,7 +272,7 @@ export const normalisationsOfKinds: ReadonlyArray<Normalisation> = [
   {
     name: "labels of EndpointSlices",
     reason: "they count as a change of the slice, in 1.20 they do not",
-    apply: forPath(/endpointslices/, fields("metadata generation"))
+    apply: unlessCreated(forPath(/endpointslices/, fields("metadata generation")))
   },
   {
     name: "endpoints that stay",

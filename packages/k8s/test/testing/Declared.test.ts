@@ -97,12 +97,9 @@ describe("Declared", () => {
         }
       ]
     }
-    return Effect.map(
-      Simulation.checkConvergence(scenario, { seed: 1, depth: 1, runs: 1_000, pooled: true }),
-      (report) => {
-        assert.isTrue(report.exhaustive)
-        assert.isAbove(report.points, 50)
-      }
-    )
+    return Effect.map(Simulation.checkConvergence(scenario, { seed: 1, depth: 1, runs: 1_000 }), (report) => {
+      assert.isTrue(report.exhaustive)
+      assert.isAbove(report.points, 50)
+    })
   })
 })

@@ -117,7 +117,7 @@ describe("the cluster of a simulation", () => {
       }),
       steps: [...B.sized(1), ...B.deleted]
     }
-    return Simulation.checkConvergence(scenario, { depth: 1, interleavings: 1, faults: ["staleRestart", "oldRestart"] })
+    return Simulation.checkConvergence(scenario, { depth: 1, faults: ["staleRestart", "oldRestart"] })
   })
 
   it.live("a Pod that people made is missed by nobody; what the cluster replaces leaves remains", () => {
@@ -134,7 +134,7 @@ describe("the cluster of a simulation", () => {
         { name: "a Deployment", act: KubeClient.KubeClient.use((it) => it.create(Deployment, web)) }
       ]
     }
-    return Simulation.checkConvergence(scenario, { depth: 1, interleavings: 1, faults: ["podFailed", "podRemoved"] })
+    return Simulation.checkConvergence(scenario, { depth: 1, faults: ["podFailed", "podRemoved"] })
   })
 
   it.live("work that has failed for good may be left to people, and what comes of it be another", () => {
@@ -165,7 +165,7 @@ describe("the cluster of a simulation", () => {
       }))
     }
     return Effect.map(
-      Simulation.checkConvergence(scenario, { depth: 1, interleavings: 1, faults: ["workFails"] }),
+      Simulation.checkConvergence(scenario, { depth: 1, faults: ["workFails"] }),
       ({ points }) => assert.strictEqual(points, 1)
     )
   })
@@ -188,7 +188,7 @@ describe("the cluster of a simulation", () => {
       }))
     }
     return Effect.map(
-      Simulation.checkConvergence(scenario, { depth: 1, interleavings: 1, faults: ["forestalled"] }),
+      Simulation.checkConvergence(scenario, { depth: 1, faults: ["forestalled"] }),
       ({ points }) => assert.isAbove(points, 0)
     )
   })
@@ -203,7 +203,7 @@ describe("the cluster of a simulation", () => {
       }), { owns: [] })
     const scenario = { name: "polling", resources: B.resources, operator: polling, steps: B.sized(1) }
     return Effect.gen(function*() {
-      const options = { depth: 1, interleavings: 1, faults: ["serverError", "lostAnswer"] } as const
+      const options = { depth: 1, faults: ["serverError", "lostAnswer"] } as const
       const { points } = yield* Simulation.checkConvergence(scenario, options)
       assert.isAbove(points, 20)
     })
@@ -226,11 +226,7 @@ describe("the cluster of a simulation", () => {
     const steps = [...B.sized(1), ...B.deleted]
     const scenario = { name: "claimed", resources: B.resources, operator: claimed, steps }
     return Effect.gen(function*() {
-      const { points } = yield* Simulation.checkConvergence(scenario, {
-        depth: 1,
-        interleavings: 1,
-        faults: ["orphaned"]
-      })
+      const { points } = yield* Simulation.checkConvergence(scenario, { depth: 1, faults: ["orphaned"] })
       assert.isAbove(points, 1)
     })
   })
@@ -249,7 +245,7 @@ describe("the cluster of a simulation", () => {
       B.client.use((it) => it.create(B.Box, { metadata: B.named(name), spec: { size: 7 } }))
     const steps = [{ name: "two Boxes", act: Effect.andThen(made("a"), made("b")) }]
     const scenario = { name: "addressing", resources: B.resources, operator: addressing, steps }
-    return Simulation.checkConvergence(scenario, { depth: 1, interleavings: 1, faults: ["serverError"] })
+    return Simulation.checkConvergence(scenario, { depth: 1, faults: ["serverError"] })
   })
 
   it.live("of the claims of a StatefulSet that nobody waited for there may be any number", () => {
@@ -269,17 +265,17 @@ describe("the cluster of a simulation", () => {
       }), { owns: [StatefulSet] })
     const steps = [...B.sized(1), ...B.deleted]
     const scenario = { name: "stateful", resources: B.resources, operator: stateful, steps }
-    return Simulation.checkConvergence(scenario, { depth: 1, interleavings: 1, faults: ["forestalled", "hurried"] })
+    return Simulation.checkConvergence(scenario, { depth: 1, faults: ["forestalled", "hurried"] })
   })
 
   it.live("work begun for what was wanted a moment before may be left when that does not wait", () => {
     const { right } = ends.find(({ name }) => name === "ends: done, thrown away, and done again")!
-    return Simulation.checkConvergence(right, { depth: 1, interleavings: 1, faults: ["hurried"] })
+    return Simulation.checkConvergence(right, { depth: 1, faults: ["hurried"] })
   })
 
   it.live("a Pod that somebody removes is not the rollout's that is under way", () => {
     const { right } = course.find(({ oracle }) => oracle === "as available as without faults")!
-    return Simulation.checkConvergence(right, { depth: 1, interleavings: 1, faults: ["podRemoved", "podFailed"] })
+    return Simulation.checkConvergence(right, { depth: 1, faults: ["podRemoved", "podFailed"] })
   })
 
   it.live("a desired state does not see the finalizer of somebody else", () => {
@@ -291,6 +287,6 @@ describe("the cluster of a simulation", () => {
       operator: B.boxes(() => Effect.succeed(Action.done)),
       steps: [...B.sized(1, 2), ...B.deleted].map((step) => ({ ...step, desired }))
     }
-    return Simulation.checkConvergence(scenario, { depth: 1, interleavings: 1, faults: ["guarded"] })
+    return Simulation.checkConvergence(scenario, { depth: 1, faults: ["guarded"] })
   })
 })

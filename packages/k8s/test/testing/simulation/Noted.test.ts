@@ -56,7 +56,7 @@ describe("Noted", () => {
         ...annotations,
         digest: String(JSON.stringify(annotations).length)
       }))
-      const options = { depth: 1, interleavings: 1, faults: ["annotated"] } as const
+      const options = { depth: 1, faults: ["annotated"] } as const
       const report = yield* Simulation.checkConvergence(scenario("handing-on", operator), options)
       assert.isTrue(report.exhaustive)
     }))

@@ -133,7 +133,7 @@ describe("Stations", () => {
         resources: [Flow],
         operator: Manager.layer([controller]),
         steps: [put("app:1"), put("app:2")]
-      }, { depth: 1, interleavings: 1, faults: ["crashAfter", "crashAway"] })
+      }, { depth: 1, faults: ["crashAfter", "crashAway"] })
       assert.isTrue(report.exhaustive)
     }))
 })
