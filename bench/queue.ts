@@ -29,13 +29,14 @@ const reconciles: Benchmark = {
           goal: { atMost: 4, of: "value" },
           usual: 5
         }),
+        // Spans are told from what they are added to: loops without memory say little of a machine whose memory is slow.
         result({
-          name: "6 the same with spans",
+          name: "6 the same with spans, against without",
           unit: "us",
           value: traced,
-          baseline: loops,
+          baseline: ours,
           goal: { atMost: 10, of: "value" },
-          usual: 9
+          usual: 2
         }),
         result({
           name: `6 a key of ${many.toLocaleString("en")} against one of 1,000`,

@@ -82,7 +82,7 @@ const over = (tracer: Tracer.Tracer, clock: Clock.Clock): Tracing => {
       annotations: Context.empty(),
       sampled: true
     })
-    for (const [key, value] of Object.entries(options.attributes)) made.attribute(key, value)
+    for (const key in options.attributes) made.attribute(key, options.attributes[key])
     return made
   }
 
