@@ -96,16 +96,18 @@ const addressFaults = (next: unknown, previous: unknown, field: "hostIPs" | "pod
   const addresses = (pod: unknown) => arrayAt(pod, "status", field).map((address) => stringAt(address, "ip"))
   const [given, kept] = [addresses(next), addresses(previous)]
   const path = `status.${field}`
+  const each = given.flatMap((address, index) => kept.includes(address) ? [] : ip(`${path}[${index}]`, address))
+  if (given.length < 2) return each
   const unfit = given.findIndex((address) => !isAddress(address))
   const families = new Set(given.map(isAddress6))
   return [
-    ...given.flatMap((address, index) => kept.includes(address) ? [] : ip(`${path}[${index}]`, address)),
+    ...each,
     ...when(
-      given.length > 1 && unfit >= 0,
+      unfit >= 0,
       FieldError.internalError(path, `failed to check for dual stack with error:invalid IP[${unfit}]: ${given[unfit]}`)
     ),
     ...when(
-      given.length > 1 && (given.length > 2 || unfit >= 0 || families.size < 2),
+      given.length > 2 || unfit >= 0 || families.size < 2,
       FieldError.invalidPrinted(
         path,
         GoStruct.print(arrayAt(next, "status", field), [["ip", "\"\"", undefined, "IP"]]),

@@ -107,6 +107,9 @@ export const stepFaults = {
   podRemoved: "a Pod is removed at rest after it",
   /** Whoever made it notes something on it that is for nobody's eyes but his. */
   annotated: "somebody annotates at rest after it all that people have made",
+  /** Whoever takes all of a kind for its own has to do with what is nobody's business. */
+  stranger:
+    "somebody makes at rest after it, for himself, one of each kind the operator has made; the process starts again",
   /** Somebody else holds the custom resources, too: they outlive their deletion, and what the operator waits for. */
   guarded: "somebody else gives the custom resources a finalizer, and takes it off 50 s after they are deleted",
   /** Whoever does the next step does not wait at all. */
@@ -199,7 +202,6 @@ export const fails = ({ fault }: Point): boolean => failing.has(fault)
 /** Somebody else's annotation, which is nobody else's business. */
 export const touched = "simulation.effect-operator/touched"
 
-/** Somebody else's finalizer: who put it there takes it off. */
 /** Somebody else's finalizer: who put it there takes it off. */
 export const guard = "simulation.effect-operator/guard"
 

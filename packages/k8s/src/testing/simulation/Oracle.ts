@@ -27,6 +27,7 @@ import { refused } from "./Refused.ts"
 import { counters, isHistory } from "./History.ts"
 import { relabelled } from "./Identities.ts"
 import { singleWriter } from "./SingleWriter.ts"
+import { strangersKept } from "./Strangers.ts"
 import * as Stations from "./Stations.ts"
 import { swapped } from "./Swapped.ts"
 import { unharmed } from "./Unharmed.ts"
@@ -456,6 +457,7 @@ export const all: ReadonlyArray<Oracle> = [
   noOrphans,
   singleWriter,
   noted,
+  strangersKept,
   sameEnd,
   tied,
   forgotten,

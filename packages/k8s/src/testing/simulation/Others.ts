@@ -1,8 +1,8 @@
 /**
  * `Others`: who else is in the cluster, and does something to the objects of an operator where a plan has them do it.
  *
- * They fail and remove Pods, annotate objects, take from them whose they are, hold them with finalizers of their own, and
- * have the work of Jobs fail. None of it is people's, who take the steps of a story.
+ * They fail and remove Pods, annotate objects, take from them whose they are, hold them with finalizers of their own, have
+ * the work of Jobs fail, and have objects for themselves. None of it is people's, who take the steps of a story.
  */
 import type { CustomResource } from "@effect-operator/core/CustomResource"
 import { KubeClient, Patch } from "@effect-operator/core/KubeClient"
@@ -16,8 +16,9 @@ import * as Declared from "../Declared.ts"
 import * as Kubelet from "../Kubelet.ts"
 import { isRemains } from "./Canonical.ts"
 import { guard, touched } from "./Fault.ts"
-import { type Entry, isOver, phaseOf } from "./Recording.ts"
+import { type Entry, isOver, madeByPeople, phaseOf } from "./Recording.ts"
 import type { Scenario } from "./Scenario.ts"
+import * as Strangers from "./Strangers.ts"
 import type { World } from "./World.ts"
 
 export const defaults = {
@@ -38,9 +39,14 @@ const isReplaced = (entries: ReadonlyArray<Entry>, { metadata }: KubeObject): bo
 export const isVictim = (entries: ReadonlyArray<Entry>, pod: KubeObject): boolean =>
   !isTerminating(pod) && !isOver(pod) && isReplaced(entries, pod)
 
-/** The uids of what people have made in their steps. */
-export const madeByPeople = (entries: ReadonlyArray<Entry>): ReadonlyArray<string> =>
-  entries.flatMap((entry) => (entry._tag === "Step" ? entry.made : []))
+/** The uid of what an Event is about. */
+const subjectOf = (object: KubeObject): string | undefined => {
+  const { involvedObject, regarding } = object as KubeObject & {
+    readonly involvedObject?: { readonly uid?: string }
+    readonly regarding?: { readonly uid?: string }
+  }
+  return object.kind === "Event" ? (regarding ?? involvedObject)?.uid : undefined
+}
 
 /** The declared kind of an object, if it is of one. */
 export const declaredOf = (
@@ -72,6 +78,8 @@ export class Others {
   readonly #failed = new Set<string>()
   /** Jobs whose work fails, and which of their Pods have; by uid. */
   readonly #hindered = new Map<string, Set<string>>()
+  /** What they have for themselves, and what comes of that; by uid. */
+  readonly #strange = new Set<string>()
 
   constructor(cluster: Cluster) {
     this.#cluster = cluster
@@ -81,6 +89,16 @@ export class Others {
   saw(change: Change): void {
     this.#released(change)
     this.#fails(change)
+  }
+
+  /** Whether an object is what they have for themselves, or comes of that: no story is about it. */
+  isStrange(object: KubeObject): boolean {
+    const { name, ownerReferences = [], uid } = object.metadata
+    const about = subjectOf(object)
+    const strange = name === Strangers.name || ownerReferences.some((owner) => this.#strange.has(owner.uid)) ||
+      (about !== undefined && this.#strange.has(about))
+    if (strange) this.#strange.add(uid)
+    return strange
   }
 
   /** What is left of a Pod that they have failed, where the cluster itself has put another in its place. */
@@ -117,6 +135,22 @@ export class Others {
       const theirs = [...stored.values()].filter(({ metadata: { uid } }) => living.has(uid))
       const note = { annotations: { [touched]: "by somebody, at rest" } }
       const act = Effect.forEach(theirs, (object) => Effect.ignore(this.#edit(object, note)), { discard: true })
+      return Effect.provideContext(act, access())
+    })
+  }
+
+  /** They make for themselves what is like what there is of the operator's. */
+  get settle(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { access, entries, resources, stored } = this.#cluster
+      const kinds = Declared.stored(resources).map(({ kind }) => kind)
+      const make = (model: KubeObject) =>
+        KubeClient.use((client) => client.create(this.#resourceFor(model), Strangers.like(model) as KubeObject))
+      const act = Effect.forEach(
+        Strangers.models({ entries, kinds }, [...stored.values()]),
+        (model) => Effect.ignore(make(model)),
+        { discard: true }
+      )
       return Effect.provideContext(act, access())
     })
   }

@@ -26,8 +26,29 @@ export const defaults = {
   patience: 20 * 60_000
 } as const
 
-/** What happens at rest, of which there is one after a step at most. */
-const disturbances = ["podFailed", "podRemoved", "annotated", "restarted"] as const
+/** What happens at rest, of which there is one after a step at most: how, and how it reads. */
+const disturbances: Partial<Record<StepFault, { readonly act: (stage: Stage) => void; readonly what: string }>> = {
+  podFailed: {
+    act: ({ others, world }) => void world.fork(others.mischief("podFailed", undefined)),
+    what: "a Pod is lost"
+  },
+  podRemoved: {
+    act: ({ others, world }) => void world.fork(others.mischief("podRemoved", undefined)),
+    what: "a Pod is lost"
+  },
+  annotated: {
+    act: ({ others, world }) => void world.fork(others.annotate),
+    what: "somebody annotates what people have made"
+  },
+  stranger: {
+    act: (stage) => {
+      stage.world.fork(stage.others.settle)
+      stage.restart()
+    },
+    what: "somebody has made something for himself"
+  },
+  restarted: { act: (stage) => stage.restart(), what: "the process starts again" }
+}
 
 /** What a recording says of the story, beside what the stage and the wire have counted. */
 export type Played = Omit<Recording, "entries" | "begun" | "calls" | "events" | "externals" | "met">
@@ -278,20 +299,15 @@ export class Play {
 
   /** What the plan has for the time after a step. */
   #disturb(index: number, step: Step): void {
-    const point = disturbances.flatMap((fault) => this.#faultAt(index, fault) ?? [])[0]
-    if (point === undefined) return
-    const stage = this.#stage
-    stage.wire.happens(point)
-    const { fault } = point
-    if (fault === "podFailed" || fault === "podRemoved") stage.world.fork(stage.others.mischief(fault, undefined))
-    else if (fault === "annotated") stage.world.fork(stage.others.annotate)
-    else stage.restart()
-    const what = fault === "restarted"
-      ? "the process starts again"
-      : fault === "annotated"
-      ? "somebody annotates what people have made"
-      : "a Pod is lost"
-    if (this.#rests(`when ${what} after "${step.name}"`)) this.#look(index, step)
+    for (const fault of Object.keys(disturbances) as ReadonlyArray<StepFault>) {
+      const point = this.#faultAt(index, fault)
+      if (point === undefined) continue
+      const { act, what } = disturbances[fault]!
+      this.#stage.wire.happens(point)
+      act(this.#stage)
+      if (this.#rests(`when ${what} after "${step.name}"`)) this.#look(index, step)
+      return
+    }
   }
 
   /** The quiet time. */

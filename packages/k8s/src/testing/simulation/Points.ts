@@ -11,8 +11,9 @@ import {
   type Kind,
   type Point
 } from "./Fault.ts"
-import { type Call, nowhere, type Reach, type Recording, subjects } from "./Recording.ts"
-import { isVictim, madeByPeople } from "./Others.ts"
+import { type Call, madeByPeople, nowhere, type Reach, type Recording, subjects } from "./Recording.ts"
+import { isVictim } from "./Others.ts"
+import * as Strangers from "./Strangers.ts"
 import { urgentSteps } from "./Variants.ts"
 
 /** Data, which is not the same again, and Pods, which have faults of their own. */
@@ -128,6 +129,7 @@ export const of = (run: Recording, replicas: number, after: Reach = run.begun): 
   const urgent = urgentSteps(run)
   const beside = besidePods(run)
   const peoples = besidePeoples(run).steps
+  const strangers = Strangers.steps(run)
   const opening = openings(run)
   // Who holds an object by a finalizer makes the next step wait for it.
   const held = run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === "guarded")
@@ -161,6 +163,8 @@ export const of = (run: Recording, replicas: number, after: Reach = run.begun): 
             ? !held && urgent[step + 1] === true
             : fault === "annotated"
             ? peoples.has(step)
+            : fault === "stranger"
+            ? strangers.has(step)
             : !losesPods(fault) || beside.steps.has(step)
         )
           .map((fault): Point => ({ _tag: "Step", at: step + 1, fault }))

@@ -144,6 +144,10 @@ export const seen = ({ entries, objects }: Pick<Recording, "entries" | "objects"
   ...objects
 ]
 
+/** The uids of what people have made in their steps. */
+export const madeByPeople = (entries: ReadonlyArray<Entry>): ReadonlyArray<string> =>
+  entries.flatMap((entry) => (entry._tag === "Step" ? entry.made : []))
+
 /** For each step the change it begins with: people's own. */
 export const firstChanges = ({ entries, steps }: Pick<Recording, "entries" | "steps">): ReadonlyArray<
   Change | undefined

@@ -19,7 +19,7 @@ import * as Logger from "effect/Logger"
 import * as Random from "effect/Random"
 import * as References from "effect/References"
 import * as Scope from "effect/Scope"
-import { ApiServer } from "../ApiServer.ts"
+import { ApiServer, type Change } from "../ApiServer.ts"
 import * as Declared from "../Declared.ts"
 import type * as Kubelet from "../Kubelet.ts"
 import * as SimControllers from "../SimControllers.ts"
@@ -128,11 +128,7 @@ export class Stage {
         chance: Chances.of(seed),
         onChange: (change) => {
           this.#revision = change.revision
-          const place = placeOf(change.collection, change.key)
-          if (change.type === "DELETED") this.#stored.delete(place)
-          else this.#stored.set(place, change.object)
-          this.note({ _tag: "Change", at: this.world.now, change })
-          this.others.saw(change)
+          if (!this.others.isStrange(change.object)) this.#saw(change)
           for (const controller of waiting.get(change.collection) ?? []) this.#wake(controller)
         }
       })),
@@ -162,6 +158,15 @@ export class Stage {
     this.#outside = textOf(this.wire.outside)
     const busy = new Set(from?.entries.map((entry) => entry._tag === "Change" ? entry.change.collection : ""))
     for (const [collection, some] of waiting) if (busy.has(collection)) some.forEach((one) => this.#wake(one))
+  }
+
+  /** Something that the story is about has changed. */
+  #saw(change: Change): void {
+    const place = placeOf(change.collection, change.key)
+    if (change.type === "DELETED") this.#stored.delete(place)
+    else this.#stored.set(place, change.object)
+    this.note({ _tag: "Change", at: this.world.now, change })
+    this.others.saw(change)
   }
 
   /** Starts a controller of the cluster for which there is something to do now. */

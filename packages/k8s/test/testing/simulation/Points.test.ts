@@ -97,6 +97,10 @@ describe("Points", () => {
     assert.deepStrictEqual(notes(Points.of(Reference.of(short, whole(short), 1).recording, 1)), [1])
   })
 
+  it("somebody makes something for himself where there is a kind of the operator's for the first time", () => {
+    assert.deepStrictEqual(all.flatMap(({ at, fault }) => (fault === "stranger" ? [at] : [])), [1])
+  })
+
   it("each is at a place of its own kind, once", () => {
     const named = all.map((point) => `${point._tag} ${point.at} ${point.fault}`)
     assert.strictEqual(new Set(named).size, named.length)

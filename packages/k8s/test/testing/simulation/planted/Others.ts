@@ -194,6 +194,34 @@ const clearing = (isOwn: (map: ConfigMap, box: B.Box) => boolean) =>
 
 const notes = { name: "notes of somebody", act: B.client.use((it) => it.create(ConfigMap, labelled("notes"))) }
 
+type Listed = (box: B.Box) => Parameters<typeof Cache.list>[1]
+
+const everyPod: Listed = () => ({ namespace: "default" })
+const ownPods: Listed = (box) => ({ owner: box })
+
+/** As many Pods as the size says: what is too much goes, the newest first. */
+const fitting = (listed: Listed): B.Reconcile => (box) =>
+  Effect.gen(function*() {
+    const it = yield* B.client
+    const pods = yield* Cache.list(Pod, listed(box))
+    const living = pods.filter((pod) => !KubeObject.isTerminating(pod) && !B.isFailed(pod))
+    const names = new Set(living.map(({ metadata }) => metadata.name))
+    const missing = Array.from({ length: box.spec.size }, (_, i) => `box-${i}`).filter((name) => !names.has(name))
+    for (const name of missing.slice(0, Math.max(0, box.spec.size - living.length))) {
+      yield* B.unlessThere(it.create(Pod, B.podOf(box, { name })))
+    }
+    const surplus = living.toSorted((a, b) => a.metadata.name.localeCompare(b.metadata.name)).slice(box.spec.size)
+    for (const pod of [...surplus, ...pods.filter(B.isFailed)]) yield* B.unlessGone(it.delete(Pod, pod))
+    return Action.done
+  })
+
+/** Says how many Pods there are. */
+const telling = (listed: Listed): B.Reconcile => (box) =>
+  Effect.gen(function*() {
+    yield* B.pods(box)
+    return yield* B.done(B.status(box, { count: (yield* Cache.list(Pod, listed(box))).length }))
+  })
+
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "others: held by a list of finalizers with its own alone",
@@ -278,5 +306,19 @@ export const planted: ReadonlyArray<B.Planted> = [
     [notes, ...B.sized(1), ...B.deleted],
     clearing(() => true),
     clearing(({ metadata }, box) => metadata.ownerReferences?.some(({ uid }) => uid === box.metadata.uid) === true)
+  ),
+  B.bug(
+    "others: all Pods of a namespace are taken for its own, and there are too many",
+    "what is somebody else's is let alone",
+    B.sized(1),
+    B.boxes(fitting(everyPod)),
+    B.boxes(fitting(ownPods))
+  ),
+  B.bug(
+    "others: all Pods of a namespace are counted as its own",
+    "same end state",
+    B.sized(1),
+    B.boxes(telling(everyPod)),
+    B.boxes(telling(ownPods))
   )
 ]

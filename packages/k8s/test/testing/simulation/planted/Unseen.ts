@@ -51,7 +51,7 @@ const data: B.Reconcile = (box) =>
 const oneByOne = (meanwhile: Action.Action): B.Reconcile => (box) =>
   Effect.gen(function*() {
     const it = yield* B.client
-    const { items } = yield* it.listPage(Pod, { namespace: "default" })
+    const { items } = yield* it.listPage(Pod, { namespace: "default", labels: { box: box.metadata.name } })
     if (items.length >= box.spec.size) return Action.done
     if (items.some(({ status }) => status?.phase !== "Running")) return meanwhile
     yield* B.unlessThere(it.create(Pod, B.podOf(box, { name: `box-${items.length}` })))
