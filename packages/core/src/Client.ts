@@ -25,13 +25,17 @@ export const FieldManager = Context.Reference<string>("@effect-operator/core/Kub
   defaultValue: () => defaults.fieldManager
 })
 
-/** What surrounds the writes of a part of the program: who allows them, and who wants to know of them. */
+/** What surrounds the writes of a part of the program: who allows and marks them, and who wants to know of them. */
 export interface Writing {
   /** Asked before every write; its failure is that of the write, and nothing is sent. */
   readonly permit: Effect.Effect<void, KubeError.KubeError>
   /** Told of every accepted write before the writer has the answer. Must not throw. */
   readonly wrote: (write: Write) => void
+  /** Gives a whole object that is to be written, or applied, what it is to carry besides. */
+  readonly mark?: Mark | undefined
 }
+
+export type Mark = <A extends { readonly metadata: object }>(resource: Resource.Any, object: A) => A
 
 /** Everything is allowed, and nobody asks, unless a controller or a lease says otherwise. */
 export const Writing = Context.Reference<Writing>("@effect-operator/core/KubeClient/Writing", {

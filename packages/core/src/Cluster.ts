@@ -116,9 +116,9 @@ export const router = (home: Client): { readonly client: Client; readonly cluste
     known: (client: Client, resource: Resource.Resource<A, Id>) => Effect.Effect<X, KubeError.KubeError>
   ): Effect.Effect<X, KubeError.KubeError> => {
     const sent = at(verb, resource, known, Effect.fail)
-    return resource.cluster === undefined ? sent : Effect.updateService(sent, Writing, ({ permit, wrote }) => ({
-      permit,
-      wrote: (write) => wrote({ ...write, resource: on(write.resource, { name: resource.cluster! }) })
+    return resource.cluster === undefined ? sent : Effect.updateService(sent, Writing, (writing) => ({
+      ...writing,
+      wrote: (write) => writing.wrote({ ...write, resource: on(write.resource, { name: resource.cluster! }) })
     }))
   }
 

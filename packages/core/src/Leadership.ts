@@ -7,6 +7,7 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import type { Mark } from "./Client.ts"
 import type { Controller } from "./Controller.ts"
 import type { KubeClient } from "./KubeClient.ts"
 import type { KubeError } from "./KubeError.ts"
@@ -30,6 +31,8 @@ export interface Confined<R> {
   readonly controller: Controller<R>
   /** Whether an object is to be worked on, asked before anything is done for it; nothing where all are. */
   readonly accept?: ((object: KubeObject) => Effect.Effect<boolean, KubeError, KubeClient>) | undefined
+  /** What the controller writes carries what others are to know it by. */
+  readonly mark?: Mark | undefined
 }
 
 /** Who works on objects that may go to another process, and come from one. */

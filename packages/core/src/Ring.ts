@@ -7,16 +7,17 @@
  * it is kept:
  *
  * - **Its Lease**, named like the replica and labelled with the ring, is held as long as it works. A replica that cannot
- *   renew it stops working; when another has it, its objects are others', and its part of the program fails, so that the
- *   process ends and begins anew.
+ *   renew it, or that another takes it from, stops working, as its objects may be others' by then; and its part of the
+ *   program fails, so that the process ends and begins anew.
  * - **Label selectors** on the watches of a controller's own kind, and of those it `owns`.
  * - **Handing back**: an object that is asked for is not worked on any more. Both labels are taken off it when what was
  *   under way with it has ended, whatever the predicate says of the change; only then somebody else gets it.
  *
  * Guaranteed beyond that protocol: children follow their owner, and are there before it is reconciled. Each child that a
- * reconciler makes carries the label from the start; when an object comes from another replica, or from a time before the
+ * controller makes (its reconciler, its sources, a service with a client of its own) carries the label from the start; when an object comes from another replica, or from a time before the
  * ring, its children are looked for, at the server, and labelled. So what is made under generated names is not made
- * again, whoever died meanwhile. Therefore leave `controlledResources` of the ring empty: the sharder moves children on
+ * again, whoever died meanwhile. Who has a finalizer has been reconciled before; so let an operator get its first `finalize`
+ * under one leader, and put it into a ring when all objects have the finalizer. Therefore leave `controlledResources` of the ring empty: the sharder moves children on
  * its own account, sooner or later than their owner. A kind that another controller of the same manager reconciles is a
  * main resource of the ring itself, and is watched whole by its owner's controller.
  *

@@ -1,11 +1,24 @@
-import { Action, Cache, Controller, KubeClient, LeaderElection, Manager, Projection, Ring } from "@effect-operator/core"
+import {
+  Action,
+  Cache,
+  Controller,
+  KubeClient,
+  type KubeObject,
+  LeaderElection,
+  Manager,
+  Predicate,
+  Projection,
+  Ring,
+  Source,
+  type Transport
+} from "@effect-operator/core"
 import { controllerReference } from "@effect-operator/core/KubeObject"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { Part, Region, Widget } from "./support/Kinds.ts"
 import { Prng } from "./support/Prng.ts"
 import * as Replicas from "./support/Replicas.ts"
-import { isWatch, parameter, Server } from "./support/Server.ts"
+import { isWatch, parameter, refuse, Server } from "./support/Server.ts"
 import { Sharder } from "./support/Sharder.ts"
 import { pass } from "./support/Time.ts"
 
@@ -214,6 +227,104 @@ describe("Ring", () => {
       server.patch(Widget, "w", { metadata: { labels: { "shard.alpha.sharding.timebertt.dev/widgets": "b" } } })
       yield* pass("1 minute")
       assert.strictEqual(watchman.last.size, 0)
+    }).pipe(silent, Effect.scoped))
+
+  const mine = { "shard.alpha.sharding.timebertt.dev/widgets": "a" }
+  const others = { "shard.alpha.sharding.timebertt.dev/widgets": "b" }
+  const looksForChildren = (request: Transport.Request) =>
+    request.path.endsWith("/parts") && parameter(request, "labelSelector")?.includes("notin") === true
+
+  it.effect("what has been elsewhere while its children were looked for has them looked for again", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Part, Lease)
+      const widget = server.put(Widget, "w", sized(1), { labels: mine })
+      const watchman = new Counting()
+      let looked = 0
+      server.latency = (request) =>
+        looksForChildren(request) && ++looked === 1
+          ? Effect.gen(function*() {
+            server.patch(Widget, "w", { metadata: { labels: others } })
+            server.put(Part, "w-b", {}, { labels: others, ownerReferences: [controllerReference(widget) as never] })
+            yield* Effect.sleep("100 millis")
+            server.patch(Widget, "w", { metadata: { labels: mine } })
+            yield* Effect.sleep("100 millis")
+          })
+          : Effect.void
+      yield* replica(server, "a", [parts(watchman, "a", false)])
+      yield* pass("1 minute")
+      assert.strictEqual(watchman.made, 0)
+      assert.deepStrictEqual(server.objects(Part).map(({ metadata }) => metadata.labels), [mine])
+    }).pipe(silent, Effect.scoped))
+
+  it.effect("what comes again as soon as it is handed back is looked at, whatever a predicate says", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Lease)
+      server.put(Widget, "w", sized(1), { labels: mine, generation: 1 })
+      // As the webhook of a sharder does.
+      server.fault = (request) =>
+        Effect.sync(() => {
+          if (request.method === "PATCH" && request.path.endsWith("/widgets/w")) {
+            server.patch(Widget, "w", {
+              metadata: { labels: { "drain.alpha.sharding.timebertt.dev/widgets": null } }
+            })
+            return { status: 200, headers: {}, body: server.get(Widget, "w") }
+          }
+          return undefined
+        })
+      const seen: Array<number> = []
+      yield* replica(server, "a", [
+        Controller.make("widgets", {
+          for: Widget,
+          predicate: Predicate.generationChanged,
+          reconcile: ({ spec }) => Effect.as(Effect.sync(() => seen.push(spec.size)), Action.done)
+        })
+      ])
+      yield* pass("1 second")
+      server.patch(Widget, "w", {
+        ...sized(2),
+        metadata: { generation: 2, labels: { "drain.alpha.sharding.timebertt.dev/widgets": "true" } }
+      })
+      yield* pass("10 seconds")
+      assert.deepStrictEqual(server.get(Widget, "w")?.metadata.labels, mine)
+      assert.deepStrictEqual(seen, [1, 2])
+    }).pipe(silent, Effect.scoped))
+
+  it.effect("a server that does not list children is not asked over and over", () =>
+    Effect.gen(function*() {
+      const server = filled()
+      for (const name of names) server.patch(Widget, name, { metadata: { labels: mine } })
+      const watchman = new Counting()
+      server.fault = (request) =>
+        Effect.sync(() => looksForChildren(request) ? refuse(403, "Forbidden", "parts is forbidden") : undefined)
+      yield* replica(server, "a", [parts(watchman, "a", false)])
+      yield* pass("1 minute")
+      const asked = server.requests.filter(looksForChildren).length
+      assert.isAtMost(asked, 61)
+      assert.isAtLeast(asked, 10)
+      server.fault = () => Effect.undefined
+      yield* pass("1 minute")
+      assert.strictEqual(watchman.last.size, 24)
+    }).pipe(silent, Effect.scoped))
+
+  it.effect("children have the label whoever of the program makes them for it: a service of its own, a source", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Part, Lease)
+      server.put(Widget, "w", sized(1), { labels: mine })
+      const make = (widget: KubeObject.KubeObject, name: string) =>
+        server.own.create(Part, { metadata: { name, namespace, ownerReferences: [controllerReference(widget)] } })
+      yield* replica(server, "a", [
+        Controller.make("widgets", {
+          for: Widget,
+          owns: [Child],
+          sources: [Source.each("parts", Widget, (widget) => Effect.asVoid(make(widget, "of-a-source")))],
+          reconcile: (widget) => Effect.as(Effect.ignore(make(widget, "of-a-service")), Action.done)
+        })
+      ])
+      yield* pass("10 seconds")
+      assert.deepStrictEqual(
+        server.objects(Part).map(({ metadata: { labels, name } }) => [name, labels]).sort(),
+        [["of-a-service", mine], ["of-a-source", mine]]
+      )
     }).pipe(silent, Effect.scoped))
 
   it.effect(

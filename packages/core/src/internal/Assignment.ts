@@ -12,7 +12,7 @@ import * as Result from "effect/Result"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import * as Cache from "../Cache.ts"
-import type { Client } from "../Client.ts"
+import type { Client, Mark } from "../Client.ts"
 import type { Controller } from "../Controller.ts"
 import * as Finalizer from "../Finalizer.ts"
 import { KubeClient, Patch } from "../KubeClient.ts"
@@ -66,11 +66,13 @@ export const confine = <R>(controller: Controller<R>, { mains, ring, shard }: Pl
     ...watch,
     labels: and(watch, { operator: "=", key: whose, value: shard })
   })
-  const accepted = new Set<string>()
-  const strays = lookout(controller, children, whose, shard, accepted)
+  /** By uid, whose work was asked for since it came: whether it was accepted. */
+  const known = new Map<string, boolean>()
+  const isAccepted = (uid: string): boolean => known.get(uid) === true
+  const strays = lookout(controller, children, whose, shard, isAccepted)
 
   const left = ({ metadata: { uid } }: KubeObject): void => {
-    accepted.delete(uid)
+    known.delete(uid)
     strays.forget(uid)
   }
 
@@ -78,12 +80,15 @@ export const confine = <R>(controller: Controller<R>, { mains, ring, shard }: Pl
     // No predicate is asked about what is not valid.
     if (delta._tag === "Invalid") return true
     if (delta._tag === "Deleted") left(delta.object)
-    return isAsked(delta.object) || (own!.predicate?.(delta) ?? true)
+    // What was to be done for one that was not accepted is left to be done, if it is to stay here after all.
+    const isOwed = known.get(delta.object.metadata.uid) === false
+    return isAsked(delta.object) || isOwed || (own!.predicate?.(delta) ?? true)
   }
 
   const handBack = (object: KubeObject) =>
     Effect.suspend(() => {
       left(object)
+      known.set(object.metadata.uid, false)
       return guarded(resource, object, [
         { op: "test", path: pointer(whose), value: shard },
         { op: "remove", path: pointer(asked) },
@@ -94,36 +99,30 @@ export const confine = <R>(controller: Controller<R>, { mains, ring, shard }: Pl
   /** What the server says: a cache may show an object that has gone elsewhere since. */
   const arrive = Effect.fnUntraced(function*(object: KubeObject) {
     const client = yield* KubeClient
+    const { uid } = object.metadata
+    known.set(uid, false)
     const mayHave = children.length > 0 && (finalize === undefined || Finalizer.has(object, finalize.finalizer))
     const found = mayHave ? yield* strays.of(object) : []
     const live = yield* client.get(Resource.unstructured(resource), object.metadata).pipe(
       Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
     )
-    if (live === undefined || live.metadata.uid !== object.metadata.uid || !isHere(live) || isAsked(live)) return false
+    if (live === undefined || live.metadata.uid !== uid || !isHere(live) || isAsked(live)) return false
     yield* Effect.forEach(found, ({ child, kind }) => fetched(client, kind, child, whose, shard), {
       concurrency: defaults.concurrency,
       discard: true
     })
-    accepted.add(object.metadata.uid)
+    // Gone, or gone and come again: then it is asked about once more.
+    if (!known.has(uid)) return false
+    known.set(uid, true)
     return true
   })
 
   const accept = (object: KubeObject): Effect.Effect<boolean, KubeError, KubeClient> =>
     isAsked(object)
       ? Effect.as(handBack(object), false)
-      : accepted.has(object.metadata.uid)
+      : isAccepted(object.metadata.uid)
       ? Effect.succeed(true)
       : arrive(object)
-
-  const labelling = <A, E, R2>(work: Effect.Effect<A, E, R2>) =>
-    children.length === 0
-      ? work
-      : Effect.flatMap(KubeClient, (client) =>
-        Effect.provideService(
-          work,
-          KubeClient,
-          labelled(client, resource, children, { [whose]: shard })
-        )) as typeof work
 
   return {
     controller: {
@@ -131,13 +130,10 @@ export const confine = <R>(controller: Controller<R>, { mains, ring, shard }: Pl
       watches: [
         { ...confined(own!), predicate },
         ...others.map((watch) => isChild(watch) ? confined(watch) : watch)
-      ],
-      reconcile: (object, context) => labelling(controller.reconcile(object, context)),
-      finalize: finalize === undefined
-        ? undefined
-        : { ...finalize, run: (object, context) => labelling(finalize.run(object, context)) }
+      ]
     },
-    accept
+    accept,
+    mark: children.length === 0 ? undefined : labelling(resource, children, { [whose]: shard })
   }
 }
 
@@ -168,25 +164,33 @@ const lookout = (
   children: ReadonlyArray<Resource.Any>,
   whose: string,
   shard: string,
-  accepted: ReadonlySet<string>
+  isAccepted: (uid: string) => boolean
 ) => {
   const one = Semaphore.makeUnsafe(1)
   const elsewhere: LabelSelector = [{ operator: "notin", key: whose, values: [shard] }]
   /** Objects whose children were looked for, and what of them was found. */
   const found = new Map<string, ReadonlyArray<Stray>>()
-  /** Who has gone while they were looked for. */
-  const gone = new Set<string>()
+  /** Whose children are being looked for; not those that have gone meanwhile. */
+  let wanted = new Set<string>()
   let next = 0
 
   const look = Effect.gen(function*() {
-    const client = yield* KubeClient
     yield* Effect.sleep(Math.max(0, next - (yield* Clock.currentTimeMillis)))
     const begun = yield* Clock.currentTimeMillis
+    yield* Effect.ensuring(
+      looking,
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        next = now + Math.max(defaults.pause, defaults.rest * (now - begun))
+      })
+    )
+  })
+
+  const looking = Effect.gen(function*() {
+    const client = yield* KubeClient
     // What runs a controller gives it the cache of its own kind.
     const here = yield* Cache.list(resource, {}) as Effect.Effect<ReadonlyArray<KubeObject>>
-    const all = here.filter(({ metadata: { uid } }) => !accepted.has(uid) && !found.has(uid))
-    gone.clear()
-    const wanted = new Set(all.map(({ metadata }) => metadata.uid))
+    const all = here.filter(({ metadata: { uid } }) => !isAccepted(uid) && !found.has(uid))
+    wanted = new Set(all.map(({ metadata }) => metadata.uid))
     const namespaces = [...new Set(all.map(({ metadata }) => metadata.namespace))]
     const strays: Array<Stray> = []
     for (const kind of children) {
@@ -202,9 +206,7 @@ const lookout = (
       }
     }
     const ofEach = Map.groupBy(strays, ({ child }) => controllerOf(child)!.uid)
-    for (const uid of wanted) if (!gone.has(uid)) found.set(uid, ofEach.get(uid) ?? [])
-    const now = yield* Clock.currentTimeMillis
-    next = now + Math.max(defaults.pause, defaults.rest * (now - begun))
+    for (const uid of wanted) found.set(uid, ofEach.get(uid) ?? [])
   })
 
   return {
@@ -217,32 +219,25 @@ const lookout = (
     /** The object is not here any more: what was found of it is of no use when it comes again. */
     forget: (uid: string): void => {
       found.delete(uid)
-      gone.add(uid)
+      wanted.delete(uid)
     }
   }
 }
 
-/** A client whose new children of an owner's kind have labels from the start. */
-const labelled = (
-  client: Client,
+/** The labels of what is written as a child of one of the kinds. */
+const labelling = (
   owner: Resource.Any,
   children: ReadonlyArray<Resource.Any>,
   labels: Readonly<Record<string, string>>
-): Client => {
+): Mark => {
   // Of whichever version, and however little of them is cached.
   const names = new Set(children.map(Resource.qualifiedName))
-  const marked = <A extends { readonly metadata: object }>(kind: Resource.Any, object: A): A => {
+  return (kind, object) => {
     if (!names.has(Resource.qualifiedName(kind))) return object
     const metadata = object.metadata as Partial<KubeObject["metadata"]>
     const isOurs = metadata.ownerReferences?.some(({ controller, kind }) => controller === true && kind === owner.kind)
     return isOurs === true
       ? { ...object, metadata: { ...metadata, labels: { ...metadata.labels, ...labels } } }
       : object
-  }
-  return {
-    ...client,
-    create: (kind, object, options) => client.create(kind, marked(kind, object), options),
-    replace: (kind, object, options) => client.replace(kind, marked(kind, object), options),
-    apply: (kind, object, options) => client.apply(kind, marked(kind, object), options)
   }
 }

@@ -76,7 +76,7 @@ export const start = Effect.fnUntraced(function*<R>(
   traced: Tracing | undefined
 ) {
   const whole = Settings.applied(described, yield* Settings.Settings)
-  const { accept, controller } = leadership.confine(whole)
+  const { accept, controller, mark } = leadership.confine(whole)
   const tracing = traced?.of(controller.name)
   const all = yield* Informers
   const events = yield* EventSink
@@ -158,6 +158,7 @@ export const start = Effect.fnUntraced(function*<R>(
     metrics,
     leadership,
     accept,
+    mark,
     unwritten,
     ownWrites,
     deadlines: yield* Deadlines.make(controller.timeout),
@@ -206,7 +207,7 @@ export const start = Effect.fnUntraced(function*<R>(
     discard: true
   }).pipe(
     Effect.andThen(Effect.never),
-    Effect.provideService(Writing, { permit: leadership.permit, wrote: () => {} })
+    Effect.provideService(Writing, { permit: leadership.permit, wrote: () => {}, mark })
   )
 
   const started = yield* Latch.make()

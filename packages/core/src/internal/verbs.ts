@@ -159,6 +159,7 @@ export const make = (transport: Transport["Service"]): Client => {
       ))
 
   const encode = (
+    context: Around,
     call: KubeError.Call,
     resource: Resource.Any,
     object: PartialKubeObject,
@@ -167,7 +168,11 @@ export const make = (transport: Transport["Service"]): Client => {
   ): Effect.Effect<object, KubeError.KubeError> =>
     isForeign(resource, object, options)
       ? Effect.succeed(object)
-      : stored(call, resource, what, { ...object, apiVersion: resource.apiVersion, kind: resource.kind })
+      : stored(call, resource, what, {
+        ...Context.get(context, Writing).mark?.(resource, object) ?? object,
+        apiVersion: resource.apiVersion,
+        kind: resource.kind
+      })
 
   const answer = <A extends KubeObject>(
     call: KubeError.Call,
@@ -300,7 +305,7 @@ export const make = (transport: Transport["Service"]): Client => {
     /** What is in the path: without a name it is the collection. */
     readonly place: Target
     readonly contentType: string
-    readonly body: (call: KubeError.Call) => Effect.Effect<unknown, KubeError.KubeError>
+    readonly body: (call: KubeError.Call, context: Around) => Effect.Effect<unknown, KubeError.KubeError>
     readonly query?: Query
     /** What is sent, where the answer may not tell what it did. */
     readonly sent?: unknown
@@ -316,7 +321,7 @@ export const make = (transport: Transport["Service"]): Client => {
       const subresource = options?.subresource
       const call = callFor(verb, resource, key, subresource)
       return Effect.flatMapEager(locate(call, resource, place), (namespace) =>
-        Effect.flatMapEager(body(call), (body) =>
+        Effect.flatMapEager(body(call, context), (body) =>
           sendWrite(context, call, {
             method,
             path: Resource.path(resource, { ...place, namespace, subresource }),
@@ -347,7 +352,7 @@ export const make = (transport: Transport["Service"]): Client => {
         method: "POST",
         place: options?.subresource === undefined ? { namespace } : { namespace, name },
         contentType: "application/json",
-        body: (call) => encode(call, resource, object, options),
+        body: (call, context) => encode(context, call, resource, object, options),
         sent: object
       }
     })
@@ -361,7 +366,7 @@ export const make = (transport: Transport["Service"]): Client => {
         method: "PUT",
         place: key,
         contentType: "application/json",
-        body: (call) => encode(call, resource, object, options)
+        body: (call, context) => encode(context, call, resource, object, options)
       }
     })
 
@@ -388,7 +393,7 @@ export const make = (transport: Transport["Service"]): Client => {
         place: key,
         contentType: "application/apply-patch+yaml",
         query: [["force", options?.force === true ? "true" : undefined]],
-        body: (call) => encode(call, resource, object as PartialKubeObject, options, "encodeFields")
+        body: (call, context) => encode(context, call, resource, object as PartialKubeObject, options, "encodeFields")
       }
     })
 

@@ -48,6 +48,7 @@ export interface Options<R> {
   readonly metrics: ControllerMetrics
   readonly leadership: Leadership
   readonly accept?: Confined<R>["accept"]
+  readonly mark?: Confined<R>["mark"]
   /** Tells that a condition could not be written. */
   readonly unwritten: ReturnType<typeof Stalled.teller>
   readonly ownWrites: OwnWrites
@@ -84,7 +85,7 @@ interface Hands {
 export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | KubeClient> => {
   const { controller, deadlines, events, find, leadership, metrics, nextId, ownWrites, queue, tracing, underWay } =
     options
-  const { accept, unwritten } = options
+  const { accept, mark, unwritten } = options
   const { finalize, resource } = controller
   const hotLoops = new HotLoop()
   const vanished = new Vanished.Vanished()
@@ -138,6 +139,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
   /** What an attempt writes, for the hot-loop watch and the echo filter. */
   const writing = (item: Item, writes: Array<Write>): Writing => ({
     permit: leadership.permit,
+    mark,
     wrote: (write: Write) => {
       writes.push(write)
       tracing?.wrote(item.key, write)
