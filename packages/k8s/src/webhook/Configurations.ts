@@ -5,6 +5,10 @@
  * ValidatingWebhookConfiguration, in order of declaration. There is no caBundle in them: the operator fills it in, and
  * an apply that does not mention it leaves it alone. Until then, and whenever no operator runs, what a hook with the
  * failure policy `Fail` is about cannot be written.
+ *
+ * So a hook for a kind of Kubernetes itself could keep the very Pods, Secrets and Leases from being written that the
+ * operator, or the cluster under it, needs to run at all. Unless it says which namespaces it is about, it is asked about
+ * neither `kube-system` nor the operator's own.
  */
 import type * as Resource from "@effect-operator/core/Resource"
 import * as Effect from "effect/Effect"
@@ -15,6 +19,7 @@ import {
   type WebhookClientConfig
 } from "../kinds/admissionregistration.v1.ts"
 import { CustomResourceDefinition } from "../kinds/apiextensions.v1.ts"
+import { Namespace } from "../kinds/core.v1.ts"
 import type { Reachable } from "./CaBundle.ts"
 import type { Any } from "./Hook.ts"
 
@@ -36,13 +41,28 @@ const clientConfig = (reachable: Reachable, path: string): WebhookClientConfig =
   return { service: { namespace, name, path, ...(port === undefined ? {} : { port }) } }
 }
 
+/** Where what is to be written whether or not the hook is served is, and of which kinds. */
+const needed = ({ group, kind, scope }: Resource.Any, reachable: Reachable): ReadonlyArray<string> =>
+  isReserved(group) && (scope === "Namespaced" || kind === Namespace.kind)
+    ? [...new Set(["kube-system", ..."service" in reachable ? [reachable.service.namespace] : []])]
+    : []
+
+/** A group without a dot, and what is below these two: KEP-2337. */
+const isReserved = (group: string): boolean => !group.includes(".") || /(^|\.)(k8s|kubernetes)\.io$/.test(group)
+
+/** All namespaces but these. A Namespace is taken by its own labels. */
+const elsewhere = (names: ReadonlyArray<string>) =>
+  names.length === 0
+    ? undefined
+    : { matchExpressions: [{ key: "kubernetes.io/metadata.name", operator: "NotIn", values: names }] }
+
 const entry = (hook: Any, reachable: Reachable) => {
   const { group, scope, version } = hook.resource
   const {
     failurePolicy,
     matchConditions,
     matchPolicy,
-    namespaceSelector,
+    namespaceSelector = elsewhere(needed(hook.resource, reachable)),
     objectSelector,
     operations,
     reinvocationPolicy,

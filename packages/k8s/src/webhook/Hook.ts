@@ -77,6 +77,7 @@ export interface Registration {
   readonly failurePolicy: "Fail" | "Ignore"
   readonly matchPolicy: "Equivalent" | "Exact"
   readonly sideEffects: "None" | "NoneOnDryRun"
+  /** All namespaces by default; of a kind of Kubernetes itself, all but `kube-system` and the operator's own. */
   readonly namespaceSelector?: Review.JsonObject | undefined
   readonly objectSelector?: Review.JsonObject | undefined
   readonly matchConditions?: ReadonlyArray<{ readonly name: string; readonly expression: string }> | undefined
