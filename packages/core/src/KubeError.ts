@@ -111,7 +111,9 @@ export class KubeError extends Schema.TaggedError<KubeError>()("KubeError", {
       ? ""
       : ` ${this.namespace === undefined ? "" : `${this.namespace}/`}${this.objectName}`
     const scope = this.objectName === undefined && this.namespace !== undefined ? ` in ${this.namespace}` : ""
-    return `${this.verb} ${this.resource}${target}${scope}: ${this.reason._tag}: ${this.reason.message}`
+    return `${this.verb} ${this.resource}${target}${scope}: ${this.reason._tag}: ${this.reason.message}${
+      unsaid(this.reason)
+    }`
   }
 
   /** True where the same call may succeed later without anybody changing it. */
@@ -123,6 +125,17 @@ export class KubeError extends Schema.TaggedError<KubeError>()("KubeError", {
   get retryAfter(): number | undefined {
     return "retryAfter" in this.reason ? this.reason.retryAfter : undefined
   }
+}
+
+/** Causes that the message does not have: those of a webhook, which says itself what is in it. */
+const unsaid = (reason: Reason): string => {
+  const causes = "status" in reason && isStatus(reason.status) ? reason.status.details?.causes ?? [] : []
+  const more = causes.flatMap(({ field, message = "" }) =>
+    message === "" || reason.message.includes(message)
+      ? []
+      : [field === undefined || field === "" ? message : `${field}: ${message}`]
+  )
+  return more.length === 0 ? "" : ` (${more.join("; ")})`
 }
 
 const retryable: ReadonlySet<Reason["_tag"]> = new Set([

@@ -115,6 +115,23 @@ describe("KubeError", () => {
     assert.strictEqual(message({ verb: "watch", resource: "pods" }), `watch pods: NotFound: pods "a" not found`)
   })
 
+  it("says what a webhook has to say of fields, where the message does not", () => {
+    const causes = [
+      { field: "spec.schedule", message: "has not five fields" },
+      { field: "spec.size", message: "is odd" },
+      { message: "it is late" }
+    ]
+    const message = (text: string) =>
+      KubeError.make(
+        { verb: "create", resource: "webs.test.io" },
+        answer(422, status(422, "Invalid", { message: text, details: { causes } }))
+      ).message
+    assert.strictEqual(
+      message("no web: spec.size: is odd"),
+      "create webs.test.io: Invalid: no web: spec.size: is odd (spec.schedule: has not five fields; it is late)"
+    )
+  })
+
   it.effect("is caught by reason", () =>
     Effect.gen(function*() {
       const failing = Effect.fail(KubeError.make({ verb: "get", resource: "pods", name: "a" }, notFound))
