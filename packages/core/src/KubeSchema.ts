@@ -51,6 +51,16 @@ export const DateTime = annotated(
 /** Any JSON object; every field of it is kept. */
 export const AnyObject = Schema.Record(Schema.String, Schema.Unknown)
 
+/**
+ * An object of a type that is declared elsewhere: a Pod's template, a selector. TypeScript knows it; nobody checks it, and
+ * every field of it is kept.
+ *
+ * ```ts
+ * template: KubeSchema.objectOf<PodTemplateSpec>()
+ * ```
+ */
+export const objectOf = <A extends object>(): Schema.Codec<A> => AnyObject as unknown as Schema.Codec<A>
+
 /** Any JSON; all of it is kept. */
 export const Anything = Schema.Unknown
 

@@ -58,3 +58,16 @@ it("lists with keys, and sets", () => {
   // @ts-expect-error the items have no such field
   KubeSchema.listMap("name")(Schema.Array(Schema.Struct({ port: Schema.Int })))
 })
+
+it("an object of a type that is declared elsewhere is of that type, and kept as it is", () => {
+  interface Template {
+    readonly labels: Readonly<Record<string, string>>
+    readonly image?: string
+  }
+  const Job = Schema.Struct({ template: Schema.optionalKey(KubeSchema.objectOf<Template>()) })
+  const template: Template = { labels: { a: "b" }, image: "c" }
+  const job: typeof Job.Type = { template }
+  assert.deepStrictEqual(Schema.decodeUnknownSync(Job)(job), { template })
+  accepts(KubeSchema.objectOf<Template>(), [template, {}], true)
+  accepts(KubeSchema.objectOf<Template>(), ["a", null, []], false)
+})
