@@ -1,12 +1,23 @@
 import { KubeClient, Manager } from "@effect-operator/core"
-import { LiveClient } from "@effect-operator/k8s"
-import { ConfigMap, Event, PersistentVolumeClaim, Pod, StorageClass } from "@effect-operator/k8s/kinds"
-import { ApiServer, HttpFacade, TestCluster } from "@effect-operator/k8s/testing"
+import { LiveClient, Webhook } from "@effect-operator/k8s"
+import {
+  ConfigMap,
+  Event,
+  Namespace,
+  NetworkPolicy,
+  PersistentVolumeClaim,
+  Pod,
+  StorageClass
+} from "@effect-operator/k8s/kinds"
+import { ApiServer, ConversionProof, HttpFacade, TestCluster, TestWebhooks } from "@effect-operator/k8s/testing"
 import { assert, it } from "@effect/vitest"
-import { Console, Effect, Fiber, Layer } from "effect"
+import { Console, Effect, Fiber, Layer, Ref } from "effect"
 import { TestClock } from "effect/testing"
 import * as Fs from "node:fs"
 import { controller, EphemeralVolumeClaim, Registry, Temporary } from "./docs/claims.ts"
+import * as Cron from "./docs/cronjob.ts"
+import * as Docs from "./docs/documents.ts"
+import * as Module from "./docs/module.ts"
 import { program } from "./docs/watchPods.ts"
 
 const read = (path: string) => Fs.readFileSync(new URL(path, import.meta.url), "utf8")
@@ -22,10 +33,14 @@ it("the test of docs/simulation.md is test/docs/simulation.test.ts, word for wor
   assert.strictEqual(block, read("./docs/simulation.test.ts"))
 })
 
-it("the operator of docs/coming-from.md is test/docs/claims.ts, word for word", () => {
-  const [, block] = /<!-- claims -->\n```ts\n([^]*?)```/.exec(read("../../docs/coming-from.md")) ?? []
-  assert.strictEqual(block, read("./docs/claims.ts"))
-})
+it.each(["claims", "cronjob", "documents", "module"])(
+  "the program %s of docs/coming-from.md is test/docs/%s.ts, word for word",
+  (name) => {
+    const page = read("../../docs/coming-from.md")
+    const [, block] = new RegExp(`<!-- ${name} -->\n\`\`\`ts\n([^]*?)\`\`\``).exec(page) ?? []
+    assert.strictEqual(block, read(`./docs/${name}.ts`))
+  }
+)
 
 it.effect("the operator of docs/coming-from.md does what its remarks say", () => {
   const journal: Array<string> = []
@@ -72,6 +87,95 @@ it.effect("the operator of docs/coming-from.md does what its remarks say", () =>
     Manager.layer([controller]).pipe(
       Layer.provide(registry),
       Layer.provideMerge(TestCluster.layer({ resources: [EphemeralVolumeClaim], with: ["persistentVolumes"] }))
+    )
+  ))
+})
+
+const inBrief = { containers: [{ name: "c", image: "nginx" }] }
+
+it.effect("the CronJob of docs/coming-from.md is written in either version, with defaults, and judged", () => {
+  const service = { namespace: "cron-system", name: "webhook" }
+  const jobTemplate = { spec: { template: { spec: { ...inBrief, restartPolicy: "Never" } } } }
+  const common = { jobTemplate, concurrencyPolicy: "Forbid" as const }
+  const at = (name: string) => ({ namespace: "default", name })
+  return Effect.gen(function*() {
+    yield* Webhook.install(Cron.webhooks, { name: "cron", reachable: { service } })
+    const client = yield* KubeClient.KubeClient
+    yield* client.create(Cron.CronJobV2, { metadata: at("a"), spec: { schedule: { minute: "*/5" }, ...common } })
+    const { spec } = yield* client.get(Cron.CronJob, at("a"))
+    assert.deepStrictEqual(spec, {
+      schedule: "*/5 * * * *",
+      failedJobsHistoryLimit: 1,
+      ...common
+    })
+    const wrong = client.create(Cron.CronJobV2, { metadata: at("b"), spec: { schedule: { hour: "x" }, ...common } })
+    assert.include((yield* Effect.flip(wrong)).message, "denied the request: no CronJob (spec.schedule: ")
+    yield* ConversionProof.prove(Cron.CronJobs)
+  }).pipe(Effect.provide(
+    Webhook.layer(Cron.webhooks, { name: "cron", service }).pipe(
+      Layer.provide(TestWebhooks.layer),
+      Layer.provideMerge(TestCluster.layer({ resources: [Cron.CronJobs] }))
+    )
+  ))
+}, 60_000)
+
+it.effect("the Documents of docs/coming-from.md are hidden, told of, and tried again", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    const last = yield* Docs.Diagnostics
+    const make = (name: string, title: string) =>
+      client.create(Docs.Document, {
+        metadata: { namespace: "default", name },
+        spec: { title, hide: true, content: "" }
+      })
+    const reasons = Effect.map(
+      client.listPage(Event, { namespace: "default" }),
+      ({ items }) => items.map(({ involvedObject, reason }) => `${reason} ${involvedObject.name}`)
+    )
+    yield* make("a", "legal")
+    yield* TestClock.adjust("1 second")
+    assert.strictEqual((yield* client.get(Docs.Document, { namespace: "default", name: "a" })).status?.hidden, true)
+    yield* client.delete(Docs.Document, { namespace: "default", name: "a" })
+    yield* make("b", "illegal")
+    yield* TestClock.adjust("1 second")
+    assert.deepStrictEqual(yield* reasons, ["HideRequested a", "DeleteRequested a"])
+    assert.strictEqual(yield* Ref.getAndSet(last, ""), "b")
+    yield* TestClock.adjust("298 seconds")
+    assert.strictEqual(yield* Ref.get(last), "")
+    yield* TestClock.adjust("2 seconds")
+    assert.strictEqual(yield* Ref.get(last), "b")
+  }).pipe(Effect.provide(
+    Manager.layer([Docs.controller]).pipe(
+      Layer.provideMerge(Layer.effect(Docs.Diagnostics, Ref.make(""))),
+      Layer.provideMerge(TestCluster.layer({ resources: [Docs.Document] }))
+    )
+  )))
+
+it.effect("the module of docs/coming-from.md changes, refuses, reconciles, and counts nights", () => {
+  const service = { namespace: "hello-system", name: "webhook" }
+  const labels = { "hello.example.com": "yes" }
+  return Effect.gen(function*() {
+    yield* Webhook.install(Module.hooks, { name: "hello", reachable: { service } })
+    const client = yield* KubeClient.KubeClient
+    yield* client.create(Namespace, { metadata: { name: "apps", labels } })
+    const pod = yield* client.create(Pod, { metadata: { namespace: "apps", name: "a", labels }, spec: inBrief })
+    assert.strictEqual(pod.metadata.annotations?.["hello.example.com"], "yes")
+    const bare = yield* client.create(Pod, { metadata: { namespace: "default", name: "a", labels }, spec: inBrief })
+    assert.isUndefined(bare.metadata.annotations)
+    const wrong = client.create(Pod, {
+      metadata: { namespace: "apps", name: "web-a" },
+      spec: { ...inBrief, hostNetwork: true }
+    })
+    assert.include((yield* Effect.flip(wrong)).message, "a web server has no need of it")
+    yield* TestClock.adjust("4 hours")
+    yield* client.get(NetworkPolicy, { namespace: "apps", name: "deny" })
+    const nights = yield* client.get(ConfigMap, { namespace: "apps", name: "nights" })
+    assert.deepStrictEqual(nights.data, { count: "1" })
+  }).pipe(Effect.provide(
+    Manager.layer([Module.controller]).pipe(
+      Layer.provide(Webhook.layer(Module.hooks, { name: "hello", service })),
+      Layer.provide(TestWebhooks.layer),
+      Layer.provideMerge(TestCluster.layer())
     )
   ))
 })

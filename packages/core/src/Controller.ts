@@ -85,7 +85,8 @@ export interface Options<
   /**
    * Delays after failures of one key, by error (undefined for a defect); 5 ms doubled up to 16 min by default. Where the
    * schedule ends, the object rests until something changes; where it throws on an error, the default delay holds. One
-   * that looks at errors says which it knows: `Schedule.setInputType<Reconciler.Retried<Busy>>()`.
+   * that looks at errors says which it knows, `Schedule.setInputType<Reconciler.Retried<Busy>>()`, and is a constant of its
+   * own: inside of the options TypeScript does not know yet with what `reconcile` fails.
    */
   readonly retry?: Schedule.Schedule<unknown, Retried<E | FE>> | undefined
   /** How long one reconcile or clean-up may take; then it is interrupted and counts as failed. No limit by default. */

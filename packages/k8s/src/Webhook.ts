@@ -5,7 +5,9 @@
  * const hooks = [
  *   Webhook.validating(Database, {
  *     validate: Effect.fnUntraced(function*({ object, old }) {
- *       if (old !== undefined && object.spec.size < old.spec.size) yield* Webhook.deny("a database may not shrink")
+ *       if (old !== undefined && object.spec.size < old.spec.size) {
+ *         return yield* Webhook.deny("a database may not shrink")
+ *       }
  *     })
  *   }),
  *   Webhook.mutating(Database, { mutate: ({ object }) => Effect.succeed(withLabels(object)) })

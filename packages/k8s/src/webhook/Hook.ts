@@ -142,7 +142,7 @@ const codes: Readonly<Record<string, number>> = {
 }
 
 /**
- * Refuses the request: `yield* deny("a database may not shrink")`. Reason and code are Forbidden's by default, and with
+ * Refuses the request: `return yield* deny("a database may not shrink")`. Reason and code are Forbidden's by default, and with
  * causes Invalid's: then kubectl shows the causes, as of any invalid object, and not the message.
  */
 export const deny = (
