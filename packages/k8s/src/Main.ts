@@ -8,6 +8,8 @@
  * - anything else that ends the program other than success exits 1, after its cause was logged: a failure, a defect, a
  *   finalizer that failed during the stop, and also an interruption that no signal asked for;
  * - a second signal ends the process at once, with 128 plus the signal's number, whatever finalizers still do;
+ * - a log line that cannot be written (the disk is full, the reader of a pipe is gone) is lost, which is told once, and
+ *   nothing else is: no operator ends, its lease in hand, for want of a log;
  * - logs are one JSON object per line, or readable lines where standard output is a terminal, without credentials (see
  *   `Logging`). A program that brings its own loggers keeps them;
  * - with `runMain` the environment has its say (see `Environment`): figures, log level, traces, and the addresses where
@@ -72,12 +74,24 @@ const reportToLog = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
     )
 }
 
+/** Node ends a process whose standard streams fail, unless somebody listens. */
+const outliveStreams = (): void => {
+  let told = false
+  process.stderr.on("error", () => {})
+  process.stdout.on("error", ({ message }) => {
+    if (told) return
+    told = true
+    process.stderr.write(`standard output: ${message}: what is logged is lost as long as that lasts\n`)
+  })
+}
+
 /** Runs a program as the main process. */
 export const makeRunMain = (options: Options) => <A, E>(program: Effect.Effect<A, E>): void => {
   const report = options.report ?? reportToLog
   let signalled = false
   const termination = Termination.make()
   const run = Runtime.makeRunMain(({ fiber, teardown }) => {
+    if (options.environment === true) outliveStreams()
     const onSignal = (signal: (typeof signals)[number]) => {
       if (signalled) process.exit(128 + Os.constants.signals[signal])
       signalled = true

@@ -18,7 +18,8 @@ interface Ended {
 const run = (
   program: string,
   signals: ReadonlyArray<NodeJS.Signals> = [],
-  env: Readonly<Record<string, string>> = {}
+  env: Readonly<Record<string, string>> = {},
+  { deaf = false } = {}
 ): Effect.Effect<Ended, never, Scope.Scope> =>
   Effect.flatMap(
     Effect.acquireRelease(
@@ -29,7 +30,11 @@ const run = (
           "--eval",
           `import { Config, Effect, Logger } from "effect"; import { runMain } from ${JSON.stringify(main)};
           import * as Linger from ${JSON.stringify(linger)}; runMain(${program})`
-        ], { cwd: import.meta.dirname, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"] })
+        ], {
+          cwd: import.meta.dirname,
+          env: { ...process.env, ...env },
+          stdio: ["ignore", "pipe", "pipe"]
+        })
       ),
       (child) => Effect.sync(() => child.kill("SIGKILL"))
     ),
@@ -39,11 +44,15 @@ const run = (
         let output = ""
         child.stdout.setEncoding("utf8").on("data", (text: string) => {
           output += text
+          // Nobody reads it any more.
+          if (deaf) child.stdout.destroy()
           for (const _ of text.matchAll(/ready|again/g)) {
             const next = waiting.shift()
             if (next !== undefined) child.kill(next)
           }
         })
+        if (deaf) child.stderr.setEncoding("utf8").on("data", (text: string) => void (output += text))
+        else child.stderr.pipe(process.stderr)
         child.once("close", (code) => resume(Effect.succeed({ code, output })))
       })
   )
@@ -52,6 +61,24 @@ const parked = (finalizer: string) =>
   `Effect.log("ready").pipe(Effect.andThen(Effect.never), Effect.onInterrupt(() => ${finalizer}))`
 
 describe("runMain", () => {
+  it.live("lives on where its log cannot be written, and says so once", () =>
+    Effect.gen(function*() {
+      const { code, output } = yield* run(
+        `Effect.log("here").pipe(
+          Effect.andThen(Effect.sleep("300 millis")),
+          Effect.andThen(Effect.log("lost").pipe(Effect.andThen(Effect.sleep("50 millis")), Effect.repeat({ times: 3 }))),
+          Effect.andThen(Effect.sync(() => process.stderr.write("done\\n")))
+        )`,
+        [],
+        {},
+        { deaf: true }
+      )
+      assert.strictEqual(code, 0)
+      assert.match(output, /here/)
+      assert.match(output, /\nstandard output: .*EPIPE: what is logged is lost as long as that lasts\n+done\n$/)
+      assert.strictEqual(output.split("EPIPE").length, 2)
+    }).pipe(Effect.scoped))
+
   it.live("exits 0 after SIGTERM or SIGINT, when the finalizers are done", () =>
     Effect.gen(function*() {
       for (const signal of ["SIGTERM", "SIGINT"] as const) {
