@@ -7,9 +7,6 @@
  * has to say about a malformed body is said in Go's words, because the server's messages carry them and people search
  * for them.
  *
- * YAML is read as Go's reader does: the 1.1 rules for booleans and octal numbers (`defaultMode: 0644` is 420), merge
- * keys, but no timestamps and no base-60 numbers.
- *
  * Source: kubernetes/apiserver pkg/endpoints/handlers/negotiation, pkg/endpoints/handlers/rest.go
  * (`transformDecodeError`, `summarizeData`); texts compared with a kube-apiserver 1.20.2.
  */
@@ -17,6 +14,7 @@ import * as Result from "effect/Result"
 import * as Yaml from "yaml"
 import * as GoInt64 from "../schema/GoInt64.ts"
 import * as GoJsonSyntax from "../schema/GoJsonSyntax.ts"
+import * as GoYaml from "./GoYaml.ts"
 import * as Remembered from "./Remembered.ts"
 
 /** What the server writes. */
@@ -117,109 +115,15 @@ export const bodyEncoding = (contentType: string | undefined): Encoding | undefi
 
 /** A body as a JSON value, or what the decoder says, in Go's words. The bytes are the text's, where they are at hand. */
 export const decode = (encoding: Encoding, text: string, bytes?: Uint8Array): Result.Result<unknown, string> =>
-  encoding === "json" ? decodeJson(text, bytes ?? Buffer.from(text)) : decodeYaml(text)
+  encoding === "json"
+    ? decodeJson(text, bytes ?? Buffer.from(text))
+    : Result.map(GoYaml.read(text), ({ value }) => value ?? null)
 
 const decodeJson = (text: string, bytes: Uint8Array): Result.Result<unknown, string> => {
   const value = Result.try((): unknown => JSON.parse(GoInt64.readable(text)))
   if (Result.isSuccess(value) && !GoJsonSyntax.isTooDeep(text)) return Result.succeed(value.success)
   // Both refuse the same texts, so that there is a fault here.
   return Result.fail(GoJsonSyntax.fault(bytes)!)
-}
-
-/** YAML as Go's reader of it has it: version 1.1, but no times and no binary data. */
-const yamlOptions: Yaml.ParseOptions & Yaml.DocumentOptions & Yaml.SchemaOptions = {
-  version: "1.1",
-  customTags: (tags) =>
-    tags.filter((tag) =>
-      typeof tag === "string" || tag.format !== "TIME" && tag.tag !== "tag:yaml.org,2002:timestamp" &&
-        tag.tag !== "tag:yaml.org,2002:binary"
-    ),
-  // The last of several equal keys counts.
-  uniqueKeys: false,
-  prettyErrors: false,
-  logLevel: "error"
-}
-
-/** Whether the reader of YAML ran out of stack, which it tells as an error of the text. */
-export const isOutOfStack = ({ message }: Pick<Yaml.YAMLParseError, "message">): boolean => /call stack/.test(message)
-
-/** What is said of a YAML text of so many levels that its reader runs out of stack. */
-export const yamlTooDeep = "yaml: exceeded max depth of 10000"
-
-const decodeYaml = (text: string): Result.Result<unknown, string> =>
-  Result.flatMap(Result.try({ try: () => readYaml(text), catch: () => yamlTooDeep }), (read) => read)
-
-/** What stands last in a node. */
-const lastIn = (node: unknown): unknown => {
-  if (Yaml.isSeq(node)) return lastIn(node.items.at(-1))
-  return Yaml.isMap(node) ? lastIn(node.items.at(-1)?.value) : node
-}
-
-/** The first document of a text; what follows it is not read. Undefined if there is none. */
-export const firstDocument = (text: string): Yaml.Document.Parsed | undefined => {
-  const [document] = Yaml.parseAllDocuments(text, yamlOptions) as ReadonlyArray<Yaml.Document.Parsed>
-  const unended = /[^\s][^\r\n]*$/.test(text) && document?.errors.length === 0
-  const last = unended ? lastIn(document.contents) : undefined
-  // Go ends no line for the writer: a block that ends with the text, in the midst of a line, has no line break there.
-  if (
-    Yaml.isScalar(last) && (last.type === "BLOCK_LITERAL" || last.type === "BLOCK_FOLDED") &&
-    last.range?.[1] === text.length && typeof last.value === "string"
-  ) {
-    last.value = last.value.replace(/\n$/, "")
-  }
-  return document
-}
-
-const readYaml = (text: string): Result.Result<unknown, string> => {
-  const document = firstDocument(text)
-  if (document === undefined) return Result.succeed(null)
-  const [error] = document.errors
-  if (error !== undefined) return Result.fail(goYamlError(error, text))
-  return Result.try({
-    try: () => document.toJS() as unknown,
-    catch: (thrown) => {
-      const anchor = /^Unresolved alias .*: (.*)$/.exec(thrown instanceof ReferenceError ? thrown.message : "")?.[1]
-      return anchor === undefined ? yamlTooDeep : `yaml: unknown anchor '${anchor}' referenced`
-    }
-  })
-}
-
-/** What Go's scanner says of a character that is where it must not be, by what ours says. */
-const yamlComplaints: Readonly<Record<string, string>> = {
-  TAB_AS_INDENT: "found character that cannot start any token",
-  BAD_SCALAR_START: "found character that cannot start any token",
-  BLOCK_AS_IMPLICIT_KEY: "mapping values are not allowed in this context",
-  BAD_DQ_ESCAPE: "found unknown escape character"
-}
-
-/** Line breaks before a place: the number of its line, from 0. */
-const linesBefore = (text: string, at: number): number => text.slice(0, at).split("\n").length - 1
-
-/** Go does not tell the first line. */
-const atLine = (said: string, line: number): string => line === 0 ? `yaml: ${said}` : `yaml: line ${line}: ${said}`
-
-/** Source: go.yaml.in/yaml/v2 decode.go (`fail`): lines count from 1 in what the scanner says, from 0 in the parser's. */
-const goYamlError = ({ code, message, pos: [at] }: Yaml.YAMLParseError, text: string): string => {
-  if (isOutOfStack({ message })) return yamlTooDeep
-  const scanned = (place: number): number => {
-    const line = linesBefore(text, place)
-    return line === 0 ? 0 : line + 1
-  }
-  if (/^Flow (?:sequence|map) in block collection/.test(message)) {
-    const close = message.startsWith("Flow sequence") ? "]" : "}"
-    // The end of a text is on a line of its own.
-    const end = linesBefore(text, at) + (at >= text.length && !text.endsWith("\n") ? 1 : 0)
-    return atLine(`did not find expected ',' or '${close}'`, end)
-  }
-  if (/^Missing closing ["']/.test(message)) return atLine("found unexpected end of stream", scanned(text.length))
-  if (message.startsWith("Unexpected block-seq-ind")) {
-    return atLine("block sequence entries are not allowed in this context", scanned(at))
-  }
-  const known = yamlComplaints[code]
-  if (known === undefined) return `yaml: line ${linesBefore(text, at) + 1}: ${message}`
-  // A key may have begun on an earlier line than its colon.
-  const colon = code === "BLOCK_AS_IMPLICIT_KEY" ? text.slice(at).search(/:(?:\s|$)/) : 0
-  return atLine(known, scanned(at + Math.max(0, colon)))
 }
 
 /** The start of a body, as the server quotes it in a message about it. */

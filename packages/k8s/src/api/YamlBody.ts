@@ -5,8 +5,9 @@
  *
  * Source: sigs.k8s.io/yaml (`Unmarshal`, `UnmarshalStrict`), go.yaml.in/yaml/v2 decode.go (`setMapIndex`).
  */
+import * as Result from "effect/Result"
 import * as Yaml from "yaml"
-import { firstDocument, isOutOfStack, yamlTooDeep } from "./Negotiation.ts"
+import * as GoYaml from "./GoYaml.ts"
 
 export interface Parsed {
   readonly value: unknown
@@ -14,21 +15,19 @@ export interface Parsed {
   readonly repeated: ReadonlyArray<string>
 }
 
-const lineOf = (text: string, offset: number): number => text.slice(0, offset).split("\n").length
-
 const startOf = (node: unknown): number | undefined => Yaml.isNode(node) ? node.range?.[0] : undefined
 
 /** A value is read before it is found to have been there: what repeats in it comes first, and the line is the value's. */
-const repeatedKeys = (text: string, node: unknown): ReadonlyArray<string> => {
-  if (Yaml.isSeq(node)) return node.items.flatMap((item) => repeatedKeys(text, item))
+const repeatedKeys = (read: GoYaml.Read, node: unknown): ReadonlyArray<string> => {
+  if (Yaml.isSeq(node)) return node.items.flatMap((item) => repeatedKeys(read, item))
   if (!Yaml.isMap(node)) return []
   const seen = new Set<unknown>()
   return node.items.flatMap(({ key, value }) => {
-    const inner = repeatedKeys(text, value)
+    const inner = repeatedKeys(read, value)
     if (!Yaml.isScalar(key) || key.value === "<<") return inner
     const again = seen.has(key.value)
     seen.add(key.value)
-    const line = () => lineOf(text, startOf(value) ?? startOf(key) ?? 0)
+    const line = () => read.lineOf(startOf(value) ?? startOf(key) ?? 0)
     return again ? [...inner, `line ${line()}: key ${JSON.stringify(key.value)} already set in map`] : inner
   })
 }
@@ -51,23 +50,9 @@ export const faultOf = (value: unknown): string | undefined => {
   return parsed === undefined || "error" in parsed ? undefined : repeatedFault(parsed.repeated)
 }
 
-const tooDeep = { error: `error converting YAML to JSON: ${yamlTooDeep}` }
-
 /** Reads a body; the error is the parser's. */
-export const parse = (text: string): Parsed | { readonly error: string } => {
-  try {
-    return read(text)
-  } catch {
-    return tooDeep
-  }
-}
-
-const read = (text: string): Parsed | { readonly error: string } => {
-  const document = firstDocument(text)
-  if (document === undefined) return { value: undefined, repeated: [] }
-  const [error] = document.errors
-  if (error !== undefined && isOutOfStack(error)) return tooDeep
-  return error === undefined
-    ? { value: document.toJS() as unknown, repeated: repeatedKeys(text, document.contents) }
-    : { error: `error converting YAML to JSON: yaml: line ${lineOf(text, error.pos[0])}: ${error.message}` }
-}
+export const parse = (text: string): Parsed | { readonly error: string } =>
+  Result.match(GoYaml.read(text), {
+    onFailure: (said) => ({ error: `error converting YAML to JSON: ${said}` }),
+    onSuccess: (read) => ({ value: read.value, repeated: repeatedKeys(read, read.document?.contents) })
+  })

@@ -34,4 +34,11 @@ describe("YamlBody", () => {
       ]
     })
   })
+  it("says what is wrong in the words of Go's reader", () => {
+    const said = (text: string) => YamlBody.parse(text)
+    const error = (words: string) => ({ error: `error converting YAML to JSON: yaml: ${words}` })
+    assert.deepStrictEqual(said("x: 1\na: [b\n"), error("line 2: did not find expected ',' or ']'"))
+    assert.deepStrictEqual(said("a: *b\n"), error("unknown anchor 'b' referenced"))
+    assert.deepStrictEqual(said("x: 1\na: b: c\n"), error("line 2: mapping values are not allowed in this context"))
+  })
 })
