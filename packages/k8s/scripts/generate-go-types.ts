@@ -1,14 +1,14 @@
 /**
  * Writes the fields of the Go types of the built-in kinds, and what they do with zero values, into
- * `packages/k8s/src/kinds/goTypes.ts`, and what
- * the types of their fields are called into `packages/k8s/src/kinds/goNames.ts`:
+ * `packages/k8s/src/kinds/goTypes.ts`, what the types of their fields are called into `packages/k8s/src/kinds/goNames.ts`,
+ * and what their comments tell the OpenAPI document into `packages/k8s/src/kinds/goMarkers.ts`:
  *
  *     node --conditions=op-source packages/k8s/scripts/generate-go-types.ts API APIMACHINERY APIEXTENSIONS AGGREGATOR
  *
  * The arguments are directories with the Go sources of k8s.io/api, k8s.io/apimachinery, k8s.io/apiextensions-apiserver
  * and k8s.io/kube-aggregator of the release of `kinds/definitions.ts`. Taken from them is only in which order fields are,
- * which are pointers, which are not left out of JSON when they are empty, and which types have names that JSON does not
- * tell.
+ * which are pointers, which are not left out of JSON when they are empty, which types have names that JSON does not
+ * tell, and which fields are required or take one of some words.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join, relative, sep } from "node:path"
@@ -25,6 +25,9 @@ interface Struct {
   readonly fields: Array<string | { readonly inlined: string }>
   /** The Go type of every field, as faults of the decoder write it. */
   readonly types: Map<string, string>
+  readonly required: Set<string>
+  /** By field, the type that may be one of some words. */
+  readonly words: Map<string, string>
 }
 
 const structs = new Map<string, Struct>()
@@ -39,6 +42,36 @@ const packagesOf = (text: string): ReadonlyMap<string, string> =>
     const name = path!.slice(path!.lastIndexOf("/") + 1)
     return [alias ?? name, name]
   }))
+
+/** Where the packages of a file are, as the OpenAPI document names them. */
+const placesOf = (text: string): ReadonlyMap<string, string> =>
+  new Map(Array.from(text.matchAll(imported), ([, alias, path]) => [
+    alias ?? path!.slice(path!.lastIndexOf("/") + 1),
+    path!.replace(/^k8s\.io/, "io.k8s").replaceAll("/", ".")
+  ]))
+
+/** By type, the words that it may be one of. */
+const words = new Map<string, Set<string>>()
+
+const readWords = (prefix: string, text: string): void => {
+  for (const [, comment, name] of text.matchAll(/((?:^\/\/.*\n)+)type (\w+) string(?: .*)?$/gm)) {
+    if (/^\/\/ \+enum$/m.test(comment!)) words.set(`${prefix}.${name}`, words.get(`${prefix}.${name}`) ?? new Set())
+  }
+}
+
+const constants = new Map<string, string>()
+
+const readConstants = (prefix: string, text: string): void => {
+  for (const [, name, type, word] of text.matchAll(/^(?:const|\s+)\s*(\w+)\s+(\w+)\s+=\s+"([^"]*)"/gm)) {
+    constants.set(name!, word!)
+    words.get(`${prefix}.${type}`)?.add(word!)
+  }
+  for (
+    const [, type, word, other] of text.matchAll(/^(?:const|\s+)\s*\w+\s+=\s+(\w+)\((?:"([^"]*)"|(?:\w+\.)?(\w+))\)/gm)
+  ) {
+    words.get(`${prefix}.${type}`)?.add(word ?? constants.get(other!)!)
+  }
+}
 
 const plain = /^(?:bool|string|byte|u?int(?:8|16|32|64)?|float(?:32|64)|interface\{\}|any)$/
 
@@ -58,14 +91,23 @@ const reflected = (type: string, own: string, packages: ReadonlyMap<string, stri
 const readFile = (prefix: string, text: string): void => {
   const own = prefix.slice(prefix.lastIndexOf(".") + 1)
   const packages = packagesOf(text)
+  const places = placesOf(text)
   for (const [, name, body] of text.matchAll(/^type (\w+) struct \{\n(.*?)^\}/gms)) {
-    const struct: Struct = { fields: [], types: new Map() }
+    const struct: Struct = { fields: [], types: new Map(), required: new Set(), words: new Map() }
+    let [isOptional, isRequired] = [false, false]
     for (const line of body!.split("\n")) {
+      if (/^\s*\/\/ ?\+optional\b/.test(line)) isOptional = true
+      if (/^\s*\/\/ ?\+required\b/.test(line)) isRequired = true
       const match = field.exec(line)
       if (match === null) continue
       const [, , type = "", json = ""] = match
       const [key = "", ...options] = json.split(",")
       struct.types.set(key, reflected(type.replace(/^\*/, ""), own, packages))
+      const [named, foreign] = type.replace(/^(?:\*|\[\]|map\[.*?\])+/, "").split(".").toReversed()
+      struct.words.set(key, `${foreign === undefined ? prefix : places.get(foreign) ?? foreign}.${named}`)
+      const isLeftOut = options.includes("omitempty") || options.includes("omitzero")
+      if (isRequired || (!isOptional && !isLeftOut)) struct.required.add(key)
+      isOptional = isRequired = false
       if (key === "") struct.fields.push({ inlined: `${prefix}.${type}` })
       else if (type.startsWith("*") || options.includes("omitzero")) struct.fields.push(`*${key}`)
       else if (key !== "-") struct.fields.push(options.includes("omitempty") ? key : `!${key}`)
@@ -74,18 +116,20 @@ const readFile = (prefix: string, text: string): void => {
   }
 }
 
-const readTree = (root: string, prefix: string): void => {
+const readTree = (root: string, prefix: string, read: (prefix: string, text: string) => void): void => {
   for (const entry of readdirSync(root, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || !entry.name.endsWith(".go") || entry.name.includes("generated")) continue
     const path = relative(root, entry.parentPath).split(sep).join(".")
-    readFile(path === "" ? prefix : `${prefix}.${path}`, readFileSync(join(entry.parentPath, entry.name), "utf8"))
+    read(path === "" ? prefix : `${prefix}.${path}`, readFileSync(join(entry.parentPath, entry.name), "utf8"))
   }
 }
 
-readTree(api, "io.k8s.api")
-readTree(machinery, "io.k8s.apimachinery")
-readTree(extensions, "io.k8s.apiextensions-apiserver")
-readTree(aggregator, "io.k8s.kube-aggregator")
+for (const read of [readFile, readWords, readConstants]) {
+  readTree(api, "io.k8s.api", read)
+  readTree(machinery, "io.k8s.apimachinery", read)
+  readTree(extensions, "io.k8s.apiextensions-apiserver", read)
+  readTree(aggregator, "io.k8s.kube-aggregator", read)
+}
 
 /** What stands before the fields of every object. */
 const typeMeta = ["*kind", "*apiVersion"]
@@ -149,6 +193,48 @@ writeFileSync(
 /** The fields of every type whose Go type has a name that their schema does not tell, one type a line. */
 export const table = \`
 ${names.join("\n")}
+\`
+`
+)
+
+const own = (name: string, of: (struct: Struct) => Iterable<string>): ReadonlyArray<string> => {
+  const struct = structs.get(name)
+  return struct === undefined ? [] : [
+    ...struct.fields.flatMap((field) => typeof field === "string" ? [] : own(field.inlined, of)),
+    ...of(struct)
+  ]
+}
+
+const markers = Object.entries(definitions).sort(([a], [b]) => a < b ? -1 : 1).flatMap(
+  ([name, { properties = {} }]) => {
+    if (!structs.has(name)) return []
+    const required = new Set(own(name, (struct) => struct.required))
+    const wordsOf = new Map(
+      own(name, (struct) => Array.from(struct.words, (entry) => entry.join(" "))).map((entry) =>
+        entry.split(" ") as [string, string]
+      )
+    )
+    const marked = fields(name).map((field) => field.replace(/^[!*]/, "")).flatMap((field) => {
+      if (properties[field] === undefined) return []
+      const one = [...words.get(wordsOf.get(field) ?? "") ?? []].sort()
+      const isRequired = required.has(field)
+      return isRequired || one.length > 0
+        ? [(isRequired ? "!" : "") + field + (one.length > 0 ? `=${one.join("|")}` : "")]
+        : []
+    })
+    return marked.length === 0 ? [] : [[name, ...marked].join("\t")]
+  }
+)
+writeFileSync(
+  new URL("../src/kinds/goMarkers.ts", import.meta.url),
+  `// Generated by scripts/generate-go-types.ts from the comments of k8s.io/api and its companions.
+
+/**
+ * The fields of every type that the OpenAPI document tells more of than their type, in the order of its struct, one type
+ * a line: \`!name\` is required, \`name=a|b\`, or each of its elements, is one of some words.
+ */
+export const table = \`
+${markers.join("\n")}
 \`
 `
 )

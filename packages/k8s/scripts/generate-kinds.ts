@@ -3,13 +3,14 @@
  *
  *     node --conditions=op-source packages/k8s/scripts/generate-kinds.ts [--check] [path of the document]
  *
- * The output depends on the document and on `kinds/Facts.ts` only. `--check` writes nothing, and exits with 1 if the
+ * The output depends on the document, on `kinds/Facts.ts` and on `kinds/Release.ts` only. `--check` writes nothing, and exits with 1 if the
  * checked-in files differ. Files without the header of generated ones are written by hand and left alone.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import type { Document } from "./kinds/Model.ts"
 import { read } from "./kinds/Model.ts"
+import { correct } from "./kinds/Release.ts"
 import { emit as emitTables } from "./kinds/Tables.ts"
 import { emit as emitTypes } from "./kinds/Types.ts"
 
@@ -21,7 +22,7 @@ const path = args.find((arg) => !arg.startsWith("--")) ??
   fileURLToPath(new URL("../shared/openapi/kubernetes-1.35.json", root))
 
 const document: Document = JSON.parse(readFileSync(path, "utf8"))
-const model = read(document)
+const model = read(correct(document))
 const files = new Map([...emitTypes(model), ...emitTables(model)])
 
 mkdirSync(output, { recursive: true })

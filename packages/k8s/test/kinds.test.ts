@@ -98,7 +98,7 @@ describe("what is served", () => {
     assert.strictEqual(Schema.groups.length, 23)
     assert.strictEqual(Schema.groups.flatMap(({ versions }) => versions).length, 36)
     assert.strictEqual(Schema.resources.length, 95)
-    assert.strictEqual(Object.keys(Schema.definitions).length, 771)
+    assert.strictEqual(Object.keys(Schema.definitions).length, 764)
     const preferred = Schema.resources.filter(({ group, version }) =>
       Schema.isStable(version) && Schema.groups.find(({ name }) => name === group)?.versions[0] === version
     )

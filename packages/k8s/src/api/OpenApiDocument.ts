@@ -9,7 +9,8 @@
  *
  * Source: k8s.io/kube-aggregator/pkg/controllers/openapi/aggregator, k8s.io/kube-openapi.
  */
-import { definitions, resources, type Schema } from "../kinds/Schema.ts"
+import { definitions, isLater, resources, type Schema } from "../kinds/Schema.ts"
+import * as OpenApiBuiltin from "./OpenApiBuiltin.ts"
 import * as OpenApiCustom from "./OpenApiCustom.ts"
 import * as OpenApiPaths from "./OpenApiPaths.ts"
 import type { JsonObject } from "../schema/JsonValue.ts"
@@ -26,8 +27,6 @@ export interface Source {
 }
 
 type Dialect = OpenApiPaths.Dialect
-
-const { references } = OpenApiPaths
 
 const info = { title: "Kubernetes", version: "v1.35.0" }
 
@@ -52,7 +51,7 @@ const schemaOf = (
 ): string | undefined => schemaNames.get(`${group}/${version}/${kind}`)
 
 const builtins = (serves: (groupVersion: string) => boolean): ReadonlyArray<OpenApiPaths.Resource> =>
-  resources.filter((resource) => serves(apiVersionOf(resource))).flatMap((resource) => {
+  resources.filter((resource) => serves(apiVersionOf(resource)) && !isLater(resource)).flatMap((resource) => {
     const schema = schemaOf(resource)
     return schema === undefined ? [] : [{
       ...resource,
@@ -62,6 +61,12 @@ const builtins = (serves: (groupVersion: string) => boolean): ReadonlyArray<Open
       listSchema: schemaOf({ ...resource, kind: resource.listKind })
     }]
   })
+
+const laterKinds: ReadonlySet<string> = new Set(
+  resources.filter(isLater).flatMap(({ group, kind, listKind, version }) =>
+    [kind, listKind].flatMap((name) => schemaOf({ group, version, kind: name }) ?? [])
+  )
+)
 
 const customsOf = (source: Source, serves: (groupVersion: string) => boolean): ReadonlyArray<OpenApiCustom.Custom> =>
   source.customs.flatMap((custom) => OpenApiCustom.versionsOf(custom, serves))
@@ -77,13 +82,15 @@ export const version2 = (source: Source, remote: ReadonlyArray<unknown>): JsonOb
   const served = new Set(source.groupVersions)
   const serves = (groupVersion: string) => served.has(groupVersion)
   const customs = customsOf(source, serves)
+  const builtin = builtins(serves)
+  const roots = [...rootsOf(serves, builtin), ...customRoots(customs)]
   const merge = (key: "paths" | "definitions", own: JsonObject): JsonObject =>
     Object.assign({}, ...remote.map((document) => objectAt(document, key)), own) as JsonObject
   return {
     swagger: "2.0",
     info,
-    paths: merge("paths", paths([...builtins(serves), ...customs], "v2")),
-    definitions: merge("definitions", { ...builtinDefinitions("v2"), ...schemas(customs, "v2") }),
+    paths: merge("paths", paths([...builtin, ...customs], "v2")),
+    definitions: merge("definitions", { ...reached(roots, "v2"), ...schemas(customs, "v2") }),
     ...security
   }
 }
@@ -102,14 +109,7 @@ export const version3 = (source: Source, groupVersion: string): JsonObject | und
   const serves = (other: string) => other === groupVersion
   const customs = customsOf(source, serves)
   const builtin = builtins(serves)
-  const roots = [
-    ...Object.keys(definitions).filter((name) => {
-      const kind = definitions[name]!.kind
-      return kind !== undefined && apiVersionOf(kind) === groupVersion
-    }),
-    ...builtin.flatMap(({ subresources }) => subresources.flatMap((entry) => schemaOf(entry) ?? [])),
-    ...customRoots(customs)
-  ]
+  const roots = [...rootsOf(serves, builtin), ...customRoots(customs)]
   return {
     openapi: "3.0.0",
     info,
@@ -141,6 +141,18 @@ export const ofCustoms = (customs: ReadonlyArray<OpenApiCustom.Custom>): Record<
   }
 })
 
+/** The kinds of what is served. */
+const rootsOf = (
+  serves: (groupVersion: string) => boolean,
+  resources: ReadonlyArray<OpenApiPaths.Resource>
+): ReadonlyArray<string> => [
+  ...Object.keys(definitions).filter((name) => {
+    const kind = definitions[name]!.kind
+    return kind !== undefined && serves(apiVersionOf(kind)) && !laterKinds.has(name)
+  }),
+  ...resources.flatMap(({ subresources }) => subresources.flatMap((entry) => schemaOf(entry) ?? []))
+]
+
 /** What custom kinds refer to of the built-in schemas. */
 const customRoots = (customs: ReadonlyArray<OpenApiCustom.Custom>): ReadonlyArray<string> => [
   ...customs.flatMap(({ subresources }) => subresources.some(({ name }) => name === "scale") ? [scale] : []),
@@ -149,7 +161,7 @@ const customRoots = (customs: ReadonlyArray<OpenApiCustom.Custom>): ReadonlyArra
 
 /** Built-in schemas with all that they refer to. */
 const reached = (roots: ReadonlyArray<string>, dialect: Dialect): JsonObject =>
-  Object.fromEntries([...reachable(roots)].map((name) => [name, builtinDefinition(definitions[name]!, dialect)]))
+  Object.fromEntries([...reachable(roots)].map((name) => [name, OpenApiBuiltin.definition(name, dialect)]))
 
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1."
 const scale = "io.k8s.api.autoscaling.v1.Scale"
@@ -171,33 +183,4 @@ const reachable = (names: ReadonlyArray<string>): ReadonlySet<string> => {
   }
   names.forEach(add)
   return seen
-}
-
-const builtinDefinitions = (dialect: Dialect): JsonObject =>
-  Object.fromEntries(Object.entries(definitions).map(([name, schema]) => [name, builtinDefinition(schema, dialect)]))
-
-const builtinDefinition = (schema: Schema, dialect: Dialect): JsonObject => {
-  const convert = (inner: Schema) => builtinDefinition(inner, dialect)
-  const own: JsonObject = {
-    ...(schema.type === undefined ? {} : { type: schema.type }),
-    ...(schema.format === undefined ? {} : { format: schema.format }),
-    ...(schema.enum === undefined ? {} : { enum: schema.enum }),
-    ...(schema.default === undefined ? {} : { default: schema.default }),
-    ...(schema.required === undefined ? {} : { required: schema.required }),
-    ...(schema.properties === undefined
-      ? {}
-      : { properties: Object.fromEntries(Object.entries(schema.properties).map(([name, of]) => [name, convert(of)])) }),
-    ...(schema.values === undefined ? {} : { additionalProperties: convert(schema.values) }),
-    ...(schema.items === undefined ? {} : { items: convert(schema.items) }),
-    ...(schema.listType === undefined ? {} : { "x-kubernetes-list-type": schema.listType }),
-    ...(schema.listMapKeys === undefined ? {} : { "x-kubernetes-list-map-keys": schema.listMapKeys }),
-    ...(schema.mapType === undefined ? {} : { "x-kubernetes-map-type": schema.mapType }),
-    ...(schema.patchStrategy === undefined ? {} : { "x-kubernetes-patch-strategy": schema.patchStrategy.join(",") }),
-    ...(schema.patchMergeKey === undefined ? {} : { "x-kubernetes-patch-merge-key": schema.patchMergeKey }),
-    ...(schema.kind === undefined ? {} : { "x-kubernetes-group-version-kind": [schema.kind] })
-  }
-  if (schema.ref === undefined) return own
-  const reference = { $ref: `${references[dialect]}${schema.ref}` }
-  // Version 3 ignores what stands beside a reference.
-  return dialect === "v2" || Object.keys(own).length === 0 ? { ...reference, ...own } : { allOf: [reference], ...own }
 }

@@ -20,6 +20,16 @@ export interface Gvk {
 
 const key = (group: string, version: string, name: string): string => `${group}/${version}/${name}`
 
+/** Of stable versions, what the tables have and release 1.35 has not, whatever its server is told. */
+const later: ReadonlySet<string> = new Set([
+  key("admissionregistration.k8s.io", "v1", "mutatingadmissionpolicies"),
+  key("admissionregistration.k8s.io", "v1", "mutatingadmissionpolicybindings")
+])
+
+/** Whether a resource came after the release that a server stands for. */
+export const isLater = (resource: Pick<ServedResource, "group" | "version" | "plural">): boolean =>
+  later.has(key(resource.group, resource.version, resource.plural))
+
 const definitionsByKind: ReadonlyMap<string, Schema> = new Map(
   Object.values(definitions).flatMap((schema) =>
     schema.kind === undefined ? [] : [[key(schema.kind.group, schema.kind.version, schema.kind.kind), schema] as const]

@@ -640,10 +640,6 @@ export interface ImageVolumeSource {
   readonly reference?: string
 }
 
-export interface ImageVolumeStatus {
-  readonly imageRef: string
-}
-
 export interface KeyToPath {
   readonly key: string
   readonly mode?: number
@@ -810,12 +806,6 @@ export interface NodeAddress {
 export interface NodeAffinity {
   readonly preferredDuringSchedulingIgnoredDuringExecution?: ReadonlyArray<PreferredSchedulingTerm>
   readonly requiredDuringSchedulingIgnoredDuringExecution?: NodeSelector
-}
-
-export interface NodeAllocatableResourceClaimStatus {
-  readonly containers?: ReadonlyArray<string>
-  readonly resourceClaimName: string
-  readonly resources: Readonly<Record<string, Quantity>>
 }
 
 export interface NodeCondition {
@@ -1190,10 +1180,6 @@ export interface PodSchedulingGate {
   readonly name: string
 }
 
-export interface PodSchedulingGroup {
-  readonly podGroupName?: string
-}
-
 export interface PodSecurityContext {
   readonly appArmorProfile?: AppArmorProfile
   readonly fsGroup?: number
@@ -1242,7 +1228,6 @@ export interface PodSpec {
   readonly runtimeClassName?: string
   readonly schedulerName?: string
   readonly schedulingGates?: ReadonlyArray<PodSchedulingGate>
-  readonly schedulingGroup?: PodSchedulingGroup
   readonly securityContext?: PodSecurityContext
   readonly serviceAccount?: string
   readonly serviceAccountName?: string
@@ -1253,6 +1238,7 @@ export interface PodSpec {
   readonly tolerations?: ReadonlyArray<Toleration>
   readonly topologySpreadConstraints?: ReadonlyArray<TopologySpreadConstraint>
   readonly volumes?: ReadonlyArray<Volume>
+  readonly workloadRef?: WorkloadReference
 }
 
 export interface PodStatus {
@@ -1265,7 +1251,6 @@ export interface PodStatus {
   readonly hostIPs?: ReadonlyArray<HostIP>
   readonly initContainerStatuses?: ReadonlyArray<ContainerStatus>
   readonly message?: string
-  readonly nodeAllocatableResourceClaimStatuses?: ReadonlyArray<NodeAllocatableResourceClaimStatus>
   readonly nominatedNodeName?: string
   readonly observedGeneration?: number
   readonly phase?: string
@@ -1439,7 +1424,6 @@ export interface ResourceFieldSelector {
 
 export interface ResourceHealth {
   readonly health?: string
-  readonly message?: string
   readonly resourceID: string
 }
 
@@ -1846,7 +1830,6 @@ export interface VolumeMountStatus {
   readonly name: string
   readonly readOnly?: boolean
   readonly recursiveReadOnly?: string
-  readonly volumeStatus?: VolumeStatus
 }
 
 export interface VolumeNodeAffinity {
@@ -1867,10 +1850,6 @@ export interface VolumeResourceRequirements {
   readonly requests?: Readonly<Record<string, Quantity>>
 }
 
-export interface VolumeStatus {
-  readonly image?: ImageVolumeStatus
-}
-
 export interface VsphereVirtualDiskVolumeSource {
   readonly fsType?: string
   readonly storagePolicyID?: string
@@ -1888,4 +1867,10 @@ export interface WindowsSecurityContextOptions {
   readonly gmsaCredentialSpecName?: string
   readonly hostProcess?: boolean
   readonly runAsUserName?: string
+}
+
+export interface WorkloadReference {
+  readonly name: string
+  readonly podGroup: string
+  readonly podGroupReplicaKey?: string
 }

@@ -2814,13 +2814,6 @@ export const definitions: Readonly<Record<string, Schema>> = {
       reference: text
     }
   },
-  "io.k8s.api.core.v1.ImageVolumeStatus": {
-    type: "object",
-    required: ["imageRef"],
-    properties: {
-      imageRef: text
-    }
-  },
   "io.k8s.api.core.v1.KeyToPath": {
     type: "object",
     required: ["key", "path"],
@@ -3012,15 +3005,6 @@ export const definitions: Readonly<Record<string, Schema>> = {
     properties: {
       preferredDuringSchedulingIgnoredDuringExecution: { type: "array", items: { ref: "io.k8s.api.core.v1.PreferredSchedulingTerm" }, listType: "atomic" },
       requiredDuringSchedulingIgnoredDuringExecution: { ref: "io.k8s.api.core.v1.NodeSelector" }
-    }
-  },
-  "io.k8s.api.core.v1.NodeAllocatableResourceClaimStatus": {
-    type: "object",
-    required: ["resourceClaimName", "resources"],
-    properties: {
-      containers: { type: "array", items: text, listType: "set" },
-      resourceClaimName: text,
-      resources: { type: "object", values: { ref: "io.k8s.apimachinery.pkg.api.resource.Quantity" } }
     }
   },
   "io.k8s.api.core.v1.NodeCondition": {
@@ -3478,12 +3462,6 @@ export const definitions: Readonly<Record<string, Schema>> = {
       name: text
     }
   },
-  "io.k8s.api.core.v1.PodSchedulingGroup": {
-    type: "object",
-    properties: {
-      podGroupName: text
-    }
-  },
   "io.k8s.api.core.v1.PodSecurityContext": {
     type: "object",
     properties: {
@@ -3537,7 +3515,6 @@ export const definitions: Readonly<Record<string, Schema>> = {
       runtimeClassName: text,
       schedulerName: text,
       schedulingGates: { type: "array", items: { ref: "io.k8s.api.core.v1.PodSchedulingGate" }, listType: "map", listMapKeys: ["name"], patchStrategy: ["merge"], patchMergeKey: "name" },
-      schedulingGroup: { ref: "io.k8s.api.core.v1.PodSchedulingGroup" },
       securityContext: { ref: "io.k8s.api.core.v1.PodSecurityContext" },
       serviceAccount: text,
       serviceAccountName: text,
@@ -3547,7 +3524,8 @@ export const definitions: Readonly<Record<string, Schema>> = {
       terminationGracePeriodSeconds: int64,
       tolerations: { type: "array", items: { ref: "io.k8s.api.core.v1.Toleration" }, listType: "atomic" },
       topologySpreadConstraints: { type: "array", items: { ref: "io.k8s.api.core.v1.TopologySpreadConstraint" }, listType: "map", listMapKeys: ["topologyKey", "whenUnsatisfiable"], patchStrategy: ["merge"], patchMergeKey: "topologyKey" },
-      volumes: { type: "array", items: { ref: "io.k8s.api.core.v1.Volume" }, listType: "map", listMapKeys: ["name"], patchStrategy: ["merge", "retainKeys"], patchMergeKey: "name" }
+      volumes: { type: "array", items: { ref: "io.k8s.api.core.v1.Volume" }, listType: "map", listMapKeys: ["name"], patchStrategy: ["merge", "retainKeys"], patchMergeKey: "name" },
+      workloadRef: { ref: "io.k8s.api.core.v1.WorkloadReference" }
     }
   },
   "io.k8s.api.core.v1.PodStatus": {
@@ -3562,7 +3540,6 @@ export const definitions: Readonly<Record<string, Schema>> = {
       hostIPs: { type: "array", items: { ref: "io.k8s.api.core.v1.HostIP" }, listType: "atomic", patchStrategy: ["merge"], patchMergeKey: "ip" },
       initContainerStatuses: { type: "array", items: { ref: "io.k8s.api.core.v1.ContainerStatus" }, listType: "atomic" },
       message: text,
-      nodeAllocatableResourceClaimStatuses: { type: "array", items: { ref: "io.k8s.api.core.v1.NodeAllocatableResourceClaimStatus" }, listType: "atomic" },
       nominatedNodeName: text,
       observedGeneration: int64,
       phase: text,
@@ -3768,7 +3745,6 @@ export const definitions: Readonly<Record<string, Schema>> = {
     required: ["resourceID"],
     properties: {
       health: text,
-      message: text,
       resourceID: text
     }
   },
@@ -4249,8 +4225,7 @@ export const definitions: Readonly<Record<string, Schema>> = {
       mountPath: text,
       name: text,
       readOnly: bool,
-      recursiveReadOnly: text,
-      volumeStatus: { ref: "io.k8s.api.core.v1.VolumeStatus" }
+      recursiveReadOnly: text
     }
   },
   "io.k8s.api.core.v1.VolumeNodeAffinity": {
@@ -4275,12 +4250,6 @@ export const definitions: Readonly<Record<string, Schema>> = {
     properties: {
       limits: { type: "object", values: { ref: "io.k8s.apimachinery.pkg.api.resource.Quantity" } },
       requests: { type: "object", values: { ref: "io.k8s.apimachinery.pkg.api.resource.Quantity" } }
-    }
-  },
-  "io.k8s.api.core.v1.VolumeStatus": {
-    type: "object",
-    properties: {
-      image: { ref: "io.k8s.api.core.v1.ImageVolumeStatus" }
     }
   },
   "io.k8s.api.core.v1.VsphereVirtualDiskVolumeSource": {
@@ -4308,6 +4277,15 @@ export const definitions: Readonly<Record<string, Schema>> = {
       gmsaCredentialSpecName: text,
       hostProcess: bool,
       runAsUserName: text
+    }
+  },
+  "io.k8s.api.core.v1.WorkloadReference": {
+    type: "object",
+    required: ["name", "podGroup"],
+    properties: {
+      name: text,
+      podGroup: text,
+      podGroupReplicaKey: text
     }
   },
   "io.k8s.api.discovery.v1.Endpoint": {
@@ -5289,7 +5267,6 @@ export const definitions: Readonly<Record<string, Schema>> = {
       capacity: { type: "object", values: { ref: "io.k8s.api.resource.v1.DeviceCapacity" } },
       consumesCounters: { type: "array", items: { ref: "io.k8s.api.resource.v1.DeviceCounterConsumption" }, listType: "atomic" },
       name: text,
-      nodeAllocatableResourceMappings: { type: "object", values: { ref: "io.k8s.api.resource.v1.NodeAllocatableResourceMapping" } },
       nodeName: text,
       nodeSelector: { ref: "io.k8s.api.core.v1.NodeSelector" },
       taints: { type: "array", items: { ref: "io.k8s.api.resource.v1.DeviceTaint" }, listType: "atomic" }
@@ -5315,13 +5292,9 @@ export const definitions: Readonly<Record<string, Schema>> = {
     type: "object",
     properties: {
       bool: bool,
-      bools: { type: "array", items: bool, listType: "atomic" },
       int: int64,
-      ints: { type: "array", items: int64, listType: "atomic" },
       string: text,
-      strings: { type: "array", items: text, listType: "atomic" },
-      version: text,
-      versions: { type: "array", items: text, listType: "atomic" }
+      version: text
     }
   },
   "io.k8s.api.resource.v1.DeviceCapacity": {
@@ -5482,13 +5455,6 @@ export const definitions: Readonly<Record<string, Schema>> = {
       hardwareAddress: text,
       interfaceName: text,
       ips: { type: "array", items: text, listType: "atomic" }
-    }
-  },
-  "io.k8s.api.resource.v1.NodeAllocatableResourceMapping": {
-    type: "object",
-    properties: {
-      allocationMultiplier: { ref: "io.k8s.apimachinery.pkg.api.resource.Quantity" },
-      capacityKey: text
     }
   },
   "io.k8s.api.resource.v1.OpaqueDeviceConfiguration": {
@@ -5765,7 +5731,6 @@ export const definitions: Readonly<Record<string, Schema>> = {
       bindsToNode: bool,
       capacity: { type: "object", values: { ref: "io.k8s.api.resource.v1beta1.DeviceCapacity" } },
       consumesCounters: { type: "array", items: { ref: "io.k8s.api.resource.v1beta1.DeviceCounterConsumption" }, listType: "atomic" },
-      nodeAllocatableResourceMappings: { type: "object", values: { ref: "io.k8s.api.resource.v1beta1.NodeAllocatableResourceMapping" } },
       nodeName: text,
       nodeSelector: { ref: "io.k8s.api.core.v1.NodeSelector" },
       taints: { type: "array", items: { ref: "io.k8s.api.resource.v1beta1.DeviceTaint" }, listType: "atomic" }
@@ -5844,13 +5809,9 @@ export const definitions: Readonly<Record<string, Schema>> = {
     type: "object",
     properties: {
       bool: bool,
-      bools: { type: "array", items: bool, listType: "atomic" },
       int: int64,
-      ints: { type: "array", items: int64, listType: "atomic" },
       string: text,
-      strings: { type: "array", items: text, listType: "atomic" },
-      version: text,
-      versions: { type: "array", items: text, listType: "atomic" }
+      version: text
     }
   },
   "io.k8s.api.resource.v1beta1.DeviceCapacity": {
@@ -6004,13 +5965,6 @@ export const definitions: Readonly<Record<string, Schema>> = {
       hardwareAddress: text,
       interfaceName: text,
       ips: { type: "array", items: text, listType: "atomic" }
-    }
-  },
-  "io.k8s.api.resource.v1beta1.NodeAllocatableResourceMapping": {
-    type: "object",
-    properties: {
-      allocationMultiplier: { ref: "io.k8s.apimachinery.pkg.api.resource.Quantity" },
-      capacityKey: text
     }
   },
   "io.k8s.api.resource.v1beta1.OpaqueDeviceConfiguration": {
@@ -6222,7 +6176,6 @@ export const definitions: Readonly<Record<string, Schema>> = {
       capacity: { type: "object", values: { ref: "io.k8s.api.resource.v1beta2.DeviceCapacity" } },
       consumesCounters: { type: "array", items: { ref: "io.k8s.api.resource.v1beta2.DeviceCounterConsumption" }, listType: "atomic" },
       name: text,
-      nodeAllocatableResourceMappings: { type: "object", values: { ref: "io.k8s.api.resource.v1beta2.NodeAllocatableResourceMapping" } },
       nodeName: text,
       nodeSelector: { ref: "io.k8s.api.core.v1.NodeSelector" },
       taints: { type: "array", items: { ref: "io.k8s.api.resource.v1beta2.DeviceTaint" }, listType: "atomic" }
@@ -6248,13 +6201,9 @@ export const definitions: Readonly<Record<string, Schema>> = {
     type: "object",
     properties: {
       bool: bool,
-      bools: { type: "array", items: bool, listType: "atomic" },
       int: int64,
-      ints: { type: "array", items: int64, listType: "atomic" },
       string: text,
-      strings: { type: "array", items: text, listType: "atomic" },
-      version: text,
-      versions: { type: "array", items: text, listType: "atomic" }
+      version: text
     }
   },
   "io.k8s.api.resource.v1beta2.DeviceCapacity": {
@@ -6460,13 +6409,6 @@ export const definitions: Readonly<Record<string, Schema>> = {
       hardwareAddress: text,
       interfaceName: text,
       ips: { type: "array", items: text, listType: "atomic" }
-    }
-  },
-  "io.k8s.api.resource.v1beta2.NodeAllocatableResourceMapping": {
-    type: "object",
-    properties: {
-      allocationMultiplier: { ref: "io.k8s.apimachinery.pkg.api.resource.Quantity" },
-      capacityKey: text
     }
   },
   "io.k8s.api.resource.v1beta2.OpaqueDeviceConfiguration": {
@@ -6809,7 +6751,6 @@ export const definitions: Readonly<Record<string, Schema>> = {
       fsGroupPolicy: text,
       nodeAllocatableUpdatePeriodSeconds: int64,
       podInfoOnMount: bool,
-      preventPodSchedulingIfMissing: bool,
       requiresRepublish: bool,
       seLinuxMount: bool,
       serviceAccountTokenInSecrets: bool,
@@ -7437,8 +7378,7 @@ export const definitions: Readonly<Record<string, Schema>> = {
       continue: text,
       remainingItemCount: int64,
       resourceVersion: text,
-      selfLink: text,
-      shardInfo: { ref: "io.k8s.apimachinery.pkg.apis.meta.v1.ShardInfo" }
+      selfLink: text
     }
   },
   "io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry": {
@@ -7504,13 +7444,6 @@ export const definitions: Readonly<Record<string, Schema>> = {
     properties: {
       clientCIDR: text,
       serverAddress: text
-    }
-  },
-  "io.k8s.apimachinery.pkg.apis.meta.v1.ShardInfo": {
-    type: "object",
-    required: ["selector"],
-    properties: {
-      selector: text
     }
   },
   "io.k8s.apimachinery.pkg.apis.meta.v1.Status": {

@@ -340,8 +340,8 @@ io.k8s.api.core.v1.PodResourceClaim !name *resourceClaimName *resourceClaimTempl
 io.k8s.api.core.v1.PodResourceClaimStatus !name *resourceClaimName
 io.k8s.api.core.v1.PodSchedulingGate !name
 io.k8s.api.core.v1.PodSecurityContext *seLinuxOptions *windowsOptions *runAsUser *runAsGroup *runAsNonRoot supplementalGroups *supplementalGroupsPolicy *fsGroup sysctls *fsGroupChangePolicy *seccompProfile *appArmorProfile *seLinuxChangePolicy
-io.k8s.api.core.v1.PodSpec volumes initContainers !containers ephemeralContainers restartPolicy *terminationGracePeriodSeconds *activeDeadlineSeconds dnsPolicy nodeSelector serviceAccountName serviceAccount *automountServiceAccountToken nodeName hostNetwork hostPID hostIPC *shareProcessNamespace *securityContext imagePullSecrets hostname subdomain *affinity schedulerName tolerations hostAliases priorityClassName *priority *dnsConfig readinessGates *runtimeClassName *enableServiceLinks *preemptionPolicy overhead topologySpreadConstraints *setHostnameAsFQDN *os *hostUsers schedulingGates resourceClaims *resources *hostnameOverride *workloadRef *schedulingGroup
-io.k8s.api.core.v1.PodStatus observedGeneration phase conditions message reason nominatedNodeName hostIP hostIPs podIP podIPs *startTime initContainerStatuses containerStatuses qosClass ephemeralContainerStatuses resize resourceClaimStatuses *extendedResourceClaimStatus allocatedResources *resources *nodeAllocatableResourceClaimStatuses
+io.k8s.api.core.v1.PodSpec volumes initContainers !containers ephemeralContainers restartPolicy *terminationGracePeriodSeconds *activeDeadlineSeconds dnsPolicy nodeSelector serviceAccountName serviceAccount *automountServiceAccountToken nodeName hostNetwork hostPID hostIPC *shareProcessNamespace *securityContext imagePullSecrets hostname subdomain *affinity schedulerName tolerations hostAliases priorityClassName *priority *dnsConfig readinessGates *runtimeClassName *enableServiceLinks *preemptionPolicy overhead topologySpreadConstraints *setHostnameAsFQDN *os *hostUsers schedulingGates resourceClaims *resources *hostnameOverride *workloadRef
+io.k8s.api.core.v1.PodStatus observedGeneration phase conditions message reason nominatedNodeName hostIP hostIPs podIP podIPs *startTime initContainerStatuses containerStatuses qosClass ephemeralContainerStatuses resize resourceClaimStatuses *extendedResourceClaimStatus allocatedResources *resources
 io.k8s.api.core.v1.PodTemplate *kind *apiVersion metadata template
 io.k8s.api.core.v1.PodTemplateList *kind *apiVersion metadata !items
 io.k8s.api.core.v1.PodTemplateSpec metadata spec
@@ -360,7 +360,7 @@ io.k8s.api.core.v1.ReplicationControllerSpec *replicas minReadySeconds selector 
 io.k8s.api.core.v1.ReplicationControllerStatus !replicas fullyLabeledReplicas readyReplicas availableReplicas observedGeneration conditions
 io.k8s.api.core.v1.ResourceClaim !name request
 io.k8s.api.core.v1.ResourceFieldSelector containerName !resource divisor
-io.k8s.api.core.v1.ResourceHealth !resourceID health *message
+io.k8s.api.core.v1.ResourceHealth !resourceID health
 io.k8s.api.core.v1.ResourceQuota *kind *apiVersion metadata spec status
 io.k8s.api.core.v1.ResourceQuotaList *kind *apiVersion metadata !items
 io.k8s.api.core.v1.ResourceQuotaSpec hard scopes *scopeSelector
@@ -405,13 +405,14 @@ io.k8s.api.core.v1.TypedObjectReference *apiGroup !kind !name *namespace
 io.k8s.api.core.v1.Volume !name *hostPath *emptyDir *gcePersistentDisk *awsElasticBlockStore *gitRepo *secret *nfs *iscsi *glusterfs *persistentVolumeClaim *rbd *flexVolume *cinder *cephfs *flocker *downwardAPI *fc *azureFile *configMap *vsphereVolume *quobyte *azureDisk *photonPersistentDisk *projected *portworxVolume *scaleIO *storageos *csi *ephemeral *image
 io.k8s.api.core.v1.VolumeDevice !name !devicePath
 io.k8s.api.core.v1.VolumeMount !name readOnly *recursiveReadOnly !mountPath subPath *mountPropagation subPathExpr
-io.k8s.api.core.v1.VolumeMountStatus !name !mountPath readOnly *recursiveReadOnly *volumeStatus
+io.k8s.api.core.v1.VolumeMountStatus !name !mountPath readOnly *recursiveReadOnly
 io.k8s.api.core.v1.VolumeNodeAffinity *required
 io.k8s.api.core.v1.VolumeProjection *secret *downwardAPI *configMap *serviceAccountToken *clusterTrustBundle *podCertificate
 io.k8s.api.core.v1.VolumeResourceRequirements limits requests
 io.k8s.api.core.v1.VsphereVirtualDiskVolumeSource !volumePath fsType storagePolicyName storagePolicyID
 io.k8s.api.core.v1.WeightedPodAffinityTerm !weight !podAffinityTerm
 io.k8s.api.core.v1.WindowsSecurityContextOptions *gmsaCredentialSpecName *gmsaCredentialSpec *runAsUserName *hostProcess
+io.k8s.api.core.v1.WorkloadReference !name !podGroup podGroupReplicaKey
 io.k8s.api.discovery.v1.Endpoint !addresses conditions *hostname *targetRef deprecatedTopology *nodeName *zone *hints
 io.k8s.api.discovery.v1.EndpointConditions *ready *serving *terminating
 io.k8s.api.discovery.v1.EndpointHints forZones forNodes
@@ -517,10 +518,10 @@ io.k8s.api.resource.v1.CapacityRequestPolicyRange *min *max *step
 io.k8s.api.resource.v1.CapacityRequirements requests
 io.k8s.api.resource.v1.Counter !value
 io.k8s.api.resource.v1.CounterSet !name counters
-io.k8s.api.resource.v1.Device !name attributes capacity consumesCounters *nodeName *nodeSelector *allNodes taints *bindsToNode bindingConditions bindingFailureConditions *allowMultipleAllocations *nodeAllocatableResourceMappings
+io.k8s.api.resource.v1.Device !name attributes capacity consumesCounters *nodeName *nodeSelector *allNodes taints *bindsToNode bindingConditions bindingFailureConditions *allowMultipleAllocations
 io.k8s.api.resource.v1.DeviceAllocationConfiguration !source requests *opaque
 io.k8s.api.resource.v1.DeviceAllocationResult results config
-io.k8s.api.resource.v1.DeviceAttribute *int *bool *string *version *bools *ints *strings *versions
+io.k8s.api.resource.v1.DeviceAttribute *int *bool *string *version
 io.k8s.api.resource.v1.DeviceCapacity !value *requestPolicy
 io.k8s.api.resource.v1.DeviceClaim !requests constraints config
 io.k8s.api.resource.v1.DeviceClaimConfiguration requests *opaque
@@ -559,7 +560,7 @@ io.k8s.api.resource.v1alpha3.DeviceTaintRuleStatus conditions
 io.k8s.api.resource.v1alpha3.DeviceTaintSelector *driver *pool *device
 io.k8s.api.resource.v1beta1.AllocatedDeviceStatus !driver !pool !device *shareID !conditions *data *networkData
 io.k8s.api.resource.v1beta1.AllocationResult devices *nodeSelector *allocationTimestamp
-io.k8s.api.resource.v1beta1.BasicDevice attributes capacity consumesCounters *nodeName *nodeSelector *allNodes taints *bindsToNode bindingConditions bindingFailureConditions *allowMultipleAllocations *nodeAllocatableResourceMappings
+io.k8s.api.resource.v1beta1.BasicDevice attributes capacity consumesCounters *nodeName *nodeSelector *allNodes taints *bindsToNode bindingConditions bindingFailureConditions *allowMultipleAllocations
 io.k8s.api.resource.v1beta1.CELDeviceSelector !expression
 io.k8s.api.resource.v1beta1.CapacityRequestPolicy *default validValues *validRange
 io.k8s.api.resource.v1beta1.CapacityRequestPolicyRange *min *max *step
@@ -569,7 +570,7 @@ io.k8s.api.resource.v1beta1.CounterSet !name counters
 io.k8s.api.resource.v1beta1.Device !name *basic
 io.k8s.api.resource.v1beta1.DeviceAllocationConfiguration !source requests *opaque
 io.k8s.api.resource.v1beta1.DeviceAllocationResult results config
-io.k8s.api.resource.v1beta1.DeviceAttribute *int *bool *string *version *bools *ints *strings *versions
+io.k8s.api.resource.v1beta1.DeviceAttribute *int *bool *string *version
 io.k8s.api.resource.v1beta1.DeviceCapacity !value *requestPolicy
 io.k8s.api.resource.v1beta1.DeviceClaim !requests constraints config
 io.k8s.api.resource.v1beta1.DeviceClaimConfiguration requests *opaque
@@ -607,10 +608,10 @@ io.k8s.api.resource.v1beta2.CapacityRequestPolicyRange *min *max *step
 io.k8s.api.resource.v1beta2.CapacityRequirements requests
 io.k8s.api.resource.v1beta2.Counter !value
 io.k8s.api.resource.v1beta2.CounterSet !name counters
-io.k8s.api.resource.v1beta2.Device !name attributes capacity consumesCounters *nodeName *nodeSelector *allNodes taints *bindsToNode bindingConditions bindingFailureConditions *allowMultipleAllocations *nodeAllocatableResourceMappings
+io.k8s.api.resource.v1beta2.Device !name attributes capacity consumesCounters *nodeName *nodeSelector *allNodes taints *bindsToNode bindingConditions bindingFailureConditions *allowMultipleAllocations
 io.k8s.api.resource.v1beta2.DeviceAllocationConfiguration !source requests *opaque
 io.k8s.api.resource.v1beta2.DeviceAllocationResult results config
-io.k8s.api.resource.v1beta2.DeviceAttribute *int *bool *string *version *bools *ints *strings *versions
+io.k8s.api.resource.v1beta2.DeviceAttribute *int *bool *string *version
 io.k8s.api.resource.v1beta2.DeviceCapacity !value *requestPolicy
 io.k8s.api.resource.v1beta2.DeviceClaim !requests constraints config
 io.k8s.api.resource.v1beta2.DeviceClaimConfiguration requests *opaque
@@ -645,7 +646,7 @@ io.k8s.api.scheduling.v1.PriorityClass *kind *apiVersion metadata !value globalD
 io.k8s.api.scheduling.v1.PriorityClassList *kind *apiVersion metadata !items
 io.k8s.api.storage.v1.CSIDriver *kind *apiVersion metadata !spec
 io.k8s.api.storage.v1.CSIDriverList *kind *apiVersion metadata !items
-io.k8s.api.storage.v1.CSIDriverSpec *attachRequired *podInfoOnMount volumeLifecycleModes *storageCapacity *fsGroupPolicy tokenRequests *requiresRepublish *seLinuxMount *nodeAllocatableUpdatePeriodSeconds *serviceAccountTokenInSecrets *preventPodSchedulingIfMissing
+io.k8s.api.storage.v1.CSIDriverSpec *attachRequired *podInfoOnMount volumeLifecycleModes *storageCapacity *fsGroupPolicy tokenRequests *requiresRepublish *seLinuxMount *nodeAllocatableUpdatePeriodSeconds *serviceAccountTokenInSecrets
 io.k8s.api.storage.v1.CSINode *kind *apiVersion metadata !spec
 io.k8s.api.storage.v1.CSINodeDriver !name !nodeID !topologyKeys *allocatable
 io.k8s.api.storage.v1.CSINodeList *kind *apiVersion metadata !items
@@ -707,7 +708,7 @@ io.k8s.apimachinery.pkg.apis.meta.v1.GroupResource !group !resource
 io.k8s.apimachinery.pkg.apis.meta.v1.GroupVersionForDiscovery !groupVersion !version
 io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector matchLabels matchExpressions
 io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement !key !operator values
-io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta selfLink resourceVersion continue *remainingItemCount *shardInfo
+io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta selfLink resourceVersion continue *remainingItemCount
 io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry manager operation apiVersion *time fieldsType *fieldsV1 subresource
 io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime
 io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta name generateName namespace selfLink uid resourceVersion generation *creationTimestamp *deletionTimestamp *deletionGracePeriodSeconds labels annotations ownerReferences finalizers managedFields

@@ -98,7 +98,6 @@ export interface ListMeta {
   readonly remainingItemCount?: number
   readonly resourceVersion?: string
   readonly selfLink?: string
-  readonly shardInfo?: ShardInfo
 }
 
 export interface Preconditions {
@@ -109,10 +108,6 @@ export interface Preconditions {
 export interface ServerAddressByClientCIDR {
   readonly clientCIDR: string
   readonly serverAddress: string
-}
-
-export interface ShardInfo {
-  readonly selector: string
 }
 
 export interface Status {

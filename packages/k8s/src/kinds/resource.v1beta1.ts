@@ -32,7 +32,6 @@ export interface BasicDevice {
   readonly bindsToNode?: boolean
   readonly capacity?: Readonly<Record<string, DeviceCapacity>>
   readonly consumesCounters?: ReadonlyArray<DeviceCounterConsumption>
-  readonly nodeAllocatableResourceMappings?: Readonly<Record<string, NodeAllocatableResourceMapping>>
   readonly nodeName?: string
   readonly nodeSelector?: CoreV1.NodeSelector
   readonly taints?: ReadonlyArray<DeviceTaint>
@@ -85,13 +84,9 @@ export interface DeviceAllocationResult {
 
 export interface DeviceAttribute {
   readonly bool?: boolean
-  readonly bools?: ReadonlyArray<boolean>
   readonly int?: number
-  readonly ints?: ReadonlyArray<number>
   readonly string?: string
-  readonly strings?: ReadonlyArray<string>
   readonly version?: string
-  readonly versions?: ReadonlyArray<string>
 }
 
 export interface DeviceCapacity {
@@ -213,11 +208,6 @@ export interface NetworkDeviceData {
   readonly hardwareAddress?: string
   readonly interfaceName?: string
   readonly ips?: ReadonlyArray<string>
-}
-
-export interface NodeAllocatableResourceMapping {
-  readonly allocationMultiplier?: Quantity
-  readonly capacityKey?: string
 }
 
 export interface OpaqueDeviceConfiguration {

@@ -36,7 +36,6 @@ export interface CSIDriverSpec {
   readonly fsGroupPolicy?: string
   readonly nodeAllocatableUpdatePeriodSeconds?: number
   readonly podInfoOnMount?: boolean
-  readonly preventPodSchedulingIfMissing?: boolean
   readonly requiresRepublish?: boolean
   readonly seLinuxMount?: boolean
   readonly serviceAccountTokenInSecrets?: boolean

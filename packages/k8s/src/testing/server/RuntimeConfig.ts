@@ -7,15 +7,10 @@
  *
  * Source: k8s.io/apiserver/pkg/server/resourceconfig/helpers.go and k8s.io/kubernetes/pkg/controlplane/instance.go.
  */
+import { isLater } from "../../kinds/Schema.ts"
 import { apiVersionOf } from "./Registry.ts"
 
 export type RuntimeConfig = Readonly<Record<string, boolean>>
-
-/** Of stable versions, what the tables have and release 1.35 has not, whatever it is told. */
-const later: ReadonlySet<string> = new Set([
-  "admissionregistration.k8s.io/v1/mutatingadmissionpolicies",
-  "admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings"
-])
 
 const stageOf = (version: string): "alpha" | "beta" | "ga" =>
   version.includes("alpha") ? "alpha" : version.includes("beta") ? "beta" : "ga"
@@ -26,7 +21,7 @@ export const serves = (
   resource: { readonly group: string; readonly version: string; readonly plural: string }
 ): boolean => {
   const groupVersion = apiVersionOf(resource)
-  if (later.has(`${groupVersion}/${resource.plural}`)) return false
+  if (isLater(resource)) return false
   const stage = stageOf(resource.version)
   return config[groupVersion] ?? config[`api/${stage}`] ?? config["api/all"] ?? stage === "ga"
 }

@@ -97,6 +97,59 @@ describe("OpenApiDocument", () => {
     assert.isUndefined(paths["/apis/batch/v1/namespaces/{namespace}/jobs/{name}"])
   })
 
+  it("tells which words a field takes, and of what is required in the order of the Go type", () => {
+    const words = ["Always", "IfNotPresent", "Never"]
+    const { definitions }: Json = OpenApiDocument.version2(source, [])
+    const { Container, PersistentVolumeClaimStatus, RoleRef, VolumeMountStatus } = Object.fromEntries(
+      ["core.v1.Container", "core.v1.PersistentVolumeClaimStatus", "rbac.v1.RoleRef", "core.v1.VolumeMountStatus"].map(
+        (name) => [name.split(".").at(-1), definitions[`io.k8s.api.${name}`]]
+      )
+    )
+    assert.deepStrictEqual(Container.properties.imagePullPolicy, { type: "string", enum: words })
+    assert.include(PersistentVolumeClaimStatus.properties.accessModes.items.enum, "ReadWriteOnce")
+    assert.include(
+      PersistentVolumeClaimStatus.properties.allocatedResourceStatuses.additionalProperties.enum,
+      "NodeResizePending"
+    )
+    assert.deepStrictEqual(VolumeMountStatus.required, ["name", "mountPath"])
+    assert.isUndefined(RoleRef, "of a version that is not served")
+    const core: Json = OpenApiDocument.version3(source, "v1")
+    assert.deepStrictEqual(core.components.schemas["io.k8s.api.core.v1.Container"].properties.imagePullPolicy, {
+      type: "string",
+      enum: words
+    })
+  })
+
+  it("version 3 fills in what is no pointer, and takes numbers for texts", () => {
+    const { components: { schemas } }: Json = OpenApiDocument.version3(source, "v1")
+    const reference = (name: string) => ({ $ref: `#/components/schemas/io.k8s.${name}` })
+    const pod = schemas["io.k8s.api.core.v1.Pod"].properties
+    assert.deepStrictEqual(pod.spec, { allOf: [reference("api.core.v1.PodSpec")], default: {} })
+    const { properties: { containers, securityContext } } = schemas["io.k8s.api.core.v1.PodSpec"]
+    assert.deepStrictEqual(containers.items, { allOf: [reference("api.core.v1.Container")], default: {} })
+    assert.deepStrictEqual(securityContext, reference("api.core.v1.PodSecurityContext"))
+    const { command, name, ports } = schemas["io.k8s.api.core.v1.Container"].properties
+    assert.deepStrictEqual(name, { type: "string", default: "" })
+    assert.deepStrictEqual(command.items, { type: "string", default: "" })
+    assert.notProperty(ports, "default")
+    assert.deepStrictEqual(schemas["io.k8s.api.core.v1.ContainerPort"].properties.protocol.default, "TCP")
+    assert.deepStrictEqual(schemas["io.k8s.apimachinery.pkg.util.intstr.IntOrString"], {
+      oneOf: [{ type: "integer" }, { type: "string" }],
+      format: "int-or-string"
+    })
+    const { definitions }: Json = OpenApiDocument.version2(source, [])
+    assert.notProperty(definitions["io.k8s.api.core.v1.ContainerPort"].properties.protocol, "default")
+  })
+
+  it("has no kinds and fields that came later", () => {
+    const names = { groupVersions: ["v1", "admissionregistration.k8s.io/v1"], customs: [], remotes: [] }
+    const { definitions, paths }: Json = OpenApiDocument.version2(names, [])
+    assert.notProperty(definitions["io.k8s.api.core.v1.PodSpec"].properties, "schedulingGroup")
+    assert.property(definitions["io.k8s.api.core.v1.PodSpec"].properties, "workloadRef")
+    assert.notProperty(definitions, "io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicy")
+    assert.notProperty(paths, "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies")
+  })
+
   it("version 2 says of a custom kind what that version can say", () => {
     const { definitions, paths }: Json = OpenApiDocument.version2(source, [])
     const widget = definitions["com.example.v1.Widget"]
