@@ -32,6 +32,8 @@ import * as LabelSelectorRules from "./LabelSelectorRules.ts"
 import * as NetworkPolicyRules from "./NetworkPolicyRules.ts"
 import * as NodeRules from "./NodeRules.ts"
 import * as ObjectWarnings from "../warnings/ObjectWarnings.ts"
+import * as PodFeatures from "./PodFeatures.ts"
+import * as PodPreparation from "./PodPreparation.ts"
 import * as PodRules from "./PodRules.ts"
 import * as PodStatusRules from "./PodStatusRules.ts"
 import * as PriorityLevelConfigurationRules from "./PriorityLevelConfigurationRules.ts"
@@ -157,6 +159,9 @@ const namedSecrets = (account: JsonValue.JsonObject): JsonValue.JsonObject =>
 
 const workload = { generation: true }
 
+/** Where the spec of the Pods of a workload is. */
+const templated = ["spec", "template", "spec"] as const
+
 /** Kinds of the API machinery itself: their metadata is judged as that of custom resources is. */
 const machinery = { metadataJudge: "machinery", unconditionalUpdate: false } as const
 
@@ -166,8 +171,10 @@ const webhooks = { ...registering, validate: WebhookRules.validate }
 
 /** Exceptions to the default, by collection. */
 const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
-  pods: {
+  pods: PodFeatures.within({
     generation: true,
+    prepareCreate: PodPreparation.prepareCreate,
+    arrivalWarnings: PodPreparation.warnings,
     statusMetadata: "ownersKept",
     answersDeleted: true,
     gracePeriod: PodRules.gracePeriod,
@@ -187,8 +194,8 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
       "status.podIPs",
       "status.nominatedNodeName"
     )
-  },
-  podtemplates: { ...ReplicationRules.template, answersDeleted: true },
+  }, "spec"),
+  podtemplates: PodFeatures.within({ ...ReplicationRules.template, answersDeleted: true }, "template", "spec"),
   serviceaccounts: { answersDeleted: true, prepareCreate: namedSecrets, prepareUpdate: namedSecrets },
   services: {
     ...ServiceRules.strategy,
@@ -259,27 +266,27 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     validateUpdate: (next, previous) => [...immutable("type")(next, previous), ...immutableContent(next, previous)]
   },
   configmaps: { validate: ContentRules.configMap, validateUpdate: immutableContent },
-  replicationcontrollers: {
+  replicationcontrollers: PodFeatures.within({
     ...ReplicationRules.controller,
     garbageCollection: "Orphan",
     listsFields: false,
     fields: fieldsAt("status.replicas")
-  },
-  "deployments.apps": {
+  }, ...templated),
+  "deployments.apps": PodFeatures.within({
     ...workload,
     annotationsCount: true,
     statusMetadata: "labelsKept",
     validate: WorkloadRules.validateDeployment,
     validateUpdate: LabelSelectorRules.immutable,
     validateStatus: WorkloadRules.validateStatus("updatedReplicas", "readyReplicas", "availableReplicas")
-  },
-  "replicasets.apps": {
+  }, ...templated),
+  "replicasets.apps": PodFeatures.within({
     ...workload,
     validate: WorkloadRules.validateReplicaSet,
     validateStatus: WorkloadRules.validateStatus("fullyLabeledReplicas", "readyReplicas", "availableReplicas"),
     validateUpdate: LabelSelectorRules.immutable
-  },
-  "daemonsets.apps": {
+  }, ...templated),
+  "daemonsets.apps": PodFeatures.within({
     ...workload,
     validate: WorkloadRules.validateDaemonSet,
     validateStatus: WorkloadRules.validateStatus(),
@@ -287,8 +294,8 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     prepareUpdate: WorkloadRules.daemonSetUpdate,
     prepareStatus: WorkloadRules.daemonSetStatus,
     validateUpdate: LabelSelectorRules.immutable
-  },
-  "statefulsets.apps": {
+  }, ...templated),
+  "statefulsets.apps": PodFeatures.within({
     ...workload,
     validate: StatefulSetRules.validate,
     validateUpdate: StatefulSetRules.validateUpdate,
@@ -298,9 +305,9 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
       "updatedReplicas",
       "availableReplicas"
     )
-  },
+  }, ...templated),
   "controllerrevisions.apps": RevisionRules.strategy,
-  "jobs.batch": {
+  "jobs.batch": PodFeatures.within({
     generation: true,
     garbageCollection: "Orphan",
     listsFields: false,
@@ -312,8 +319,13 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     validate: JobRules.validate,
     validateUpdate: JobRules.validateUpdate,
     validateStatus: JobStatusRules.validateStatus
-  },
-  "cronjobs.batch": { generation: true, validate: CronJobRules.validate },
+  }, ...templated),
+  "cronjobs.batch": PodFeatures.within(
+    { generation: true, validate: CronJobRules.validate },
+    "spec",
+    "jobTemplate",
+    ...templated
+  ),
   "deviceclasses.resource.k8s.io": DeviceRules.deviceClass,
   "resourceclaims.resource.k8s.io": DeviceRules.claim,
   "resourceclaimtemplates.resource.k8s.io": DeviceRules.claimTemplate,

@@ -184,6 +184,20 @@ export const variables = (container: unknown, path: string): Faults =>
     ]
   })
 
+/** Faults of variables from files: those that a volume of the Pod keeps for it alone. */
+export const fileVolumes = (container: unknown, path: string, volumes: ReadonlyArray<unknown>): Faults =>
+  arrayAt(container, "env").flatMap((entry, index) => {
+    const name = at(entry, "valueFrom", "fileKeyRef", "volumeName")
+    if (at(entry, "valueFrom", "fileKeyRef") === undefined) return []
+    const here = `${path}.env[${index}].valueFrom.fileKeyRef.volumeName`
+    const volume = volumes.findLast((volume) => stringAt(volume, "name") === (name ?? ""))
+    return volume === undefined
+      ? [FieldError.notFound(here, name ?? "")]
+      : at(volume, "emptyDir") === undefined
+      ? [FieldError.invalid(here, name, "referenced volume must be of type emptyDir")]
+      : []
+  })
+
 /** What a generated name may begin with is fit for a name, but for a dash at its end. */
 const nameStart = (name: string): ReadonlyArray<string> =>
   Names.dnsSubdomain(name.length > 1 && name.endsWith("-") ? `${name.slice(0, -1)}a` : name)

@@ -8,6 +8,7 @@ import * as FieldError from "../../schema/FieldError.ts"
 import { omit } from "./Immutability.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
+import * as PodAnnotations from "./PodAnnotations.ts"
 import * as PodSpecRules from "./PodSpecRules.ts"
 import * as Remembered from "../../api/Remembered.ts"
 import type { Strategy } from "./Strategy.ts"
@@ -155,13 +156,15 @@ export const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
   const added = ["containers", "initContainers"].find((key) =>
     arrayAt(next, "spec", key).length !== arrayAt(previous, "spec", key).length
   )
+  const annotations = PodAnnotations.updateFaults(next, previous)
   // Where these differ nothing else is looked at.
   if (added !== undefined) {
-    return [FieldError.forbidden(`spec.${added}`, "pod updates may not add or remove containers")]
+    return [...annotations, FieldError.forbidden(`spec.${added}`, "pod updates may not add or remove containers")]
   }
   const deadline = deadlineFaults(next, previous)
-  if (deadline.last) return deadline.faults
+  if (deadline.last) return [...annotations, ...deadline.faults]
   return [
+    ...annotations,
     ...deadline.faults,
     ...tolerationFaults(next, previous),
     ...gateFaults(next, previous),
@@ -208,8 +211,9 @@ const judged = Remembered.faultless<FieldError.FieldError>()
 export const validate: Strategy["validate"] = (pod, previous) => {
   const spec = objectAt(pod, "spec")
   return [
+    ...PodAnnotations.faults(pod, "metadata.annotations"),
     ...PodSpecRules.podSpec(spec, "spec", { isPod: true, name: pod.metadata.name }),
     ...judged(spec, () => [...tokenFaults(spec), ...ContainerRules.imagesOfPod(spec, "spec")]),
-    ...(previous === undefined ? newFaults(spec) : [])
+    ...(previous === undefined ? [...newFaults(spec), ...PodAnnotations.mismatches(pod, "spec")] : [])
   ]
 }

@@ -7,6 +7,7 @@
  */
 import { type Faults, givenSubdomain, invalids, label, oneOf, required, subdomain, when } from "./Checks.ts"
 import * as ContainerRules from "./ContainerRules.ts"
+import * as EnvironmentRules from "./EnvironmentRules.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import * as GoStruct from "./GoStruct.ts"
 import type * as JsonValue from "../../schema/JsonValue.ts"
@@ -14,6 +15,7 @@ import * as MetadataRules from "../../api/MetadataRules.ts"
 import * as Names from "../../api/Names.ts"
 import * as PlacementRules from "./PlacementRules.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
+import * as PodAnnotations from "./PodAnnotations.ts"
 import * as PodNetworkRules from "./PodNetworkRules.ts"
 import * as PodSecurityRules from "./PodSecurityRules.ts"
 import * as PodSystemRules from "./PodSystemRules.ts"
@@ -133,6 +135,9 @@ const faults = (spec: JsonValue.JsonObject, path: string, owner: VolumeRules.Own
     ...givenSubdomain(spec, "runtimeClassName", path),
     ...(at(spec, "preemptionPolicy") === undefined ? [] : oneOf(spec, "preemptionPolicy", path, policies)),
     ...overhead(spec, path),
+    ...PodSystemRules.containersOf(spec, path).flatMap(([container, here]) =>
+      EnvironmentRules.fileVolumes(container, here, arrayAt(spec, "volumes"))
+    ),
     ...PodSystemRules.system(spec, path)
   ]
 }
@@ -147,7 +152,9 @@ export const podTemplate = (template: JsonValue.JsonObject, path: string): Fault
     objectAt(template, "metadata", "annotations") as Readonly<Record<string, string>>,
     `${path}.annotations`
   ),
+  ...PodAnnotations.faults(template, `${path}.annotations`),
   ...podSpec(objectAt(template, "spec"), `${path}.spec`),
+  ...PodAnnotations.mismatches(template, `${path}.spec`),
   ...when(
     arrayAt(template, "spec", "ephemeralContainers").length > 0,
     FieldError.forbidden(`${path}.spec.ephemeralContainers`, "ephemeral containers not allowed in pod template")

@@ -54,6 +54,8 @@ export interface Strategy extends Deletion {
   readonly listsFields: boolean
   /** The last touches before an object is first stored: what the server sets, whatever the client wrote. */
   readonly prepareCreate: (object: JsonValue.JsonObject, pool: ServicePool) => JsonValue.JsonObject
+  /** What is said of a new object as it came, even if it is refused. */
+  readonly arrivalWarnings: (object: JsonValue.JsonObject) => ReadonlyArray<string>
   /** The new object with whoever creates it, of a kind that says so. */
   readonly signed: (object: JsonValue.JsonObject, user: UserInfo) => JsonValue.JsonObject
   /** The same before an update of the object itself (not of a subresource). */
@@ -108,6 +110,7 @@ const defaults: Strategy = {
   fields: {},
   listsFields: true,
   prepareCreate: same,
+  arrivalWarnings: none,
   signed: same,
   prepareUpdate: same,
   prepareStatus: same,

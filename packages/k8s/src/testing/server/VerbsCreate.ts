@@ -59,6 +59,7 @@ const attempt = Effect.fnUntraced(function*(
   const base = resource.strategy.statusSubresource && !resource.strategy.createsStatus ? withoutStatus(object) : object
   const { apiVersion, kind } = object
   const signed = resource.strategy.signed({ ...base, metadata }, exchange.user)
+  exchange.warnings.push(...resource.strategy.arrivalWarnings(signed))
   const filled = resource.strategy.prepareCreate(signed, core.services)
   const admitted = asObject({ ...filled, apiVersion, kind })
   const judged = faults(exchange, admitted)

@@ -4,6 +4,8 @@
  * Source: k8s.io/kubernetes/pkg/api/pod/warnings.go.
  */
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
+import * as AppArmor from "../server/AppArmor.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import * as PodSystemRules from "../server/PodSystemRules.ts"
 import * as AddressWarnings from "./AddressWarnings.ts"
 import * as ClaimWarnings from "./ClaimWarnings.ts"
@@ -124,12 +126,21 @@ const ofVariables = (variables: ReadonlyArray<unknown>, path: string): Warnings 
   })
 }
 
+const ofAppArmor = (template: unknown, container: unknown, path: string): Warnings => {
+  const profile = AppArmor.profileOfPod(template)
+  return AppArmor.speaksFor(template, container) &&
+      (profile === undefined || !JsonValue.equals(profile, AppArmor.namedFor(template, container) ?? null))
+    ? [AppArmor.warning(path, container)]
+    : []
+}
+
 const ofContainer = (
   [container, path]: PodSystemRules.Placed,
-  metadata: unknown,
+  pod: unknown,
   metadataPath: string,
   ofTemplate: boolean
 ): Warnings => {
+  const metadata = at(pod, "metadata")
   const name = stringAt(container, "name")
   const annotated = (prefix: string, field: string, why: string): Warnings => {
     const key = `${prefix}/${name}`
@@ -138,9 +149,8 @@ const ofContainer = (
   }
   return [
     ...annotated("container.seccomp.security.alpha.kubernetes.io", "seccompProfile", "non-functional in v1.27+"),
-    ...(ofTemplate
-      ? annotated("container.apparmor.security.beta.kubernetes.io", "appArmorProfile", "deprecated since v1.30")
-      : []),
+    // Of a Pod it is said as it comes, see `PodPreparation`.
+    ...(ofTemplate ? ofAppArmor(pod, container, metadataPath) : []),
     ...byteAmounts.flatMap((resource) =>
       ["limits", "requests"].flatMap((part) =>
         ClaimWarnings.ofBytes(`${path}.resources.${part}[${resource}]`, at(container, "resources", part, resource))
@@ -188,7 +198,7 @@ const ofAll = (pod: unknown, template: string | undefined): Warnings => {
         at(spec, "securityContext", "seccompProfile") === undefined
       ? [`${metadataPath}.annotations[${seccomp}]: non-functional in v1.27+; use the "seccompProfile" field instead`]
       : []),
-    ...containers.flatMap((placed) => ofContainer(placed, metadata, metadataPath, template !== undefined)),
+    ...containers.flatMap((placed) => ofContainer(placed, pod, metadataPath, template !== undefined)),
     ...PortWarnings.ofContainers(containers),
     ...(typeof grace === "number" && grace < 0
       ? [`${path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`]

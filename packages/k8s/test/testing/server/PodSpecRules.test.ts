@@ -105,4 +105,16 @@ describe("PodSpecRules", () => {
       "spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, inclusive"
     ])
   })
+
+  it("variables come from files of volumes that the Pod has for itself", () => {
+    const fileKeyRef = { volumeName: "v", path: "p", key: "k" }
+    const from = (...volumes: ReadonlyArray<object>) =>
+      faults({ volumes, containers: [container({ env: [{ name: "A", valueFrom: { fileKeyRef } }] })] })
+    const here = `${c}.env[0].valueFrom.fileKeyRef.volumeName`
+    assert.deepStrictEqual(from({ name: "v", emptyDir: {} }), [])
+    assert.deepStrictEqual(from(), [`${here}: Not found: "v"`])
+    assert.deepStrictEqual(from({ name: "v", hostPath: { path: "/a", type: "" } }), [
+      `${here}: Invalid value: "v": referenced volume must be of type emptyDir`
+    ])
+  })
 })
