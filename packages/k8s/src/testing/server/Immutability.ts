@@ -1,6 +1,7 @@
 /**
  * `Immutability`: fields that may not change, in the three forms the server refuses it.
  */
+import * as GoInternal from "./GoInternal.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import { at, objectAt, stringAt } from "../../api/Plain.ts"
@@ -14,6 +15,14 @@ export const immutable = (...paths: ReadonlyArray<string>): Strategy["validateUp
       ? []
       : [FieldError.invalid(path, value ?? null, "field is immutable")]
   })
+
+/** As `immutable`, of a part that is printed as its type behind the API. */
+export const immutablePart = (path: string, type: string): Strategy["validateUpdate"] => (next, previous) => {
+  const value = at(next, ...path.split("."))
+  return JsonValue.equals(value, at(previous, ...path.split(".")))
+    ? []
+    : [FieldError.invalidPrinted(path, GoInternal.print(type, value), "field is immutable")]
+}
 
 /** As `immutable`, of a text: one that is missing is an empty one, and printed so. */
 export const immutableText = (path: string): Strategy["validateUpdate"] => (next, previous) => {

@@ -10,7 +10,7 @@ import * as Selector from "@effect-operator/core/Selector"
 import * as Amounts from "./Amounts.ts"
 import { domainPath } from "./Checks.ts"
 import * as FieldError from "../../schema/FieldError.ts"
-import { immutable, omit } from "./Immutability.ts"
+import { immutable, immutablePart, omit } from "./Immutability.ts"
 import * as JobPolicyRules from "./JobPolicyRules.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import * as LabelSelectorRules from "./LabelSelectorRules.ts"
@@ -289,7 +289,7 @@ const templateFaults: Strategy["validateUpdate"] = (next, previous) => {
   const waiting = at(previous, "spec", "suspend") === true && at(previous, "status", "startTime") === undefined
   return waiting && JsonValue.equals(unscheduled(next), unscheduled(previous))
     ? []
-    : immutable("spec.template")(next, previous)
+    : immutablePart("spec.template", "core.PodTemplateSpec")(next, previous)
 }
 
 /** Faults of an update. */
@@ -300,11 +300,8 @@ export const validateUpdate: Strategy["validateUpdate"] = (next, previous) => [
   ...completionsFaults(next, previous),
   ...LabelSelectorRules.immutable(next, previous),
   ...templateFaults(next, previous),
-  ...immutable(
-    "spec.completionMode",
-    "spec.podFailurePolicy",
-    "spec.backoffLimitPerIndex",
-    "spec.managedBy",
-    "spec.successPolicy"
-  )(next, previous)
+  ...immutable("spec.completionMode")(next, previous),
+  ...immutablePart("spec.podFailurePolicy", "*batch.PodFailurePolicy")(next, previous),
+  ...immutable("spec.backoffLimitPerIndex", "spec.managedBy")(next, previous),
+  ...immutablePart("spec.successPolicy", "*batch.SuccessPolicy")(next, previous)
 ]

@@ -34,7 +34,7 @@ const ofType = (definition: string): Keys => (keys) => {
 const isSet = (definition: string): boolean => definition.endsWith(".FieldsV1")
 
 /** A value as its Go type is written. */
-const written = (value: unknown, schema: Schema | undefined): unknown => {
+export const written = (value: unknown, schema: Schema | undefined): unknown => {
   if (schema === undefined || typeof value !== "object" || value === null) return value
   const { ref } = schema
   if (ref !== undefined) {
