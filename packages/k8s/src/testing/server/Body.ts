@@ -14,6 +14,7 @@ import type * as JsonValue from "../../schema/JsonValue.ts"
 import * as Managers from "../apply/Managers.ts"
 import { asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
 import { apiVersionOf, type Served } from "./Registry.ts"
+import * as Scheme from "./Scheme.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import * as WrittenNumbers from "../../api/WrittenNumbers.ts"
 
@@ -36,13 +37,21 @@ export const kindFault = (
   const version = apiVersion === "" ? expected : apiVersion
   const named = kind === "" ? resource.kind : kind
   if (named === resource.kind && version === expected) return undefined
-  const [group = "", name = ""] = version.includes("/") ? version.split("/") : ["", version]
+  const [given, wanted] = [{ apiVersion: version, kind: named }, { apiVersion: expected, kind: resource.kind }]
+  const isKnown = Scheme.knows(resource.group, given)
+  if (isKnown && Scheme.isSame(given, wanted)) {
+    // What a patch has made of an object is read as what it says it is.
+    return exchange.request.method === "PATCH" ? undefined : StatusError.badRequest(
+      `the API version in the data (${version}) does not match the expected API version (${expected})`
+    )
+  }
+  const name = version.slice(version.indexOf("/") + 1)
   const head = `${named} in version ${FieldError.quote(name)} cannot be handled as a ${resource.kind}: `
   return StatusError.badRequest(
-    head + (BuiltinSchema.definitionOf(group, name, named) === undefined
-      ? `no kind ${FieldError.quote(named)} is registered for version ${FieldError.quote(version)} in scheme ` +
-        `"pkg/api/legacyscheme/scheme.go:30"`
-      : `converting (${name}.${named}) to (${internalVersion(resource.group)}.${resource.kind}): unknown conversion`)
+    head + (isKnown
+      ? `converting (${name}.${named}) to (${internalVersion(resource.group)}.${resource.kind}): unknown conversion`
+      : `no kind ${FieldError.quote(named)} is registered for version ${FieldError.quote(version)} in scheme ` +
+        FieldError.quote(Scheme.nameFor(resource.group)))
   )
 }
 

@@ -240,8 +240,9 @@ const versionsFaults = (definition: unknown): Faults => {
   const versions = arrayAt(definition, "spec", "versions")
   const names = versions.map((version) => stringAt(version, "name"))
   const shared = isShared(versions)
+  const isAbsent = !Array.isArray(at(definition, "spec", "versions"))
   const whole = (fault: string) =>
-    FieldError.invalidPrinted("spec.versions", DefinitionWords.printVersions(versions), fault)
+    FieldError.invalidPrinted("spec.versions", isAbsent ? "null" : DefinitionWords.printVersions(versions), fault)
   return [
     ...missingSchemas(versions),
     ...versions.flatMap((version, index) => {

@@ -9,6 +9,7 @@ import * as BuiltinSchema from "./BuiltinSchema.ts"
 import * as Body from "./Body.ts"
 import type * as Exchange from "./Exchange.ts"
 import { isObject } from "../../schema/JsonValue.ts"
+import { stringAt } from "../../api/Plain.ts"
 import { subresource } from "./Registry.ts"
 import * as StatusError from "../../api/StatusError.ts"
 
@@ -21,7 +22,9 @@ export const judge = (
   const own = entry !== undefined && entry.kind !== resource.kind && resource.custom === undefined
   if (!own || request.method === "PATCH" || !isObject(body)) return Result.succeed(undefined)
   const { group, kind, version } = entry
-  const fault = Body.kindFault({ request, resource: { ...resource, group, kind, version } }, body)
+  // Evictions of old are taken as those of now.
+  const isOld = kind === "Eviction" && stringAt(body, "apiVersion") === "policy/v1beta1"
+  const fault = isOld ? undefined : Body.kindFault({ request, resource: { ...resource, group, kind, version } }, body)
   if (fault !== undefined) return Result.fail(fault)
   const definition = BuiltinSchema.definitionOf(group, version, kind)
   const read = definition === undefined ? undefined : BuiltinSchema.decode(definition, body)

@@ -240,6 +240,11 @@ export const create = [
       yield* post(configMap("a", { apiVersion: "v2" })),
       /^ConfigMap in version "v2" .* no kind "ConfigMap" is registered for version "v2" in scheme "/
     )
+    const old = { apiVersion: "apps/v1beta1", kind: "Deployment", metadata: { name: "a" } }
+    isBadRequest(
+      yield* request("POST", `/apis/apps/v1/namespaces/${ns}/deployments`, { body: old }),
+      "the API version in the data (apps/v1beta1) does not match the expected API version (apps/v1)"
+    )
     const bare = yield* post({ metadata: { name: "a" } })
     assert.strictEqual(bare.status, 201)
     assert.deepInclude(bare.object, { kind: "ConfigMap", apiVersion: "v1" })
