@@ -8,7 +8,7 @@ import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject
 import * as Canonical from "./Canonical.ts"
 import { precious } from "./Kept.ts"
 import type { Oracle } from "./Oracle.ts"
-import { outdated } from "./Outdated.ts"
+import { outdated, outdatedOutside } from "./Outdated.ts"
 import { calls, firstChanges, type Recording } from "./Recording.ts"
 
 /** Kinds whose specs are not changed once they are there: what they were made for is history. */
@@ -119,8 +119,9 @@ export const forgotten: Oracle = {
     const rests = run.rests.flatMap((rest) =>
       rest === undefined ? [] : [Canonical.state({ entries: run.entries, ...rest }, mask)]
     )
+    const people = peoples(run, uidsOf(made))
     const found = Canonical.leftover(state, atOnce, asked) ??
-      outdated(run, peoples(run, uidsOf(made)), asked.keys(), state, atOnce, rests)
+      outdated(run, people, asked.keys(), state, atOnce, rests) ?? outdatedOutside(run, people, other, mask)
     return found === undefined ? undefined : `left of what was wanted before: ${found}`
   }
 }

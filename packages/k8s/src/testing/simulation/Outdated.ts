@@ -4,12 +4,15 @@
  * A value that people have replaced by another stands in an object that the operator has made, as it has at every rest, at a
  * place where the new one stands when all steps come at once: it was written with the object, and never again. Not where somebody is told
  * that it stays, nor where the object cannot be changed, or rests, or another of its kind has the new value in its place.
+ * The same of what is kept outside.
  */
 import { type KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../schema/JsonValue.ts"
 import { decoded } from "./Base64.ts"
-import type { Json, State } from "./Canonical.ts"
+import { type Json, type Mask, renamerOf, type State } from "./Canonical.ts"
 import { isPaused } from "./Excuses.ts"
+import { guard } from "./Fault.ts"
+import { outside, pathOf } from "./Outside.ts"
 import type { Recording } from "./Recording.ts"
 import { tellsOf } from "./Refused.ts"
 
@@ -103,16 +106,33 @@ const isElsewhere = (state: State, family: string, value: string | number): bool
   )
 }
 
-/** Whether a family had a value at a place at all rests that have known it. */
-const hasStayed = (rests: ReadonlyArray<State>, family: string, wanted: Fields, { found, path }: Place): boolean => {
-  const known = rests.flatMap((rest) => {
+/** Whether something said the same at a place at all rests that have known it. */
+const hasStayed = (known: ReadonlyArray<unknown>, wanted: unknown, from: string, { found, path }: Place): boolean =>
+  known.length > 0 &&
+  known.every((fields) => places(fields, wanted, from).some((place) => place.path === path && place.found === found))
+
+/** What a family was at each rest that has known one of it. */
+const membersOf = (rests: ReadonlyArray<State>, family: string): ReadonlyArray<Fields> =>
+  rests.flatMap((rest) => {
     const [member, ...more] = rest.get(family) ?? []
     return member === undefined || more.length > 0 ? [] : [madeWith(member)]
   })
-  return known.length > 0 &&
-    known.every((fields) =>
-      places(fields, wanted, family).some((place) => place.path === path && place.found === found)
-    )
+
+/** What people have replaced of what a place says, where it does not say the new. */
+const changeOf = (all: ReadonlyArray<Replaced>, place: Place): Replaced | undefined =>
+  all.find(({ now, old }) =>
+    String(place.wanted).includes(now) && String(place.wanted).replaceAll(now, old) === String(place.found)
+  )
+
+const told = ({ found, path, wanted }: Place, { path: theirs }: Replaced): string => {
+  const [now, then] = [found, wanted].map((value: Json) => JSON.stringify(value))
+  return `${path}: ${now}, as ${theirs} was before; where people want at once what they want in the end it is ${then}`
+}
+
+/** What people have replaced, unless they have asked for it to rest, or were told that it does. */
+const changesOf = (run: Recording, people: ReadonlyArray<KubeObject>): ReadonlyArray<Replaced> => {
+  const all = people.flatMap((object) => replacedIn(run, object))
+  return all.length === 0 || people.some(isPaused) || tellsOf(run, run.steps.at(-1)!) ? [] : all
 }
 
 /** What a run has in some families as people wanted it before, and `other`, where all comes at once, as they want it. */
@@ -124,22 +144,47 @@ export const outdated = (
   other: State,
   rests: ReadonlyArray<State>
 ): string | undefined => {
-  const all = people.flatMap((object) => replacedIn(run, object))
-  if (all.length === 0 || people.some(isPaused) || tellsOf(run, run.steps.at(-1)!)) return undefined
+  const all = changesOf(run, people)
+  if (all.length === 0) return undefined
   for (const family of families) {
     const [one, two] = [state.get(family) ?? [], other.get(family) ?? []]
     if (one.length !== 1 || two.length !== 1) continue
     const [found, wanted] = [madeWith(one[0]!), madeWith(two[0]!)]
     if (found["immutable"] === true) continue
     for (const place of places(found, wanted, family)) {
-      const change = all.find(({ now, old }) =>
-        String(place.wanted).includes(now) && String(place.wanted).replaceAll(now, old) === String(place.found)
-      )
+      const change = changeOf(all, place)
       if (change === undefined || isElsewhere(state, family, place.wanted)) continue
-      if (!hasStayed(rests, family, wanted, place)) continue
-      const [now, then] = [place.found, place.wanted].map((value: Json) => JSON.stringify(value))
-      return `${place.path}: ${now}, as ${change.path} was before; where people want at once what they want in the end ` +
-        `it is ${then}`
+      if (hasStayed(membersOf(rests, family), wanted, family, place)) return told(place, change)
+    }
+  }
+  return undefined
+}
+
+/**
+ * The same of what is kept outside. Only of an operator that vouches for it, by a finalizer on what people have: what was
+ * sent, or bought, and is nobody's business any more, says what was wanted then.
+ */
+export const outdatedOutside = (
+  run: Recording,
+  people: ReadonlyArray<KubeObject>,
+  other: Recording,
+  mask: Mask
+): string | undefined => {
+  if (!people.some(({ metadata: { finalizers = [] } }) => finalizers.some((finalizer) => finalizer !== guard))) {
+    return undefined
+  }
+  const all = changesOf(run, people)
+  if (all.length === 0) return undefined
+  const rename = renamerOf(run, mask)
+  for (const name of run.outside.keys()) {
+    const from = pathOf(name)
+    const found = outside(run, name, mask, rename)
+    const wanted = outside(other, name, mask, renamerOf(other, mask))
+    const known = run.rests.flatMap((rest) => (rest && outside(rest, name, mask, rename)) ?? [])
+    for (const place of places(found, wanted, from)) {
+      const change = changeOf(all, place)
+      if (change === undefined || JSON.stringify(found).includes(JSON.stringify(place.wanted))) continue
+      if (hasStayed(known, wanted, from, place)) return told(place, change)
     }
   }
   return undefined

@@ -1,6 +1,6 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { State } from "@effect-operator/k8s/testing/simulation/Canonical"
-import { outdated } from "@effect-operator/k8s/testing/simulation/Outdated"
+import { outdated, outdatedOutside } from "@effect-operator/k8s/testing/simulation/Outdated"
 import type { Entry } from "@effect-operator/k8s/testing/simulation/Recording"
 import { assert, describe, it } from "@effect/vitest"
 import { blank } from "./recordings.ts"
@@ -102,5 +102,42 @@ describe("Outdated", () => {
     assert.isUndefined(said(pods("5"), pods("9"), { last: object({ pods: 9 }, { "example.com/paused": "true" }) }))
     const refusing = object({ pods: 9 }, undefined, { message: "the quota cannot be changed" })
     assert.isUndefined(said(pods("5"), pods("9"), { last: refusing }))
+  })
+
+  describe("outside of the cluster", () => {
+    const asked = (spec: object, finalizers: ReadonlyArray<string>): KubeObject => {
+      const plain = object(spec)
+      return { ...plain, metadata: { ...plain.metadata, finalizers } }
+    }
+
+    interface Kept {
+      readonly volume: string
+      readonly [name: string]: string
+    }
+
+    /** What is said of a volume that people wanted to be of 5 first, and then of 9. */
+    const saidOf = (found: Kept, before: Kept = found, finalizers: ReadonlyArray<string> = ["example.com/volumes"]) => {
+      const last = asked({ size: "9Gi" }, finalizers)
+      const entries = [changed(1, asked({ size: "5Gi" }, finalizers)), changed(2, last)]
+      const cloud = (kept: Kept) => new Map([["cloud", new Map(Object.entries(kept))]])
+      const run = { ...blank, entries, steps: [1, 2], outside: cloud(found) }
+      const rests = [{ objects: [], outside: cloud(before) }]
+      return outdatedOutside({ ...run, rests }, [last], { ...run, outside: cloud({ volume: "size=9Gi" }) }, new Set())
+    }
+
+    it("what stays as people wanted it before is told", () => {
+      assert.strictEqual(
+        saidOf({ volume: "size=5Gi" }),
+        "outside cloud.volume: \"size=5Gi\", as Tenant.spec.size was before; where people want at once what they want in " +
+          "the end it is \"size=9Gi\""
+      )
+    })
+
+    it("nothing of what has changed since, of what has another beside it, or of what nobody vouches for", () => {
+      assert.isUndefined(saidOf({ volume: "size=9Gi" }))
+      assert.isUndefined(saidOf({ volume: "size=5Gi" }, { volume: "size=4Gi" }))
+      assert.isUndefined(saidOf({ volume: "size=5Gi", next: "size=9Gi" }))
+      assert.isUndefined(saidOf({ volume: "size=5Gi" }, { volume: "size=5Gi" }, []))
+    })
   })
 })

@@ -73,6 +73,22 @@ const secured = (isTold: (known: string | undefined, password: string) => boolea
       return yield* B.done(B.status(box, { phase: "ready" }))
     }), { finalize: (box) => B.done(close(idOf(box))) })
 
+/** Volumes elsewhere, each with its size. */
+const volumes = External.state("volumes", () => new Map<string, { readonly size: number }>())
+
+/** A volume for each Box, made or changed where it is not `asWanted`. */
+const volumed = (asWanted: (known: { readonly size: number } | undefined, size: number) => boolean) =>
+  B.boxes((box) =>
+    B.done(Effect.gen(function*() {
+      const { size } = box.spec
+      const all = yield* volumes
+      const ensure = Effect.sync(() => asWanted(all.get(idOf(box)), size) || all.set(idOf(box), { size }))
+      yield* External.call("ensure", refused, ensure)
+      yield* B.status(box, { phase: "ready" })
+    })), {
+    finalize: (box) => B.done(External.call("release", refused, Effect.map(volumes, (all) => all.delete(idOf(box)))))
+  })
+
 let made = 0
 
 export const planted: ReadonlyArray<B.Planted> = [
@@ -120,6 +136,13 @@ export const planted: ReadonlyArray<B.Planted> = [
         )
     ),
     B.boxes(bought)
+  ),
+  B.bug(
+    "outside: a volume keeps the size that it was made with",
+    "what is not wanted any more goes",
+    B.sized(12, 34),
+    volumed((known) => known !== undefined),
+    volumed((known, size) => known?.size === size)
   ),
   B.bug("chance: the time of the machine", "deterministic", B.sized(1), B.boxes(stamped(() => Date.now())), steady),
   B.bug("chance: a date without a time", "deterministic", B.sized(1), B.boxes(stamped(() => new Date())), steady),
