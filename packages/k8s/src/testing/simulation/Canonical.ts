@@ -382,12 +382,19 @@ const isInPlace = (family: string, one: State, two: State): boolean => {
 
 /**
  * What a state has in an object that is in another state, too, of what its owner asks for: not its status, nor notes.
- * Families that are `true` are of kinds that have nothing to be there for: there are no more of them than there.
+ * Families that are `true` are of kinds that have nothing to be there for: there are no more of them than there, unless one
+ * of them stands by.
  */
-export const leftover = (a: State, b: State, families: ReadonlyMap<string, boolean>): string | undefined => {
+export const leftover = (
+  a: State,
+  b: State,
+  families: ReadonlyMap<string, boolean>,
+  standsBy: (family: string) => boolean = () => false
+): string | undefined => {
   for (const [family, whole] of families) {
     const [one, two] = [a.get(family) ?? [], b.get(family) ?? []]
-    if (whole && one.length > two.length && !one.some(isIdle) && !isInPlace(family, a, b)) {
+    const isMore = whole && one.length > two.length && !one.some(isIdle) && !isInPlace(family, a, b)
+    if (isMore && !standsBy(family)) {
       return two.length === 0
         ? `${family} is there, and where people want at once what they want in the end it is not`
         : `${one.length} of ${family} are there, and where people want at once what they want in the end ${two.length}`

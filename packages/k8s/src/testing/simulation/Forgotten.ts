@@ -10,6 +10,7 @@ import { precious } from "./Kept.ts"
 import type { Oracle } from "./Oracle.ts"
 import { outdated, outdatedOutside } from "./Outdated.ts"
 import { calls, firstChanges, type Recording } from "./Recording.ts"
+import { isLookedAfter, turnsWith } from "./Standby.ts"
 
 /** Kinds whose specs are not changed once they are there: what they were made for is history. */
 export const fixed: ReadonlySet<string | undefined> = new Set([...precious, "Job", "Pod"])
@@ -98,7 +99,7 @@ const peoples = (run: Recording, own: ReadonlySet<string>): ReadonlyArray<KubeOb
  */
 export const forgotten: Oracle = {
   name: "what is not wanted any more goes",
-  judge: (run, { hasty, mask, recording, state }) => {
+  judge: (run, { faulty, hasty, mask, recording, state }) => {
     // What is given cannot come at once with what follows.
     if (run !== recording || run.steps.length < 2 || run.begun.step > 0) return undefined
     const made = created(run)
@@ -120,7 +121,11 @@ export const forgotten: Oracle = {
       rest === undefined ? [] : [Canonical.state({ entries: run.entries, ...rest }, mask)]
     )
     const people = peoples(run, uidsOf(made))
-    const found = Canonical.leftover(state, atOnce, asked) ??
+    const isWanted = (family: string): boolean =>
+      [...families].every(([uid, its]) => its !== family || isLookedAfter(uid, run, faulty))
+    const standsBy = (family: string): boolean =>
+      turnsWith(family, state, atOnce).some((other) => isWanted(family) && isWanted(other))
+    const found = Canonical.leftover(state, atOnce, asked, standsBy) ??
       outdated(run, people, asked.keys(), state, atOnce, rests) ?? outdatedOutside(run, people, other, mask)
     return found === undefined ? undefined : `left of what was wanted before: ${found}`
   }

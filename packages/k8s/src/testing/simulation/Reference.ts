@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Canonical from "./Canonical.ts"
 import type { Checkpoint } from "./Checkpoint.ts"
 import * as Drawn from "./Drawn.ts"
-import { none } from "./Fault.ts"
+import { none, type Point } from "./Fault.ts"
 import type { Recording } from "./Recording.ts"
 import * as Rests from "./Rests.ts"
 import * as Run from "./Run.ts"
@@ -27,6 +27,8 @@ export interface Reference {
   readonly hasty: (steps: ReadonlyArray<number>) => Reference
   /** The same, of a story in which some steps are left out. */
   readonly without: (steps: ReadonlyArray<number>) => Reference
+  /** The story with a fault. */
+  readonly faulty: (point: Point) => Recording
 }
 
 const trace = (run: Recording): ReadonlyArray<string> => run.entries.map((entry) => JSON.stringify(entry))
@@ -48,7 +50,8 @@ const make = (scenario: Scenario, seed: number, given: number, twice: boolean): 
   const recording = Run.run(scenario, none, { seed, from })
   const others = {
     hasty: remembering((steps) => make(hastened(scenario, steps), seed, given, twice)),
-    without: remembering((steps) => make(shortened(scenario, steps), seed, given, false))
+    without: remembering((steps) => make(shortened(scenario, steps), seed, given, false)),
+    faulty: (point: Point) => Run.run(scenario, { points: [point], interleaving: 0 }, { seed, from })
   }
   if (recording.failure !== undefined) {
     return { recording, from, mask: new Set(), state: new Map(), rests: [], tied: [], unlike: undefined, ...others }

@@ -191,7 +191,8 @@ const judge = (found: Recording, recording: Recording): string | undefined =>
       tied: [],
       unlike: undefined,
       hasty: () => assert.fail("nothing was hurried"),
-      without: () => assert.fail("nothing is left out")
+      without: () => assert.fail("nothing is left out"),
+      faulty: () => assert.fail("nothing goes wrong")
     } satisfies Reference
   )
 

@@ -1,7 +1,7 @@
 /** What must hold on the way, in the user's own words. */
 import { Action, Cache } from "@effect-operator/core"
 import { controllerReference, isTerminating } from "@effect-operator/core/KubeObject"
-import { Pod, Service } from "@effect-operator/k8s/kinds"
+import { Deployment, Pod, Service } from "@effect-operator/k8s/kinds"
 import { Temporal } from "@effect-operator/k8s/testing"
 import { Effect } from "effect"
 import * as B from "./Box.ts"
@@ -113,7 +113,46 @@ const turned = (early: boolean) =>
       return Action.done
     }), { owns: [Pod, Service] })
 
+const imageOf = (deployment: Deployment | undefined) => deployment?.spec?.template.spec?.containers[0]?.image
+
+const isUp = ({ metadata, status }: Deployment) =>
+  status?.observedGeneration === metadata.generation && status?.updatedReplicas === 1 && status.availableReplicas === 1
+
+/** Two colours that take turns behind a Service; whose turn is over stands by, or is `forgotten`. */
+const colours = (forgotten: boolean) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const apply = (app: string, image = `v${box.spec.size}`) =>
+        it.apply(Deployment, {
+          metadata: { ...B.named(app), ownerReferences: [controllerReference(box)] },
+          spec: {
+            selector: { matchLabels: { app } },
+            template: { metadata: { labels: { app } }, spec: { containers: [{ name: "c", image }] } }
+          }
+        }, { force: true })
+      const serving = (yield* Cache.get(Service, B.named("front")))?.spec?.selector?.["app"] ?? "blue"
+      const other = serving === "blue" ? "green" : "blue"
+      const [one, two] = [yield* Cache.get(Deployment, B.named(serving)), yield* Cache.get(Deployment, B.named(other))]
+      const isTurn = one !== undefined && imageOf(one) !== `v${box.spec.size}`
+      const next = yield* apply(isTurn ? other : serving)
+      if (!isTurn && !forgotten && two !== undefined) yield* apply(other, imageOf(two))
+      if (isTurn && !isUp(next)) return Action.done
+      yield* it.apply(Service, {
+        metadata: { ...B.named("front"), ownerReferences: [controllerReference(box)] },
+        spec: { selector: { app: isTurn ? other : serving }, ports: [{ port: 80 }] }
+      }, { force: true })
+      return isTurn ? Action.requeue : Action.done
+    }), { owns: [Deployment, Service] })
+
 export const planted: ReadonlyArray<B.Planted> = [
+  B.bug(
+    "course: the colour whose turn is over is forgotten",
+    "what is not wanted any more goes",
+    B.sized(1, 2),
+    colours(true),
+    colours(false)
+  ),
   B.bug(
     "course: Pods before the settings they read",
     "settings before Pods",
