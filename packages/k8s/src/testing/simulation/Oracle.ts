@@ -10,6 +10,7 @@
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { available } from "./Available.ts"
 import * as Canonical from "./Canonical.ts"
+import { dealt } from "./Dealt.ts"
 import * as Drawn from "./Drawn.ts"
 import { outside } from "./Outside.ts"
 import { blinded, blindFor, blindings, isPaused, met, taken } from "./Excuses.ts"
@@ -156,6 +157,7 @@ const differences = (lived: Recording, { hasty, mask, recording, state }: Refere
     lines = compared(Canonical.state(wanted, mask), Canonical.state(now, mask))
   }
   if (lines.length > 0 && swapped(state, found, Rests.pairs(recording, run, mask))) lines = []
+  if (lines.length > 0 && dealt(run, state, found)) lines = []
   if (lines.length > 0 && isHistory(run, state, found, counters(recording))) lines = []
   const apart = []
   // After a Pod was lost, another of those that are left may have its part.
