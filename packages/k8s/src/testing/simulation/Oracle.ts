@@ -115,10 +115,13 @@ const kindIn = (told: string | undefined): string | undefined => told?.split(" "
  */
 const noticed: Oracle = {
   name: "what is removed is made again",
-  judge: ({ abandoned, unnoticed }) =>
+  judge: ({ abandoned, entries, unnoticed }) =>
     unnoticed.length > 0
-      ? `somebody removes ${unnoticed[0]}, and it is made again only when the process starts anew: a predicate ` +
-        "hides that it goes, the watch wakes nobody, or who is woken does not look at what there is"
+      ? `somebody removes ${unnoticed[0]}, and it is made again only when the process starts anew: ${
+        entries.some((entry) => entry._tag === "Event" && entry.object.kind === kindIn(unnoticed[0]))
+          ? "a predicate hides that it goes, the watch wakes nobody, or who is woken does not look at what there is"
+          : `the operator watches no ${kindIn(unnoticed[0])} at all (\`owns\`, \`watches\`)`
+      }`
       : standing.has(kindIn(abandoned))
       ? `somebody removes ${abandoned}, and it is never made again, not even when the process starts anew`
       : undefined

@@ -1,5 +1,6 @@
 /** `Points`: every single fault that a recording has room for. */
-import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
+import { controllerOf, isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
+import { standing } from "./Forgotten.ts"
 import { precious } from "./Kept.ts"
 import {
   allClockFaults,
@@ -31,9 +32,13 @@ const belongs = (run: Recording, { metadata }: KubeObject): boolean => {
   })
 }
 
+/** Whether the operator has to know of an object: it is the controller of it, and of a kind that says what is to be. */
+const isManaged = (run: Recording, object: KubeObject): boolean =>
+  standing.has(object.kind) && run.kinds.includes(controllerOf(object)?.kind ?? "")
+
 /**
  * Whether a request has made something for a custom resource that is still there when the cluster comes to rest, and that
- * the operator watches: who sees it come has to see it go. Who looks at nothing it makes is another matter.
+ * the operator watches, or has to: who sees it come has to see it go. Who looks at nothing else it makes is another matter.
  */
 const isLeft = (run: Recording, { at, object, status }: Call): boolean => {
   if (status !== 201 || object === undefined || spared.has(object.kind)) return false
@@ -41,7 +46,8 @@ const isLeft = (run: Recording, { at, object, status }: Call): boolean => {
   if (!belongs(run, object)) return false
   const { entries, steps } = run
   const { uid } = object.metadata
-  if (!entries.some((entry) => entry._tag === "Event" && entry.object.metadata.uid === uid)) return false
+  const isWatched = entries.some((entry) => entry._tag === "Event" && entry.object.metadata.uid === uid)
+  if (!isWatched && !isManaged(run, object)) return false
   const next = steps.find((begin) => begin > at) ?? Infinity
   return !entries.some((entry) =>
     entry._tag === "Change" && entry.at >= at && entry.at < next &&

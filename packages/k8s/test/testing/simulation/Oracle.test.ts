@@ -53,6 +53,14 @@ describe("what oracles say", () => {
       )
     }))
 
+  it("of what is made again only by another process, whether its kind is watched", () => {
+    const removed = Simulation.oracles.find(({ name }) => name === "what is removed is made again")!
+    const told = (entries: ReadonlyArray<object>) =>
+      removed.judge({ unnoticed: ["Service default/web"], entries } as never, {} as never)
+    assert.include(told([]), "the operator watches no Service at all")
+    assert.include(told([{ _tag: "Event", object: { kind: "Service" } }]), "a predicate hides that it goes")
+  })
+
   it.live("of what is not as it should be, also why nobody puts it right", () =>
     Effect.gen(function*() {
       const [step] = B.sized(1)

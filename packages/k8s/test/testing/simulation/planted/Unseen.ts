@@ -1,6 +1,7 @@
 /** What is seen too late, in part, or never: stale and unobserved states. */
 import { Action, Cache, type KubeClient, type KubeError, ObjectStatus, Predicate, Watch } from "@effect-operator/core"
-import { ConfigMap, Pod } from "@effect-operator/k8s/kinds"
+import { controllerReference } from "@effect-operator/core/KubeObject"
+import { ConfigMap, Pod, Service } from "@effect-operator/k8s/kinds"
 import { Temporal } from "@effect-operator/k8s/testing"
 import { Effect } from "effect"
 import * as B from "./Box.ts"
@@ -74,6 +75,16 @@ const anew = {
   )
 }
 
+/** A Service for each Box, applied each time. */
+const served = (owns: ReadonlyArray<typeof Service>) =>
+  B.boxes((box) =>
+    B.done(B.client.use((it) =>
+      it.apply(Service, {
+        metadata: { ...B.named("web"), ownerReferences: [controllerReference(box)] },
+        spec: { selector: { app: "web" }, ports: [{ port: box.spec.size }] }
+      }, { force: true })
+    )), { owns })
+
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "unobserved state: its own Pods are not watched",
@@ -145,6 +156,13 @@ export const planted: ReadonlyArray<B.Planted> = [
     B.sized(1),
     watchingIf(() => false),
     watchingIf(undefined)
+  ),
+  B.bug(
+    "unobserved state: no watch of what it makes",
+    "what is removed is made again",
+    B.sized(80, 81),
+    served([]),
+    served([Service])
   ),
   B.bug(
     "stale state: creates what it does not see yet, and never counts again",
