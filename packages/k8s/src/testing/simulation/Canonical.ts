@@ -467,7 +467,9 @@ export const compare = (expected: State, actual: State): ReadonlyArray<string> =
         const [wanted, found] = inSecret ? contrast(worded(expected), worded(actual)) : contrast(expected, actual)
         lines.push({
           rank: [told ?? (path.startsWith(`${kind}.status`) ? 2 : 1), path.split(".").length],
-          text: `${family}: ${path}: ${found} instead of ${wanted}`
+          text: `${family}: ${path}: ${found} instead of ${wanted}${
+            areShuffled(expected, actual) ? `, ${shuffled}` : ""
+          }`
         })
       }
     }
@@ -476,6 +478,16 @@ export const compare = (expected: State, actual: State): ReadonlyArray<string> =
   const cause = lines.some(({ rank: [first] }) => first < 2)
   return lines.filter(({ rank: [first] }) => first < 3 || !cause)
     .sort(({ rank: [a, x] }, { rank: [b, y] }) => a - b || x - y).map(({ text }) => text)
+}
+
+/** What is said of two texts of the same parts. */
+export const shuffled = "which is the same in another order: what a list of the cache or the server gives has none"
+
+/** Whether two texts have the same parts in another order. */
+const areShuffled = (one: unknown, other: unknown): boolean => {
+  if (typeof one !== "string" || typeof other !== "string") return false
+  const [a, b] = [one, other].map((text) => text.split(/[\s,;]+/).toSorted().join("\n"))
+  return a === b && a!.includes("\n")
 }
 
 /** What is in a Secret: people read no base64. */

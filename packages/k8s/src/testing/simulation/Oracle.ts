@@ -32,6 +32,7 @@ import { strangersKept } from "./Strangers.ts"
 import * as Stations from "./Stations.ts"
 import { swapped } from "./Swapped.ts"
 import { unharmed } from "./Unharmed.ts"
+import { unrest } from "./Unrest.ts"
 
 export interface Oracle {
   readonly name: string
@@ -39,7 +40,9 @@ export interface Oracle {
 }
 
 const describe = (entry: Entry): string =>
-  entry._tag === "Call" ? `${line(entry.request)} (${entry.status})` : entry._tag
+  entry._tag === "Call"
+    ? `${line(entry.request)} (${entry.status}${entry.said === undefined ? "" : `: ${entry.said}`})`
+    : entry._tag
 
 /** How long a fault, in milliseconds, may have reconciles fail: for as long as the longest of them lasts. */
 const aftermath = 60_000
@@ -92,7 +95,9 @@ const rests: Oracle = {
     if (run.failure?._tag !== "Restless") return undefined
     const { message } = run.failure
     const last = calls(run).findLast(({ request }) => !isElection(request))
-    return last === undefined ? message : `${message}: its last request was ${describe(last)}`
+    const what = unrest(run)
+    const told = what === undefined ? message : `${message}: ${what}`
+    return last === undefined ? told : `${told}: its last request was ${describe(last)}`
   }
 }
 
@@ -259,7 +264,7 @@ const finalizers: Oracle = {
     const stuck = run.objects.find((object) => isTerminating(object) && !isInUse(run, object) && !isBereft(run, object))
     if (stuck === undefined) return undefined
     const held = (stuck.metadata.finalizers ?? []).join(", ")
-    return `${name(stuck)} is still being deleted, held by ${held}${deletedBy(run, stuck)}`
+    return `${name(stuck)} is still being deleted, held by ${held}${deletedBy(run, stuck)}${because(run)}`
   }
 }
 
@@ -421,7 +426,11 @@ const again = (writes: ReadonlyArray<Call>, most: number): string | undefined =>
     const count = (times.get(text) ?? 0) + 1
     times.set(text, count)
     if (times.size > 1 && count > most) {
-      return `${name(object!)} was given the same content ${count} times, last by ${line(request)}`
+      return `${name(object!)} was given the same content ${count} times, last by ${line(request)}${
+        writes.some(({ after, before }) => before === after)
+          ? " (some of them changed nothing: write only what is not there yet, defaults of the server aside, or apply it)"
+          : ""
+      }`
     }
   }
   return undefined

@@ -201,6 +201,19 @@ describe("Canonical", () => {
     )
   })
 
+  it("two texts of the same parts are told as such", () => {
+    const said = (a: string, b: string) => {
+      const state = (text: string) =>
+        Canonical.state(end([object("ConfigMap", "a", "1", { data: { text } })]), new Set())
+      return Canonical.compare(state(a), state(b))
+    }
+    assert.deepStrictEqual(said("a=1\nb=2", "b=2\na=1"), [
+      "ConfigMap default/a: ConfigMap.data.text: \"b=2\\na=1\" instead of \"a=1\\nb=2\", which is the same in another order: what " +
+      "a list of the cache or the server gives has none"
+    ])
+    assert.notInclude(said("a,b", "a,c").join(), Canonical.shuffled)
+  })
+
   it("what is in a Secret is told in words", () => {
     const state = (url: string) =>
       Canonical.state(end([object("Secret", "a", "1", { data: { url: btoa(url) } })]), new Set())
