@@ -1,6 +1,6 @@
 /** `Order`: which single faults are run first, as the budget may not do for all. */
 import { isElected, isElection, isEvent, type Kind, type Point } from "./Fault.ts"
-import type { Entry, Recording } from "./Recording.ts"
+import { accepted, type Call, type Entry, type Recording } from "./Recording.ts"
 import type { Single } from "./Singles.ts"
 import { key, type Story } from "./Story.ts"
 
@@ -28,11 +28,17 @@ const placesIn = ({ entries }: Recording): ReadonlyMap<string, Place> => {
   return places
 }
 
+/** Whether a write was of what is there already: applied anew, or after a start. */
+const changesNothing = (call: Call): boolean => accepted(call) && call.before === call.after
+
 /** How much a fault at a point tells: most at a write, least where nothing is at stake. */
 const weight = (point: Point, { entry, isIdle = false }: Partial<Place> = {}): number => {
   if (point._tag === "Clock" || point._tag === "External" || point._tag === "Step") return 0
   if (isIdle) return 4
-  if (entry?._tag === "Call") return entry.request.method === "GET" ? 2 : isEvent(entry.request.path) ? 3 : 0
+  if (entry?._tag === "Call") {
+    if (isEvent(entry.request.path)) return 3
+    return entry.request.method === "GET" || changesNothing(entry) ? 2 : 0
+  }
   return 1
 }
 

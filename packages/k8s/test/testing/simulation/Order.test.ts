@@ -4,21 +4,29 @@ import * as Points from "@effect-operator/k8s/testing/simulation/Points"
 import { type Entry, type Recording } from "@effect-operator/k8s/testing/simulation/Recording"
 import * as Reference from "@effect-operator/k8s/testing/simulation/Reference"
 import { whole } from "@effect-operator/k8s/testing/simulation/Story"
+import type { Single } from "@effect-operator/k8s/testing/simulation/Singles"
+import { ConfigMap } from "@effect-operator/k8s/kinds"
 import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as B from "./planted/Box.ts"
 import { planted } from "./planted/Replicas.ts"
 
 const elected = planted.find(({ name }) => name === "replicas: nobody leads, everybody creates")!.right
 
-const ordered = (
-  scenario: Simulation.Scenario
-): { readonly recording: Recording; readonly places: ReadonlyArray<Entry> } => {
+interface Ordered {
+  readonly recording: Recording
+  readonly order: ReadonlyArray<Single>
+  readonly places: ReadonlyArray<Entry>
+}
+
+const ordered = (scenario: Simulation.Scenario): Ordered => {
   const lived = whole(scenario)
   const { recording } = Reference.of(scenario, lived, 1)
   const all = Points.of(recording, scenario.replicas ?? 1).map((point) => ({ point, lived }))
   const order = stratified(all, () => recording)
   assert.strictEqual(new Set(order).size, all.length)
   const found = new Map(recording.entries.flatMap((entry) => "n" in entry ? [[`${entry._tag} ${entry.n}`, entry]] : []))
-  return { recording, places: order.flatMap(({ point }) => found.get(`${point._tag} ${point.at}`) ?? []) }
+  return { recording, order, places: order.flatMap(({ point }) => found.get(`${point._tag} ${point.at}`) ?? []) }
 }
 
 const isRenewal = (entry: Entry): boolean => entry._tag === "Call" && entry.request.path.includes("/leases")
@@ -35,5 +43,29 @@ describe("the order of single faults", () => {
     // The election itself is no renewal.
     const first = recording.entries.find(isRenewal)!
     assert.isBelow(places.indexOf(first), last)
+  })
+
+  it("a write that changes nothing tells as little as a read: of a kind, those that change something come first", () => {
+    const applying = B.boxes((box) =>
+      B.done(B.client.use((it) =>
+        Effect.andThen(
+          it.apply(ConfigMap, B.map("settings", { size: String(box.spec.size) }, box), { force: true }),
+          B.pods(box)
+        )
+      ))
+    )
+    const { order, recording } = ordered({
+      name: "applying",
+      resources: B.resources,
+      operator: applying,
+      steps: B.sized(1, 2)
+    })
+    const calls = new Map(recording.entries.flatMap((entry) => (entry._tag === "Call" ? [[entry.n, entry]] : [])))
+    const vain = order.flatMap(({ point }) => {
+      const call = point.fault === "crashAfter" ? calls.get(point.at) : undefined
+      return call === undefined ? [] : [call.before === call.after]
+    })
+    assert.includeMembers(vain, [true, false])
+    assert.isBelow(vain.lastIndexOf(false), vain.indexOf(true))
   })
 })
