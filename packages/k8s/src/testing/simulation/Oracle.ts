@@ -25,6 +25,7 @@ import { conditionsOf, name, writes } from "./Writes.ts"
 import { fixed, forgotten, standing } from "./Forgotten.ts"
 import { handsOn, noted } from "./Noted.ts"
 import { refused } from "./Refused.ts"
+import { renewed } from "./Renewed.ts"
 import { counters, isHistory } from "./History.ts"
 import { relabelled } from "./Identities.ts"
 import { singleWriter } from "./SingleWriter.ts"
@@ -474,6 +475,7 @@ export const all: ReadonlyArray<Oracle> = [
   strangersKept,
   sameEnd,
   tied,
+  renewed,
   forgotten,
   unharmed,
   quiet,

@@ -1,9 +1,9 @@
 /** What must hold on the way, in the user's own words. */
 import { Action, Cache } from "@effect-operator/core"
 import { controllerReference, isTerminating } from "@effect-operator/core/KubeObject"
-import { Deployment, Pod, Service } from "@effect-operator/k8s/kinds"
+import { ConfigMap, Deployment, Pod, Service } from "@effect-operator/k8s/kinds"
 import { Temporal } from "@effect-operator/k8s/testing"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import * as B from "./Box.ts"
 
 const isNamed = (name: string) => (object: { readonly metadata: { readonly name: string } }) =>
@@ -145,7 +145,39 @@ const colours = (forgotten: boolean) =>
       return isTurn ? Action.requeue : Action.done
     }), { owns: [Deployment, Service] })
 
+/** A Deployment that is to start again with each size; `noted`: that it does so is written down before. */
+const restarting = (noted: boolean) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const size = String(box.spec.size)
+      const isKnown = (yield* B.cached("settings"))?.data?.["size"] === size
+      const found = yield* Cache.get(Deployment, B.named("web"))
+      const now = new Date(yield* Clock.currentTimeMillis).toISOString()
+      const restartedAt = isKnown ? found?.spec?.template.metadata?.annotations?.["restartedAt"] ?? now : now
+      if (noted) yield* B.keep(box, "settings", { size })
+      yield* it.apply(Deployment, {
+        metadata: { ...B.named("web"), ownerReferences: [controllerReference(box)] },
+        spec: {
+          selector: { matchLabels: { app: "web" } },
+          template: {
+            metadata: { labels: { app: "web" }, annotations: { restartedAt } },
+            spec: { containers: [{ name: "c", image: "busybox" }] }
+          }
+        }
+      }, { force: true })
+      if (!noted) yield* B.keep(box, "settings", { size })
+      return Action.done
+    }), { owns: [Deployment, ConfigMap] })
+
 export const planted: ReadonlyArray<B.Planted> = [
+  B.bug(
+    "course: settings are there before who reads them is started again",
+    "renewed as without faults",
+    B.sized(1, 2),
+    restarting(true),
+    restarting(false)
+  ),
   B.bug(
     "course: the colour whose turn is over is forgotten",
     "what is not wanted any more goes",
