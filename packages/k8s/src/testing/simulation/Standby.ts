@@ -5,6 +5,7 @@
  * does not tell it from one that was forgotten. But whoever wants it looks after it: he asks for it when his process starts,
  * or makes it again where somebody removes it.
  */
+import * as RegExp from "effect/RegExp"
 import type { State } from "./Canonical.ts"
 import type { Point } from "./Fault.ts"
 import { accepted, calls, type Recording } from "./Recording.ts"
@@ -17,7 +18,11 @@ const inWordsOf = (member: string, one: string, other: string): string => {
   const { metadata: _, status: __, ...made } = JSON.parse(member) as Readonly<Record<string, unknown>>
   const theirs = nameOf(other)
   return nameOf(one).reduce(
-    (text, part, index) => text.replaceAll(new RegExp(`(?<![a-z0-9])${part}(?![a-z0-9])`, "g"), theirs[index]!),
+    (text, part, index) =>
+      text.replaceAll(
+        new globalThis.RegExp(`(?<![a-z0-9])${RegExp.escape(part)}(?![a-z0-9])`, "g"),
+        () => theirs[index]!
+      ),
     JSON.stringify(made)
   )
 }

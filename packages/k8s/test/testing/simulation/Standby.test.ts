@@ -33,6 +33,12 @@ describe("Standby", () => {
     alone("Service default/shop-green", { "shop-blue": "v1" })
   })
 
+  it("names that the server has drawn are no words", () => {
+    const drawn = state({ "shop-blue-*": "v1", "shop-green-*": "v2" })
+    const family = "Deployment default/shop-green-*"
+    assert.deepStrictEqual(turnsWith(family, drawn, state({ "shop-blue-*": "v2" })), ["Deployment default/shop-blue-*"])
+  })
+
   const child = { metadata: { uid: "1" } } as KubeObject
   const call = (at: number, status: number, method: string): Entry =>
     ({ _tag: "Call", n: 7, at, status, object: child, request: { method, path: "/" } }) as never
