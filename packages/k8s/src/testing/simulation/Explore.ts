@@ -86,6 +86,12 @@ export interface Outcome {
   readonly divergence: Divergence | undefined
 }
 
+/** Two lists as one, each in its order, and as much of the one as of the other at any place. */
+const spread = <A>(...lists: readonly [ReadonlyArray<A>, ReadonlyArray<A>]): ReadonlyArray<A> =>
+  lists.flatMap((list) => list.map((item, index) => ({ item, place: index / list.length })))
+    .sort((a, b) => a.place - b.place)
+    .map(({ item }) => item)
+
 /** Explores until the first divergence, the budget's end, or the end of what there is. */
 export const explore = (all: Scenario, options: Options, story: Story = whole(all)): Outcome => {
   const { depth, faults, interleavings, more, oracles, part = { index: 0, of: 1 }, runs: budget, seed, window } =
@@ -231,10 +237,11 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
     for (const one of smaller.flatMap(Pools.singlesOf)) left.delete(one)
     return [...left, ...smaller.flatMap(suspects)]
   }
-  const turns = [
-    ...mine(pooling.pools).map((pool) => () => suspects(pool)),
-    ...mine(pooled ? pooling.alone : ordered).map((one) => () => [one])
-  ]
+  // A short budget has some of either: no kind waits for all pools.
+  const turns = spread(
+    mine(pooling.pools).map((pool) => () => suspects(pool)),
+    mine(pooled ? pooling.alone : ordered).map((one) => () => [one])
+  )
   const orders = mine(Array.from({ length: interleavings }, (_, turn) => 1 + draw(seed, turn, 1_000_000)))
   const reorder = (): Divergence | undefined => {
     const { divergence } = attempt({ points: [], interleaving: orders[reordered]! })

@@ -347,6 +347,13 @@ describe("pooled", () => {
       ))
     }))
 
+  it.live("what shares no run does not wait for all that do", () =>
+    Effect.gen(function*() {
+      const { byFault, pools } = yield* Simulation.checkConvergence(scenario, { depth: 1, pooled: true, runs: 20 })
+      assert.isAbove(pools, 5)
+      for (const kind of ["restarted", "removed", "away"]) assert.isAbove(byFault[kind]!.run, 0, kind)
+    }))
+
   it.live("what there is no time for is not called complete", () =>
     Effect.gen(function*() {
       const report = yield* Simulation.checkConvergence(scenario, { depth: 1, pooled: true, runs: 3 })
