@@ -35,7 +35,7 @@ import { uncopied } from "./Outside.ts"
 import { Pace } from "./Pace.ts"
 import type { Scenario } from "./Scenario.ts"
 import { begun, complete, imageOf, inhabitantsOf, making, placeOf } from "./Server.ts"
-import { type Life, type Stale, Wire } from "./Wire.ts"
+import { defaults as wire, type Life, type Stale, Wire } from "./Wire.ts"
 import { World } from "./World.ts"
 
 /** Milliseconds. */
@@ -46,8 +46,10 @@ export const defaults = {
   backOff: 10_000,
   /** The cluster has come to rest when nothing has happened for so long. */
   rest: 60_000,
-  /** Nor, when something has failed, before it was so long ago: who tries again later than that rests meanwhile. */
+  /** Nor, when somebody has noticed a failure, before it was so long ago: who tries again later than that rests meanwhile. */
   retry: 5 * 60_000,
+  /** How long he may take to notice: what is lost is waited for, and a moment passes. */
+  notice: wire.patience + 1_000,
   /** It is given so long to come to rest. */
   patience: 15 * 60_000,
   /** Requests without coming to rest after which nobody waits any longer. */
@@ -340,7 +342,7 @@ export class Stage {
 
   /** When the cluster has come to rest, if nothing more happens. */
   #quietAt(): number {
-    return Math.max(this.#active + this.#rest, this.#failed + defaults.retry)
+    return Math.max(this.#active + this.#rest, this.#failed + defaults.notice + defaults.retry)
   }
 
   /** How long nothing happens before the cluster has come to rest. */

@@ -374,7 +374,7 @@ describe("Simulation", () => {
       const enter = ({ metadata, spec }: B.Box) => Effect.map(book, (all) => void all.set(metadata.uid, spec.size))
       const operator = Manager.layer([Controller.make("patient", {
         for: B.Box,
-        retry: Schedule.spaced("100 seconds"),
+        retry: Schedule.spaced("5 minutes"),
         reconcile: (box) =>
           box.status?.count === box.spec.size
             ? Effect.succeed(Action.done)
