@@ -17,18 +17,16 @@ export class Diagnostics extends Context.Service<Diagnostics, Ref.Ref<string>>()
 
 const reconciliations = Metric.counter("doc_controller_reconciliations", { incremental: true }) // on /metrics
 
-/** Five minutes for what is wrong with the document, and soon for what the server failed at. */
-const errorPolicy = Schedule.exponential("1 second").pipe(
-  Schedule.setInputType<Reconciler.Retried<IllegalDocument>>(),
-  Schedule.modifyDelay(({ duration, input }) =>
-    Effect.succeed(input?._tag === "IllegalDocument" ? "5 minutes" : duration)
-  )
-)
-
 export const controller = Controller.make("documents", {
   for: Document,
   finalizer: "kube.rs/documents",
-  retry: errorPolicy,
+  // `error_policy`: five minutes for what is wrong with the document, and soon for what the server failed at.
+  retry: Schedule.exponential("1 second").pipe(
+    Schedule.setInputType<Reconciler.Retried<IllegalDocument>>(),
+    Schedule.modifyDelay(({ duration, input }) =>
+      Effect.succeed(input?._tag === "IllegalDocument" ? "5 minutes" : duration)
+    )
+  ),
   // `Event::Apply`
   reconcile: Effect.fn("reconcile")(function*(doc, { events }) {
     const { hide, title } = doc.spec

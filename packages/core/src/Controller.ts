@@ -47,7 +47,8 @@ export interface Options<
   W extends ReadonlyArray<Watch.Watch>,
   SR,
   D extends Watch.Watch,
-  DR
+  DR,
+  RI
 > extends Watch.Scope {
   /** The kind whose objects are reconciled. */
   readonly for: Resource.Resource<A, Id>
@@ -85,10 +86,9 @@ export interface Options<
   /**
    * Delays after failures of one key, by error (undefined for a defect); 5 ms doubled up to 16 min by default. Where the
    * schedule ends, the object rests until something changes; where it throws on an error, the default delay holds. One
-   * that looks at errors says which it knows, `Schedule.setInputType<Reconciler.Retried<Busy>>()`, and is a constant of its
-   * own: inside of the options TypeScript does not know yet with what `reconcile` fails.
+   * that looks at errors says which it knows: `Schedule.setInputType<Reconciler.Retried<Busy>>()`.
    */
-  readonly retry?: Schedule.Schedule<unknown, Retried<E | FE>> | undefined
+  readonly retry?: Schedule.Schedule<unknown, RI> | undefined
   /** How long one reconcile or clean-up may take; then it is interrupted and counts as failed. No limit by default. */
   readonly timeout?: Duration.Input | undefined
   /** How long a change waits for others of the same object to merge with; not at all by default. */
@@ -123,6 +123,10 @@ export interface Controller<out R = never> {
   readonly resync: Duration.Duration
 }
 
+/** That a retry schedule knows all errors that there may be. */
+type Knows<E, RI> = [Retried<E>] extends [RI] ? unknown
+  : { readonly retry?: Schedule.Schedule<unknown, Retried<E>> | undefined }
+
 /** A need for each of several kinds, one apart from the other. */
 type CachedEach<Id> = Id extends string ? Cached<Id> : never
 
@@ -144,10 +148,11 @@ export const make = <
   const W extends ReadonlyArray<Watch.Watch> = [],
   SR = never,
   D extends Watch.Watch = never,
-  DR = never
+  DR = never,
+  RI = unknown
 >(
   name: string,
-  options: Options<A, Id, E, R, FE, FR, O, W, SR, D, DR>
+  options: Options<A, Id, E, R, FE, FR, O, W, SR, D, DR, RI> & Knows<E | FE, RI>
 ): Controller<
   Exclude<
     R | FR | SR | DR | (W[number] | D extends infer One ? CachedEach<Watch.ReadsOf<One>> : never),

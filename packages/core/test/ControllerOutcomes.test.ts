@@ -445,6 +445,16 @@ describe("Controller: retries", () => {
         return size > 3 ? yield* busy : Action.done
       })
     })
+    Controller.make("that-chooses-inline", {
+      for: Widget,
+      retry: Schedule.exponential("1 second").pipe(
+        Schedule.setInputType<Reconciler.Retried<Busy>>(),
+        Schedule.modifyDelay(({ duration, input }) =>
+          Effect.succeed(input?._tag === "Busy" ? "5 minutes" as const : duration)
+        )
+      ),
+      reconcile: () => busy
+    })
     Controller.make("infallible", { for: Widget, retry: knowing<Busy>(), reconcile: () => Effect.succeed(Action.done) })
     Controller.make("of-another-clean-up", {
       for: Widget,
