@@ -16,7 +16,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Cache from "./Cache.ts"
-import { FieldManager } from "./Client.ts"
+import { FieldManager, Writing } from "./Client.ts"
 import { guarded, unchanged } from "./internal/guarded.ts"
 import { KubeClient } from "./KubeClient.ts"
 import type * as KubeError from "./KubeError.ts"
@@ -165,12 +165,18 @@ const put = Effect.fnUntraced(function*<Id extends string>(
   } as ServerSideApply.Fields<KubeObject>)
 })
 
-/** Gives an object its controller, and changes nothing else of it. */
+/** Gives an object its controller, with what that is to be known by, and changes nothing else of it. */
 const own = (resource: Resource.Resource<KubeObject>, object: KubeObject, controller: OwnerReference) =>
-  guarded(resource, object, [
-    unchanged(object),
-    { op: "add", path: "/metadata/ownerReferences", value: [...object.metadata.ownerReferences ?? [], controller] }
-  ], "controller")
+  Effect.flatMap(Writing, ({ mark }) => {
+    const ownerReferences = [...object.metadata.ownerReferences ?? [], controller]
+    const owned = { ...object, metadata: { ...object.metadata, ownerReferences } }
+    const { labels } = (mark?.(resource, owned) ?? owned).metadata
+    return guarded(resource, object, [
+      unchanged(object),
+      { op: "add", path: "/metadata/ownerReferences", value: ownerReferences },
+      ...labels === object.metadata.labels ? [] : [{ op: "add", path: "/metadata/labels", value: labels } as const]
+    ], "controller")
+  })
 
 interface Owner {
   /** Absent for somebody who is no controller. */

@@ -10,6 +10,7 @@ import {
   Projection,
   Ring,
   Source,
+  Sync,
   type Transport
 } from "@effect-operator/core"
 import { controllerReference } from "@effect-operator/core/KubeObject"
@@ -325,6 +326,27 @@ describe("Ring", () => {
         server.objects(Part).map(({ metadata: { labels, name } }) => [name, labels]).sort(),
         [["of-a-service", mine], ["of-a-source", mine]]
       )
+    }).pipe(silent, Effect.scoped))
+
+  it.effect("a child that is given its owner back gets the label with it", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Part, Lease)
+      server.put(Widget, "w", sized(1), { labels: mine })
+      server.put(Part, "w", {}, { labels: { kept: "yes" } })
+      yield* replica(server, "a", [
+        Controller.make("widgets", {
+          for: Widget,
+          owns: [Part],
+          reconcile: (widget) =>
+            Effect.as(
+              Sync.children(widget, [Part], [Sync.adopted(Sync.once(Sync.child(Part, { metadata: { name: "w" } })))]),
+              Action.done
+            )
+        })
+      ])
+      yield* pass("10 seconds")
+      const { labels, ownerReferences } = server.get(Part, "w")!.metadata
+      assert.deepStrictEqual([labels, ownerReferences?.length], [{ kept: "yes", ...mine }, 1])
     }).pipe(silent, Effect.scoped))
 
   it.effect(
