@@ -30,10 +30,13 @@ export interface Leadership {
 export interface Confined<R> {
   readonly controller: Controller<R>
   /** Whether an object is to be worked on, asked before anything is done for it; nothing where all are. */
-  readonly accept?: ((object: KubeObject) => Effect.Effect<boolean, KubeError, KubeClient>) | undefined
+  readonly accept?: ((object: KubeObject) => Effect.Effect<Accepted, KubeError, KubeClient>) | undefined
   /** What the controller writes carries what others are to know it by. */
   readonly mark?: Mark | undefined
 }
+
+/** Yes, no, or to be asked again after so many milliseconds. */
+export type Accepted = boolean | number
 
 /** Who works on objects that may go to another process, and come from one. */
 export interface Part {

@@ -8,6 +8,8 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
@@ -18,7 +20,7 @@ import * as Finalizer from "../Finalizer.ts"
 import { KubeClient, Patch } from "../KubeClient.ts"
 import type { KubeError } from "../KubeError.ts"
 import { controllerOf, type KubeObject } from "../KubeObject.ts"
-import type { Confined } from "../Leadership.ts"
+import type { Accepted, Confined } from "../Leadership.ts"
 import * as Projection from "../Projection.ts"
 import * as Resource from "../Resource.ts"
 import { type LabelSelector, toLabels } from "../Selector.ts"
@@ -31,6 +33,8 @@ export const defaults = {
   /** Milliseconds between two looks at least, and how many times as long as the last one took. */
   pause: 1_000,
   rest: 4,
+  /** So many times the pause is doubled where looks fail. */
+  doublings: 5,
   /** Children that are labelled at a time. */
   concurrency: 8
 } as const
@@ -103,6 +107,7 @@ export const confine = <R>(controller: Controller<R>, { mains, ring, shard }: Pl
     known.set(uid, false)
     const mayHave = children.length > 0 && (finalize === undefined || Finalizer.has(object, finalize.finalizer))
     const found = mayHave ? yield* strays.of(object) : []
+    if (typeof found === "number") return found
     const live = yield* client.get(Resource.unstructured(resource), object.metadata).pipe(
       Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
     )
@@ -117,7 +122,7 @@ export const confine = <R>(controller: Controller<R>, { mains, ring, shard }: Pl
     return true
   })
 
-  const accept = (object: KubeObject): Effect.Effect<boolean, KubeError, KubeClient> =>
+  const accept = (object: KubeObject): Effect.Effect<Accepted, KubeError, KubeClient> =>
     isAsked(object)
       ? Effect.as(handBack(object), false)
       : isAccepted(object.metadata.uid)
@@ -172,17 +177,17 @@ const lookout = (
   const found = new Map<string, ReadonlyArray<Stray>>()
   /** Whose children are being looked for; not those that have gone meanwhile. */
   let wanted = new Set<string>()
+  /** When they may be looked for again, and how often that has failed in a row. */
   let next = 0
+  let failures = 0
 
   const look = Effect.gen(function*() {
-    yield* Effect.sleep(Math.max(0, next - (yield* Clock.currentTimeMillis)))
     const begun = yield* Clock.currentTimeMillis
-    yield* Effect.ensuring(
-      looking,
+    yield* Effect.onExit(looking, (exit) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
-        next = now + Math.max(defaults.pause, defaults.rest * (now - begun))
-      })
-    )
+        failures = Exit.isSuccess(exit) ? 0 : Math.min(failures + 1, defaults.doublings)
+        next = now + Math.max(defaults.pause * 2 ** failures, defaults.rest * (now - begun))
+      }))
   })
 
   const looking = Effect.gen(function*() {
@@ -210,8 +215,14 @@ const lookout = (
   })
 
   return {
+    /** Or in how many milliseconds it can be said: whoever waits for that holds up nobody else. */
     of: Effect.fnUntraced(function*({ metadata: { uid } }: KubeObject) {
-      yield* one.withPermit(Effect.suspend(() => found.has(uid) ? Effect.void : look))
+      if (!found.has(uid)) {
+        const now = yield* Clock.currentTimeMillis
+        if (now < next) return next - now
+        const looked = yield* one.withPermitsIfAvailable(1)(look)
+        if (Option.isNone(looked)) return defaults.pause
+      }
       const strays = found.get(uid) ?? []
       found.delete(uid)
       return strays

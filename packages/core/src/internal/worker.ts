@@ -112,7 +112,10 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
   const attempt = (item: Item, object: KubeObject): Effect.Effect<Action.Action, unknown, R | KubeClient> =>
     accept === undefined ? worked(item, object) : Effect.flatMap(
       accept(object),
-      (isOurs) => isOurs ? worked(item, object) : Effect.succeed(Action.awaitChange)
+      (accepted) =>
+        accepted === true
+          ? worked(item, object)
+          : Effect.succeed(accepted === false ? Action.awaitChange : Action.requeueAfter(accepted))
     )
 
   /** One run of one key: the action, or why not. */
