@@ -15,7 +15,10 @@ import { accumulator } from "./Macros.ts"
 import * as Types from "./Types.ts"
 import { codePoints } from "./Values.ts"
 
-/** Where data comes from: a variable, then fields, `@items`, `@keys` and `@values`. */
+/**
+ * Where data comes from: a variable, then fields, `@items`, `@keys` and `@values`. Parts of what comes from nowhere begin
+ * with themselves, so that what has one step only is taken for the root.
+ */
 type Path = ReadonlyArray<string>
 
 /** The sizes of the entries of a list or map. */
@@ -55,7 +58,7 @@ class Estimator {
       case "literal":
         return Range.zero
       case "ident":
-        this.paths.set(expr, this.local(expr.name)?.path ?? [expr.name])
+        this.paths.set(expr, this.isBound(expr.name) ? this.local(expr.name)!.path : [expr.name])
         return one
       case "select":
         return this.selection(expr)
@@ -85,8 +88,7 @@ class Estimator {
     }
     const inner = this.cost(expr.operand)
     if (expr.test) return inner
-    const path = this.pathOf(expr.operand)
-    this.paths.set(expr, path === undefined ? undefined : [...path, expr.field])
+    this.paths.set(expr, [...this.pathOf(expr.operand) ?? [], expr.field])
     const { kind } = this.checked.typeOf(expr.operand)
     return kind === "map" || kind === "struct" || kind === "param" ? Range.add(inner, one) : inner
   }
@@ -142,8 +144,8 @@ class Estimator {
       if (made.size !== undefined) size = Range.maybeUnion(size, made.size)
       if (id === "index_list" || id === "index_map") {
         size = this.entriesOf(expr.args[0]!)?.value
-        const path = this.pathOf(expr.args[0]!)
-        this.paths.set(expr, path === undefined ? undefined : [...path, id === "index_list" ? "@items" : "@values"])
+        const path = this.pathOf(expr.args[0]!) ?? []
+        this.paths.set(expr, [...path, id === "index_list" ? "@items" : "@values"])
       }
       size ??= this.size(expr)
     }

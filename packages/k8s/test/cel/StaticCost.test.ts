@@ -1,4 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
+import type { Schema } from "../../src/schema/Schema.ts"
+import * as DeclaredTypes from "../../src/cel/DeclaredTypes.ts"
 import * as Environment from "../../src/cel/Environment.ts"
 import * as StaticCost from "../../src/cel/StaticCost.ts"
 import * as Types from "../../src/cel/Types.ts"
@@ -208,4 +210,31 @@ describe("what an expression can cost", () => {
       assert.deepStrictEqual(StaticCost.estimate(made.compiled.expr, made.compiled.checked, undefined), { min, max })
     })
   }
+})
+
+describe("what an expression can cost, as a schema limits it", () => {
+  const schema = {
+    type: "object",
+    properties: {
+      s: { type: "string", maxLength: 21 },
+      l: { type: "array", maxItems: 100, items: { type: "string", maxLength: 50 } }
+    }
+  } as const
+
+  const most = (schema: Schema, expression: string): number => {
+    const root = DeclaredTypes.fromSchema(schema, false, "self")!
+    const environment = Environment.make({ self: root.type }, DeclaredTypes.provider(root))
+    const made = Environment.compile(environment, expression)
+    assert(made._tag === "Compiled", expression)
+    return StaticCost.estimate(made.compiled.expr, made.compiled.checked, root).max
+  }
+
+  it("parts of what comes from nowhere are as large as the whole", () => {
+    const text = { type: "string", maxLength: 21 } as const
+    assert.isBelow(most(text, "self.split(':')[0].matches('[0-9]+')"), 100)
+    assert.isBelow(most(text, "self.split(':').all(x, x.split('.')[1].matches('[0-9]+'))"), 10_000)
+    assert.isAbove(most({ type: "string" }, "self.split(':')[0].matches('[0-9]+')"), 1_000_000)
+    assert.isAbove(most(schema, "self.s.split(':')[0].matches('[0-9]+')"), 0)
+    assert.isBelow(most(schema, "self.l.all(x, x.matches('a'))"), 10_000)
+  })
 })
