@@ -148,10 +148,12 @@ export const unknownFields = (
       : DuplicateFields.of(body).map((path) => `duplicate field ${FieldError.quote(path)}`)),
     ...[...new Set(unknown)].map((path) => `unknown field ${FieldError.quote(path)}`)
   ]
-  if (fieldValidation === "Warn") { for (const text of texts) coming.warnings.push(text) }
+  if (fieldValidation === "Warn") {
+    // As a warning each line is one of its own.
+    for (const text of [...YamlBody.repeatedOf(body), ...texts]) coming.warnings.push(text)
+  }
   if (fieldValidation !== "Strict") return undefined
-  // As a warning it has several lines, which no header can hold.
-  const inYaml = YamlBody.faultOf(body)
+  const inYaml = YamlBody.repeatedFault(YamlBody.repeatedOf(body))
   const all = inYaml === undefined ? texts : [inYaml, ...texts]
   return all.length === 0 ? undefined : `strict decoding error: ${all.join(", ")}`
 }

@@ -8,6 +8,7 @@
  */
 import * as Result from "effect/Result"
 import * as Yaml from "yaml"
+import * as JsonValue from "../schema/JsonValue.ts"
 import * as QuotedYaml from "./QuotedYaml.ts"
 
 export interface Read {
@@ -136,6 +137,14 @@ const faultOf = ({ code, message, pos: [at] }: Yaml.YAMLParseError, text: string
   return atLine(known, scanned(at + Math.max(0, colon)))
 }
 
+/** What is read goes through a map, which has its keys in order. */
+const inOrder = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? value.map(inOrder)
+    : JsonValue.isObject(value)
+    ? Object.fromEntries(Object.keys(value).sort().map((key) => [key, inOrder(value[key])]))
+    : value
+
 const readFirst = (body: string): Result.Result<Read, string> => {
   const first = firstDocument(body)
   if (first === undefined) return Result.succeed({ value: undefined, document: undefined, lineOf: () => 1 })
@@ -143,7 +152,7 @@ const readFirst = (body: string): Result.Result<Read, string> => {
   const [error] = document.errors
   if (error !== undefined) return Result.fail(faultOf(error, text))
   return Result.try({
-    try: () => ({ value: document.toJS() as unknown, document, lineOf: (place) => linesBefore(text, place) + 1 }),
+    try: () => ({ value: inOrder(document.toJS()), document, lineOf: (place) => linesBefore(text, place) + 1 }),
     catch: (thrown) => {
       const anchor = /^Unresolved alias .*: (.*)$/.exec(thrown instanceof ReferenceError ? thrown.message : "")?.[1]
       return anchor === undefined ? tooDeep : `yaml: unknown anchor '${anchor}' referenced`

@@ -43,11 +43,11 @@ export const note = (value: unknown, text: string): void => {
   if (typeof value === "object" && value !== null) texts.set(value, text)
 }
 
-/** What strict decoding says of the keys in the text a value was read from. */
-export const faultOf = (value: unknown): string | undefined => {
+/** The repetitions in the text a value was read from; none for a value that came otherwise. */
+export const repeatedOf = (value: unknown): ReadonlyArray<string> => {
   const text = typeof value === "object" && value !== null ? texts.get(value) : undefined
   const parsed = text === undefined ? undefined : parse(text)
-  return parsed === undefined || "error" in parsed ? undefined : repeatedFault(parsed.repeated)
+  return parsed === undefined || "error" in parsed ? [] : parsed.repeated
 }
 
 /** Reads a body; the error is the parser's. */

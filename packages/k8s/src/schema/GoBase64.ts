@@ -10,13 +10,48 @@ const whole = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 const illegal = (at: number) => Result.fail(`illegal base64 data at input byte ${at}`)
 
+const alphabet = new Set(Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"))
+const padding = "=".charCodeAt(0)
+const breaks = new Set(Buffer.from("\r\n"))
+
+/** Where Go sees that a text is none: it reads four characters at a time, and pads to that. */
+const offsetOf = (text: string): number => {
+  const source = Buffer.from(text)
+  let at = 0
+  const skip = (): void => {
+    while (at < source.length && breaks.has(source[at]!)) at++
+  }
+  for (;;) {
+    for (let place = 0; place < 4; place++) {
+      skip()
+      if (at === source.length) return at - place
+      const byte = source[at++]!
+      if (alphabet.has(byte)) continue
+      if (byte !== padding || place < 2) return at - 1
+      if (place === 2) {
+        skip()
+        if (source[at] !== padding) return at === source.length ? at : at - 1
+        at++
+      }
+      skip()
+      return at
+    }
+  }
+}
+
 /** The bytes, or what Go says. */
 export const decode = (text: string): Result.Result<Uint8Array, string> => {
   const clean = text.replace(/[\r\n]/g, "")
   if (whole.test(clean)) return Result.succeed(Buffer.from(clean, "base64"))
-  const bad = clean.search(/[^A-Za-z0-9+/]/)
-  return illegal(bad < 0 ? clean.length - clean.length % 4 : bad)
+  return illegal(offsetOf(text))
 }
+
+/** As Go writes the bytes of a text that it can read: without line breaks, and without bits that are beyond them. */
+export const canonical = (text: string): Result.Result<string, string> =>
+  Result.map(
+    decode(text),
+    (bytes) => /[\r\n]|[^A-Za-z0-9+/]$/.test(text) ? Buffer.from(bytes).toString("base64") : text
+  )
 
 /** As `decode`, of what `base64.RawURLEncoding` reads. */
 export const decodeRawUrl = (text: string): Result.Result<Uint8Array, string> => {

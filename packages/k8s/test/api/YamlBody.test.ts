@@ -41,4 +41,8 @@ describe("YamlBody", () => {
     assert.deepStrictEqual(said("a: *b\n"), error("unknown anchor 'b' referenced"))
     assert.deepStrictEqual(said("x: 1\na: b: c\n"), error("line 2: mapping values are not allowed in this context"))
   })
+  it("has the keys in order, as what is read goes through a map", () => {
+    const { value } = YamlBody.parse("z: 1\na:\n- d: 1\n  c: 2\n") as { readonly value: unknown }
+    assert.strictEqual(JSON.stringify(value), `{"a":[{"c":2,"d":1}],"z":1}`)
+  })
 })

@@ -281,6 +281,25 @@ describe("HttpFacade", () => {
       })
     }).pipe(Effect.provide(serving(echo))))
 
+  it.live("repeated keys of YAML are warned of one by one, before unknown fields in order", () =>
+    Effect.gen(function*() {
+      const facade = yield* HttpFacade.HttpFacade
+      const body = "metadata: {name: a}\nzoo: 1\ndata: {a: b}\ndata: {e: f, e: g}\nboo: 2\n"
+      const send = (fieldValidation: string) =>
+        fetch(facade, `${configMaps}?dryRun=All&fieldValidation=${fieldValidation}`, {
+          method: "POST",
+          headers: { "content-type": "application/yaml" },
+          body
+        })
+      const repeated = [`line 4: key "e" already set in map`, `line 4: key "data" already set in map`]
+      const warned = (yield* send("Warn")).headers["warning"]
+      assert.deepStrictEqual(
+        Array.from(String(warned).matchAll(/299 - "((?:[^"\\]|\\.)*)"/g), ([, text]) => text!.replaceAll("\\", "")),
+        [...repeated, `unknown field "boo"`, `unknown field "zoo"`]
+      )
+      assert.include((yield* send("Strict")).text, "already set in map, unknown field \\\"boo\\\", unknown field")
+    }).pipe(Effect.provide(whole())))
+
   it.live("an integer of a built-in kind is written as one, of a custom kind as any whole number", () =>
     Effect.gen(function*() {
       const facade = yield* HttpFacade.HttpFacade

@@ -53,11 +53,8 @@ const readTime = (value: string, precision: GoTime.Precision): string | Fault =>
 const time = Remembered.ofText((value) => readTime(value, "seconds"))
 const microTime = Remembered.ofText((value) => readTime(value, "micros"))
 
-/** Bytes stay as they were written, if they can be read. */
-const bytes = (text: string): string | Fault => {
-  const decoded = GoBase64.decode(text)
-  return Result.isSuccess(decoded) ? text : new Fault(decoded.failure)
-}
+/** Bytes as they are written, if they can be read. */
+const bytes = (text: string): string | Fault => Result.getOrElse(GoBase64.canonical(text), (why) => new Fault(why))
 
 /** To Go a list of small numbers is as good, in which null leaves a 0 as it is. */
 const byteList = (value: unknown): ReadonlyArray<number> | undefined => {

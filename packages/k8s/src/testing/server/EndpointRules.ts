@@ -24,6 +24,7 @@ import * as JsonValue from "../../schema/JsonValue.ts"
 import * as MetadataRules from "../../api/MetadataRules.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
+import * as AddressRules from "./AddressRules.ts"
 import * as PortRules from "./PortRules.ts"
 import type { Strategy } from "./Strategy.ts"
 
@@ -105,7 +106,8 @@ const sliceAddress = (type: string, path: string, index: number, address: string
   const here = `${path}[${index}]`
   if (type === "FQDN") return hostName(here, address)
   if (type !== "IPv4" && type !== "IPv6") return []
-  const faults = ip(here, address)
+  // Addresses of this family are taken in one form only.
+  const faults = type === "IPv6" ? AddressRules.address(here, address) : ip(here, address)
   return faults.length > 0 ? faults : [
     ...when(isAddress6(address) !== (type === "IPv6"), FieldError.invalid(path, address, `must be an ${type} address`)),
     ...special(here, address)

@@ -199,8 +199,11 @@ export const counted = (daemonSet: JsonValue.JsonObject): JsonValue.JsonObject =
     ? withTemplateGeneration(daemonSet, 0)
     : daemonSet
 
-/** A DaemonSet counts the changes of its template in an annotation. */
-export const daemonSetCreate: Strategy["prepareCreate"] = (daemonSet) => withTemplateGeneration(daemonSet, 1)
+/** A DaemonSet counts the changes of its template in an annotation, from what it came with. */
+export const daemonSetCreate: Strategy["prepareCreate"] = (daemonSet) => {
+  const given = stringAt(daemonSet, "metadata", "annotations", templateGeneration)
+  return withTemplateGeneration(daemonSet, /^\+?[1-9]\d{0,15}$/.test(given) ? Number(given) : 1)
+}
 
 /** It is not an annotation that could be lost. */
 export const daemonSetStatus: Strategy["prepareStatus"] = (next, previous) =>

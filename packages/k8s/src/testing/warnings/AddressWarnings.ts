@@ -17,6 +17,8 @@ const hasLeadingZero = (text: string): boolean => !text.includes(":") && /(?:^|[
 
 const isMapped = ({ bits, length }: RangeRules.Range): boolean => length === 128 && bits >> 32n === 0xffffn
 
+const invalidSoon = "will be considered invalid in a future Kubernetes release"
+
 /** What most addresses look like: there is nothing to say of them. */
 const plain = /^(?:0|[1-9]\d{0,2})(?:\.(?:0|[1-9]\d{0,2})){3}$/
 
@@ -27,7 +29,7 @@ export const ofAddress = (path: string, value: string): Warnings => {
   if (range === undefined) return []
   const text = format(addressOf(range))
   if (hasLeadingZero(value) || isMapped(range)) {
-    return [`${path}: non-standard IP address "${value}" is invalid: use "${text}"`]
+    return [`${path}: non-standard IP address "${value}" ${invalidSoon}: use "${text}"`]
   }
   return range.length === 128 && text !== value
     ? [`${path}: IPv6 address "${value}" should be in RFC 5952 canonical format ("${text}")`]
@@ -48,7 +50,7 @@ export const ofRange = (path: string, value: string): Warnings => {
       `"${text(range, length)}"?)`
     ]),
     ...(hasLeadingZero(value) || isMapped(range)
-      ? [`${path}: non-standard CIDR value "${value}" is invalid: use "${text(first, prefix)}"`]
+      ? [`${path}: non-standard CIDR value "${value}" ${invalidSoon}: use "${text(first, prefix)}"`]
       : [])
   ]
   return warnings.length === 0 && length === 128 && text(first, prefix) !== value

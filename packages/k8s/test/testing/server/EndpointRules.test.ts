@@ -71,6 +71,15 @@ describe("EndpointRules", () => {
         "endpoints[0].addresses: Invalid value: \"::1\": must be an IPv4 address",
         "endpoints[0].addresses[1]: Invalid value: \"::1\": may not be in the loopback range (127.0.0.0/8, ::1/128)",
         "endpoints[0].hints.forZones[1].name: Duplicate value: \"z\""
+      ],
+      [
+        {
+          metadata: { name: "a" },
+          addressType: "IPv6",
+          endpoints: [{ addresses: ["2001:0db8::1", "::ffff:1.2.3.4"] }]
+        },
+        "endpoints[0].addresses[0]: Invalid value: \"2001:0db8::1\": must be in canonical form (\"2001:db8::1\")",
+        "endpoints[0].addresses[1]: Invalid value: \"::ffff:1.2.3.4\": must not be an IPv4-mapped IPv6 address"
       ]
     ).pipe(Effect.provide(layer)))
 

@@ -115,5 +115,12 @@ describe("WorkloadRules", () => {
       const applied = yield* patch(`${url}/b?fieldManager=x`, "apply", daemonSet("b"))
       assert.deepStrictEqual(applied.body.metadata.annotations, { [key]: "1" })
       assert.notProperty(applied.body.metadata.managedFields[0].fieldsV1, "f:metadata")
+      for (const [given, kept] of [["3", "3"], ["0", "1"], ["-1", "1"]] as const) {
+        const again = {
+          ...daemonSet(`c${kept}${given}`),
+          metadata: { name: `c${kept}${given}`, annotations: { [key]: given } }
+        }
+        assert.strictEqual((yield* post(url, again)).body.metadata.annotations[key], kept)
+      }
     }).pipe(Effect.provide(layer)))
 })

@@ -13,7 +13,7 @@ const cases: ReadonlyArray<readonly [string, object, ReadonlyArray<string>]> = [
     `spec.externalName is ignored when spec.type is not "ExternalName"`
   ]],
   ["endpoints", { subsets: [{ notReadyAddresses: [{ ip: "01.2.3.4" }] }] }, [
-    `subsets[0].notReadyAddresses[0].ip: non-standard IP address "01.2.3.4" is invalid: use "1.2.3.4"`
+    `subsets[0].notReadyAddresses[0].ip: non-standard IP address "01.2.3.4" will be considered invalid in a future Kubernetes release: use "1.2.3.4"`
   ]],
   ["endpointslices.discovery.k8s.io", { addressType: "FQDN" }, ["spec.addressType: FQDN endpoints are deprecated"]],
   ["networkpolicies.networking.k8s.io", { spec: { egress: [{ to: [{ ipBlock: { cidr: "10.0.0.1/8" } }] }] } }, [

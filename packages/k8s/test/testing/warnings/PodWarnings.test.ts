@@ -66,7 +66,7 @@ const cases: ReadonlyArray<readonly [string, unknown, ReadonlyArray<string>]> = 
     "spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1"
   ]],
   ["addresses", pod({ dnsConfig: { nameservers: ["01.1.1.1"] } }), [
-    `spec.dnsConfig.nameservers[0]: non-standard IP address "01.1.1.1" is invalid: use "1.1.1.1"`
+    `spec.dnsConfig.nameservers[0]: non-standard IP address "01.1.1.1" will be considered invalid in a future Kubernetes release: use "1.1.1.1"`
   ]]
 ]
 
