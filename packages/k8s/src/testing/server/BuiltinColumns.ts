@@ -142,10 +142,18 @@ const nodeStatus: Value = (node) => {
   return at(node, "spec", "unschedulable") === true ? `${base},SchedulingDisabled` : base
 }
 
+/** What the label of a role begins with, unless it is the value of one. */
+const rolePrefix = "node-role.kubernetes.io/"
+
 const roles: Value = (node) =>
   orNone(
-    Object.keys(node.metadata.labels ?? {}).filter((key) => key.startsWith("node-role.kubernetes.io/"))
-      .map((key) => key.slice("node-role.kubernetes.io/".length)).sort().join(",")
+    [
+      ...new Set(
+        Object.entries(node.metadata.labels ?? {}).map(([key, value]) =>
+          key.startsWith(rolePrefix) ? key.slice(rolePrefix.length) : key === "kubernetes.io/role" ? value : ""
+        ).filter((role) => role !== "")
+      )
+    ].sort().join(",")
   )
 
 const orUnknown = (...path: ReadonlyArray<string>): Value => (object) => stringAt(object, ...path) || "<unknown>"

@@ -106,3 +106,13 @@ it("a Pod that is over says so beside its cells", () => {
     conditions: [{ type: "Completed", status: "True", reason: "Failed", message: "The pod failed." }]
   })
 })
+
+it("roles of a node are the ends and the values of labels", () => {
+  const roles = (labels: Record<string, string>) =>
+    row("nodes", { metadata: { name: "a", creationTimestamp: "2026-01-01T00:00:00Z", labels } })["Roles"]
+  assert.strictEqual(roles({}), "<none>")
+  assert.strictEqual(roles({ "node-role.kubernetes.io/w": "", "node-role.kubernetes.io/": "" }), "w")
+  assert.strictEqual(roles({ "node-role.kubernetes.io/w": "", "kubernetes.io/role": "a" }), "a,w")
+  assert.strictEqual(roles({ "node-role.kubernetes.io/w": "", "kubernetes.io/role": "w" }), "w")
+  assert.strictEqual(roles({ "kubernetes.io/role": "" }), "<none>")
+})

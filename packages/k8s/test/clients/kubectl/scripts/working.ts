@@ -4,7 +4,7 @@ import { quiet, same, script } from "../Script.ts"
 const node = `
 apiVersion: v1
 kind: Node
-metadata: { name: working-node, labels: { node-role.kubernetes.io/worker: "" } }
+metadata: { name: working-node, labels: { node-role.kubernetes.io/worker: "", kubernetes.io/role: a } }
 spec: { podCIDR: 10.1.0.0/24 }
 `
 
