@@ -3,6 +3,7 @@
  *
  * Source: k8s.io/kubernetes/pkg/registry/core/service/storage/{alloc,storage}.go.
  */
+import { isAddress6 } from "./Checks.ts"
 import { omit } from "./Immutability.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
@@ -15,7 +16,9 @@ const hasAddress = (spec: unknown): boolean => stringAt(spec, "type") !== "Exter
 /** Who says himself where a headless Service leads may say so in both families, whatever the cluster has. */
 const families = (spec: JsonValue.JsonObject, anyhow: boolean): JsonValue.JsonObject => {
   const given = arrayAt(spec, "ipFamilies")
-  const own = given.length === 0 ? ["IPv4"] : given
+  // Of an address in a family that the cluster has not the validation says so, as long as nobody has named the family.
+  const isForeign = [at(spec, "clusterIP"), ...arrayAt(spec, "clusterIPs")].some((ip) => isAddress6(String(ip)))
+  const own = given.length > 0 ? given : isForeign ? [] : ["IPv4"]
   const ipFamilyPolicy = at(spec, "ipFamilyPolicy") ?? (anyhow ? "RequireDualStack" : "SingleStack")
   const both = anyhow && own.length === 1 && ipFamilyPolicy !== "SingleStack"
   return { ipFamilies: both ? [...own, own[0] === "IPv4" ? "IPv6" : "IPv4"] : own, ipFamilyPolicy }

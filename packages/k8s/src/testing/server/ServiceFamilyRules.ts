@@ -83,7 +83,13 @@ export const demands = (spec: unknown): Faults => {
     ...when(all.length === 2, several("cluster IPs")),
     ...when(given.length === 2, several("IP families"))
   ]
-  if (contradictions.length > 0) return contradictions
+  const foreign = all[0] === "None" ? [] : all.flatMap((address, index) =>
+    when(
+      index >= given.length && !configured.includes(familyOf(address)),
+      FieldError.invalid(`${path}[${index}]`, all, `${familyOf(address)} is not configured on this cluster`)
+    )
+  )
+  if (contradictions.length + foreign.length > 0) return [...contradictions, ...foreign]
   if (all[0] === "None" && Object.keys(objectAt(spec, "selector")).length === 0) return []
   return [
     ...when(policy === "RequireDualStack", refused("this cluster is not configured for dual-stack services")),

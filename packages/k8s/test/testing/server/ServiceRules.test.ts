@@ -93,6 +93,14 @@ describe("ServiceRules", () => {
         "spec.ipFamilyPolicy: Invalid value: \"RequireDualStack\": this cluster is not configured for dual-stack services"
       ],
       [
+        service({ clusterIP: "fd00::25" }),
+        "spec.clusterIPs[0]: Invalid value: [\"fd00::25\"]: IPv6 is not configured on this cluster"
+      ],
+      [
+        service({ clusterIP: "fd00::25", ipFamilies: ["IPv4"] }),
+        "spec.clusterIPs[0]: Invalid value: \"fd00::25\": expected an IPv4 value as indicated by `ipFamilies[0]`"
+      ],
+      [
         service({ ipFamilyPolicy: "PreferDualStack", ipFamilies: ["IPv6"] }),
         "spec.ipFamilies[0]: Invalid value: \"IPv6\": not configured on this cluster"
       ],
