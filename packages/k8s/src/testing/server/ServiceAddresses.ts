@@ -96,9 +96,13 @@ const withHealthCheck = (spec: JsonValue.JsonObject, uid: string, pool: ServiceP
     }
     : spec
 
+const policies = ["Cluster", "Local"]
+
 const complete = (service: JsonValue.JsonObject, uid: string, pool: ServicePool, fresh: boolean) => {
   const spec = objectAt(service, "spec")
-  if (!hasAddress(spec)) return { ...service, spec: omit(spec, "internalTrafficPolicy") }
+  // What is no policy at all is left to the validation.
+  const isPolicy = policies.includes(stringAt(spec, "internalTrafficPolicy"))
+  if (!hasAddress(spec)) return isPolicy ? { ...service, spec: omit(spec, "internalTrafficPolicy") } : service
   const addressed = withAddress(spec, () => pool.freeAddress(uid))
   return { ...service, spec: withHealthCheck(withNodePorts(addressed, uid, pool, fresh), uid, pool) }
 }

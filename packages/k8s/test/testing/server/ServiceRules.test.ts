@@ -93,6 +93,10 @@ describe("ServiceRules", () => {
         "spec.ipFamilyPolicy: Invalid value: \"RequireDualStack\": this cluster is not configured for dual-stack services"
       ],
       [
+        service({ type: "ExternalName", externalName: "a.b", internalTrafficPolicy: "Bad" }),
+        "spec.internalTrafficPolicy: Unsupported value: \"Bad\": supported values: \"Cluster\", \"Local\""
+      ],
+      [
         service({ clusterIP: "fd00::25" }),
         "spec.clusterIPs[0]: Invalid value: [\"fd00::25\"]: IPv6 is not configured on this cluster"
       ],
