@@ -8,6 +8,7 @@
  */
 import * as Result from "effect/Result"
 import * as Yaml from "yaml"
+import * as GoInt64 from "../schema/GoInt64.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import * as QuotedYaml from "./QuotedYaml.ts"
 
@@ -19,14 +20,46 @@ export interface Read {
   readonly lineOf: (place: number) => number
 }
 
-/** Version 1.1, but no times and no binary data. */
+const integer = /^[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9]\d*)$/
+const float = /^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$/
+
+/** What begins like a number is one if Go can parse it, and a text otherwise. */
+const numberOrText = (text: string): number | string => {
+  const plain = text.replaceAll("_", "")
+  const digits = plain.replace(/^[-+]/, "")
+  const sign = plain.startsWith("-") ? -1 : 1
+  if (/^[1-9]/.test(digits) && integer.test(plain)) return Number(GoInt64.readable(plain.replace("+", "")))
+  if (integer.test(plain)) return sign * Number(digits.replace(/^0(?=[0-7])/, "0o"))
+  const number = float.test(plain) ? sign * Number(digits) : Infinity
+  return Number.isFinite(number) ? number : text
+}
+
+const core = "tag:yaml.org,2002:"
+
+const number = (name: string): Yaml.ScalarTag => ({
+  tag: core + name,
+  default: true,
+  identify: () => false,
+  test: /^[-+]?\.?\d/,
+  resolve: numberOrText
+})
+
+const binary: Yaml.ScalarTag = {
+  tag: `${core}binary`,
+  identify: () => false,
+  resolve: (text) => Buffer.from(text, "base64").toString("utf8")
+}
+
+/** What the reader would make something else of than Go does: times, sets and numbers but for those that are none. */
+const isOther = (tag: Yaml.Tags[number]): boolean =>
+  typeof tag !== "string" &&
+  (["timestamp", "binary", "set", "omap", "pairs", "int"].some((name) => tag.tag === core + name) ||
+    (tag.tag === `${core}float` && tag.test?.test(".inf") !== true))
+
+/** Version 1.1, with numbers as Go has them and no times. */
 const options: Yaml.ParseOptions & Yaml.DocumentOptions & Yaml.SchemaOptions = {
   version: "1.1",
-  customTags: (tags) =>
-    tags.filter((tag) =>
-      typeof tag === "string" || tag.format !== "TIME" && tag.tag !== "tag:yaml.org,2002:timestamp" &&
-        tag.tag !== "tag:yaml.org,2002:binary"
-    ),
+  customTags: (tags) => [...tags.filter((tag) => !isOther(tag)), number("int"), number("float"), binary],
   // The last of several equal keys counts.
   uniqueKeys: false,
   prettyErrors: false,
@@ -137,13 +170,22 @@ const faultOf = ({ code, message, pos: [at] }: Yaml.YAMLParseError, text: string
   return atLine(known, scanned(at + Math.max(0, colon)))
 }
 
-/** What is read goes through a map, which has its keys in order. */
-const inOrder = (value: unknown): unknown =>
-  Array.isArray(value)
-    ? value.map(inOrder)
-    : JsonValue.isObject(value)
-    ? Object.fromEntries(Object.keys(value).sort().map((key) => [key, inOrder(value[key])]))
-    : value
+/** Numbers that JSON does not have, as Go writes them. */
+const unwritable = (value: number): string => Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf"
+
+class Unsupported extends Error {}
+
+/** What is read goes through a map, which has its keys in order, and into JSON. */
+const inOrder = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(inOrder)
+  if (JsonValue.isObject(value)) {
+    return Object.fromEntries(Object.keys(value).sort().map((key) => [key, inOrder(value[key])]))
+  }
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    throw new Unsupported(`json: unsupported value: ${unwritable(value)}`)
+  }
+  return value
+}
 
 const readFirst = (body: string): Result.Result<Read, string> => {
   const first = firstDocument(body)
@@ -154,6 +196,7 @@ const readFirst = (body: string): Result.Result<Read, string> => {
   return Result.try({
     try: () => ({ value: inOrder(document.toJS()), document, lineOf: (place) => linesBefore(text, place) + 1 }),
     catch: (thrown) => {
+      if (thrown instanceof Unsupported) return thrown.message
       const anchor = /^Unresolved alias .*: (.*)$/.exec(thrown instanceof ReferenceError ? thrown.message : "")?.[1]
       return anchor === undefined ? tooDeep : `yaml: unknown anchor '${anchor}' referenced`
     }

@@ -70,6 +70,28 @@ describe("Negotiation", () => {
     assert.deepStrictEqual(yaml("ports: 10:20\n"), { ports: "10:20" })
     assert.deepStrictEqual(yaml("a: &a {x: 1}\nb:\n  <<: *a\n  z: 2\n"), { a: { x: 1 }, b: { x: 1, z: 2 } })
     assert.isNull(yaml(""))
+    const texts = [".", "-.", "._", "e3", "1e400", "_1", "0b2", "0x", "1.5.2", "1:30", "+", "2020-01-01"]
+    for (const text of texts) assert.deepStrictEqual(yaml(`a: ${text}\n${text}: 1\n`), { a: text, [text]: 1 })
+    const numbers: ReadonlyArray<readonly [string, number]> = [
+      ["0o17", 15],
+      ["0O17", 15],
+      ["0X1f", 31],
+      ["-0b11", -3],
+      ["0888", 888],
+      [".5e3", 500],
+      ["1.", 1],
+      ["1_000.5_0", 1000.5],
+      ["+1", 1],
+      ["!!float 3", 3],
+      ["!!int \"3\"", 3]
+    ]
+    for (const [text, number] of numbers) assert.deepStrictEqual(yaml(`a: ${text}\n`), { a: number })
+    assert.deepStrictEqual(yaml("a: !!set {b, c}\nd: !!omap [e: f]\ng: !!binary YWJj\n"), {
+      a: { b: null, c: null },
+      d: [{ e: "f" }],
+      g: "abc"
+    })
+    assert.strictEqual(said(Negotiation.decode("yaml", "a: -.inf\n")), "json: unsupported value: -Inf")
     // A block that is cut off with the text has no line break at its end; one before less or nothing has.
     const blocks = ["|\n b", "|+\n b", ">\n b", "|2\n  b", "|\n b\n", "|\n b\n ", "|\n b\n# c", "|\n b\n..."]
     const read = blocks.map((block) => (yaml(`a: ${block}`) as { readonly a: string }).a)
