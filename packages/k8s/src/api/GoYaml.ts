@@ -24,7 +24,7 @@ const integer = /^[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9]\d*)$
 const float = /^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$/
 
 /** What begins like a number is one if Go can parse it, and a text otherwise. */
-const numberOrText = (text: string): number | string => {
+export const numberOrText = (text: string): number | string => {
   const plain = text.replaceAll("_", "")
   const digits = plain.replace(/^[-+]/, "")
   const sign = plain.startsWith("-") ? -1 : 1

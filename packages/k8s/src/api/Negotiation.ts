@@ -11,10 +11,10 @@
  * (`transformDecodeError`, `summarizeData`); texts compared with a kube-apiserver 1.20.2.
  */
 import * as Result from "effect/Result"
-import * as Yaml from "yaml"
 import * as GoInt64 from "../schema/GoInt64.ts"
 import * as GoJsonSyntax from "../schema/GoJsonSyntax.ts"
 import * as GoYaml from "./GoYaml.ts"
+import * as GoYamlText from "./GoYamlText.ts"
 import * as Remembered from "./Remembered.ts"
 
 /** What the server writes. */
@@ -150,13 +150,7 @@ export const noMap = (value: unknown): string =>
 /** A JSON value as text. The server ends compact JSON with a newline, and indents with two spaces on request. */
 export const encode = (encoding: Encoding, value: unknown, pretty: boolean): string =>
   encoding === "yaml"
-    ? Yaml.stringify(value, {
-      version: "1.1",
-      sortMapEntries: true,
-      lineWidth: 0,
-      aliasDuplicateObjects: false,
-      indentSeq: false
-    })
+    ? GoYamlText.encode(value)
     : pretty
     ? JSON.stringify(value, null, 2)
     : `${JSON.stringify(value)}\n`
