@@ -129,12 +129,20 @@ const withEmpty = (value: unknown, [key, ...rest]: ReadonlyArray<string>): unkno
 const sent = ({ emptied }: Exchange.Exchange, object: KubeObject): KubeObject =>
   emptied.reduce((whole, path) => withEmpty(whole, path.match(step) ?? []) as KubeObject, withoutManagedFields(object))
 
+/**
+ * Whether what was sent does not fit its type, although nobody refuses it: of what is not written through this path, the
+ * status or all but it, nobody cares for more than the types. It is a fault of what is tracked.
+ */
+const isUnreadable = ({ resource }: Exchange.Exchange, next: KubeObject): boolean =>
+  resource.strategy.statusSubresource && misfit(resource, next) !== undefined
+
 /** An object to be created. */
 export const created = (
   exchange: Exchange.Exchange,
   options: Exchange.WriteOptions,
   object: KubeObject
 ): Effect.Effect<KubeObject> => {
+  if (isUnreadable(exchange, object)) return Effect.succeed(withEntries(object, undefined))
   const { apiVersion, kind } = object
   const update: FieldManager.Update = {
     live: { apiVersion, kind },
@@ -157,7 +165,9 @@ export const updated = (
   next: KubeObject
 ): Effect.Effect<KubeObject> => {
   // As any fault of what is tracked: nobody owns anything any more.
-  if (unfit(exchange, stored) !== undefined) return Effect.succeed(withEntries(next, undefined))
+  if (unfit(exchange, stored) !== undefined || isUnreadable(exchange, next)) {
+    return Effect.succeed(withEntries(next, undefined))
+  }
   const update: FieldManager.Update = {
     live: stored,
     liveEntries: stored.metadata.managedFields,

@@ -168,4 +168,18 @@ describe("Ownership", () => {
       assert.deepStrictEqual(left.body.spec, { color: "red", replicas: 1 })
       assert.deepStrictEqual(owners(left), [["two", "Apply", "", { "f:spec": { "f:color": {} } }]])
     }).pipe(Effect.provide(layer)))
+
+  it.effect("nobody owns an object any more of which a part was sent that does not fit and is not written", () =>
+    Effect.gen(function*() {
+      yield* post(crds, widgetDefinition())
+      const made = (name: string, status: unknown) =>
+        post(`${widgets}?fieldManager=m`, widget(name, { spec: { replicas: 1 }, status }))
+      const [fits, misfits] = [yield* made("a", { replicas: 1 }), yield* made("b", { replicas: "one" })]
+      assert.strictEqual(misfits.status, 201)
+      assert.deepStrictEqual(fieldsOf(fits, "m"), { "f:spec": { ".": {}, "f:replicas": {} } })
+      assert.deepStrictEqual(owners(misfits), [])
+      const patched = yield* patch(`${widgets}/a?fieldManager=m`, "merge", { spec: { replicas: 2 }, status: 3 })
+      assert.strictEqual(patched.body.spec.replicas, 2)
+      assert.deepStrictEqual(owners(patched), [])
+    }).pipe(Effect.provide(layer)))
 })

@@ -105,7 +105,7 @@ describe("RepeatedFields", () => {
       const warned = yield* request(configMaps, text, { contentType, fieldValidation: "Warn" })
       assert.deepStrictEqual([warned.body.data, warned.headers["warning"]], [
         { a: "c" },
-        `299 - "unknown field \\"foo\\""`
+        `299 - "line 6: key \\"a\\" already set in map", 299 - "unknown field \\"foo\\""`
       ])
     }).pipe(Effect.provide(ApiServer.layer)))
 
