@@ -79,6 +79,8 @@ export interface Election extends Pick<Leadership, "lead" | "permit"> {
   readonly margin: number
   /** Writes the lease before its time. */
   readonly renew: Effect.Effect<void>
+  /** The same; completes when it is written. */
+  readonly renewed: Effect.Effect<void>
 }
 
 /** What a lease says besides who holds it. */
@@ -146,6 +148,8 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
   let named: string | undefined
   /** Whether a claim was sent of which nobody knows what came of it. */
   let unanswered = false
+  /** Who waits for the next write of the lease. */
+  let waiting: ReadonlyArray<() => void> = []
 
   /** Time that nobody can set, in milliseconds: what the election measures. */
   const now = (): number => monotonicMillis(clock)
@@ -217,12 +221,15 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
 
   const claim = Effect.fnUntraced(function*(lease: State.Lease | null) {
     const sentAt = now()
+    const before = waiting
     unanswered = true
     const answer = yield* Effect.result(inTime(write(lease, State.claimed(lease, identity, timing, today()))))
     if (Result.isSuccess(answer) && Option.isNone(answer.success)) return yield* trouble("writing", "no answer in time")
     if (Result.isSuccess(answer)) {
       troubles.writing = ""
       unanswered = false
+      waiting = waiting.filter((one) => !before.includes(one))
+      for (const written of before) written()
       return yield* become(State.wrote(Option.getOrThrow(answer.success), sentAt))
     }
     const { message, reason } = answer.failure
@@ -276,6 +283,11 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     )
   })
 
+  const renew = Effect.sync(() => {
+    state = State.hurried(state)
+    Queue.offerUnsafe(sights, undefined)
+  })
+
   const told = (object: KubeObject | null, version: string) => {
     // Somebody writes it, so that this process need not.
     if (state._tag !== "Leading") troubles.writing = ""
@@ -305,10 +317,17 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     trouble: () => troubles.writing || troubles.reading || undefined,
     term: () => State.leads(state, timing, now()) ? terms : undefined,
     margin: timing.leaseDuration - timing.renewDeadline,
-    renew: Effect.sync(() => {
-      state = State.hurried(state)
-      Queue.offerUnsafe(sights, undefined)
-    }),
+    renew,
+    renewed: Effect.andThen(
+      renew,
+      Effect.callback<void>((resume) => {
+        const written = () => resume(Effect.void)
+        waiting = [...waiting, written]
+        return Effect.sync(() => {
+          waiting = waiting.filter((one) => one !== written)
+        })
+      })
+    ),
     lead: (work) => Effect.forever(Effect.andThen(leading.await, Effect.raceFirst(work, lost.await))),
     permit: Effect.suspend(() =>
       State.leads(state, timing, now()) ? Effect.void : Effect.fail(notLeading(namespace, name))

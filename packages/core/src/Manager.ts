@@ -404,7 +404,7 @@ const elect = Effect.fnUntraced(function*(
   })
   const shard = Effect.gen(function*() {
     const identity = rest.identity ?? (yield* LeaderElection.randomIdentity)
-    const ring = yield* Ring.make({ ...rest, identity, name: name!, namespace: namespace! }, supervisor, mains)
+    const ring = yield* Ring.make({ ...rest, identity, name: name!, namespace: namespace! }, supervisor, legacy, mains)
     yield* shown(ring.election)
     return ring
   })

@@ -21,6 +21,10 @@
  * its own account, sooner or later than their owner. A kind that another controller of the same manager reconciles is a
  * main resource of the ring itself, and is watched whole by its owner's controller.
  *
+ * Nor is an object reconciled before the caches here show what others have written, of whatever kind: each shard says in
+ * its lease how far its writes have come (see `internal/Legacy`), before it hands back what it has worked on, and who gets
+ * an object that was reconciled before reads the leases first.
+ *
  * Source: docs/implement-sharding.md of timebertt/kubernetes-controller-sharding (v1alpha1).
  */
 import * as Effect from "effect/Effect"
@@ -28,8 +32,11 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import * as Assignment from "./internal/Assignment.ts"
+import * as Legacy from "./internal/Legacy.ts"
+import { KubeClient } from "./KubeClient.ts"
 import * as LeaderElection from "./LeaderElection.ts"
 import type { Leadership } from "./Leadership.ts"
+import { fromLabels } from "./Selector.ts"
 import type { Supervisor } from "./Supervisor.ts"
 
 /** Of a Lease: the ring that its holder belongs to. */
@@ -54,6 +61,7 @@ export class ShardLost extends Schema.TaggedError<ShardLost>()("ShardLost", { me
 export const make = Effect.fnUntraced(function*(
   options: Options,
   supervisor: Supervisor,
+  legacy: Legacy.Legacy,
   mains: ReadonlySet<string>
 ): Effect.fn.Return<Ring, never, Effect.Services<ReturnType<typeof LeaderElection.make>>> {
   const { identity, name, namespace } = options
@@ -68,10 +76,27 @@ export const make = Effect.fnUntraced(function*(
       `identity: ${JSON.stringify(identity)}: it is the name of a Lease and the value of a label: ${named}`
     )
   }
+  const client = yield* KubeClient
+  const inherit = (annotations: Readonly<Record<string, string>> = {}) => legacy.inherit(annotations[Legacy.annotation])
+  /** What the lease says of the own writes, or is about to; and what it said when somebody last waited for that. */
+  let saying: string | undefined
+  let said: string | undefined
   const election = yield* LeaderElection.make({ ...options, name: identity }, supervisor, {
-    say: () => ({ labels: { [label]: name }, annotations: {} }),
-    hear: () => {}
+    say: () => ({ labels: { [label]: name }, annotations: { [Legacy.annotation]: saying = legacy.text } }),
+    hear: inherit
   })
+  const tell = Effect.suspend(() =>
+    legacy.text === said ? Effect.void : Effect.andThen(
+      election.renewed,
+      Effect.sync(() => {
+        said = saying
+      })
+    )
+  )
+  const hear = Stream.runForEach(
+    client.list(LeaderElection.Lease, { namespace, labels: fromLabels({ [label]: name }) }),
+    ({ metadata }) => Effect.sync(() => inherit(metadata.annotations))
+  ).pipe(Effect.andThen(Effect.suspend(() => legacy.caughtUp)))
   const lost = SubscriptionRef.changes(election.status).pipe(
     Stream.dropUntil(({ _tag }) => _tag === "Leading"),
     Stream.filter(({ _tag }) => _tag === "Standby"),
@@ -85,11 +110,11 @@ export const make = Effect.fnUntraced(function*(
   yield* supervisor.run(`shard ${identity} of ring ${name}`, lost)
   return {
     election,
-    lead: election.lead,
+    lead: (work) => election.lead(Effect.andThen(legacy.caughtUp, work)),
     permit: election.permit,
     owns: () => true,
     share: () => Effect.void,
-    confine: (controller) => Assignment.confine(controller, { ring: name, shard: identity, mains })
+    confine: (controller) => Assignment.confine(controller, { ring: name, shard: identity, mains, tell, hear })
   }
 })
 

@@ -1,7 +1,8 @@
 import { Action, Cache, Controller, KubeClient, KubeObject, LeaderElection, Manager } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { type Duration, Effect, Exit, Layer, Scope, Stream } from "effect"
+import { type Duration, Effect, Exit, Layer, Scope } from "effect"
 import { Part, Widget } from "./support/Kinds.ts"
+import { late } from "./support/Replicas.ts"
 import { Server } from "./support/Server.ts"
 import { pass } from "./support/Time.ts"
 
@@ -34,22 +35,10 @@ const replica = Effect.fnUntraced(function*(
   identity: string,
   per: LeaderElection.Per,
   names: { next: number },
-  late: Duration.Input
+  delay: Duration.Input
 ) {
   const scope = yield* Scope.make()
-  const { transport } = server
-  const client = KubeClient.make({
-    ...transport,
-    stream: (request) =>
-      request.path.includes("/parts")
-        ? Effect.map(transport.stream(request), (answer) => ({
-          ...answer,
-          values: Stream.mapEffect(answer.values, (value) => Effect.delay(Effect.succeed(value), late), {
-            concurrency: "unbounded"
-          })
-        }))
-        : transport.stream(request)
-  })
+  const client = KubeClient.make(late(server, "/parts", delay).transport)
   yield* Layer.buildWithScope(
     Manager.layer([making(names)], { leaderElection: { namespace: "default", name: "op", identity, per } }).pipe(
       Layer.provide(Layer.succeed(KubeClient.KubeClient, client))

@@ -6,12 +6,14 @@ import {
   type KubeObject,
   LeaderElection,
   Manager,
+  OwnerLabel,
   Predicate,
   Projection,
   Ring,
   Source,
   Sync,
-  type Transport
+  type Transport,
+  Watch
 } from "@effect-operator/core"
 import { controllerReference } from "@effect-operator/core/KubeObject"
 import { assert, describe, it } from "@effect/vitest"
@@ -306,6 +308,50 @@ describe("Ring", () => {
       yield* pass("1 minute")
       assert.strictEqual(watchman.last.size, 24)
     }).pipe(silent, Effect.scoped))
+
+  for (const dies of [false, true]) {
+    it.effect(`what another shard has ${dies ? "written before it died" : "just written"} is seen, though it is no child and a watch is late`, () =>
+      Effect.gen(function*() {
+        const server = new Server(Widget, Part, Lease)
+        const label = OwnerLabel.make("test.io/widget")
+        let made = 0
+        const making = Controller.make("widgets", {
+          for: Widget,
+          watches: [Watch.labelled(Part, label)],
+          reconcile: Effect.fnUntraced(function*(widget) {
+            const there = yield* Cache.list(Part, { labels: OwnerLabel.selector(label, widget) })
+            if (there.length > 0) return Action.done
+            const client = yield* KubeClient.KubeClient
+            yield* client.create(Part, {
+              metadata: { namespace, name: `part-${++made}`, ...OwnerLabel.metadata(label, widget) }
+            })
+            return Action.done
+          })
+        })
+        const a = yield* replica(server, "a", [making])
+        yield* Replicas.replica(Replicas.late(server, "/parts", dies ? "35 seconds" : "5 seconds"), [making], {
+          namespace,
+          name: "widgets",
+          identity: "b",
+          per: "ring"
+        })
+        yield* pass("40 seconds")
+        server.put(Widget, "w", sized(1), { labels: mine })
+        yield* pass(dies ? "5 seconds" : "100 millis")
+        assert.strictEqual(made, 1)
+        if (dies) {
+          yield* a.cut(true)
+          yield* pass("20 seconds")
+        } else {
+          server.patch(Widget, "w", { metadata: { labels: { "drain.alpha.sharding.timebertt.dev/widgets": "true" } } })
+          yield* pass("100 millis")
+          assert.isUndefined(server.get(Widget, "w")?.metadata.labels?.["shard.alpha.sharding.timebertt.dev/widgets"])
+        }
+        server.patch(Widget, "w", { metadata: { labels: others } })
+        yield* pass("2 minutes")
+        assert.strictEqual(made, 1)
+      }).pipe(silent, Effect.scoped))
+  }
 
   it.effect("who waits for his children to be looked for holds up nobody else", () =>
     Effect.gen(function*() {

@@ -4,7 +4,8 @@
  *
  * An object is new here until it was accepted once. Whose children may be elsewhere, that is, who has been reconciled
  * before, has them looked for: in one list for all that are new, in the namespaces where those are. A finalizer of the
- * framework, which is added before the first reconcile, tells who has; without one everybody may have.
+ * framework, which is added before the first reconcile, tells who has; without one everybody may have. What others have
+ * written besides is waited for, by what they have said of it.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -44,6 +45,10 @@ export interface Place {
   readonly shard: string
   /** The kinds that are sharded themselves: see `Resource.qualifiedName`. */
   readonly mains: ReadonlySet<string>
+  /** Tells the other shards how far the writes of this one have come. */
+  readonly tell: Effect.Effect<void>
+  /** Waits until the caches show what the other shards have written, as far as those have told. */
+  readonly hear: Effect.Effect<void, KubeError>
 }
 
 /** On an object: whose it is. */
@@ -52,7 +57,7 @@ export const shardLabel = (ring: string): string => `shard.alpha.sharding.timebe
 export const drainLabel = (ring: string): string => `drain.alpha.sharding.timebertt.dev/${ring}`
 
 /** The controller for what is assigned to a place. Throws on one whose objects nobody assigns. */
-export const confine = <R>(controller: Controller<R>, { mains, ring, shard }: Place): Confined<R> => {
+export const confine = <R>(controller: Controller<R>, { hear, mains, ring, shard, tell }: Place): Confined<R> => {
   const { finalize, resource, watches: [own, ...others] } = controller
   if (resource.scope === "Cluster") {
     throw new Error(
@@ -73,7 +78,7 @@ export const confine = <R>(controller: Controller<R>, { mains, ring, shard }: Pl
   /** By uid, whose work was asked for since it came: whether it was accepted. */
   const known = new Map<string, boolean>()
   const isAccepted = (uid: string): boolean => known.get(uid) === true
-  const strays = lookout(controller, children, whose, shard, isAccepted)
+  const strays = lookout(controller, children, whose, shard, isAccepted, hear)
 
   const left = ({ metadata: { uid } }: KubeObject): void => {
     known.delete(uid)
@@ -93,11 +98,14 @@ export const confine = <R>(controller: Controller<R>, { mains, ring, shard }: Pl
     Effect.suspend(() => {
       left(object)
       known.set(object.metadata.uid, false)
-      return guarded(resource, object, [
-        { op: "test", path: pointer(whose), value: shard },
-        { op: "remove", path: pointer(asked) },
-        { op: "remove", path: pointer(whose) }
-      ], "shard")
+      return Effect.andThen(
+        tell,
+        guarded(resource, object, [
+          { op: "test", path: pointer(whose), value: shard },
+          { op: "remove", path: pointer(asked) },
+          { op: "remove", path: pointer(whose) }
+        ], "shard")
+      )
     })
 
   /** What the server says: a cache may show an object that has gone elsewhere since. */
@@ -105,8 +113,8 @@ export const confine = <R>(controller: Controller<R>, { mains, ring, shard }: Pl
     const client = yield* KubeClient
     const { uid } = object.metadata
     known.set(uid, false)
-    const mayHave = children.length > 0 && (finalize === undefined || Finalizer.has(object, finalize.finalizer))
-    const found = mayHave ? yield* strays.of(object) : []
+    const isKnown = finalize === undefined || Finalizer.has(object, finalize.finalizer)
+    const found = isKnown && others.length > 0 ? yield* strays.of(object) : []
     if (typeof found === "number") return found
     const live = yield* client.get(Resource.unstructured(resource), object.metadata).pipe(
       Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
@@ -169,7 +177,8 @@ const lookout = (
   children: ReadonlyArray<Resource.Any>,
   whose: string,
   shard: string,
-  isAccepted: (uid: string) => boolean
+  isAccepted: (uid: string) => boolean,
+  hear: Effect.Effect<void, KubeError>
 ) => {
   const one = Semaphore.makeUnsafe(1)
   const elsewhere: LabelSelector = [{ operator: "notin", key: whose, values: [shard] }]
@@ -196,6 +205,7 @@ const lookout = (
     const here = yield* Cache.list(resource, {}) as Effect.Effect<ReadonlyArray<KubeObject>>
     const all = here.filter(({ metadata: { uid } }) => !isAccepted(uid) && !found.has(uid))
     wanted = new Set(all.map(({ metadata }) => metadata.uid))
+    yield* hear
     const namespaces = [...new Set(all.map(({ metadata }) => metadata.namespace))]
     const strays: Array<Stray> = []
     for (const kind of children) {

@@ -1,6 +1,6 @@
 /** Processes of one operator that share its objects, and who watches that no two work on one. */
-import { type Controller, KubeClient, KubeError, Manager } from "@effect-operator/core"
-import { Context, Effect, Exit, Layer, Scope } from "effect"
+import { type Controller, KubeClient, KubeError, Manager, type Transport } from "@effect-operator/core"
+import { Context, type Duration, Effect, Exit, Layer, Scope, Stream } from "effect"
 import type { Server } from "./Server.ts"
 
 /** What reconciles have begun and not ended, by object; and whether two were ever under way at once. */
@@ -30,9 +30,26 @@ export class Watchman {
   }
 }
 
+/** The server as somebody sees it whose watches of a path show everything later than it is. */
+export const late = ({ transport }: Pick<Server, "transport">, path: string, delay: Duration.Input) => ({
+  transport: {
+    ...transport,
+    stream: (request: Transport.Request) =>
+      Effect.map(transport.stream(request), (answer) =>
+        request.path.includes(path)
+          ? {
+            ...answer,
+            values: Stream.mapEffect(answer.values, (value) => Effect.delay(Effect.succeed(value), delay), {
+              concurrency: "unbounded"
+            })
+          }
+          : answer)
+  }
+})
+
 /** A process: it ends in good order, or is gone at once, and nobody hears of it again. */
 export const replica = Effect.fnUntraced(function*(
-  server: Server,
+  server: Pick<Server, "transport">,
   controllers: ReadonlyArray<Controller.Controller>,
   leaderElection: NonNullable<Manager.Options["leaderElection"]>
 ) {
