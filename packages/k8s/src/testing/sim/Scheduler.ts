@@ -172,8 +172,10 @@ export const make = Effect.fnUntraced(function*(
   }
 
   const retry = (): void => {
-    for (const key of stuck) agenda.now(key)
+    // Who is looked at meanwhile may be stuck again.
+    const keys = [...stuck]
     stuck.clear()
+    for (const key of keys) agenda.now(key)
   }
 
   pods.listen((pod, before) => {

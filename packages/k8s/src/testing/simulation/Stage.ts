@@ -99,6 +99,8 @@ export class Stage {
   #waits = false
   readonly #pace = new Pace()
   #over = false
+  /** Whether there is a cluster for controllers to be started in. */
+  #isBuilt = false
 
   /** A cluster with nothing in it, or as it was left. */
   constructor(scenario: Scenario, plan: Plan, first: number, from?: Checkpoint) {
@@ -131,7 +133,7 @@ export class Stage {
         onChange: (change) => {
           this.#revision = change.revision
           if (!this.others.isStrange(change.object)) this.#saw(change)
-          for (const controller of waiting.get(change.collection) ?? []) this.#wake(controller)
+          if (this.#isBuilt) { for (const controller of waiting.get(change.collection) ?? []) this.#wake(controller) }
         }
       })),
       // Nor does anybody else's chance depend on how often the server is asked.
@@ -158,7 +160,9 @@ export class Stage {
       mischief: (fault, object) => this.others.mischief(fault, object)
     })
     this.#outside = textOf(this.wire.outside)
-    const busy = new Set(from?.entries.map((entry) => entry._tag === "Change" ? entry.change.collection : ""))
+    this.#isBuilt = true
+    // What there was before, and what the cluster itself has made meanwhile, such as its nodes.
+    const busy = new Set(this.entries.map((entry) => entry._tag === "Change" ? entry.change.collection : ""))
     for (const [collection, some] of waiting) if (busy.has(collection)) some.forEach((one) => this.#wake(one))
   }
 

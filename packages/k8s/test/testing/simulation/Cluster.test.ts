@@ -289,4 +289,22 @@ describe("the cluster of a simulation", () => {
     }
     return Simulation.checkConvergence(scenario, { depth: 1, faults: ["guarded"] })
   })
+
+  it("has Pods wait for nodes that are not ready yet, and then run", () => {
+    const template = { metadata: { labels: app }, spec: { containers: [{ name: "c", image: "x" }] } }
+    const spec = { replicas: 2, selector: { matchLabels: app }, template }
+    const { failure, objects } = Simulation.record({
+      name: "registered",
+      resources: [],
+      operator: Manager.layer([]),
+      cluster: { kubelet: { nodes: ["one", "two"], registerNodes: true, leases: false } },
+      steps: [{
+        name: "a Deployment",
+        act: B.client.use((it) => it.create(Deployment, { metadata: B.named("web"), spec }))
+      }]
+    })
+    assert.isUndefined(failure)
+    const pods = objects.filter(({ kind }) => kind === "Pod") as unknown as ReadonlyArray<Pod>
+    assert.deepStrictEqual(pods.map(({ status }) => status?.phase), ["Running", "Running"])
+  })
 })
