@@ -40,9 +40,12 @@ export interface Oracle {
   readonly judge: (run: Recording, reference: Reference) => string | undefined
 }
 
+/** What the server said: of what it quotes, not all. */
+const brief = (text: string): string => text.length > 200 ? `${text.slice(0, 100)}...${text.slice(-80)}` : text
+
 const describe = (entry: Entry): string =>
   entry._tag === "Call"
-    ? `${line(entry.request)} (${entry.status}${entry.said === undefined ? "" : `: ${entry.said}`})`
+    ? `${line(entry.request)} (${entry.status}${entry.said === undefined ? "" : `: ${brief(entry.said)}`})`
     : entry._tag
 
 /** How long a fault, in milliseconds, may have reconciles fail: for as long as the longest of them lasts. */

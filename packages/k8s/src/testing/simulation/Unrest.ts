@@ -4,6 +4,7 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../schema/JsonValue.ts"
+import { decoded } from "./Base64.ts"
 import { isElection, isEvent } from "./Fault.ts"
 import { accepted, calls, type Recording } from "./Recording.ts"
 import { keyOf, name } from "./Writes.ts"
@@ -32,8 +33,9 @@ const differences = (one: unknown, other: unknown, path = ""): ReadonlyArray<Dif
     .flatMap((key) => differences(one[key], other[key], `${path}.${key}`))
 }
 
-const shown = (value: unknown): string => {
-  const text = JSON.stringify(value) ?? "nothing"
+/** A value for a person, who reads no base64. */
+const shown = (value: unknown, isSecret: boolean): string => {
+  const text = JSON.stringify(isSecret && typeof value === "string" ? decoded(value) : value) ?? "nothing"
   return text.length > 60 ? `${text.slice(0, 57)}...` : text
 }
 
@@ -64,11 +66,11 @@ export const unrest = (run: Recording): string | undefined => {
   }
   const [first, ...more] = differences(before, now)
   if (first === undefined) return undefined
+  const isSecret = now.kind === "Secret" && first.path.startsWith(".data.")
+  const [one, other] = [shown(first.one, isSecret), shown(first.other, isSecret)]
   const isBack = most.length > 2 && differences(most.at(-3), now).length === 0
-  const rest = more.length === 0 ? "" : `, as ${more.slice(0, 3).map(({ path }) => path.slice(1)).join(", ")}`
-  return `${name(now)} is written again and again: ${first.path.slice(1)} is ${shown(first.one)}, then ${
-    shown(first.other)
-  }${isBack ? `, then ${shown(first.one)} again` : ""}${
-    rest === "" ? "" : `${rest} ${more.length === 1 ? "does" : "do"}`
-  }`
+  const rest = more.slice(0, 3).map(({ path }) => path.slice(1)).join(", ")
+  return `${name(now)} is written again and again: ${first.path.slice(1)} is ${one}, then ${other}${
+    isBack ? `, then ${one} again` : ""
+  }${rest === "" ? "" : `, and so on with ${rest}`}`
 }

@@ -35,8 +35,13 @@ describe("Unrest", () => {
     const fought = ["a", "b", "a", "b"].map((by, index) => map({ by, [by]: "yes" }, index))
     assert.strictEqual(
       unrest(run(fought)),
-      "ConfigMap a is written again and again: data.by is \"a\", then \"b\", then \"a\" again, as data.a, data.b do"
+      "ConfigMap a is written again and again: data.by is \"a\", then \"b\", then \"a\" again, and so on with data.a, data.b"
     )
+  })
+
+  it("in a Secret in words", () => {
+    const drawn = [1, 2, 3, 4].map((count) => ({ ...map({ password: btoa(`pw-${count}`) }, count), kind: "Secret" }))
+    assert.include(unrest(run(drawn)), "data.password is \"pw-3\", then \"pw-4\"")
   })
 
   it("and of what is made again and again, whose it is not", () => {
