@@ -24,6 +24,7 @@ import { dataKept, hasFailed } from "./Kept.ts"
 import { conditionsOf, name, writes } from "./Writes.ts"
 import { fixed, forgotten, standing } from "./Forgotten.ts"
 import { handsOn, noted } from "./Noted.ts"
+import { nought } from "./Nought.ts"
 import { refused } from "./Refused.ts"
 import { renewed } from "./Renewed.ts"
 import { counters, isHistory } from "./History.ts"
@@ -480,6 +481,7 @@ export const all: ReadonlyArray<Oracle> = [
   tied,
   renewed,
   forgotten,
+  nought,
   unharmed,
   quiet,
   observedGeneration,

@@ -148,6 +148,12 @@ export const seen = ({ entries, objects }: Pick<Recording, "entries" | "objects"
 export const madeByPeople = (entries: ReadonlyArray<Entry>): ReadonlyArray<string> =>
   entries.flatMap((entry) => (entry._tag === "Step" ? entry.made : []))
 
+/** What there was at rest after a step, from 0; nothing where the next one did not wait. */
+export const objectsAfter = (
+  { objects, rests, steps }: Pick<Recording, "objects" | "rests" | "steps">,
+  step: number
+): ReadonlyArray<KubeObject> | undefined => step + 1 === steps.length ? objects : rests[step]?.objects
+
 /** For each step the change it begins with: people's own. */
 export const firstChanges = ({ entries, steps }: Pick<Recording, "entries" | "steps">): ReadonlyArray<
   Change | undefined

@@ -9,7 +9,7 @@ import { controllerOf, isTerminating, type KubeObject } from "@effect-operator/c
 import * as Canonical from "./Canonical.ts"
 import { met, taken } from "./Excuses.ts"
 import type { Oracle } from "./Oracle.ts"
-import { isOver, type Recording } from "./Recording.ts"
+import { isOver, objectsAfter, type Recording } from "./Recording.ts"
 
 /** Pods that work on for as long as somebody wants them, by family. */
 const podsOf = (
@@ -25,10 +25,6 @@ const podsOf = (
     ({ metadata }) => families.get(metadata.uid) ?? ""
   )
 }
-
-/** What there was at rest after a step. */
-const objectsAfter = (run: Recording, step: number): ReadonlyArray<KubeObject> | undefined =>
-  step + 1 === run.steps.length ? run.objects : run.rests[step]?.objects
 
 /** The families of Pods of which all are others after a step than before it; and those of which one is still there. */
 const renewals = (run: Recording, step: number, mask: Canonical.Mask) => {

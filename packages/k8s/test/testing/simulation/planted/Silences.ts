@@ -1,6 +1,7 @@
 /** What nobody hears of: refusals, specs that nothing speaks of, and children that are tied by no more than a label. */
 import { Action, Controller, Manager, Predicate, Watch } from "@effect-operator/core"
-import { ConfigMap, Secret } from "@effect-operator/k8s/kinds"
+import { controllerReference } from "@effect-operator/core/KubeObject"
+import { ConfigMap, Deployment, Secret } from "@effect-operator/k8s/kinds"
 import { Effect } from "effect"
 import * as B from "./Box.ts"
 
@@ -67,6 +68,20 @@ const noBoxes = ({ right, wrong, ...rest }: B.Planted): B.Planted => ({
   right: { ...right, resources: [] }
 })
 
+/** A Deployment of so many Pods. */
+const deployed = (replicasOf: (size: number) => number) =>
+  B.boxes((box) =>
+    B.done(B.client.use((it) =>
+      it.apply(Deployment, {
+        metadata: { ...B.named("web"), ownerReferences: [controllerReference(box)] },
+        spec: {
+          replicas: replicasOf(box.spec.size),
+          selector: { matchLabels: { app: "web" } },
+          template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "c", image: "busybox" }] } }
+        }
+      }, { force: true })
+    )), { owns: [Deployment] })
+
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "a refusal is swallowed, in every run",
@@ -88,5 +103,12 @@ export const planted: ReadonlyArray<B.Planted> = [
     [{ name: "marked", act: marked(1) }],
     copies(({ _tag }) => _tag !== "Deleted"),
     copies(() => true)
-  ))
+  )),
+  B.bug(
+    "no Pods are asked for, and there is one",
+    "zero is not nothing",
+    B.sized(2, 0),
+    deployed((size) => size || 1),
+    deployed((size) => size)
+  )
 ]
