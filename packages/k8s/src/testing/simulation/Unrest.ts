@@ -27,6 +27,9 @@ interface Difference {
 /** Where two contents differ: paths from the object on. */
 const differences = (one: unknown, other: unknown, path = ""): ReadonlyArray<Difference> => {
   if (JSON.stringify(one) === JSON.stringify(other)) return []
+  if (Array.isArray(one) && Array.isArray(other) && one.length === other.length) {
+    return one.flatMap((item, index) => differences(item, other[index], `${path}[${index}]`))
+  }
   if (!isObject(one) || !isObject(other)) return [{ path, one, other }]
   return [...new Set([...Object.keys(one), ...Object.keys(other)])]
     .filter((key) => path !== ".metadata" || !aside.has(key))

@@ -39,6 +39,16 @@ describe("Unrest", () => {
     )
   })
 
+  it("in a list by its place", () => {
+    const owned = ["a", "b", "a", "b"].map((name, index) =>
+      map({}, index, { ownerReferences: [{ kind: "Tool", name }] })
+    )
+    assert.strictEqual(
+      unrest(run(owned)),
+      "ConfigMap a is written again and again: metadata.ownerReferences[0].name is \"a\", then \"b\", then \"a\" again"
+    )
+  })
+
   it("in a Secret in words", () => {
     const drawn = [1, 2, 3, 4].map((count) => ({ ...map({ password: btoa(`pw-${count}`) }, count), kind: "Secret" }))
     assert.include(unrest(run(drawn)), "data.password is \"pw-3\", then \"pw-4\"")
