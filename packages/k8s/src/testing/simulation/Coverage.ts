@@ -22,6 +22,8 @@ export interface Coverage {
   readonly unmet: number
   /** Different histories of requests and answers that were seen. */
   readonly histories: number
+  /** Fields of custom resources that no step changes, such as `Autoscaler.spec.image`: nothing is known of a change there. */
+  readonly unchanged: ReadonlyArray<string>
 }
 
 /** What several stories came to. */
@@ -45,7 +47,8 @@ export const joined = (parts: ReadonlyArray<Coverage>): Coverage => {
     pools: sum(({ pools }) => pools),
     deeper: sum(({ deeper }) => deeper),
     unmet: sum(({ unmet }) => unmet),
-    histories: sum(({ histories }) => histories)
+    histories: sum(({ histories }) => histories),
+    unchanged: (parts[0]?.unchanged ?? []).filter((field) => parts.every(({ unchanged }) => unchanged.includes(field)))
   }
 }
 

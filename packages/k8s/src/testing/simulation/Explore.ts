@@ -20,6 +20,7 @@ import type { Scenario } from "./Scenario.ts"
 import { draw, hash } from "./Seed.ts"
 import * as Singles from "./Singles.ts"
 import { beginning, key, type Story, tell, whole } from "./Story.ts"
+import * as Unchanged from "./Unchanged.ts"
 import * as Variants from "./Variants.ts"
 
 /** A run that an oracle complains about. */
@@ -186,7 +187,8 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
         pools,
         deeper,
         unmet,
-        histories: histories.size
+        histories: histories.size,
+        unchanged: Unchanged.fields(all, base.recording)
       }
     }
   }

@@ -186,6 +186,7 @@ const nothing: ConvergenceReport = {
   deeper: 0,
   unmet: 0,
   histories: 0,
+  unchanged: [],
   runs: 1,
   stories: 1
 }
@@ -266,8 +267,21 @@ export const together = (parts: ReadonlyArray<ConvergenceReport>): ConvergenceRe
 
 /** What was explored, in words: never more than was. */
 export const summary = (
-  { byFault, deeper, exhaustive, histories, interleavings, points, pools, run, runs, stories, unmet, window }:
-    ConvergenceReport
+  {
+    byFault,
+    deeper,
+    exhaustive,
+    histories,
+    interleavings,
+    points,
+    pools,
+    run,
+    runs,
+    stories,
+    unchanged,
+    unmet,
+    window
+  }: ConvergenceReport
 ) =>
   [
     `${runs} runs, ${histories} different histories, no divergence`,
@@ -281,7 +295,8 @@ export const summary = (
       `  ${kind.padEnd(18)} ${String(run).padStart(5)} of ${found}`
     ),
     `${interleavings} other orders of tasks`,
-    `${deeper} runs with several faults${deeper > 0 ? `, in ${unmet} of them not all were met` : ""}`
+    `${deeper} runs with several faults${deeper > 0 ? `, in ${unmet} of them not all were met` : ""}`,
+    ...(unchanged.length === 0 ? [] : [`no step changes ${unchanged.join(", ")}`])
   ].join("\n")
 
 /**
