@@ -44,6 +44,22 @@ const claims = (object: KubeObject): boolean => {
 /** Kinds whose number, or sum, somebody limits: one more of anything may be refused. */
 const limiting: ReadonlySet<string> = new Set(["ResourceQuota", "LimitRange"])
 
+/** The uids of what the operator has made. */
+const madeByOperator = (entries: Recording["entries"]): ReadonlySet<string> =>
+  new Set(
+    entries.flatMap((entry) =>
+      entry._tag === "Call" && entry.status === 201 && accepted(entry) ? entry.object?.metadata.uid ?? [] : []
+    )
+  )
+
+/** The kinds that people make in their steps. */
+const kindsOfPeople = (entries: Recording["entries"]): ReadonlyArray<string> => {
+  const theirs = new Set(madeByPeople(entries))
+  return entries.flatMap((entry) =>
+    entry._tag === "Change" && theirs.has(entry.change.object.metadata.uid) ? [entry.change.object.kind] : []
+  )
+}
+
 /**
  * Objects that somebody else may have one like: made by the operator, or Pods made for what it has made, in a namespace
  * that it has not made; the first of each kind and namespace. Of kinds that people make in their steps they have their
@@ -54,32 +70,26 @@ export const models = (
   objects: ReadonlyArray<KubeObject>
 ): ReadonlyArray<KubeObject> => {
   if (objects.some(({ kind }) => limiting.has(kind))) return []
-  const theirs = new Set(madeByPeople(entries))
-  const own = new Set<string>()
-  const spared = new Set([...unlike, ...kinds])
-  for (const entry of entries) {
-    if (entry._tag === "Call" && entry.status === 201 && accepted(entry) && entry.object !== undefined) {
-      own.add(entry.object.metadata.uid)
-    } else if (entry._tag === "Change" && theirs.has(entry.change.object.metadata.uid)) {
-      spared.add(entry.change.object.kind)
-    }
-  }
+  const own = madeByOperator(entries)
+  const spared = new Set([...unlike, ...kinds, ...kindsOfPeople(entries)])
+  const byUid = new Map(objects.map((object) => [object.metadata.uid, object]))
+  const isOwn = ({ metadata }: KubeObject): boolean => own.has(metadata.uid)
+  /** Whether it was made for what the operator has made, whichever controllers come between. */
+  const comesOfOwn = ({ metadata: { ownerReferences = [] } }: KubeObject): boolean =>
+    ownerReferences.some(({ uid }) => {
+      const owner = byUid.get(uid)
+      return owner !== undefined && (isOwn(owner) || comesOfOwn(owner))
+    })
   const namespaces = new Set(
-    objects.filter(({ kind, metadata }) => kind === "Namespace" && own.has(metadata.uid)).map(({ metadata }) =>
-      metadata.name
-    )
+    objects.filter((object) => object.kind === "Namespace" && isOwn(object)).map(({ metadata }) => metadata.name)
   )
-  const found = new Map<string, KubeObject>()
-  for (const object of objects) {
-    const { kind, metadata: { namespace, ownerReferences = [], uid } } = object
-    if (namespace === undefined || namespaces.has(namespace) || spared.has(kind) || isTerminating(object)) continue
-    if (isElected(object) || claims(object) || !(own.has(uid) || (kind === "Pod" && ownerReferences.length > 0))) {
-      continue
-    }
-    const key = placeOf(object)
-    if (!found.has(key)) found.set(key, object)
-  }
-  return [...found.values()]
+  const found = objects.filter((object) => {
+    const { kind, metadata: { namespace } } = object
+    if (namespace === undefined || namespaces.has(namespace) || spared.has(kind)) return false
+    if (isTerminating(object) || isElected(object) || claims(object)) return false
+    return isOwn(object) || (kind === "Pod" && comesOfOwn(object))
+  })
+  return [...Map.groupBy(found, placeOf).values()].map(([first]) => first!)
 }
 
 /** What there is one of for somebody else. */

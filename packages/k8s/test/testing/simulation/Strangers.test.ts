@@ -120,6 +120,23 @@ describe("Strangers", () => {
       assert.deepStrictEqual(report.byFault["stranger"], { found: 1, run: 1 })
     }))
 
+  it("nor is a Pod of what people have made like one of theirs: an operator may be there for all of those", () => {
+    const metadata = B.named("shop")
+    const spec = { replicas: 1, selector: { matchLabels: labels }, template }
+    const beside = Simulation.record({
+      ...scenario,
+      operator: B.boxes((box) =>
+        B.done(B.unlessThere(B.client.use((it) => it.create(Kinds.ConfigMap, B.map("a", {}, box)))))
+      ),
+      steps: [
+        { name: "a Deployment", act: B.client.use((it) => it.create(Kinds.Deployment, { metadata, spec })) },
+        ...B.sized(1)
+      ]
+    })
+    assert.include(kinds(beside.objects), "Pod")
+    assert.deepStrictEqual(kinds(Strangers.models(beside, beside.objects)), ["ConfigMap"])
+  })
+
   it("nobody has one of what people make in their steps, nor where somebody limits how much there may be", () => {
     const beside = Simulation.record({
       ...scenario,
