@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Mark } from "./Client.ts"
 import type { Controller } from "./Controller.ts"
+import type { Delta } from "./Delta.ts"
 import type { KubeClient } from "./KubeClient.ts"
 import type { KubeError } from "./KubeError.ts"
 import type { KubeObject } from "./KubeObject.ts"
@@ -33,6 +34,15 @@ export interface Confined<R> {
   readonly accept?: ((object: KubeObject) => Effect.Effect<Accepted, KubeError, KubeClient>) | undefined
   /** What the controller writes carries what others are to know it by. */
   readonly mark?: Mark | undefined
+  /** What is done with objects that nobody reconciles. */
+  readonly aside?: Aside | undefined
+}
+
+export interface Aside {
+  /** Takes note of changes of the controller's own kind; returns at once. */
+  readonly see: (deltas: ReadonlyArray<Delta>) => void
+  /** Does what there is to do, while this process leads. */
+  readonly run: Effect.Effect<never, never, KubeClient>
 }
 
 /** Yes, no, or to be asked again after so many milliseconds. */

@@ -86,6 +86,9 @@ const counts = (server: Server) =>
 const silent = Effect.provide(Logger.layer([]))
 
 describe("Ring", () => {
+  const mine = { "shard.alpha.sharding.timebertt.dev/widgets": "a" }
+  const others = { "shard.alpha.sharding.timebertt.dev/widgets": "b" }
+
   const shares = (finalize: boolean) => () =>
     Effect.gen(function*() {
       const server = filled()
@@ -215,6 +218,28 @@ describe("Ring", () => {
       assert.strictEqual(runs, 1)
     }).pipe(silent, Effect.scoped))
 
+  it.effect("what does not decode is handed back, too, though nobody reconciles it", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Lease)
+      const drain = { "drain.alpha.sharding.timebertt.dev/widgets": "true" }
+      for (const name of ["v", "w"]) server.put(Widget, name, { spec: { size: "big" } }, { labels: mine })
+      let refused = 0
+      server.fault = ({ method, path }) =>
+        Effect.sync(() =>
+          method === "PATCH" && path.endsWith("/widgets/w") && ++refused < 3
+            ? refuse(500, "InternalError", "no")
+            : undefined
+        )
+      yield* replica(server, "a", [parts(new Counting(), "a", false)])
+      yield* pass("10 seconds")
+      for (const name of ["v", "w"]) server.patch(Widget, name, { metadata: { labels: drain } })
+      yield* pass("1 second")
+      assert.deepStrictEqual(server.get(Widget, "v")?.metadata.labels, {})
+      assert.deepStrictEqual(server.get(Widget, "w")?.metadata.labels, { ...mine, ...drain })
+      yield* pass("1 minute")
+      assert.deepStrictEqual(server.get(Widget, "w")?.metadata.labels, {})
+    }).pipe(silent, Effect.scoped))
+
   it.effect("nobody works on what a late watch still shows", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Lease)
@@ -232,8 +257,6 @@ describe("Ring", () => {
       assert.strictEqual(watchman.last.size, 0)
     }).pipe(silent, Effect.scoped))
 
-  const mine = { "shard.alpha.sharding.timebertt.dev/widgets": "a" }
-  const others = { "shard.alpha.sharding.timebertt.dev/widgets": "b" }
   const looksForChildren = (request: Transport.Request) =>
     request.path.endsWith("/parts") && parameter(request, "labelSelector")?.includes("notin") === true
 

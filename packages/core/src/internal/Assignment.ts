@@ -10,6 +10,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Latch from "effect/Latch"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Semaphore from "effect/Semaphore"
@@ -20,8 +21,8 @@ import type { Controller } from "../Controller.ts"
 import * as Finalizer from "../Finalizer.ts"
 import { KubeClient, Patch } from "../KubeClient.ts"
 import type { KubeError } from "../KubeError.ts"
-import { controllerOf, type KubeObject } from "../KubeObject.ts"
-import type { Accepted, Confined } from "../Leadership.ts"
+import { controllerOf, keyString, type KubeObject } from "../KubeObject.ts"
+import type { Accepted, Aside, Confined } from "../Leadership.ts"
 import * as Projection from "../Projection.ts"
 import * as Resource from "../Resource.ts"
 import { type LabelSelector, toLabels } from "../Selector.ts"
@@ -94,7 +95,7 @@ export const confine = <R>(controller: Controller<R>, { hear, mains, ring, shard
     return isAsked(delta.object) || isOwed || (own!.predicate?.(delta) ?? true)
   }
 
-  const handBack = (object: KubeObject) =>
+  const handBack = (resource: Resource.Any, object: KubeObject) =>
     Effect.suspend(() => {
       left(object)
       known.set(object.metadata.uid, false)
@@ -132,7 +133,7 @@ export const confine = <R>(controller: Controller<R>, { hear, mains, ring, shard
 
   const accept = (object: KubeObject): Effect.Effect<Accepted, KubeError, KubeClient> =>
     isAsked(object)
-      ? Effect.as(handBack(object), false)
+      ? Effect.as(handBack(resource, object), false)
       : isAccepted(object.metadata.uid)
       ? Effect.succeed(true)
       : arrive(object)
@@ -146,7 +147,47 @@ export const confine = <R>(controller: Controller<R>, { hear, mains, ring, shard
       ]
     },
     accept,
+    aside: undecoded(
+      (object) => isHere(object) && isAsked(object),
+      (object) => handBack(Resource.unstructured(resource), object)
+    ),
     mark: children.length === 0 ? undefined : labelling(resource, children, { [whose]: shard })
+  }
+}
+
+/** Hands back what does not decode: no worker ever has it. */
+const undecoded = (
+  isDue: (object: KubeObject) => boolean,
+  handBack: (object: KubeObject) => Effect.Effect<unknown, KubeError, KubeClient>
+): Aside => {
+  const due = new Map<string, KubeObject>()
+  const some = Latch.makeUnsafe()
+  const turn = Effect.gen(function*() {
+    yield* some.await
+    yield* some.close
+    for (const [uid, object] of due) {
+      const isLeft = yield* handBack(object).pipe(
+        Effect.as(false),
+        Effect.catch((error) =>
+          // What has changed is seen anew.
+          error.isRetryable && error.reason._tag !== "Conflict"
+            ? Effect.as(Effect.logWarning(`${keyString(object)} is not handed back yet`, error), true)
+            : Effect.succeed(false)
+        )
+      )
+      if (isLeft) yield* some.open
+      else if (due.get(uid) === object) due.delete(uid)
+    }
+  })
+  return {
+    see: (deltas) => {
+      for (const delta of deltas) {
+        if (delta._tag !== "Invalid" || !isDue(delta.raw)) continue
+        due.set(delta.raw.metadata.uid, delta.raw)
+        some.openUnsafe()
+      }
+    },
+    run: Effect.forever(Effect.andThen(turn, Effect.sleep(defaults.pause)))
   }
 }
 

@@ -76,7 +76,7 @@ export const start = Effect.fnUntraced(function*<R>(
   traced: Tracing | undefined
 ) {
   const whole = Settings.applied(described, yield* Settings.Settings)
-  const { accept, controller, mark } = leadership.confine(whole)
+  const { accept, aside, controller, mark } = leadership.confine(whole)
   const tracing = traced?.of(controller.name)
   const all = yield* Informers
   const events = yield* EventSink
@@ -114,6 +114,7 @@ export const start = Effect.fnUntraced(function*<R>(
     const take: Subscriber = watch === controller.watches[0]
       ? (deltas, initial) => {
         leaving?.see(deltas)
+        aside?.see(deltas)
         const isNews = (delta: Delta) => !ownWrites.echoes(delta, () => subscribe([delta], false))
         return subscribe(deltas.filter(isNews), initial)
       }
@@ -237,6 +238,15 @@ export const start = Effect.fnUntraced(function*<R>(
   }
   if (leaving !== undefined) {
     yield* run(`what leaves ${controller.name}`, Effect.provideService(leaving.telling, KubeClient, client))
+  }
+  if (aside !== undefined) {
+    yield* run(
+      `what ${controller.name} does not reconcile`,
+      leadership.lead(aside.run).pipe(
+        Effect.provideService(Writing, { permit: leadership.permit, wrote: () => {} }),
+        Effect.provideService(KubeClient, client)
+      )
+    )
   }
   yield* run(`resync of ${controller.name}`, Effect.forever(resync))
   yield* run(`overdue reconciles of ${controller.name}`, Effect.forever(tellOverdue))
