@@ -78,15 +78,17 @@ export const make = Effect.fnUntraced(function*(
   }
   const client = yield* KubeClient
   const inherit = (annotations: Readonly<Record<string, string>> = {}) => legacy.inherit(annotations[Legacy.annotation])
+  /** Of caches that others have, too. */
+  const text = () => legacy.textOf((id) => !id.includes(Assignment.shardLabel(name)))
   /** What the lease says of the own writes, or is about to; and what it said when somebody last waited for that. */
   let saying: string | undefined
   let said: string | undefined
   const election = yield* LeaderElection.make({ ...options, name: identity }, supervisor, {
-    say: () => ({ labels: { [label]: name }, annotations: { [Legacy.annotation]: saying = legacy.text } }),
+    say: () => ({ labels: { [label]: name }, annotations: { [Legacy.annotation]: saying = text() } }),
     hear: inherit
   })
   const tell = Effect.suspend(() =>
-    legacy.text === said ? Effect.void : Effect.andThen(
+    text() === said ? Effect.void : Effect.andThen(
       election.renewed,
       Effect.sync(() => {
         said = saying

@@ -134,6 +134,11 @@ describe("Ring", () => {
       }
       assert.deepStrictEqual(counts(server), new Set([3]))
 
+      // What a shard has of a kind alone is nobody else's business; said, it would be passed on for ever.
+      for (const { metadata } of server.objects(Lease)) {
+        assert.notInclude(metadata.annotations?.["effect-operator.dev/wrote"] ?? "", "shard.alpha")
+      }
+
       yield* b.stop
       assert.strictEqual(server.get(Lease, "b")?.spec?.holderIdentity, "")
       yield* pass("10 seconds")

@@ -35,9 +35,15 @@ export class Legacy {
 
   /** What is to stand in a lease; nothing where nothing has been written. */
   get text(): string | undefined {
+    return this.textOf(() => true)
+  }
+
+  /** The same of some informers, by what tells them apart. */
+  textOf(isMeant: (id: string) => boolean): string | undefined {
     const all = new Map(this.#inherited)
     for (const [id, version] of this.#written()) raise(all, id, version)
-    return all.size === 0 ? undefined : JSON.stringify(Object.fromEntries(all))
+    const meant = [...all].filter(([id]) => isMeant(id))
+    return meant.length === 0 ? undefined : JSON.stringify(Object.fromEntries(meant))
   }
 
   /** Takes note of what stands in the lease of another. What cannot be read is that of another program. */
