@@ -24,6 +24,11 @@ import { fieldsText, labelsText, matchesFields, matchesLabels, parseFields, toLa
 import { Store } from "./Store.ts"
 import type { Supervisor } from "./Supervisor.ts"
 
+export const defaults = {
+  /** Of so many informers it is known how far the own writes have come: of those that show the last ones. */
+  written: 200
+} as const
+
 /** Takes deltas of one informer, in order, synchronously. `initial`: of what was there from the start. */
 export type Subscriber = (deltas: ReadonlyArray<Delta>, initial: boolean) => void
 
@@ -128,7 +133,14 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
           if (seen === undefined) continue
           store.overlay(seen)
           // What the watch shows for sure.
-          if (seen._tag === "Written" && matches(seen.object)) written.set(id, seen.object.metadata.resourceVersion)
+          if (seen._tag !== "Written" || !matches(seen.object)) continue
+          // The last written stands last.
+          written.delete(id)
+          written.set(id, seen.object.metadata.resourceVersion)
+        }
+        for (const id of written.keys()) {
+          if (written.size <= defaults.written) break
+          written.delete(id)
         }
       })
 

@@ -2,6 +2,8 @@ import { Action, Cache, Controller, KubeClient, KubeObject, LeaderElection, Mana
 import { assert, describe, it } from "@effect/vitest"
 import { type Duration, Effect, Exit, Layer, Scope } from "effect"
 import { Part, Widget } from "./support/Kinds.ts"
+import { Legacy } from "../src/internal/Legacy.ts"
+import { informing } from "./support/Informing.ts"
 import { late } from "./support/Replicas.ts"
 import { Server } from "./support/Server.ts"
 import { pass } from "./support/Time.ts"
@@ -118,5 +120,24 @@ describe("who follows another replica", () => {
           "Part.v1|||": last!.metadata.resourceVersion
         })
       }
+    }))
+
+  it.effect("is told of the caches that were written to last, however many there have ever been", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      const { informers } = yield* informing(server)
+      const version = (i: number) => `${1_000_000 + i}`
+      for (let i = 0; i < 500; i++) {
+        yield* Effect.scoped(Effect.gen(function*() {
+          yield* informers.get({ resource: Part, namespace: `n${i}` })
+          yield* server.own.create(Part, { metadata: { namespace: `n${i}`, name: "a" } })
+        }))
+      }
+      assert.strictEqual(informers.written().size, 200)
+      const legacy = new Legacy(informers.written, informers.active)
+      const told = () => Object.keys(JSON.parse(legacy.text!))
+      assert.deepStrictEqual(told(), Array.from({ length: 200 }, (_, i) => `Part.v1|n${499 - i}||`))
+      for (let i = 0; i < 300; i++) legacy.inherit(JSON.stringify({ [`Part.v1|m${i}||`]: version(i) }))
+      assert.deepStrictEqual(told(), Array.from({ length: 200 }, (_, i) => `Part.v1|m${299 - i}||`))
     }))
 })

@@ -4,16 +4,19 @@
  * Its caches are warm, but a watch may be behind: a Pod that the former leader has just made would be made again. So each
  * replica says in its lease how far its writes have come, by what is cached, and whoever follows waits until its own
  * caches have come as far. Known of are creations and changes, also of those before; a deletion has no resourceVersion
- * that its writer is told.
+ * that its writer is told. What was written long ago everybody has seen: of many caches those count that were written to
+ * last, so that what a lease says never becomes too long.
  */
 import * as Effect from "effect/Effect"
 import type { Informer } from "../Informers.ts"
-import { idOf } from "../Informers.ts"
+import { defaults as informers, idOf } from "../Informers.ts"
 import { compareResourceVersions } from "../KubeObject.ts"
 
 export const defaults = {
   /** How long caches may take, in milliseconds: then it is told, and work goes on with what they show. */
-  patience: 30_000
+  patience: 30_000,
+  /** Of so many caches a lease tells at most. */
+  caches: informers.written
 } as const
 
 /** Of a lease. */
@@ -23,7 +26,7 @@ const isText = (value: unknown): value is string => typeof value === "string" &&
 
 export class Legacy {
   /** The resourceVersions of what others wrote last, by informer. */
-  readonly #inherited = new Map<string, string>()
+  #inherited = new Map<string, string>()
   readonly #written: () => ReadonlyMap<string, string>
   readonly #active: () => ReadonlyArray<Informer>
 
@@ -42,7 +45,7 @@ export class Legacy {
   textOf(isMeant: (id: string) => boolean): string | undefined {
     const all = new Map(this.#inherited)
     for (const [id, version] of this.#written()) raise(all, id, version)
-    const meant = [...all].filter(([id]) => isMeant(id))
+    const meant = latest([...all].filter(([id]) => isMeant(id)))
     return meant.length === 0 ? undefined : JSON.stringify(Object.fromEntries(meant))
   }
 
@@ -57,6 +60,7 @@ export class Legacy {
     }
     if (typeof found !== "object" || found === null) return
     for (const [id, version] of Object.entries(found)) if (isText(version)) raise(this.#inherited, id, version)
+    this.#inherited = new Map(latest([...this.#inherited]))
   }
 
   /** Completes when the caches show what others wrote. */
@@ -98,6 +102,10 @@ export class Legacy {
 }
 
 const idOfInformer = ({ resource, selection }: Informer): string => idOf({ ...selection, resource })
+
+/** Those that were written to last, the last first. */
+const latest = (versions: ReadonlyArray<readonly [id: string, version: string]>) =>
+  versions.toSorted(([, a], [, b]) => compareResourceVersions(b, a)).slice(0, defaults.caches)
 
 const raise = (versions: Map<string, string>, id: string, version: string): void => {
   const known = versions.get(id)
