@@ -96,17 +96,20 @@ export const confine = <R>(controller: Controller<R>, { hear, mains, ring, shard
   }
 
   const handBack = (resource: Resource.Any, object: KubeObject) =>
+    Effect.andThen(
+      tell,
+      guarded(resource, object, [
+        { op: "test", path: pointer(whose), value: shard },
+        { op: "remove", path: pointer(asked) },
+        { op: "remove", path: pointer(whose) }
+      ], "shard")
+    )
+
+  const refuse = (object: KubeObject) =>
     Effect.suspend(() => {
       left(object)
       known.set(object.metadata.uid, false)
-      return Effect.andThen(
-        tell,
-        guarded(resource, object, [
-          { op: "test", path: pointer(whose), value: shard },
-          { op: "remove", path: pointer(asked) },
-          { op: "remove", path: pointer(whose) }
-        ], "shard")
-      )
+      return Effect.as(handBack(resource, object), false)
     })
 
   /** What the server says: a cache may show an object that has gone elsewhere since. */
@@ -133,7 +136,7 @@ export const confine = <R>(controller: Controller<R>, { hear, mains, ring, shard
 
   const accept = (object: KubeObject): Effect.Effect<Accepted, KubeError, KubeClient> =>
     isAsked(object)
-      ? Effect.as(handBack(resource, object), false)
+      ? refuse(object)
       : isAccepted(object.metadata.uid)
       ? Effect.succeed(true)
       : arrive(object)
