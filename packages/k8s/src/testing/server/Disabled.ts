@@ -8,12 +8,14 @@ import * as JsonValue from "../../schema/JsonValue.ts"
 import type { Strategy } from "./Strategy.ts"
 
 const drop = (value: unknown, [step, ...steps]: ReadonlyArray<string>): unknown => {
-  if (step === "*") return Array.isArray(value) ? value.map((item: unknown) => drop(item, steps)) : value
+  if (step === "*") return Array.isArray(value) ? JsonValue.mapArray(value, (item) => drop(item, steps)) : value
   if (step === undefined || !JsonValue.isObject(value) || value[step] === undefined) return value
-  return steps.length === 0 ? JsonValue.remove(value, step) : { ...value, [step]: drop(value[step], steps) }
+  if (steps.length === 0) return JsonValue.remove(value, step)
+  const kept = drop(value[step], steps)
+  return kept === value[step] ? value : { ...value, [step]: kept }
 }
 
-/** An object without what is at the paths, in which `*` is every element of a list. */
+/** An object without what is at the paths, in which `*` is every element of a list; the same if there is nothing. */
 export const dropping = (...paths: ReadonlyArray<string>): (object: JsonValue.JsonObject) => JsonValue.JsonObject => {
   const steps = paths.map((path) => path.split("."))
   return (object) => steps.reduce((kept, path) => drop(kept, path) as JsonValue.JsonObject, object)

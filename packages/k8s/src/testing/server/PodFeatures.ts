@@ -6,7 +6,7 @@
 import * as JsonValue from "../../schema/JsonValue.ts"
 import { objectAt } from "../../api/Plain.ts"
 import * as Disabled from "./Disabled.ts"
-import { edit, type Filled, map } from "./Filling.ts"
+import { type Filled, map } from "./Filling.ts"
 import type { Strategy } from "./Strategy.ts"
 
 const withoutFields = Disabled.dropping(
@@ -27,22 +27,25 @@ const withoutSignal = (container: unknown): unknown => {
 
 const kindsOfContainers = ["initContainers", "containers", "ephemeralContainers"]
 
-/** The spec of a Pod without what belongs to features that are off. */
+/** The spec of a Pod without what belongs to features that are off; the same if there is nothing of them. */
 export const keptOf = (spec: Filled): Filled =>
   kindsOfContainers.filter((kind) => {
     const containers = spec[kind]
     return Array.isArray(containers) && containers.some(hasSignal)
   }).reduce((kept, kind) => map(kept, kind, withoutSignal), withoutFields(spec as JsonValue.JsonObject) as Filled)
 
-const at = (object: Filled, [step, ...steps]: ReadonlyArray<string>): Filled =>
-  step === undefined
-    ? keptOf(object)
-    : edit(object, step, (value) => JsonValue.isObject(value) ? at(value as Filled, steps) : value)
+const keptAt = (object: JsonValue.JsonObject, [step, ...steps]: ReadonlyArray<string>): JsonValue.JsonObject => {
+  if (step === undefined) return keptOf(object) as JsonValue.JsonObject
+  const inner = object[step]
+  if (!JsonValue.isObject(inner)) return object
+  const kept = keptAt(inner, steps)
+  return kept === inner ? object : { ...object, [step]: kept }
+}
 
 /** A strategy for objects with the spec of a Pod at a path. */
 export const within = (strategy: Partial<Strategy>, ...path: ReadonlyArray<string>): Partial<Strategy> => {
   const { prepareCreate, prepareUpdate } = strategy
-  const kept = (object: JsonValue.JsonObject) => at(object, path) as JsonValue.JsonObject
+  const kept = (object: JsonValue.JsonObject) => keptAt(object, path)
   return {
     ...strategy,
     prepareCreate: (object, pool) => prepareCreate?.(kept(object), pool) ?? kept(object),

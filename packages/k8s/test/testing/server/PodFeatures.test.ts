@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import * as PodFeatures from "../../../src/testing/server/PodFeatures.ts"
 import { layer, post } from "../support/server.ts"
 
 const spec = {
@@ -43,4 +44,13 @@ describe("PodFeatures", () => {
       const { headers } = yield* post("/api/v1/namespaces/default/pods", later)
       assert.include(headers["warning"], "unknown field \\\"spec.schedulingGroup\\\"")
     }).pipe(Effect.provide(layer)))
+
+  it("leaves a spec without anything of them the same object", () => {
+    const kept = {
+      volumes: [{ name: "v", projected: { sources: [{ secret: { name: "s" } }] } }],
+      containers: [{ name: "a" }]
+    }
+    assert.strictEqual(PodFeatures.keptOf(kept), kept)
+    assert.notProperty(PodFeatures.keptOf(spec), "workloadRef")
+  })
 })
