@@ -129,12 +129,22 @@ const withEmpty = (value: unknown, [key, ...rest]: ReadonlyArray<string>): unkno
 const sent = ({ emptied }: Exchange.Exchange, object: KubeObject): KubeObject =>
   emptied.reduce((whole, path) => withEmpty(whole, path.match(step) ?? []) as KubeObject, withoutManagedFields(object))
 
+/** The part of an object that a request does not write, whatever it says. */
+const unwritten = ({ route }: Exchange.Exchange, object: KubeObject): JsonValue.JsonObject => {
+  const { metadata: _, status, ...rest } = object as KubeObject & { readonly status?: JsonValue.JsonObject }
+  return route.subresource === "status" ? rest as JsonValue.JsonObject : status === undefined ? {} : { status }
+}
+
 /**
- * Whether what was sent does not fit its type, although nobody refuses it: of what is not written through this path, the
- * status or all but it, nobody cares for more than the types. It is a fault of what is tracked.
+ * Whether something was sent that does not fit its type although nobody refuses it, as it is not written: that is a
+ * fault of what is tracked. What is stored fits.
  */
-const isUnreadable = ({ resource }: Exchange.Exchange, next: KubeObject): boolean =>
-  resource.strategy.statusSubresource && misfit(resource, next) !== undefined
+const isUnreadable = (exchange: Exchange.Exchange, next: KubeObject, stored?: KubeObject): boolean => {
+  if (!exchange.resource.strategy.statusSubresource) return false
+  const part = unwritten(exchange, next)
+  return !(stored !== undefined && JsonValue.equals(part, unwritten(exchange, stored))) &&
+    misfit(exchange.resource, part) !== undefined
+}
 
 /** An object to be created. */
 export const created = (
@@ -165,7 +175,7 @@ export const updated = (
   next: KubeObject
 ): Effect.Effect<KubeObject> => {
   // As any fault of what is tracked: nobody owns anything any more.
-  if (unfit(exchange, stored) !== undefined || isUnreadable(exchange, next)) {
+  if (unfit(exchange, stored) !== undefined || isUnreadable(exchange, next, stored)) {
     return Effect.succeed(withEntries(next, undefined))
   }
   const update: FieldManager.Update = {

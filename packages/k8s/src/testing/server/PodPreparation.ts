@@ -37,12 +37,15 @@ const narrowed = (labels: Labels) => (term: unknown): unknown => {
   }
 }
 
+const required = "requiredDuringSchedulingIgnoredDuringExecution"
+const preferred = "preferredDuringSchedulingIgnoredDuringExecution"
+
 const withAffinity = (spec: Filled, labels: Labels): Filled => {
   const term = narrowed(labels)
   const ofKind = (affinity: unknown) =>
     map(
-      map(objectAt(affinity), "requiredDuringSchedulingIgnoredDuringExecution", term),
-      "preferredDuringSchedulingIgnoredDuringExecution",
+      map(objectAt(affinity), required, term),
+      preferred,
       (preference) => edit(objectAt(preference), "podAffinityTerm", term)
     )
   return edit(
@@ -68,12 +71,23 @@ const withProfiles = (pod: unknown, spec: Filled): Filled =>
       }), spec)
     : spec
 
-/** A Pod as it is judged and stored. */
+/** Whether any term names keys of the Pod's own labels: most do not. */
+const namesKeys = (spec: unknown): boolean =>
+  [
+    ...arrayAt(spec, "topologySpreadConstraints"),
+    ...["podAffinity", "podAntiAffinity"].flatMap((kind) => [
+      ...arrayAt(spec, "affinity", kind, required),
+      ...arrayAt(spec, "affinity", kind, preferred).map((preference) => at(preference, "podAffinityTerm"))
+    ])
+  ].some((term) => arrayAt(term, "matchLabelKeys").length + arrayAt(term, "mismatchLabelKeys").length > 0)
+
+/** A Pod as it is judged and stored; the same if there is nothing to do. */
 export const prepareCreate = (pod: JsonValue.JsonObject): JsonValue.JsonObject => {
   const spec = objectAt(pod, "spec")
   const labels = objectAt(pod, "metadata", "labels")
-  const spread = map(withAffinity(spec, labels), "topologySpreadConstraints", narrowed(labels))
-  return { ...pod, spec: withProfiles(pod, spread) as JsonValue.JsonObject }
+  const narrow = (spec: Filled) => map(withAffinity(spec, labels), "topologySpreadConstraints", narrowed(labels))
+  const prepared = withProfiles(pod, namesKeys(spec) ? narrow(spec) : spec)
+  return prepared === spec ? pod : { ...pod, spec: prepared as JsonValue.JsonObject }
 }
 
 /** What is said of a Pod as it came. */

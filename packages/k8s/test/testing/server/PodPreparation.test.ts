@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import * as PodPreparation from "../../../src/testing/server/PodPreparation.ts"
 import { layer, post } from "../support/server.ts"
 
 const path = "/api/v1/namespaces/default/pods"
@@ -77,4 +78,13 @@ describe("PodPreparation", () => {
       assert.strictEqual(bad.status, 422)
       assert.deepStrictEqual(bad.headers["warning"], deprecated)
     }).pipe(Effect.provide(layer)))
+
+  it("leaves a Pod that asks for nothing of this the same object", () => {
+    const term = { topologyKey: "zone", labelSelector: {} }
+    const plain = pod("a", {
+      affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } },
+      topologySpreadConstraints: [{ ...term, maxSkew: 1, whenUnsatisfiable: "DoNotSchedule" }]
+    })
+    assert.strictEqual(PodPreparation.prepareCreate(plain as never), plain as never)
+  })
 })
