@@ -155,21 +155,31 @@ const roleOf = (object: KubeObject): string => {
   }`
 }
 
+/** A request in one line, with the selectors that it has. */
+const lineOf = ({ request }: Call): string =>
+  [line(request), ...request.query.flatMap(([key, value]) => /selector/i.test(key) ? [`${key}=${value}`] : [])].join(
+    " "
+  )
+
 /** Without faults nothing is deleted that is then made anew as it was. */
 const noChurn: Oracle = {
   name: "nothing deleted in vain",
   judge: (run) => {
     if (run.met > 0) return undefined
-    const deleted = new Map<string, { readonly step: number; readonly object: KubeObject }>()
+    const deleted = new Map<string, { readonly step: number; readonly object: KubeObject; readonly call: Call }>()
+    const names = run.entries.flatMap((entry) => (entry._tag === "Step" ? [entry.name] : []))
     for (const { after, at, before, call, type } of writes(run)) {
       const step = run.steps.findLastIndex((begin) => begin <= at)
       const key = roleOf(after)
       if (call.request.method === "DELETE" && before !== undefined && !isTerminating(before) && !isOver(before)) {
-        deleted.set(key, { step, object: before })
+        deleted.set(key, { step, object: before, call })
       }
       const gone = deleted.get(key)
       if (type === "ADDED" && gone?.step === step && wanted(gone.object) === wanted(after)) {
-        return `${name(after)} was deleted, and is made anew as it was: ${line(call.request)}`
+        const since = names[step] === undefined ? "" : ` after ${JSON.stringify(names[step])}`
+        return `${name(after)} was deleted${since} (${lineOf(gone.call)}), and is made anew as it was: ${
+          line(call.request)
+        }`
       }
     }
     return undefined

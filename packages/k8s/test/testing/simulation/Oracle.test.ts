@@ -61,6 +61,29 @@ describe("what oracles say", () => {
     assert.include(told([{ _tag: "Event", object: { kind: "Service" } }]), "a predicate hides that it goes")
   })
 
+  it.live("of what is deleted in vain, also who has asked for it to go, and when", () =>
+    Effect.gen(function*() {
+      const labels = { part: "settings" }
+      const make = B.client.use((it) =>
+        it.create(ConfigMap, { metadata: { ...B.named("settings"), labels }, data: {} })
+      )
+      const sweeping = B.boxes((box) =>
+        B.done(B.client.use((it) =>
+          Effect.gen(function*() {
+            if (box.status?.count === box.spec.size) return
+            yield* it.deleteCollection(ConfigMap, { namespace: "default", labels })
+            yield* make
+            yield* B.status(box, { count: box.spec.size })
+          })
+        ))
+      )
+      assert.strictEqual(
+        yield* said(sweeping, B.sized(1, 2)),
+        "ConfigMap settings was deleted after \"size 2\" (DELETE /api/v1/namespaces/default/configmaps " +
+          "labelSelector=part=settings), and is made anew as it was: POST /api/v1/namespaces/default/configmaps"
+      )
+    }))
+
   it.live("of what is not as it should be, also why nobody puts it right", () =>
     Effect.gen(function*() {
       const [step] = B.sized(1)
