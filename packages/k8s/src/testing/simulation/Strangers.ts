@@ -9,7 +9,7 @@ import { isElected } from "./Fault.ts"
 import { precious } from "./Kept.ts"
 import type { Oracle } from "./Oracle.ts"
 import { met } from "./Excuses.ts"
-import { accepted, calls, line, madeByPeople, type Recording } from "./Recording.ts"
+import { accepted, type Call, calls, line, madeByPeople, type Recording } from "./Recording.ts"
 
 /** What every one of them is called. */
 export const name = "somebody-elses"
@@ -167,11 +167,24 @@ export const steps = (run: Recording): ReadonlySet<number> => {
   return found
 }
 
+/** Whether a Pod is taken from nodes that are closed: who empties a node has all Pods go, whosever they are. */
+const isDrained = ({ entries }: Recording, { at, request: { method, path } }: Call): boolean => {
+  if (!path.includes("/pods/") || !(method === "DELETE" || path.endsWith("/eviction"))) return false
+  const nodes = new Map<string, boolean>()
+  for (const entry of entries) {
+    if (entry.at > at) break
+    if (entry._tag !== "Change" || entry.change.object.kind !== "Node") continue
+    const { spec } = entry.change.object as { readonly spec?: { readonly unschedulable?: boolean } }
+    nodes.set(entry.change.object.metadata.uid, entry.change.type !== "DELETED" && spec?.unschedulable === true)
+  }
+  return [...nodes.values()].includes(true)
+}
+
 export const strangersKept: Oracle = {
   name: "what is somebody else's is let alone",
   judge: (run) => {
     if (!met(run, "stranger")) return undefined
-    const write = calls(run).find((call) => accepted(call) && isAbout(call.request.path))
+    const write = calls(run).find((call) => accepted(call) && isAbout(call.request.path) && !isDrained(run, call))
     if (write === undefined) return undefined
     const done = write.request.method === "DELETE" ? "deletes" : "changes"
     return `somebody else has ${

@@ -8,6 +8,7 @@ import { none, type Plan } from "../../../src/testing/simulation/Fault.ts"
 import * as Run from "../../../src/testing/simulation/Run.ts"
 import * as Strangers from "../../../src/testing/simulation/Strangers.ts"
 import * as B from "./planted/Box.ts"
+import { blank } from "./recordings.ts"
 
 const labels = { app: "web" }
 const container = { name: "c", image: "busybox" }
@@ -151,5 +152,24 @@ describe("Strangers", () => {
     assert.notInclude(kinds(Strangers.models(beside, beside.objects)), "Pod")
     const quota = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "q", namespace: "default", uid: "q" } }
     assert.isEmpty(Strangers.models(beside, [...beside.objects, quota as KubeObject]))
+  })
+
+  it("are told of where the operator takes theirs, but for Pods on a node that is emptied, whosever they are", () => {
+    const fault = { _tag: "Fault", at: 1, point: { _tag: "Step", at: 1, fault: "stranger" } }
+    const node = (unschedulable: boolean, type = "MODIFIED") => ({
+      _tag: "Change",
+      at: 2,
+      change: { type, object: { kind: "Node", metadata: { uid: "n" }, spec: { unschedulable } } }
+    })
+    const told = (plural: string, ...entries: ReadonlyArray<object>) => {
+      const path = `/api/v1/namespaces/default/${plural}/${Strangers.name}`
+      const write = { _tag: "Call", at: 3, status: 200, request: { method: "DELETE", path } }
+      return Strangers.strangersKept.judge({ ...blank, entries: [fault, ...entries, write] as never }, {} as never)
+    }
+    assert.include(told("pods"), "the operator deletes it")
+    assert.include(told("pods", node(false)), "the operator deletes it")
+    assert.include(told("pods", node(true), node(true, "DELETED")), "the operator deletes it")
+    assert.include(told("services", node(true)), "the operator deletes it")
+    assert.isUndefined(told("pods", node(true)))
   })
 })
