@@ -8,6 +8,7 @@
  * creates and deletes; of `desired state`: Anvil (OSDI'24), eventually stable reconciliation.
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
+import { isObject } from "../../schema/JsonValue.ts"
 import { available } from "./Available.ts"
 import * as Canonical from "./Canonical.ts"
 import { dealt } from "./Dealt.ts"
@@ -376,6 +377,16 @@ const boundedRetries: Oracle = {
 
 const isApply = ({ headers }: Call["request"]): boolean => headers["content-type"]?.includes("apply-patch") === true
 
+/** Whether a value has all of another, to the letter: whoever puts a list has the server fill in what it says no more than. */
+const has = (value: unknown, part: unknown): boolean =>
+  isObject(part) && isObject(value)
+    ? Object.entries(part).every(([key, item]) => has(value[key], item))
+    : JSON.stringify(value ?? null) === JSON.stringify(part ?? null)
+
+/** Whether a patch merges in what is there, as it is. */
+const isThere = ({ object, request: { body, headers } }: Call): boolean =>
+  headers["content-type"]?.includes("application/merge-patch") === true && has(object, body)
+
 /**
  * No object goes back and forth between two contents. The status of a custom resource may: it follows what others do, such
  * as a rollout in which one Pod after the other is not ready for a while.
@@ -396,8 +407,11 @@ const noPingPong: Oracle = {
       if (object === undefined || !accepted(call) || isEvent(call.request.path) || isElection(call.request)) continue
       // Whoever sees for half a minute what is not there any more repeats itself for so long.
       if (blind.some((since) => at >= since && at <= since + blindFor)) continue
-      // Applying what is there, and deleting what is being deleted, is how such things are asked for; both change nothing.
-      if (call.before === call.after && (call.request.method === "DELETE" || isApply(call.request))) continue
+      // Applying what is there, merging it in, and deleting what is being deleted, is how such things are asked for; none
+      // changes anything.
+      if (call.before === call.after && (call.request.method === "DELETE" || isApply(call.request) || isThere(call))) {
+        continue
+      }
       const { uid } = object.metadata
       const since = last.get(uid) ?? 0
       last.set(uid, call.after)

@@ -61,6 +61,35 @@ describe("what oracles say", () => {
     assert.include(told([{ _tag: "Event", object: { kind: "Service" } }]), "a predicate hides that it goes")
   })
 
+  it("nothing of who merges in what is there each time he looks, but where the server fills in what it says no more than", () => {
+    const pingPong = Simulation.oracles.find(({ name }) => name === "no ping-pong")!
+    const told = (body: object, fields: object, contentType = "application/merge-patch+json") => {
+      const object = { kind: "Service", metadata: { uid: "1", name: "web" }, ...fields }
+      const request = { method: "PATCH", path: "/x", headers: { "content-type": contentType }, body }
+      const call = (n: number, more: object = {}) => ({
+        _tag: "Call",
+        n,
+        at: n,
+        status: 200,
+        object,
+        request,
+        before: 7,
+        after: 7,
+        ...more
+      })
+      const made = { ...object, spec: { ports: [] } }
+      const entries = [call(1, { object: made, before: 5, after: 6 }), ...[2, 3, 4, 5, 6].map((n) => call(n))]
+      return pingPong.judge({ entries, kinds: [], met: 0 } as never, {} as never)
+    }
+    const ports = [{ port: 80 }]
+    assert.isUndefined(told({ spec: { ports } }, { spec: { ports, clusterIP: "10.0.0.1" } }))
+    assert.include(
+      told({ spec: { ports } }, { spec: { ports: [{ port: 80, protocol: "TCP" }] } }),
+      "Service web was given the same content 4 times"
+    )
+    assert.isDefined(told({ spec: { ports } }, { spec: { ports } }, "application/json"))
+  })
+
   it.live("of what is deleted in vain, also who has asked for it to go, and when", () =>
     Effect.gen(function*() {
       const labels = { part: "settings" }
