@@ -78,9 +78,13 @@ export const stratified = (
     if (group === undefined) byFault.set(name, [single])
     else group.push(single)
   }
+  // One run tells whether the operator sees at all that something goes.
+  const isFirst = ([single]: ReadonlyArray<Single>) => single?.point.fault === "removed"
+  const groups = [...byFault.values()]
+  const inOrder = [...groups.filter(isFirst), ...groups.filter((group) => !isFirst(group))]
   const out: Array<Single> = []
   for (let round = 0; out.length < all.length; round++) {
-    for (const group of byFault.values()) {
+    for (const group of inOrder) {
       const many = telling.has(group[0]!.point.fault) ? ahead : 1
       out.push(...group.slice(round * many, (round + 1) * many))
     }

@@ -68,4 +68,11 @@ describe("the order of single faults", () => {
     assert.includeMembers(vain, [true, false])
     assert.isBelow(vain.lastIndexOf(false), vain.indexOf(true))
   })
+
+  it("whether the operator sees that something goes is asked first", () => {
+    const settings = B.boxes((box) => B.done(B.keep(box, "settings", { size: String(box.spec.size) })))
+    const { order } = ordered({ name: "settings", resources: B.resources, operator: settings, steps: B.sized(1, 2) })
+    assert.strictEqual(order[0]!.point.fault, "removed")
+    assert.notStrictEqual(order[1]!.point.fault, "removed")
+  })
 })
