@@ -5,9 +5,10 @@ import { renewed } from "@effect-operator/k8s/testing/simulation/Renewed"
 import { assert, describe, it } from "@effect/vitest"
 import { blank } from "./recordings.ts"
 
-const pod = (uid: string, owner = "ReplicaSet"): KubeObject =>
+const pod = (uid: string, owner = "ReplicaSet", image = "web"): KubeObject =>
   ({
     kind: "Pod",
+    spec: { image },
     metadata: {
       name: `web-${uid}`,
       generateName: "web-",
@@ -48,6 +49,10 @@ describe("Renewed", () => {
     assert.isUndefined(judge(lived([], [pod("d")]), anew))
     assert.isUndefined(judge(lived([pod("c")], [pod("c")]), lived([pod("a")], [pod("a")])))
     assert.isUndefined(judge(lived([pod("c")], [pod("c")]), lived([pod("a")], [pod("a"), pod("b")])))
+  })
+
+  it("nor where it looks otherwise, which the end tells", () => {
+    assert.isUndefined(judge(lived([pod("c")], [pod("c")]), lived([pod("a")], [pod("b", "ReplicaSet", "web:2")])))
   })
 
   it("nor of work, of what nobody waited for, or without a fault", () => {
