@@ -461,7 +461,7 @@ export const compare = (expected: State, actual: State): ReadonlyArray<string> =
       const paths: Differences = new Map()
       const kind = family.split(" ")[0]!
       differences(JSON.parse(member), JSON.parse(found[index]!), kind, paths)
-      const told = kind === "Endpoints" || kind === "EndpointSlice" ? 3 : undefined
+      const told = kind === "Endpoints" || kind === "EndpointSlice" || isClusters(member) ? 3 : undefined
       for (const [path, [expected, actual]] of paths) {
         const inSecret = path.startsWith("Secret.data.")
         const [wanted, found] = inSecret ? contrast(worded(expected), worded(actual)) : contrast(expected, actual)

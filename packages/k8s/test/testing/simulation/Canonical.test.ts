@@ -201,6 +201,21 @@ describe("Canonical", () => {
     )
   })
 
+  it("what the cluster makes of what differs is not told beside it", () => {
+    const state = (image: string, own: string) => {
+      const ownerReferences = [{ kind: "ReplicaSet", name: "web", uid: "2", controller: true }]
+      const pod = { metadata: { name: "web-1", namespace: "default", uid: "1", ownerReferences }, spec: { image } }
+      return Canonical.state(
+        end([object("Pod", "web-1", "1", pod), object("Deployment", "web", "3", { spec: { image: own } })]),
+        new Set()
+      )
+    }
+    assert.deepStrictEqual(Canonical.compare(state("a", "a"), state("b", "b")), [
+      "Deployment default/web: Deployment.spec.image: \"b\" instead of \"a\""
+    ])
+    assert.include(Canonical.compare(state("a", "a"), state("b", "a"))[0], "Pod.spec.image: \"b\" instead of \"a\"")
+  })
+
   it("two texts of the same parts are told as such", () => {
     const said = (a: string, b: string) => {
       const state = (text: string) =>
