@@ -14,12 +14,15 @@
  *   under way with it has ended, whatever the predicate says of the change; only then somebody else gets it.
  *
  * Guaranteed beyond that protocol: children follow their owner, and are there before it is reconciled. Each child that a
- * controller makes (its reconciler, its sources, a service with a client of its own) carries the label from the start; when an object comes from another replica, or from a time before the
- * ring, its children are looked for, at the server, and labelled. So what is made under generated names is not made
- * again, whoever died meanwhile. Who has a finalizer has been reconciled before; so let an operator get its first `finalize`
- * under one leader, and put it into a ring when all objects have the finalizer. Therefore leave `controlledResources` of the ring empty: the sharder moves children on
- * its own account, sooner or later than their owner. A kind that another controller of the same manager reconciles is a
- * main resource of the ring itself, and is watched whole by its owner's controller.
+ * controller makes (its reconciler, its sources, a service with a client of its own) carries the label from the start; when
+ * an object comes from another replica, or from a time before the ring, its children are looked for, at the server, and
+ * labelled. So what is made under generated names is not made again, whoever died meanwhile. Therefore leave
+ * `controlledResources` of the ring empty: the sharder moves children on its own account, sooner or later than their owner.
+ * A kind that another controller of the same manager reconciles is a main resource of the ring itself, and is watched whole
+ * by its owner's controller.
+ *
+ * Who has a finalizer has been reconciled before, and who has none has no children: let an operator get its first `finalize`
+ * under one leader, and put it into a ring when all objects have the finalizer.
  *
  * Nor is an object reconciled before the caches here show what others have written, of whatever kind: each shard says in
  * its lease how far its writes have come (see `internal/Legacy`), before it hands back what it has worked on, and who gets
@@ -57,7 +60,10 @@ export interface Ring extends Leadership {
 /** The Lease is another's: the objects of this replica may be, too. */
 export class ShardLost extends Schema.TaggedError<ShardLost>()("ShardLost", { message: Schema.String }) {}
 
-/** Takes part until the scope closes, and then releases its lease; `mains` are the kinds that are sharded, by their qualified names. */
+/**
+ * Takes part until the scope closes, and then releases its lease; `mains` are the kinds that are sharded, by their
+ * qualified names.
+ */
 export const make = Effect.fnUntraced(function*(
   options: Options,
   supervisor: Supervisor,

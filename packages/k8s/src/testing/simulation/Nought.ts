@@ -2,8 +2,8 @@
  * `Nought`: a zero that people ask for is not taken for nothing said.
  *
  * What is made of a number of theirs, in a field of the same name, or as replicas, has followed it so far; now they say 0,
- * and it gets another number: a default (`replicas || 1`). So in every run, that no end differs. Not where that is told, or another
- * number of theirs (a least one). Source: Acto (SOSP'23), misoperations by values at the edge.
+ * and it gets another number: a default (`replicas || 1`). It does so in every run, so that no end differs. Not where that
+ * is told, or another number of theirs (a least one). Source: Acto (SOSP'23), misoperations by values at the edge.
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../schema/JsonValue.ts"

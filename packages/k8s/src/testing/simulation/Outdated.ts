@@ -2,8 +2,9 @@
  * `Outdated`: what people have changed, and what was made of it says as it was before.
  *
  * A value that people have replaced by another stands in an object that the operator has made, as it has at every rest, at a
- * place where the new one stands when all steps come at once: it was written with the object, and never again. Not where somebody is told
- * that it stays, nor where the object cannot be changed, or rests, or another of its kind has the new value in its place.
+ * place where the new one stands when all steps come at once: it was written with the object, and never again. Not where
+ * somebody is told that it stays, nor where the object cannot be changed, or rests, or another of its kind has the new value
+ * in its place.
  * The same of what is kept outside.
  */
 import { type KubeObject } from "@effect-operator/core/KubeObject"

@@ -91,7 +91,7 @@ export class Stage {
   #outside: string
   /** When something happened last. */
   #active = 0
-  /** The longest time, in milliseconds, in which nothing happened while all waited for the cluster to rest, and then something did. */
+  /** The longest time, in ms, in which nothing happened while all waited for the cluster to rest, and then something did. */
   lull = 0
   /** When something last failed of what the operator asked for. */
   #failed = -Infinity
