@@ -7,7 +7,7 @@
  *
  * Source: k8s.io/kube-openapi/pkg/generators/openapi.go (`generateDefault`, `mustEnforceDefault`).
  */
-import { definitions, type Schema } from "../kinds/Schema.ts"
+import { definitions, type Schema, zeroOf } from "../kinds/Schema.ts"
 import { table as markerTable } from "../kinds/goMarkers.ts"
 import { table as typeTable } from "../kinds/goTypes.ts"
 import type { JsonObject } from "../schema/JsonValue.ts"
@@ -52,17 +52,7 @@ const isStruct = (name: string): boolean => definitions[name]?.properties !== un
 /** The zero value of a schema; undefined for a list, a map, and what is written by itself. */
 const zero = (schema: Schema): unknown => {
   if (schema.ref !== undefined) return isStruct(schema.ref) ? {} : undefined
-  switch (schema.type) {
-    case "string":
-      return schema.format === "byte" ? undefined : ""
-    case "integer":
-    case "number":
-      return 0
-    case "boolean":
-      return false
-    default:
-      return undefined
-  }
+  return schema.format === "byte" ? undefined : zeroOf(schema.type)
 }
 
 /** What is filled in for a field of a type where nothing is sent: a struct always, a scalar if it is told when empty. */

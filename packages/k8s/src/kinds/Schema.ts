@@ -18,6 +18,10 @@ export interface Gvk {
   readonly kind: string
 }
 
+/** Go's zero value of a scalar type of a schema; undefined for every other type. */
+export const zeroOf = (type: string | undefined): string | number | boolean | undefined =>
+  type === "string" ? "" : type === "integer" || type === "number" ? 0 : type === "boolean" ? false : undefined
+
 const key = (group: string, version: string, name: string): string => `${group}/${version}/${name}`
 
 /** Of stable versions, what the tables have and release 1.35 has not, whatever its server is told. */

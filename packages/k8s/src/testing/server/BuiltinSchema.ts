@@ -9,7 +9,7 @@
  * `MicroTime` for the rules.
  */
 import * as Result from "effect/Result"
-import { definitions, type Schema } from "../../kinds/definitions.ts"
+import { definitions, type Schema, zeroOf } from "../../kinds/Schema.ts"
 import * as GoBase64 from "../../schema/GoBase64.ts"
 import * as GoInt64 from "../../schema/GoInt64.ts"
 import * as GoTime from "../../schema/GoTime.ts"
@@ -169,17 +169,7 @@ export const fits = (value: unknown, schema: Schema, definition: string): boolea
 const nothing = (schema: Schema): unknown => {
   if (schema.ref?.endsWith("resource.Quantity") === true) return "0"
   if (schema.ref !== undefined) return definitions[schema.ref]?.properties === undefined ? null : {}
-  switch (schema.type) {
-    case "string":
-      return ""
-    case "integer":
-    case "number":
-      return 0
-    case "boolean":
-      return false
-    default:
-      return null
-  }
+  return zeroOf(schema.type) ?? null
 }
 
 const list = (items: ReadonlyArray<unknown>, schema: Schema, path: string, walk: Walk): unknown => {

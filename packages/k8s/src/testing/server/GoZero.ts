@@ -7,7 +7,7 @@
  *
  * Source: the struct tags of k8s.io/api (`kinds/goTypes`), and encoding/json.
  */
-import { definitions, type Schema } from "../../kinds/definitions.ts"
+import { definitions, type Schema, zeroOf } from "../../kinds/Schema.ts"
 import { table } from "../../kinds/goTypes.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import type { Draft } from "../../api/Plain.ts"
@@ -93,17 +93,8 @@ const empty = (type: GoType, field: string, schema: Schema): unknown => {
   if (struct !== undefined) return completed(struct, {})
   if (schema.ref !== undefined && schema.ref in texts) return texts[schema.ref]
   if (!type.always.has(field)) return undefined
-  switch (schema.type ?? definitions[schema.ref ?? ""]?.type) {
-    case "string":
-      return schema.format === "byte" ? null : ""
-    case "integer":
-    case "number":
-      return 0
-    case "boolean":
-      return false
-    default:
-      return null
-  }
+  if (schema.format === "byte") return null
+  return zeroOf(schema.type ?? definitions[schema.ref ?? ""]?.type) ?? null
 }
 
 /** What has to be there, by definition: most have nothing. */
