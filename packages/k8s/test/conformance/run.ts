@@ -37,12 +37,12 @@ const runOne = Effect.fnUntraced(function*(statement: Statement) {
 })
 
 /**
- * Starts the whole suite, each part on servers of its own, which get their shares one statement after the other: most of
- * a statement is waiting. Gives how to await the outcome of one.
+ * Starts the suite, or what is asked of it, each part on servers of its own, which get their shares one statement after
+ * the other: most of a statement is waiting. Gives how to await the outcome of one.
  */
-const start = Effect.fnUntraced(function*(server: Server) {
+const start = Effect.fnUntraced(function*(server: Server, asked: (statement: Statement) => boolean) {
   const outcomes = new Map<Statement, Deferred.Deferred<Outcome>>()
-  for (const statement of suite) outcomes.set(statement, yield* Deferred.make<Outcome>())
+  for (const statement of suite.filter(asked)) outcomes.set(statement, yield* Deferred.make<Outcome>())
   const outcomeOf = (statement: Statement) => outcomes.get(statement)!
   const ask = (share: ReadonlyArray<Statement>) =>
     Effect.forEach(share, (statement) => Deferred.complete(outcomeOf(statement), runOne(statement)), {
@@ -57,16 +57,17 @@ const start = Effect.fnUntraced(function*(server: Server) {
   const shares = parts.flatMap(({ statements }) =>
     Array.from(
       { length: servers[server] },
-      (_, nth) => statements.filter((_, index) => index % servers[server] === nth)
+      (_, nth) => statements.filter(asked).filter((_, index) => index % servers[server] === nth)
     )
-  )
+  ).filter((share) => share.length > 0)
   yield* Effect.forkScoped(Effect.forEach(shares, ask, { concurrency: "unbounded", discard: true }))
   return (statement: Statement): Effect.Effect<Outcome> => Deferred.await(outcomeOf(statement))
 })
 
-/** The outcomes of the suite on one server. */
+/** The outcomes of the suite on one server, or of those statements that are asked for. */
 export class Outcomes extends Context.Service<Outcomes, {
   readonly of: (statement: Statement) => Effect.Effect<Outcome>
 }>()("@effect-operator/k8s/test/conformance/run/Outcomes") {
-  static readonly layer = (server: Server) => Layer.effect(Outcomes, Effect.map(start(server), (of) => ({ of })))
+  static readonly layer = (server: Server, asked: (statement: Statement) => boolean = () => true) =>
+    Layer.effect(Outcomes, Effect.map(start(server, asked), (of) => ({ of })))
 }
