@@ -13,6 +13,7 @@ describe("simulated examples", () => {
     "autoscaler": [24, 16],
     "autoscaler-observing": [12, 12],
     "kronjob": [16, 16],
+    "kronjob-history": [8, 16],
     "database": [8, 16],
     "volumebackup": [16, 16],
     "basicdeployment": [12, 16],

@@ -8,6 +8,7 @@ import { PodSet } from "@effect-operator/examples/podset/resource"
 import { Simulation } from "@effect-operator/k8s/testing"
 import { Schema } from "effect"
 import { scenario as farm } from "./Farm.ts"
+import { scenario as kronJobHistory } from "./KronJobHistory.ts"
 import { controller as naive } from "./NaiveAutoscaler.ts"
 
 /** Faults that a story has no answer to. */
@@ -37,6 +38,7 @@ const drawn: Simulation.Scenario = {
 export const scenarios: ReadonlyArray<Simulation.Scenario> = [
   ...examples.filter(({ serves }) => serves === undefined).map(scenarioOf),
   farm,
+  kronJobHistory,
   drawn,
   // Scaling up is all it can do.
   scenarioOf({ ...autoscaler, name: "naive-autoscaler", controllers: [naive], story: autoscaler.story.slice(0, 2) })
