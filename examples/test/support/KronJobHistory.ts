@@ -27,8 +27,10 @@ const kept = (succeeded: number, failed: number, running: number) => (objects: R
   const jobs = objects.filter((object): object is Job => object.kind === Job.kind)
     .filter((job) => controllerOf(job)?.uid === kronJob?.metadata.uid)
   const of = (end: ReturnType<typeof ends>) => jobs.filter((job) => ends(job) === end)
-  return of("Complete").length === succeeded && of("Failed").length === failed && of(undefined).length === running &&
-    kronJob?.status?.active.map(({ uid }) => uid).join() === of(undefined).map(({ metadata }) => metadata.uid).join()
+  const [complete, active] = [of("Complete"), of(undefined)]
+  return complete.length === succeeded && of("Failed").length === failed && active.length === running &&
+    kronJob?.status?.active.map(({ uid }) => uid).join() === active.map(({ metadata }) => metadata.uid).join() &&
+    complete.every(({ status }) => status?.completionTime === kronJob.status?.lastSuccessfulTime)
 }
 
 export const scenario: Simulation.Scenario = {
