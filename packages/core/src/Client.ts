@@ -27,8 +27,11 @@ export const FieldManager = Context.Reference<string>("@effect-operator/core/Kub
 
 /** What surrounds the writes of a part of the program: who allows and marks them, and who wants to know of them. */
 export interface Writing {
-  /** Asked before every write; its failure is that of the write, and nothing is sent. */
-  readonly permit: Effect.Effect<void, KubeError.KubeError>
+  /**
+   * Why nothing may be written, if so: asked before every write, and again whenever it is about to go out, which may be
+   * long after (its turn has to come, it is sent once more). The answer is the failure of the write, and nothing is sent.
+   */
+  readonly permit: () => KubeError.KubeError | undefined
   /** Told of every accepted write before the writer has the answer. Must not throw. */
   readonly wrote: (write: Write) => void
   /** Gives a whole object that is to be written, or applied, what it is to carry besides. */
@@ -39,7 +42,7 @@ export type Mark = <A extends { readonly metadata: object }>(resource: Resource.
 
 /** Everything is allowed, and nobody asks, unless a controller or a lease says otherwise. */
 export const Writing = Context.Reference<Writing>("@effect-operator/core/KubeClient/Writing", {
-  defaultValue: () => ({ permit: Effect.void, wrote: () => {} })
+  defaultValue: () => ({ permit: () => undefined, wrote: () => {} })
 })
 
 /** Which objects of a kind. */

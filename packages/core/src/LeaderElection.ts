@@ -329,9 +329,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
       })
     ),
     lead: (work) => Effect.forever(Effect.andThen(leading.await, Effect.raceFirst(work, lost.await))),
-    permit: Effect.suspend(() =>
-      State.leads(state, timing, now()) ? Effect.void : Effect.fail(notLeading(namespace, name))
-    )
+    permit: () => State.leads(state, timing, now()) ? undefined : notLeading(namespace, name)
   } satisfies Election
 })
 

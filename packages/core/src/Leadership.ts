@@ -17,8 +17,8 @@ import type { KubeObject } from "./KubeObject.ts"
 export interface Leadership {
   /** Runs the work whenever this process leads, and interrupts it as soon as it does not; never completes. */
   readonly lead: <E, R>(work: Effect.Effect<never, E, R>) => Effect.Effect<never, E, R>
-  /** Fails unless this process leads: asked before every write of what is led. */
-  readonly permit: Effect.Effect<void, KubeError>
+  /** Why nothing may be done, unless this process leads: asked before every reconcile and write of what is led. */
+  readonly permit: () => KubeError | undefined
   /** Whether this process may begin to work on the object of a key. */
   readonly owns: (key: string) => boolean
   /** Takes part in handing objects over until the scope closes. */
@@ -61,7 +61,7 @@ export interface Part {
 /** Leads from the start and for ever. */
 export const always: Leadership = {
   lead: (work) => work,
-  permit: Effect.void,
+  permit: () => undefined,
   owns: () => true,
   share: () => Effect.void,
   confine: (controller) => ({ controller })

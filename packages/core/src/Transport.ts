@@ -40,6 +40,11 @@ export interface Request {
   readonly headers: Readonly<Record<string, string>>
   /** JSON value; absent for none. A transport must not keep or change it. */
   readonly body?: unknown
+  /**
+   * Whether it may go out, asked each time right before it does: where it may not any more, nothing is sent, and there is
+   * no answer. A transport that sends at once need not ask.
+   */
+  readonly permit?: (() => boolean) | undefined
   /** Of a list or watch whose objects are kept: absent where all of the answer is wanted as it is. */
   readonly reading?: Reading | undefined
 }

@@ -45,7 +45,7 @@ describe("Cluster", () => {
       yield* client.observe(({ resource }) => void observed.push(resource.id))
       yield* client.create(EastPart, part("a")).pipe(
         Effect.provideService(KubeClient.Writing, {
-          permit: Effect.void,
+          permit: () => undefined,
           wrote: ({ resource }) => void told.push(resource.id)
         })
       )

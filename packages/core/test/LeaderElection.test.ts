@@ -9,7 +9,7 @@ import {
   Supervisor
 } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Context, Effect, Exit, Layer, Logger, Scope, Stream, SubscriptionRef } from "effect"
+import { Clock, Context, Effect, Exit, Fiber, Layer, Logger, Scope, Stream, SubscriptionRef } from "effect"
 import { Part, Widget } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
 import { isWatch, refuse, Server } from "./support/Server.ts"
@@ -148,8 +148,8 @@ describe("LeaderElection", () => {
       const [, stopped, started] = journal.times as [number, number, number]
       assert.isAtMost(stopped, 12_100)
       assert.isAtLeast(started - stopped, 4_000)
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(a.election.permit)))
-      assert.isTrue(Exit.isSuccess(yield* Effect.exit(b.election.permit)))
+      assert.strictEqual(a.election.permit()?.reason._tag, "Conflict")
+      assert.isUndefined(b.election.permit())
       cut = false
       yield* b.stop
       yield* pass("2 seconds")
@@ -178,7 +178,7 @@ describe("LeaderElection", () => {
       behind = 60_000
       yield* pass("12100 millis")
       assert.strictEqual((yield* a.status)._tag, "Standby")
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(a.election.permit)))
+      assert.strictEqual(a.election.permit()?.reason._tag, "Conflict")
       // And it takes the lease back when it has seen it unchanged for its whole duration, not a minute later.
       cut = false
       yield* pass("17 seconds")
@@ -301,6 +301,45 @@ describe("Manager with leader election", () => {
       assert.deepStrictEqual(journal.words, ["a x", "b x"])
       assert.strictEqual(server.requestsFor("GET", "widgets").length, lists, "from its own cache")
       yield* b.stop
+    }))
+
+  it.effect("whose lease is lost begins nothing that waits, and nothing whose time came while it stood still", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Lease)
+      const clock = yield* Clock.Clock
+      let stood = 0
+      const standing: Clock.Clock = {
+        ...clock,
+        monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe() + BigInt(stood) * 1_000_000n
+      }
+      for (const name of ["x", "y"]) server.put(Widget, name, small)
+      const journal = new Journal()
+      const controller = Controller.make("widgets", {
+        for: Widget,
+        concurrency: 3,
+        reconcile: ({ metadata }) =>
+          journal.note(metadata.name).pipe(
+            Effect.andThen(metadata.name === "x" ? Effect.never : Effect.void),
+            Effect.as(Action.requeueAfter("500 millis"))
+          )
+      })
+      const a = yield* Effect.provideService(manage(server, "a", [controller]), Clock.Clock, standing)
+      yield* pass("400 millis")
+      assert.deepStrictEqual(journal.words.toSorted(), ["x", "y"])
+      server.fault = ({ path }) =>
+        path.includes("/leases") ? Effect.succeed(refuse(503, "ServiceUnavailable")) : Effect.undefined
+      stood = 30_000
+      yield* pass("10 seconds")
+      assert.deepStrictEqual((yield* a.manager.report).leases[0]?.status._tag, "Standby")
+      assert.deepStrictEqual(journal.words.toSorted(), ["x", "y"])
+      server.fault = () => Effect.undefined
+      yield* pass("20 seconds")
+      assert.deepStrictEqual((yield* a.manager.report).leases[0]?.status._tag, "Leading")
+      assert.isAbove(journal.words.filter((name) => name === "y").length, 1)
+      assert.strictEqual(journal.words.filter((name) => name === "x").length, 2)
+      const stopped = yield* Effect.forkChild(a.stop)
+      yield* pass("30 seconds")
+      yield* Fiber.join(stopped)
     }))
 
   describe("a leader that nothing interrupts", () => {

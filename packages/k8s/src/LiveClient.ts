@@ -3,7 +3,8 @@
  *
  * What it adds to `KubeClient` is the `Transport`, which guarantees:
  * - a request is repeated only where that is safe, a few times, after a wait (see `live/Retry`); a watch is not: that is
- *   the reflector's to do. An answer 401 asks the credentials' source again, and if that gives other credentials, the
+ *   the reflector's to do. Whatever it has waited for, it goes out only if it may by then: a process that was stopped and
+ *   has lost its lease meanwhile writes nothing when it goes on. An answer 401 asks the credentials' source again, and if that gives other credentials, the
  *   request goes out once more (the server did not look at the first one);
  * - a server that asks for a pause (429 with Retry-After) gets it from all requests, not just from the one it answered;
  *   who has to wait for a turn is served fairly, a turn for each field manager (see `live/RequestQueue`);
@@ -118,14 +119,15 @@ export const makeTransport = (
     const timeout = Duration.toMillis(options.requestTimeout ?? Exchange.defaults.requestTimeout)
 
     const toWire = (
-      { body, headers, method, path, query }: Request,
+      { body, headers, method, path, permit, query }: Request,
       { presented, trace }: Try,
       own: Request["headers"]
     ) => ({
       path: prefix + path + queryString(query),
       method,
       headers: { ...own, ...trace, ...headers, ...Redacted.value(presented.headers) },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) })
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(permit === undefined ? {} : { permit })
     })
 
     /** What to get in with now: over before it begins, unless a source has to be asked. */

@@ -118,8 +118,13 @@ export const make = (transport: Transport["Service"]): Client => {
     )
 
   /** Sends a write, if it is allowed. */
-  const sendWrite: typeof send = (context, call, asked, read) =>
-    Effect.flatMapEager(Context.get(context, Writing).permit, () => send(context, call, asked, read))
+  const sendWrite: typeof send = (context, call, asked, read) => {
+    const { permit } = Context.get(context, Writing)
+    let refused = permit()
+    if (refused !== undefined) return Effect.fail(refused)
+    const permitted = () => (refused = permit()) === undefined
+    return Effect.mapError(send(context, call, { ...asked, permit: permitted }, read), (error) => refused ?? error)
+  }
 
   /**
    * The namespace a request goes to, or why there is none. Nothing is sent without a name where one is due: the path

@@ -229,6 +229,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     }
 
     const reconcile = (item: Item, object: KubeObject): Effect.Effect<void> => {
+      if (leadership.permit() !== undefined) return putOff
       const run: Run = {
         item,
         object,
@@ -249,6 +250,16 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       beginWriting(item.key)
       return Effect.flatMap(deadlines.ending(fiber), (exit) => ended(run, exit))
     }
+
+    /**
+     * This process leads no more, and the worker is about to be interrupted: a key that another gives back for that, or
+     * whose time has come while the process stood still, is not begun meanwhile.
+     */
+    const putOff = Effect.suspend(() => {
+      giveBack(again)
+      over(Exit.void)
+      return Effect.sleep(putOffFor)
+    })
 
     const ended = (run: Run, came: Exit.Exit<Action.Action, unknown>): Effect.Effect<void> => {
       const exit = meant(came)
@@ -424,6 +435,9 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     (context) => worker(flat(context), Context.get(context, Clock.Clock))
   )
 }
+
+/** How long a worker looks at nothing where this process leads no more, if it is not interrupted. */
+const putOffFor = "100 millis"
 
 /** Keys after which a worker lets others have their turn. */
 const turn = 8

@@ -37,6 +37,8 @@ export interface Outgoing {
   readonly path: string
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string>>>
   readonly body?: string | undefined
+  /** Whether it may still go out: asked right before. */
+  readonly permit?: (() => boolean) | undefined
 }
 
 /** Who waits for an answer: told of exactly one of `answered` and `failed`, and of `sent` before, if that is so. */
@@ -60,6 +62,11 @@ export interface Connections {
 
 /** What a request ends with that somebody gave up. */
 export const aborted = new Error("the request was interrupted")
+
+/** What one ends with that may not go out any more. */
+export const unpermitted: Error = Object.assign(new Error("the request may not go out any more"), {
+  code: "ERR_NOT_PERMITTED"
+})
 
 /** Where to, and with what. Times in milliseconds; none where it is 0. */
 export interface Options {
@@ -300,6 +307,7 @@ class Call implements Body {
   readonly #listener: Listener
   readonly #head: string
   readonly #body: string | undefined
+  readonly #permit: Outgoing["permit"]
   readonly #response: HttpResponse
   connection: Connection | undefined
   #isAnswered = false
@@ -313,11 +321,13 @@ class Call implements Body {
     this.#options = options
     this.#listener = listener
     this.#body = outgoing.body
+    this.#permit = outgoing.permit
     this.#head = headOf(options.origin.host, outgoing)
     this.#response = new HttpResponse(outgoing.method)
   }
 
   send(socket: Net.Socket): void {
+    if (this.#permit?.() === false) return this.connection!.end({ error: unpermitted })
     this.#listener.sent?.()
     const body = this.#body ?? ""
     // One write where one encoding does for both: what has as many bytes as characters is ASCII.

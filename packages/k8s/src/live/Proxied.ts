@@ -6,7 +6,7 @@
 import Undici, { type Dispatcher } from "@effect/platform-node/Undici"
 import type { Buffer } from "node:buffer"
 import type { Body, Ending, Sink } from "./Body.ts"
-import { aborted, type Connections, type Listener, type Options, type Outgoing } from "./Connections.ts"
+import { aborted, type Connections, type Listener, type Options, type Outgoing, unpermitted } from "./Connections.ts"
 
 /** Through an HTTP proxy, or a SOCKS one; `connections` at most, any number if it is null. */
 export const make = (proxy: string, connections: number | null, options: Options): Connections => {
@@ -37,8 +37,8 @@ export const make = (proxy: string, connections: number | null, options: Options
 
 /** Over any dispatcher. */
 export const over = (dispatcher: Dispatcher, origin: string): Connections => ({
-  request: ({ body, headers, method, path }, listener) => {
-    const dispatched = new Dispatched(listener)
+  request: ({ body, headers, method, path, permit }, listener) => {
+    const dispatched = new Dispatched(listener, permit)
     try {
       const content = body === undefined ? {} : { body }
       dispatcher.dispatch({ origin, path, method, headers: changeable(headers), ...content }, dispatched)
@@ -60,6 +60,7 @@ const changeable = (headers: Outgoing["headers"]): Record<string, string | Array
 /** What undici calls. */
 class Dispatched implements Dispatcher.DispatchHandler, Body {
   readonly #listener: Listener
+  readonly #permit: Outgoing["permit"]
   #controller: Dispatcher.DispatchController | undefined
   #isAborted = false
   #isAnswered = false
@@ -68,14 +69,16 @@ class Dispatched implements Dispatcher.DispatchHandler, Body {
   readonly #early: Array<Buffer> = []
   #ending: Ending | undefined
 
-  constructor(listener: Listener) {
+  constructor(listener: Listener, permit: Outgoing["permit"]) {
     this.#listener = listener
+    this.#permit = permit
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
     // What has not begun yet is aborted as soon as it does.
     if (this.#isAborted) controller.abort(aborted)
+    else if (this.#permit?.() === false) controller.abort(unpermitted)
     else this.#listener.sent?.()
   }
 

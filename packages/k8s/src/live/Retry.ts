@@ -81,6 +81,7 @@ const others: ReadonlySet<string> = new Set([
   "UND_ERR_DESTROYED",
   "UND_ERR_CLOSED",
   "UND_ERR_PRX_TLS",
+  "ERR_NOT_PERMITTED",
   "ETIMEDOUT",
   "TIMEOUT"
 ])

@@ -1,6 +1,6 @@
 import { KubeClient } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Logger, Metric, Redacted, Stream, Tracer } from "effect"
+import { Deferred, Effect, Fiber, Logger, Metric, Redacted, Result, Stream, Tracer } from "effect"
 import { TestClock } from "effect/testing"
 import type * as Net from "node:net"
 import * as Zlib from "node:zlib"
@@ -59,6 +59,44 @@ describe("LiveClient repeats", () => {
       assert.isBelow(when(lease), pause)
       assert.isAtLeast(when("/second"), pause)
       assert.isAtLeast(when("/first"), pause)
+    }))
+
+  it.live("nothing that may not go out any more, whatever it has waited for: a pause, a turn, a connection", () =>
+    Effect.gen(function*() {
+      let permitted = true
+      const guarded = (path: string) => ({ ...request("POST", path), permit: () => permitted })
+      const server = yield* serve((incoming, response, nth) => {
+        if (incoming.url === "/slow") return void setTimeout(() => json(response, 200, object("a")), 300)
+        if (nth === 1) response.writeHead(429, { "retry-after": "1", "content-type": "text/plain" }).end("too many")
+        else json(response, 200, object("a"))
+      })
+      const { transport } = yield* connect(cluster(server.url), { connections: 1 })
+      const begin = (asked: Parameters<typeof transport.request>[0]) =>
+        Effect.forkChild(Effect.result(transport.request(asked)), { startImmediately: true })
+      const paused = yield* begin(guarded("/paused"))
+      while (server.requests.length === 0) yield* Effect.sleep("10 millis")
+      permitted = false
+      const isRefused = (result: Result.Result<unknown, Error>) =>
+        Result.isFailure(result) && result.failure.message.includes("ERR_NOT_PERMITTED")
+      assert.isTrue(isRefused(yield* Fiber.join(paused)))
+      permitted = true
+      const slow = yield* begin(request("GET", "/slow"))
+      const queued = yield* begin(guarded("/queued"))
+      yield* arrive
+      permitted = false
+      assert.isTrue(isRefused(yield* Fiber.join(queued)))
+      assert.isTrue(Result.isSuccess(yield* Fiber.join(slow)))
+      const other = yield* connect(cluster(server.url))
+      permitted = true
+      const connecting = yield* Effect.forkChild(Effect.result(other.transport.request(guarded("/connecting"))), {
+        startImmediately: true
+      })
+      permitted = false
+      assert.isTrue(isRefused(yield* Fiber.join(connecting)))
+      assert.deepStrictEqual(server.requests.map(({ url }) => url), ["/paused", "/slow"])
+      // What may go out does.
+      permitted = true
+      assert.strictEqual((yield* transport.request(guarded("/allowed"))).status, 200)
     }))
 
   it.live("nothing that a Status refused for everybody else: no pause for others", () =>
