@@ -25,7 +25,7 @@ import * as FileSource from "./live/FileSource.ts"
 export const defaults = {
   /** TCP and TLS together. */
   connectTimeout: "10 seconds",
-  /** From the request sent to the first byte of the answer. */
+  /** From the request sent to the first byte of the answer; twice as long for a watch. */
   headersTimeout: "60 seconds",
   /** Between two pieces of an answer. Watches have none: their silence is the reflector's to judge. */
   bodyTimeout: "1 minute",
@@ -190,8 +190,8 @@ const openPools = (
 ): Pools => {
   const millis = (name: "connectTimeout" | "headersTimeout" | "bodyTimeout" | "idleTimeout") =>
     Duration.toMillis(options[name] ?? defaults[name])
-  const pool = (connections: number | null, bodyTimeout: number): Http.Connections => {
-    return connect(connections, {
+  const pool = (connections: number | null, headersTimeout: number, bodyTimeout: number): Http.Connections =>
+    connect(connections, {
       origin: new URL(cluster.server),
       tls: {
         rejectUnauthorized: !cluster.skipTlsVerify,
@@ -200,11 +200,15 @@ const openPools = (
         ...(cert === undefined || key === undefined ? {} : { cert, key })
       },
       connectTimeout: millis("connectTimeout"),
-      headersTimeout: millis("headersTimeout"),
+      headersTimeout,
       bodyTimeout,
       idleTimeout: millis("idleTimeout"),
       keepAliveDelay: Duration.toMillis(defaults.keepAliveDelay)
     })
+  const head = millis("headersTimeout")
+  return {
+    unary: pool(options.connections ?? defaults.connections, head, millis("bodyTimeout")),
+    // A proxy may hold back the head until something of the body comes: a bookmark, once a minute.
+    watch: pool(null, 2 * head, 0)
   }
-  return { unary: pool(options.connections ?? defaults.connections, millis("bodyTimeout")), watch: pool(null, 0) }
 }

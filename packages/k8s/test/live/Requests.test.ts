@@ -170,6 +170,27 @@ describe("LiveClient deadlines", () => {
       assert.strictEqual(server.requests.length, 1)
     }))
 
+  it.live("wait twice as long for the head of a watch, which a proxy may hold back until the first bookmark comes", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((incoming, response) => {
+        const text = incoming.url?.includes("watch=true")
+          ? `${JSON.stringify(bookmark)}\n`
+          : JSON.stringify(object("a"))
+        setTimeout(() => {
+          response.writeHead(200, { "content-type": "application/json" })
+          response.end(text)
+        }, 1200)
+      })
+      const bookmark = { type: "BOOKMARK", object: { ...object(""), metadata: { resourceVersion: "5" } } }
+      const { client, transport } = yield* connect(cluster(server.url), { headersTimeout: "1 second" })
+      const [late, events] = yield* Effect.all([
+        Effect.flip(transport.request(request("GET"))),
+        Stream.runCollect(client.watch(ConfigMap, { resourceVersion: "1" }))
+      ], { concurrency: "unbounded" })
+      assert.include(late.message, "no answer within 1s")
+      assert.deepStrictEqual(events.map(({ type }) => type), ["BOOKMARK"])
+    }))
+
   it.effect("are real time, whatever the clock of a test says", () =>
     Effect.gen(function*() {
       const server = yield* serve(() => {})
