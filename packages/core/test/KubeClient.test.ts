@@ -110,6 +110,18 @@ describe("list", () => {
       assert.match(error.message, /^list webs\.test\.io: Decode: the answer is no Web: spec\.size: Expected/)
     }))
 
+  it.effect("does not follow a page to itself, for ever", () =>
+    Effect.gen(function*() {
+      const same = podList([pod("a")], { resourceVersion: "9", continue: "t" })
+      const { client, requests } = over([same, same, same])
+      const error = yield* failureOf(Stream.runDrain(client.list(Pod)))
+      assert.strictEqual(
+        error.message,
+        "list pods: Decode: the list has no end: the page after it is the page itself (continue: t)"
+      )
+      assert.strictEqual(requests.length, 2)
+    }))
+
   it.effect("takes an answer that is no list for a failure, never for an empty list", () =>
     Effect.gen(function*() {
       const bodies = ["<html>log in</html>", undefined, {}, { metadata: {}, items: [] }, pod("a"), {

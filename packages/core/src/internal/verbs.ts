@@ -229,13 +229,14 @@ export const make = (transport: Transport["Service"]): Client => {
           ],
           headers: acceptOf(resource, "PartialObjectMetadataList"),
           reading: options.reading
-        }, (body) => Effect.fromResult(pageOf(call, resource, body))))
+        }, (body) => Effect.fromResult(pageOf(call, resource, body, options.continue))))
     })
 
   const pageOf = <A extends KubeObject>(
     call: KubeError.Call,
     resource: Resource.Resource<A>,
-    body: unknown
+    body: unknown,
+    asked: string | undefined
   ): Result.Result<Page<A>, KubeError.KubeError> => {
     const refused = (message: string) =>
       Result.fail(KubeError.make(call, new KubeError.Decode({ message, issues: [message] })))
@@ -256,6 +257,9 @@ export const make = (transport: Transport["Service"]): Client => {
       items.push(decoded.success)
     }
     const token = body.metadata.continue
+    if (asked !== undefined && token === asked) {
+      return refused(`the list has no end: the page after it is the page itself (continue: ${token.slice(0, 100)})`)
+    }
     return Result.succeed({
       items,
       resourceVersion: body.metadata.resourceVersion,
