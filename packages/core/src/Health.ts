@@ -11,7 +11,7 @@
  * `answer` is an endpoint of the kube-apiserver's kind: `?verbose`, `?exclude=name`, and a single check by its name.
  */
 import type * as Manager from "./Manager.ts"
-import { hints } from "./Reflector.ts"
+import { hint } from "./Reflector.ts"
 
 export interface Check {
   readonly name: string
@@ -50,10 +50,10 @@ export const liveness = (report: Manager.Report): ReadonlyArray<Check> => [
   { name: "parts", failure: report.failed }
 ]
 
-const watchFailure = ({ status, synced }: Manager.Report["watches"][number]): string | undefined => {
+const watchFailure = ({ plural, status, synced }: Manager.Report["watches"][number]): string | undefined => {
   if (status._tag === "Degraded") {
     const { _tag, message } = status.reason
-    return `${_tag}: ${message}${hints[_tag] ?? ""}, since ${new Date(status.since).toISOString()}`
+    return `${_tag}: ${message}${hint(status.reason, plural)}, since ${new Date(status.since).toISOString()}`
   }
   return synced ? undefined : "the list has not been answered"
 }

@@ -173,9 +173,7 @@ export interface Answer {
 /** The reason of a refused call. The server's `Status` decides; without one (a proxy in between) the code does. */
 export const fromAnswer = (answer: Answer): Reason => {
   const status = isStatus(answer.body) ? answer.body : undefined
-  const message = status?.message ?? (typeof answer.body === "string" && answer.body.trim() !== ""
-    ? answer.body.trim()
-    : `HTTP ${answer.status} without a message`)
+  const message = status?.message ?? textOf(answer)
   const common = { message, code: answer.status, ...(status === undefined ? {} : { status }) }
   const after = retryAfter(answer, status)
   const delayed = after === undefined ? common : { ...common, retryAfter: after }
@@ -214,6 +212,18 @@ export const fromAnswer = (answer: Answer): Reason => {
       return answer.status >= 500 ? new ServerError(delayed) : new UnexpectedStatus(common)
   }
 }
+
+/** What something in between says: a page for people, maybe, of which the beginning will do. */
+const textOf = ({ body, headers, status }: Answer): string => {
+  const text = typeof body === "string" ? body.trim().replace(/\s+/g, " ").slice(0, longestText) : ""
+  const to = headers["location"]
+  if (status >= 300 && status < 400 && to !== undefined) {
+    return `HTTP ${status} to ${to}, which is not followed: is the server's address that of an API server?`
+  }
+  return text === "" ? `HTTP ${status} without a message` : text
+}
+
+const longestText = 300
 
 /** The reason an in-stream `ERROR` event carries. */
 export const fromStatus = (status: Status): Reason =>

@@ -252,7 +252,9 @@ export const make = Effect.fnUntraced(function*(
             failures: next.failures
           }))
           const { message, _tag } = next.reason
-          const failure = `${Resource.qualifiedName(resource)}: ${_tag}: ${message}${hints[_tag] ?? ""}`
+          const failure = `${Resource.qualifiedName(resource)}: ${_tag}: ${message}${
+            hint(next.reason, Resource.qualifiedName(resource))
+          }`
           yield* Effect.logWarning(`${failure}; trying again (${next.failures})`)
           const delay = Backoff.delay(defaults.backoff, next.failures, yield* Random.next)
           yield* Effect.sleep(Math.max(delay, asked(next.reason)))
@@ -296,11 +298,24 @@ const asked = (reason: KubeError.Reason): number =>
     ? Math.min(reason.retryAfter, defaults.longestRetryAfter)
     : 0
 
-/** What is most likely to be done about a failure. */
-export const hints: Partial<Record<KubeError.Reason["_tag"], string>> = {
-  NotFound: " (is its CustomResourceDefinition installed?)",
-  Forbidden: " (does the operator's role allow list and watch?)"
+/** What is most likely to be done about a failure with a kind, by its plural and group. */
+export const hint = ({ _tag }: KubeError.Reason, kind: string): string => {
+  switch (_tag) {
+    case "NotFound":
+      return isBuiltIn(kind)
+        ? " (is the server's address that of an API server, which serves this version?)"
+        : " (is its CustomResourceDefinition installed?)"
+    case "Forbidden":
+      return " (does the operator's role allow list and watch?)"
+    case "Unauthorized":
+      return " (have the operator's credentials expired, or are they of another cluster?)"
+    default:
+      return ""
+  }
 }
+
+/** Of a group of Kubernetes itself: `pods`, `deployments.apps`, `leases.coordination.k8s.io`. */
+const isBuiltIn = (kind: string): boolean => /^[^.]+(\.[^.]+)?$/.test(kind) || kind.endsWith(".k8s.io")
 
 const listing: Status = { _tag: "Listing" }
 

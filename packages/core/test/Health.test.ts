@@ -1,5 +1,5 @@
 import { Health, type Manager } from "@effect-operator/core"
-import { NotFound } from "@effect-operator/core/KubeError"
+import { NotFound, Unauthorized } from "@effect-operator/core/KubeError"
 import { assert, describe, it } from "@effect/vitest"
 
 type Watch = Manager.Report["watches"][number]
@@ -74,12 +74,21 @@ describe("Health", () => {
 
   it("a watch without its list, or degraded, is not ready, and is no reason for a restart", () => {
     const bad = report({
-      watches: [watch({ synced: false, status: { _tag: "Listing" } }), watch({ status: degraded })]
+      watches: [
+        watch({ synced: false, status: { _tag: "Listing" } }),
+        watch({ status: degraded, plural: "webs.test.io" }),
+        watch({ status: degraded }),
+        watch({ status: { ...degraded, reason: new Unauthorized({ message: "Unauthorized", code: 401 }) } })
+      ]
     })
     assert.deepStrictEqual(wrong(Health.readiness(bad)), [
       "watch:pods: the list has not been answered",
+      "watch:webs.test.io: NotFound: the server could not find the requested resource " +
+      "(is its CustomResourceDefinition installed?), since 1970-01-01T00:01:00.000Z",
       "watch:pods: NotFound: the server could not find the requested resource " +
-      "(is its CustomResourceDefinition installed?), since 1970-01-01T00:01:00.000Z"
+      "(is the server's address that of an API server, which serves this version?), since 1970-01-01T00:01:00.000Z",
+      "watch:pods: Unauthorized: Unauthorized " +
+      "(have the operator's credentials expired, or are they of another cluster?), since 1970-01-01T00:01:00.000Z"
     ])
     assert.deepStrictEqual(wrong(Health.liveness(bad)), [])
   })

@@ -58,6 +58,13 @@ describe("fromAnswer", () => {
     assert.strictEqual(answer(503, "").message, "HTTP 503 without a message")
     assert.strictEqual(answer(500, { not: "a Status" }).message, "HTTP 500 without a message")
     assert.strictEqual(answer(302)._tag, "UnexpectedStatus")
+    assert.strictEqual(
+      answer(302, "Found", { location: "https://login.example/" }).message,
+      "HTTP 302 to https://login.example/, which is not followed: is the server's address that of an API server?"
+    )
+    const page = answer(502, `<html>\n  <body>${"x".repeat(100_000)}`).message
+    assert.isTrue(page.startsWith("<html> <body>xxx"))
+    assert.isBelow(page.length, 400)
   })
 
   it("keeps the causes of an Invalid", () => {

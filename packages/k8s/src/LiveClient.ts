@@ -308,6 +308,11 @@ export const makeTransport = (
         )
         tried(answer.status)
         const headers = Exchange.toHeaders(answer.headers)
+        const type = headers["content-type"]
+        if (answer.status === 200 && type !== undefined && !Exchange.isJson(type)) {
+          const message = `${server.host}: the answer is no watch, but ${type}: is it an API server that answers?`
+          return yield* Effect.fail(final(new TransportFailed({ message })))
+        }
         const response: StreamResponse = answer.status === 200
           ? { status: 200, headers, values: values(answer.body, request.reading) }
           : yield* refusal(answer)

@@ -25,9 +25,29 @@ describe("Dispatcher", () => {
       yield* get(server.url, { skipTlsVerify: true })
       const otherName = yield* Effect.flip(get(server.url, { ca: ca.certPem }))
       assert.include(otherName.message, "ERR_TLS_CERT_ALTNAME_INVALID")
+      const certificate = "the server's certificate"
+      assert.include(
+        otherName.message,
+        `${certificate} is for DNS:kubernetes.example, not for 127.0.0.1: see tls-server-name`
+      )
       const other = yield* Certificates.authority({ now })
       const otherCa = yield* Effect.flip(get(server.url, { ca: other.certPem, servername: "kubernetes.example" }))
       assert.strictEqual(otherCa.reason._tag, "Transport")
+      assert.include(otherCa.message, `${certificate} is not of the CA that is to have signed it (`)
+      const late = yield* Certificates.issue(ca, {
+        now: now - 10 * 365 * 86_400_000,
+        commonName: "old",
+        hosts: ["127.0.0.1"]
+      })
+      const old = yield* serve((_, response) => json(response, 200, object("a")), late)
+      const expired = yield* Effect.flip(get(old.url, { ca: ca.certPem }))
+      assert.include(expired.message, `${certificate} has expired, by the clock of this machine (CERT_HAS_EXPIRED)`)
+      const plain = yield* serve((_, response) => json(response, 200, object("a")))
+      const noTls = yield* Effect.flip(get(plain.url.replace("http:", "https:"), { ca: ca.certPem }))
+      assert.match(
+        noTls.message,
+        /: the server does not speak TLS: is its address one of http:\/\/\? \(ERR_SSL_WRONG_VERSION_NUMBER\)$/
+      )
       assert.strictEqual(server.requests.length, 2)
     }))
 

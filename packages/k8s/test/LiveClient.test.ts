@@ -276,6 +276,20 @@ describe("LiveClient watches", () => {
       assert.strictEqual(error.retryAfter, 3000)
     }))
 
+  it.live("fails at once where a page for people is answered in the place of events", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((_, response) => {
+        response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).write("<html>log in</html>")
+      })
+      const { client } = yield* connect(cluster(server.url))
+      const error = yield* Effect.flip(collect(client).run)
+      assert.match(
+        error.message,
+        /the answer is no watch, but text\/html; charset=utf-8: is it an API server that answers\?$/
+      )
+      while (!server.sockets[0]!.destroyed) yield* Effect.sleep("10 millis")
+    }))
+
   it.live("closes the connection when it is interrupted, when enough was taken, and when the client goes", () =>
     Effect.gen(function*() {
       const server = yield* serve((_, response) => {

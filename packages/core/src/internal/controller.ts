@@ -21,8 +21,9 @@ import { KubeClient } from "../KubeClient.ts"
 import { keyString } from "../KubeObject.ts"
 import type { Leadership } from "../Leadership.ts"
 import * as Metrics from "../Metrics.ts"
-import { hints } from "../Reflector.ts"
+import { hint } from "../Reflector.ts"
 import { Applied, makeApplied } from "../ServerSideApply.ts"
+import * as Resource from "../Resource.ts"
 import * as Settings from "../Settings.ts"
 import * as Source from "../Source.ts"
 import type { Supervisor } from "../Supervisor.ts"
@@ -287,7 +288,7 @@ const notSynced = Effect.fnUntraced(function*(informers: ReadonlyArray<Informer>
     const where = selection.namespace === undefined ? resource.id : `${resource.id} in ${selection.namespace}`
     reports.push(
       now._tag === "Degraded"
-        ? `${where}: ${now.reason._tag}: ${now.reason.message}${hints[now.reason._tag] ?? ""}`
+        ? `${where}: ${now.reason._tag}: ${now.reason.message}${hint(now.reason, Resource.qualifiedName(resource))}`
         : `${where}: the list has not been answered`
     )
   }

@@ -16,6 +16,7 @@ import * as Body from "./Body.ts"
 import type { Connections, Outgoing } from "./Connections.ts"
 import * as Documents from "./Documents.ts"
 import type { Head } from "./HttpResponse.ts"
+import { tlsProblem } from "./tlsProblem.ts"
 
 /** Figures that hold unless the live client's options say otherwise. */
 export const defaults = {
@@ -180,7 +181,7 @@ export const toResponse = (status: number, headers: Readonly<Record<string, stri
   return { status, headers, body: isDocument ? parse(text) : text }
 }
 
-const isJson = (type: string | undefined): boolean => type !== undefined && /\bjson\b/.test(type)
+export const isJson = (type: string | undefined): boolean => type !== undefined && /\bjson\b/.test(type)
 
 const parse = (text: string): unknown => {
   try {
@@ -205,6 +206,6 @@ const describe = (cause: unknown): string => {
   const { code, message } = cause as NodeJS.ErrnoException
   // Several addresses tried (localhost): the error of the whole has no message, those of its parts do.
   const parts = cause instanceof AggregateError ? cause.errors.map(describe).join("; ") : ""
-  const text = message !== "" ? message : parts !== "" ? parts : cause.name
+  const text = tlsProblem(cause) ?? (message !== "" ? message : parts !== "" ? parts : cause.name)
   return code === undefined || text.includes(code) ? text : `${text} (${code})`
 }
