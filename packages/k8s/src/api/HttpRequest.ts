@@ -15,6 +15,11 @@ export const maxBodyBytes = 3 * 1024 * 1024
 
 const methods: ReadonlySet<string> = new Set<Method>(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"])
 
+/** Parameters as Go reads them: what has a wrong escape or a semicolon is as if it were not there. */
+const parameters = (query: string): Request["query"] => [
+  ...new URLSearchParams(query.split("&").filter((pair) => !/;|%(?![\da-f]{2})/i.test(pair)).join("&"))
+]
+
 /** The request line and headers; what is no method of an API is as good as OPTIONS. */
 export const requestOf = (http: HttpServerRequest.HttpServerRequest): Request => {
   const mark = http.url.indexOf("?")
@@ -22,7 +27,7 @@ export const requestOf = (http: HttpServerRequest.HttpServerRequest): Request =>
   return {
     method: methods.has(http.method) ? http.method as Method : "OPTIONS",
     path,
-    query: query === "" ? [] : [...new URLSearchParams(query)],
+    query: query === "" ? [] : parameters(query),
     headers: http.headers
   }
 }

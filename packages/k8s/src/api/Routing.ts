@@ -88,9 +88,11 @@ const place = Remembered.ofText((path): Place => {
   // An escaped slash is one. Slashes at either end do not count, those within make empty parts.
   const trimmed = decode(path).replace(/^\/+|\/+$/g, "")
   const segments = trimmed === "" ? [] : trimmed.split("/")
+  // Two slashes at the end have an empty part between them, which counts where there is no resource yet.
+  const asPath = path.endsWith("//") ? [...segments, ""] : segments
   if (path.startsWith("//")) return { _tag: "Path", segments: ["", ...segments] }
   const prefix = segments[0] === "api" ? 1 : segments[0] === "apis" ? 2 : undefined
-  if (prefix === undefined || segments.length < prefix + 2) return { _tag: "Path", segments }
+  if (prefix === undefined || segments.length < prefix + 2) return { _tag: "Path", segments: asPath }
   const group = prefix === 1 ? "" : segments[1]!
   const version = segments[prefix]!
   let rest = segments.slice(prefix + 1)
