@@ -29,19 +29,23 @@ export interface MediaType {
 
 /** One alternative of a header value. */
 export const parseMediaType = (text: string): MediaType => {
+  const { parameters, type } = alternative(text)
+  const lower = Object.entries(parameters).map(([name, value]) => [name.toLowerCase(), value] as const)
+  return { type: type.toLowerCase(), parameters: Object.fromEntries(lower) }
+}
+
+/** An alternative of an `Accept` header, in which case matters. */
+const alternative = (text: string): MediaType => {
   const [type = "", ...rest] = text.split(";")
   const parameters: Record<string, string> = {}
   for (const part of rest) {
     const equals = part.indexOf("=")
     if (equals > 0) {
-      parameters[part.slice(0, equals).trim().toLowerCase()] = part.slice(equals + 1).trim().replace(/^"(.*)"$/, "$1")
+      parameters[part.slice(0, equals).trim()] = part.slice(equals + 1).trim().replace(/^"(.*)"$/, "$1")
     }
   }
-  return { type: type.trim().toLowerCase(), parameters }
+  return { type: type.trim(), parameters }
 }
-
-/** An alternative of an `Accept` header, in which case matters. */
-const alternative = (text: string): MediaType => ({ ...parseMediaType(text), type: text.split(";", 1)[0]!.trim() })
 
 const alternatives = Remembered.ofText((header): ReadonlyArray<MediaType> => {
   if (header.trim() === "") return [{ type: "*/*", parameters: {} }]
@@ -62,9 +66,14 @@ export const spoken = ({ parameters, type }: MediaType): Encoding | undefined =>
     : undefined
 }
 
-/** How to answer, or undefined where nothing the client accepts is spoken (406). A watch is spoken in JSON only. */
-export const acceptable = (header: string | undefined, watch: boolean): Encoding | undefined =>
-  parseAccept(header).map(spoken).find((encoding) => encoding !== undefined && !(watch && encoding === "yaml"))
+/**
+ * How to answer, or undefined where nothing the client accepts is spoken (406). A watch is spoken in JSON only, and the
+ * first that is spoken at all is taken at its word.
+ */
+export const acceptable = (header: string | undefined, watch: boolean): Encoding | undefined => {
+  const encoding = parseAccept(header).map(spoken).find((encoding) => encoding !== undefined)
+  return watch && encoding === "yaml" ? undefined : encoding
+}
 
 /** What the router before built-in resources and documents lets pass: it does not know `application/*`. */
 const routable: ReadonlySet<string> = new Set([

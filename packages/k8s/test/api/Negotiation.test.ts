@@ -18,6 +18,7 @@ describe("Negotiation", () => {
     const types = Negotiation.parseAccept("a/a;q=0.5, b/b, c/c;q=0.9, d/d").map(({ type }) => type)
     assert.deepStrictEqual(types, ["b/b", "d/d", "c/c", "a/a"])
     assert.deepStrictEqual(Negotiation.parseAccept(" ").map(({ type }) => type), ["*/*"])
+    assert.deepStrictEqual(Negotiation.parseAccept("A/b;AS=Table"), [{ type: "A/b", parameters: { AS: "Table" } }])
   })
 
   it("answers in the first encoding it speaks, and a watch in JSON only", () => {
@@ -27,6 +28,8 @@ describe("Negotiation", () => {
     assert.strictEqual(Negotiation.acceptable("application/vnd.kubernetes.protobuf, application/json", false), "json")
     assert.isUndefined(Negotiation.acceptable("text/html", false))
     assert.isUndefined(Negotiation.acceptable("application/yaml", true))
+    assert.isUndefined(Negotiation.acceptable("application/json;q=0.1, application/yaml", true))
+    assert.strictEqual(Negotiation.acceptable("text/html, application/json, application/yaml", true), "json")
     assert.strictEqual(Negotiation.errorEncoding("text/html"), "json")
     assert.strictEqual(Negotiation.errorEncoding("application/yaml"), "yaml")
   })
