@@ -9,7 +9,9 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Result from "effect/Result"
+import * as Stream from "effect/Stream"
 import * as Reading from "../../api/Reading.ts"
 import type * as Exchange from "./Exchange.ts"
 import { nameFault, notFound, storageKey } from "./Exchange.ts"
@@ -86,7 +88,13 @@ export const watch: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchan
     object.metadata.name === route.name && (matches === undefined || matches(object))
   const selected = route.name === "" ? matches : byName
   yield* Versions.watchable(resource, core.storage.list(resource.collection))
-  if (since !== undefined && flag(request, "sendInitialEvents")) yield* Reading.reached(core.storage, since)
+  const late = since !== undefined && flag(request, "sendInitialEvents")
+    ? yield* Effect.option(Effect.flip(Reading.reached(core.storage, since)))
+    : Option.none()
+  // What was not reached is told in a watch, not instead of one.
+  if (Option.isSome(late)) {
+    return { _tag: "Watch", events: Stream.make({ type: "ERROR" as const, object: late.value.body }) } as const
+  }
   const events = core.hub.watch({
     collection: resource.collection,
     ...Versions.selection(resource, selected),

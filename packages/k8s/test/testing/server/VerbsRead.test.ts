@@ -176,6 +176,17 @@ describe("list", () => {
       assert.strictEqual(match.status, 422)
     }).pipe(Effect.provide(layer)))
 
+  it.effect("a watch that begins with what there is tells that it cannot be had yet", () =>
+    Effect.gen(function*() {
+      const query = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=1000000"
+      const asking = yield* Effect.forkChild(Stream.runCollect(watch(`${configMaps}?${query}`)))
+      yield* TestClock.adjust("3 seconds")
+      const [event, ...more] = yield* Fiber.join(asking)
+      assert.strictEqual(event!.type, "ERROR")
+      assert.match((event!.object as any).message, /^Timeout: Too large resource version: 1000000, current: /)
+      assert.deepStrictEqual(more, [])
+    }).pipe(Effect.provide(layer)))
+
   it.effect("selects by labels and fields", () =>
     Effect.gen(function*() {
       yield* post(pods, pod("a", { metadata: { labels: { app: "x" } }, spec: { nodeName: "n" } }))
