@@ -142,6 +142,8 @@ export const aggregated = (request: Request, items: ReadonlyArray<unknown>, form
   const headers = {
     "content-type": `application/json;g=apidiscovery.k8s.io;v=${form};as=APIGroupDiscoveryList`,
     etag,
+    // Not secret, and with its etag better kept than asked for again.
+    "cache-control": "public",
     vary: "Accept"
   }
   return request.headers["if-none-match"] === etag ? { status: 304, headers } : { status: 200, headers, body }

@@ -68,7 +68,7 @@ const unary = (answer: ApiResponse, request: Request): Effect.Effect<HttpServerR
     ? encodeBody(answer.body, said, request)
     : [
       Buffer.from(JSON.stringify(answer.body, null, answer.json === "indented" ? 2 : 0), "utf8"),
-      Negotiation.contentTypes.json
+      said ?? Negotiation.contentTypes.json
     ] as const
   const send = (content: Uint8Array, more: Record<string, string>) =>
     HttpServerResponse.uint8Array(content, { status: answer.status, headers: { ...headers, ...more }, contentType })

@@ -47,6 +47,7 @@ export const answer = (
     headers: { "content-type": mediaType, "cache-control": "public, max-age=3600" },
     body: mediaType === "application/json"
       ? configuration(headers["host"] ?? "kubernetes.default.svc")
-      : keys(tokens)
+      : keys(tokens),
+    json: "compact"
   }
 }

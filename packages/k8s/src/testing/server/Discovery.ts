@@ -161,6 +161,7 @@ const paths = (tells: Tells): ReadonlyArray<string> =>
     ]),
     ...Health.paths,
     "/metrics",
+    "/metrics/slis",
     "/openapi/v2",
     "/openapi/v3",
     "/openapi/v3/",
@@ -236,6 +237,7 @@ export const answer = (tells: Tells, request: Request, segments: ReadonlyArray<s
       : Representation.refused(StatusError.methodNotAllowed)
   }
   if (request.path === "/metrics") return Health.metrics(version)
+  if (request.path === "/metrics/slis") return Health.indicators
   const health = Health.answer(request)
   if (health !== undefined) return health
   return root === undefined || request.path === "/index.html"

@@ -1,5 +1,5 @@
 /**
- * `Health`: `/healthz`, `/livez` and `/readyz` with their checks, and `/metrics`.
+ * `Health`: `/healthz`, `/livez` and `/readyz` with their checks, `/metrics` and `/metrics/slis`.
  *
  * There is nothing that could be ill here: every check that a real server of the version has is there by name and
  * passes.
@@ -123,4 +123,18 @@ export const metrics = (version: Readonly<Record<string, string>>): ApiResponse 
       "platform on which it is running.\n# TYPE kubernetes_build_info gauge\n" +
       `kubernetes_build_info{${labels}} 1\n`
   }
+}
+
+const lineOf = (name: string, endpoint: Endpoint): string =>
+  `kubernetes_healthcheck{name="${name}",type="${endpoint}"} 1\n`
+
+/** `/metrics/slis`: how the checks went. */
+export const indicators: ApiResponse = {
+  status: 200,
+  headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8; escaping=underscores" },
+  body: "# HELP kubernetes_healthcheck [STABLE] This metric records the result of a single healthcheck.\n" +
+    "# TYPE kubernetes_healthcheck gauge\n" +
+    [...new Set(endpoints.flatMap(checksOf))].sort().flatMap((name) =>
+      endpoints.filter((endpoint) => checksOf(endpoint).includes(name)).map((endpoint) => lineOf(name, endpoint))
+    ).join("")
 }

@@ -21,6 +21,12 @@ describe("Health", () => {
     assert.isDefined(ask("/healthz/poststarthook/rbac/bootstrap-roles"))
   })
 
+  it("tells of every check how it went", () => {
+    const lines = String(Health.indicators.body).split("\n")
+    assert.include(lines, "kubernetes_healthcheck{name=\"etcd\",type=\"livez\"} 1")
+    assert.strictEqual(lines.length - 3, Health.paths.length - 3)
+  })
+
   it("lists its checks, those left out, and what it cannot leave out", () => {
     const lines = String(ask("/readyz?verbose&exclude=etcd&exclude=b&exclude=a")!.body).split("\n")
     assert.deepStrictEqual(lines.slice(0, 5), [
