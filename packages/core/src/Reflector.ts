@@ -315,7 +315,14 @@ export const hint = ({ _tag }: KubeError.Reason, kind: string): string => {
 }
 
 /** Of a group of Kubernetes itself: `pods`, `deployments.apps`, `leases.coordination.k8s.io`. */
-const isBuiltIn = (kind: string): boolean => /^[^.]+(\.[^.]+)?$/.test(kind) || kind.endsWith(".k8s.io")
+const isBuiltIn = (kind: string): boolean => /^[^.]+(\.[^.]+)?$/.test(kind) || builtIn.test(kind)
+
+/** Definitions are in groups of such names, too: `gateway.networking.k8s.io`, `snapshot.storage.k8s.io`. */
+const builtIn = new RegExp(
+  "^[^.]+\\.(admissionregistration|apiextensions|apiregistration|authentication|authorization|certificates|coordination|" +
+    "discovery|events|(flowcontrol|internal)\\.apiserver|networking|node|rbac\\.authorization|resource|scheduling|storage|" +
+    "storagemigration)\\.k8s\\.io$"
+)
 
 const listing: Status = { _tag: "Listing" }
 

@@ -77,6 +77,7 @@ describe("Health", () => {
       watches: [
         watch({ synced: false, status: { _tag: "Listing" } }),
         watch({ status: degraded, plural: "webs.test.io" }),
+        watch({ status: degraded, plural: "gateways.gateway.networking.k8s.io" }),
         watch({ status: degraded }),
         watch({ status: { ...degraded, reason: new Unauthorized({ message: "Unauthorized", code: 401 }) } })
       ]
@@ -84,6 +85,8 @@ describe("Health", () => {
     assert.deepStrictEqual(wrong(Health.readiness(bad)), [
       "watch:pods: the list has not been answered",
       "watch:webs.test.io: NotFound: the server could not find the requested resource " +
+      "(is its CustomResourceDefinition installed?), since 1970-01-01T00:01:00.000Z",
+      "watch:gateways.gateway.networking.k8s.io: NotFound: the server could not find the requested resource " +
       "(is its CustomResourceDefinition installed?), since 1970-01-01T00:01:00.000Z",
       "watch:pods: NotFound: the server could not find the requested resource " +
       "(is the server's address that of an API server, which serves this version?), since 1970-01-01T00:01:00.000Z",
