@@ -11,6 +11,7 @@ import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject
 import { available } from "./Available.ts"
 import * as Canonical from "./Canonical.ts"
 import { dealt } from "./Dealt.ts"
+import { disowned } from "./Disowned.ts"
 import * as Drawn from "./Drawn.ts"
 import { outside } from "./Outside.ts"
 import { blinded, blindFor, blindings, isPaused, met, taken } from "./Excuses.ts"
@@ -239,7 +240,7 @@ const noOrphans: Oracle = {
       const { ownerReferences = [] } = object.metadata
       return ownerReferences.length > 0 && ownerReferences.every(({ uid }) => !uids.has(uid)) && !isInUse(run, object)
     })
-    return orphan === undefined ? undefined : `${name(orphan)} outlives its owner`
+    return orphan === undefined ? disowned(run) : `${name(orphan)} outlives its owner`
   }
 }
 

@@ -129,6 +129,24 @@ const serving = (labelsOf: (box: B.Box) => Readonly<Record<string, string>>) =>
       )
     }), { owns: [Pod, Service] })
 
+/** Runs what the size says, which is in a selector, too, that cannot be changed: the Deployment makes room for another. */
+const reselected = (propagationPolicy: "Orphan" | "Foreground") =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const found = yield* Cache.get(Deployment, B.named("box"))
+      const { labels, metadata } = labelled(box, { size: String(box.spec.size) })
+      if (found?.spec.selector.matchLabels?.["size"] === labels.size) return Action.done
+      if (found !== undefined) {
+        if (!isTerminating(found)) yield* B.unlessGone(it.delete(Deployment, found, { propagationPolicy }))
+        return Action.requeueAfter("5 seconds")
+      }
+      const template = { metadata: { labels }, spec: { containers: [{ name: "c", image: "busybox" }] } }
+      return yield* B.done(
+        B.unlessThere(it.create(Deployment, { metadata, spec: { selector: { matchLabels: labels }, template } }))
+      )
+    }), { owns: [Deployment] })
+
 const gone = (name: string) => ({
   name: `${name} goes`,
   act: B.client.use((it) => it.delete(B.Box, B.named(name)))
@@ -304,5 +322,12 @@ export const planted: ReadonlyArray<B.Planted> = [
     [boxNamed("a"), boxNamed("b"), gone("a")],
     reading(() => "box-reader"),
     reading(({ metadata }) => `box-reader-${metadata.name}`)
+  ),
+  B.bug(
+    "haste: what it has replaced goes on for nobody",
+    "no orphans",
+    B.sized(1, 2),
+    reselected("Orphan"),
+    reselected("Foreground")
   )
 ]
