@@ -8,7 +8,7 @@
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { blindings, met } from "./Excuses.ts"
-import { blinds, guard, isElected, touched } from "./Fault.ts"
+import { blinds, guard, hastens, isElected, touched } from "./Fault.ts"
 import { isComplete, peoplesKept, precious } from "./Kept.ts"
 import { isName } from "./Names.ts"
 import type { Oracle } from "./Oracle.ts"
@@ -318,17 +318,26 @@ const drawnOnce: Oracle = {
 /** How long after its start a process is done with what it found. */
 const awake = 5_000
 
-/** A process that starts again where all is as it should be changes nothing. */
+/**
+ * A process that starts again where all is as it should be changes nothing; nor where all has come to rest after steps that
+ * did not wait: what it finds to do is what the one before had not noticed.
+ */
 const calmStart: Oracle = {
   name: "starts without a change",
   judge: (run) => {
-    const at = run.entries.find((entry) => entry._tag === "Fault" && entry.point.fault === "restarted")?.at
-    if (at === undefined || run.met > 1) return undefined
-    for (const { after, at: then, call } of writes(run)) {
+    const faults = run.entries.filter((entry) => entry._tag === "Fault")
+    const at = faults.find(({ point }) => point.fault === "restarted")?.at
+    const hasty = faults.filter(({ point }) => hastens(point)).length
+    if (at === undefined || run.met > 1 + hasty) return undefined
+    for (const { after, at: then, call, type } of writes(run)) {
       if (then < at || then > at + awake || call.life === 1 || after.kind === "Event" || isElected(after)) {
         continue
       }
-      return `nothing was to do, and ${name(after)} is changed: ${line(call.request)}`
+      const what = `${name(after)} is ${type === "ADDED" ? "made" : type === "DELETED" ? "deleted" : "changed"}`
+      return hasty > 0
+        ? `all was at rest, and only when the process starts anew ${what}: the one before had not noticed that it was ` +
+          `to (what it waits for wakes nobody, or not in that order): ${line(call.request)}`
+        : `nothing was to do, and ${what}: ${line(call.request)}`
     }
     return undefined
   }

@@ -7,7 +7,7 @@
  * was found and what was run is counted by kind.
  */
 import type { Coverage } from "./Coverage.ts"
-import { type Kind, none, type Plan, type Point } from "./Fault.ts"
+import { hastens, type Kind, none, type Plan, type Point } from "./Fault.ts"
 import { judge, strays } from "./Judge.ts"
 import * as Oracle from "./Oracle.ts"
 import { stratified } from "./Order.ts"
@@ -15,11 +15,12 @@ import * as Points from "./Points.ts"
 import * as Pools from "./Pools.ts"
 import type { Recording } from "./Recording.ts"
 import * as Reference from "./Reference.ts"
+import * as Rests from "./Rests.ts"
 import * as Run from "./Run.ts"
 import type { Scenario } from "./Scenario.ts"
 import { draw, hash } from "./Seed.ts"
 import * as Singles from "./Singles.ts"
-import { beginning, key, type Story, tell, whole } from "./Story.ts"
+import { beginning, key, lengthOf, type Story, tell, whole } from "./Story.ts"
 import * as Unchanged from "./Unchanged.ts"
 import * as Variants from "./Variants.ts"
 
@@ -213,6 +214,24 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
   }
   /** What may go wrong after each of the first ones. */
   const further = new Map<Singles.Single, ReadonlyArray<Point>>()
+  const seenAnew = new Set<string>()
+  /**
+   * A complaint about what comes of haste, where that is not what there is without, when a process looks at it that knows
+   * nothing of what was before: what only that one notices has not been judged at all, as long as haste excuses it.
+   */
+  const lookedAtAnew = ({ lived, point }: Singles.Single, recording: Recording): Divergence | undefined => {
+    if (!hastens(point) || recording.hurried.length === 0 || !allowed("restarted")) return undefined
+    const reference = referenceOf(lived)
+    const astray = Rests.astray(recording, reference.rests)
+    const differs = astray === undefined ? Oracle.sameEnd.judge(recording, reference) : ""
+    if (differs === undefined) return undefined
+    const seen = astray === undefined ? lived : beginning(lived, astray)
+    const what = [key(seen), point.fault, recording.hurried, differs].join("\n")
+    if (seenAnew.has(what) || !goesOn()) return undefined
+    seenAnew.add(what)
+    const restarted: Point = { _tag: "Step", at: lengthOf(seen), fault: "restarted" }
+    return attempt({ points: [point, restarted], interleaving: 0 }, seen).divergence
+  }
   const alone = (one: Singles.Single): Divergence | undefined => {
     const { lived, point } = one
     const { divergence, recording } = attempt({ points: [point], interleaving: 0 }, lived)
@@ -221,7 +240,7 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
       const after = Points.of(recording, replicas, Points.reached(point, recording))
       further.set(one, after.filter((next) => wanted(next) && Singles.isFurther(next, lived, story)))
     }
-    return divergence
+    return divergence ?? lookedAtAnew(one, recording)
   }
 
   // Which of several replicas leads is chance after any fault, so that few of them would be met as they are alone.

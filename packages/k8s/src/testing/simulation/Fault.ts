@@ -170,6 +170,11 @@ export const describe = (point: Point): string => {
   }
 }
 
+const hastening: ReadonlySet<Kind> = new Set<Kind>(["hurried", "forestalled", "externalHurried", "together"])
+
+/** Whether the next step does not wait for what follows from the one before. */
+export const hastens = ({ fault }: Point): boolean => hastening.has(fault)
+
 /** Faults after which an operator knows no better: what it sees is old. */
 const blinding: ReadonlySet<Kind> = new Set<Kind>([
   "staleRestart",

@@ -189,7 +189,7 @@ const differences = (lived: Recording, { hasty, mask, recording, state }: Refere
 }
 
 /** The same end as without faults, in the cluster and outside of it, whoever of several replicas has brought it about. */
-const sameEnd: Oracle = {
+export const sameEnd: Oracle = {
   name: "same end state",
   judge: (run, reference) => {
     if (taken(run) || handsOn(run)) return undefined

@@ -47,6 +47,8 @@ export interface Planted {
   readonly oracle: string
   readonly wrong: Simulation.Scenario
   readonly right: Simulation.Scenario
+  /** How many faults it takes at most: one, unless it says otherwise. */
+  readonly faults?: number | undefined
   /** How it is looked for, where that is not as always. */
   readonly options?: Simulation.Options | undefined
 }

@@ -129,6 +129,20 @@ const serving = (labelsOf: (box: B.Box) => Readonly<Record<string, string>>) =>
       )
     }), { owns: [Pod, Service] })
 
+/** A Box is ready after the one before it in the alphabet, if there is one; which it finds out by `waiting` for it. */
+const inTurn = (waiting: Action.Action) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const before = (yield* Cache.list(B.Box)).find(({ metadata: { name } }) => name < box.metadata.name)
+      if (before !== undefined && before.status?.phase === undefined) return waiting
+      // The first one takes its time.
+      if (before === undefined && box.status?.count === undefined) {
+        yield* B.status(box, { count: 1 })
+        return Action.requeueAfter("10 seconds")
+      }
+      return yield* B.done(B.status(box, { phase: "Ready" }))
+    }), { owns: [] })
+
 /** Runs what the size says, which is in a selector, too, that cannot be changed: the Deployment makes room for another. */
 const reselected = (propagationPolicy: "Orphan" | "Foreground") =>
   B.boxes((box) =>
@@ -323,6 +337,16 @@ export const planted: ReadonlyArray<B.Planted> = [
     reading(() => "box-reader"),
     reading(({ metadata }) => `box-reader-${metadata.name}`)
   ),
+  {
+    ...B.bug(
+      "haste: waits for another of its kind, which does not wake it",
+      "starts without a change",
+      [boxNamed("a"), boxNamed("b")],
+      inTurn(Action.done),
+      inTurn(Action.requeueAfter("5 seconds"))
+    ),
+    faults: 2
+  },
   B.bug(
     "haste: what it has replaced goes on for nobody",
     "no orphans",
