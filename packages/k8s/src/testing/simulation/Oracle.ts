@@ -13,10 +13,10 @@ import * as Canonical from "./Canonical.ts"
 import { dealt } from "./Dealt.ts"
 import { disowned } from "./Disowned.ts"
 import * as Drawn from "./Drawn.ts"
-import { outside } from "./Outside.ts"
+import { outside, whoever } from "./Outside.ts"
 import { blinded, blindFor, blindings, isPaused, met, taken } from "./Excuses.ts"
 import { isElection, isEvent } from "./Fault.ts"
-import { accepted, type Call, calls, type Entry, line, type Recording } from "./Recording.ts"
+import { accepted, type Call, calls, type Entry, line, type Recording, seen } from "./Recording.ts"
 import type { Reference } from "./Reference.ts"
 import * as Rests from "./Rests.ts"
 import { moments } from "./Temporal.ts"
@@ -177,11 +177,19 @@ const differences = (lived: Recording, { hasty, mask, recording, state }: Refere
   const apart = []
   // After a Pod was lost, another of those that are left may have its part.
   const isOther = met(run, "podFailed") || met(run, "podRemoved")
+  const names = new Set(
+    seen(recording).flatMap(({ kind, metadata }) => run.kinds.includes(kind) ? [metadata.name] : [])
+  )
   for (const key of new Set([...recording.outside.keys(), ...run.outside.keys()])) {
     const kept = (one: Recording, rename?: Canonical.Rename) =>
       JSON.stringify(outside(one, key, mask, rename)) ?? "nothing"
     const [wanted, found] = [kept(recording), kept(run)]
     if (wanted === found) continue
+    const [first, second] = [recording, run].map((one) => {
+      const value = outside(one, key, mask)
+      return value === undefined ? undefined : JSON.stringify(whoever(value, names))
+    })
+    if (names.size > 1 && first === second) continue
     const [before, now] = [recording, run].map((one) => kept(one, Canonical.whichever(one.objects)))
     if (!isOther || before !== now) apart.push(`outside: ${key}: ${found} instead of ${wanted}`)
   }

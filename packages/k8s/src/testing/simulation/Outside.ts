@@ -81,6 +81,33 @@ export const outside = (
   return isEmpty(value) ? undefined : value
 }
 
+/** The words of all texts in a value. */
+const wordsIn = (value: Json): ReadonlyArray<string> =>
+  typeof value === "string"
+    ? value.split(/[^\w.-]+/)
+    : typeof value === "object" && value !== null
+    ? Object.entries(value).flatMap(([key, item]) => [...wordsIn(key), ...wordsIn(item)])
+    : []
+
+/**
+ * The same, whichever of several objects was served first: a list of which every item speaks of one of them, by its name, has
+ * its items in the order of the names. What was done for one of them stays in its order.
+ */
+export const whoever = (value: Json, names: ReadonlySet<string>): Json => {
+  if (Array.isArray(value)) {
+    const items = (value as ReadonlyArray<Json>).map((item) => whoever(item, names))
+    const told = items.map((item) => ({ item, of: wordsIn(item).filter((word) => names.has(word)).join() }))
+    return told.some(({ of }) => of === "")
+      ? items
+      : told.toSorted((a, b) => (a.of < b.of ? -1 : a.of > b.of ? 1 : 0)).map(({ item }) => item)
+  }
+  return isObject(value)
+    ? Object.fromEntries(
+      Object.entries(value as Record<string, Json>).map(([key, item]) => [key, whoever(item, names)])
+    )
+    : value
+}
+
 /** Where two runs without faults differ in what is kept under a name. */
 export const differing = (a: Pick<Recording, "outside">, b: typeof a, name: string): ReadonlySet<string> => {
   const found = new Set<string>()

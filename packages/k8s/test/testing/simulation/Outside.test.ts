@@ -22,6 +22,20 @@ describe("Outside", () => {
     assert.notDeepEqual(of(["b", "a"]), of(["a", "b"]))
   })
 
+  it("whom of several an operator serves first is no difference, what it does for one is in its order", () => {
+    const names = new Set(["a", "b"])
+    const of = (value: unknown) => Outside.whoever(value as never, names)
+    const record = (name: string, ip: string) => ({ name, ip })
+    const [a, b] = [record("a", "1"), record("b", "1")]
+    assert.deepStrictEqual(of({ zone: [b, a] }), of({ zone: [a, b] }))
+    assert.deepStrictEqual(of(["default/b: made", "default/a: made"]), of(["default/a: made", "default/b: made"]))
+    assert.notDeepEqual(of([a, b, record("a", "2")]), of([record("a", "2"), a, b]))
+    assert.notDeepEqual(of([a, b, b]), of([a, b]))
+    // What speaks of nobody may be for all of them.
+    assert.notDeepEqual(of([a, "cleared", b]), of([b, "cleared", a]))
+    assert.notDeepEqual(of([1, 2]), of([2, 1]))
+  })
+
   it("what names one of some replicas may name another, where it is asked so; how many there are counts", () => {
     const rename = (text: string) => text.replace(/-\d+$/, "-#")
     const of = (value: unknown) => Outside.outside({ outside: new Map([["ring", value]]) }, "ring", new Set(), rename)

@@ -89,6 +89,38 @@ const volumed = (asWanted: (known: { readonly size: number } | undefined, size: 
     finalize: (box) => B.done(External.call("release", refused, Effect.map(volumes, (all) => all.delete(idOf(box)))))
   })
 
+interface Recorded {
+  readonly name: string
+  readonly size: number
+}
+
+/** A zone's records, in the order they came; it lists two at a time. */
+const zone = External.state("zone", (): Array<Recorded> => [])
+
+const page = (from: number) => External.call("list", refused, Effect.map(zone, (all) => all.slice(from, from + 2)))
+
+const recorded = (pages: number) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const { metadata: { name }, spec: { size } } = box
+      const found: Array<Recorded> = []
+      for (let turn = 0; turn < pages; turn++) found.push(...yield* page(2 * turn))
+      if (found.some((record) => record.name === name && record.size === size)) return Action.done
+      const put = Effect.map(zone, (all) =>
+        all.splice(
+          0,
+          all.length,
+          ...all.filter((one) => !found.includes(one) || one.name !== name),
+          { name, size }
+        ))
+      return yield* B.done(External.call("put", refused, put))
+    }), { owns: [] })
+
+const three: B.Steps = [{
+  name: "three",
+  act: Effect.forEach(["a", "b", "c"], (name) => B.write(1, B.named(name)), { discard: true })
+}]
+
 let made = 0
 
 export const planted: ReadonlyArray<B.Planted> = [
@@ -196,5 +228,13 @@ export const planted: ReadonlyArray<B.Planted> = [
     B.sized(1),
     B.boxes(stamped(() => made++)),
     steady
+  ),
+  B.bug(
+    "outside: looks at the first page only of what is there",
+    "same end state",
+    three,
+    recorded(1),
+    recorded(3),
+    { faults: ["restarted", "externalFails"] }
   )
 ]
