@@ -16,7 +16,7 @@ import * as Drawn from "./Drawn.ts"
 import { outside, whoever } from "./Outside.ts"
 import { blinded, blindFor, blindings, isPaused, met, taken } from "./Excuses.ts"
 import { isElection, isEvent } from "./Fault.ts"
-import { accepted, type Call, calls, type Entry, line, type Recording, seen } from "./Recording.ts"
+import { accepted, type Call, calls, type Entry, line, madeByPeople, type Recording, seen } from "./Recording.ts"
 import type { Reference } from "./Reference.ts"
 import * as Rests from "./Rests.ts"
 import { moments } from "./Temporal.ts"
@@ -271,12 +271,32 @@ const isBereft = (run: Recording, { metadata: { deletionTimestamp = "" } }: Kube
     )
   )
 
+/**
+ * Whether people hold an object themselves, that they have asked to go: they have made it with all of its finalizers. Or a
+ * namespace in which there is such a one.
+ */
+const isHeldByPeople = (run: Recording, object: KubeObject): boolean => {
+  if (run.kinds.includes(object.kind) || deletedBy(run, object) !== "") return false
+  const { finalizers = [], name, uid } = object.metadata
+  if (object.kind === "Namespace") {
+    return run.objects.some((inner) =>
+      inner.metadata.namespace === name && isTerminating(inner) && isHeldByPeople(run, inner)
+    )
+  }
+  const made = madeByPeople(run.entries).includes(uid)
+    ? seen(run).find(({ metadata }) => metadata.uid === uid)?.metadata.finalizers
+    : undefined
+  return finalizers.length > 0 && finalizers.every((finalizer) => made?.includes(finalizer) === true)
+}
+
 /** Nothing waits for a finalizer that nobody removes. */
 const finalizers: Oracle = {
   name: "finalizers released",
   judge: (run) => {
     if (hasFailed(run)) return undefined
-    const stuck = run.objects.find((object) => isTerminating(object) && !isInUse(run, object) && !isBereft(run, object))
+    const stuck = run.objects.find((object) =>
+      isTerminating(object) && !isInUse(run, object) && !isBereft(run, object) && !isHeldByPeople(run, object)
+    )
     if (stuck === undefined) return undefined
     const held = (stuck.metadata.finalizers ?? []).join(", ")
     return `${name(stuck)} is still being deleted, held by ${held}${deletedBy(run, stuck)}${because(run)}`
@@ -373,7 +393,10 @@ const createsAndDeletes: Oracle = {
 const boundedRetries: Oracle = {
   name: "bounded retries",
   judge: (run, reference) => {
-    const requests = (recording: Recording) => calls(recording).filter(({ request }) => !isElection(request)).length
+    // Who waits for what somebody has taken to come back looks for it every few seconds.
+    const waits = taken(run)
+    const requests = (recording: Recording) =>
+      calls(recording).filter(({ request }) => !isElection(request) && !(waits && request.method === "GET")).length
     const outside = (recording: Recording) => recording.entries.filter(({ _tag }) => _tag === "External").length
     const blind = blindings(run)
     for (const [what, count] of [["requests", requests], ["calls of something outside", outside]] as const) {

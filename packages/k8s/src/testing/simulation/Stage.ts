@@ -201,7 +201,10 @@ export class Stage {
       if (this.#waits) this.lull = Math.max(this.lull, this.world.now - this.#active)
       this.#active = this.world.now
     }
-    if (entry._tag === "Fault" && fails(entry.point)) this.#failed = this.world.now
+    if (entry._tag !== "Fault") return
+    if (fails(entry.point)) this.#failed = this.world.now
+    // Until then nobody can be asked again.
+    if (entry.point.fault === "cutOff") this.#failed = this.world.now + wire.cut
   }
 
   /** Asking the outside how it is, is no sign of life; changing it is. */

@@ -1,7 +1,7 @@
-import { ConfigMap } from "@effect-operator/k8s/kinds"
+import { ConfigMap, Lease, Namespace } from "@effect-operator/k8s/kinds"
 import { Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import * as B from "./planted/Box.ts"
 
 /** What is said of an operator in a run without faults. */
@@ -52,6 +52,56 @@ describe("what oracles say", () => {
           "DELETE /api/v1/namespaces/default/configmaps/held"
       )
     }))
+
+  it.live("nothing of what people hold, and have asked to go, themselves, nor of a namespace that it is in", () =>
+    Effect.gen(function*() {
+      const metadata = { namespace: "stuck", name: "held", finalizers: ["example.com/people"] }
+      const stuck = B.client.use((it) =>
+        Effect.andThen(
+          Effect.andThen(it.create(Namespace, { metadata: { name: "stuck" } }), it.create(ConfigMap, { metadata })),
+          it.delete(Namespace, { name: "stuck" })
+        )
+      )
+      yield* Simulation.checkConvergence({
+        name: "stuck",
+        resources: B.resources,
+        operator: B.boxes((box) => B.done(B.keep(box, "settings", { size: String(box.spec.size) }))),
+        steps: [{ name: "a namespace that does not go", act: stuck }, ...B.sized(1)]
+      }, { depth: 1, runs: 3, interleavings: 0 })
+    }))
+
+  it.live("nothing of who is cut off while all else rests, and goes on when he is back", () =>
+    Effect.gen(function*() {
+      const lock = B.named("lock")
+      const locking = B.boxes((box) =>
+        B.done(B.client.use((it) =>
+          Effect.gen(function*() {
+            if (box.status?.count === box.spec.size) return
+            const renewTime = new Date(yield* Clock.currentTimeMillis).toISOString().replace("Z", "000Z")
+            yield* it.apply(Lease, { metadata: lock, spec: { holderIdentity: "me", renewTime } }, { force: true })
+            yield* B.status(box, { count: box.spec.size })
+            yield* B.unlessGone(it.delete(Lease, lock))
+          })
+        ))
+      )
+      const scenario = { name: "locking", resources: B.resources, operator: locking, steps: B.sized(1) }
+      const { run } = yield* Simulation.checkConvergence(scenario, { depth: 1, faults: ["cutOff"], interleavings: 0 })
+      assert.isAbove(run, 0)
+    }))
+
+  it("nothing of who looks every few seconds whether what somebody has taken comes back", () => {
+    const retries = Simulation.oracles.find(({ name }) => name === "bounded retries")!
+    const told = (method: string, fault: string) => {
+      const request = { method, path: "/x", headers: {}, query: [] }
+      const call = (n: number) => ({ _tag: "Call", n, at: n, status: 200, request, before: 1, after: 1 })
+      const taken = { _tag: "Fault", at: 0, point: { _tag: "Call", at: 1, fault } }
+      const entries = [taken, ...Array.from({ length: 700 }, (_, n) => call(n))]
+      return retries.judge({ entries, met: 1 } as never, { recording: { entries: [] } } as never)
+    }
+    assert.isUndefined(told("GET", "orphaned"))
+    assert.include(told("PUT", "orphaned"), "700 requests, without faults 0")
+    assert.include(told("GET", "serverError"), "700 requests, without faults 0")
+  })
 
   it("of what is made again only by another process, whether its kind is watched", () => {
     const removed = Simulation.oracles.find(({ name }) => name === "what is removed is made again")!
