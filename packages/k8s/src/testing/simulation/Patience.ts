@@ -15,7 +15,9 @@ export const defaults = {
   /** Work may be due by itself so long after all that came before. */
   late: 5 * 60_000,
   /** So much later all has come to rest. */
-  rest: 60_000
+  rest: 60_000,
+  /** So much later than without faults, or in another order of tasks, something may begin that is waited for. */
+  slow: 5_000
 } as const
 
 /** The longest time that passes after a story's end before something is written, if that ends soon and for good. */
@@ -34,5 +36,5 @@ export const patient = (scenario: Scenario, story: Story, seed: number): Scenari
     Run.lull({ ...told, rest: defaults.late + defaults.rest }, seed) ?? 0,
     lateAtLast(told, seed)
   )
-  return lull <= defaults.rest ? scenario : { ...scenario, rest: lull + defaults.rest }
+  return lull <= defaults.rest - defaults.slow ? scenario : { ...scenario, rest: lull + defaults.rest }
 }

@@ -40,6 +40,11 @@ describe("Patience", () => {
     assert.approximately(Number(restOf(after(290_000))), 350_000, 1_000)
   })
 
+  it("so is who works after a minute, or almost: he may be a little later than that", () => {
+    assert.approximately(Number(restOf(after(60_000))), 120_000, 1_000)
+    assert.approximately(Number(restOf(after(58_000))), 118_000, 1_000)
+  })
+
   it("so is who waits for some time after what he did last, which is over where people have waited for long", () => {
     const sparing: B.Reconcile = (box) =>
       Effect.gen(function*() {
