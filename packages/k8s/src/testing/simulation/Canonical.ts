@@ -68,6 +68,7 @@ const assigned: Mask = new Set([
 const historic: ReadonlySet<string> = new Set([
   "deployment.kubernetes.io/revision",
   "deployment.kubernetes.io/revision-history",
+  "deprecated.daemonset.template.generation",
   "endpoints.kubernetes.io/last-change-trigger-time"
 ])
 
@@ -93,7 +94,8 @@ type Unhash = (name: string) => string
 
 const naming = (
   objects: Iterable<KubeObject>,
-  common: (metadata: KubeObject["metadata"], unhash: Unhash) => string | undefined
+  common: (metadata: KubeObject["metadata"], unhash: Unhash) => string | undefined,
+  counted: (name: string) => string = (name) => name
 ): Rename => {
   const all = [...objects]
   const known = new Map<string, string>()
@@ -109,8 +111,9 @@ const naming = (
     const { name, uid } = metadata
     known.set(uid, `(uid of ${kind})`)
     known.set(uid.slice(0, 8), "(uid)")
-    const renamed = hashed.get(name) ?? common(metadata, unhash)
-    if (renamed === undefined) continue
+    const found = hashed.get(name) ?? common(metadata, unhash)
+    if (found === undefined) continue
+    const renamed = counted(found)
     known.set(name, renamed)
     if (metadata.generateName !== undefined) known.set(metadata.generateName, renamed.replace(/\*$/, ""))
   }
@@ -133,9 +136,8 @@ export const undrawn = (objects: Iterable<KubeObject>): Rename => naming(objects
 const renamer = (objects: Iterable<KubeObject>): Rename =>
   naming(
     objects,
-    (metadata, unhash) =>
-      generated(metadata, unhash)?.replace(/-\d+-\*$/, "-#-*") ??
-        (ordinal.test(metadata.name) ? metadata.name.replace(ordinal, "-#") : undefined)
+    (metadata, unhash) => generated(metadata, unhash) ?? (ordinal.test(metadata.name) ? metadata.name : undefined),
+    (name) => name.replace(/-\d+((?:-\*)*)$/, "-#$1")
   )
 
 /** What texts that name objects that are there call them, whichever of some replicas each is. */
@@ -476,8 +478,9 @@ export const compare = (expected: State, actual: State): ReadonlyArray<string> =
   }
   // What the cluster makes of what differs says nothing that is not said.
   const cause = lines.some(({ rank: [first] }) => first < 2)
-  return lines.filter(({ rank: [first] }) => first < 3 || !cause)
+  const told = lines.filter(({ rank: [first] }) => first < 3 || !cause)
     .sort(({ rank: [a, x] }, { rank: [b, y] }) => a - b || x - y).map(({ text }) => text)
+  return [...new Set(told)]
 }
 
 /** What is said of two texts of the same parts. */

@@ -62,6 +62,12 @@ describe("Canonical", () => {
       return { ...rest, metadata: { ...metadata, annotations: { "deployment.kubernetes.io/revision": revision } } }
     }
     assert.deepStrictEqual(same(deployment("1"), deployment("3")), [])
+    const daemons = (generation: string): KubeObject => {
+      const { metadata, ...rest } = object("DaemonSet", "web", "1")
+      const annotations = { "deprecated.daemonset.template.generation": generation }
+      return { ...rest, metadata: { ...metadata, annotations } }
+    }
+    assert.deepStrictEqual(same(daemons("2"), daemons("4")), [])
     const endpoints = (ip: string) => object("Endpoints", "web", "1", { subsets: [{ addresses: [{ ip }] }] })
     assert.deepStrictEqual(same(endpoints("10.0.0.1"), endpoints("10.0.0.7")), [])
     assert.isNotEmpty(same(object("Endpoints", "web", "1", { subsets: [] }), endpoints("10.0.0.7")))
@@ -92,6 +98,30 @@ describe("Canonical", () => {
       )
     assert.deepStrictEqual(told(replica(0, "replica"), replica(1, "primary")), [])
     assert.isNotEmpty(told(replica(0, "replica"), replica(1, "replica")))
+  })
+
+  it("what the cluster makes of what has a number in its name has the number in its own; the same is told once", () => {
+    const made = (number: number, image = "app"): ReadonlyArray<KubeObject> => {
+      const owned = (kind: string, name: string, by: KubeObject, generateName?: string): KubeObject => {
+        const { metadata, ...rest } = object(kind, name, `uid of ${name}`, { spec: { image } })
+        const ownerReferences = [
+          { apiVersion: "apps/v1", kind: by.kind, name: by.metadata.name, uid: by.metadata.uid, controller: true }
+        ]
+        return { ...rest, metadata: { ...metadata, ownerReferences, ...(generateName && { generateName }) } }
+      }
+      const deployment = object("Deployment", `app-${number}`, `uid ${number}`)
+      const set = owned("ReplicaSet", `app-${number}-5d4f8c7b6`, deployment)
+      const pods = ["aaaaa", "bbbbb"].map((end) =>
+        owned("Pod", `app-${number}-5d4f8c7b6-${end}`, set, `app-${number}-5d4f8c7b6-`)
+      )
+      return [deployment, set, ...pods]
+    }
+    const state = (objects: ReadonlyArray<KubeObject>) => Canonical.state(end(objects), new Set())
+    assert.deepStrictEqual(Canonical.compare(state(made(2)), state(made(1))), [])
+    assert.deepStrictEqual(Canonical.compare(state(made(2)), state(made(2, "other"))), [
+      "ReplicaSet default/app-#-*: ReplicaSet.spec.image: \"other\" instead of \"app\"",
+      "Pod default/app-#-*-*: Pod.spec.image: \"other\" instead of \"app\""
+    ])
   })
 
   it("who is behind a Service is the same in whatever order it came", () => {
