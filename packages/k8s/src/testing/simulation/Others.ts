@@ -253,7 +253,8 @@ export class Others {
     const again = () => {
       const now = this.#cluster.stored.get(place)
       const there = now !== undefined && now.metadata.uid !== uid && !isTerminating(now)
-      return there || (generateName !== undefined && peers() >= before)
+      // Another one may have its place, under a name that was drawn, or counted.
+      return there || ((generateName !== undefined || ownerReferences.length > 0) && peers() >= before)
     }
     // Whoever has something below it goes last: what is made again would meet what is still there of the first one.
     const owns = [...this.#cluster.stored.values()].some(({ metadata }) =>

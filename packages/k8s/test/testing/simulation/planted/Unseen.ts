@@ -85,6 +85,23 @@ const served = (owns: ReadonlyArray<typeof Service>) =>
       }, { force: true })
     )), { owns })
 
+/** A Service for each Box, each under the number that follows that of the last one, which the status names. */
+const numbered = (predicate: Predicate.Predicate | undefined) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const [found] = yield* Cache.list(Service, { owner: box })
+      const last = Number(box.status?.phase?.slice(4) ?? 0)
+      const name = found?.metadata.name ?? `web-${last + 1}`
+      if (found === undefined) {
+        yield* B.unlessThere(it.create(Service, {
+          metadata: { ...B.named(name), ownerReferences: [controllerReference(box)] },
+          spec: { selector: { app: "web" }, ports: [{ port: box.spec.size }] }
+        }))
+      }
+      return yield* B.done(B.status(box, { phase: name }))
+    }), { watches: [Watch.owned(Service, B.Box, predicate === undefined ? {} : { predicate })] })
+
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "unobserved state: its own Pods are not watched",
@@ -163,6 +180,14 @@ export const planted: ReadonlyArray<B.Planted> = [
     B.sized(80, 81),
     served([]),
     served([Service])
+  ),
+  B.bug(
+    "unobserved state: what would come in the place of what is gone, under another name",
+    "what is removed is made again",
+    B.sized(80),
+    numbered(({ _tag }) => _tag !== "Deleted"),
+    numbered(undefined),
+    { faults: ["removed", "crashAfter"] }
   ),
   B.bug(
     "stale state: creates what it does not see yet, and never counts again",
