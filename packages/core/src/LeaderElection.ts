@@ -277,7 +277,10 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
   const release = Effect.suspend(() => {
     if (state._tag !== "Leading" && !unanswered) return Effect.void
     return inTime(state._tag === "Leading" ? giveBack(state.lease) : giveBackCurrent).pipe(
-      Effect.andThen(Effect.logInfo(`released ${namespace}/${name}`)),
+      Effect.flatMap(Option.match({
+        onNone: () => Effect.logWarning(`lease ${namespace}/${name} was not released: no answer in time`),
+        onSome: () => Effect.logInfo(`released ${namespace}/${name}`)
+      })),
       Effect.catch(({ message }) => Effect.logWarning(`lease ${namespace}/${name} was not released: ${message}`)),
       Effect.andThen(Effect.suspend(() => become(State.resigned(state, now()))))
     )

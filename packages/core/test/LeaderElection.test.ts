@@ -105,6 +105,21 @@ describe("LeaderElection", () => {
       yield* b.stop
     }))
 
+  it.effect("one that stops and hears nothing from the server does not say that it has given the lease back", () =>
+    Effect.gen(function*() {
+      const lines: Array<string> = []
+      const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
+      const server = new Server(Lease)
+      const a = yield* replica(server, "a").pipe(Effect.provide(Logger.layer([logger])))
+      yield* pass("1 second")
+      server.latency = () => Effect.never
+      const stopped = yield* Effect.forkChild(a.stop)
+      yield* pass("15 seconds")
+      yield* Fiber.join(stopped)
+      assert.include(lines, "lease default/operator was not released: no answer in time")
+      assert.notInclude(lines, "released default/operator")
+    }))
+
   it.effect("one that stops while its first claim is under way, or unanswered, leaves no lease behind", () =>
     Effect.gen(function*() {
       for (const waits of ["1 second", "8 seconds"] as const) {
