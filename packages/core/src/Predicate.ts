@@ -2,7 +2,8 @@
  * Predicates: which changes are worth a reconcile. They see the delta, before and after.
  *
  * An addition, a deletion, its beginning (`deletionTimestamp`) and a change of uid pass every predicate named
- * `…Changed`: an object re-created under the same name is another object, whatever its fields say.
+ * `…Changed`: an object re-created under the same name is another object, whatever its fields say. One that throws lets
+ * the change pass, which is told of like an object that does not decode.
  */
 import type { Delta } from "./Delta.ts"
 import { isTerminating, type KubeObject } from "./KubeObject.ts"

@@ -61,20 +61,42 @@ const blank: Change = { _tag: "Updated", kind: "", object: "" }
  */
 const changeOf = (_tag: Change["_tag"], kind: string, object: string): Change => ({ ...blank, _tag, kind, object })
 
-/** Calls `add` for every key the deltas concern. */
+/**
+ * Calls `add` for every key the deltas concern. Of functions that throw `failed` is told. A predicate that does lets the
+ * change pass: a reconcile too many does no harm. A map function that does is asked about the other state all the same,
+ * so that who corrects an object wakes whom it concerns now.
+ */
 export const keys = (
   watch: Watch,
   deltas: ReadonlyArray<Delta>,
   add: (key: string, reason: Reason) => void,
-  cache: View<string>
+  cache: View<string>,
+  failed: (what: "predicate" | "map", object: KubeObject, defect: unknown) => void
 ): void => {
   for (const delta of deltas) {
-    if (delta._tag === "Invalid" || watch.map === nobody || watch.predicate?.(delta) === false) continue
+    if (delta._tag === "Invalid" || watch.map === nobody || !passes(watch, delta, failed)) continue
     const reason = changeOf(delta._tag, watch.resource.kind, keyString(delta.object))
     const seen = new Set<string>()
     for (const object of objects<KubeObject>(delta)) {
-      for (const target of watch.map(object, cache)) seen.add(keyString(target))
+      try {
+        for (const target of watch.map(object, cache)) seen.add(keyString(target))
+      } catch (defect) {
+        failed("map", object, defect)
+      }
     }
     for (const key of seen) add(key, reason)
+  }
+}
+
+const passes = (
+  { predicate }: Watch,
+  delta: Exclude<Delta, { readonly _tag: "Invalid" }>,
+  failed: Parameters<typeof keys>[4]
+): boolean => {
+  try {
+    return predicate?.(delta) !== false
+  } catch (defect) {
+    failed("predicate", delta.object, defect)
+    return true
   }
 }

@@ -212,7 +212,34 @@ describe("Controller: outcomes", () => {
       assert.isUndefined(failure.pollUnsafe())
       assert.deepStrictEqual(journal.words, ["Widget default/a added", "Part default/some added"])
       const [event] = server.objects(Event)
-      assert.match(event?.note ?? "", /^Part default\/none wakes nobody: predicate or map failed: TypeError/)
+      assert.match(event?.note ?? "", /^Part default\/none wakes nobody: map failed: TypeError/)
+      // Who is corrected wakes whom it concerns now.
+      journal.entries.splice(0)
+      server.put(Part, "none", { spec: { role: "A" } })
+      yield* settle
+      assert.deepStrictEqual(journal.words, ["Part default/none updated"])
+    }))
+
+  it.effect("a predicate that throws on a change loses none", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      const journal = new Journal()
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        predicate: (delta) => {
+          throw new Error(`boom ${delta._tag}`)
+        },
+        reconcile: ({ metadata }) => Effect.as(journal.note(metadata.name), Action.done)
+      })])
+      yield* settle
+      server.put(Widget, "a", small)
+      yield* settle
+      assert.deepStrictEqual(journal.words, ["a"])
+      const [event] = server.objects(Event)
+      assert.strictEqual(
+        event?.note,
+        "Widget default/a counts as changed: predicate failed: Error: boom Added"
+      )
     }))
 })
 

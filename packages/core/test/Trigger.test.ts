@@ -33,7 +33,13 @@ const nothing = Cache.view(Cache.makeReader([]))
 
 const triggered = (watch: Watch.Watch, ...deltas: ReadonlyArray<Delta.Delta>) => {
   const found: Array<string> = []
-  Trigger.keys(watch, deltas, (key, reason) => found.push(`${key}: ${Trigger.format(reason)}`), nothing)
+  Trigger.keys(
+    watch,
+    deltas,
+    (key, reason) => found.push(`${key}: ${Trigger.format(reason)}`),
+    nothing,
+    (what) => found.push(`${what} failed`)
+  )
   return found
 }
 

@@ -5,6 +5,7 @@
  *
  * Every replica tells; only the one whose object it is writes conditions, also of what was found while it did not lead.
  */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import { Writing } from "../Client.ts"
@@ -61,7 +62,7 @@ export const make = Effect.fnUntraced(function*({ controller, events, leadership
     }
     const note = `${object.kind} ${keyString(object)} ${why}`
     metrics.invalid()
-    yield* Effect.logError(note)
+    yield* fault.defect === undefined ? Effect.logError(note) : Effect.logError(note, Cause.die(fault.defect))
     yield* events.recorder(controller.name, object).warning({ reason: "Invalid", action, note })
   })
 

@@ -18,6 +18,8 @@ export interface Fault {
   readonly object: KubeObject
   readonly action: string
   readonly why: string
+  /** What the author's own code threw. */
+  readonly defect?: unknown
 }
 
 /** Turns the deltas of one watch into keys; what is wrong with an object is told to `report`. */
@@ -32,11 +34,10 @@ export const subscriber = (
 (deltas, initial) => {
   const priority = initial ? priorities.background : priorities.normal
   for (const delta of deltas) {
-    const fault = trigger(owner, watch, delta, cache, (key, reason) => {
+    trigger(owner, watch, delta, cache, report, (key, reason) => {
       triggered(key, watch.resource, delta)
       queue.add(key, reason, priority)
     })
-    if (fault !== undefined) report(fault)
   }
 }
 
@@ -46,30 +47,33 @@ const trigger = (
   watch: Watch.Watch,
   delta: Delta,
   cache: View<string>,
+  report: (fault: Fault) => void,
   add: (key: string, reason: Trigger.Reason) => void
-): Fault | undefined => {
+): void => {
   if (delta._tag === "Invalid") {
     const why = `is not valid and is ignored: ${delta.issues.join("; ")}`
     const waits = isTerminating(delta.raw)
       ? "; it is being deleted, and is not cleaned up until that is corrected, or its finalizers are taken off by hand"
       : ""
-    return { object: delta.raw, action: "Decode", why: `${why}${waits}` }
+    return report({ object: delta.raw, action: "Decode", why: `${why}${waits}` })
   }
-  try {
-    let misplaced: string | undefined
-    Trigger.keys(watch, [delta], (key, reason) => {
+  const { object } = delta
+  const fault = (why: string, defect?: unknown) => report({ object, action: "Trigger", why, defect })
+  let misplaced: string | undefined
+  Trigger.keys(
+    watch,
+    [delta],
+    (key, reason) => {
       if (fits(owner, key)) add(key, reason)
       else misplaced = key
-    }, cache)
-    if (misplaced === undefined) return undefined
-    return {
-      object: delta.object,
-      action: "Trigger",
-      why: `is mapped to ${misplaced}, but ${owner.kind} is ${scopeHint(owner)}`
+    },
+    cache,
+    (what, about, defect) => {
+      if (what === "predicate") fault(`counts as changed: predicate failed: ${String(defect)}`, defect)
+      else fault(`wakes nobody${about === object ? "" : " by what it was"}: map failed: ${String(defect)}`, defect)
     }
-  } catch (defect) {
-    return { object: delta.object, action: "Trigger", why: `wakes nobody: predicate or map failed: ${String(defect)}` }
-  }
+  )
+  if (misplaced !== undefined) fault(`is mapped to ${misplaced}, but ${owner.kind} is ${scopeHint(owner)}`)
 }
 
 /** Whether a key can be one of the kind: namespaced or not. */
