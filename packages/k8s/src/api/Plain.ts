@@ -21,7 +21,8 @@ export const copy = <A>(value: A): A => copyValue(value, 0) as A
 
 const isNothing = (item: unknown): boolean => item === undefined || typeof item === "function"
 
-const put = (out: Draft, key: string, value: unknown): void => {
+/** Sets what is an object's own, under any key: assignment would take `__proto__` for the prototype. */
+export const put = (out: Draft, key: string, value: unknown): void => {
   if (key === "__proto__") Object.defineProperty(out, key, { value, enumerable: true })
   else out[key] = value
 }
@@ -76,7 +77,7 @@ export const dropNulls = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(dropNulls)
   if (!isObject(value)) return value
   const out: Draft = {}
-  for (const key of Object.keys(value)) if (value[key] !== null) out[key] = dropNulls(value[key])
+  for (const key of Object.keys(value)) if (value[key] !== null) put(out, key, dropNulls(value[key]))
   return out
 }
 

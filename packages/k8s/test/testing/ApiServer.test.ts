@@ -39,6 +39,23 @@ describe("create and get", () => {
       assert.strictEqual(read.body.metadata.resourceVersion, resourceVersion)
     }).pipe(Effect.provide(layer)))
 
+  it.effect("a map has whatever keys it is sent, by every verb: __proto__ is one of them", () =>
+    Effect.gen(function*() {
+      const data = (value: string) => JSON.parse(`{"__proto__":"${value}","constructor":"c","toString":"t"}`)
+      const shown = (body: any) => JSON.stringify(body.data)
+      const whole = (value: string) => `{"__proto__":"${value}","constructor":"c","toString":"t"}`
+      assert.strictEqual(shown((yield* post(configMaps, configMap("a", { data: data("1") }))).body), whole("1"))
+      assert.strictEqual(shown((yield* put(`${configMaps}/a`, configMap("a", { data: data("2") }))).body), whole("2"))
+      for (const [n, kind] of (["merge", "strategic", "apply"] as const).entries()) {
+        const url = kind === "apply" ? `${configMaps}/a?fieldManager=me&force=true` : `${configMaps}/a`
+        const patched = yield* patch(url, kind, configMap("a", { data: data(`${n + 3}`) }))
+        assert.strictEqual(shown(patched.body), whole(`${n + 3}`), kind)
+      }
+      const patched = yield* patch(`${configMaps}/a`, "json", [{ op: "replace", path: "/data/__proto__", value: "9" }])
+      assert.strictEqual(shown(patched.body), whole("9"))
+      assert.strictEqual(shown((yield* get(`${configMaps}/a`)).body), whole("9"))
+    }).pipe(Effect.provide(layer)))
+
   it.effect("a Pod starts Pending, with defaults", () =>
     Effect.gen(function*() {
       const { body } = yield* post(pods, pod("a"))

@@ -18,7 +18,7 @@ import * as Embedded from "../../schema/GoEmbedded.ts"
 import { Fault, mapKey, nameOf, withoutEmbedded, withPlainKeys, wrong, wrongText } from "../../schema/GoFault.ts"
 import * as GoNames from "../../schema/GoNames.ts"
 import * as GoZero from "./GoZero.ts"
-import type { Draft } from "../../api/Plain.ts"
+import { type Draft, put } from "../../api/Plain.ts"
 import * as Quantity from "./Quantity.ts"
 import * as Remembered from "../../api/Remembered.ts"
 
@@ -202,7 +202,7 @@ const object = (value: JsonValue.JsonObject, schema: Schema, path: string, walk:
       const next = item === null ? nothing(known) : read(item, known, here, walk)
       if (next instanceof Fault) return next
       if (next === undefined) continue
-      if (schema.properties === undefined || !GoZero.leftOut(walk.definition, key, known, next)) out[key] = next
+      if (schema.properties === undefined || !GoZero.leftOut(walk.definition, key, known, next)) put(out, key, next)
       else if (GoZero.isToldList(walk.definition, key, known) && !inMap.test(here)) {
         walk.emptied.push(withoutEmbedded(here).slice(1))
       }

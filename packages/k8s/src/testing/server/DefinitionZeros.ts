@@ -9,7 +9,7 @@
  * Source: k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/types.go and types_jsonschema.go.
  */
 import * as JsonValue from "../../schema/JsonValue.ts"
-import type { Draft } from "../../api/Plain.ts"
+import { type Draft, put } from "../../api/Plain.ts"
 
 /** How a part of a definition is gone through. */
 interface Shape {
@@ -84,7 +84,7 @@ const walk = (value: unknown, shape: Shape): unknown => {
     const part = shape.values ?? (shape.parts !== undefined && Object.hasOwn(shape.parts, key)
       ? shape.parts[key]
       : undefined)
-    out[key] = part === undefined ? item : walk(item, typeof part === "function" ? part() : part)
+    put(out, key, part === undefined ? item : walk(item, typeof part === "function" ? part() : part))
   }
   return out
 }

@@ -10,7 +10,7 @@
 import { definitions, type Schema, zeroOf } from "../../kinds/Schema.ts"
 import { table } from "../../kinds/goTypes.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
-import type { Draft } from "../../api/Plain.ts"
+import { type Draft, put } from "../../api/Plain.ts"
 
 interface GoType {
   readonly pointers: ReadonlySet<string>
@@ -142,7 +142,7 @@ const completed = (definition: string, object: JsonValue.JsonObject): JsonValue.
     const item = object[key]
     const next = schema === undefined ? item : value(schema, item)
     if (next !== item) changed = true
-    out[key] = next
+    put(out, key, next)
   }
   for (const [field, nothing] of fillsOf(definition)) {
     if (field in out) continue

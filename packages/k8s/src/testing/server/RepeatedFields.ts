@@ -13,7 +13,7 @@
  */
 import { definitions, type Schema } from "../../kinds/definitions.ts"
 import * as DuplicateFields from "../../api/DuplicateFields.ts"
-import type { Draft } from "../../api/Plain.ts"
+import { type Draft, put } from "../../api/Plain.ts"
 import * as WrittenNumbers from "../../api/WrittenNumbers.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
@@ -57,7 +57,7 @@ const finished = (value: unknown): unknown => {
   if (value instanceof Slice) return value.backing.slice(0, value.length).map(finished)
   if (!(value instanceof Fields)) return value
   const out: Draft = {}
-  for (const [key, item] of value.values) out[key] = finished(item)
+  for (const [key, item] of value.values) put(out, key, finished(item))
   return out
 }
 
