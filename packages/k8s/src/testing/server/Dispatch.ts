@@ -152,7 +152,7 @@ export const verb: Exchange.Verb = (exchange) => {
   const unreadable = (fault: StatusError.StatusError) => Effect.andThen(judged(exchange), Effect.fail(fault))
   const typed = (asked: Exchange.Exchange) => {
     const read = RepeatedFields.asRead(asked)
-    return Effect.andThen(Effect.catch(Effect.fromResult(SubresourceBody.judge(read)), unreadable), answer(read))
+    return Effect.andThen(Effect.catch(SubresourceBody.judge(read), unreadable), answer(read))
   }
   if (incoming === undefined) return typed(exchange)
   const body = Effect.catch(incoming(kind), unreadable)

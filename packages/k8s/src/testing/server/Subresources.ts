@@ -52,6 +52,22 @@ const boundCondition = (pod: KubeObject, now: number): ReadonlyArray<unknown> =>
   { type: "PodScheduled", status: "True", lastProbeTime: null, lastTransitionTime: Exchange.timestamp(now) }
 ]
 
+/** The uid and the version that a Binding wants the Pod to have. */
+const preconditionFault = (binding: unknown, { metadata }: KubeObject): string | undefined => {
+  const [uid, version] = [stringAt(binding, "metadata", "uid"), stringAt(binding, "metadata", "resourceVersion")]
+  return uid !== "" && uid !== metadata.uid
+    ? `UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`
+    : version !== "" && version !== metadata.resourceVersion
+    ? `ResourceVersion in precondition: ${version}, ResourceVersion in object meta: ${metadata.resourceVersion}`
+    : undefined
+}
+
+/** A Pod's labels or annotations with those of its Binding. */
+const withAll = (pod: KubeObject, binding: unknown, key: "annotations" | "labels") => {
+  const all = { ...pod.metadata[key], ...objectAt(binding, "metadata", key) }
+  return Object.keys(all).length === 0 ? {} : { [key]: all }
+}
+
 /** Assigns a Pod to a node, once. The node need not exist. Admission sees the request as it came. */
 const bindAs = Effect.fnUntraced(function*(exchange: Exchange.Exchange, asked: Exchange.Exchange) {
   const { core, now, resource, route } = exchange
@@ -73,11 +89,17 @@ const bindAs = Effect.fnUntraced(function*(exchange: Exchange.Exchange, asked: E
   const key = Exchange.storageKey(route.namespace, route.name)
   const pod = core.storage.get(resource.collection, key)
   if (pod === undefined) return yield* Effect.fail(Exchange.notFound(exchange))
+  const failed = preconditionFault(body, pod)
+  if (failed !== undefined) {
+    return yield* Effect.fail(Exchange.storageConflict(exchange, exchange.route, options.dryRun, failed))
+  }
   const assigned = stringAt(pod, "spec", "nodeName")
   const why = pod.metadata.deletionTimestamp !== undefined
     ? `pod ${route.name} is being deleted, cannot be assigned to a host`
     : assigned !== ""
     ? `pod ${route.name} is already assigned to node ${JSON.stringify(assigned)}`
+    : arrayAt(pod, "spec", "schedulingGates").length > 0
+    ? `pod ${route.name} has non-empty .spec.schedulingGates`
     : undefined
   if (why !== undefined) {
     return yield* Effect.fail(StatusError.conflict({ group: "", plural: "pods/binding" }, route.name, why))
@@ -85,6 +107,7 @@ const bindAs = Effect.fnUntraced(function*(exchange: Exchange.Exchange, asked: E
   if (!options.dryRun) {
     const bound: JsonValue.JsonObject = {
       ...pod,
+      metadata: { ...pod.metadata, ...withAll(pod, body, "annotations"), ...withAll(pod, body, "labels") },
       spec: { ...objectAt(pod, "spec"), nodeName: node },
       status: { ...objectAt(pod, "status"), conditions: boundCondition(pod, now) }
     }

@@ -55,7 +55,9 @@ describe("TokenRequests", () => {
         (yield* ask({ name: "other" })).body.message,
         /^TokenRequest\.authentication\.k8s\.io "robot" is invalid: metadata\.name: .* must match the service account name/
       )
-      assert.strictEqual((yield* ask({ namespace: "other" })).status, 422)
+      const elsewhere = yield* ask({ namespace: "other" })
+      assert.strictEqual(elsewhere.status, 400)
+      assert.match(elsewhere.body.message, /^the namespace of the provided object does not match/)
       const stale = yield* ask({ uid: "x" })
       assert.strictEqual(stale.status, 409)
       assert.match(

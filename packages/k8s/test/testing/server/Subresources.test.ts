@@ -126,6 +126,66 @@ describe("pods", () => {
       assert.strictEqual((yield* get(`${pods}/b`)).body.spec.nodeName, "n")
     }).pipe(Effect.provide(layer)))
 
+  it.effect("are bound as the Pod that was meant, with the Binding's labels and annotations", () =>
+    Effect.gen(function*() {
+      const { body: { metadata: { resourceVersion, uid } } } = yield* post(
+        pods,
+        pod("a", { metadata: { labels: { app: "x", zone: "1" } } })
+      )
+      const bind = (metadata: object, query = "") =>
+        post(`${pods}/a/binding${query}`, { metadata: { name: "a", ...metadata }, target: { name: "n" } })
+      const failed = (key: string, what: string) =>
+        `409 Operation cannot be fulfilled on pods "a": StorageError: invalid object, Code: 4, Key: ${key}, ` +
+        `ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${what}`
+      assert.strictEqual(
+        message(yield* bind({ uid: "x" }, "?dryRun=All")),
+        failed("/pods/default/a", `UID in precondition: x, UID in object meta: ${uid}`)
+      )
+      assert.strictEqual(
+        message(yield* bind({ uid, resourceVersion: "1" })),
+        failed(
+          "/registry/pods/default/a",
+          `ResourceVersion in precondition: 1, ResourceVersion in object meta: ${resourceVersion}`
+        )
+      )
+      const sent = { uid, resourceVersion, labels: { zone: "2" }, annotations: { by: "s" } }
+      assert.strictEqual((yield* bind(sent)).status, 201)
+      const { body: { metadata } } = yield* get(`${pods}/a`)
+      assert.deepStrictEqual([metadata.labels, metadata.annotations], [{ app: "x", zone: "2" }, { by: "s" }])
+      yield* post(pods, pod("b", { spec: { schedulingGates: [{ name: "g" }] } }))
+      assert.strictEqual(
+        message(yield* post(`${pods}/b/binding`, { metadata: { name: "b" }, target: { name: "n" } })),
+        "409 Operation cannot be fulfilled on pods/binding \"b\": pod b has non-empty .spec.schedulingGates"
+      )
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("what is sent to a subresource is of its type, and of the namespace", () =>
+    Effect.gen(function*() {
+      yield* post(pods, pod("a"))
+      const bindings = "/api/v1/namespaces/default/bindings"
+      const evict = (body: object, query = "") => post(`${pods}/a/eviction${query}`, body)
+      const strange = yield* evict({ metadata: { name: "a" }, foo: 1 }, "?dryRun=All")
+      assert.deepStrictEqual([strange.status, strange.headers["warning"]], [201, "299 - \"unknown field \\\"foo\\\"\""])
+      assert.strictEqual(
+        message(yield* evict({ foo: 1 }, "?fieldValidation=Strict")),
+        "400 Eviction in version \"v1\" cannot be handled as a Eviction: strict decoding error: unknown field \"foo\""
+      )
+      const elsewhere = "400 the namespace of the provided object does not match the namespace sent on the request"
+      const body = { metadata: { name: "a", namespace: "other" }, target: { name: "n" } }
+      for (const url of [`${pods}/a/binding`, bindings, `${pods}/a/eviction`, `${pods}/none/eviction`]) {
+        assert.strictEqual(message(yield* post(url, body)), elsewhere, url)
+      }
+      assert.strictEqual(
+        message(yield* post(bindings, { target: "x" })),
+        "400 Binding in version \"v1\" cannot be handled as a Binding: json: cannot unmarshal string into Go struct " +
+          "field Binding.target of type v1.ObjectReference"
+      )
+      assert.strictEqual(
+        message(yield* post(bindings, { kind: "Pod", metadata: { name: "a" }, target: { name: "n" } })),
+        "400 Pod in version \"v1\" cannot be handled as a Binding: converting (v1.Pod) to (core.Binding): unknown conversion"
+      )
+    }).pipe(Effect.provide(layer)))
+
   it.effect("are evicted as their budget allows", () =>
     Effect.gen(function*() {
       const budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
