@@ -112,7 +112,7 @@ const named = (config: JsonValue.JsonObject): string =>
   `${stringAt(config, "metadata", "namespace")}/${stringAt(config, "metadata", "name")}`
 
 /** What is said of a merged object that its type cannot hold, which the schema of applied fields has not told. */
-const unconverted = (config: JsonValue.JsonObject, text: string): string => {
+export const unconverted = (config: JsonValue.JsonObject, text: string): string => {
   const kind = printKind(config)
   return `failed to convert new object (${named(config)}; ${kind}) to proper version: ` +
     `unable to convert unstructured object to ${kind}: ${Restoring.word(text)}`

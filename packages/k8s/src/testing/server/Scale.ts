@@ -4,13 +4,12 @@
  * Source: k8s.io/apiextensions-apiserver/pkg/registry/customresource/etcd.go (`ScaleREST`) and
  * k8s.io/kubernetes/pkg/registry/apps/deployment/storage.
  */
-import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { type KubeObject, withoutManagedFields } from "@effect-operator/core/KubeObject"
 import * as Selector from "@effect-operator/core/Selector"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Admission from "../Admission.ts"
 import * as ApplyPatch from "./ApplyPatch.ts"
-import * as Body from "./Body.ts"
 import * as BuiltinSchema from "./BuiltinSchema.ts"
 import * as GoZero from "./GoZero.ts"
 import * as Bodies from "../../api/Bodies.ts"
@@ -23,7 +22,7 @@ import type { ScalePaths } from "./Registry.ts"
 import * as ScaleColumns from "./ScaleColumns.ts"
 import * as ScaleOwnership from "./ScaleOwnership.ts"
 import * as StatusError from "../../api/StatusError.ts"
-import { change, type Update } from "./VerbsUpdate.ts"
+import { change, readPatch, type Update } from "./VerbsUpdate.ts"
 import * as Versions from "./Versions.ts"
 
 type Refused = StatusError.StatusError
@@ -125,27 +124,26 @@ const judge = (exchange: Exchange.Exchange, scale: JsonValue.JsonObject): Refuse
 
 const scaleKind = { group: "autoscaling", version: "v1", kind: "Scale" } as const
 
-/** The Scale that was sent, or that a patch has made, as its type reads it. */
-const readScale = (
-  exchange: Exchange.Exchange,
-  options: Exchange.WriteOptions,
-  scale: JsonValue.JsonObject,
-  patch: boolean
-): Effect.Effect<JsonValue.JsonObject, Refused> => {
-  const definition = "io.k8s.api.autoscaling.v1.Scale"
-  const refused = (why: string) =>
-    Effect.fail(
-      patch
-        ? StatusError.invalid("", "", "", [FieldError.invalid("patch", FieldError.goJson(scale), why)])
-        : StatusError.badRequest(`Scale in version "v1" cannot be handled as a Scale: ${why}`)
-    )
+const definition = "io.k8s.api.autoscaling.v1.Scale"
+
+/** A Scale that was sent, as its type reads it. What it has too much of was told when it came. */
+const readScale = (scale: JsonValue.JsonObject): Effect.Effect<JsonValue.JsonObject, Refused> => {
   const read = BuiltinSchema.decode(definition, scale)
-  if (Result.isFailure(read)) return refused(read.failure)
-  const { object, unknown } = read.success
-  // What a body has too much of was told when it came.
-  const text = patch ? Bodies.unknownFields(exchange, options, Body.told(exchange, unknown)) : undefined
-  return text === undefined ? Effect.succeed(GoZero.complete(definition, object)) : refused(text)
+  return Result.isFailure(read)
+    ? Effect.fail(StatusError.badRequest(`Scale in version "v1" cannot be handled as a Scale: ${read.failure}`))
+    : Effect.succeed(GoZero.complete(definition, read.success.object))
 }
+
+/** The same request, as one for a resource whose objects are Scales. */
+const asScale = (exchange: Exchange.Exchange): Exchange.Exchange => ({
+  ...exchange,
+  resource: {
+    ...exchange.resource,
+    ...scaleKind,
+    custom: undefined,
+    decode: (body) => Result.mapError(BuiltinSchema.decode(definition, body), StatusError.badRequest)
+  }
+})
 
 /** A Scale to be written, and how the object behind it gets its managedFields. */
 interface Made {
@@ -161,12 +159,17 @@ interface Making {
 
 const replacing = Effect.fnUntraced(function*(exchange: Exchange.Exchange, patch: boolean) {
   const options = yield* Exchange.writeOptions(exchange, patch ? "PatchOptions" : "UpdateOptions")
-  const sent = patch ? undefined : yield* readScale(exchange, options, yield* Exchange.bodyObject(exchange), false)
+  const sent = patch ? undefined : yield* readScale(yield* Exchange.bodyObject(exchange))
   const misplaced = sent === undefined ? undefined : placeFault(exchange, sent)
   if (misplaced !== undefined) return yield* Effect.fail(misplaced)
   const patched = patch ? yield* Patching.reader(exchange, scaleKind) : undefined
+  const patching = Effect.fnUntraced(function*(scaled: ScaleOwnership.Scaled) {
+    const stored = ScaleOwnership.patchable(exchange, scaled)
+    const read = yield* readPatch(asScale(exchange), options, yield* patched!(stored), stored)
+    return GoZero.complete(definition, { ...withoutManagedFields(read) })
+  })
   const make = Effect.fnUntraced(function*(scaled: ScaleOwnership.Scaled) {
-    const scale = sent ?? (yield* readScale(exchange, options, yield* patched!(scaled.scale), true))
+    const scale = sent ?? (yield* patching(scaled))
     return {
       scale,
       carry: (object) => ScaleOwnership.updated(exchange, options, scaled, scale, object)
@@ -174,6 +177,14 @@ const replacing = Effect.fnUntraced(function*(exchange: Exchange.Exchange, patch
   })
   return { options, make } satisfies Making
 })
+
+/** The Scale that an apply has made. */
+const readApplied = (request: ApplyPatch.Request, scale: JsonValue.JsonObject) => {
+  const read = BuiltinSchema.decode(definition, scale)
+  return Result.isFailure(read)
+    ? Effect.fail(StatusError.plain(ApplyPatch.unconverted(request.apply.config, read.failure)))
+    : Effect.succeed(GoZero.complete(definition, read.success.object))
+}
 
 const applying = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const options = yield* Exchange.writeOptions(exchange, "ApplyOptions")
@@ -183,7 +194,7 @@ const applying = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const make = Effect.fnUntraced(function*(scaled: ScaleOwnership.Scaled) {
     const { carry, scale } = yield* ScaleOwnership.applied(exchange, request, scaled)
     return {
-      scale: yield* readScale(exchange, options, scale, true),
+      scale: yield* readApplied(request, scale),
       carry: (object) => Effect.succeed(carry(object))
     } satisfies Made
   })
@@ -230,6 +241,14 @@ const write = (patch: boolean): Exchange.Verb =>
       )
       const version = stringAt(admitted, "metadata", "resourceVersion")
       const uid = stringAt(admitted, "metadata", "uid")
+      const { custom, group, plural } = resource
+      if (patch && custom === undefined && uid !== "" && uid !== stored.metadata.uid) {
+        return yield* Effect.fail(StatusError.conflict(
+          { group, plural: `${plural}/scale` },
+          stored.metadata.name,
+          `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${stored.metadata.uid}`
+        ))
+      }
       const named: KubeObject = {
         ...stored,
         metadata: {

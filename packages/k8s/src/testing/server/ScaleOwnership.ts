@@ -70,6 +70,10 @@ export interface Scaled {
   readonly scale: JsonValue.JsonObject
 }
 
+/** The Scale as patches find it: with its managedFields. */
+export const patchable = (exchange: Exchange.Exchange, { scale, stored }: Scaled): KubeObject =>
+  Ownership.withEntries(asObject(scale), scaleEntries(exchange, stored))
+
 /** `object`, which is the stored one with the replicas of the new Scale, after an update or a patch. */
 export const updated = (
   exchange: Exchange.Exchange,

@@ -16,7 +16,7 @@ import * as Connect from "./Connect.ts"
 import type * as Deletion from "../../api/Deletion.ts"
 import * as DeletionOptions from "../../api/DeletionOptions.ts"
 import * as Exchange from "./Exchange.ts"
-import type * as JsonValue from "../../schema/JsonValue.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Ownership from "./Ownership.ts"
 import { arrayAt, asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as PodConnections from "./PodConnections.ts"
@@ -248,6 +248,12 @@ export const find = ({ resource, route }: Exchange.Exchange): Exchange.Verb | un
     : builtin[`${resource.collection}/${Connect.headOf(route)}`]?.[route.verb]
 }
 
+const withoutUid = (body: unknown): JsonValue.JsonObject | undefined => {
+  if (!JsonValue.isObject(body) || at(body, "metadata", "uid") === undefined) return undefined
+  const { uid: _, ...metadata } = objectAt(body, "metadata")
+  return { ...body, metadata }
+}
+
 /** The old way to bind a Pod: a Binding of the Pod's name, created in the namespace. */
 export const ofCollection = ({ resource }: Exchange.Exchange): Exchange.Verb | undefined =>
   resource.collection === "bindings"
@@ -255,6 +261,9 @@ export const ofCollection = ({ resource }: Exchange.Exchange): Exchange.Verb | u
       const name = stringAt(exchange.request.body, "metadata", "name")
       const route = { ...exchange.route, name }
       const resource = { ...exchange.resource, collection: "pods", plural: "pods", kind: "Pod" }
-      return yield* bindAs({ ...exchange, resource, route }, { ...exchange, route })
+      // A Binding that is created as one has no uid of its own to begin with.
+      const body = withoutUid(exchange.request.body)
+      const request = body === undefined ? exchange.request : { ...exchange.request, body }
+      return yield* bindAs({ ...exchange, request, resource, route }, { ...exchange, request, route })
     })
     : undefined

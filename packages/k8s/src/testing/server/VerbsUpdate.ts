@@ -423,6 +423,19 @@ const readDocument = (
     )
 }
 
+/** Reads what the patch of a request has made of an object, which may be a window on the one that is stored. */
+export const readPatch = (
+  exchange: Exchange.Exchange,
+  options: Exchange.WriteOptions,
+  made: JsonValue.JsonObject,
+  stored: KubeObject
+) => {
+  const patched = typed(exchange, made)
+  return Patching.isStrategic(exchange.request)
+    ? readMerged(exchange, options, patched)
+    : readDocument(exchange, options, patched, stored)
+}
+
 /** PATCH. */
 export const patch = (part: Part): Exchange.Verb =>
   Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
@@ -433,10 +446,7 @@ export const patch = (part: Part): Exchange.Verb =>
     const update = { exchange, options, part, patch: true }
     const patching = yield* Patching.reader(exchange)
     const next = Effect.fnUntraced(function*(stored: KubeObject) {
-      const patched = typed(exchange, yield* patching(stored))
-      const read = yield* (Patching.isStrategic(exchange.request)
-        ? readMerged(exchange, options, patched)
-        : readDocument(exchange, options, patched, stored))
+      const read = yield* readPatch(exchange, options, yield* patching(stored), stored)
       const placed = yield* Bodies.placed(exchange, read)
       yield* Bodies.named(exchange, read)
       return yield* replacement(update, placed, stored)

@@ -69,6 +69,47 @@ describe("scale", () => {
       assert.strictEqual(message(yield* get(`${controllers}/x/scale`)), "404 replicationcontrollers \"x\" not found")
     }).pipe(Effect.provide(layer)))
 
+  it.effect("what a patch makes of a Scale is one, of the same object", () =>
+    Effect.gen(function*() {
+      const { body: { metadata: { uid } } } = yield* post(deployments, deployment)
+      const url = `${deployments}/d/scale`
+      const said = (kind: "json" | "merge" | "strategic", body: unknown) => Effect.map(patch(url, kind, body), message)
+      for (const kind of ["merge", "strategic"] as const) {
+        assert.strictEqual(
+          yield* said(kind, { metadata: { uid: "x" } }),
+          "409 Operation cannot be fulfilled on deployments/scale.apps \"d\": Precondition failed: " +
+            `UID in precondition: x, UID in object meta: ${uid}`
+        )
+      }
+      const unknown = (apiVersion: string, kind: string) =>
+        new RegExp(
+          `^422  "" is invalid: patch: Invalid value: ".*": no kind "${kind}" is registered for version "${apiVersion}" in`
+        )
+      assert.match(yield* said("merge", { apiVersion: "apps/v1" }), unknown("apps/v1", "Scale"))
+      assert.match(
+        yield* said("json", [{ op: "replace", path: "/kind", value: "x" }]),
+        unknown("autoscaling/v1", "x")
+      )
+      assert.match(yield* said("merge", { spec: { replicas: "a" } }), /"{\\"apiVersion.*managedFields.*of type int32$/)
+      assert.strictEqual(
+        yield* said("strategic", { spec: { replicas: 1.5 } }),
+        "422  \"\" is invalid: patch: Invalid value: \"map[spec:map[replicas:1.5]]\": cannot convert float64 to int32"
+      )
+      // A strategic merge patch is read as a Scale, whatever it says to be.
+      assert.strictEqual((yield* patch(url, "strategic", { apiVersion: "apps/v1", spec: { replicas: 2 } })).status, 200)
+      const applied = yield* patch(`${url}?fieldManager=m&force=true`, "apply", {
+        apiVersion: "autoscaling/v1",
+        kind: "Scale",
+        metadata: { name: "d", namespace: "default" },
+        spec: { replicas: 1.5 }
+      })
+      assert.strictEqual(
+        message(applied),
+        "500 failed to convert new object (default/d; autoscaling/v1, Kind=Scale) to proper version: unable to convert " +
+          "unstructured object to autoscaling/v1, Kind=Scale: cannot convert float64 to int32"
+      )
+    }).pipe(Effect.provide(layer)))
+
   it.effect("the options of a write are judged before its body", () =>
     Effect.gen(function*() {
       yield* post(deployments, deployment)
@@ -122,7 +163,8 @@ describe("pods", () => {
         "409 Operation cannot be fulfilled on pods/binding \"a\": pod a is already assigned to node \"n\""
       )
       yield* post(pods, pod("b"))
-      yield* post("/api/v1/namespaces/default/bindings", { metadata: { name: "b" }, target: { name: "n" } })
+      const meant = { name: "b", uid: "of what is created" }
+      yield* post("/api/v1/namespaces/default/bindings", { metadata: meant, target: { name: "n" } })
       assert.strictEqual((yield* get(`${pods}/b`)).body.spec.nodeName, "n")
     }).pipe(Effect.provide(layer)))
 
