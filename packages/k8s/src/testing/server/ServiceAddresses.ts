@@ -9,6 +9,7 @@ import * as JsonValue from "../../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import { nodePorts, type ServicePool } from "./ServicePool.ts"
+import * as StatusError from "../../api/StatusError.ts"
 import type { Strategy } from "./Strategy.ts"
 
 const hasAddress = (spec: unknown): boolean => stringAt(spec, "type") !== "ExternalName"
@@ -171,33 +172,105 @@ const kept = (spec: JsonValue.JsonObject, before: JsonValue.JsonObject): JsonVal
 export const prepareUpdate: Strategy["prepareUpdate"] = (next, previous, pool) => {
   const before = objectAt(previous, "spec")
   const patched = keptCheck(keptPorts(kept(objectAt(next, "spec"), before), before), before)
-  return complete({ ...next, spec: dropped(patched, before) }, previous.metadata.uid, pool, false)
+  const spec = dropped(patched, before)
+  // A balancer goes in its own time, but whoever asks need not know.
+  const status = isBalancer(spec) || Object.keys(objectAt(next, "status", "loadBalancer")).length === 0
+    ? {}
+    : { status: { ...objectAt(next, "status"), loadBalancer: {} } }
+  return complete({ ...next, ...status, spec }, previous.metadata.uid, pool, false)
 }
 
 const isTaken = "is already allocated"
 
-/** The first of what a Service asks for that it cannot be given. */
-export const refusals: Strategy["refusals"] = (service, previous, pool, dryRun) => {
-  const spec = objectAt(service, "spec")
-  const { uid } = service.metadata
-  // A dry run asks for no address, and of a port no more than whether it is taken.
+/** What a Service is given of the ports that nodes have, one by one. */
+class Claims {
+  readonly #given = new Set<number>()
+  readonly #pool: ServicePool
+  readonly #dryRun: boolean
+
+  constructor(pool: ServicePool, dryRun: boolean) {
+    this.#pool = pool
+    this.#dryRun = dryRun
+  }
+
+  /** Why a port cannot be had. A dry run asks no more than whether it is taken. */
+  ask(port: number): string | undefined {
+    if (!this.#dryRun && (port < nodePorts.lowest || port > nodePorts.highest)) {
+      return `provided port is not in the valid range. The range of valid ports is ${nodePorts.lowest}-${nodePorts.highest}`
+    }
+    if (this.#given.has(port) || this.#pool.isTaken(port)) return `provided port ${isTaken}`
+    this.#given.add(port)
+    return undefined
+  }
+}
+
+const refusedPort = (name: string, index: number, port: number, why: string): StatusError.StatusError =>
+  StatusError.invalid("Service", "", name, [FieldError.invalid(`spec.ports[${index}].nodePort`, port, why)])
+
+/** A new Service asks for each port once, whatever the protocols. */
+const newPorts = (name: string, spec: unknown, claims: Claims): StatusError.StatusError | undefined => {
+  const ports = arrayAt(spec, "ports")
+  const byPort = new Map<number, number>()
+  for (const [index, port] of ports.entries()) {
+    const [number, own] = [numberAt(port, "port"), numberAt(port, "nodePort")]
+    const known = byPort.get(number)
+    const wanted = known ??
+      numberAt(
+        ports.find((other) => numberAt(other, "port") === number && numberAt(other, "nodePort") !== 0),
+        "nodePort"
+      )
+    if (wanted === 0 || own === 0) continue
+    const asked = known === undefined ? wanted : own === known ? undefined : own
+    const why = asked === undefined ? undefined : claims.ask(asked)
+    if (why !== undefined) return refusedPort(name, index, asked!, why)
+    byPort.set(number, wanted)
+  }
+  return undefined
+}
+
+/** A Service keeps the ports that it has, and has none twice in a protocol. */
+const otherPorts = (
+  name: string,
+  spec: unknown,
+  before: unknown,
+  claims: Claims
+): StatusError.StatusError | undefined => {
+  const known = new Set(nodePortsOf(before))
+  const seen = new Set<string>()
+  for (const [index, port] of arrayAt(spec, "ports").entries()) {
+    const number = numberAt(port, "nodePort")
+    if (number === 0) continue
+    const why = known.has(number) ? undefined : claims.ask(number)
+    if (why !== undefined) return refusedPort(name, index, number, why)
+    known.add(number)
+    const told = `{${stringAt(port, "protocol")} ${number}}`
+    if (seen.has(told)) return StatusError.plain(`duplicate nodePort: ${told}`)
+    seen.add(told)
+  }
+  return undefined
+}
+
+/** What a Service asks for and cannot be given: the first of it. */
+export const refusal: Strategy["refusal"] = (service, previous, pool, dryRun) => {
+  const [spec, before] = [objectAt(service, "spec"), objectAt(previous, "spec")]
+  const { name, uid } = service.metadata
+  // A dry run asks for no address.
   const ips = hasAddress(spec) && !dryRun ? arrayAt(spec, "clusterIPs").map(String) : []
   const ip = ips.find((address) => pool.hasAddress(address, uid))
   if (ip !== undefined) {
-    return [FieldError.invalid("spec.clusterIPs", ips, `failed to allocate IP ${ip}: provided IP ${isTaken}`)]
+    const why = `failed to allocate IP ${ip}: provided IP ${isTaken}`
+    return StatusError.invalid("Service", "", name, [FieldError.invalid("spec.clusterIPs", ips, why)])
   }
-  if (!usesNodes(spec)) return []
-  const old = new Set(previous === undefined ? [] : nodePortsOf(objectAt(previous, "spec")))
-  return arrayAt(spec, "ports").flatMap((port, index) => {
-    const number = numberAt(port, "nodePort")
-    if (number === 0 || old.has(number)) return []
-    const why = !dryRun && (number < nodePorts.lowest || number > nodePorts.highest)
-      ? `is not in the valid range. The range of valid ports is ${nodePorts.lowest}-${nodePorts.highest}`
-      : pool.hasPort(number, uid)
-      ? isTaken
-      : undefined
-    return why === undefined
-      ? []
-      : [FieldError.invalid(`spec.ports[${index}].nodePort`, number, `provided port ${why}`)]
-  }).slice(0, 1)
+  const claims = new Claims(pool, dryRun)
+  const refused = !usesNodes(spec)
+    ? undefined
+    : previous === undefined
+    ? newPorts(name, spec, claims)
+    : otherPorts(name, spec, before, claims)
+  if (refused !== undefined || !isChecked(spec) || isChecked(before)) return refused
+  const port = numberAt(spec, "healthCheckNodePort")
+  const why = claims.ask(port)
+  return why === undefined
+    ? undefined
+    : StatusError.internal(`failed to allocate requested HealthCheck NodePort ${port}: ${why}`)
 }

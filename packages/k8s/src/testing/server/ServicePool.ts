@@ -105,6 +105,11 @@ export class ServicePool {
     return (this.#holders.ports.get(port) ?? uid) !== uid
   }
 
+  /** Whether any Service has the port. */
+  isTaken(port: number): boolean {
+    return this.#holders.ports.has(port)
+  }
+
   /** An address that no other Service has. */
   freeAddress(uid: string): string {
     const from = ((digits(uid, 4) % 16) * 256 + (digits(uid, 0) >> 8)) * 254 + (digits(uid, 0) & 0xff) % 254

@@ -260,7 +260,9 @@ const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
 export const strategy: Partial<Strategy> = {
   prepareCreate: ServiceAddresses.prepareCreate,
   prepareUpdate: ServiceAddresses.prepareUpdate,
-  refusals: ServiceAddresses.refusals,
+  // Addresses are looked at first, and their faults are told with the others.
+  refusal: (service, ...rest) =>
+    addressFaults(objectAt(service, "spec")).length > 0 ? undefined : ServiceAddresses.refusal(service, ...rest),
   validate,
   validateUpdate,
   validateStatus: (service) =>

@@ -13,6 +13,7 @@ import type * as JsonValue from "../../schema/JsonValue.ts"
 import type { DeleteOptions, Strategy as Deletion } from "../../api/Deletion.ts"
 import type { FieldReader } from "../../api/Selecting.ts"
 import type { ServicePool } from "./ServicePool.ts"
+import type { StatusError } from "../../api/StatusError.ts"
 
 /**
  * The kind's own validation, by the rules of built-in kinds (finalizers without a domain are refused) or by those of the
@@ -70,13 +71,13 @@ export interface Strategy extends Deletion {
   readonly validate: (object: KubeObject, previous?: KubeObject) => ReadonlyArray<FieldError.FieldError>
   /** Faults of an update, beyond those of `validate`. */
   readonly validateUpdate: (next: KubeObject, previous: KubeObject) => ReadonlyArray<FieldError.FieldError>
-  /** What an object without faults asks for and cannot be given, as others have it. */
-  readonly refusals: (
+  /** Why an object cannot be given what it asks for, as others have it. That is looked at before any faults. */
+  readonly refusal: (
     object: KubeObject,
     previous: KubeObject | undefined,
     pool: ServicePool,
     dryRun: boolean
-  ) => ReadonlyArray<FieldError.FieldError>
+  ) => StatusError | undefined
   /** Faults of the status, when it is written in the place of `previous`. */
   readonly validateStatus: (object: KubeObject, previous: KubeObject) => ReadonlyArray<FieldError.FieldError>
   /** Warnings about an object without faults, that is created or takes the place of `previous`. */
@@ -116,7 +117,7 @@ const defaults: Strategy = {
   prepareStatus: same,
   validate: none,
   validateUpdate: none,
-  refusals: none,
+  refusal: () => undefined,
   validateStatus: none,
   warnings: none,
   deletionWarnings: none,

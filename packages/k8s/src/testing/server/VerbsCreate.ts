@@ -62,10 +62,9 @@ const attempt = Effect.fnUntraced(function*(
   exchange.warnings.push(...resource.strategy.arrivalWarnings(signed))
   const filled = resource.strategy.prepareCreate(signed, core.services)
   const admitted = asObject({ ...filled, apiVersion, kind })
-  const judged = faults(exchange, admitted)
-  const found = judged.length > 0
-    ? judged
-    : resource.strategy.refusals(admitted, undefined, core.services, options.dryRun)
+  const refusal = resource.strategy.refusal(admitted, undefined, core.services, options.dryRun)
+  if (refusal !== undefined) return yield* Effect.fail(refusal)
+  const found = faults(exchange, admitted)
   if (found.length > 0) return yield* Effect.fail(Exchange.invalid(exchange, admitted.metadata.name ?? "", found))
   exchange.warnings.push(...resource.strategy.warnings(admitted, undefined))
   yield* Admission.review(core, { ...attributes, name: attributes.name || name, object: admitted })

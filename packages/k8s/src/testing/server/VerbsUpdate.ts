@@ -219,10 +219,11 @@ const attempt = Effect.fnUntraced(function*(update: Update, written: KubeObject,
   if (outdated !== undefined) return yield* Effect.fail(outdated)
   const versioned = { ...next, metadata: { ...next.metadata, resourceVersion: stored.metadata.resourceVersion } }
   const admitted = Ownership.settled(completed(update, versioned, stored), stored)
-  const judged = faults(update, admitted, stored)
-  const found = judged.length > 0 || update.part !== "object"
-    ? judged
-    : resource.strategy.refusals(admitted, stored, core.services, options.dryRun)
+  const refusal = update.part === "object"
+    ? resource.strategy.refusal(admitted, stored, core.services, options.dryRun)
+    : undefined
+  if (refusal !== undefined) return yield* Effect.fail(refusal)
+  const found = faults(update, admitted, stored)
   if (found.length > 0) return yield* Effect.fail(Exchange.invalid(exchange, route.name, found))
   exchange.warnings.push(...warnings(update, admitted, stored))
   yield* Admission.review(

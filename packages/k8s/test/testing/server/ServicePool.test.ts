@@ -33,6 +33,66 @@ describe("ServicePool", () => {
       ])
     }).pipe(Effect.provide(layer)))
 
+  it.effect("a Service asks for a port once, and before anything else is looked at", () =>
+    Effect.gen(function*() {
+      const message = ({ body, status }: { readonly body: any; readonly status: number }) => `${status} ${body.message}`
+      const invalid = (name: string, index: number, port: number) =>
+        `422 Service "${name}" is invalid: spec.ports[${index}].nodePort: Invalid value: ${port}: ${taken}`
+      const twice = [{ name: "x", port: 80, nodePort: 30080 }, { name: "y", port: 81, nodePort: 30080 }]
+      assert.strictEqual(message(yield* post(url, nodePort("a", ...twice))), invalid("a", 1, 30080))
+      const protocols = [{ name: "x", port: 80, nodePort: 30080 }, {
+        name: "y",
+        port: 80,
+        protocol: "UDP",
+        nodePort: 30080
+      }]
+      assert.strictEqual((yield* post(url, nodePort("a", ...protocols))).status, 201)
+      assert.strictEqual(message(yield* post(url, nodePort("b", { port: 0, nodePort: 30080 }))), invalid("b", 0, 30080))
+      yield* post(url, service("b", {}))
+      const change = (spec: object) =>
+        Effect.map(patch(`${url}/b`, "merge", { spec: { type: "NodePort", ...spec } }), message)
+      assert.strictEqual(yield* change({ ports: [{ port: 80, nodePort: 30080 }] }), invalid("b", 0, 30080))
+      assert.strictEqual(
+        yield* change({ ports: [{ name: "x", port: 80, nodePort: 30081 }, { name: "y", port: 81, nodePort: 30081 }] }),
+        "500 duplicate nodePort: {TCP 30081}"
+      )
+      const others = [{ name: "x", port: 80, nodePort: 30081 }, {
+        name: "y",
+        port: 81,
+        protocol: "UDP",
+        nodePort: 30081
+      }]
+      assert.match(yield* change({ ports: others }), /^200 /)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a port that is asked for health is one of the same", () =>
+    Effect.gen(function*() {
+      yield* post(url, nodePort("a", { port: 80, nodePort: 30080 }))
+      const balancer = (name: string, healthCheckNodePort: number) =>
+        service(name, { type: "LoadBalancer", externalTrafficPolicy: "Local", healthCheckNodePort })
+      const refused = (port: number, why: string) =>
+        `Internal error occurred: failed to allocate requested HealthCheck NodePort ${port}: ${why}`
+      const first = yield* post(url, balancer("b", 30080))
+      assert.deepStrictEqual([first.status, first.body.message], [500, refused(30080, taken)])
+      const low = yield* post(url, balancer("b", 29000))
+      const range = "provided port is not in the valid range. The range of valid ports is 30000-32767"
+      assert.strictEqual(low.body.message, refused(29000, range))
+      yield* post(url, service("b", { type: "LoadBalancer" }))
+      const { body } = yield* patch(`${url}/b`, "merge", balancer("b", 30080))
+      assert.strictEqual(body.message, refused(30080, taken))
+      assert.strictEqual((yield* patch(`${url}/b`, "merge", balancer("b", 30081))).status, 200)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a Service that is no balancer any more is not told where it was reached", () =>
+    Effect.gen(function*() {
+      yield* post(url, service("a", { type: "LoadBalancer" }))
+      yield* patch(`${url}/a/status`, "merge", { status: { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } } })
+      const kept = yield* patch(`${url}/a`, "merge", { metadata: { labels: { a: "b" } } })
+      assert.strictEqual(kept.body.status.loadBalancer.ingress.length, 1)
+      const other = yield* patch(`${url}/a`, "merge", { spec: { type: "ClusterIP" } })
+      assert.deepStrictEqual(other.body.status, { loadBalancer: {} })
+    }).pipe(Effect.provide(layer)))
+
   it.effect("an address that a Service has is given to no other", () =>
     Effect.gen(function*() {
       yield* post(url, service("a", { clusterIP: "10.96.5.5" }))
