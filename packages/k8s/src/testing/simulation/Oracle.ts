@@ -347,16 +347,19 @@ const observedGeneration: Oracle = {
   }
 }
 
-/** Whether nobody lived that it says it belongs to: the garbage collector will take it. */
+/** Whether nobody lived that it says it belongs to, or only who was made so himself: the garbage collector will take it. */
 const inVain = (run: Recording): (call: Call) => boolean => {
   const gone = new Map<string, number>()
+  const vain = new Set<string>()
+  const isVain = ({ ownerReferences = [] }: KubeObject["metadata"], at: number) =>
+    ownerReferences.some(({ uid }) => (gone.get(uid) ?? Infinity) < at || vain.has(uid))
   for (const entry of run.entries) {
-    if (entry._tag === "Change" && entry.change.type === "DELETED") {
-      gone.set(entry.change.object.metadata.uid, entry.change.revision)
-    }
+    if (entry._tag !== "Change") continue
+    const { object: { metadata }, revision, type } = entry.change
+    if (type === "DELETED") gone.set(metadata.uid, revision)
+    if (type === "ADDED" && isVain(metadata, revision)) vain.add(metadata.uid)
   }
-  return ({ after, object }) =>
-    object?.metadata.ownerReferences?.some(({ uid }) => (gone.get(uid) ?? Infinity) < after) === true
+  return ({ after, object }) => object !== undefined && isVain(object.metadata, after)
 }
 
 /**

@@ -41,6 +41,30 @@ describe("what oracles say", () => {
     assert.include(told(90_000, 2_000), "1 writes in a quiet time, the first: PATCH /x")
   })
 
+  it("nothing of how much is made for who is gone, and for what was made for him: all of it goes again", () => {
+    const creates = Simulation.oracles.find(({ name }) => name === "creates and deletes")!
+    const story = (rootLives: boolean) => {
+      const entries: Array<object> = []
+      let revision = 0
+      const change = (type: string, metadata: object) =>
+        entries.push({ _tag: "Change", change: { type, revision: ++revision, object: { metadata } } })
+      const make = (uid: string, owner: string) => {
+        const metadata = { uid, ownerReferences: [{ uid: owner }] }
+        const before = revision
+        change("ADDED", metadata)
+        const request = { method: "POST", path: "/api/v1/namespaces/default/configmaps" }
+        entries.push({ _tag: "Call", request, status: 201, before, after: revision, object: { metadata } })
+      }
+      change("ADDED", { uid: "root" })
+      if (!rootLives) change("DELETED", { uid: "root" })
+      make("set", "root")
+      for (let n = 0; n < 50; n++) make(`child-${n}`, "set")
+      return creates.judge({ entries, met: 1 } as never, { recording: { entries: [] } } as never)
+    }
+    assert.isUndefined(story(false))
+    assert.strictEqual(story(true), "51 objects created, without faults 0")
+  })
+
   it.live("of what is held for ever, also who has asked for it to go", () =>
     Effect.gen(function*() {
       const metadata = { ...B.named("held"), finalizers: ["example.com/people"] }
