@@ -1,22 +1,50 @@
 /** `Pace`: too many requests while the clock stands are a hot loop. */
-import { type Entry, line } from "./Recording.ts"
+import { accepted, type Call, type Entry, line } from "./Recording.ts"
 
 export const defaults = {
-  /** Requests at one moment that make a hot loop. */
-  hot: 250
+  /** Requests at one moment that make a hot loop, beyond some for each object that they are about. */
+  hot: 250,
+  /** Requests at one moment for each object: it is looked at, made, an event tells of it, and a status tells how many. */
+  each: 4,
+  /** Objects that are dealt with at one moment: whoever makes more makes them without end. */
+  objects: 1_500
 } as const
 
 export class Pace {
   #at = 0
   #requests = 0
+  readonly #objects = new Set<string>()
+  readonly #made = new Set<string>()
 
   /** Counts a request, the last of the entries; why it is one too many. */
-  hot(now: number, entries: ReadonlyArray<Entry>): string | undefined {
-    this.#requests = this.#at === now ? this.#requests + 1 : 1
-    this.#at = now
-    return this.#requests > defaults.hot
-      ? `${defaults.hot} requests, and the clock has not moved: ${mostly(entries)}`
+  hot(now: number, call: Call, entries: ReadonlyArray<Entry>): string | undefined {
+    if (this.#at !== now) {
+      this.#at = now
+      this.#requests = 0
+      this.#objects.clear()
+      this.#made.clear()
+    }
+    this.#requests += 1
+    this.#note(call)
+    const objects = this.#objects.size
+    if (objects > defaults.objects) {
+      return `${objects} objects at one moment, more and more of them: ${mostly(entries)}`
+    }
+    return this.#requests > defaults.hot + defaults.each * objects
+      ? `${this.#requests} requests, and the clock has not moved: ${mostly(entries)}`
       : undefined
+  }
+
+  /** What is made and deleted at one moment is nothing that there was to do. */
+  #note(call: Call): void {
+    const { method, path } = call.request
+    const what = method === "POST" ? `${path}/${call.object?.metadata.name ?? ""}` : path
+    if (method === "DELETE" && this.#made.has(what)) {
+      this.#objects.delete(what)
+      return
+    }
+    this.#objects.add(what)
+    if (method === "POST" && accepted(call)) this.#made.add(what)
   }
 }
 
@@ -26,5 +54,5 @@ const mostly = (entries: ReadonlyArray<Entry>): string => {
   const times = new Map<string, number>()
   for (const one of lines) times.set(one, (times.get(one) ?? 0) + 1)
   const [[most, n] = ["", 0]] = [...times].sort(([, a], [, b]) => b - a)
-  return `${n} of them ${most}`
+  return `of the last ${lines.length} are ${n} ${most}`
 }

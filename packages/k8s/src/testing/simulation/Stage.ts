@@ -186,7 +186,7 @@ export class Stage {
   note(entry: Entry): void {
     if (this.#over) return
     this.entries.push(entry)
-    const hot = entry._tag === "Call" ? this.#pace.hot(this.world.now, this.entries) : undefined
+    const hot = entry._tag === "Call" ? this.#pace.hot(this.world.now, entry, this.entries) : undefined
     if (hot !== undefined) this.world.stop(hot)
     const counts = entry._tag === "Change"
       ? !isIdle(entry.change.object)
