@@ -15,6 +15,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { isObject, type JsonObject } from "../../schema/JsonValue.ts"
 import * as Samples from "../internal/Samples.ts"
+import { modest } from "./Modest.ts"
 import { draw } from "./Seed.ts"
 import type { Change, Draws, Scenario } from "./Scenario.ts"
 import * as Server from "./Server.ts"
@@ -34,7 +35,10 @@ export const defaults = {
 export const name = "drawn"
 
 export interface Options<A> {
-  /** A narrower Schema of specs, where the kind's own allows what would take too long: a thousand replicas. */
+  /**
+   * A narrower Schema of specs, whose values are drawn as they are. Those of the kind's own are modest: few things, plain
+   * words, namespaces that are there (see `Modest`).
+   */
   readonly spec?: AnySchema | undefined
   /**
    * Whether the cluster is as it should be once it has come to rest after a change. The object is absent once it was
@@ -53,13 +57,16 @@ export interface Options<A> {
 export const draws = <A extends KubeObject>(resource: CustomResource<A>, options: Options<A> = {}): Draws => {
   const schema = options.spec ?? resource.schemas.spec
   const { desired } = options
+  const fits: Draws["fits"] = (spec) => Result.isSuccess(Schema.decodeUnknownResult(schema)(spec))
   return {
     resource,
     specs: (seed, count) => {
       const values = Samples.of(schema, { count, seed, size: defaults.size })
-      return values.map((value) => Schema.encodeSync(schema)(value)).filter(isObject)
+      const specs = values.map((value) => Schema.encodeSync(schema)(value)).filter(isObject)
+      let turn = 0
+      return options.spec === undefined ? specs.map((spec) => modest(spec, (n) => draw(seed, turn++, n), fits)) : specs
     },
-    fits: (spec) => Result.isSuccess(Schema.decodeUnknownResult(schema)(spec)),
+    fits,
     desired: desired === undefined ? undefined : (objects, _, outside) => {
       const own = objects.find(({ kind, metadata }) => kind === resource.kind && metadata.name === name)
       const read = own === undefined ? undefined : resource.decode(own)
