@@ -1,5 +1,5 @@
-import { Controller, KubeClient, Manager } from "@effect-operator/core"
-import { Job, PersistentVolumeClaim, Pod } from "@effect-operator/k8s/kinds"
+import { Controller, KubeClient, Manager, Resource } from "@effect-operator/core"
+import { CustomResourceDefinition, Job, PersistentVolumeClaim, Pod } from "@effect-operator/k8s/kinds"
 import { Event } from "@effect-operator/k8s/kinds/events.v1"
 import { TestCluster } from "@effect-operator/k8s/testing"
 import { assert, it } from "@effect/vitest"
@@ -59,13 +59,23 @@ it.effect("runs a Machine, and backs its volume up before it goes", () =>
     yield* assertQuiet
   }).pipe(Effect.provide(operated(example))))
 
-it.effect("a backup is as large as the disk is, whatever is asked for by then", () =>
+it.effect("a backup is as large as the disk is, whatever was asked for before the kind forbade it", () =>
   Effect.gen(function*() {
     const client = yield* KubeClient.KubeClient
     const [machines, backups] = controllers as [Controller.Controller, Controller.Controller]
     yield* create
     yield* Effect.scoped(Effect.andThen(Layer.build(Manager.layer([machines])), TestClock.adjust("1 minute")))
-    yield* client.patch(Machine, key, KubeClient.Patch.merge({ spec: { volumeSize: "5Gi" } }))
+    const grow = client.patch(Machine, key, KubeClient.Patch.merge({ spec: { volumeSize: "5Gi" } }))
+    assert.include((yield* Effect.flip(grow)).message, "volumeSize is immutable: make another Machine")
+    const rule =
+      "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/volumeSize/x-kubernetes-validations"
+    yield* client.patch(
+      CustomResourceDefinition,
+      { name: Resource.qualifiedName(Machine) },
+      KubeClient.Patch.json([{ op: "remove", path: rule }])
+    )
+    yield* TestClock.adjust("1 second")
+    yield* grow
     yield* Layer.build(Manager.layer([backups]))
     yield* TestClock.adjust("1 second")
     yield* remove

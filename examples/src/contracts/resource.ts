@@ -1,4 +1,4 @@
-import { Conditions, CustomResource } from "@effect-operator/core"
+import { CelRule, Conditions, CustomResource } from "@effect-operator/core"
 import { Schema } from "effect"
 
 const group = "contracts.example.com"
@@ -31,6 +31,8 @@ export type Machine = typeof Machine.Type
 
 /** What the contract asks for, whatever else a kind has. */
 const spec = { providerID: Schema.optionalKey(Schema.String.annotate({ description: "Of the contract." })) }
+/** Where a machine is made, and of what kind, cannot change afterwards: another one is another object. */
+const fixed = Schema.NonEmptyString.pipe(CelRule.rules(CelRule.immutable()))
 const status = Schema.Struct({ ready: Schema.Boolean.annotate({ description: "Of the contract." }) })
 
 /** One infrastructure: a cloud, which has a machine at once. */
@@ -38,7 +40,7 @@ export const CloudMachine = CustomResource.make({
   group,
   version: "v1",
   kind: "CloudMachine",
-  spec: Schema.Struct({ ...spec, flavor: Schema.NonEmptyString }),
+  spec: Schema.Struct({ ...spec, flavor: fixed }),
   status
 })
 export type CloudMachine = typeof CloudMachine.Type
@@ -48,7 +50,7 @@ export const MetalMachine = CustomResource.make({
   group,
   version: "v1",
   kind: "MetalMachine",
-  spec: Schema.Struct({ ...spec, rack: Schema.NonEmptyString }),
+  spec: Schema.Struct({ ...spec, rack: fixed }),
   status
 })
 export type MetalMachine = typeof MetalMachine.Type

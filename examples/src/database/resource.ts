@@ -14,7 +14,7 @@ export const Database = CustomResource.make({
     name: Schema.String.check(Schema.isPattern(/^[a-z_][a-z0-9_]*$/u), Schema.isMaxLength(63))
       .annotate({ description: "Of the database in the server." }),
     port: whole(1, 65535),
-    "storage-size": Schema.String.check(Schema.isPattern(/^[1-9][0-9]*([KMGT]i?)?$/u))
+    "storage-size": Schema.String.check(Schema.isPattern(/^[1-9][0-9]*([KMGT]i|[kMGT])?$/u))
       .annotate({
         description: "Of each volume, such as 50G. It never changes: what a StatefulSet makes volumes of cannot."
       })

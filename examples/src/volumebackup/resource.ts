@@ -1,4 +1,4 @@
-import { CustomResource } from "@effect-operator/core"
+import { CelRule, CustomResource } from "@effect-operator/core"
 import { Schema } from "effect"
 
 /** A machine with a volume. Two controllers look after it: see the reconcilers. */
@@ -9,7 +9,11 @@ export const Machine = CustomResource.make({
   description: "A machine that runs as a Pod and has a volume.",
   spec: Schema.Struct({
     image: Schema.NonEmptyString.annotate({ description: "What it runs." }),
-    volumeSize: Schema.String.check(Schema.isPattern(/^[1-9][0-9]*([KMGT]i?)?$/u))
+    volumeSize: Schema.String.check(Schema.isPattern(/^[1-9][0-9]*([KMGT]i|[kMGT])?$/u))
+      .annotate({
+        description: "Of its volume, such as 50G. It never changes: whether a claim can grow is up to its class."
+      })
+      .pipe(CelRule.rules(CelRule.immutable("volumeSize is immutable: make another Machine")))
   }),
   status: Schema.Struct({ ready: Schema.Boolean }),
   printerColumns: [
