@@ -3,9 +3,17 @@ import { defaults as world } from "./World.ts"
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
 
-/** A day of a run, in milliseconds or seconds since 1970: a time, as programs without ISO 8601 write it. */
+const day = 86_400_000
+
+/** How long after a run something may end that begins in it: a certificate of ten years. */
+const lasting = 11 * 365 * day
+
+/**
+ * A time of a run, as programs without ISO 8601 write it, in milliseconds or seconds since 1970; or of what begins in it, or
+ * counts from shortly before.
+ */
 const isClock = (value: number): boolean =>
-  [value, value * 1000].some((at) => at >= world.start && at < world.start + 86_400_000)
+  [value, value * 1000].some((at) => at >= world.start - day && at < world.start + lasting)
 
 const times = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)/g
 

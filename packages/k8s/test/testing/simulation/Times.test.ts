@@ -8,7 +8,23 @@ describe("Times", () => {
     ) {
       assert.isTrue(isTime(value), String(value))
     }
-    for (const value of ["2026-01-01", 3, "3", 1_667_225_660, "ready since 2026-01-01T00:00:01Z", null, {}]) {
+    // A certificate ends in 90 days, or in ten years.
+    for (const value of [1_775_001_601_271, "1775001601271", 1_775_001_601, 2_082_585_600, 1_767_222_000]) {
+      assert.isTrue(isTime(value), String(value))
+    }
+    for (
+      const value of [
+        "2026-01-01",
+        3,
+        "3",
+        1_667_225_660,
+        2 ** 31,
+        2 ** 30,
+        "ready since 2026-01-01T00:00:01Z",
+        null,
+        {}
+      ]
+    ) {
       assert.isFalse(isTime(value), String(value))
     }
   })
