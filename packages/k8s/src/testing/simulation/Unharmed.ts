@@ -9,7 +9,7 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Canonical from "./Canonical.ts"
 import type { Oracle } from "./Oracle.ts"
 import { entriesOf, pathOf } from "./Outside.ts"
-import type { Recording } from "./Recording.ts"
+import { type Recording, seen } from "./Recording.ts"
 
 /** For each step what people change with it: all that happens before anybody else does anything. */
 const changedBy = ({ entries }: Recording): ReadonlyArray<ReadonlyArray<KubeObject>> =>
@@ -50,6 +50,10 @@ const missing = (run: Recording, other: Recording, mask: Canonical.Mask): string
   return undefined
 }
 
+/** Whether there has been anything of a family at any time. */
+const wasThere = (run: Recording, family: string, mask: Canonical.Mask): boolean =>
+  new Set(Canonical.families({ entries: run.entries, objects: seen(run) }, mask).values()).has(family)
+
 export const unharmed: Oracle = {
   name: "others keep what they have",
   judge: (run, { mask, recording, state, without }) => {
@@ -62,9 +66,12 @@ export const unharmed: Oracle = {
         (state.get(family)?.length ?? 0) < members.length
       )
       const lost = fewer?.[0] ?? missing(run, other, mask)
-      if (lost !== undefined) {
-        return `${kind} ${metadata.name} comes and goes, and takes with it what is there in the end without it: ${lost}`
-      }
+      if (lost === undefined) continue
+      const makes = fewer === undefined || wasThere(run, fewer[0], mask)
+      return makes
+        ? `${kind} ${metadata.name} comes and goes, and takes with it what is there in the end without it: ${lost}`
+        : `${kind} ${metadata.name} comes and goes, and what is there in the end without it is not made, though nothing ` +
+          `is in its way any more (that it goes wakes nobody, or something remembers it): ${lost}`
     }
     return undefined
   }

@@ -1,3 +1,4 @@
+import { Action, Cache } from "@effect-operator/core"
 import { ConfigMap, Lease, Namespace } from "@effect-operator/k8s/kinds"
 import { Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
@@ -184,6 +185,25 @@ describe("what oracles say", () => {
         yield* said(sweeping, B.sized(1, 2)),
         "ConfigMap settings was deleted after \"size 2\" (DELETE /api/v1/namespaces/default/configmaps " +
           "labelSelector=part=settings), and is made anew as it was: POST /api/v1/namespaces/default/configmaps"
+      )
+    }))
+
+  it.live("of what is not made when another is gone, that it is not", () =>
+    Effect.gen(function*() {
+      const inTurn = B.boxes((box) =>
+        Effect.gen(function*() {
+          const boxes = yield* Cache.list(B.Box)
+          const { name } = box.metadata
+          if (boxes.some((other) => other.metadata.name < name)) return Action.done
+          return yield* B.done(B.keep(box, name, {}))
+        })
+      )
+      const comes = (name: string) => ({ name: `${name} comes`, act: B.write(1, B.named(name)) })
+      const goes = { name: "a goes", act: B.client.use((it) => it.delete(B.Box, B.named("a"))) }
+      assert.strictEqual(
+        yield* said(inTurn, [comes("a"), comes("b"), goes]),
+        "Box a comes and goes, and what is there in the end without it is not made, though nothing is in its way any more " +
+          "(that it goes wakes nobody, or something remembers it): ConfigMap default/b"
       )
     }))
 
