@@ -141,6 +141,35 @@ const isLent = (object: KubeObject, resources: ReadonlyArray<KubeObject>): boole
     return isTerminating(resource) && !/delet|reclaim|prune|cascad|purge|destroy/i.test(JSON.stringify(spec ?? {}))
   })
 
+/**
+ * What people have made, that no custom resource speaks of nor is named in a label of, and the operator has given an owner:
+ * the garbage collector takes it along with that.
+ */
+const inherited = (run: Recording, people: ReadonlySet<string>): string | undefined => {
+  const gone = new Map(
+    run.entries.flatMap((entry) =>
+      entry._tag === "Change" && entry.change.type === "DELETED"
+        ? [[entry.change.object.metadata.uid, entry.change.revision] as const]
+        : []
+    )
+  )
+  for (const { after, before, call, objects } of writes(run)) {
+    const { ownerReferences: [owner] = [], uid } = after.metadata
+    if (before === undefined || owner === undefined || !people.has(uid) || run.kinds.includes(after.kind)) continue
+    if ((before.metadata.ownerReferences ?? []).length > 0) continue
+    const [went, wentWith] = [gone.get(uid) ?? 0, gone.get(owner.uid) ?? Infinity]
+    if (went < wentWith) continue
+    const resources = [...objects.values()].filter(({ kind }) => run.kinds.includes(kind))
+    const labels = Object.values(before.metadata.labels ?? {})
+    const isMeant = (resource: KubeObject): boolean =>
+      isMarked(before, resource) || names(resource, before) || labels.includes(resource.metadata.name)
+    if (resources.some(isMeant)) continue
+    return `${name(after)} was made by people, no custom resource speaks of it, and it goes with ${owner.kind} ` +
+      `${owner.name}, which the operator has made its owner: ${line(call.request)}`
+  }
+  return undefined
+}
+
 /** Without faults an operator deletes nothing that people have made for themselves. */
 export const peoplesKept: Oracle = {
   name: "what people have made is kept",
@@ -167,6 +196,6 @@ export const peoplesKept: Oracle = {
         line(call.request)
       }`
     }
-    return undefined
+    return inherited(run, people)
   }
 }

@@ -3,7 +3,7 @@ import { ConfigMap, Namespace } from "@effect-operator/k8s/kinds"
 import { Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { controllerReference, type KubeObject } from "@effect-operator/core/KubeObject"
 import { dataKept } from "../../../src/testing/simulation/Kept.ts"
 import type { Entry, Recording } from "../../../src/testing/simulation/Recording.ts"
 import { blank } from "./recordings.ts"
@@ -56,6 +56,34 @@ const story = (
   ]
 })
 
+/** People have notes; a Tenant of that name comes, whose operator takes them for its own child, and goes. */
+const taking = (labels: Readonly<Record<string, string>>): Simulation.Scenario => ({
+  name: "takes",
+  resources: [Tenant],
+  operator: Manager.layer([Controller.make("tenants", {
+    for: Tenant,
+    owns: [ConfigMap],
+    reconcile: (tenant) =>
+      Effect.as(
+        client.use((it) =>
+          it.apply(ConfigMap, { metadata: { ...key, ownerReferences: [controllerReference(tenant)] } }, { force: true })
+        ),
+        Action.done
+      )
+  })]),
+  steps: [
+    {
+      name: "notes",
+      act: client.use((it) => it.create(ConfigMap, { metadata: { ...key, labels }, data: { a: "b" } }))
+    },
+    {
+      name: "a Tenant",
+      act: client.use((it) => it.create(Tenant, { metadata: key, spec: { namespace: "legacy" } }))
+    },
+    { name: "the Tenant goes", act: client.use((it) => it.delete(Tenant, key)) }
+  ]
+})
+
 const options = { depth: 1, runs: 0, interleavings: 0 } as const
 const oracleOf = (scenario: Simulation.Scenario) =>
   Simulation.checkConvergence(scenario, options).pipe(
@@ -76,6 +104,15 @@ describe("what people have made is kept", () => {
     Effect.gen(function*() {
       assert.isUndefined(yield* oracleOf(story(true, { deletionPolicy: "Delete" })))
       assert.isUndefined(yield* oracleOf(story(true, {}, { "kept.example.com/tenant": "team" })))
+    }))
+
+  it.live("nor is it taken for a child that goes with its owner, if no label is the name of that", () =>
+    Effect.gen(function*() {
+      assert.strictEqual(yield* oracleOf(taking({})), "what people have made is kept")
+      assert.strictEqual(yield* oracleOf(taking({ app: "web" })), "what people have made is kept")
+      assert.isUndefined(yield* oracleOf(taking({ tenant: "team" })))
+      const { steps, ...lives } = taking({})
+      assert.isUndefined(yield* oracleOf({ ...lives, steps: steps.slice(0, 2) }))
     }))
 })
 

@@ -194,6 +194,24 @@ const clearing = (isOwn: (map: ConfigMap, box: B.Box) => boolean) =>
 
 const notes = { name: "notes of somebody", act: B.client.use((it) => it.create(ConfigMap, labelled("notes"))) }
 
+/** Settings under the name of the Box; what people have under it is theirs. */
+const named = (looks: boolean) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const { metadata, data } = B.map(box.metadata.name, { size: String(box.spec.size) }, box)
+      const found = yield* Cache.get(ConfigMap, metadata)
+      const isOwn = found?.metadata.ownerReferences?.some(({ uid }) => uid === box.metadata.uid) === true
+      if (looks && found !== undefined && !isOwn) return yield* B.done(B.status(box, { phase: "NameIsTaken" }))
+      return yield* B.done(it.apply(ConfigMap, { metadata, data }, { force: true }))
+    })
+  )
+
+const same = {
+  name: "notes of that name",
+  act: B.client.use((it) => it.create(ConfigMap, B.map("box", { my: "notes" })))
+}
+
 type Listed = (box: B.Box) => Parameters<typeof Cache.list>[1]
 
 const everyPod: Listed = () => ({ namespace: "default" })
@@ -306,6 +324,13 @@ export const planted: ReadonlyArray<B.Planted> = [
     [notes, ...B.sized(1), ...B.deleted],
     clearing(() => true),
     clearing(({ metadata }, box) => metadata.ownerReferences?.some(({ uid }) => uid === box.metadata.uid) === true)
+  ),
+  B.bug(
+    "others: what people have under its name is taken for a child, and goes with it",
+    "what people have made is kept",
+    [same, ...B.sized(1), ...B.deleted],
+    named(false),
+    named(true)
   ),
   B.bug(
     "others: all Pods of a namespace are taken for its own, and there are too many",
