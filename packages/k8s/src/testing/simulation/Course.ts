@@ -322,7 +322,7 @@ const awake = 5_000
  * A process that starts again where all is as it should be changes nothing; nor where all has come to rest after steps that
  * did not wait: what it finds to do is what the one before had not noticed.
  */
-const calmStart: Oracle = {
+export const calmStart: Oracle = {
   name: "starts without a change",
   judge: (run) => {
     const faults = run.entries.filter((entry) => entry._tag === "Fault")

@@ -6,6 +6,7 @@
  * pair from the recording of the run with the first fault, so that both are met. Nothing is left out in silence: what
  * was found and what was run is counted by kind.
  */
+import { calmStart } from "./Course.ts"
 import type { Coverage } from "./Coverage.ts"
 import { hastens, type Kind, none, type Plan, type Point } from "./Fault.ts"
 import { judge, strays } from "./Judge.ts"
@@ -230,7 +231,11 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
     if (seenAnew.has(what) || !goesOn()) return undefined
     seenAnew.add(what)
     const restarted: Point = { _tag: "Step", at: lengthOf(seen), fault: "restarted" }
-    return attempt({ points: [point, restarted], interleaving: 0 }, seen).divergence
+    const plan: Plan = { points: [point, restarted], interleaving: 0 }
+    const [compared, another] = [referenceOf(seen), live(plan, seen)]
+    // A story that was to go on is judged by nothing else: what haste comes to there is not its end.
+    const found = judge(oracles.filter(({ name }) => name === calmStart.name), another, compared)
+    return found && { plan, seed, story: seen, recording: another, reference: compared, ...found }
   }
   const alone = (one: Singles.Single): Divergence | undefined => {
     const { lived, point } = one
