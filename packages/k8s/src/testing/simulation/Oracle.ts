@@ -171,7 +171,8 @@ const differences = (lived: Recording, { hasty, mask, recording, state }: Refere
     const [now, wanted] = passed
     lines = compared(Canonical.state(wanted, mask), Canonical.state(now, mask))
   }
-  if (lines.length > 0 && swapped(state, found, Rests.pairs(recording, run, mask))) lines = []
+  const earlier = run.hurried.length > 0 ? Rests.states(recording, mask) : []
+  if (lines.length > 0 && swapped(state, found, Rests.pairs(recording, run, mask), earlier)) lines = []
   if (lines.length > 0 && dealt(run, state, found)) lines = []
   if (lines.length > 0 && isHistory(run, state, found, counters(recording))) lines = []
   const apart = []

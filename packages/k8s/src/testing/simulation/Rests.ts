@@ -26,6 +26,11 @@ export function* pairs(
   }
 }
 
+/** The rests of a run, as states. */
+export function* states(run: Recording, mask: Canonical.Mask): Generator<Canonical.State> {
+  for (const rest of run.rests) if (rest !== undefined) yield Canonical.state(runOf(run, rest), mask)
+}
+
 /** A rest without faults, in a form to be compared with. */
 export interface Known {
   readonly mask: Canonical.Mask

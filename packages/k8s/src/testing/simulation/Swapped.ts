@@ -4,7 +4,7 @@
  * Addresses, ports, numbers, objects of a pool are given out as they are asked for, and faults change who asks first. One
  * state is the other with some of those values in each other's places, wherever they are: what is only half exchanged, or
  * what people have asked for by name, stays a difference. Who had the other one may be gone: then both were there at a
- * rest before, and exchanged.
+ * rest before, and exchanged; or, where a step did not wait, what he had was free before another was given out.
  */
 import { isObject } from "../../schema/JsonValue.ts"
 import type { Json, State } from "./Canonical.ts"
@@ -42,9 +42,25 @@ const match = (
   return true
 }
 
-const isPermutation = (exchange: Exchange): boolean => {
+/** Whether the same values are given out, each to another; or some that were given back before they were. */
+const isExchange = (exchange: Exchange, free: ReadonlySet<Json>): boolean => {
   const given = new Set(exchange.values())
-  return exchange.size > 1 && given.size === exchange.size && [...exchange.keys()].every((key) => given.has(key))
+  const isPermutation = exchange.size > 1 && [...exchange.keys()].every((key) => given.has(key))
+  const isFree = exchange.size > 0 && [...given].every((value) => exchange.has(value) || free.has(value))
+  return given.size === exchange.size && (isPermutation || isFree)
+}
+
+/** What somebody had in some states who is gone in the end, and nobody has then. */
+const givenBack = (earlier: Iterable<State>, end: State): ReadonlySet<Json> => {
+  const gone = [...earlier].flatMap((state) =>
+    [...state].flatMap(([family, members]) => (end.has(family) ? [] : members))
+  )
+  const kept = new Set([...end.values()].flat().flatMap((member) => [...holds(member)]))
+  return new Set(
+    gone.flatMap((member) => [...holds(member)]).filter((value): value is string | number =>
+      (typeof value === "number" || typeof value === "string") && !kept.has(value)
+    )
+  )
 }
 
 const exchanged = (value: Json, exchange: Exchange, path = ""): Json => {
@@ -56,7 +72,10 @@ const exchanged = (value: Json, exchange: Exchange, path = ""): Json => {
     return Object.fromEntries(
       Object.entries(value)
         .map(([key, item]) =>
-          [String(exchange.get(key) ?? key), exchanged(item as Json, exchange, `${path}.${key}`)] as const
+          [
+            String(exchange.get(key) ?? exchange.get(Number(key)) ?? key),
+            exchanged(item as Json, exchange, `${path}.${key}`)
+          ] as const
         )
         .sort(([a], [b]) => (a < b ? -1 : 1))
     )
@@ -96,11 +115,16 @@ const isSame = (expected: State, actual: State, exchange: Exchange): boolean =>
   })
 
 /** The values that are in each other's places, if that is all that differs: numbers and the like, or objects, too. */
-const exchangeOf = (expected: State, actual: State): Exchange | undefined =>
-  exchangeAmong(expected, actual, new Set()) ??
-    exchangeAmong(expected, actual, new Set([...expected.keys()].map(nameOf)))
+const exchangeOf = (expected: State, actual: State, free: ReadonlySet<Json>): Exchange | undefined =>
+  exchangeAmong(expected, actual, free, new Set()) ??
+    exchangeAmong(expected, actual, free, new Set([...expected.keys()].map(nameOf)))
 
-const exchangeAmong = (expected: State, actual: State, objects: ReadonlySet<string>): Exchange | undefined => {
+const exchangeAmong = (
+  expected: State,
+  actual: State,
+  free: ReadonlySet<Json>,
+  objects: ReadonlySet<string>
+): Exchange | undefined => {
   const exchange: Exchange = new Map()
   for (const [family, members] of expected) {
     const others = actual.get(family)
@@ -110,7 +134,7 @@ const exchangeAmong = (expected: State, actual: State, objects: ReadonlySet<stri
       if (!match(JSON.parse(member) as Json, JSON.parse(others[index]!) as Json, exchange, objects)) return undefined
     }
   }
-  return isPermutation(exchange) && isSame(expected, actual, exchange) ? exchange : undefined
+  return isExchange(exchange, free) && isSame(expected, actual, exchange) ? exchange : undefined
 }
 
 /** Whether the second state is the first with some values that were given out in each other's places. */
@@ -118,11 +142,13 @@ export const swapped = (
   expected: State,
   actual: State,
   /** The same two, at rests before. */
-  before: Iterable<readonly [expected: State, actual: State]> = []
+  before: Iterable<readonly [expected: State, actual: State]> = [],
+  /** Where a step did not wait: the first one at all rests before. */
+  earlier: Iterable<State> = []
 ): boolean => {
-  if (exchangeOf(expected, actual) !== undefined) return true
+  if (exchangeOf(expected, actual, givenBack(earlier, expected)) !== undefined) return true
   for (const [one, two] of before) {
-    const exchange = exchangeOf(one, two)
+    const exchange = exchangeOf(one, two, new Set())
     if (exchange !== undefined && isSame(expected, actual, exchange)) return true
   }
   return false

@@ -39,6 +39,23 @@ describe("Swapped", () => {
     )
   })
 
+  it("what was given back before another was given out, where a step did not wait, is none", () => {
+    const only = (port: number) =>
+      state({ "A b": [{ metadata: { name: "b" }, status: { port } }], "Pool all": [{ data: { [port]: "b" } }] })
+    const both = state({
+      "A a": [{ metadata: { name: "a" }, status: { port: 1 } }],
+      "A b": [{ metadata: { name: "b" }, status: { port: 2 } }],
+      "Pool all": [{ data: { 1: "a", 2: "b" } }]
+    })
+    assert.isTrue(swapped(only(2), only(1), [], [both]))
+    assert.isFalse(swapped(only(2), only(1)))
+    assert.isFalse(swapped(only(2), only(3), [], [both]), "nobody had it")
+    const half = new Map([...only(1), ["Pool all", only(2).get("Pool all")!]])
+    assert.isFalse(swapped(only(2), half, [], [both]))
+    // Who is still there has what it had: what was asked for since is not there.
+    assert.isFalse(swapped(only(2), only(1), [], [only(1)]))
+  })
+
   it("what people have asked for by name is, and what is said in words", () => {
     const asked = (a: number, b: number) => state({ "A a": claim(a, { size: 1 }), "A b": claim(b, { size: 2 }) })
     assert.isFalse(swapped(asked(1, 2), asked(2, 1)))
