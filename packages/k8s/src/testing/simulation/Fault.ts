@@ -105,8 +105,8 @@ export const stepFaults = {
   /** A Pod is lost when nothing else happens that could wake the operator. */
   podFailed: "a Pod fails at rest after it",
   podRemoved: "a Pod is removed at rest after it",
-  /** Whoever made it notes something on it that is for nobody's eyes but his. */
-  annotated: "somebody annotates at rest after it all that people have made",
+  /** Somebody notes something on it that is for nobody's eyes but his. */
+  annotated: "somebody annotates at rest after it all that people and the operator have made",
   /** Whoever takes all of a kind for its own has to do with what is nobody's business. */
   stranger:
     "somebody makes at rest after it, for himself, one of each kind the operator has made; the process starts again",

@@ -15,7 +15,7 @@ import type { ApiServer, Change } from "../ApiServer.ts"
 import * as Declared from "../Declared.ts"
 import * as Kubelet from "../Kubelet.ts"
 import { isRemains } from "./Canonical.ts"
-import { guard, touched } from "./Fault.ts"
+import { guard, isElected, touched } from "./Fault.ts"
 import { type Entry, isOver, madeByPeople, phaseOf } from "./Recording.ts"
 import type { Scenario } from "./Scenario.ts"
 import * as Strangers from "./Strangers.ts"
@@ -127,14 +127,22 @@ export class Others {
     })
   }
 
-  /** People note something on all that they have made. */
+  /** People note something on all that they have made, and that the operator has. */
   get annotate(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { access, entries, stored } = this.#cluster
-      const living = new Set(madeByPeople(entries))
-      const theirs = [...stored.values()].filter(({ metadata: { uid } }) => living.has(uid))
-      const note = { annotations: { [touched]: "by somebody, at rest" } }
-      const act = Effect.forEach(theirs, (object) => Effect.ignore(this.#edit(object, note)), { discard: true })
+      const made = entries.flatMap((entry) =>
+        entry._tag === "Call" && entry.status === 201 ? entry.object?.metadata.uid ?? [] : []
+      )
+      const [peoples, operators] = [new Set(madeByPeople(entries)), new Set(made)]
+      const noteOn = (uid: string): string | undefined =>
+        peoples.has(uid) ? "by somebody, at rest" : operators.has(uid) ? "by somebody, on what was made" : undefined
+      const act = Effect.forEach([...stored.values()], (object) => {
+        const note = noteOn(object.metadata.uid)
+        return note === undefined || isElected(object)
+          ? Effect.void
+          : Effect.ignore(this.#edit(object, { annotations: { [touched]: note } }))
+      }, { discard: true })
       return Effect.provideContext(act, access())
     })
   }

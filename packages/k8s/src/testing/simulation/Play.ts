@@ -38,7 +38,7 @@ const disturbances: Partial<Record<StepFault, { readonly act: (stage: Stage) => 
   },
   annotated: {
     act: ({ others, world }) => void world.fork(others.annotate),
-    what: "somebody annotates what people have made"
+    what: "somebody annotates what people and the operator have made"
   },
   stranger: {
     act: (stage) => {

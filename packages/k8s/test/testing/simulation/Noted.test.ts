@@ -1,6 +1,6 @@
 import { Action, Cache, Watch } from "@effect-operator/core"
 import { controllerReference } from "@effect-operator/core/KubeObject"
-import { ConfigMap } from "@effect-operator/k8s/kinds"
+import { ConfigMap, Deployment } from "@effect-operator/k8s/kinds"
 import { Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -48,6 +48,34 @@ describe("Noted", () => {
       const report = yield* Simulation.checkConvergence(scenario("versioned", operator), { depth: 1 })
       assert.isTrue(report.exhaustive)
       assert.strictEqual(report.byFault["annotated"]!.run, report.byFault["annotated"]!.found)
+    }))
+
+  it.live("whoever hands annotations on into a template does so, also where what has it is annotated itself", () =>
+    Effect.gen(function*() {
+      const operator = B.boxes((box) =>
+        Effect.gen(function*() {
+          const it = yield* B.client
+          const labels = { app: "box" }
+          const annotations = { ...box.metadata.annotations, size: String(box.spec.size) }
+          const template = {
+            metadata: { labels, annotations },
+            spec: { containers: [{ name: "c", image: "busybox" }] }
+          }
+          const metadata = { ...B.named("box"), ownerReferences: [controllerReference(box)] }
+          const found = yield* Cache.get(Deployment, metadata)
+          if (JSON.stringify(found?.spec.template.metadata?.annotations) === JSON.stringify(annotations)) {
+            return Action.done
+          }
+          return yield* B.done(
+            it.apply(Deployment, { metadata, spec: { selector: { matchLabels: labels }, template } }, { force: true })
+          )
+        }), { owns: [Deployment] })
+      const options = { depth: 1, faults: ["annotated"], interleavings: 0 } as const
+      const report = yield* Simulation.checkConvergence(
+        { ...scenario("templated", operator), steps: B.sized(1) },
+        options
+      )
+      assert.isTrue(report.exhaustive)
     }))
 
   it.live("whoever hands annotations on does so, and may make anything of them", () =>

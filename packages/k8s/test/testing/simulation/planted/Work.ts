@@ -1,7 +1,7 @@
 /** Work that takes its time: Jobs that fail, and what is decided while something else is on its way. */
 import { Action, Cache, KubeClient, Watch } from "@effect-operator/core"
 import { controllerReference } from "@effect-operator/core/KubeObject"
-import { ConfigMap, Job, PersistentVolumeClaim } from "@effect-operator/k8s/kinds"
+import { ConfigMap, Deployment, Job, PersistentVolumeClaim } from "@effect-operator/k8s/kinds"
 import { External } from "@effect-operator/k8s/testing"
 import { Effect } from "effect"
 import * as B from "./Box.ts"
@@ -171,6 +171,24 @@ const settings: B.Steps = [1, 2].map((version) => ({
   )
 }))
 
+/** Runs with a token of its own, which the template speaks of, so that Pods that have the last one are replaced. */
+const tokened = (speaksOf: (token: ConfigMap) => string) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* KubeClient.KubeClient
+      yield* B.keep(box, "token", { size: String(box.spec.size) })
+      const token = yield* B.cached("token")
+      const labels = { app: "box" }
+      const annotations = { token: token === undefined ? "" : speaksOf(token) }
+      const template = { metadata: { labels, annotations }, spec: { containers: [{ name: "c", image: "busybox" }] } }
+      const metadata = { ...B.named("box"), ownerReferences: [controllerReference(box)] }
+      const found = yield* Cache.get(Deployment, metadata)
+      if (found?.spec.template.metadata?.annotations?.["token"] === annotations.token) return Action.done
+      return yield* B.done(
+        it.apply(Deployment, { metadata, spec: { selector: { matchLabels: labels }, template } }, { force: true })
+      )
+    }), { owns: [ConfigMap, Deployment] })
+
 const plan = { name: "a plan of the seats", act: B.client.use((it) => it.create(ConfigMap, B.map("seats", {}))) }
 
 export const planted: ReadonlyArray<B.Planted> = [
@@ -202,6 +220,14 @@ export const planted: ReadonlyArray<B.Planted> = [
     right: B.worked("work-seats-right", seated(reserved), [plan, ...names.map(boxed)]),
     options: { faults: ["crashAfter", "forestalled"] }
   },
+  B.bug(
+    "work: a note on its own token is taken for another one",
+    "a note changes nothing",
+    B.sized(1),
+    tokened(({ metadata }) => metadata.resourceVersion),
+    tokened(({ data }) => data?.["size"] ?? ""),
+    { faults: ["crashAfter", "annotated"] }
+  ),
   {
     name: "work: a note on somebody's settings is taken for other settings",
     oracle: "a note changes nothing",
