@@ -73,7 +73,8 @@ export const stratified = (
   }).sort((a, b) => a.weight - b.weight)
   const byFault = new Map<string, Array<Single>>()
   for (const { single } of ordered) {
-    const name = `${single.point.fault} ${key(single.lived)}`
+    // What happens at rest tells something else than the same at a request.
+    const name = `${single.point._tag} ${single.point.fault} ${key(single.lived)}`
     const group = byFault.get(name)
     if (group === undefined) byFault.set(name, [single])
     else group.push(single)

@@ -75,4 +75,19 @@ describe("the order of single faults", () => {
     assert.strictEqual(order[0]!.point.fault, "removed")
     assert.notStrictEqual(order[1]!.point.fault, "removed")
   })
+
+  it("what happens at rest after a step comes as early as the same at a request, not after all of those", () => {
+    const { order } = ordered({
+      name: "resting",
+      resources: B.resources,
+      operator: B.boxes(B.pods),
+      steps: B.sized(2, 3)
+    })
+    for (const fault of ["podFailed", "podRemoved", "annotated"]) {
+      const [atRequests, atRest] = (["Call", "Step"] as const).map((tag) =>
+        order.flatMap(({ point }, index) => point._tag === tag && point.fault === fault ? [index] : [])
+      )
+      assert.isBelow(atRest![0]!, atRequests![1]!, fault)
+    }
+  })
 })
