@@ -13,7 +13,7 @@ import * as Canonical from "./Canonical.ts"
 import { dealt } from "./Dealt.ts"
 import { disowned } from "./Disowned.ts"
 import * as Drawn from "./Drawn.ts"
-import { outside, whoever } from "./Outside.ts"
+import { isSucceeded, outside, whoever } from "./Outside.ts"
 import { blinded, blindFor, blindings, isPaused, met, taken } from "./Excuses.ts"
 import { isElection, isEvent } from "./Fault.ts"
 import { accepted, type Call, calls, type Entry, line, madeByPeople, type Recording, seen } from "./Recording.ts"
@@ -182,17 +182,18 @@ const differences = (lived: Recording, { hasty, mask, recording, state }: Refere
     seen(recording).flatMap(({ kind, metadata }) => run.kinds.includes(kind) ? [metadata.name] : [])
   )
   for (const key of new Set([...recording.outside.keys(), ...run.outside.keys()])) {
-    const kept = (one: Recording, rename?: Canonical.Rename) =>
-      JSON.stringify(outside(one, key, mask, rename)) ?? "nothing"
-    const [wanted, found] = [kept(recording), kept(run)]
+    const [then, now] = [recording, run].map((one) => outside(one, key, mask))
+    const [wanted, found] = [then, now].map((value) => JSON.stringify(value) ?? "nothing")
     if (wanted === found) continue
-    const [first, second] = [recording, run].map((one) => {
-      const value = outside(one, key, mask)
-      return value === undefined ? undefined : JSON.stringify(whoever(value, names))
-    })
-    if (names.size > 1 && first === second) continue
-    const [before, now] = [recording, run].map((one) => kept(one, Canonical.whichever(one.objects)))
-    if (!isOther || before !== now) apart.push(`outside: ${key}: ${found} instead of ${wanted}`)
+    if (then !== undefined && now !== undefined) {
+      const [first, second] = [then, now].map((value) => JSON.stringify(whoever(value, names)))
+      if (names.size > 1 && first === second) continue
+      if (isOther && isSucceeded(then, now, Canonical.whichever([...recording.objects, ...run.objects]))) continue
+    }
+    const [before, after] = [recording, run].map((one) =>
+      JSON.stringify(outside(one, key, mask, Canonical.whichever(one.objects)))
+    )
+    if (!isOther || before !== after) apart.push(`outside: ${key}: ${found} instead of ${wanted}`)
   }
   return [...lines, ...apart]
 }

@@ -81,6 +81,30 @@ export const outside = (
   return isEmpty(value) ? undefined : value
 }
 
+/**
+ * Whether what is said of one replica is now said of another: what is counted beside its name (a term, an epoch) may have gone
+ * on since, and nothing else.
+ */
+export const isSucceeded = (wanted: Json, found: Json, rename: Rename): boolean => {
+  if (Array.isArray(wanted) && Array.isArray(found)) {
+    return wanted.length === found.length &&
+      wanted.every((item, index) => isSucceeded(item as Json, found[index] as Json, rename))
+  }
+  if (!isObject(wanted) || !isObject(found)) {
+    return wanted === found ||
+      (typeof wanted === "string" && typeof found === "string" && rename(wanted) === rename(found))
+  }
+  const [one, two] = [wanted, found] as unknown as readonly [Record<string, Json>, Record<string, Json>]
+  const keys = Object.keys(one)
+  const isOther = keys.some((key) => typeof one[key] === "string" && one[key] !== two[key])
+  return keys.length === Object.keys(two).length && keys.every((key) => {
+    const [then, now] = [one[key], two[key]]
+    if (then === undefined || now === undefined) return false
+    const goesOn = isOther && typeof then === "number" && typeof now === "number" && now > then
+    return goesOn || isSucceeded(then, now, rename)
+  })
+}
+
 /** The words of all texts in a value. */
 const wordsIn = (value: Json): ReadonlyArray<string> =>
   typeof value === "string"

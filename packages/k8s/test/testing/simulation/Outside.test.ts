@@ -36,6 +36,19 @@ describe("Outside", () => {
     assert.notDeepEqual(of([1, 2]), of([2, 1]))
   })
 
+  it("who comes after a replica that is lost may have the next term, and nothing else", () => {
+    const rename = (text: string) => text.replace(/-\d+$/, "-#")
+    const is = (wanted: unknown, found: unknown) => Outside.isSucceeded(wanted as never, found as never, rename)
+    const led = (leader: string, term: number, members = 3) => ({ leader: { leader, term }, members })
+    assert.isTrue(is(led("kv-0", 1), led("kv-1", 2)))
+    assert.isTrue(is([led("kv-0", 1)], [led("kv-1", 1)]))
+    assert.isFalse(is(led("kv-0", 1), led("kv-0", 2)), "nobody has come after it")
+    assert.isFalse(is(led("kv-0", 2), led("kv-1", 1)), "it goes back")
+    assert.isFalse(is(led("kv-0", 1), led("kv-1", 2, 4)))
+    assert.isFalse(is(led("kv-0", 1), led("db", 2)))
+    assert.isFalse(is(led("kv-0", 1), { ...led("kv-1", 2), more: 1 }))
+  })
+
   it("what names one of some replicas may name another, where it is asked so; how many there are counts", () => {
     const rename = (text: string) => text.replace(/-\d+$/, "-#")
     const of = (value: unknown) => Outside.outside({ outside: new Map([["ring", value]]) }, "ring", new Set(), rename)
