@@ -335,8 +335,8 @@ export const calmStart: Oracle = {
       }
       const what = `${name(after)} is ${type === "ADDED" ? "made" : type === "DELETED" ? "deleted" : "changed"}`
       return hasty > 0
-        ? `all was at rest, and only when the process starts anew ${what}: the one before had not noticed that it was ` +
-          `to (what it waits for wakes nobody, or not in that order): ${line(call.request)}`
+        ? `all was at rest, and only when the process starts anew ${what}: the one before did not notice that this was ` +
+          `due (nothing wakes it when what it waits for is there): ${line(call.request)}`
         : `nothing was to do, and ${what}: ${line(call.request)}`
     }
     return undefined
