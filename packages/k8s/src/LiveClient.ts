@@ -126,7 +126,7 @@ export const makeTransport = (
       path: prefix + path + queryString(query),
       method,
       headers: { ...own, ...trace, ...headers, ...Redacted.value(presented.headers) },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: written(body, headers["content-type"]) }),
       ...(permit === undefined ? {} : { permit })
     })
 
@@ -371,6 +371,16 @@ const isSame = (a: Headers, b: Headers): boolean => a === b || Equal.equals(Reda
 /** Leader election has its own place in the server's priorities, and gets one here. */
 const classOf = ({ path }: Request): RequestQueue.Class =>
   path.startsWith("/apis/coordination.k8s.io/") ? "leases" : "others"
+
+/** JSON; as YAML, which it is, where the server reads it so: there a character of these is refused, or becomes a space. */
+const written = (body: unknown, type: string | undefined): string => {
+  const text = JSON.stringify(body)
+  return type?.endsWith("yaml") !== true
+    ? text
+    : text.replace(notInYaml, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`)
+}
+
+const notInYaml = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g
 
 const queryString = (query: Request["query"]): string =>
   query.length === 0

@@ -51,6 +51,17 @@ const ownNamespace = (name: string) =>
 const ControlPlane = Layer.provideMerge(clientLayer, layerOptions({ controllerManager: false }))
 
 layer(ControlPlane, { timeout: "2 minutes", excludeTestServices: true })("LiveClient on a real API server", (it) => {
+  it.effect("applies any text as it is, though the server reads it as YAML", () =>
+    Effect.gen(function*() {
+      const { client, namespace } = yield* ownNamespace("any-text")
+      const code = [0, 1, 9, 0xa, 0xd, 0x1f, 0x7f, 0x80, 0x85, 0x9f, 0xa0, 0xad, 0x2028, 0x2029, 0xfeff, 0xfffd, 0xfffe]
+      const data = Object.fromEntries(
+        [...code, 0xffff, 0x1f600, 0x10ffff].map((point) => [`${point}`, `a ${String.fromCodePoint(point)} b`])
+      )
+      const applied = yield* client.apply(ConfigMap, { metadata: { namespace, name: "a" }, data })
+      assert.deepStrictEqual(applied.data, data)
+    }))
+
   it.effect("creates, reads, replaces, lists and deletes", () =>
     Effect.gen(function*() {
       const { client, namespace } = yield* ownNamespace("crud")

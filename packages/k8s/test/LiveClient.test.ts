@@ -45,6 +45,22 @@ describe("LiveClient requests", () => {
       assert.strictEqual(server.requests[0]?.url, "/api/v1/namespaces/ns/configmaps/A%3AB_UpPer%2Fx")
     }))
 
+  it.live("escapes in what is applied, which is read as YAML, what YAML would refuse or fold", () =>
+    Effect.gen(function*() {
+      let body = ""
+      const server = yield* serve((request, response) => {
+        request.setEncoding("utf8").on("data", (text: string) => {
+          body += text
+        })
+        request.on("end", () => json(response, 200, object("a")))
+      })
+      const { client } = yield* connect(cluster(server.url))
+      const data = { k: "ü🚀 \u0001\u007f\u0085\u2028\ufeff\uffff" }
+      yield* client.apply(ConfigMap, { metadata: key, data })
+      assert.include(body, `"ü🚀 \\u0001\\u007f\\u0085\\u2028\\ufeff\\uffff"`)
+      assert.deepStrictEqual(JSON.parse(body).data, data)
+    }))
+
   it.live("maps a Status to its reason, with Retry-After", () =>
     Effect.gen(function*() {
       const answers: ReadonlyArray<readonly [number, unknown, Record<string, string>]> = [

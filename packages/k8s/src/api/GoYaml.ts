@@ -187,8 +187,13 @@ const inOrder = (value: unknown): unknown => {
   return value
 }
 
+/** What no text may hold as it is: YAML 1.1 has it escaped, and neither JSON nor the reader below do. */
+const unprintable = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u0084\u0086-\u009f\ufffe\uffff]/
+
 const readFirst = (body: string): Result.Result<Read, string> => {
-  const first = firstDocument(body)
+  if (unprintable.test(body)) return Result.fail("yaml: control characters are not allowed")
+  // Next Line is one of the line breaks of YAML 1.1.
+  const first = firstDocument(body.replaceAll("\u0085", "\n"))
   if (first === undefined) return Result.succeed({ value: undefined, document: undefined, lineOf: () => 1 })
   const { document, text } = first
   const [error] = document.errors

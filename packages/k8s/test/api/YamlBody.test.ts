@@ -40,6 +40,16 @@ describe("YamlBody", () => {
     assert.deepStrictEqual(said("x: 1\na: [b\n"), error("line 2: did not find expected ',' or ']'"))
     assert.deepStrictEqual(said("a: *b\n"), error("unknown anchor 'b' referenced"))
     assert.deepStrictEqual(said("x: 1\na: b: c\n"), error("line 2: mapping values are not allowed in this context"))
+    for (const char of ["\u0001", "\u007f", "\u0080", "\u009f", "\ufffe", "\uffff"]) {
+      assert.deepStrictEqual(said(`{"a":"${char}"}`), error("control characters are not allowed"))
+    }
+  })
+  it("takes a Next Line for the line break that it is in YAML 1.1, and what is escaped for what it is", () => {
+    assert.deepStrictEqual(YamlBody.parse(`{"a":"b\u0085c"}`), { value: { a: "b c" }, repeated: [] })
+    assert.deepStrictEqual(YamlBody.parse(`{"a":"b\\u0085\\u007f\\ufeffc"}`), {
+      value: { a: "b\u0085\u007f\ufeffc" },
+      repeated: []
+    })
   })
   it("has the keys in order, as what is read goes through a map", () => {
     const { value } = YamlBody.parse("z: 1\na:\n- d: 1\n  c: 2\n") as { readonly value: unknown }
