@@ -3,8 +3,10 @@ import { Effect } from "effect"
 import { type Benchmark, inTurns, least, result } from "./Benchmark.ts"
 import * as Processes from "./Processes.ts"
 
-const perKey = (mode: "ours" | "traced" | "loops", keys: number): Effect.Effect<number> =>
-  Processes.run<number>("queue/child.ts", mode, keys)
+const perKey = (
+  mode: "ours" | "traced" | "loops" | "replica" | "crowd" | "shard",
+  keys: number
+): Effect.Effect<number> => Processes.run<number>("queue/child.ts", mode, keys)
 
 const reconciles: Benchmark = {
   name: "queue",
@@ -50,4 +52,32 @@ const reconciles: Benchmark = {
     })
 }
 
-export const queue: ReadonlyArray<Benchmark> = [reconciles]
+/** What it costs a process, for each key, that it is not alone. */
+const sharing: Benchmark = {
+  name: "sharing",
+  run: ({ quick }) =>
+    Effect.gen(function*() {
+      const keys = quick ? 20_000 : 100_000
+      const [alone, replica, crowd, shard] = yield* inTurns(quick ? 3 : 7, [
+        perKey("ours", keys),
+        perKey("replica", keys),
+        perKey("crowd", keys),
+        perKey("shard", keys)
+      ])
+      const against = (name: string, value: number, atMost: number) =>
+        result({
+          name: `12 a key as ${name}, against one leader`,
+          unit: "us",
+          value,
+          baseline: alone,
+          goal: { atMost }
+        })
+      return [
+        against("one of 3 replicas that share the objects", replica, 1.5),
+        against("one of 30 replicas", crowd, 5),
+        against("a shard of a ring", shard, 1.5)
+      ]
+    })
+}
+
+export const queue: ReadonlyArray<Benchmark> = [reconciles, sharing]

@@ -4,6 +4,8 @@
  *
  * - `ours`: the framework's queue and workers, with metrics and a time-out;
  * - `traced`: the same where somebody listens for spans;
+ * - `replica`, `crowd`: the same as one of 3, or 30, replicas that share the objects, of keys that are its own;
+ * - `shard`: the same as a shard of a ring, of objects that have arrived;
  * - `loops`: four async functions over an array and a set with the same merging, which is what one would write.
  */
 import * as Action from "@effect-operator/core/Action"
@@ -15,6 +17,8 @@ import * as Leadership from "@effect-operator/core/Leadership"
 import * as Metrics from "@effect-operator/core/Metrics"
 import * as Resource from "@effect-operator/core/Resource"
 import * as WorkQueue from "@effect-operator/core/WorkQueue"
+import * as Assignment from "@effect-operator/core/internal/Assignment"
+import * as ShardState from "@effect-operator/core/internal/shardState"
 import * as Tracing from "@effect-operator/core/internal/tracing"
 import * as Deadlines from "@effect-operator/core/internal/Deadlines"
 import { OwnWrites } from "@effect-operator/core/internal/OwnWrites"
@@ -24,7 +28,17 @@ import type * as Exit from "effect/Exit"
 import * as Tracer from "effect/Tracer"
 
 const [mode, count] = process.argv.slice(2)
-const keys = Array.from({ length: Number(count) }, (_, index) => `ns-${index % 50}/widget-${index}`)
+
+/** Replicas that share the objects, by mode; their names are as long as those of pods. */
+const crowds: Readonly<Record<string, number>> = { replica: 3, crowd: 30 }
+const members = Array.from({ length: crowds[mode!] ?? 1 }, (_, index) => `widgets-7d4b9c8f6d-x2v${index}`)
+const ground: ShardState.Ground = { me: members[0]!, lists: [members], others: [] }
+
+const keys: Array<string> = []
+for (let index = 0; keys.length < Number(count); index++) {
+  const key = `ns-${index % 50}/widget-${index}`
+  if (ShardState.owns(ground, key)) keys.push(key)
+}
 
 const Widget = Resource.make<KubeObject>()({
   group: "bench.example.com",
@@ -34,10 +48,19 @@ const Widget = Resource.make<KubeObject>()({
   scope: "Namespaced"
 })
 
+const ring = { ring: "widgets", shard: "widgets-7d4b9c8f6d-x2v0" }
+
 const object: KubeObject = {
   apiVersion: "bench.example.com/v1",
   kind: "Widget",
-  metadata: { name: "a", namespace: "b", uid: "c", resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" }
+  metadata: {
+    name: "a",
+    namespace: "b",
+    uid: "c",
+    resourceVersion: "1",
+    creationTimestamp: "2026-01-01T00:00:00Z",
+    labels: { [Assignment.shardLabel(ring.ring)]: ring.shard }
+  }
 }
 
 const unused = (): Effect.Effect<never> => Effect.die(new Error("a reconcile of nothing sends nothing"))
@@ -47,10 +70,28 @@ const cpu = (): number => {
   return system + user
 }
 
+/** Who decides about objects: nobody, or the others with whom they are shared. */
+const leadership = (): Leadership.Leadership => {
+  if (mode === "shard") {
+    const place = { ...ring, mains: new Set([Resource.qualifiedName(Widget)]), tell: Effect.void, hear: Effect.void }
+    return { ...Leadership.always, confine: (controller) => Assignment.confine(controller, place) }
+  }
+  return members.length === 1
+    ? Leadership.always
+    : { ...Leadership.always, owns: (key) => ShardState.owns(ground, key) }
+}
+
+/** One that asks whether an object is still its own, once, is answered that it is. */
+const answering: KubeClient.Client = KubeClient.make({
+  request: ({ method }) => method === "GET" ? Effect.succeed({ status: 200, headers: {}, body: object }) : unused(),
+  stream: unused
+})
+
 const framework = Effect.scoped(Effect.gen(function*() {
   let left = 0
   let finish = () => {}
-  const controller = Controller.make("widgets", {
+  const leads = leadership()
+  const described = Controller.make("widgets", {
     for: Widget,
     concurrency: 4,
     timeout: "1 minute",
@@ -61,6 +102,7 @@ const framework = Effect.scoped(Effect.gen(function*() {
         return Action.done
       })
   })
+  const { accept, controller } = leads.confine(described)
   const metrics = yield* Metrics.forController(controller)
   const queue = yield* WorkQueue.make({ monitor: metrics.queue })
   const tracing = (yield* Tracing.make)?.of(controller.name)
@@ -74,7 +116,8 @@ const framework = Effect.scoped(Effect.gen(function*() {
       flush: Effect.void
     }),
     metrics,
-    leadership: Leadership.always,
+    leadership: leads,
+    accept,
     unwritten: Effect.logDebug,
     ownWrites: new OwnWrites(),
     deadlines: yield* Deadlines.make(controller.timeout),
@@ -90,7 +133,7 @@ const framework = Effect.scoped(Effect.gen(function*() {
     for (const key of keys) queue.add(key, { _tag: "Source", source: "bench" })
   })
   return yield* measured(round)
-})).pipe(Effect.provideService(KubeClient.KubeClient, KubeClient.make({ request: unused, stream: unused })))
+})).pipe(Effect.provideService(KubeClient.KubeClient, answering))
 
 /** A tracer that somebody listens to: it keeps what ends, as an exporter would until its next batch. */
 const listening: Tracer.Tracer = (() => {
@@ -147,6 +190,9 @@ function measured<E>(round: Effect.Effect<void, E>): Effect.Effect<number, E> {
 
 const modes: Readonly<Record<string, Effect.Effect<number>>> = {
   ours: framework,
+  replica: framework,
+  crowd: framework,
+  shard: framework,
   traced: Effect.provideService(framework, Tracer.Tracer, listening),
   loops
 }
