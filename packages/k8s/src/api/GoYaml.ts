@@ -188,7 +188,7 @@ const inOrder = (value: unknown): unknown => {
 }
 
 /** What no text may hold as it is: YAML 1.1 has it escaped, and neither JSON nor the reader below do. */
-const unprintable = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u0084\u0086-\u009f\ufffe\uffff]/
+const unprintable = /(?![\t\n\r\u0085])[\p{Cc}\ufffe\uffff]/u
 
 const readFirst = (body: string): Result.Result<Read, string> => {
   if (unprintable.test(body)) return Result.fail("yaml: control characters are not allowed")
