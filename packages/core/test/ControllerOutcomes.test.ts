@@ -8,9 +8,11 @@ import {
   KubeError,
   Reconciler,
   Source,
+  type Transport,
   Trigger,
   Watch
 } from "@effect-operator/core"
+import { controllerReference } from "@effect-operator/core/KubeObject"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Fiber, Logger, Queue, Schedule, Schema, Stream } from "effect"
 import { Part, Task, Widget } from "./support/Kinds.ts"
@@ -190,6 +192,45 @@ describe("Controller: outcomes", () => {
       })])
       yield* settle
       assert.deepStrictEqual(journal.entries, [[0, "a"], [0, "b"], [0, "a"], [0, "b"]])
+    }))
+
+  it.effect("who may have made something under a name that nobody knows looks when the watch has had time to show it", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Part)
+      const web = server.put(Widget, "web", small)
+      const ownerReferences = [controllerReference(web)]
+      const refusals: Array<Effect.Effect<Transport.Response, KubeError.Transport>> = [
+        Effect.succeed(refuse(500, "InternalError", "etcdserver: request timed out")),
+        Effect.succeed(refuse(504, "Timeout")),
+        Effect.fail(new KubeError.Transport({ message: "ECONNRESET" }))
+      ]
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        owns: [Part],
+        reconcile: Effect.fnUntraced(function*(widget) {
+          const client = yield* KubeClient.KubeClient
+          const parts = yield* Cache.list(Part, { owner: widget })
+          for (let n = parts.length; n < 3; n++) {
+            yield* client.create(Part, { metadata: { namespace: "default", generateName: "web-", ownerReferences } })
+          }
+          return Action.done
+        })
+      })])
+      server.fault = ({ method, path }) =>
+        Effect.suspend(() => {
+          const refusal = method === "POST" && path.endsWith("/parts") ? refusals.shift() : undefined
+          if (refusal === undefined) return Effect.undefined
+          // It is done all the same, and the watch is late.
+          server.hold()
+          server.put(Part, `web-${refusals.length}`, {}, { ownerReferences })
+          return refusal
+        })
+      for (let n = 0; n < 30; n++) {
+        yield* pass("500 millis")
+        server.release()
+      }
+      assert.strictEqual(refusals.length, 0)
+      assert.strictEqual(server.objects(Part).length, 3)
     }))
 
   it.effect("a map function or predicate that throws on an object is reported, and stops nothing", () =>

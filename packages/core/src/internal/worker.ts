@@ -347,7 +347,8 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
         return giveBack(rest)
       }
       const kube = error instanceof KubeError ? error : undefined
-      const delay = yield* queue.retryIn(item.key, { error, atLeast: kube?.retryAfter })
+      const atLeast = Math.max(kube?.retryAfter ?? 0, kube !== undefined && mayHaveMade(kube) ? showing : 0)
+      const delay = yield* queue.retryIn(item.key, { error, atLeast })
       if (delay === undefined) {
         yield* gaveUp(item, object, "RetriesExhausted", messageOf(cause), cause)
         return giveBack(rest)
@@ -438,6 +439,14 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
 
 /** How long a worker looks at nothing where this process leads no more, if it is not interrupted. */
 const putOffFor = "100 millis"
+
+/** How long the watch has to show what somebody may have made, in milliseconds. */
+const showing = 1_000
+
+/** Whether there may be another object now, of whose name nothing is known: who looks before it is shown makes one more. */
+const mayHaveMade = ({ objectName, reason, verb }: KubeError): boolean =>
+  verb === "create" && objectName === undefined &&
+  (reason._tag === "Transport" || reason._tag === "Timeout" || reason._tag === "ServerError")
 
 /** Keys after which a worker lets others have their turn. */
 const turn = 8
