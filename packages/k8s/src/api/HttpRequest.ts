@@ -20,6 +20,16 @@ const parameters = (query: string): Request["query"] => [
   ...new URLSearchParams(query.split("&").filter((pair) => !/;|%(?![\da-f]{2})/i.test(pair)).join("&"))
 ]
 
+const isPlain = (text: string): boolean => /^[\x20-\x7e\t]*$/.test(text)
+
+/** Headers are bytes, which Node reads as Latin-1: names of people in them are UTF-8. */
+const headersOf = (headers: Request["headers"]): Request["headers"] =>
+  Object.values(headers).every((text) => text === undefined || isPlain(text))
+    ? headers
+    : Object.fromEntries(
+      Object.entries(headers).map(([name, text]) => [name, text && Buffer.from(text, "latin1").toString("utf8")])
+    )
+
 /** The request line and headers; what is no method of an API is as good as OPTIONS. */
 export const requestOf = (http: HttpServerRequest.HttpServerRequest): Request => {
   const mark = http.url.indexOf("?")
@@ -28,7 +38,7 @@ export const requestOf = (http: HttpServerRequest.HttpServerRequest): Request =>
     method: methods.has(http.method) ? http.method as Method : "OPTIONS",
     path,
     query: query === "" ? [] : parameters(query),
-    headers: http.headers
+    headers: headersOf(http.headers)
   }
 }
 

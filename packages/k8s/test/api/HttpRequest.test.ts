@@ -15,4 +15,12 @@ describe("HttpRequest", () => {
     ])
     assert.deepStrictEqual(queryOf("/api"), [])
   })
+
+  it("reads the bytes of headers as UTF-8", () => {
+    const headers = { accept: "a/b", "impersonate-user": Buffer.from("ü€").toString("latin1") }
+    const request = HttpRequest.requestOf(
+      { url: "/", method: "GET", headers } as unknown as HttpServerRequest.HttpServerRequest
+    )
+    assert.deepStrictEqual(request.headers, { accept: "a/b", "impersonate-user": "ü€" })
+  })
 })

@@ -12,6 +12,8 @@ import * as FieldError from "../../schema/FieldError.ts"
 import type * as JsonValue from "../../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import type { UserInfo } from "../../api/UserInfo.ts"
+import * as LabelSelectorRules from "../server/LabelSelectorRules.ts"
+import * as PatchedDocument from "../server/PatchedDocument.ts"
 import * as Attributes from "../../api/Attributes.ts"
 import type { Authorizer } from "./Rbac.ts"
 
@@ -21,31 +23,16 @@ type Selectors = "fieldSelector" | "labelSelector"
 
 const operators: ReadonlyArray<string> = ["In", "NotIn", "Exists", "DoesNotExist"]
 
-/** Operators the server does not know are let pass: a newer client may know them. */
-const requirementFaults = (requirement: unknown, path: string): Faults => {
+const fieldFaults = (requirement: unknown, path: string): Faults => {
   const values = arrayAt(requirement, "values")
   const key = stringAt(requirement, "key") === "" ? [FieldError.required(`${path}.key`, "must be specified")] : []
-  switch (stringAt(requirement, "operator")) {
-    case "In":
-    case "NotIn":
-      return values.length > 0
-        ? key
-        : [
-          ...key,
-          FieldError.required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'")
-        ]
-    case "Exists":
-    case "DoesNotExist":
-      return values.length === 0
-        ? key
-        : [
-          ...key,
-          FieldError.forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
-        ]
-    default:
-      return key
-  }
+  return [...key, ...LabelSelectorRules.operatorFaults(stringAt(requirement, "operator"), values, path, true)]
 }
+
+const labelFaults = (requirement: unknown, path: string): Faults =>
+  LabelSelectorRules.requirementFaults(requirement, path, true)
+
+const requirementFaults = { fieldSelector: fieldFaults, labelSelector: labelFaults } as const
 
 const selectorFaults = (attributes: unknown, name: Selectors): Faults => {
   const selector = at(attributes, name)
@@ -65,7 +52,9 @@ const selectorFaults = (attributes: unknown, name: Selectors): Faults => {
         )
       ]
       : []),
-    ...requirements.flatMap((requirement, index) => requirementFaults(requirement, `${path}.requirements[${index}]`))
+    ...requirements.flatMap((requirement, index) =>
+      requirementFaults[name](requirement, `${path}.requirements[${index}]`)
+    )
   ]
 }
 
@@ -105,8 +94,13 @@ const userFaults = (spec: JsonValue.JsonObject): Faults =>
     ? [FieldError.invalid("spec.user", "", "at least one of user or group must be specified")]
     : []
 
-const metadataFaults = (metadata: JsonValue.JsonObject, allowed: ReadonlySet<string>, detail: string): Faults =>
-  Object.keys(metadata).every((key) => allowed.has(key)) ? [] : [FieldError.invalid("metadata", metadata, detail)]
+const objectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+
+const metadataFaults = (metadata: JsonValue.JsonObject, allowed: ReadonlySet<string>, detail: string): Faults => {
+  if (Object.keys(metadata).every((key) => allowed.has(key))) return []
+  const printed = FieldError.goJsonInOrder(PatchedDocument.written(metadata, { ref: objectMeta }))
+  return [FieldError.invalidPrinted("metadata", printed, detail)]
+}
 
 const free: ReadonlySet<string> = new Set(["managedFields"])
 const freeWithNamespace: ReadonlySet<string> = new Set(["managedFields", "namespace"])

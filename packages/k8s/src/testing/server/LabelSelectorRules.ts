@@ -12,7 +12,13 @@ import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 
 type Faults = ReadonlyArray<FieldError.FieldError>
 
-const operatorFaults = (operator: string, values: ReadonlyArray<unknown>, path: string): Faults => {
+/** The faults of an operator with its values. `unknown`: a newer client may know operators that the server does not. */
+export const operatorFaults = (
+  operator: string,
+  values: ReadonlyArray<unknown>,
+  path: string,
+  unknown: boolean
+): Faults => {
   switch (operator) {
     case "In":
     case "NotIn":
@@ -25,15 +31,16 @@ const operatorFaults = (operator: string, values: ReadonlyArray<unknown>, path: 
         FieldError.forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
       ]
     default:
-      return [FieldError.invalid(`${path}.operator`, operator, "not a valid selector operator")]
+      return unknown ? [] : [FieldError.invalid(`${path}.operator`, operator, "not a valid selector operator")]
   }
 }
 
-const requirementFaults = (requirement: unknown, path: string): Faults => {
+/** The faults of one requirement; `unknown` as above. */
+export const requirementFaults = (requirement: unknown, path: string, unknown = false): Faults => {
   const key = stringAt(requirement, "key")
   const values = arrayAt(requirement, "values")
   return [
-    ...operatorFaults(stringAt(requirement, "operator"), values, path),
+    ...operatorFaults(stringAt(requirement, "operator"), values, path, unknown),
     ...Names.labelKey(key).map((fault) => FieldError.invalid(`${path}.key`, key, fault)),
     ...values.flatMap((value, index) =>
       Names.labelValue(String(value)).map((fault) => FieldError.invalid(`${path}.values[${index}]`, value, fault))

@@ -126,9 +126,9 @@ export const find = ({ resource, route }: Exchange.Exchange): Exchange.Verb | un
       Admission.attributes(exchange, "CREATE", { ...admission, object: admitted })
     )
     return {
-      _tag: "Plain",
+      _tag: "Object",
       status: 201,
-      body: { kind: resource.kind, apiVersion: apiVersionOf(resource), ...answered }
+      object: asObject({ kind: resource.kind, apiVersion: apiVersionOf(resource), ...answered })
     } as const
   })
 }

@@ -291,6 +291,34 @@ describe("questions", () => {
       assert.strictEqual(me.body.status.userInfo.username, "kubernetes-admin")
     }).pipe(Effect.provide(layer)))
 
+  it.effect("are refused with their metadata in the order of its type, and selectors as others", () =>
+    Effect.gen(function*() {
+      const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+      const resourceAttributes = { verb: "get", resource: "pods" }
+      const named = yield* post(path, { metadata: { labels: { b: "c" }, name: "x" }, spec: { resourceAttributes } })
+      assert.match(
+        message(named),
+        /^422 .authorization.k8s.io "" is invalid: metadata: Invalid value: {"name":"x","labels":{"b":"c"},"managedFields":\[{"manager":/
+      )
+      const labelSelector = { requirements: [{ key: "-", operator: "Newer" }] }
+      const selecting = yield* post(path, { spec: { resourceAttributes: { ...resourceAttributes, labelSelector } } })
+      const [cause, ...others] = selecting.body.details.causes
+      assert.strictEqual(cause.field, "spec.resourceAttributes.labelSelector.requirements[0].key")
+      assert.match(cause.message, /^Invalid value: "-": name part must consist of/)
+      assert.deepStrictEqual(others, [])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("are answered in the form that is asked for", () =>
+    Effect.gen(function*() {
+      const accept = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+      const review = yield* call("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", {}, { accept })
+      assert.deepStrictEqual([review.status, Object.keys(review.body), review.body.kind], [
+        201,
+        ["kind", "apiVersion", "metadata"],
+        "PartialObjectMetadata"
+      ])
+    }).pipe(Effect.provide(layer)))
+
   it.effect("a service account is issued a token", () =>
     Effect.gen(function*() {
       const accounts = "/api/v1/namespaces/default/serviceaccounts"
