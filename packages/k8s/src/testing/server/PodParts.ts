@@ -47,7 +47,7 @@ export const ephemeralContainers: Part = {
     return withSpec(next, previous, added!.length + before!.length === 0 ? {} : { ephemeralContainers: added })
   },
   validateUpdate: (next, previous) => {
-    if (isStatic(previous)) return [FieldError.forbidden("", "static pods do not support ephemeral containers")]
+    if (isStatic(previous)) return [FieldError.forbidden("[]", "static pods do not support ephemeral containers")]
     const present = arrayAt(next, "spec", "ephemeralContainers")
     return arrayAt(previous, "spec", "ephemeralContainers").flatMap((old) => {
       const name = stringAt(old, "name")
@@ -153,9 +153,9 @@ export const resize: Part = {
       ? withSpec(next, previous, Object.assign({}, ...lists.map((list) => resizedList(next, previous, list))))
       : next,
   validateUpdate: (next, previous) => {
-    if (isStatic(previous)) return [FieldError.forbidden("", "static pods cannot be resized")]
+    if (isStatic(previous)) return [FieldError.forbidden("[]", "static pods cannot be resized")]
     if (stringAt(previous, "spec", "os", "name") === "windows") {
-      return [FieldError.forbidden("", "windows pods cannot be resized")]
+      return [FieldError.forbidden("[]", "windows pods cannot be resized")]
     }
     const before = stringAt(previous, "status", "qosClass") || qosClass(previous)
     const order = orderFaults(next, previous)

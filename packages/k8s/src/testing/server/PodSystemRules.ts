@@ -17,11 +17,17 @@ export const containersOf = (spec: unknown, path: string): ReadonlyArray<Placed>
     arrayAt(spec, field).map((container, index) => [container, `${path}.${field}[${index}]`] as const)
   )
 
-const isGiven = (value: unknown): boolean =>
-  value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0)
+/** What is no pointer in Go is not there if it is nought. */
+const nought: Readonly<Record<string, (value: unknown) => boolean>> = {
+  hostPID: (value) => value === false,
+  hostIPC: (value) => value === false,
+  "securityContext.sysctls": (value) => Array.isArray(value) && value.length === 0
+}
+
+const isGiven = (value: unknown, field: string): boolean => value !== undefined && nought[field]?.(value) !== true
 
 const refused = (object: unknown, path: string, fields: ReadonlyArray<string>, why: string): Faults =>
-  fields.filter((field) => isGiven(at(object, ...field.split(".")))).map((field) =>
+  fields.filter((field) => isGiven(at(object, ...field.split(".")), field)).map((field) =>
     FieldError.forbidden(`${path}.${field}`, why)
   )
 

@@ -18,7 +18,7 @@ import * as Ownership from "./Ownership.ts"
 import { asObject } from "../../api/Plain.ts"
 import { apiVersionOf } from "./Registry.ts"
 import * as ScaleEntries from "../apply/ScaleEntries.ts"
-import type { StatusError } from "../../api/StatusError.ts"
+import * as StatusError from "../../api/StatusError.ts"
 
 const definition = "io.k8s.api.autoscaling.v1.Scale"
 
@@ -110,9 +110,17 @@ export const applied = Effect.fnUntraced(function*(
   const refused = ApplyPatch.fault(expected, BuiltinTypes.ofDefinition(definition), config) ??
     ApplyPatch.repeatedKeys(request)
   if (refused !== undefined) return yield* Effect.fail(refused)
+  const liveEntries = scaleEntries(exchange, stored)
+  // What nobody owns is first given an owner, as what it was made of: no custom object is made of a Scale.
+  if (exchange.resource.custom !== undefined && (liveEntries ?? []).length === 0) {
+    return yield* Effect.fail(StatusError.plain(
+      "failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) to " +
+        "proper version: request to convert CR to an invalid group/version: autoscaling/v1"
+    ))
+  }
   const { entries, object } = yield* FieldManager.applied(writerOf(exchange, options), {
     live: GoZero.complete(definition, scale),
-    liveEntries: scaleEntries(exchange, stored),
+    liveEntries,
     config,
     force
   })
@@ -124,4 +132,4 @@ export const applied = Effect.fnUntraced(function*(
   exchange: Exchange.Exchange,
   request: ApplyPatch.Request,
   scaled: Scaled
-) => Effect.Effect<Applied, StatusError>
+) => Effect.Effect<Applied, StatusError.StatusError>

@@ -81,10 +81,10 @@ const firstFree = <A>({ count, lowest, of }: Range<A>, from: number, isTaken: (v
   return of(lowest)
 }
 
-/** Who has what, by uid. */
+/** Addresses by the uid of who has them, and ports that somebody has. */
 interface Holders {
   readonly addresses: Map<string, string>
-  readonly ports: Map<number, string>
+  readonly ports: Set<number>
 }
 
 export class ServicePool {
@@ -100,11 +100,6 @@ export class ServicePool {
     return (this.#holders.addresses.get(address) ?? uid) !== uid
   }
 
-  /** Whether another Service has the port. */
-  hasPort(port: number, uid: string): boolean {
-    return (this.#holders.ports.get(port) ?? uid) !== uid
-  }
-
   /** Whether any Service has the port. */
   isTaken(port: number): boolean {
     return this.#holders.ports.has(port)
@@ -116,18 +111,18 @@ export class ServicePool {
     return firstFree(addressRange, from, (address) => this.hasAddress(address, uid))
   }
 
-  /** A port that no other Service has, and that is not among those this one has already. */
+  /** A port that no Service has, this one neither, and that is not among those it asks for. */
   freePort(uid: string, own: ReadonlySet<number>): number {
-    return firstFree(portRange, digits(uid, 8), (port) => own.has(port) || this.hasPort(port, uid))
+    return firstFree(portRange, digits(uid, 8), (port) => own.has(port) || this.isTaken(port))
   }
 
   get #holders(): Holders {
     if (this.#known !== undefined) return this.#known
-    const known: Holders = { addresses: new Map(), ports: new Map() }
+    const known: Holders = { addresses: new Map(), ports: new Set() }
     const take = (service: KubeObject): void => {
       const { uid } = service.metadata
       for (const address of addressesOf(service)) known.addresses.set(address, uid)
-      for (const port of portsOf(service)) known.ports.set(port, uid)
+      for (const port of portsOf(service)) known.ports.add(port)
     }
     const leave = (service: KubeObject): void => {
       for (const address of addressesOf(service)) known.addresses.delete(address)

@@ -79,8 +79,12 @@ const attempt = Effect.fnUntraced(function*(
   const key = Exchange.storageKey(route.namespace, admitted.metadata.name)
   const existing = core.storage.get(resource.collection, key)
   if (existing !== undefined) {
-    return yield* Effect.fail(StatusError.alreadyExists(resource, admitted.metadata.name, {
-      generated: (admitted.metadata.generateName ?? "") !== "",
+    const generated = (admitted.metadata.generateName ?? "") !== ""
+    // Who makes names knows an object by the group that it is stored in.
+    const [plural = "", ...group] = resource.collection.split(".")
+    const target = generated ? { plural, group: group.join(".") } : resource
+    return yield* Effect.fail(StatusError.alreadyExists(target, admitted.metadata.name, {
+      generated,
       terminating: existing.metadata.deletionTimestamp !== undefined
     }))
   }

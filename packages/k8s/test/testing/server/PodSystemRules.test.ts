@@ -11,10 +11,13 @@ describe("PodSystemRules", () => {
       podFaults({
         os: { name: "windows" },
         hostPID: true,
+        hostIPC: false,
+        shareProcessNamespace: false,
         containers: [container({ securityContext: { runAsUser: 1 } })]
       }),
       [
         "spec.hostPID: Forbidden: cannot be set for a windows pod",
+        "spec.shareProcessNamespace: Forbidden: cannot be set for a windows pod",
         "spec.containers[0].securityContext.runAsUser: Forbidden: cannot be set for a windows pod"
       ]
     )

@@ -166,6 +166,15 @@ describe("ServicePool", () => {
       assert.notInclude([30080, 30081, undefined], z)
     }).pipe(Effect.provide(layer)))
 
+  it.effect("a port that a Service is given was none of its own before", () =>
+    Effect.gen(function*() {
+      const { body } = yield* post(url, nodePort("a", { name: "x", port: 80 }))
+      const ports = [{ name: "y", port: 81 }, { name: "z", port: 82 }]
+      const answer = yield* put(`${url}/a`, { ...body, spec: { ...body.spec, ports } })
+      assert.strictEqual(answer.status, 200)
+      assert.strictEqual(new Set([...portsOf(answer), ...portsOf({ body })]).size, 3)
+    }).pipe(Effect.provide(layer)))
+
   it.effect("a balancer that wants no ports of nodes has those alone that it asks for", () =>
     Effect.gen(function*() {
       const ports = [{ name: "x", port: 80 }, { name: "y", port: 81, nodePort: 30081 }]

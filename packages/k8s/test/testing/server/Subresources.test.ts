@@ -138,6 +138,13 @@ describe("scale", () => {
         message(yield* patch(`${widgets}/a/scale`, "merge", { spec: { replicas: -4 } })),
         ".spec.replicas: Invalid value: -4: should be a non-negative integer"
       )
+      yield* patch(`${widgets}/a`, "merge", { metadata: { managedFields: [{}] } })
+      const config = { apiVersion: "autoscaling/v1", kind: "Scale", metadata: { name: "a" }, spec: { replicas: 1 } }
+      assert.strictEqual(
+        message(yield* patch(`${widgets}/a/scale?fieldManager=m`, "apply", config)),
+        "500 failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, " +
+          "Kind=Scale) to proper version: request to convert CR to an invalid group/version: autoscaling/v1"
+      )
       yield* post(widgets, widget("b"))
       assert.strictEqual(
         message(yield* get(`${widgets}/b/scale`)),

@@ -41,6 +41,27 @@ describe("create", () => {
       assert.strictEqual(both.body.details.retryAfterSeconds, 1)
     }).pipe(Effect.provide(layer)))
 
+  it.effect("an Event with a generateName whose name is taken is told of in the group that it is stored in", () =>
+    Effect.gen(function*() {
+      const event = (metadata: object) =>
+        Effect.map(
+          post("/apis/events.k8s.io/v1/namespaces/default/events", {
+            metadata: { name: "e", ...metadata },
+            regarding: { namespace: "default" },
+            eventTime: "2020-01-01T00:00:00.000000Z",
+            reportingController: "a/b",
+            reportingInstance: "x",
+            action: "a",
+            reason: "r",
+            type: "Normal"
+          }),
+          message
+        )
+      yield* event({})
+      assert.strictEqual(yield* event({}), "409 events.events.k8s.io \"e\" already exists")
+      assert.match(yield* event({ generateName: "e-" }), /^409 events "e" already exists, the server was not able/)
+    }).pipe(Effect.provide(layer)))
+
   it.effect("an account keeps nothing of its Secrets but their names", () =>
     Effect.gen(function*() {
       const accounts = "/api/v1/namespaces/default/serviceaccounts"
