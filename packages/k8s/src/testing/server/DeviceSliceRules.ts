@@ -13,7 +13,7 @@ import * as GoStruct from "./GoStruct.ts"
 import { immutable } from "./Immutability.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
-import type { Strategy } from "./Strategy.ts"
+import { fieldsAt, type Strategy } from "./Strategy.ts"
 import * as VolumeRules from "./VolumeRules.ts"
 
 const most = { devices: 128, facts: 32, text: 64 } as const
@@ -150,6 +150,8 @@ export const slice: Partial<Strategy> = {
     ...unknown.map((field) => `spec.devices.*.${field}`)
   ),
   generation: true,
+  fields: fieldsAt("spec.nodeName", "spec.driver"),
+  listsFields: false,
   validate,
   validateUpdate: immutable("spec.pool.name", "spec.driver", "spec.nodeName")
 }

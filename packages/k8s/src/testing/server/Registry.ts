@@ -111,12 +111,19 @@ export const apiVersionOf = (resource: { readonly group: string; readonly versio
 export const subresource = (resource: Served, name: string): Tables.ServedSubresource | undefined =>
   resource.subresources.find((entry) => entry.name === name)
 
+/** Kinds that have words of their own for fields that they do not offer. */
+const unsupported: Readonly<Record<string, (field: string) => string>> = {
+  "jobs.batch": (field) => `field label ${quote(field)} not supported for Job`,
+  "resourceslices.resource.k8s.io": (field) =>
+    `field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: ${field}`
+}
+
 /** What field selectors may name of a resource. */
 export const selectable = ({ collection, strategy: { fields, listsFields } }: Served): Selectable => ({
   fields,
   unsupported: (field) =>
-    collection === "jobs.batch"
-      ? StatusError.badRequest(`field label ${quote(field)} not supported for Job`)
+    unsupported[collection] !== undefined
+      ? StatusError.badRequest(unsupported[collection](field))
       : listsFields
       ? StatusError.badRequest(
         `${quote(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`

@@ -2,6 +2,7 @@
  * `Table`: the tables of all kinds: custom ones by their columns, built-in ones by `BuiltinColumns`; Pods with conditions.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { at } from "../../api/Plain.ts"
 import * as ApiTable from "../../api/Table.ts"
 import * as BuiltinColumns from "./BuiltinColumns.ts"
 import type { Exchange } from "./Exchange.ts"
@@ -21,8 +22,17 @@ export const isTabular = ({ resource, route }: Pick<Exchange, "resource" | "rout
   return route.subresource === "scale" || route.subresource === "status" && !plainStatus.has(resource.collection)
 }
 
+const precedence = (schema: KubeObject): number => Number(at(schema, "spec", "matchingPrecedence") ?? 0)
+
+/** Flow schemas are shown as they are tried: by precedence, then by name. */
+const ordered = ({ collection }: Served, objects: ReadonlyArray<KubeObject>): ReadonlyArray<KubeObject> =>
+  collection === "flowschemas.flowcontrol.apiserver.k8s.io"
+    ? objects.toSorted((a, b) => precedence(a) - precedence(b) || (a.metadata.name < b.metadata.name ? -1 : 1))
+    : objects
+
 /** The objects as a Table. */
-export const make = (resource: Served, objects: ReadonlyArray<KubeObject>, options: ApiTable.Options): unknown => {
+export const make = (resource: Served, all: ReadonlyArray<KubeObject>, options: ApiTable.Options): unknown => {
+  const objects = ordered(resource, all)
   const columns = resource.columns ?? BuiltinColumns.columnsOf(resource)
   const table = ApiTable.make(
     columns,

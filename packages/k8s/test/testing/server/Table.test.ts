@@ -33,6 +33,15 @@ const columns = ({ body }: Answer) =>
 const cells = ({ body }: Answer) => body.rows.map((row: any) => row.cells)
 
 describe("tables", () => {
+  it.effect("of flow schemas, in the order in which they are tried", () =>
+    Effect.gen(function*() {
+      const answer = yield* get("/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas", table)
+      const rows = cells(answer).map((row: ReadonlyArray<unknown>) => row[0])
+      assert.deepStrictEqual([rows[0], rows.at(-1)], ["exempt", "catch-all"])
+      const precedences = cells(answer).map((row: ReadonlyArray<unknown>) => row[2])
+      assert.deepStrictEqual(precedences, precedences.toSorted((a: number, b: number) => a - b))
+    }).pipe(Effect.provide(layer)))
+
   it.effect("of Pods", () =>
     Effect.gen(function*() {
       yield* post(pods, pod("a"))

@@ -176,6 +176,23 @@ describe("list", () => {
       assert.strictEqual(match.status, 422)
     }).pipe(Effect.provide(layer)))
 
+  it.effect("slices of resources are selected by their node and driver", () =>
+    Effect.gen(function*() {
+      const slices = "/apis/resource.k8s.io/v1/resourceslices"
+      const slice = (name: string, nodeName: string) =>
+        post(slices, {
+          metadata: { name },
+          spec: { driver: "a.b", nodeName, pool: { name, generation: 1, resourceSliceCount: 1 } }
+        })
+      yield* slice("a", "n")
+      yield* slice("b", "m")
+      assert.deepStrictEqual(names(yield* get(`${slices}?fieldSelector=spec.nodeName%3Dm,spec.driver%3Da.b`)), ["b"])
+      assert.strictEqual(
+        message(yield* get(`${slices}?fieldSelector=metadata.namespace%3Da`)),
+        "400 field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: metadata.namespace"
+      )
+    }).pipe(Effect.provide(layer)))
+
   it.effect("a watch that begins with what there is tells that it cannot be had yet", () =>
     Effect.gen(function*() {
       const query = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=1000000"
