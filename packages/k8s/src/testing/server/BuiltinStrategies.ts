@@ -28,6 +28,7 @@ import * as IPAddressRules from "./IPAddressRules.ts"
 import * as IngressRules from "./IngressRules.ts"
 import * as JobRules from "./JobRules.ts"
 import * as JobStatusRules from "./JobStatusRules.ts"
+import * as JudgedMetadata from "./JudgedMetadata.ts"
 import * as LabelSelectorRules from "./LabelSelectorRules.ts"
 import * as NetworkPolicyRules from "./NetworkPolicyRules.ts"
 import * as NodeRules from "./NodeRules.ts"
@@ -163,7 +164,7 @@ const workload = { generation: true }
 const templated = ["spec", "template", "spec"] as const
 
 /** Kinds of the API machinery itself: their metadata is judged as that of custom resources is. */
-const machinery = { metadataJudge: "machinery", unconditionalUpdate: false } as const
+const machinery = { metadataJudge: "machinery", judgedAnew: 0, unconditionalUpdate: false } as const
 
 const registering = { ...machinery, generation: true }
 
@@ -383,14 +384,14 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
   "clusterroles.rbac.authorization.k8s.io": { createsOnUpdate: true, validate: RbacRules.validateRole(false) },
   "customresourcedefinitions.apiextensions.k8s.io": {
     ...registering,
-    answersDeleted: true,
-    statusMetadata: "kept"
+    answersDeleted: true
   },
   "apiservices.apiregistration.k8s.io": { ...machinery, statusMetadata: "kept" },
   "validatingwebhookconfigurations.admissionregistration.k8s.io": webhooks,
   "mutatingwebhookconfigurations.admissionregistration.k8s.io": webhooks,
   "validatingadmissionpolicies.admissionregistration.k8s.io": {
     ...registering,
+    statusMetadata: "kept",
     validate: PolicyRules.validatingPolicy,
     validateStatus: PolicyRules.policyStatus
   },
@@ -437,6 +438,7 @@ export const strategyOf = (
     warnings: ObjectWarnings.ofObject(collection),
     statusWarnings: ObjectWarnings.ofStatus(collection),
     ...exception,
+    ...JudgedMetadata.of(collection),
     // Where the message names both, both are known, though one of them is empty in what has no namespace.
     fields: { ...commonFields(options.namespaced || exception.listsFields !== false), ...exception.fields }
   })

@@ -126,6 +126,7 @@ const strategyOf = (definition: KubeObject, version: unknown): Strategy.Strategy
   )
   return Strategy.make({
     metadataJudge: "machinery",
+    judgedAnew: 0,
     generation: true,
     statusSubresource: at(version, "subresources", "status") !== undefined,
     statusMetadata: "kept",

@@ -212,6 +212,7 @@ const fixed = immutable("spec")
 
 export const claim: Partial<Strategy> = {
   ...Disabled.without(...ungranted("spec")),
+  statusMetadata: "kept",
   validate: (object, previous) => previous === undefined ? claimSpec(at(object, "spec"), "spec") : [],
   validateUpdate: fixed
 }

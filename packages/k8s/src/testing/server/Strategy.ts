@@ -27,6 +27,10 @@ export interface Strategy extends Deletion {
   readonly generation: boolean | "first" | "later"
   /** Who judges the metadata of a new object. */
   readonly metadataJudge: MetadataJudge
+  /** How often the kind's own validation of an update judges metadata as that of a new object, and all of it is told. */
+  readonly judgedAnew: number
+  /** How often that of a status judges metadata: as of an update, then as of a new object. */
+  readonly judgedWithStatus: number
   /** A change of annotations is a change of what is wanted, too. */
   readonly annotationsCount: boolean
   /** The same of labels. */
@@ -97,6 +101,8 @@ const none = (): ReadonlyArray<never> => []
 const defaults: Strategy = {
   generation: false,
   metadataJudge: "builtIn",
+  judgedAnew: 1,
+  judgedWithStatus: 1,
   annotationsCount: false,
   labelsCount: false,
   statusSubresource: false,

@@ -152,21 +152,27 @@ const metadataFaults = ({ resource }: Exchange.Exchange, next: KubeObject, store
   ...MetadataRules.validateObjectMetaUpdate(next.metadata, stored.metadata)
 ]
 
+const repeated = <A>(times: number, judge: () => ReadonlyArray<A>): ReadonlyArray<A> =>
+  times === 0 ? [] : Array.from({ length: times }, judge).flat()
+
 const faults = ({ exchange, part }: Update, next: KubeObject, stored: KubeObject) => {
   const { resource } = exchange
   const whole = part === "object"
-  const { metadataJudge } = resource.strategy
-  const builtIn = metadataJudge === "builtIn"
-  const namespaced = resource.scope === "Namespaced"
+  const { judgedAnew, judgedWithStatus, metadataJudge } = resource.strategy
+  const options = { namespaced: resource.scope === "Namespaced", builtIn: metadataJudge === "builtIn" }
+  const [updated, anew] = metadataJudge === "registry"
+    ? [0, 0]
+    : part === "status"
+    ? [Math.min(judgedWithStatus, 1), Math.max(judgedWithStatus - 1, 0)]
+    : [1, whole ? judgedAnew : 0]
   const ofMetadata = [
     // The kind's own validation judges metadata again, and every cause is told as often as it is found.
     ...metadataFaults(exchange, next, stored),
-    ...(metadataJudge === "registry"
-      ? []
-      : MetadataRules.validateObjectMetaUpdate(next.metadata, stored.metadata, { builtIn })),
-    ...(builtIn && whole
-      ? MetadataRules.validateObjectMeta(next.metadata, { namespaced, nameRule: "pathSegment", builtIn })
-      : [])
+    ...repeated(updated, () => MetadataRules.validateObjectMetaUpdate(next.metadata, stored.metadata, options)),
+    ...repeated(
+      anew,
+      () => MetadataRules.validateObjectMeta(next.metadata, { ...options, nameRule: "pathSegment" })
+    )
   ]
   return [
     ...ofMetadata,
