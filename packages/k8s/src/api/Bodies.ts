@@ -172,14 +172,18 @@ export const placed = ({ resource, route }: Coming, object: KubeObject): Effect.
     : Effect.fail(misplaced)
 }
 
+/** 400 of an object without a name. */
+export const undeterminable = (name: string): Refused =>
+  StatusError.badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`)
+
 /** 400 unless the object has the name of the URL. */
 export const named = (coming: Coming, object: KubeObject): Effect.Effect<void, Refused> => {
   const { name } = coming.route
   const own = object.metadata.name ?? ""
   if (own === name) return Effect.void
-  return Effect.fail(StatusError.badRequest(
+  return Effect.fail(
     own === ""
-      ? `the name of the object (${name} based on URL) was undeterminable: name must be provided`
-      : `the name of the object (${own}) does not match the name on the URL (${name})`
-  ))
+      ? undeterminable(name)
+      : StatusError.badRequest(`the name of the object (${own}) does not match the name on the URL (${name})`)
+  )
 }

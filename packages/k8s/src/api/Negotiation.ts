@@ -128,9 +128,21 @@ export const decode = (encoding: Encoding, text: string, bytes?: Uint8Array): Re
     ? decodeJson(text, bytes ?? Buffer.from(text))
     : Result.map(GoYaml.read(text), ({ value }) => value ?? null)
 
+/** The value with halves of characters replaced, as Go does. */
+const wellFormed = (value: unknown): unknown =>
+  typeof value === "string"
+    ? value.toWellFormed()
+    : Array.isArray(value)
+    ? value.map(wellFormed)
+    : typeof value === "object" && value !== null
+    ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key.toWellFormed(), wellFormed(item)]))
+    : value
+
 const decodeJson = (text: string, bytes: Uint8Array): Result.Result<unknown, string> => {
   const value = Result.try((): unknown => JSON.parse(GoInt64.readable(text)))
-  if (Result.isSuccess(value) && !GoJsonSyntax.isTooDeep(text)) return Result.succeed(value.success)
+  if (Result.isSuccess(value) && !GoJsonSyntax.isTooDeep(text)) {
+    return Result.succeed(/\\u[dD][89a-fA-F]/.test(text) ? wellFormed(value.success) : value.success)
+  }
   // Both refuse the same texts, so that there is a fault here.
   return Result.fail(GoJsonSyntax.fault(bytes)!)
 }

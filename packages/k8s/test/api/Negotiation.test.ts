@@ -54,6 +54,11 @@ describe("Negotiation", () => {
     assert.strictEqual(said(Negotiation.decode("json", "\ufffd", bytes)), wrong)
   })
 
+  it("replaces halves of characters", () => {
+    const text = String.raw`{"a\ud800":["\udc00b","\ud83d\ude00"],"c":1}`
+    assert.deepStrictEqual(json(text), Result.succeed({ "a\ufffd": ["\ufffdb", "\u{1f600}"], c: 1 }))
+  })
+
   it("reads the largest int64 as an integer that is one", () => {
     const [largest, more] = Result.getOrThrow(json("[9223372036854775807, 9223372036854775808]")) as [number, number]
     assert.isBelow(largest, more)

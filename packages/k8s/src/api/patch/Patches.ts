@@ -58,6 +58,7 @@ export const read = (type: string, body: unknown): Apply => {
     const operations = copy(body)
     return (document) => objectOrFault(JsonPatch.apply(document, operations))
   }
+  if (body === null) return () => Effect.fail(StatusError.badRequest("Invalid JSON Patch"))
   const patch = objectBody(body, refused)
   return Result.isFailure(patch)
     ? () => Effect.fail(patch.failure)

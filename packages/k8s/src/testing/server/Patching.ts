@@ -52,7 +52,8 @@ export const reader = (
   const type = typeOf(request)
   if (!readable(resource).includes(type)) return Effect.fail(unsupported(resource))
   if (type !== strategic) return Effect.succeed(Patches.read(type, request.body))
-  const body = Patches.objectBody(request.body, (said) => StatusError.badRequest(said))
+  // To a map of Go, null is an empty one.
+  const body = Patches.objectBody(request.body ?? {}, (said) => StatusError.badRequest(said))
   if (Result.isFailure(body)) return Effect.succeed(() => Effect.fail(body.failure))
   const definition = definitionOf(patched.group, patched.version, patched.kind) ?? ""
   return Effect.succeed((document) => objectOrFault(StrategicMergePatch.apply(definition, document, body.success)))

@@ -127,7 +127,7 @@ const completed = ({ exchange, part }: Update, next: KubeObject, stored: KubeObj
   )
   const { generation: _, ...metadata } = prepared.metadata
   const generation = (own.generation ?? 0) + (bumps ? 1 : 0)
-  return Metadata.mergeOwners(exchange, {
+  return {
     ...prepared,
     apiVersion: stored.apiVersion,
     kind: stored.kind,
@@ -140,7 +140,7 @@ const completed = ({ exchange, part }: Update, next: KubeObject, stored: KubeObj
       deletionTimestamp: own.deletionTimestamp ?? metadata.deletionTimestamp,
       deletionGracePeriodSeconds: own.deletionGracePeriodSeconds ?? metadata.deletionGracePeriodSeconds
     }) as KubeObject["metadata"]
-  })
+  }
 }
 
 /** What the registry says of metadata, of whatever kind: as of a new object, and as of an update. */
@@ -212,13 +212,16 @@ const attempt = Effect.fnUntraced(function*(update: Update, written: KubeObject,
   if (uid !== "" && uid !== stored.metadata.uid && !patch) {
     return yield* Effect.fail(uidConflict(exchange, options, uid, stored.metadata.uid))
   }
+  // What a patch has made of an object is not looked at before it is admitted.
+  const sent = patch ? written : Metadata.mergeOwners(exchange, written)
   const attributes = Admission.attributes(exchange, "UPDATE", {
-    object: written,
+    object: sent,
     oldObject: stored,
     dryRun: options.dryRun
   })
   // What is seen through a view was admitted as it is seen.
-  const next = view === undefined ? yield* Admission.admit(core, attributes, written) : written
+  const mutated = view === undefined ? yield* Admission.admit(core, attributes, sent) : sent
+  const next = Metadata.mergeOwners(exchange, mutated, " after mutating admission happens")
   const escalation = Escalation.fault(exchange, next, stored)
   if (escalation !== undefined) return yield* Effect.fail(escalation)
   const outdated = Metadata.versionFault(exchange, next, stored)
@@ -430,6 +433,29 @@ const readDocument = (
     )
 }
 
+/**
+ * What is said of a patched built-in object that has lost its apiVersion: it is read as the server's own type, which
+ * knows none of the fields, and has no name.
+ */
+const versionless = (
+  exchange: Exchange.Exchange,
+  options: Exchange.WriteOptions,
+  patched: JsonValue.JsonObject,
+  stored: KubeObject
+): Refused | undefined => {
+  const { request, resource, route } = exchange
+  const { apiVersion = null, kind = null, ...fields } = patched
+  const lost = (apiVersion === null || apiVersion === "") && [null, "", resource.kind].includes(kind as string | null)
+  const definition = resource.custom === undefined && lost
+    ? BuiltinSchema.definitionOf(resource.group, resource.version, resource.kind)
+    : undefined
+  if (definition === undefined) return undefined
+  const text = Bodies.unknownFields(exchange, options, Object.keys(fields).sort())
+  if (text === undefined) return Bodies.undeterminable(route.name)
+  const printed = FieldError.goJsonInOrder(PatchedDocument.ordered(definition, patched, stored, request.body))
+  return StatusError.invalid("", "", "", [FieldError.invalid("patch", printed, text)])
+}
+
 /** Reads what the patch of a request has made of an object, which may be a window on the one that is stored. */
 export const readPatch = (
   exchange: Exchange.Exchange,
@@ -438,6 +464,8 @@ export const readPatch = (
   stored: KubeObject
 ) => {
   const patched = typed(exchange, made)
+  const nameless = Patching.isStrategic(exchange.request) ? undefined : versionless(exchange, options, patched, stored)
+  if (nameless !== undefined) return Effect.fail(nameless)
   return Patching.isStrategic(exchange.request)
     ? readMerged(exchange, options, patched)
     : readDocument(exchange, options, patched, stored)

@@ -193,6 +193,47 @@ describe("replace", () => {
 })
 
 describe("patch", () => {
+  it.effect("null is no merge patch, and an empty strategic one", () =>
+    Effect.gen(function*() {
+      yield* post(configMaps, configMap("a"))
+      assert.strictEqual(message(yield* patch(`${configMaps}/a`, "merge", null)), "400 Invalid JSON Patch")
+      assert.strictEqual((yield* patch(`${configMaps}/a`, "strategic", null)).status, 200)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("what has lost its apiVersion is no object of anybody's", () =>
+    Effect.gen(function*() {
+      yield* post(configMaps, configMap("a", { data: { k: "v" } }))
+      const lost = (query: string) => patch(`${configMaps}/a${query}`, "merge", { apiVersion: null })
+      const answer = yield* lost("")
+      assert.match(message(answer), /^400 the name of the object \(a based on URL\) was undeterminable/)
+      assert.strictEqual(
+        answer.headers["warning"],
+        "299 - \"unknown field \\\"data\\\"\", 299 - \"unknown field \\\"metadata\\\"\""
+      )
+      assert.match(
+        message(yield* lost("?fieldValidation=Strict")),
+        /^422  "" is invalid: patch: .*: strict decoding error: unknown field "data", unknown field "metadata"$/
+      )
+      assert.strictEqual((yield* patch(`${configMaps}/a`, "strategic", { apiVersion: null })).status, 200)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("owners that are named twice are told of after admission", () =>
+    Effect.gen(function*() {
+      const owner = { apiVersion: "v1", kind: "ConfigMap", name: "o", uid: "u" }
+      yield* post(configMaps, configMap("a"))
+      const metadata = { ownerReferences: [owner, owner] }
+      const patched = yield* patch(`${configMaps}/a`, "merge", { metadata })
+      assert.match(patched.headers["warning"]!, /contains duplicate entries after mutating admission happens; /)
+      assert.strictEqual(patched.body.metadata.ownerReferences.length, 1)
+      const replaced = yield* put(`${configMaps}/a`, configMap("a", { metadata: { name: "a", ...metadata } }))
+      assert.match(replaced.headers["warning"]!, /contains duplicate entries; /)
+      yield* post(crds, widgetDefinition())
+      yield* post(widgets, widget("a"))
+      const status = yield* patch(`${widgets}/a/status`, "merge", { metadata })
+      assert.match(status.headers["warning"]!, /contains duplicate entries after mutating admission happens; /)
+      assert.notProperty(status.body.metadata, "ownerReferences")
+    }).pipe(Effect.provide(layer)))
+
   it.effect("needs an object, a known type and a body that is a patch", () =>
     Effect.gen(function*() {
       yield* post(crds, widgetDefinition())
