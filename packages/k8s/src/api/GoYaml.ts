@@ -8,6 +8,8 @@
  */
 import * as Result from "effect/Result"
 import * as Yaml from "yaml"
+import * as GoYamlFaults from "./GoYamlFaults.ts"
+import * as GoYamlKeys from "./GoYamlKeys.ts"
 import * as GoInt64 from "../schema/GoInt64.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import * as QuotedYaml from "./QuotedYaml.ts"
@@ -66,12 +68,6 @@ const options: Yaml.ParseOptions & Yaml.DocumentOptions & Yaml.SchemaOptions = {
   logLevel: "error"
 }
 
-/** Whether the reader ran out of stack, which it tells as an error of the text. */
-const isOutOfStack = ({ message }: Pick<Yaml.YAMLParseError, "message">): boolean => /call stack/.test(message)
-
-/** What is said of a text of so many levels that its reader runs out of stack. */
-const tooDeep = "yaml: exceeded max depth of 10000"
-
 /** What stands last in a node. */
 const lastIn = (node: unknown): unknown => {
   if (Yaml.isSeq(node)) return lastIn(node.items.at(-1))
@@ -89,13 +85,13 @@ const firstOf = (text: string): First | undefined => {
   return document === undefined ? undefined : { text, document }
 }
 
-const isUnclosed = ({ message }: Pick<Yaml.YAMLParseError, "message">): boolean => /^Missing closing ["']/.test(message)
-
 /** Most texts are read alike by ours and Go's reader; others are made so. */
-const parse = (text: string): First | undefined => {
+const parse = (written: string): First | undefined => {
+  // A return alone ends a line.
+  const text = written.replace(/\r(?!\n)/g, "\n")
   if (QuotedYaml.isSuspicious(text)) return firstOf(QuotedYaml.readable(text))
   const first = firstOf(text)
-  return first?.document.errors.some(isUnclosed) === true ? firstOf(QuotedYaml.readable(text)) : first
+  return first?.document.errors.some(GoYamlFaults.isUnclosed) === true ? firstOf(QuotedYaml.readable(text)) : first
 }
 
 /** The first document of a text; what follows it is not read. Undefined if there is none. */
@@ -113,61 +109,6 @@ const firstDocument = (body: string): First | undefined => {
     last.value = last.value.replace(/\n$/, "")
   }
   return first
-}
-
-/** What Go's scanner says of a character that is where it must not be, by what ours says. */
-const complaints: Readonly<Record<string, string>> = {
-  TAB_AS_INDENT: "found character that cannot start any token",
-  BAD_SCALAR_START: "found character that cannot start any token",
-  BLOCK_AS_IMPLICIT_KEY: "mapping values are not allowed in this context",
-  MULTILINE_IMPLICIT_KEY: "mapping values are not allowed in this context",
-  BAD_DQ_ESCAPE: "found unknown escape character"
-}
-
-/** What Go's scanner says of the code of a character, by what ours says of it. */
-const codeComplaint = (message: string): string | undefined => {
-  const code = /\\[xuU](.*)$/.exec(message)?.[1]
-  if (code === undefined) return undefined
-  return /^[0-9a-fA-F]+$/.test(code)
-    ? "found invalid Unicode character escape code"
-    : "did not find expected hexdecimal number"
-}
-
-/** Line breaks before a place: the number of its line, from 0. */
-const linesBefore = (text: string, at: number): number => text.slice(0, at).split("\n").length - 1
-
-/** Go does not tell the first line. */
-const atLine = (said: string, line: number): string => line === 0 ? `yaml: ${said}` : `yaml: line ${line}: ${said}`
-
-/** Source: go.yaml.in/yaml/v2 decode.go (`fail`): lines count from 1 in what the scanner says, from 0 in the parser's. */
-const faultOf = ({ code, message, pos: [at] }: Yaml.YAMLParseError, text: string): string => {
-  if (isOutOfStack({ message })) return tooDeep
-  const scanned = (place: number): number => {
-    const line = linesBefore(text, place)
-    return line === 0 ? 0 : line + 1
-  }
-  if (/^Flow (?:sequence|map) in block collection/.test(message)) {
-    const close = message.startsWith("Flow sequence") ? "]" : "}"
-    // The end of a text is on a line of its own.
-    const end = linesBefore(text, at) + (at >= text.length && !text.endsWith("\n") ? 1 : 0)
-    return atLine(`did not find expected ',' or '${close}'`, end)
-  }
-  if (isUnclosed({ message })) {
-    const end = text.slice(at).search(QuotedYaml.indicator)
-    return end === -1
-      ? atLine("found unexpected end of stream", scanned(text.length))
-      : atLine("found unexpected document indicator", scanned(at + end))
-  }
-  if (message.startsWith("Unexpected block-seq-ind")) {
-    return atLine("block sequence entries are not allowed in this context", scanned(at))
-  }
-  const known = codeComplaint(message) ?? complaints[code]
-  if (known === undefined) return `yaml: line ${linesBefore(text, at) + 1}: ${message}`
-  // A key may have begun on an earlier line than its colon.
-  const colon = code === "BLOCK_AS_IMPLICIT_KEY" || code === "MULTILINE_IMPLICIT_KEY"
-    ? text.slice(at).search(/:(?:\s|$)/)
-    : 0
-  return atLine(known, scanned(at + Math.max(0, colon)))
 }
 
 /** Numbers that JSON does not have, as Go writes them. */
@@ -196,18 +137,21 @@ const readFirst = (body: string): Result.Result<Read, string> => {
   const first = firstDocument(body.replaceAll("\u0085", "\n"))
   if (first === undefined) return Result.succeed({ value: undefined, document: undefined, lineOf: () => 1 })
   const { document, text } = first
-  const [error] = document.errors
-  if (error !== undefined) return Result.fail(faultOf(error, text))
+  const fault = GoYamlFaults.of(document, text) ?? GoYamlKeys.faultOf(document)
+  if (fault !== undefined) return Result.fail(fault)
   return Result.try({
-    try: () => ({ value: inOrder(document.toJS()), document, lineOf: (place) => linesBefore(text, place) + 1 }),
+    try: () => ({
+      value: inOrder(document.toJS()),
+      document,
+      lineOf: (place) => GoYamlFaults.linesBefore(text, place) + 1
+    }),
     catch: (thrown) => {
       if (thrown instanceof Unsupported) return thrown.message
-      const anchor = /^Unresolved alias .*: (.*)$/.exec(thrown instanceof ReferenceError ? thrown.message : "")?.[1]
-      return anchor === undefined ? tooDeep : `yaml: unknown anchor '${anchor}' referenced`
+      return GoYamlFaults.ofReference(thrown, document) ?? GoYamlFaults.tooDeep
     }
   })
 }
 
 /** The first document of a body; what follows it is not read. */
 export const read = (body: string): Result.Result<Read, string> =>
-  Result.flatMap(Result.try({ try: () => readFirst(body), catch: () => tooDeep }), (result) => result)
+  Result.flatMap(Result.try({ try: () => readFirst(body), catch: () => GoYamlFaults.tooDeep }), (result) => result)
