@@ -12,6 +12,7 @@
 import { definitions, isLater, resources, type Schema } from "../kinds/Schema.ts"
 import * as OpenApiBuiltin from "./OpenApiBuiltin.ts"
 import * as OpenApiCustom from "./OpenApiCustom.ts"
+import * as OpenApiDiscovery from "./OpenApiDiscovery.ts"
 import * as OpenApiPaths from "./OpenApiPaths.ts"
 import type { JsonObject } from "../schema/JsonValue.ts"
 import { objectAt } from "./Plain.ts"
@@ -28,7 +29,8 @@ export interface Source {
 
 type Dialect = OpenApiPaths.Dialect
 
-const info = { title: "Kubernetes", version: "v1.35.0" }
+const info = { title: "Kubernetes", version: "1.35" }
+const customInfo = { title: "Kubernetes CRD Swagger", version: "v0.1.0" }
 
 const security = {
   securityDefinitions: { BearerToken: { type: "apiKey", name: "authorization", in: "header" } },
@@ -68,6 +70,14 @@ const laterKinds: ReadonlySet<string> = new Set(
   )
 )
 
+const builtinGroups: ReadonlySet<string> = new Set(resources.map(({ group }) => group))
+
+const isBuiltin = (groupVersion: string): boolean =>
+  builtinGroups.has(groupVersion.includes("/") ? groupVersion.slice(0, groupVersion.indexOf("/")) : "")
+
+const discovery = (source: Source): OpenApiDiscovery.Told =>
+  OpenApiDiscovery.told(source.groupVersions.filter(isBuiltin))
+
 const customsOf = (source: Source, serves: (groupVersion: string) => boolean): ReadonlyArray<OpenApiCustom.Custom> =>
   source.customs.flatMap((custom) => OpenApiCustom.versionsOf(custom, serves))
 
@@ -83,39 +93,53 @@ export const version2 = (source: Source, remote: ReadonlyArray<unknown>): JsonOb
   const serves = (groupVersion: string) => served.has(groupVersion)
   const customs = customsOf(source, serves)
   const builtin = builtins(serves)
-  const roots = [...rootsOf(serves, builtin), ...customRoots(customs)]
+  const told = discovery(source)
+  const roots = [...rootsOf(serves, builtin), ...customRoots(customs), ...OpenApiDiscovery.roots(told)]
   const merge = (key: "paths" | "definitions", own: JsonObject): JsonObject =>
     Object.assign({}, ...remote.map((document) => objectAt(document, key)), own) as JsonObject
   return {
     swagger: "2.0",
     info,
-    paths: merge("paths", paths([...builtin, ...customs], "v2")),
+    paths: merge("paths", {
+      ...OpenApiDiscovery.paths(told, "v2"),
+      ...paths([...builtin, ...customs], "v2")
+    }),
     definitions: merge("definitions", { ...reached(roots, "v2"), ...schemas(customs, "v2") }),
     ...security
   }
 }
 
 /** `/openapi/v3`: where the document of each group version is. `hashOf` makes clients fetch a changed one again. */
-export const version3Root = (source: Source, hashOf: (groupVersion: string) => string): JsonObject => ({
-  paths: Object.fromEntries([...source.groupVersions, ...source.remotes].map((groupVersion) => {
-    const root = rootOf(groupVersion)
-    return [root, { serverRelativeURL: `/openapi/v3/${root}?hash=${hashOf(groupVersion)}` }]
-  }))
-})
+export const version3Root = (source: Source, hashOf: (root: string) => string): JsonObject => {
+  const roots = new Set([...source.groupVersions, ...source.remotes].map(rootOf).concat([...discovery(source).keys()]))
+  return {
+    paths: Object.fromEntries(
+      [...roots].sort().map((root) => [root, { serverRelativeURL: `/openapi/v3/${root}?hash=${hashOf(root)}` }])
+    )
+  }
+}
 
-/** `/openapi/v3/apis/GROUP/VERSION`; undefined for a group version that is not served here. */
-export const version3 = (source: Source, groupVersion: string): JsonObject | undefined => {
-  if (!source.groupVersions.includes(groupVersion)) return undefined
+/** `/openapi/v3/apis/GROUP/VERSION`, or of a path of discovery; undefined for what is not served here. */
+export const version3 = (source: Source, root: string): JsonObject | undefined => {
+  const groupVersion = source.groupVersions.find((groupVersion) => rootOf(groupVersion) === root) ?? ""
+  const operation = discovery(source).get(root)
+  if (groupVersion === "" && operation === undefined) return undefined
+  const told = new Map(operation === undefined ? [] : [[root, operation]])
   const serves = (other: string) => other === groupVersion
   const customs = customsOf(source, serves)
   const builtin = builtins(serves)
-  const roots = [...rootsOf(serves, builtin), ...customRoots(customs)]
+  const roots = [
+    ...rootsOf(serves, builtin),
+    ...(groupVersion === "" ? [] : customRoots(customs)),
+    ...OpenApiDiscovery.roots(told)
+  ]
+  const known = { ...schemas(customs, "v3"), ...reached(roots, "v3") }
   return {
     openapi: "3.0.0",
-    info,
-    paths: paths([...builtin, ...customs], "v3"),
+    info: operation === undefined ? customInfo : info,
+    paths: { ...OpenApiDiscovery.paths(told, "v3"), ...paths([...builtin, ...customs], "v3") },
     components: {
-      schemas: { ...schemas(customs, "v3"), ...reached(roots, "v3") },
+      ...(Object.keys(known).length === 0 ? {} : { schemas: known }),
       securitySchemes: security.securityDefinitions
     }
   }

@@ -33,17 +33,17 @@ export const references: Record<Dialect, string> = { v2: "#/definitions/", v3: "
 
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1."
 
-const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1)
+export const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1)
 
 const groupName = (group: string): string => (group === "" ? "core" : group.replace(/\.k8s\.io$/, ""))
 
 /** `rbac.authorization.k8s.io` to `rbacAuthorization`. */
-const camel = (group: string): string => {
+export const camel = (group: string): string => {
   const [first = "", ...rest] = groupName(group).split(/[^A-Za-z0-9]+/)
   return first + rest.map(capital).join("")
 }
 
-const mediaTypes = (custom: boolean): ReadonlyArray<string> =>
+export const mediaTypes = (custom: boolean): ReadonlyArray<string> =>
   custom
     ? ["application/json", "application/yaml"]
     : ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"]

@@ -58,10 +58,11 @@ const document = (body: unknown, contentType: string, etag: string): Served => (
 })
 
 /** Changes whenever the document of a group version does. */
-const hashOf = ({ groups }: State, groupVersion: string): string =>
-  hash(`${groupVersion} ${groups.get(groupVersion.split("/")[0]!) ?? ""}`)
+const hashOf = ({ groups }: State, root: string): string =>
+  hash(`${root} ${groups.get(root.split("/")[1] ?? "") ?? ""}`)
 
-const groupVersionAt = (path: string): string | undefined => /^\/openapi\/v3\/(?:api|apis)\/(.+)$/.exec(path)?.[1]
+/** `apis/apps/v1`; undefined for the index. */
+const rootAt = (path: string): string | undefined => /^\/openapi\/v3\/(.+)$/.exec(path)?.[1]
 
 /** What the documents are written in, by the names that clients give it. */
 const written: ReadonlySet<string> = new Set([
@@ -157,23 +158,25 @@ export const make = (server: Pick<ApiServer["Service"], "handle" | "remotes">) =
   const version3 = Effect.fnUntraced(function*(request: Request): Effect.fn.Return<Served | undefined> {
     const { remotes, state: current } = yield* refresh
     const { documents, source } = current
-    const root = OpenApiDocument.version3Root(source, (groupVersion) => hashOf(current, groupVersion))
-    const groupVersion = groupVersionAt(request.path)
-    if (groupVersion === undefined && request.path !== "/openapi/v3") return undefined
-    if (groupVersion === undefined) return document(root, "application/json", hash(JSON.stringify(root)))
-    const behind = remotes.find((entry) => entry.groupVersion === groupVersion)
+    const root = rootAt(request.path)
+    if (root === undefined) {
+      if (request.path !== "/openapi/v3") return undefined
+      const index = OpenApiDocument.version3Root(source, (root) => hashOf(current, root))
+      return document(index, "application/json", hash(JSON.stringify(index)))
+    }
+    const behind = remotes.find((entry) => `apis/${entry.groupVersion}` === root)
     if (behind !== undefined) {
       const reply = yield* behind.ask(request.path, request.query.filter(([name]) => name !== "hash"))
       return reply ??
         { status: 503, headers: { "content-type": "text/plain; charset=utf-8" }, body: "service unavailable\n" }
     }
-    const etag = hashOf(current, groupVersion)
+    const etag = hashOf(current, root)
     const asked = parameter(request, "hash")
-    let found = documents.get(groupVersion)
+    let found = documents.get(root)
     if (found === undefined) {
-      const made = OpenApiDocument.version3(source, groupVersion)
+      const made = OpenApiDocument.version3(source, root)
       if (made === undefined) return undefined
-      documents.set(groupVersion, found = document(made, "application/json", etag))
+      documents.set(root, found = document(made, "application/json", etag))
     }
     if (asked === undefined) return found
     if (asked !== etag) {

@@ -113,7 +113,7 @@ describe("OpenApiDocument", () => {
     )
     assert.deepStrictEqual(VolumeMountStatus.required, ["name", "mountPath"])
     assert.isUndefined(RoleRef, "of a version that is not served")
-    const core: Json = OpenApiDocument.version3(source, "v1")
+    const core: Json = OpenApiDocument.version3(source, "api/v1")
     assert.deepStrictEqual(core.components.schemas["io.k8s.api.core.v1.Container"].properties.imagePullPolicy, {
       type: "string",
       enum: words
@@ -121,7 +121,7 @@ describe("OpenApiDocument", () => {
   })
 
   it("version 3 fills in what is no pointer, and takes numbers for texts", () => {
-    const { components: { schemas } }: Json = OpenApiDocument.version3(source, "v1")
+    const { components: { schemas } }: Json = OpenApiDocument.version3(source, "api/v1")
     const reference = (name: string) => ({ $ref: `#/components/schemas/io.k8s.${name}` })
     const pod = schemas["io.k8s.api.core.v1.Pod"].properties
     assert.deepStrictEqual(pod.spec, { allOf: [reference("api.core.v1.PodSpec")], default: {} })
@@ -172,15 +172,40 @@ describe("OpenApiDocument", () => {
     assert.isDefined(paths["/apis/example.com/v1/namespaces/{namespace}/widgets/{name}"].patch)
   })
 
+  it("tells of the paths of discovery, of each in a document and in those of built-in versions", () => {
+    const index: Json = OpenApiDocument.version3Root(source, () => "H")
+    const roots = Object.keys(index.paths)
+    assert.includeMembers(roots, ["api", "api/v1", "apis", "apis/apps", "apis/apps/v1", "version", "openid/v1/jwks"])
+    assert.notInclude(roots, "apis/example.com")
+    const group: Json = OpenApiDocument.version3(source, "apis/apps")
+    assert.deepStrictEqual(group.info, { title: "Kubernetes", version: "1.35" })
+    assert.strictEqual(group.paths["/apis/apps/"].get.operationId, "getAppsAPIGroup")
+    assert.deepStrictEqual(Object.keys(group.components.schemas).map((name) => name.split(".").at(-1)).sort(), [
+      "APIGroup",
+      "GroupVersionForDiscovery",
+      "ServerAddressByClientCIDR"
+    ])
+    const apps: Json = OpenApiDocument.version3(source, "apis/apps/v1")
+    assert.strictEqual(apps.paths["/apis/apps/v1/"].get.operationId, "getAppsV1APIResources")
+    const custom: Json = OpenApiDocument.version3(source, "apis/example.com/v1")
+    assert.deepStrictEqual(custom.info, { title: "Kubernetes CRD Swagger", version: "v0.1.0" })
+    const { paths }: Json = OpenApiDocument.version2(source, [])
+    assert.strictEqual(
+      paths["/version/"].get.responses[200].schema.$ref,
+      "#/definitions/io.k8s.apimachinery.pkg.version.Info"
+    )
+    assert.deepStrictEqual(paths["/.well-known/openid-configuration/"].get.tags, ["WellKnown"])
+  })
+
   it("version 3 documents hold everything they refer to", () => {
     for (const groupVersion of source.groupVersions) {
-      const document: Json = OpenApiDocument.version3(source, groupVersion)
+      const document: Json = OpenApiDocument.version3(source, groupVersion === "v1" ? "api/v1" : `apis/${groupVersion}`)
       const { schemas } = document.components
       for (const [, name] of JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)) {
         assert.isDefined(schemas[name!], `${groupVersion}: ${name}`)
       }
     }
-    const widgets: Json = OpenApiDocument.version3(source, "example.com/v1")
+    const widgets: Json = OpenApiDocument.version3(source, "apis/example.com/v1")
     assert.deepStrictEqual(widgets.components.schemas["com.example.v1.Widget"].properties.spec, {
       ...spec,
       properties: {
@@ -198,7 +223,7 @@ describe("OpenApiDocument", () => {
     assert.match(apiVersion.description, /^APIVersion defines the versioned schema .*#resources$/)
     assert.match(kind.description, /^Kind is a string value .*#types-kinds$/)
     assert.match(metadata.description, /^Standard object's metadata\. .*#metadata$/)
-    assert.isUndefined(OpenApiDocument.version3(source, "example.com/v2"))
+    assert.isUndefined(OpenApiDocument.version3(source, "apis/example.com/v2"))
   })
 
   it("the protobuf form carries the same under gnostic's field numbers", () => {
