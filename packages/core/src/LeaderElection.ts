@@ -4,8 +4,9 @@
  * Guarantees, whatever the clocks of the replicas say or are set to, and however requests are lost or delayed, as long
  * as no request takes longer than the difference of lease duration and renew deadline (5 s by default): no write of one
  * leader is accepted after one of the next. A leader that cannot renew stops before anybody else may start: its work is
- * interrupted, and its writes fail before they are sent. A crashed leader is followed after the lease duration, one
- * that stops orderly at once. A process that lost the lease stays a candidate and may lead again.
+ * interrupted, and its writes fail before they are sent, also where the process or its machine stood still meanwhile. A
+ * crashed leader is followed after the lease duration, one that stops orderly at once. A process that lost the lease
+ * stays a candidate and may lead again.
  *
  * Standbys watch the lease; while nothing happens only the leader's renewals cost a request. A candidate runs from the
  * start, whether or not anything else of the process is ready.
@@ -155,6 +156,14 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
   const now = (): number => monotonicMillis(clock)
   /** The time of day: what the lease and the status say. */
   const today = (): number => clock.currentTimeMillisUnsafe()
+  /** When the last accepted claim was sent, by the time of day. */
+  let claimedToday = 0
+  /**
+   * While a machine sleeps, the time that nobody can set stands still, and the others take over: who leads believes the
+   * time of day as well, where that is later. Whoever only had it set loses the lease for a moment.
+   */
+  const overslept = (): boolean => today() - claimedToday >= timing.renewDeadline
+  const leads = (): boolean => State.leads(state, timing, now()) && !overslept()
 
   /** Takes a new state, and tells whoever works or waits by it. */
   const become = Effect.fnUntraced(function*(after: State.State) {
@@ -221,6 +230,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
 
   const claim = Effect.fnUntraced(function*(lease: State.Lease | null) {
     const sentAt = now()
+    const sentToday = today()
     const before = waiting
     unanswered = true
     const answer = yield* Effect.result(inTime(write(lease, State.claimed(lease, identity, timing, today()))))
@@ -230,6 +240,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
       unanswered = false
       waiting = waiting.filter((one) => !before.includes(one))
       for (const written of before) written()
+      claimedToday = sentToday
       return yield* become(State.wrote(Option.getOrThrow(answer.success), sentAt))
     }
     const { message, reason } = answer.failure
@@ -310,7 +321,13 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
   yield* supervisor.run(`watch of lease ${namespace}/${name}`, reflector.run)
   yield* supervisor.run(
     `election by lease ${namespace}/${name}`,
-    Effect.forever(Effect.suspend(() => perform(State.next(state, identity, timing, now()))))
+    Effect.forever(
+      Effect.suspend(() =>
+        perform(
+          state._tag === "Leading" && overslept() ? { _tag: "Resign" } : State.next(state, identity, timing, now())
+        )
+      )
+    )
   )
 
   return {
@@ -318,7 +335,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     identity,
     status,
     trouble: () => troubles.writing || troubles.reading || undefined,
-    term: () => State.leads(state, timing, now()) ? terms : undefined,
+    term: () => leads() ? terms : undefined,
     margin: timing.leaseDuration - timing.renewDeadline,
     renew,
     renewed: Effect.andThen(
@@ -332,7 +349,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
       })
     ),
     lead: (work) => Effect.forever(Effect.andThen(leading.await, Effect.raceFirst(work, lost.await))),
-    permit: () => State.leads(state, timing, now()) ? undefined : notLeading(namespace, name)
+    permit: () => leads() ? undefined : notLeading(namespace, name)
   } satisfies Election
 })
 

@@ -201,6 +201,57 @@ describe("LeaderElection", () => {
       yield* a.stop
     }))
 
+  it.effect("a leader on a machine that slept, whose other clock stood still, does nothing when it wakes", () =>
+    Effect.gen(function*() {
+      const server = new Server(Lease)
+      const clock = yield* Clock.Clock
+      let slept = 0
+      const millis = () => clock.currentTimeMillisUnsafe() + slept
+      const woken: Clock.Clock = {
+        ...clock,
+        currentTimeMillisUnsafe: millis,
+        currentTimeMillis: Effect.sync(millis)
+      }
+      const a = yield* Effect.provideService(replica(server, "a"), Clock.Clock, woken)
+      yield* pass("5 seconds")
+      assert.isUndefined(a.election.permit())
+      // Meanwhile another has taken over, of which its watch has not told it yet.
+      const { spec } = server.get(Lease, "operator")!
+      server.hold()
+      server.put(Lease, "operator", { spec: { ...spec, holderIdentity: "b", leaseTransitions: 1 } })
+      slept = 3_600_000
+      assert.strictEqual(a.election.permit()?.reason._tag, "Conflict")
+      assert.isUndefined(a.election.term())
+      yield* pass("3 seconds")
+      assert.deepStrictEqual(yield* a.status, { _tag: "Standby", leader: "b" })
+      assert.strictEqual(holderOf(server), "b")
+      server.release()
+      yield* a.stop
+    }))
+
+  it.effect("one whose clock is put forward leads on a moment later, and nobody takes over before the time", () =>
+    Effect.gen(function*() {
+      const server = new Server(Lease)
+      const clock = yield* Clock.Clock
+      let ahead = 0
+      const millis = () => clock.currentTimeMillisUnsafe() + ahead
+      const putForward: Clock.Clock = {
+        ...clock,
+        currentTimeMillisUnsafe: millis,
+        currentTimeMillis: Effect.sync(millis)
+      }
+      const a = yield* Effect.provideService(replica(server, "a"), Clock.Clock, putForward)
+      yield* pass("5 seconds")
+      const b = yield* Effect.provideService(replica(server, "b"), Clock.Clock, putForward)
+      yield* pass("5 seconds")
+      ahead = 3_600_000
+      yield* pass("4 seconds")
+      assert.deepStrictEqual([(yield* a.status)._tag, (yield* b.status)._tag], ["Leading", "Standby"])
+      assert.strictEqual(holderOf(server), "a")
+      yield* a.stop
+      yield* b.stop
+    }))
+
   it.effect("takes over no earlier than the lease has run out by its own clock, and no later than 17 s", () =>
     Effect.gen(function*() {
       const server = new Server(Lease)
