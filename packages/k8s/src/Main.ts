@@ -7,6 +7,8 @@
  * - SIGTERM is told to the program (`Termination`): what the API server calls of it lingers (`Linger`), and nothing else;
  * - anything else that ends the program other than success exits 1, after its cause was logged: a failure, a defect, a
  *   finalizer that failed during the stop, and also an interruption that no signal asked for;
+ * - with `runMain`, what is thrown where nobody waits for it (a timer's callback, a promise that was forgotten) is logged
+ *   at once and fails the program, whose finalizers run: a lease is given back. The next one ends the process at once;
  * - a second signal ends the process at once, with 128 plus the signal's number, whatever finalizers still do;
  * - a log line that cannot be written (the disk is full, the reader of a pipe is gone) is lost, which is told once, and
  *   nothing else is: no operator ends, its lease in hand, for want of a log;
@@ -85,10 +87,32 @@ const outliveStreams = (): void => {
   })
 }
 
+/** Logs the first thing that is thrown where nobody waits for it, and interrupts the program. */
+const heedingStray = <A, E>(program: Effect.Effect<A, E>, onStray: () => void): Effect.Effect<A, E> =>
+  Effect.withFiber((fiber) => {
+    let thrown = false
+    process.on("uncaughtException", (error, origin) => {
+      if (thrown) {
+        process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`)
+        process.exit(1)
+      }
+      thrown = true
+      onStray()
+      const what = origin === "unhandledRejection"
+        ? "a promise that nobody waits for"
+        : "a callback outside of any effect"
+      const line = `the program fails, and stops: an error in ${what}: catch it there`
+      Effect.runForkWith(fiber.context)(Effect.logError(line, Cause.die(error)))
+        .addObserver(() => fiber.interruptUnsafe(fiber.id))
+    })
+    return program
+  })
+
 /** Runs a program as the main process. */
 export const makeRunMain = (options: Options) => <A, E>(program: Effect.Effect<A, E>): void => {
   const report = options.report ?? reportToLog
   let signalled = false
+  let strayed = false
   const termination = Termination.make()
   const run = Runtime.makeRunMain(({ fiber, teardown }) => {
     if (options.environment === true) outliveStreams()
@@ -106,18 +130,21 @@ export const makeRunMain = (options: Options) => <A, E>(program: Effect.Effect<A
     Effect.onExit(effect, (exit) => {
       if (told || Exit.isSuccess(exit) || exitCode(exit, signalled) === 0) return Effect.void
       told = true
+      if (strayed && Cause.hasInterruptsOnly(exit.cause)) return Effect.void
       return Cause.hasInterruptsOnly(exit.cause)
         ? Effect.logError("the program was interrupted, though no signal asked for it")
         : report(exit.cause)
     })
   // The program's failure is told as the environment says; that of the environment itself cannot be.
   const reported: Effect.Effect<A, unknown> = reporting(
-    options.environment === true ? Environment.around(reporting(program)) : program
+    options.environment === true
+      ? Environment.around(reporting(heedingStray(program, () => (strayed = true))))
+      : program
   )
   const terminating = Effect.provideService(reported, Termination.Termination, termination)
   run(Effect.provide(terminating, layerLogger), {
     disableErrorReporting: true,
-    teardown: (exit, onExit) => onExit(exitCode(exit, signalled))
+    teardown: (exit, onExit) => onExit(strayed ? 1 : exitCode(exit, signalled))
   })
 }
 

@@ -91,6 +91,32 @@ describe("runMain", () => {
       }
     }))
 
+  it.live("what is thrown where nobody waits for it is logged at once, and the finalizers run; the next ends it", () =>
+    Effect.gen(function*() {
+      const throwing = (what: string, finalizer: string) =>
+        `Effect.sync(() => { ${what} }).pipe(Effect.andThen(Effect.never), Effect.onInterrupt(() => ${finalizer}))`
+      const timer = `setTimeout(() => { throw new Error("stray") }, 10)`
+      for (
+        const [what, where] of [
+          [timer, "a callback outside of any effect"],
+          [`Promise.reject(new Error("stray"))`, "a promise that nobody waits for"]
+        ] as const
+      ) {
+        const { code, output } = yield* run(throwing(what, `Effect.log("finalized")`))
+        assert.strictEqual(code, 1)
+        const lines = output.trim().split("\n").map((line) => JSON.parse(line))
+        assert.deepStrictEqual(lines.map(({ level, message }) => [level, message]), [
+          ["ERROR", `the program fails, and stops: an error in ${where}: catch it there`],
+          ["INFO", "finalized"]
+        ])
+        assert.include(lines[0].error, "Error: stray")
+      }
+      const twice = `${timer}; setTimeout(() => { throw new Error("again") }, 100)`
+      const { code, output } = yield* run(throwing(twice, "Effect.never"))
+      assert.strictEqual(code, 1)
+      assert.include(output, "Error: stray")
+    }).pipe(Effect.scoped))
+
   it.live("exits 1 after a failure, a defect, and an interruption nobody asked for, and logs why as JSON", () =>
     Effect.gen(function*() {
       for (
