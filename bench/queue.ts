@@ -73,9 +73,9 @@ const sharing: Benchmark = {
           goal: { atMost }
         })
       return [
-        against("one of 3 replicas that share the objects", replica, 1.5),
-        against("one of 30 replicas", crowd, 5),
-        against("a shard of a ring", shard, 1.5)
+        against("one of 3 replicas that share the objects", replica, 1.3),
+        against("one of 30 replicas", crowd, 2.5),
+        against("a shard of a ring", shard, 1.3)
       ]
     })
 }

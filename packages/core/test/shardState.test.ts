@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Lease } from "../src/internal/electionState.ts"
+import { fingerprint } from "../src/internal/fingerprint.ts"
 import * as Shards from "../src/internal/shardState.ts"
 import { Prng } from "./support/Prng.ts"
 
@@ -292,5 +293,15 @@ describe("shardState", () => {
     }
     assert.strictEqual(Shards.ownerOf(["a"], "x"), "a")
     assert.isUndefined(Shards.ownerOf([], "x"))
+  })
+
+  it("shares as any other version of it does: while one takes the place of the other both work", () => {
+    const members = ["web-7d4b9c8f6d-x2v0q", "web-7d4b9c8f6d-zz9kp", "ü"]
+    for (let i = 0; i < 1_000; i++) {
+      const key = `shop-${i % 30}/order-${i}`
+      const weights = members.map((member) => fingerprint(`${member} ${key}`))
+      assert.strictEqual(Shards.ownerOf(members, key), members[weights.indexOf(Math.max(...weights))])
+    }
+    assert.strictEqual(fingerprint("web-7d4b9c8f6d-x2v0q shop-1/order-1"), 4_273_964_818_609_398)
   })
 })

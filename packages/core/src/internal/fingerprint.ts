@@ -3,9 +3,30 @@
  *
  * Source: cyrb53, a published public-domain mixing function.
  */
-export const fingerprint = (text: string): number => {
-  let a = 0xdeadbeef
-  let b = 0x41c6ce57
+export const fingerprint = (text: string): number => after(nothing, text)
+
+/** What of a hash depends on how a text begins. */
+export interface Begun {
+  readonly a: number
+  readonly b: number
+}
+
+const nothing: Begun = { a: 0xdeadbeef, b: 0x41c6ce57 }
+
+/** The hash of texts that begin like this, to go on with. */
+export const begin = (text: string): Begun => {
+  let { a, b } = nothing
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    a = Math.imul(a ^ code, 2_654_435_761)
+    b = Math.imul(b ^ code, 1_597_334_677)
+  }
+  return { a, b }
+}
+
+/** The hash of a text that began so and ends with this. */
+export const after = (begun: Begun, text: string): number => {
+  let { a, b } = begun
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
     a = Math.imul(a ^ code, 2_654_435_761)

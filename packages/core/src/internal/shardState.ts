@@ -14,7 +14,7 @@
  * the watch shows it and the server says when it is asked then: the watch alone may be late.
  */
 import type { Lease } from "./electionState.ts"
-import { fingerprint } from "./fingerprint.ts"
+import * as Fingerprint from "./fingerprint.ts"
 
 /** On every lease of those that share: the name they share under. */
 export const label = "effect-operator.dev/shares"
@@ -223,15 +223,24 @@ export const ground = (state: State): Ground => {
 export const sameGround = (a: Ground, b: Ground): boolean =>
   a === b || JSON.stringify([a.lists, a.others]) === JSON.stringify([b.lists, b.others])
 
-/** To whom of them an object belongs. */
+/** How the hashes of members begin, which are the same for all keys. */
+const begun = new WeakMap<ReadonlyArray<string>, ReadonlyArray<Fingerprint.Begun>>()
+
+const begunOf = (members: ReadonlyArray<string>): ReadonlyArray<Fingerprint.Begun> => {
+  const known = begun.get(members) ?? members.map((member) => Fingerprint.begin(`${member} `))
+  begun.set(members, known)
+  return known
+}
+
+/** To whom of them an object belongs: whose name and the key have the greatest hash. */
 export const ownerOf = (members: ReadonlyArray<string>, key: string): string | undefined => {
   if (members.length < 2) return members[0]
   let best: string | undefined
   let most = -1
-  for (const member of members) {
-    const weight = fingerprint(`${member} ${key}`)
+  for (const [index, one] of begunOf(members).entries()) {
+    const weight = Fingerprint.after(one, key)
     if (weight > most) {
-      best = member
+      best = members[index]
       most = weight
     }
   }
