@@ -211,6 +211,7 @@ const ungranted = (path: string): ReadonlyArray<string> => [
 const fixed = immutable("spec")
 
 export const claim: Partial<Strategy> = {
+  answersDeleted: true,
   ...Disabled.without(...ungranted("spec")),
   statusMetadata: "kept",
   validate: (object, previous) => previous === undefined ? claimSpec(at(object, "spec"), "spec") : [],
@@ -218,6 +219,7 @@ export const claim: Partial<Strategy> = {
 }
 
 export const claimTemplate: Partial<Strategy> = {
+  answersDeleted: true,
   ...Disabled.without(...ungranted("spec.spec")),
   validate: (object, previous) =>
     previous !== undefined ? [] : [
@@ -228,6 +230,7 @@ export const claimTemplate: Partial<Strategy> = {
 }
 
 export const deviceClass: Partial<Strategy> = {
+  answersDeleted: true,
   ...Disabled.without("spec.extendedResourceName"),
   generation: true,
   validate: (object) => {

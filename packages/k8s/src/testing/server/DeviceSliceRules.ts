@@ -144,6 +144,7 @@ const unknown = [
 ]
 
 export const slice: Partial<Strategy> = {
+  answersDeleted: true,
   ...Disabled.without(
     "spec.perDeviceNodeSelection",
     "spec.sharedCounters",

@@ -150,6 +150,16 @@ describe("delete", () => {
       assert.isUndefined(events.at(-1)?.object.metadata.labels)
     }).pipe(Effect.provide(layer)))
 
+  it.effect("the deletion of what claims devices, and offers them, answers with the object", () =>
+    Effect.gen(function*() {
+      const [group, claims] = ["/apis/resource.k8s.io/v1", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"]
+      const requests = [{ name: "r", exactly: { deviceClassName: "c" } }]
+      yield* post(`${group}/deviceclasses`, { metadata: { name: "a" }, spec: {} })
+      yield* post(claims, { metadata: { name: "a" }, spec: { devices: { requests } } })
+      assert.strictEqual((yield* del(`${group}/deviceclasses/a`)).body.kind, "DeviceClass")
+      assert.strictEqual((yield* del(`${claims}/a`)).body.kind, "ResourceClaim")
+    }).pipe(Effect.provide(layer)))
+
   it.effect("a Pod that no node has goes at once, marked first", () =>
     Effect.gen(function*() {
       yield* post(pods, pod("a"))
