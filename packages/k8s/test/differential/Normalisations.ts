@@ -728,11 +728,14 @@ const normalisations: ReadonlyArray<Normalisation> = [
   },
   {
     name: "foreign namespaces",
-    reason: "since 1.24 the namespace of a new object is compared with that of its path before admission, not after",
+    reason:
+      "since 1.24 the namespace of a new object is compared with that of its path before admission, not after, and " +
+      "that of a binding is compared at all",
     apply: (answer, step) => {
       const wanted = step.body?._tag === "Json" ? at(step.body.value, ["metadata", "namespace"]) : undefined
       const foreign = typeof wanted === "string" && wanted !== "" && wanted !== "{{ns}}"
-      return step.method === "POST" && foreign && (answer.status === 400 || answer.status === 403)
+      const late = answer.status === 400 || answer.status === 403 || /\/pods\/[^/]+\/binding$/.test(step.path)
+      return step.method === "POST" && foreign && late
         ? { status: 400, headers: {}, body: "refused" }
         : answer
     }

@@ -35,13 +35,19 @@ const bindings: ReadonlyArray<Row> = [
   send("POST", `${core}/pods/a/binding`, { apiVersion: "v1", kind: "Binding", metadata: { name: "a" }, target: "x" }),
   send("POST", `${core}/pods/a/binding?dryRun=All`, binding("a", node)),
   send("POST", `${core}/pods/a/binding?dryRun=x`, binding("a", node)),
-  send("POST", `${core}/pods/a/binding`, {
+  // Nothing is asked of this Pod afterwards: an old server takes the binding.
+  send("POST", `${core}/pods/e/binding`, {
+    ...binding("e", node),
+    metadata: { name: "e", namespace: "other" }
+  }),
+  // Its labels are those of the Pod since 1.33.
+  send("POST", `${core}/pods/a/binding?dryRun=All`, {
     ...binding("a", node),
-    metadata: { name: "a", namespace: "other" }
+    metadata: { name: "a", labels: { more: "yes" } }
   }),
   send("POST", `${core}/pods/a/binding`, {
     ...binding("a", node),
-    metadata: { name: "a", annotations: { note: "bound" }, labels: { more: "yes" } }
+    metadata: { name: "a", annotations: { note: "bound" } }
   }),
   get(`${core}/pods/a`),
   send("POST", `${core}/pods/a/binding`, binding("a", node)),
