@@ -320,17 +320,22 @@ const awake = 5_000
 
 /**
  * A process that starts again where all is as it should be changes nothing; nor where all has come to rest after steps that
- * did not wait: what it finds to do is what the one before had not noticed.
+ * did not wait: what it finds to do is what the one before had not noticed. What follows from a step that is taken then is
+ * another matter.
  */
 export const calmStart: Oracle = {
   name: "starts without a change",
   judge: (run) => {
     const faults = run.entries.filter((entry) => entry._tag === "Fault")
-    const at = faults.find(({ point }) => point.fault === "restarted")?.at
+    const start = faults.find(({ point }) => point.fault === "restarted")
     const hasty = faults.filter(({ point }) => hastens(point)).length
-    if (at === undefined || run.met > 1 + hasty) return undefined
+    if (start === undefined || run.met > 1 + hasty) return undefined
+    const { at } = start
+    const step = run.entries.slice(run.entries.indexOf(start)).find(({ _tag }) => _tag === "Step")?.at ?? Infinity
     for (const { after, at: then, call, type } of writes(run)) {
-      if (then < at || then > at + awake || call.life === 1 || after.kind === "Event" || isElected(after)) {
+      if (
+        then < at || then > at + awake || then >= step || call.life === 1 || after.kind === "Event" || isElected(after)
+      ) {
         continue
       }
       const what = `${name(after)} is ${type === "ADDED" ? "made" : type === "DELETED" ? "deleted" : "changed"}`
