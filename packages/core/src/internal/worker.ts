@@ -35,6 +35,7 @@ import type { ControllerTracing, Processing } from "./tracing.ts"
 import type { OwnWrites } from "./OwnWrites.ts"
 import * as Stalled from "./stalled.ts"
 import * as Vanished from "./Vanished.ts"
+import { annotations, messageOf, remedy, told, undone } from "./workerWords.ts"
 
 export interface Options<R> {
   readonly controller: Controller<R>
@@ -457,46 +458,6 @@ const flat = <R>(context: Context.Context<R>): Context.Context<R> => Context.mak
 /** Whether an effect is over before it begins. */
 const isExit = <A, E, R>(effect: Effect.Effect<A, E, R>): effect is Exit.Exit<A, E> => Exit.isExit(effect)
 
-/** Whose log line it is, under controller-runtime's names. */
-const annotations = (controller: Pick<Controller, "name" | "resource">, key: string, reconcileID: string) => {
-  const slash = key.indexOf("/")
-  const { name, resource: { group, kind } } = controller
-  const whose = { controller: name, controllerGroup: group, controllerKind: kind }
-  return slash < 0
-    ? { ...whose, name: key, reconcileID }
-    : { ...whose, namespace: key.slice(0, slash), name: key.slice(slash + 1), reconcileID }
-}
-
-/** What the engine says of a frozen object, it says without a word about caches. */
-const remedy = (cause: Cause.Cause<unknown>): string =>
-  cause.reasons.some((reason) =>
-      reason._tag === "Die" && reason.defect instanceof TypeError &&
-      /read only property|not extensible|Cannot delete property/.test(reason.defect.message)
-    )
-    ? " (what comes from a cache is frozen: change a copy, { ...object, spec: { ...object.spec, … } })"
-    : ""
-
-/** A value in a few words. */
-const told = (value: unknown): string =>
-  value instanceof Promise
-    ? "a Promise"
-    : typeof value === "function"
-    ? "a function"
-    : JSON.stringify(value) ?? String(value)
-
-/** What a reconcile has made and deleted again, and what is to be done about it. */
-const undone = (writes: ReadonlyArray<Write>): string | undefined => {
-  const made = new Set(writes.flatMap((write) => write._tag === "Written" ? [write.object.metadata.uid] : []))
-  for (const write of writes) {
-    if (write._tag === "Written" || write._tag === "Changed" || write.uid === undefined || !made.has(write.uid)) {
-      continue
-    }
-    return `it deletes ${write.resource.kind} ${keyString(write.key)}, which it has just written: ` +
-      "children of a kind that are wanted belong into one call of Sync"
-  }
-  return undefined
-}
-
 /** What a reconcile is taken to write that does nothing but ask for another run now. */
 const atOnce: ReadonlyArray<Sign> = ["another run at once"]
 
@@ -506,8 +467,3 @@ const asksAtOnce = (exit: Exit.Exit<Action.Action, unknown>): boolean =>
 const again = { _tag: "Again", delay: 0 } as const
 const done = { _tag: "Done" } as const
 const rest = { _tag: "Rest" } as const
-
-const messageOf = (cause: Cause.Cause<unknown>): string => {
-  const error = Option.getOrUndefined(Cause.findErrorOption(cause))
-  return error instanceof Error ? error.message : Cause.pretty(cause)
-}

@@ -1,0 +1,52 @@
+/** What a worker says in its log lines, of a reconcile, its cause or what it gave back. */
+import * as Cause from "effect/Cause"
+import * as Option from "effect/Option"
+import type { Write } from "../Client.ts"
+import type { Controller } from "../Controller.ts"
+import { keyString } from "../KubeObject.ts"
+
+/** Whose log line it is, under controller-runtime's names. */
+export const annotations = (controller: Pick<Controller, "name" | "resource">, key: string, reconcileID: string) => {
+  const slash = key.indexOf("/")
+  const { name, resource: { group, kind } } = controller
+  const whose = { controller: name, controllerGroup: group, controllerKind: kind }
+  return slash < 0
+    ? { ...whose, name: key, reconcileID }
+    : { ...whose, namespace: key.slice(0, slash), name: key.slice(slash + 1), reconcileID }
+}
+
+/** What the engine says of a frozen object, it says without a word about caches. */
+export const remedy = (cause: Cause.Cause<unknown>): string =>
+  cause.reasons.some((reason) =>
+      reason._tag === "Die" && reason.defect instanceof TypeError &&
+      /read only property|not extensible|Cannot delete property/.test(reason.defect.message)
+    )
+    ? " (what comes from a cache is frozen: change a copy, { ...object, spec: { ...object.spec, … } })"
+    : ""
+
+/** A value in a few words. */
+export const told = (value: unknown): string =>
+  value instanceof Promise
+    ? "a Promise"
+    : typeof value === "function"
+    ? "a function"
+    : JSON.stringify(value) ?? String(value)
+
+/** What a reconcile has made and deleted again, and what is to be done about it. */
+export const undone = (writes: ReadonlyArray<Write>): string | undefined => {
+  const made = new Set(writes.flatMap((write) => write._tag === "Written" ? [write.object.metadata.uid] : []))
+  for (const write of writes) {
+    if (write._tag === "Written" || write._tag === "Changed" || write.uid === undefined || !made.has(write.uid)) {
+      continue
+    }
+    return `it deletes ${write.resource.kind} ${keyString(write.key)}, which it has just written: ` +
+      "children of a kind that are wanted belong into one call of Sync"
+  }
+  return undefined
+}
+
+/** Why it failed, in one line. */
+export const messageOf = (cause: Cause.Cause<unknown>): string => {
+  const error = Option.getOrUndefined(Cause.findErrorOption(cause))
+  return error instanceof Error ? error.message : Cause.pretty(cause)
+}
