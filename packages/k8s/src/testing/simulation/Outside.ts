@@ -1,5 +1,5 @@
 /** `Outside`: what an operator keeps outside of the cluster, in a form that two runs can be compared by. */
-import { isObject } from "../../schema/JsonValue.ts"
+import { isObject, type JsonObject } from "../../schema/JsonValue.ts"
 import type { Json, Mask, Rename } from "./Canonical.ts"
 import type { Recording } from "./Recording.ts"
 import { isTime } from "./Times.ts"
@@ -94,14 +94,14 @@ export const isSucceeded = (wanted: Json, found: Json, rename: Rename): boolean 
     return wanted === found ||
       (typeof wanted === "string" && typeof found === "string" && rename(wanted) === rename(found))
   }
-  const [one, two] = [wanted, found] as unknown as readonly [Record<string, Json>, Record<string, Json>]
+  const [one, two]: readonly [JsonObject, JsonObject] = [wanted, found]
   const keys = Object.keys(one)
   const isOther = keys.some((key) => typeof one[key] === "string" && one[key] !== two[key])
   return keys.length === Object.keys(two).length && keys.every((key) => {
     const [then, now] = [one[key], two[key]]
     if (then === undefined || now === undefined) return false
     const goesOn = isOther && typeof then === "number" && typeof now === "number" && now > then
-    return goesOn || isSucceeded(then, now, rename)
+    return goesOn || isSucceeded(then as Json, now as Json, rename)
   })
 }
 
