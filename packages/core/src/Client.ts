@@ -9,7 +9,7 @@ import type * as KubeError from "./KubeError.ts"
 import type { KubeObject, ObjectKey, ObjectRef } from "./KubeObject.ts"
 import type * as Resource from "./Resource.ts"
 import type { FieldSelector, LabelsInput } from "./Selector.ts"
-import type { Reading } from "./Transport.ts"
+import type { Method, Process, Reading } from "./Transport.ts"
 import type { WatchEvent } from "./WatchEvent.ts"
 
 /** Figures that hold unless a call says otherwise. */
@@ -114,6 +114,19 @@ export interface DeleteOptions {
     readonly uid?: string | undefined
     readonly resourceVersion?: string | undefined
   } | undefined
+}
+
+/** A request to a subresource that is answered with no object. */
+export interface ConnectOptions {
+  /** `log`, `exec`, `proxy/metrics`, … */
+  readonly subresource: string
+  /** Anything but a GET is a write, which has to be permitted; GET by default. */
+  readonly method?: Method | undefined
+  /** Not encoded, in order; a name may repeat. */
+  readonly query?: ReadonlyArray<readonly [name: string, value: string | undefined]> | undefined
+  readonly body?: unknown
+  /** Where it begins a process: what that is given. The answer is what it has `Ended` with. */
+  readonly process?: Process | undefined
 }
 
 /** A change to send: the three patch formats of the API. Server-side apply is the client's `apply`. */
@@ -238,6 +251,15 @@ export interface Client {
     selection: Selection,
     options?: DeleteOptions
   ) => Effect.Effect<void, KubeError.KubeError>
+  /**
+   * Asks a subresource that answers with no object, and gives the body of the answer: a JSON value, or text. Logs and
+   * processes of Pods have modules of their own, which say what they give: `PodLogs` and `PodExec` of the k8s package.
+   */
+  readonly connect: <A extends KubeObject>(
+    resource: Resource.Resource<A>,
+    ref: ObjectRef,
+    options: ConnectOptions
+  ) => Effect.Effect<unknown, KubeError.KubeError>
   /**
    * Shows every accepted write of this client to `onWrite`, whoever made it, before that caller has the answer; until
    * the scope closes.

@@ -93,7 +93,8 @@ export const Verb = Schema.Literals([
   "patch",
   "apply",
   "delete",
-  "deletecollection"
+  "deletecollection",
+  "connect"
 ])
 export type Verb = typeof Verb.Type
 

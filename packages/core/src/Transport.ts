@@ -10,6 +10,7 @@ import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import type { Transport as TransportFailed } from "./KubeError.ts"
+import type { Status } from "./Status.ts"
 
 /** The last two are a server's to answer; no client of an API needs them. */
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS"
@@ -30,6 +31,20 @@ export interface Reading {
   readonly onContinue?: ((token: string) => Effect.Effect<void>) | undefined
 }
 
+/** What a process in a container is given. */
+export interface Process {
+  /** All that it reads from its standard input, which ends there; absent where it has none. */
+  readonly stdin?: string | undefined
+}
+
+/** What a process has come to. */
+export interface Ended {
+  readonly stdout: string
+  readonly stderr: string
+  /** A failure of reason `NonZeroExitCode` has the exit code as its cause `ExitCode`. */
+  readonly status: Status
+}
+
 export interface Request {
   readonly method: Method
   /** Starts with `/`; segments are percent-encoded; no query. */
@@ -47,6 +62,8 @@ export interface Request {
   readonly permit?: (() => boolean) | undefined
   /** Of a list or watch whose objects are kept: absent where all of the answer is wanted as it is. */
   readonly reading?: Reading | undefined
+  /** Of a request that begins a process (`exec`): the body of a successful answer is what it has `Ended` with. */
+  readonly process?: Process | undefined
 }
 
 export interface Response {

@@ -48,6 +48,47 @@ describe("get", () => {
     }))
 })
 
+describe("connect", () => {
+  const ref = { namespace: "d", name: "a" }
+
+  it.effect("gives whatever a subresource answers: text, a value, nothing", () =>
+    Effect.gen(function*() {
+      for (const body of ["a\nb", { a: 1 }, undefined]) {
+        const one = yield* sent([{ body }], (c) =>
+          c.connect(Pod, ref, { subresource: "proxy/metrics", query: [["a", "1"], ["b", undefined], ["a", "2"]] }))
+        assert.strictEqual(one.line, "GET /api/v1/namespaces/d/pods/a/proxy/metrics?a=1&a=2")
+        assert.deepStrictEqual(one.headers, { accept: "*/*" })
+        assert.deepStrictEqual(one.result, body)
+        assert.deepStrictEqual(one.writes, [])
+      }
+    }))
+
+  it.effect("is refused as other requests are, and before it is sent where it is a write that is not permitted", () =>
+    Effect.gen(function*() {
+      const { client, requests } = over([{ status: 404, body: status(404, "NotFound") }])
+      const refused = yield* failureOf(client.connect(Pod, ref, { subresource: "log" }))
+      assert.strictEqual(refused.reason._tag, "NotFound")
+      assert.match(refused.message, /^connect pods\/log d\/a: NotFound/)
+      const lost = yield* failureOf(client.connect(Pod, { name: "a" }, { subresource: "log" }))
+      assert.strictEqual(lost.reason._tag, "BadRequest")
+      const write = client.connect(Pod, ref, { subresource: "exec", method: "POST", process: { stdin: "x" } })
+      const unpermitted = yield* failureOf(
+        Effect.provideService(write, KubeClient.Writing, { permit: () => lost, wrote: () => {} })
+      )
+      assert.strictEqual(unpermitted, lost)
+      assert.strictEqual(requests.length, 1)
+    }))
+
+  it.effect("a process is asked for by an upgrade, with what it is given", () =>
+    Effect.gen(function*() {
+      const { client, requests } = over([{ body: { stdout: "", stderr: "", status: {} } }])
+      yield* client.connect(Pod, ref, { subresource: "exec", method: "POST", process: { stdin: "x" } })
+      const [{ headers, method, permit, process }] = requests as unknown as [Transport.Request]
+      assert.deepStrictEqual([method, headers["upgrade"], process], ["POST", "websocket", { stdin: "x" }])
+      assert.isTrue(permit?.())
+    }))
+})
+
 describe("list", () => {
   it.effect("follows the pages, and asks for the first one's snapshot only once", () =>
     Effect.gen(function*() {

@@ -2,6 +2,7 @@
  * `Dispatcher`: the connections to one cluster.
  *
  * Two pools: one for requests that are answered and done, one for watches, which hold a connection each for minutes.
+ * (Processes, which are rare, open one each.)
  * Connections are kept alive and reused, never made per request, and speak HTTP/1.1: over HTTP/2 all watches share one
  * socket, and one half-open socket would blind them all.
  *
@@ -20,6 +21,7 @@ import * as Tls from "node:tls"
 import type * as KubeConfig from "./KubeConfig.ts"
 import * as Http from "./live/Connections.ts"
 import * as FileSource from "./live/FileSource.ts"
+import type * as Processes from "./live/Processes.ts"
 
 /** Figures that hold unless `Options` say otherwise. Zero switches a time-out off. */
 export const defaults = {
@@ -51,6 +53,8 @@ export interface Options {
 export interface Pools {
   readonly unary: Http.Connections
   readonly watch: Http.Connections
+  /** For processes, which have a connection each, and none is kept. */
+  readonly processes: Processes.Settings
 }
 
 export interface Connections {
@@ -190,25 +194,24 @@ const openPools = (
 ): Pools => {
   const millis = (name: "connectTimeout" | "headersTimeout" | "bodyTimeout" | "idleTimeout") =>
     Duration.toMillis(options[name] ?? defaults[name])
-  const pool = (connections: number | null, headersTimeout: number, bodyTimeout: number): Http.Connections =>
-    connect(connections, {
-      origin: new URL(cluster.server),
-      tls: {
-        rejectUnauthorized: !cluster.skipTlsVerify,
-        servername: cluster.servername,
-        ...(ca === undefined ? {} : { ca }),
-        ...(cert === undefined || key === undefined ? {} : { cert, key })
-      },
-      connectTimeout: millis("connectTimeout"),
-      headersTimeout,
-      bodyTimeout,
-      idleTimeout: millis("idleTimeout"),
-      keepAliveDelay: Duration.toMillis(defaults.keepAliveDelay)
-    })
-  const head = millis("headersTimeout")
+  const settings: Http.Options = {
+    origin: new URL(cluster.server),
+    tls: {
+      rejectUnauthorized: !cluster.skipTlsVerify,
+      servername: cluster.servername,
+      ...(ca === undefined ? {} : { ca }),
+      ...(cert === undefined || key === undefined ? {} : { cert, key })
+    },
+    connectTimeout: millis("connectTimeout"),
+    headersTimeout: millis("headersTimeout"),
+    bodyTimeout: millis("bodyTimeout"),
+    idleTimeout: millis("idleTimeout"),
+    keepAliveDelay: Duration.toMillis(defaults.keepAliveDelay)
+  }
   return {
-    unary: pool(options.connections ?? defaults.connections, head, millis("bodyTimeout")),
+    unary: connect(options.connections ?? defaults.connections, settings),
     // A proxy may hold back the head until something of the body comes: a bookmark, once a minute.
-    watch: pool(null, 2 * head, 0)
+    watch: connect(null, { ...settings, headersTimeout: 2 * settings.headersTimeout, bodyTimeout: 0 }),
+    processes: { ...settings, proxy: cluster.proxy === undefined ? undefined : Redacted.value(cluster.proxy) }
   }
 }

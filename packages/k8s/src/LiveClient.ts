@@ -48,6 +48,7 @@ import * as Body from "./live/Body.ts"
 import * as Documents from "./live/Documents.ts"
 import * as Exchange from "./live/Exchange.ts"
 import * as Incoming from "./live/Incoming.ts"
+import * as Processes from "./live/Processes.ts"
 import { clock as realClock, inRealTime } from "./live/realTime.ts"
 import * as RequestMetrics from "./live/RequestMetrics.ts"
 import * as RequestQueue from "./live/RequestQueue.ts"
@@ -189,13 +190,12 @@ export const makeTransport = (
         const { reading } = request
         const unpack = request.headers["accept-encoding"] === undefined
         const tried = counting(request, one, wire.body === undefined ? 0 : Buffer.byteLength(wire.body))
-        const options = { timeout, describe, unpack, reading }
-        const giveUp = Exchange.begin(one.presented.pools.unary, wire, options, (outcome) =>
+        const { processes, unary } = one.presented.pools
+        const told = (outcome: Exchange.Outcome) =>
           resume(Effect.matchEffect(outcome, {
             onSuccess: (answer) => {
               tried(answer.status, answer.bytes)
-              return Effect.mapEager(heed(request, answer), () =>
-                answer)
+              return Effect.mapEager(heed(request, answer), () => answer)
             },
             onFailure: (failure) => {
               tried(undefined)
@@ -204,7 +204,10 @@ export const makeTransport = (
               }
               return Effect.fail(failure)
             }
-          })))
+          }))
+        const giveUp = request.process === undefined
+          ? Exchange.begin(unary, wire, { timeout, describe, unpack, reading }, told)
+          : Processes.begin(processes, wire, request.process, describe, told)
         return Effect.sync(giveUp)
       })
 
@@ -247,14 +250,11 @@ export const makeTransport = (
         const settle = (result: Result.Result<Response, Exchange.Failure | Final>) =>
           Effect.flatMap(decide(request, result, attempt, presented.pools), (decision) => {
             if (decision._tag === "Again") {
-              return Effect.flatMap(inRealTime(Effect.sleep(decision.after)), () =>
-                attempts(request, by, attempt + 1))
+              return Effect.flatMap(inRealTime(Effect.sleep(decision.after)), () => attempts(request, by, attempt + 1))
             }
             return Result.isSuccess(result) ? Effect.succeed(result.success) : Effect.fail(result.failure.error)
           })
-        const run = (one: Try) =>
-          authorized(one, (one) =>
-            exchange(request, one))
+        const run = (one: Try) => authorized(one, (one) => exchange(request, one))
         return Effect.matchEffect(inTurn(request, { ...by, presented, attempt }, false, run), {
           onSuccess: (answer) =>
             answer.status === 429 || answer.status >= 500 ? settle(Result.succeed(answer)) : Effect.succeed(answer),

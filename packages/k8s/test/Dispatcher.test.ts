@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import * as Net from "node:net"
 import type { ClusterConfig } from "../src/KubeConfig.ts"
 import * as Certificates from "../src/Certificates.ts"
 import { cluster, ConfigMap, connect, json, key, object, serve } from "./support/liveServer.ts"
+import { httpProxy, socksProxy } from "./support/proxies.ts"
 
 describe("Dispatcher", () => {
   // Certificates are checked against the real clock.
@@ -63,47 +63,14 @@ describe("Dispatcher", () => {
       assert.strictEqual(server.requests.length, 1)
     }))
 
-  /** A proxy that joins two sockets once `greet` has found out where to, and counts what it joined. */
-  const proxy = (greet: (socket: Net.Socket, join: (port: number, reply: string | Buffer) => void) => void) =>
-    Effect.acquireRelease(
-      Effect.promise(async () => {
-        const joined: Array<number> = []
-        const sockets: Array<Net.Socket> = []
-        const server = Net.createServer((socket) => {
-          sockets.push(socket.on("error", () => {}))
-          greet(socket, (port, reply) => {
-            joined.push(port)
-            const upstream = Net.connect(port, "127.0.0.1", () => {
-              socket.write(reply)
-              upstream.pipe(socket)
-              socket.pipe(upstream)
-            })
-            sockets.push(upstream.on("error", () => {}))
-          })
-        })
-        await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-        return { server, sockets, joined, port: (server.address() as Net.AddressInfo).port }
-      }),
-      ({ server, sockets }) =>
-        Effect.promise(() => {
-          for (const socket of sockets) socket.destroy()
-          return new Promise((resolve) => server.close(resolve))
-        })
-    )
-
   it.live("goes through an HTTP proxy", () =>
     Effect.gen(function*() {
       const { ca, leaf } = yield* pki
       const server = yield* serve((_, response) => json(response, 200, object("a")), leaf)
-      let greeting = ""
-      const { joined, port } = yield* proxy((socket, join) =>
-        socket.once("data", (head: Buffer) => {
-          greeting = head.toString()
-          join(Number(/^CONNECT [^:]+:(\d+) /.exec(greeting)?.[1]), "HTTP/1.1 200 OK\r\n\r\n")
-        })
-      )
+      const { greetings, joined, port } = yield* httpProxy
       yield* get(server.url, { ca: ca.certPem, proxy: Redacted.make(`http://me:pass@127.0.0.1:${port}`) })
       assert.deepStrictEqual(joined, [Number(new URL(server.url).port)])
+      const [greeting] = greetings
       assert.include(greeting, `Basic ${Buffer.from("me:pass").toString("base64")}`)
       assert.notInclude(greeting, "s3cret")
     }))
@@ -112,17 +79,7 @@ describe("Dispatcher", () => {
     Effect.gen(function*() {
       const { ca, leaf } = yield* pki
       const server = yield* serve((_, response) => json(response, 200, object("a")), leaf)
-      // RFC 1928: no authentication, then CONNECT to an IPv4 address.
-      const { joined, port } = yield* proxy((socket, join) =>
-        socket.once("data", () => {
-          socket.write(Buffer.of(5, 0))
-          socket.once(
-            "data",
-            (request: Buffer) =>
-              join(request.readUInt16BE(request.length - 2), Buffer.of(5, 0, 0, 1, 127, 0, 0, 1, 0, 0))
-          )
-        })
-      )
+      const { joined, port } = yield* socksProxy
       yield* get(server.url, {
         ca: ca.certPem,
         servername: "kubernetes.example",

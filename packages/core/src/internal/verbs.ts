@@ -82,6 +82,8 @@ type Around = Context.Context<never>
 /** What a verb asks for. */
 type Asked = Omit<Request, "query"> & { readonly query: Query }
 
+type Read<A> = (body: object) => Effect.Effect<A, KubeError.KubeError>
+
 /** Builds the client over a transport. */
 export const make = (transport: Transport["Service"]): Client => {
   const observers = new Set<(write: Write) => void>()
@@ -90,12 +92,12 @@ export const make = (transport: Transport["Service"]): Client => {
     Context.get(context, Writing).wrote(write)
   }
 
-  /** Sends a request, and hands over what a success answers with. */
-  const send = <A>(
+  /** Sends a request, and hands over what a success answers with, whatever that is. */
+  const ask = <A>(
     context: Around,
     call: KubeError.Call,
     asked: Asked,
-    read: (body: object) => Effect.Effect<A, KubeError.KubeError>
+    read: (body: unknown) => Effect.Effect<A, KubeError.KubeError>
   ): Effect.Effect<A, KubeError.KubeError> =>
     Effect.matchEffect(
       requestSpan(
@@ -108,23 +110,33 @@ export const make = (transport: Transport["Service"]): Client => {
           if (status < 200 || status >= 300) {
             return Effect.fail(KubeError.make(call, KubeError.fromAnswer({ status, headers, body })))
           }
-          if (typeof body === "object" && body !== null) return read(body)
-          // A proxy's login page comes with 200 too.
-          const issue = `the answer is no JSON object: ${String(body).slice(0, 100)}`
-          return Effect.fail(KubeError.make(call, new KubeError.Decode({ message: issue, issues: [issue] })))
+          return read(body)
         },
         onFailure: (reason) => Effect.fail(KubeError.make(call, reason))
       }
     )
 
-  /** Sends a write, if it is allowed. */
-  const sendWrite: typeof send = (context, call, asked, read) => {
+  /** The same of what changes something, if it is allowed. */
+  const askPermitted: typeof ask = (context, call, asked, read) => {
     const { permit } = Context.get(context, Writing)
     let refused = permit()
     if (refused !== undefined) return Effect.fail(refused)
     const permitted = () => (refused = permit()) === undefined
-    return Effect.mapError(send(context, call, { ...asked, permit: permitted }, read), (error) => refused ?? error)
+    return Effect.mapError(ask(context, call, { ...asked, permit: permitted }, read), (error) => refused ?? error)
   }
+
+  /** Reads the object that a success answers with. */
+  const object = <A>(call: KubeError.Call, read: Read<A>) => (body: unknown) => {
+    if (typeof body === "object" && body !== null) return read(body)
+    // A proxy's login page comes with 200 too.
+    const issue = `the answer is no JSON object: ${String(body).slice(0, 100)}`
+    return Effect.fail(KubeError.make(call, new KubeError.Decode({ message: issue, issues: [issue] })))
+  }
+
+  const send = <A>(context: Around, call: KubeError.Call, asked: Asked, read: Read<A>) =>
+    ask(context, call, asked, object(call, read))
+
+  const sendWrite: typeof send = (context, call, asked, read) => askPermitted(context, call, asked, object(call, read))
 
   /**
    * The namespace a request goes to, or why there is none. Nothing is sent without a name where one is due: the path
@@ -469,6 +481,26 @@ export const make = (transport: Transport["Service"]): Client => {
       )
     })
 
+  const connect: Client["connect"] = (resource, ref, { body, method = "GET", process, query = [], subresource }) =>
+    Effect.contextWith((context: Around) => {
+      const key = keyOf(ref)
+      const call = callFor("connect", resource, key, subresource)
+      const asking = method === "GET" ? ask : askPermitted
+      return Effect.flatMapEager(locate(call, resource, key), (namespace) =>
+        asking(context, call, {
+          method,
+          path: Resource.path(resource, { namespace, name: key.name, subresource }),
+          query,
+          headers: {
+            accept: "*/*",
+            ...(body === undefined ? {} : { "content-type": "application/json" }),
+            ...(process === undefined ? {} : { upgrade: "websocket" })
+          },
+          ...(body === undefined ? {} : { body }),
+          ...(process === undefined ? {} : { process })
+        }, Effect.succeed))
+    })
+
   return {
     get,
     list,
@@ -480,6 +512,7 @@ export const make = (transport: Transport["Service"]): Client => {
     apply,
     delete: remove,
     deleteCollection,
+    connect,
     observe: (observer) =>
       Effect.asVoid(Effect.acquireRelease(
         Effect.sync(() => observers.add(observer)),

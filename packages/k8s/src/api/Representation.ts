@@ -7,7 +7,7 @@
  * Source: k8s.io/apiserver/pkg/endpoints/handlers/response.go and negotiation.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import type { Request, Response } from "@effect-operator/core/Transport"
+import type { Ended, Process, Request, Response } from "@effect-operator/core/Transport"
 import type { WireEvent } from "@effect-operator/core/WatchEvent"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -26,6 +26,8 @@ export interface ApiResponse extends Response {
   /** Written as JSON without a last line break, whatever the client accepts. */
   readonly json?: "compact" | "indented"
   readonly events?: Stream.Stream<WireEvent>
+  /** Where a process may begin, its answer being 101: nothing has begun before it is run. */
+  readonly process?: (given: Process) => Effect.Effect<Ended>
 }
 
 /** What a verb answers, before it is put into the form the client accepts. */
@@ -47,6 +49,8 @@ export type Answer =
   | { readonly _tag: "Plain"; readonly status: number; readonly body: unknown }
   /** What is no JSON at all. */
   | { readonly _tag: "Text"; readonly text: string }
+  /** A process that may begin. */
+  | { readonly _tag: "Process"; readonly run: NonNullable<ApiResponse["process"]> }
 
 /** The kind that an answer is of. */
 export interface Shown {
@@ -86,6 +90,12 @@ export const refused = (error: StatusError.StatusError): ApiResponse => ({
 
 /** A JSON body. */
 export const plain = (status: number, body: unknown): ApiResponse => ({ status, headers: json, body })
+
+/** The answer, once what the request has begun is over. */
+export const finished = ({ process: given }: Request, response: ApiResponse): Effect.Effect<ApiResponse> =>
+  given === undefined || response.process === undefined
+    ? Effect.succeed(response)
+    : Effect.map(response.process(given), (body) => ({ status: 200, headers: response.headers, body }))
 
 /** The forms an object can be given in. */
 type As = "Object" | "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList"
@@ -276,6 +286,7 @@ export const present = <R extends Shown>(
 ): Result.Result<ApiResponse, StatusError.StatusError> => {
   if (answer._tag === "Plain") return Result.succeed(plain(answer.status, answer.body))
   if (answer._tag === "Text") return Result.succeed({ status: 200, headers: text, body: answer.text })
+  if (answer._tag === "Process") return Result.succeed({ status: 101, headers: {}, process: answer.run })
   const as = form(asked.request.headers["accept"], asked.tabular) ?? { as: "Object", version: "v1" }
   switch (answer._tag) {
     case "Object":

@@ -69,10 +69,7 @@ export const begin = (
     clearTimeout(timer)
     done(outcome)
   }
-  const fail = (cause: unknown) => {
-    const code = (cause as NodeJS.ErrnoException | undefined)?.code
-    end(Effect.fail({ _tag: "Failure", sent, code, error: describe(cause) }))
-  }
+  const fail = (cause: unknown) => end(Effect.fail(describing(describe)(cause, sent)))
   const timer = timeout > 0 && Number.isFinite(timeout)
     ? setTimeout(() => {
       const late = new Error(`no whole answer within ${Duration.format(Duration.millis(timeout))}`)
@@ -98,6 +95,14 @@ export const begin = (
     abort()
   }
 }
+
+/** What a cause of there being no answer amounts to. */
+export const describing = (describe: Options["describe"]) => (cause: unknown, sent: boolean): Failure => ({
+  _tag: "Failure",
+  sent,
+  code: (cause as NodeJS.ErrnoException | undefined)?.code,
+  error: describe(cause)
+})
 
 const lengthOf = ({ headers }: Head): number | undefined => {
   const length = Number(headers["content-length"])

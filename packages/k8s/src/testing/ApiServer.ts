@@ -118,7 +118,8 @@ export interface Arrival {
 
 interface Service {
   /**
-   * Answers one request, whatever the answer. A watch has started only once its `events` are run. Who asks is the user
+   * Answers one request, whatever the answer. A watch has started only once its `events` are run; of a process that is
+   * given something it answers what came of it. Who asks is the user
    * given, or else whom the bearer token in the headers stands for, or else an administrator.
    */
   readonly handle: (request: Request, user?: UserInfo) => Effect.Effect<Representation.ApiResponse>
@@ -271,7 +272,10 @@ const make = Effect.fnUntraced(function*(options: Options) {
 
   const nothing: Arrival = {}
   const handle: Service["handle"] = (request, user) =>
-    answer(request, nothing, (now) => user ?? gate.identify(request, defaults.user, now))
+    Effect.flatMap(
+      answer(request, nothing, (now) => user ?? gate.identify(request, defaults.user, now)),
+      (response) => Representation.finished(request, response)
+    )
 
   const now = yield* Clock.currentTimeMillis
   if (options.image === undefined) {

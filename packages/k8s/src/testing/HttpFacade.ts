@@ -37,9 +37,11 @@ import * as Arrivals from "./http/Arrival.ts"
 import * as HttpRequest from "../api/HttpRequest.ts"
 import * as OpenApiEndpoint from "./http/OpenApiEndpoint.ts"
 import * as Reply from "../api/Reply.ts"
+import * as ProcessSocket from "./http/ProcessSocket.ts"
 import * as WatchSocket from "./http/WatchSocket.ts"
 import * as LiveBackends from "./LiveBackends.ts"
 import * as Representation from "../api/Representation.ts"
+import * as StatusError from "../api/StatusError.ts"
 import { administrator } from "../api/UserInfo.ts"
 
 export const defaults = {
@@ -234,10 +236,20 @@ const respond = (
       (defect) =>
         Effect.as(Effect.logError(`${request.method} ${request.path} made the server panic`, defect), panicked)
     )
+    if (answer.process !== undefined) {
+      return WatchSocket.isWanted(http)
+        ? yield* ProcessSocket.serve(http, request.query, answer.process)
+        : yield* Reply.make(unspoken, request, closing)
+    }
     return answer.events !== undefined && WatchSocket.isWanted(http)
       ? yield* WatchSocket.serve(http, answer.events, closing)
       : yield* Reply.make(answer, request, closing)
   }).pipe(Effect.interruptible)
+
+/** A process over anything but a WebSocket. */
+const unspoken: Representation.ApiResponse = Representation.refused(
+  StatusError.badRequest("only WebSockets are spoken here, not SPDY: kubectl 1.31 or later asks for them")
+)
 
 /** A defect of the server ends the request, as a panic of the real one does, not the connection. */
 const panicked: Representation.ApiResponse = {

@@ -17,9 +17,10 @@
  * Times are those of the Clock in context. Every write is guarded by uid and resourceVersion: it loses against a
  * concurrent change and is then decided anew. Finished Pods (Succeeded, Failed) stay finished.
  *
- * The API server in memory asks the kubelets of registered nodes for logs: what the scripts say that containers print.
+ * The API server in memory asks the kubelets of registered nodes for logs: what the scripts say that containers print;
+ * and gives them commands (`kubectl exec`), of which `exec` says what comes of them.
  *
- * Not simulated: probes (a script says when a container is ready), other volumes, exec, static Pods, resizing; what
+ * Not simulated: probes (a script says when a container is ready), other volumes, static Pods, resizing; what
  * changes in a Secret or ConfigMap after the start; a Pod that is deleted reports the end of its containers only if
  * finalizers let anybody see it.
  *
@@ -48,6 +49,7 @@ import * as Recorder from "./sim/Recorder.ts"
 import * as Scheduler from "./sim/Scheduler.ts"
 import * as SimNodes from "./sim/SimNodes.ts"
 
+export type { Executed } from "./sim/KubeletApi.ts"
 export type { Script } from "./sim/PodLife.ts"
 export type { NodeOptions } from "./sim/SimNodes.ts"
 
@@ -82,6 +84,18 @@ export interface Options {
   readonly ending?: ((pod: Pod) => (PodLife.Ending & { readonly after: Duration.Input }) | undefined) | undefined
   /** What a container does each time it is started; `restarts`: how often it was before. Goes before `ending`. */
   readonly script?: ((pod: Pod, container: Container, restarts: number) => PodLife.Script | undefined) | undefined
+  /** What comes of a command in a running container of a registered node; by default none is taken. */
+  readonly exec?: ((command: Command) => Effect.Effect<KubeletApi.Executed>) | undefined
+}
+
+/** A command that somebody has a container carry out. */
+export interface Command {
+  readonly pod: Pod
+  readonly container: Container
+  /** The program, and its arguments. */
+  readonly command: ReadonlyArray<string>
+  /** All that it reads from its standard input. */
+  readonly stdin: string
 }
 
 /** Why a Pod fails. */
@@ -366,7 +380,12 @@ const make = Effect.fnUntraced(function*(options: Options) {
     const life = cares.get(keyString(ref))?.life.containers.find((entry) => entry.container.name === container)
     if (pod === undefined || life === undefined) return undefined
     const scripts = scriptsOf(pod)
-    return { life, output: (attempt) => scripts(life.container, attempt).output }
+    const { exec } = options
+    return {
+      life,
+      output: (attempt) => scripts(life.container, attempt).output,
+      exec: exec && ((command, stdin) => exec({ pod, container: life.container, command, stdin }))
+    }
   }
 
   /** Renews the Lease of a node, every now and then. */

@@ -1,15 +1,17 @@
 /**
  * `PodConnections`: what needs a node behind a Pod: its logs, and connections into it.
  *
- * Options and containers are judged as a real server does, the kubelet of the Pod's node is asked for logs, at its address
- * (`Kubelet` answers for the nodes that it registers), and nothing takes connections.
+ * Options and containers are judged as a real server does, the kubelet of the Pod's node is asked for logs and given
+ * commands, at its address (`Kubelet` answers for the nodes that it registers), and nothing takes other connections.
  *
  * Source: k8s.io/kubernetes/pkg/registry/core/pod (strategy.go, rest/{log,subresources}.go), pkg/apis/core/validation
  * (`ValidatePodLogOptions`), pkg/util/node (`GetPreferredNodeAddress`), generic/rest/response_checker.go.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
+import type { Ended, Process } from "@effect-operator/core/Transport"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import * as Backends from "../Backends.ts"
 import * as Connect from "./Connect.ts"
 import * as Exchange from "./Exchange.ts"
 import * as FieldError from "../../schema/FieldError.ts"
@@ -120,6 +122,10 @@ const hosted = Effect.fnUntraced(function*(
 
 const containerOf = ({ request }: Exchange.Exchange): string => parameter(request, "container") ?? ""
 
+/** The only container, where none is named. */
+const chosen = (exchange: Exchange.Exchange, pod: KubeObject): string =>
+  containerOf(exchange) || names(pod, "spec", "containers")[0]!
+
 /** What a kubelet is asked of the query. */
 const passedOn = new Set([
   "follow",
@@ -139,38 +145,76 @@ const refusedByKubelet = (status: number, text: string, name: string): Refused =
     ? StatusError.make(404, "NotFound", `the server could not find the requested resource ( pods ${name})`)
     : StatusError.internal(text)
 
+const textOf = (body: Backends.Whole): string =>
+  body._tag === "Bytes" ? new TextDecoder().decode(body.bytes) : JSON.stringify(body.value)
+
 /** GET of the logs, which the kubelet has. What a Pod that no node has says is nothing. */
 export const log: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   yield* logOptions(exchange)
   const { core, request, route } = exchange
   const { host, pod } = yield* hosted(exchange, containerOf(exchange))
   if (host === undefined) return { _tag: "Plain", status: 204, body: undefined } as const
-  const container = containerOf(exchange) || names(pod, "spec", "containers")[0]
   const { body, status } = yield* core.backends.call({
-    target: { url: `https://${host}/containerLogs/${route.namespace}/${route.name}/${container}` },
+    target: { url: `https://${host}/containerLogs/${route.namespace}/${route.name}/${chosen(exchange, pod)}` },
     method: "GET",
     query: request.query.filter(([name]) => passedOn.has(name)),
     headers: {}
   }).pipe(Effect.mapError(({ message }) => StatusError.plain(message)))
-  const text = body._tag === "Bytes" ? new TextDecoder().decode(body.bytes) : JSON.stringify(body.value)
+  const text = textOf(body)
   return status === 200
     ? { _tag: "Text", text } as const
     : yield* Effect.fail(refusedByKubelet(status, text, route.name))
 })
 
-/** The end of every connection into a Pod. */
-const unconnected = ({ request, route }: Exchange.Exchange, { host }: Hosted): Refused =>
+/** Where a connection into a Pod leads to. */
+const connected = ({ request, route }: Exchange.Exchange, { host }: Hosted): Result.Result<string, Refused> =>
   host === undefined
-    ? StatusError.badRequest(`pod ${route.name} does not have a host assigned`)
+    ? Result.fail(StatusError.badRequest(`pod ${route.name} does not have a host assigned`))
     : request.headers["upgrade"] === undefined
-    ? StatusError.badRequest("Upgrade request required")
-    : StatusError.plain(`error dialing backend: dial tcp ${host}: connect: connection refused`)
+    ? Result.fail(StatusError.badRequest("Upgrade request required"))
+    : Result.succeed(host)
 
-/** A stream into a container. */
-export const intoContainer: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
+const undialed = (why: string): Refused => StatusError.plain(`error dialing backend: ${why}`)
+
+/** A connection that nothing takes. */
+const unconnected = (exchange: Exchange.Exchange, hosted: Hosted): Refused =>
+  Result.merge(Result.map(connected(exchange, hosted), (host) => undialed(Backends.nobody(host))))
+
+/** The streams of what a container runs already. */
+export const attach: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   yield* Connect.admit(exchange)
   return yield* Effect.fail(unconnected(exchange, yield* hosted(exchange, containerOf(exchange))))
 })
+
+/** A command in a container: its kubelet is asked whether it takes it, and given it when it is to begin. */
+export const exec: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
+  yield* Connect.admit(exchange)
+  const found = yield* hosted(exchange, containerOf(exchange))
+  const host = yield* Effect.fromResult(connected(exchange, found))
+  const { core: { backends }, request, route } = exchange
+  const call = (method: "GET" | "POST", given?: Process) =>
+    backends.call({
+      target: { url: `https://${host}/exec/${route.namespace}/${route.name}/${chosen(exchange, found.pod)}` },
+      method,
+      query: request.query.filter(([name]) => name === "command"),
+      headers: {},
+      ...(given === undefined ? {} : { body: given })
+    })
+  const { body, status } = yield* Effect.mapError(call("GET"), ({ error }) => undialed(error))
+  if (status !== 200) return yield* Effect.fail(StatusError.plain(textOf(body)))
+  return {
+    _tag: "Process",
+    run: (given) =>
+      Effect.match(call("POST", given), {
+        onSuccess: ({ body, status }): Ended =>
+          status === 200 && body._tag === "Json" ? body.value as Ended : ended(StatusError.internal(textOf(body))),
+        onFailure: ({ message }) => ended(StatusError.internal(message))
+      })
+  } as const
+})
+
+/** What never began. */
+const ended = ({ body: status }: Refused): Ended => ({ stdout: "", stderr: "", status })
 
 /** A port must be a number of 16 bits. */
 const portFault = (text: string): string | undefined =>

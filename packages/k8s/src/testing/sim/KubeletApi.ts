@@ -1,9 +1,11 @@
 /**
- * `KubeletApi`: what an API server asks the kubelets of simulated nodes: `/containerLogs/NAMESPACE/POD/CONTAINER`.
+ * `KubeletApi`: what an API server asks the kubelets of simulated nodes: `/containerLogs/NAMESPACE/POD/CONTAINER` and
+ * `/exec/NAMESPACE/POD/CONTAINER`, which tells by a GET whether a command would be taken.
  *
- * Source: k8s.io/kubernetes/pkg/kubelet/server.
+ * Source: k8s.io/kubernetes/pkg/kubelet/server; k8s.io/kubelet/pkg/cri/streaming/remotecommand/exec.go.
  */
 import type { ObjectRef } from "@effect-operator/core/KubeObject"
+import type { Ended, Process, Request } from "@effect-operator/core/Transport"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
@@ -17,6 +19,17 @@ import * as PodLogs from "./PodLogs.ts"
 export interface Printing {
   readonly life: ContainerLife
   readonly output: (attempt: number) => string | undefined
+  /** What comes of a command; undefined where none is taken. */
+  readonly exec: ((command: ReadonlyArray<string>, stdin: string) => Effect.Effect<Executed>) | undefined
+}
+
+/** What a command has come to. */
+export interface Executed {
+  /** Nothing by default, here and there. */
+  readonly stdout?: string | undefined
+  readonly stderr?: string | undefined
+  /** 0 by default. */
+  readonly exitCode?: number | undefined
 }
 
 export interface Options {
@@ -27,16 +40,49 @@ export interface Options {
   readonly now: () => number
 }
 
-const handler = ({ now, printing }: Options): Handler => ({ path, query }) =>
-  Effect.sync(() => {
+const handler = ({ now, printing }: Options): Handler => (request) =>
+  Effect.suspend(() => {
+    const { path, query } = request
     const [what, namespace, name = "", container = ""] = path.split("/").slice(1)
-    const found = what === "containerLogs" ? printing({ namespace, name }, container) : undefined
-    if (found === undefined) return { status: 404, body: "" }
-    return Result.match(PodLogs.read(found.life, name, found.output, PodLogs.query(query, now())), {
+    const found = printing({ namespace, name }, container)
+    if (what === "exec") return exec(found, container, request)
+    if (what !== "containerLogs" || found === undefined) return Effect.succeed({ status: 404, body: "" })
+    return Effect.succeed(Result.match(PodLogs.read(found.life, name, found.output, PodLogs.query(query, now())), {
       onFailure: (body) => ({ status: 400, body }),
       onSuccess: (body) => ({ status: 200, body })
-    })
+    }))
   })
+
+const exec = (
+  found: Printing | undefined,
+  container: string,
+  { body, method, query }: Request
+): ReturnType<Handler> => {
+  if (found?.life.state._tag !== "Running") {
+    return Effect.succeed({ status: 500, body: `container not found (${JSON.stringify(container)})` })
+  }
+  if (found.exec === undefined) return Effect.succeed({ status: 500, body: "the container takes no commands" })
+  if (method === "GET") return Effect.succeed({ status: 200, body: {} })
+  const command = query.flatMap(([name, value]) => name === "command" ? [value] : [])
+  const { stdin = "" } = (body ?? {}) as Process
+  return Effect.map(found.exec(command, stdin), (executed) => ({ status: 200, body: ended(command, executed) }))
+}
+
+const ended = (command: ReadonlyArray<string>, { exitCode = 0, stderr = "", stdout = "" }: Executed): Ended => {
+  const common = { kind: "Status", apiVersion: "v1", metadata: {} } as const
+  const how = `error executing command [${command.join(" ")}], exit code ${exitCode}`
+  return {
+    stdout,
+    stderr,
+    status: exitCode === 0 ? { ...common, status: "Success" } : {
+      ...common,
+      status: "Failure",
+      message: `command terminated with non-zero exit code: ${how}`,
+      reason: "NonZeroExitCode",
+      details: { causes: [{ reason: "ExitCode", message: String(exitCode) }] }
+    }
+  }
+}
 
 /** Answers for the nodes until the scope closes. A server that is not in this process asks nobody here. */
 export const serve = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<void, never, Scope.Scope> {

@@ -10,6 +10,7 @@ import {
   Service,
   StatefulSet
 } from "@effect-operator/k8s/kinds"
+import { PodExec } from "@effect-operator/k8s"
 import { External, Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -307,4 +308,56 @@ describe("the cluster of a simulation", () => {
     const pods = objects.filter(({ kind }) => kind === "Pod") as unknown as ReadonlyArray<Pod>
     assert.deepStrictEqual(pods.map(({ status }) => status?.phase), ["Running", "Running"])
   })
+
+  it.live("a command in a container is a request like others, with the faults of one", () =>
+    Effect.gen(function*() {
+      const asked: Array<string> = []
+      const scenario: Simulation.Scenario = {
+        name: "commanding",
+        resources: B.resources,
+        // What has failed it leaves to people.
+        without: ["podFailed"],
+        cluster: {
+          kubelet: {
+            registerNodes: true,
+            leases: false,
+            exec: ({ command: [program = ""] }) =>
+              Effect.sync(() => {
+                asked.push(program)
+                return { stdout: "done\n" }
+              })
+          }
+        },
+        operator: B.boxes((box) =>
+          Effect.gen(function*() {
+            const it = yield* B.client
+            const pod = (yield* Cache.list(Pod)).find(({ metadata: { name } }) => name === "db")
+            if (pod === undefined) {
+              const metadata = { ...B.named("db"), ownerReferences: [controllerReference(box)] }
+              return yield* B.done(
+                B.unlessThere(it.create(Pod, { metadata, spec: { containers: [{ name: "c", image: "db" }] } }))
+              )
+            }
+            if (pod.status?.phase !== "Running" || box.status?.phase !== undefined) return Action.done
+            const { stdout } = yield* PodExec.run(pod, { command: ["init"] })
+            return yield* B.done(B.status(box, { phase: stdout.trim() }))
+          }), { owns: [Pod] }),
+        steps: [...B.sized(1), ...B.deleted]
+      }
+      const { entries, failure } = Simulation.record(scenario)
+      assert.isUndefined(failure)
+      assert.deepStrictEqual([...new Set(asked)], ["init"])
+      const at = entries.flatMap((entry) =>
+        entry._tag === "Call" && entry.request.path.endsWith("/exec") && entry.status === 200 ? [entry.n] : []
+      )
+      assert.strictEqual(at.length, 1)
+      const { byFault } = yield* Simulation.checkConvergence(scenario, { depth: 1, interleavings: 2 })
+      assert.isAbove(byFault["lostAnswer"]!.run, 0)
+      for (const fault of ["crashBefore", "crashAfter", "lostAnswer", "serverError"] as const) {
+        const before = asked.length
+        Run.run(scenario, { ...none, points: [{ _tag: "Call", at: at[0]!, fault }] }, { seed: 1 })
+        const isLost = fault === "crashAfter" || fault === "lostAnswer"
+        assert.strictEqual(asked.length - before, isLost ? 2 : 1, fault)
+      }
+    }))
 })

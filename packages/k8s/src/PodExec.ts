@@ -1,0 +1,76 @@
+/**
+ * `PodExec`: runs a command in a container of a Pod, as `kubectl exec` does.
+ *
+ * A command gets all of its input at once, is awaited, and what it has printed is kept whole, as text. It is begun once:
+ * an answer that is lost is a `Transport` failure, and nobody knows how far the command came; have it be one that can be
+ * run again. Interrupting gives up its streams, and does not end the command. A command that fails has an exit code and is
+ * no failure; that it could not be begun is a `KubeError`.
+ *
+ * What it takes by RBAC: `create` of `pods/exec`, and `get` before Kubernetes 1.35, which sees a WebSocket as one.
+ *
+ * ```ts
+ * const { exitCode, stdout } = yield* PodExec.run(pod, { container: "db", command: ["pg_isready"] })
+ * ```
+ *
+ * Source: kubernetes/enhancements KEP-4006 (WebSockets in place of SPDY); k8s.io/client-go/tools/remotecommand.
+ */
+import { KubeClient } from "@effect-operator/core/KubeClient"
+import * as KubeError from "@effect-operator/core/KubeError"
+import { key, type ObjectRef } from "@effect-operator/core/KubeObject"
+import type { Ended } from "@effect-operator/core/Transport"
+import * as Effect from "effect/Effect"
+import { Pod } from "./kinds/core.v1.ts"
+
+export interface Options {
+  /** The program, and its arguments: no shell looks at them. */
+  readonly command: readonly [program: string, ...arguments: ReadonlyArray<string>]
+  /** May be left out where the Pod has only one. */
+  readonly container?: string | undefined
+  /** All that it reads from its standard input; it has none by default. Takes Kubernetes 1.30 or later. */
+  readonly stdin?: string | undefined
+}
+
+/** What came of a command. */
+export interface Result {
+  readonly stdout: string
+  readonly stderr: string
+  /** 0 where it has succeeded. */
+  readonly exitCode: number
+}
+
+/** Runs a command to its end. */
+export const run = (
+  pod: ObjectRef,
+  { command, container, stdin }: Options
+): Effect.Effect<Result, KubeError.KubeError, KubeClient> =>
+  KubeClient.use((client) =>
+    client.connect(Pod, pod, {
+      subresource: "exec",
+      method: "POST",
+      query: [
+        ...command.map((word) => ["command", word] as const),
+        ["container", container],
+        ["stdin", stdin === undefined ? undefined : "true"],
+        ["stdout", "true"],
+        ["stderr", "true"]
+      ],
+      process: { stdin }
+    })
+  ).pipe(Effect.flatMap((body) => {
+    const { status, stderr, stdout } = body as Ended
+    const exitCode = exitCodeOf(status)
+    return exitCode === undefined
+      ? Effect.fail(KubeError.make(
+        { verb: "connect", resource: "pods/exec", ...key(pod) },
+        KubeError.fromAnswer({ status: status.code ?? 500, headers: {}, body: status })
+      ))
+      : Effect.succeed({ stdout, stderr, exitCode })
+  }))
+
+/** Undefined where there was no process. */
+const exitCodeOf = ({ details, reason, status }: Ended["status"]): number | undefined => {
+  if (status === "Success") return 0
+  const cause = details?.causes?.find((cause) => cause.reason === "ExitCode")
+  const code = Number(cause?.message)
+  return reason === "NonZeroExitCode" && Number.isInteger(code) ? code : undefined
+}

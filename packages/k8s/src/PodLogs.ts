@@ -1,0 +1,43 @@
+/**
+ * `PodLogs`: what a container of a Pod has printed, as `kubectl logs` tells it.
+ *
+ * The node of the Pod has it: a container that has not begun yet is a `BadRequest`, a node that does not answer a
+ * `ServerError`. What the node has thrown away (rotated logs, a removed Pod) is gone.
+ *
+ * What it takes by RBAC: `get` of `pods/log`.
+ *
+ * ```ts
+ * const last = yield* PodLogs.read(pod, { container: "migrate", tailLines: 20 })
+ * ```
+ */
+import { KubeClient } from "@effect-operator/core/KubeClient"
+import type { KubeError } from "@effect-operator/core/KubeError"
+import type { ObjectRef } from "@effect-operator/core/KubeObject"
+import * as Effect from "effect/Effect"
+import { Pod } from "./kinds/core.v1.ts"
+
+export interface Options {
+  /** May be left out where the Pod has only one. */
+  readonly container?: string | undefined
+  /** Of its run before this one: after a crash. */
+  readonly previous?: boolean | undefined
+  /** Only the last lines. */
+  readonly tailLines?: number | undefined
+  /** Only what is younger; whole seconds. Not together with `sinceTime`. */
+  readonly sinceSeconds?: number | undefined
+  /** Only what came after that: RFC 3339. */
+  readonly sinceTime?: string | undefined
+  /** No more than the first bytes of it; may end in mid-line. */
+  readonly limitBytes?: number | undefined
+  /** Each line after its time, to the nanosecond, and a space. */
+  readonly timestamps?: boolean | undefined
+}
+
+/** All that there is by now. */
+export const read = (pod: ObjectRef, options: Options = {}): Effect.Effect<string, KubeError, KubeClient> =>
+  KubeClient.use((client) =>
+    client.connect(Pod, pod, {
+      subresource: "log",
+      query: Object.entries(options).flatMap(([name, value]) => value === undefined ? [] : [[name, String(value)]])
+    })
+  ).pipe(Effect.map((body) => typeof body === "string" ? body : body === undefined ? "" : JSON.stringify(body)))

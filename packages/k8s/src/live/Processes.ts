@@ -1,0 +1,191 @@
+/**
+ * `Processes`: what comes of a process that a server begins (`exec`), over a WebSocket of its own.
+ *
+ * The first byte of a message says which stream it is of: 0 standard input, 1 output, 2 errors, 3 the `Status` at the end.
+ * In version 5 of the protocol 255 ends the stream that follows it; before, nothing ends the input, so that a command
+ * which reads it would never come to its own end: it is not begun there.
+ *
+ * A refusal is an answer like any other, with its body. There is no deadline but for connecting and the answer to the
+ * upgrade: how long a command may take is for those who ask for it.
+ *
+ * Source: k8s.io/apiserver/pkg/util/proxy/websocket.go, k8s.io/apimachinery/pkg/util/remotecommand/constants.go.
+ */
+import type { Transport } from "@effect-operator/core/KubeError"
+import { isStatus, type Status } from "@effect-operator/core/Status"
+import type { Ended, Process } from "@effect-operator/core/Transport"
+import type { WebSocket } from "@effect/platform-node/NodeWS"
+import * as Effect from "effect/Effect"
+import { Buffer } from "node:buffer"
+import type * as Http from "node:http"
+import { type Options, type Outgoing, unpermitted } from "./Connections.ts"
+import { describing, type Outcome, toHeaders, toResponse } from "./Exchange.ts"
+
+export const defaults = {
+  /** Bytes that a process may print before it is given up. */
+  largestOutput: 16 * 1024 * 1024,
+  /** Bytes of input in a message. */
+  chunk: 32 * 1024,
+  /** How long, after its status, a server may take to close the connection, in milliseconds. */
+  linger: 1_000
+} as const
+
+/** Where the server is, with what TLS is done, and through which proxy, if any. */
+export interface Settings extends Options {
+  readonly proxy: string | undefined
+}
+
+const protocols = ["v5.channel.k8s.io", "v4.channel.k8s.io"]
+
+const channels = { stdin: 0, stdout: 1, stderr: 2, status: 3, close: 255 } as const
+
+/** Begins it, and tells once what came of it. The answer gives it up, and does not end the process. */
+export const begin = (
+  settings: Settings,
+  { headers, path, permit }: Outgoing,
+  { stdin }: Process,
+  describe: (cause: unknown) => Transport,
+  done: (outcome: Outcome) => void
+): () => void => {
+  let isOver = false
+  let sent = false
+  let socket: WebSocket | undefined
+  const output = { [channels.stdout]: [] as Array<Buffer>, [channels.stderr]: [] as Array<Buffer> }
+  let status: Status | undefined
+  let bytes = 0
+  let lingering: NodeJS.Timeout | undefined
+
+  const end = (outcome: Outcome) => {
+    if (isOver) return
+    isOver = true
+    clearTimeout(lingering)
+    done(outcome)
+    socket?.terminate()
+  }
+  const fail = (cause: unknown) => end(Effect.fail(describing(describe)(cause, sent)))
+  const finish = (status: Status) => {
+    const text = (channel: 1 | 2) => Buffer.concat(output[channel]).toString("utf8")
+    const body: Ended = { stdout: text(channels.stdout), stderr: text(channels.stderr), status }
+    end(Effect.succeed({ status: 200, headers: {}, body, bytes }))
+  }
+
+  const received = (message: Buffer) => {
+    bytes += message.length
+    const channel = message[0]
+    const content = message.subarray(1)
+    if (bytes > defaults.largestOutput) fail(new Error(`the process prints more than ${defaults.largestOutput} bytes`))
+    else if (channel === channels.stdout || channel === channels.stderr) output[channel].push(content)
+    else if (channel === channels.status && content.length > 0) {
+      status = statusOf(content.toString("utf8"))
+      lingering = setTimeout(finish, defaults.linger, status)
+    }
+  }
+
+  const opened = (open: WebSocket) => {
+    if (stdin === undefined) return
+    if (open.protocol !== protocols[0]) {
+      return fail(
+        new Error(
+          `the server speaks ${open.protocol}, which cannot end standard input: it takes Kubernetes 1.30 or later`
+        )
+      )
+    }
+    const input = Buffer.from(stdin, "utf8")
+    for (let from = 0; from < input.length; from += defaults.chunk) {
+      open.send(Buffer.concat([Buffer.of(channels.stdin), input.subarray(from, from + defaults.chunk)]))
+    }
+    open.send(Buffer.of(channels.close, channels.stdin))
+  }
+
+  /** Sends the request when the connection is there, if it may still go out. */
+  const release = (request: Http.ClientRequest) => {
+    const go = () => {
+      if (permit?.() === false) return request.destroy(unpermitted)
+      sent = true
+      request.end()
+    }
+    request.once("socket", (stream) => {
+      if (stream.connecting) stream.once(settings.origin.protocol === "https:" ? "secureConnect" : "connect", go)
+      else go()
+    })
+  }
+
+  const connect = async () => {
+    const [{ WebSocket }, agent] = await Promise.all([
+      import("@effect/platform-node/NodeWS"),
+      settings.proxy === undefined ? undefined : agentOf(settings.proxy)
+    ])
+    if (isOver) return
+    const { connectTimeout, headersTimeout, origin, tls } = settings
+    const url = new URL(path, origin)
+    url.protocol = origin.protocol === "https:" ? "wss:" : "ws:"
+    const { servername, ...material } = tls
+    socket = new WebSocket(url, protocols, {
+      ...material,
+      ...(servername === undefined ? {} : { servername }),
+      ...(agent === undefined ? {} : { agent }),
+      headers: Object.fromEntries(
+        Object.entries(headers).filter(([name]) => name !== "upgrade" && name !== "accept-encoding")
+      ) as Http.OutgoingHttpHeaders,
+      handshakeTimeout: connectTimeout + headersTimeout,
+      perMessageDeflate: false,
+      maxPayload: defaults.largestOutput,
+      finishRequest: release
+    })
+    const open = socket
+    open.on("open", () => opened(open))
+    open.on("message", (data) => received(data as Buffer))
+    open.on("unexpected-response", (_, response) => void refused(response))
+    open.on("error", fail)
+    open.on("close", () => {
+      if (status !== undefined) finish(status)
+      else fail(new Error("the connection ended before the process did"))
+    })
+  }
+
+  /** No process: an answer as to any other request. */
+  const refused = async (response: Http.IncomingMessage) => {
+    try {
+      const chunks: Array<Buffer> = []
+      for await (const chunk of response) chunks.push(chunk as Buffer)
+      const body = Buffer.concat(chunks)
+      const headers = toHeaders(response.headers as Outgoing["headers"] as never)
+      end(Effect.succeed({
+        ...toResponse(response.statusCode ?? 0, headers, body.toString("utf8")),
+        bytes: body.length
+      }))
+    } catch (cause) {
+      fail(cause)
+    }
+  }
+
+  connect().catch(fail)
+  return () => {
+    if (isOver) return
+    isOver = true
+    clearTimeout(lingering)
+    socket?.on("error", () => {})
+    socket?.terminate()
+  }
+}
+
+/** What older servers leave out of it. */
+const statusOf = (text: string): Status => {
+  const common = { kind: "Status", apiVersion: "v1", metadata: {} } as const
+  try {
+    const told = { ...common, ...JSON.parse(text) as object }
+    if (isStatus(told)) return told
+  } catch {
+    // Older still: words, and only of a failure.
+  }
+  return { ...common, status: "Failure", message: text, reason: "InternalError", code: 500 }
+}
+
+/** What opens connections through a proxy. */
+const agentOf = async (proxy: string): Promise<Http.Agent> => {
+  if (proxy.startsWith("socks")) {
+    const { SocksProxyAgent } = await import("socks-proxy-agent")
+    return new SocksProxyAgent(proxy)
+  }
+  const { HttpsProxyAgent } = await import("hpagent")
+  return new HttpsProxyAgent({ proxy })
+}
