@@ -44,29 +44,59 @@ const unlike = (a: Recording, b: Recording): string | undefined => {
     `world. First in ${shown(first)}\ninstead of ${shown(second)}`
 }
 
-/** The run without faults, after so many given steps, and what chance decides in it. */
+/** The run without faults, after so many given steps; what chance decides in it is found out when that is asked for. */
 const make = (scenario: Scenario, seed: number, given: number, twice: boolean): Reference => {
   const from = Run.upTo(scenario, given, seed)
   const recording = Run.run(scenario, none, { seed, from })
-  const others = {
-    hasty: remembering((steps) => make(hastened(scenario, steps), seed, given, twice)),
+  const failed = recording.failure !== undefined
+  const differs = twice && !failed ? unlike(recording, Run.run(scenario, none, { seed, from })) : undefined
+  const decided = once(() => failed ? undecided : chanceIn(scenario, recording, seed, given))
+  return {
+    recording,
+    from,
+    unlike: differs,
+    get mask() {
+      return decided().mask
+    },
+    get state() {
+      return decided().state
+    },
+    get rests() {
+      return decided().rests
+    },
+    get tied() {
+      return decided().tied
+    },
+    hasty: remembering((steps) => make(hastened(scenario, steps), seed, given, false)),
     without: remembering((steps) => make(shortened(scenario, steps), seed, given, false)),
     faulty: (point: Point) => Run.run(scenario, { points: [point], interleaving: 0 }, { seed, from })
   }
-  if (recording.failure !== undefined) {
-    return { recording, from, mask: new Set(), state: new Map(), rests: [], tied: [], unlike: undefined, ...others }
-  }
-  const differs = twice ? unlike(recording, Run.run(scenario, none, { seed, from })) : undefined
+}
+
+type Decided = Pick<Reference, "mask" | "state" | "rests" | "tied">
+
+/** Of a story that fails there is nothing to compare. */
+const undecided: Decided = { mask: new Set(), state: new Map(), rests: [], tied: [] }
+
+/** What differs where chance is another. */
+const chanceIn = (scenario: Scenario, recording: Recording, seed: number, given: number): Decided => {
   const other = Run.run(scenario, none, {
     seed: seed + 1,
     quiet: Run.defaults.shortQuiet,
     from: Run.upTo(scenario, given, seed + 1)
   })
   const mask = Canonical.mask(recording, other)
-  const tied = Drawn.tied(recording, other, mask)
-  const state = Canonical.state(recording, mask)
-  const rests = Rests.known(recording, other, mask)
-  return { recording, from, mask, state, rests, tied, unlike: differs, ...others }
+  return {
+    mask,
+    state: Canonical.state(recording, mask),
+    rests: Rests.known(recording, other, mask),
+    tied: Drawn.tied(recording, other, mask)
+  }
+}
+
+const once = <A>(made: () => A): () => A => {
+  let known: { readonly value: A } | undefined
+  return () => (known ??= { value: made() }).value
 }
 
 /**
