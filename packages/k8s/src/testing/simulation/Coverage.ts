@@ -52,6 +52,12 @@ export const joined = (parts: ReadonlyArray<Coverage>): Coverage => {
   }
 }
 
+/** How often faults of a kind were run. */
+export const timesRun = (parts: ReadonlyArray<Coverage>): (kind: string) => number => {
+  const { byFault } = joined(parts)
+  return (kind) => byFault[kind]?.run ?? 0
+}
+
 /** What the parts of one exploration came to; of histories what the part saw that saw most, as others may be the same. */
 export const together = (parts: ReadonlyArray<Coverage>): Coverage => {
   const sum = joined(parts)

@@ -7,7 +7,7 @@
  * was found and what was run is counted by kind.
  */
 import { calmStart } from "./Course.ts"
-import type { Coverage } from "./Coverage.ts"
+import { type Coverage, timesRun } from "./Coverage.ts"
 import { hastens, type Kind, none, type Plan, type Point } from "./Fault.ts"
 import { judge, strays } from "./Judge.ts"
 import * as Oracle from "./Oracle.ts"
@@ -62,6 +62,8 @@ export interface Options {
   /** Every how-manieth run is made, from which on; all by default. */
   readonly part?: Part | undefined
   readonly oracles: ReadonlyArray<Oracle.Oracle>
+  /** What was explored of other stories before. */
+  readonly earlier?: ReadonlyArray<Coverage> | undefined
   /** Whether to go on: asked before each run. */
   readonly more: () => boolean
 }
@@ -97,8 +99,9 @@ const spread = <A>(...lists: readonly [ReadonlyArray<A>, ReadonlyArray<A>]): Rea
 
 /** Explores until the first divergence, the budget's end, or the end of what there is. */
 export const explore = (all: Scenario, options: Options, story: Story = whole(all)): Outcome => {
-  const { depth, faults, interleavings, more, oracles, part = { index: 0, of: 1 }, runs: budget, seed, window } =
+  const { depth, earlier = [], faults, interleavings, more, oracles, part = { index: 0, of: 1 }, runs: budget, seed } =
     options
+  const { window } = options
   const replicas = all.replicas ?? 1
   const histories = new Set<number>()
   const allowed = (fault: Kind) =>
@@ -118,7 +121,8 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
 
   const references = new Map<string, Reference.Reference>()
   const referenceOf = (lived: Story): Reference.Reference => {
-    const known = references.get(key(lived)) ?? Reference.of(all, lived, seed, references.size === 0)
+    const known = references.get(key(lived)) ??
+      Reference.of(all, lived, seed, references.size === 0 && earlier.length === 0)
     references.set(key(lived), known)
     return known
   }
@@ -205,7 +209,7 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
   for (const { point } of single) kind(point).found += 1
   const deepened = new Set(told.map(key))
   const mine = <A>(all: ReadonlyArray<A>): ReadonlyArray<A> => all.filter((_, turn) => turn % part.of === part.index)
-  const ordered = stratified(single, asked.recordingOf)
+  const ordered = stratified(single, asked.recordingOf, timesRun(earlier))
   const firsts = depth === 1 ? [] : mine(ordered).filter(({ lived }) => deepened.has(key(lived))).slice(0, kept)
   const ran = new Set<Singles.Single>()
   const count = (one: Singles.Single): void => {

@@ -55,11 +55,16 @@ const telling: ReadonlySet<Kind> = new Set<Kind>([
 /** How many of a telling kind are run for one of another. */
 const ahead = 3
 
-/** The faults in an order that has every kind early, in each story some in turn, those that tell most first. */
+/**
+ * The faults in an order that has every kind early, in each story some in turn, those that tell most first; of several
+ * stories each begins with what was run least before.
+ */
 export const stratified = (
   all: ReadonlyArray<Single>,
   /** The run of a story without faults. */
-  runOf: (story: Story) => Recording
+  runOf: (story: Story) => Recording,
+  /** How often faults of a kind were run in other stories. */
+  timesRun: (fault: Kind) => number = () => 0
 ): ReadonlyArray<Single> => {
   const known = new Map<string, ReadonlyMap<string, Place>>()
   const placesOf = (story: Story): ReadonlyMap<string, Place> => {
@@ -81,7 +86,8 @@ export const stratified = (
   }
   // One run tells whether the operator sees at all that something goes.
   const isFirst = ([single]: ReadonlyArray<Single>) => single?.point.fault === "removed"
-  const groups = [...byFault.values()]
+  const groups = [...byFault.values()].map((group) => ({ group, before: timesRun(group[0]!.point.fault) }))
+    .sort((a, b) => a.before - b.before).map(({ group }) => group)
   const inOrder = [...groups.filter(isFirst), ...groups.filter((group) => !isFirst(group))]
   const out: Array<Single> = []
   for (let round = 0; out.length < all.length; round++) {

@@ -33,6 +33,7 @@ import * as Reference from "./Reference.ts"
 import * as Report from "./Report.ts"
 import * as Run from "./Run.ts"
 import type { Scenario } from "./Scenario.ts"
+import * as Shares from "./Shares.ts"
 import { shrink } from "./Shrink.ts"
 import * as Draw from "./Draw.ts"
 import { key, type Story, tell, whole } from "./Story.ts"
@@ -105,8 +106,10 @@ export interface Options {
 /** What was explored, and found to converge. */
 export interface ConvergenceReport extends Coverage.Coverage {
   readonly runs: number
-  /** Different stories: one, unless the scenario draws them. */
+  /** Different stories that were told: one, unless the scenario draws them. */
   readonly stories: number
+  /** Different stories there were to tell: where time is short, not all are. */
+  readonly drawn: number
 }
 
 /** A run that did not converge. The message tells its story, and ends with the token that replays it. */
@@ -188,7 +191,8 @@ const nothing: ConvergenceReport = {
   histories: 0,
   unchanged: [],
   runs: 1,
-  stories: 1
+  stories: 1,
+  drawn: 1
 }
 
 /** Explores a scenario; fails with the smallest story that goes wrong. A token that is none of the scenario's dies. */
@@ -218,14 +222,15 @@ export const checkConvergence = (
     const scenario = patient(given, seed)
     const until = after(options.budget ?? defaults.budget)
     const stories = storiesOf(scenario, seed, options.stories ?? defaults.stories)
+    const shares = Shares.make(realNow, until, stories.length)
     const parts: Array<Coverage.Coverage> = []
     let runs = 0
     for (const [index, story] of stories.entries()) {
-      const left = stories.length - index
-      const share = realNow() + (until - realNow()) / left
+      const more = shares.next()
+      if (more === undefined) break
       const outcome = Explore.explore(scenario, {
         seed,
-        runs: Math.ceil(((options.runs ?? defaults.runs) - runs) / left),
+        runs: Math.ceil(((options.runs ?? defaults.runs) - runs) / (stories.length - index)),
         depth: options.depth ?? defaults.depth,
         interleavings: options.interleavings ?? defaults.interleavings,
         deeper: options.deeper,
@@ -234,7 +239,8 @@ export const checkConvergence = (
         faults: options.faults,
         part: options.part,
         oracles,
-        more: () => realNow() < share
+        earlier: parts,
+        more
       }, story)
       runs += outcome.runs
       parts.push(outcome.coverage)
@@ -243,7 +249,16 @@ export const checkConvergence = (
       const smallest = shrink(scenario, oracles, outcome.divergence, () => realNow() < patience)
       return Effect.fail(failure(scenario, smallest, runs, Coverage.joined(parts)))
     }
-    return Effect.succeed({ ...Coverage.joined(parts), runs, stories: stories.length })
+    const coverage = Coverage.joined(parts)
+    const all = parts.length === stories.length
+    return Effect.succeed({
+      ...coverage,
+      exhaustive: all && coverage.exhaustive,
+      complete: all && coverage.complete,
+      runs,
+      stories: parts.length,
+      drawn: stories.length
+    })
   })
 
 /** The recording of one run: without faults and drawn changes, or of a token. */
@@ -262,7 +277,8 @@ export const story = (scenario: Scenario, replay?: string): ReadonlyArray<string
 export const together = (parts: ReadonlyArray<ConvergenceReport>): ConvergenceReport => ({
   ...Coverage.together(parts),
   runs: parts.reduce((sum, { runs }) => sum + runs, 0),
-  stories: parts[0]?.stories ?? 0
+  stories: Math.min(...parts.map(({ stories }) => stories)),
+  drawn: parts[0]?.drawn ?? 0
 })
 
 /** What was explored, in words: never more than was. */
@@ -270,6 +286,7 @@ export const summary = (
   {
     byFault,
     deeper,
+    drawn,
     exhaustive,
     histories,
     interleavings,
@@ -285,7 +302,7 @@ export const summary = (
 ) =>
   [
     `${runs} runs, ${histories} different histories, no divergence`,
-    ...(stories > 1 ? [`${stories} drawn stories`] : []),
+    ...(drawn > 1 ? [`${stories < drawn ? `${stories} of ` : ""}${drawn} drawn stories`] : []),
     exhaustive ? `all ${points} single faults` : `${run} of ${points} single faults: NOT exhaustive`,
     ...(window === undefined
       ? []

@@ -19,11 +19,11 @@ interface Ordered {
   readonly places: ReadonlyArray<Entry>
 }
 
-const ordered = (scenario: Simulation.Scenario): Ordered => {
+const ordered = (scenario: Simulation.Scenario, timesRun?: (fault: Simulation.FaultKind) => number): Ordered => {
   const lived = whole(scenario)
   const { recording } = Reference.of(scenario, lived, 1)
   const all = Points.of(recording, scenario.replicas ?? 1).map((point) => ({ point, lived }))
-  const order = stratified(all, () => recording)
+  const order = stratified(all, () => recording, timesRun)
   assert.strictEqual(new Set(order).size, all.length)
   const found = new Map(recording.entries.flatMap((entry) => "n" in entry ? [[`${entry._tag} ${entry.n}`, entry]] : []))
   return { recording, order, places: order.flatMap(({ point }) => found.get(`${point._tag} ${point.at}`) ?? []) }
@@ -74,6 +74,16 @@ describe("the order of single faults", () => {
     const { order } = ordered({ name: "settings", resources: B.resources, operator: settings, steps: B.sized(1, 2) })
     assert.strictEqual(order[0]!.point.fault, "removed")
     assert.notStrictEqual(order[1]!.point.fault, "removed")
+  })
+
+  it("what was run in other stories before waits for what was not, but whether it is seen that something goes", () => {
+    const scenario = { name: "again", resources: B.resources, operator: B.boxes(B.pods), steps: B.sized(1, 2) }
+    const kinds = (run: Ordered) => run.order.map(({ point }) => point.fault)
+    const [first, again] = [ordered(scenario), ordered(scenario, (fault) => fault === "crashAfter" ? 3 : 0)].map(kinds)
+    assert.strictEqual(again![0], first![0])
+    assert.isBelow(first!.indexOf("crashAfter"), 20)
+    const rest = new Set(again!.slice(0, again!.indexOf("crashAfter")))
+    assert.strictEqual(rest.size, new Set(again).size - 1)
   })
 
   it("what happens at rest after a step comes as early as the same at a request, not after all of those", () => {

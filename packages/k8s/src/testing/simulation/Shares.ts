@@ -1,0 +1,35 @@
+/**
+ * `Shares`: how long each of several stories is explored, of the time there is for all.
+ *
+ * Each has the same of what is left. But a story is told without faults before there are any, several times, and where its
+ * share does for little more than that, nothing is found out by it: then it has longer, and the last ones are not told.
+ */
+
+export const defaults = {
+  /** Faults have so many times as long, at least, as what comes before them. */
+  faults: 2
+} as const
+
+export interface Shares {
+  /** Whether the next story may go on, asked before each of its runs with a fault; nothing if it is not to begin. */
+  readonly next: () => (() => boolean) | undefined
+}
+
+/** The shares of so many stories, in milliseconds of a clock. */
+export const make = (now: () => number, until: number, stories: number): Shares => {
+  let left = stories
+  return {
+    next: () => {
+      const begun = now()
+      if (left === 0 || (left < stories && begun >= until)) return undefined
+      const share = begun + (until - begun) / left
+      left -= 1
+      let ready: number | undefined
+      return () => {
+        const at = now()
+        ready ??= at
+        return at < Math.min(until, Math.max(share, ready + defaults.faults * (ready - begun)))
+      }
+    }
+  }
+}
