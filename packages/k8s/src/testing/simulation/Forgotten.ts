@@ -6,6 +6,7 @@
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import * as Canonical from "./Canonical.ts"
+import { isPaused } from "./Excuses.ts"
 import { precious } from "./Kept.ts"
 import type { Oracle } from "./Oracle.ts"
 import { outdated, outdatedOutside } from "./Outdated.ts"
@@ -104,6 +105,9 @@ export const forgotten: Oracle = {
     if (run !== recording || run.steps.length < 2 || run.begun.step > 0) return undefined
     const made = created(run)
     if (!keepOff(run, uidsOf(made)) || (run.kinds.length > 0 && onlyOne(run) === undefined)) return undefined
+    const people = peoples(run, uidsOf(made))
+    // What is to be left alone is left as it was.
+    if (people.some(isPaused)) return undefined
     const { recording: other } = hasty(run.steps.map((_, index) => index).slice(1))
     const failed = other.entries.some((entry) => entry._tag === "Step" && entry.failed !== undefined)
     if (failed || other.failure !== undefined || !wantTheSame(run, other, mask)) return undefined
@@ -120,7 +124,6 @@ export const forgotten: Oracle = {
     const rests = run.rests.flatMap((rest) =>
       rest === undefined ? [] : [Canonical.state({ entries: run.entries, ...rest }, mask)]
     )
-    const people = peoples(run, uidsOf(made))
     const isWanted = (family: string): boolean =>
       [...families].every(([uid, its]) => its !== family || isLookedAfter(uid, run, faulty))
     const standsBy = (family: string): boolean =>

@@ -154,8 +154,18 @@ export const desired: Oracle = {
   }
 }
 
+/** Whether all that differs is who got which of what is given out, in the cluster or also outside of it. */
+const isSwapped = (run: Recording, { mask, recording }: Reference, stateOf: typeof Canonical.state): boolean =>
+  swapped(
+    stateOf(recording, mask),
+    stateOf(run, mask),
+    Rests.pairs(recording, run, mask, stateOf),
+    run.hurried.length > 0 ? Rests.states(recording, mask, stateOf) : []
+  )
+
 /** How a run's end differs from the one without faults, in the cluster and outside of it. */
-const differences = (lived: Recording, { hasty, mask, recording, state }: Reference): ReadonlyArray<string> => {
+const differences = (lived: Recording, reference: Reference): ReadonlyArray<string> => {
+  const { hasty, mask, recording, state } = reference
   const run = Stations.unrested(lived, recording)
   const compared = (wanted: Canonical.State, now: Canonical.State): ReadonlyArray<string> => {
     const lines = Canonical.compare(wanted, now)
@@ -171,8 +181,14 @@ const differences = (lived: Recording, { hasty, mask, recording, state }: Refere
     const [now, wanted] = passed
     lines = compared(Canonical.state(wanted, mask), Canonical.state(now, mask))
   }
-  const earlier = run.hurried.length > 0 ? Rests.states(recording, mask) : []
-  if (lines.length > 0 && swapped(state, found, Rests.pairs(recording, run, mask), earlier)) lines = []
+  const outsides = [...new Set([...recording.outside.keys(), ...run.outside.keys()])].map((key) => {
+    const [one, two] = [recording, run].map((its) => outside(its, key, mask))
+    const [wanted, found] = [one, two].map((value) => JSON.stringify(value) ?? "nothing")
+    return { key, one, two, wanted, found }
+  }).filter(({ found, wanted }) => found !== wanted)
+  if ((lines.length > 0 || outsides.length > 0) && isSwapped(run, reference, Rests.everything)) return []
+  // An outside that is the same knows nothing of an exchange.
+  if (lines.length > 0 && outsides.length > 0 && isSwapped(run, reference, Canonical.state)) lines = []
   if (lines.length > 0 && dealt(run, state, found)) lines = []
   if (lines.length > 0 && isHistory(run, state, found, counters(recording))) lines = []
   const apart = []
@@ -181,17 +197,14 @@ const differences = (lived: Recording, { hasty, mask, recording, state }: Refere
   const names = new Set(
     seen(recording).flatMap(({ kind, metadata }) => run.kinds.includes(kind) ? [metadata.name] : [])
   )
-  for (const key of new Set([...recording.outside.keys(), ...run.outside.keys()])) {
-    const [then, now] = [recording, run].map((one) => outside(one, key, mask))
-    const [wanted, found] = [then, now].map((value) => JSON.stringify(value) ?? "nothing")
-    if (wanted === found) continue
-    if (then !== undefined && now !== undefined) {
-      const [first, second] = [then, now].map((value) => JSON.stringify(whoever(value, names)))
+  for (const { found, key, one, two, wanted } of outsides) {
+    if (one !== undefined && two !== undefined) {
+      const [first, second] = [one, two].map((value) => JSON.stringify(whoever(value, names)))
       if (names.size > 1 && first === second) continue
-      if (isOther && isSucceeded(then, now, Canonical.whichever([...recording.objects, ...run.objects]))) continue
+      if (isOther && isSucceeded(one, two, Canonical.whichever([...recording.objects, ...run.objects]))) continue
     }
-    const [before, after] = [recording, run].map((one) =>
-      JSON.stringify(outside(one, key, mask, Canonical.whichever(one.objects)))
+    const [before, after] = [recording, run].map((its) =>
+      JSON.stringify(outside(its, key, mask, Canonical.whichever(its.objects)))
     )
     if (!isOther || before !== after) apart.push(`outside: ${key}: ${found} instead of ${wanted}`)
   }
@@ -263,14 +276,20 @@ const deletedBy = (run: Recording, { metadata: { uid } }: KubeObject): string =>
   return ""
 }
 
-/** Whether somebody took from an object, when it was being deleted, what was made to that end: nobody tells of it any more. */
-const isBereft = (run: Recording, { metadata: { deletionTimestamp = "" } }: KubeObject): boolean =>
+/**
+ * Whether somebody took from an object, when it was being deleted, what was made to that end, or what was its own and is
+ * gone since: nobody tells of it any more.
+ */
+const isBereft = (run: Recording, { metadata: { deletionTimestamp = "", uid } }: KubeObject): boolean =>
   run.entries.some((entry) =>
     entry._tag === "Fault" && entry.point.fault === "orphaned" &&
-    calls(run).some(({ n, object }) =>
-      n === entry.point.at && object !== undefined &&
-      Date.parse(object.metadata.creationTimestamp) >= Date.parse(deletionTimestamp)
-    )
+    calls(run).some(({ n, object }) => {
+      if (n !== entry.point.at || object === undefined) return false
+      const { creationTimestamp, ownerReferences = [], uid: its } = object.metadata
+      const isGone = !run.objects.some(({ metadata }) => metadata.uid === its)
+      return (isGone && ownerReferences.some((owner) => owner.uid === uid)) ||
+        Date.parse(creationTimestamp) >= Date.parse(deletionTimestamp)
+    })
   )
 
 /**

@@ -13,22 +13,37 @@ import { calls, type Recording, type Rest } from "./Recording.ts"
 import { timeless } from "./Times.ts"
 import { name } from "./Writes.ts"
 
+/** A state with what there is outside, as if that were objects, too. */
+export const everything = (run: Canonical.Run, mask: Canonical.Mask): Canonical.State =>
+  new Map([
+    ...Canonical.state(run, mask),
+    ...[...run.outside.keys()].flatMap((name) => {
+      const value = outside(run, name, mask)
+      return value === undefined ? [] : [[`outside ${name}`, [JSON.stringify(value)]] as const]
+    })
+  ])
+
 /** The same rests of two runs, as states. */
 export function* pairs(
   one: Recording,
   two: Recording,
-  mask: Canonical.Mask
+  mask: Canonical.Mask,
+  stateOf = Canonical.state
 ): Generator<readonly [Canonical.State, Canonical.State]> {
   for (const [index, rest] of one.rests.entries()) {
     const other = two.rests[index]
     if (rest === undefined || other === undefined) continue
-    yield [Canonical.state(runOf(one, rest), mask), Canonical.state(runOf(two, other), mask)]
+    yield [stateOf(runOf(one, rest), mask), stateOf(runOf(two, other), mask)]
   }
 }
 
 /** The rests of a run, as states. */
-export function* states(run: Recording, mask: Canonical.Mask): Generator<Canonical.State> {
-  for (const rest of run.rests) if (rest !== undefined) yield Canonical.state(runOf(run, rest), mask)
+export function* states(
+  run: Recording,
+  mask: Canonical.Mask,
+  stateOf = Canonical.state
+): Generator<Canonical.State> {
+  for (const rest of run.rests) if (rest !== undefined) yield stateOf(runOf(run, rest), mask)
 }
 
 /** A rest without faults, in a form to be compared with. */

@@ -66,7 +66,7 @@ const givenBack = (earlier: Iterable<State>, end: State): ReadonlySet<Json> => {
 const exchanged = (value: Json, exchange: Exchange, path = ""): Json => {
   if (Array.isArray(value)) {
     const items = value.map((item) => exchanged(item as Json, exchange, `${path}[]`))
-    return items.every((item) => typeof item === "string") ? items.toSorted() : items
+    return items.every((item) => typeof item === "string" || typeof item === "number") ? items.toSorted() : items
   }
   if (isObject(value)) {
     return Object.fromEntries(
@@ -106,12 +106,17 @@ const isOneSided = (expected: State, actual: State, exchange: Exchange): boolean
   )
 }
 
+const nobody: Exchange = new Map()
+
 /** Whether the second state is the first with these values in each other's places. */
 const isSame = (expected: State, actual: State, exchange: Exchange): boolean =>
   actual.size === expected.size && !isOneSided(expected, actual, exchange) &&
   [...expected].every(([family, members]) => {
-    const now = members.map((member) => JSON.stringify(exchanged(JSON.parse(member) as Json, exchange))).toSorted()
-    return JSON.stringify(now) === JSON.stringify(actual.get(family))
+    const [now, wanted] = [actual.get(family) ?? [], members].map((all, index) =>
+      all.map((member) => JSON.stringify(exchanged(JSON.parse(member) as Json, index === 0 ? nobody : exchange)))
+        .toSorted()
+    )
+    return JSON.stringify(now) === JSON.stringify(wanted)
   })
 
 /** The values that are in each other's places, if that is all that differs: numbers and the like, or objects, too. */

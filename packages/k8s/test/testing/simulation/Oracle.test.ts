@@ -1,9 +1,13 @@
-import { Action, Cache } from "@effect-operator/core"
-import { ConfigMap, Lease, Namespace } from "@effect-operator/k8s/kinds"
+import { Action, Cache, Sync } from "@effect-operator/core"
+import { ConfigMap, Lease, Namespace, Service } from "@effect-operator/k8s/kinds"
 import { Simulation } from "@effect-operator/k8s/testing"
+import * as Canonical from "@effect-operator/k8s/testing/simulation/Canonical"
+import { sameEnd } from "@effect-operator/k8s/testing/simulation/Oracle"
+import type { Recording } from "@effect-operator/k8s/testing/simulation/Recording"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import * as B from "./planted/Box.ts"
+import { blank } from "./recordings.ts"
 
 /** What is said of an operator in a run without faults. */
 const said = (operator: Simulation.Operator, steps: B.Steps) =>
@@ -66,6 +70,24 @@ describe("what oracles say", () => {
     assert.strictEqual(story(true), "51 objects created, without faults 0")
   })
 
+  it.live("nothing of what was there before people asked for it to be left alone", () =>
+    Effect.gen(function*() {
+      const annotations = { "example.com/paused": "true" }
+      const paused = {
+        name: "pause",
+        act: B.client.use((it) => it.patch(B.Box, B.key, B.merge({ metadata: { annotations } })))
+      }
+      const spec = { selector: { app: "box" }, ports: [{ port: 80 }] }
+      const serving = (box: B.Box) =>
+        Sync.children(box, [Service], [Sync.child(Service, { metadata: { name: "box" }, spec })])
+      const operator = B.boxes(
+        (box) => B.done(box.metadata.annotations === undefined ? serving(box) : Effect.void),
+        { owns: [Service] }
+      )
+      const scenario = { name: "paused", resources: B.resources, operator, steps: [...B.sized(1), paused] }
+      yield* Simulation.checkConvergence(scenario, { depth: 1, runs: 1 })
+    }))
+
   it.live("of what is held for ever, also who has asked for it to go", () =>
     Effect.gen(function*() {
       const metadata = { ...B.named("held"), finalizers: ["example.com/people"] }
@@ -113,6 +135,56 @@ describe("what oracles say", () => {
       const { run } = yield* Simulation.checkConvergence(scenario, { depth: 1, faults: ["cutOff"], interleavings: 0 })
       assert.isAbove(run, 0)
     }))
+
+  it.live("nothing of who waits for what somebody has taken from it, which goes without anybody being told", () =>
+    Effect.gen(function*() {
+      const last = B.named("last")
+      const operator = B.boxes((box) => B.done(B.keep(box, "last", {})), {
+        owns: [ConfigMap],
+        finalize: () =>
+          B.client.use((it) =>
+            Effect.gen(function*() {
+              const there = yield* it.get(ConfigMap, last).pipe(Effect.option)
+              if (there._tag === "None") return Action.done
+              yield* B.unlessGone(it.delete(ConfigMap, last))
+              return Action.awaitChange
+            })
+          )
+      })
+      const scenario = { name: "bereft", resources: B.resources, operator, steps: [...B.sized(1), ...B.deleted] }
+      const { run } = yield* Simulation.checkConvergence(scenario, { depth: 1, faults: ["orphaned"], interleavings: 0 })
+      assert.isAbove(run, 0)
+    }))
+
+  it("nothing of which of several was given which number outside, if each tells the one that it was given", () => {
+    const lived = (outside: readonly [number, number], told: readonly [number, number]): Recording => ({
+      ...blank,
+      kinds: ["Box"],
+      objects: ["a", "b"].map((name, index) => ({
+        apiVersion: "planted.example.com/v1",
+        kind: "Box",
+        metadata: {
+          ...B.named(name),
+          uid: `uid-of-${name}`,
+          resourceVersion: "1",
+          creationTimestamp: "2026-01-01T00:00:00Z",
+          annotations: { port: String(told[index]) }
+        }
+      })),
+      outside: new Map([[
+        "given",
+        new Map(outside.map((port, index) => ["ab"[index], { port: String(port), size: 3 }]))
+      ]])
+    })
+    const recording = lived([4001, 4002], [4001, 4002])
+    const mask = new Set<string>()
+    const reference = { recording, mask, rests: [], tied: [], state: Canonical.state(recording, mask) }
+    const said = (run: Recording) => sameEnd.judge(run, reference as never)
+    assert.isUndefined(said(lived([4002, 4001], [4002, 4001])))
+    assert.isDefined(said(lived([4002, 4001], [4001, 4002])), "outside alone")
+    assert.isDefined(said(lived([4001, 4002], [4002, 4001])), "in the cluster alone")
+    assert.isDefined(said(lived([4002, 4003], [4002, 4003])), "another one")
+  })
 
   it("nothing of who looks every few seconds whether what somebody has taken comes back", () => {
     const retries = Simulation.oracles.find(({ name }) => name === "bounded retries")!
