@@ -42,6 +42,15 @@ const weight = (point: Point, { entry, isIdle = false }: Partial<Place> = {}): n
   return 1
 }
 
+/** What is done to which kind, whatever its name is: of two that are alike the second tells little that the first does not. */
+const shapeOf = ({ entry }: Partial<Place>): string => {
+  if (entry?._tag === "Event") return `${entry.type} ${entry.object.kind}`
+  if (entry?._tag === "External") return entry.name
+  if (entry?._tag !== "Call") return ""
+  const { object, request: { method, path }, status } = entry
+  return `${method} ${object?.kind ?? status}${/\/(?:status|scale)$/.exec(path)?.[0] ?? ""}`
+}
+
 /** Kinds that find more than others do: what is half done, refused, or found again by another process. */
 const telling: ReadonlySet<Kind> = new Set<Kind>([
   "crashAfter",
@@ -55,9 +64,12 @@ const telling: ReadonlySet<Kind> = new Set<Kind>([
 /** How many of a telling kind are run for one of another. */
 const ahead = 3
 
+/** What happens at rest tells something else than the same at a request. */
+const groupOf = ({ lived, point }: Single): string => `${point._tag} ${point.fault} ${key(lived)}`
+
 /**
- * The faults in an order that has every kind early, in each story some in turn, those that tell most first; of several
- * stories each begins with what was run least before.
+ * The faults in an order that has every kind early, in each story some in turn, those that tell most first, and of what
+ * is done one of each before more of the same; of several stories each begins with what was run least before.
  */
 export const stratified = (
   all: ReadonlyArray<Single>,
@@ -72,14 +84,18 @@ export const stratified = (
     known.set(key(story), places)
     return places
   }
+  const alike = new Map<string, number>()
   const ordered = all.map((single) => {
     const { lived, point } = single
-    return { single, weight: weight(point, placesOf(lived).get(`${point._tag} ${point.at}`)) }
-  }).sort((a, b) => a.weight - b.weight)
+    const place = placesOf(lived).get(`${point._tag} ${point.at}`)
+    const shape = `${groupOf(single)} ${weight(point, place)} ${shapeOf(place ?? {})}`
+    const turn = point._tag === "Step" ? 0 : alike.get(shape) ?? 0
+    alike.set(shape, turn + 1)
+    return { single, weight: weight(point, place), turn }
+  }).sort((a, b) => a.weight - b.weight || a.turn - b.turn)
   const byFault = new Map<string, Array<Single>>()
   for (const { single } of ordered) {
-    // What happens at rest tells something else than the same at a request.
-    const name = `${single.point._tag} ${single.point.fault} ${key(single.lived)}`
+    const name = groupOf(single)
     const group = byFault.get(name)
     if (group === undefined) byFault.set(name, [single])
     else group.push(single)

@@ -69,6 +69,17 @@ describe("the order of single faults", () => {
     assert.isBelow(vain.lastIndexOf(false), vain.indexOf(true))
   })
 
+  it("of what is done one of each comes before more of the same", () => {
+    const scenario = { name: "each", resources: B.resources, operator: B.boxes(B.pods), steps: B.sized(4, 1) }
+    const { order, recording } = ordered(scenario)
+    const calls = new Map(recording.entries.flatMap((entry) => (entry._tag === "Call" ? [[entry.n, entry]] : [])))
+    const crashes = order.flatMap(({ point }) =>
+      point._tag === "Call" && point.fault === "crashAfter" ? [calls.get(point.at)!.request.method] : []
+    )
+    assert.deepStrictEqual(crashes.slice(0, 4), ["POST", "DELETE", "POST", "DELETE"])
+    assert.strictEqual(crashes.filter((method) => method === "POST").length, 4)
+  })
+
   it("whether the operator sees that something goes is asked first", () => {
     const settings = B.boxes((box) => B.done(B.keep(box, "settings", { size: String(box.spec.size) })))
     const { order } = ordered({ name: "settings", resources: B.resources, operator: settings, steps: B.sized(1, 2) })
