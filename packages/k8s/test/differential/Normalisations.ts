@@ -453,10 +453,11 @@ const normalisations: ReadonlyArray<Normalisation> = [
       const miscounted = (Array.isArray(causes) ? causes as ReadonlyArray<Json> : []).filter(({ message, reason }) =>
         reason === "too much" || /should have at least \d+ properties/.test(String(message))
       )
-      return withoutCauses((field) => miscounted.some((cause) => field.startsWith(`${String(cause["field"])}.`)))(
-        answer,
-        step
-      )
+      return withoutCauses((field, message) => {
+        // Of anyOf, oneOf and not the place stands in the message alone.
+        const place = field === "<nil>" ? /^Invalid value: "": "([^"]*)" must /.exec(message)?.[1] ?? field : field
+        return miscounted.some((cause) => place.startsWith(`${String(cause["field"])}.`))
+      })(answer, step)
     })
   },
   {

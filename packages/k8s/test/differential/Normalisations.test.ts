@@ -1,0 +1,25 @@
+import { assert, describe, it } from "@effect/vitest"
+import { at } from "./Path.ts"
+import { normalise } from "./Normalisations.ts"
+import type { Step } from "./Step.ts"
+
+describe("Normalisations", () => {
+  it("keep of an object of too many properties only what is not in it", () => {
+    const step: Step = { id: 1, method: "POST", path: "/apis/x.example.com/v1/xs", query: [], headers: {} }
+    const cause = (field: string, message: string) => ({ reason: "FieldValueInvalid", field, message })
+    const causes = [
+      cause("spec.a", "Too many: 4: must have at most 3 items"),
+      cause("spec.a.b", "Required value"),
+      cause("<nil>", "Invalid value: \"\": \"spec.a.c\" must validate at least one schema (anyOf)"),
+      cause("<nil>", "Invalid value: \"\": \"spec.a\" must not validate the schema (not)"),
+      cause("<nil>", "Invalid value: \"\": \"spec.b\" must validate all the schemas (allOf)")
+    ]
+    const { body } = normalise({ status: 422, headers: {}, body: { kind: "Status", details: { causes } } }, step)
+    const kept = at(body, ["details", "causes"]) as ReadonlyArray<{ readonly message: string }>
+    assert.deepStrictEqual(kept.map(({ message }) => message), [
+      "too much",
+      "Invalid value: \"\": \"spec.a\" must not validate the schema (not)",
+      "Invalid value: \"\": \"spec.b\" must validate all the schemas (allOf)"
+    ])
+  })
+})
