@@ -81,8 +81,12 @@ const parameter: Message = {
 
 const operation: Message = {
   fields: {
+    tags: [1, { each: "string" }],
     description: [3, "string"],
     operationId: [5, "string"],
+    produces: [6, { each: "string" }],
+    consumes: [7, { each: "string" }],
+    schemes: [10, { each: "string" }],
     // A parameter, which is not a body, which is in the query.
     parameters: [8, { each: { wrapped: 1, in: { wrapped: 2, in: { wrapped: 3, in: () => parameter } } } }]
   },
@@ -100,7 +104,10 @@ const document: Message = {
   }
 }
 
-/** Of the requests only what kubectl asks for: what a PATCH is about, and what may be said in its query. */
+/**
+ * Of the requests only what kubectl asks for: what a PATCH is about, in which forms it may come, and what may be said in
+ * its query.
+ */
 const patches = (paths: unknown): JsonObject =>
   Object.fromEntries(
     Object.entries(objectAt({ paths }, "paths")).flatMap(([path, item]) => {

@@ -243,6 +243,9 @@ describe("OpenApiDocument", () => {
     const path = all(one(bytes, 8), 2).find((entry) => text(one(entry, 1)).endsWith("/widgets/{name}"))!
     const parameters = all(one(path, 2, 8), 8).map((parameter) => text(one(parameter, 1, 2, 3, 4)))
     assert.deepStrictEqual(parameters, ["dryRun", "fieldManager", "fieldValidation", "force"])
+    // kubectl looks here for how it may merge.
+    const deployment = all(one(bytes, 8), 2).find((entry) => text(one(entry, 1)).endsWith("/deployments/{name}"))!
+    assert.include(all(one(deployment, 2, 8), 7).map(text), "application/strategic-merge-patch+json")
   })
 })
 
