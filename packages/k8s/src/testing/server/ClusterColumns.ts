@@ -81,11 +81,8 @@ const parentRef: Value = (object) => {
   return `${resource}${namespace === "" ? "" : `/${namespace}`}/${stringAt(parent, "name")}`
 }
 
-/** A figure of a limited or exempt priority level. */
-const figure = (...path: ReadonlyArray<string>): Value => (object) => {
-  const exempt = stringAt(object, "spec", "type") === "Exempt" && path.length === 1
-  return at(object, "spec", exempt ? "exempt" : "limited", ...path) ?? "<none>"
-}
+/** A figure of a limited priority level; an exempt one tells none. */
+const figure = (...path: ReadonlyArray<string>): Value => (object) => at(object, "spec", "limited", ...path) ?? "<none>"
 
 const queuing = (key: string): Value => figure("limitResponse", "queuing", key)
 

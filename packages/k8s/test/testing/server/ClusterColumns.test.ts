@@ -78,6 +78,15 @@ const cases: ReadonlyArray<readonly [string, object, Record<string, unknown>]> =
   ["prioritylevelconfigurations.flowcontrol.apiserver.k8s.io", {
     spec: { type: "Limited", limited: { nominalConcurrencyShares: 30, limitResponse: { queuing: { queues: 64 } } } }
   }, { Type: "Limited", NominalConcurrencyShares: 30, Queues: 64, HandSize: "<none>", QueueLengthLimit: "<none>" }],
+  ["prioritylevelconfigurations.flowcontrol.apiserver.k8s.io", {
+    spec: { type: "Exempt", exempt: { nominalConcurrencyShares: 0 } }
+  }, {
+    Type: "Exempt",
+    NominalConcurrencyShares: "<none>",
+    Queues: "<none>",
+    HandSize: "<none>",
+    QueueLengthLimit: "<none>"
+  }],
   ["validatingadmissionpolicies.admissionregistration.k8s.io", {
     spec: { validations: [{}, {}], paramKind: { apiVersion: "v1", kind: "ConfigMap" } }
   }, { Validations: 2, ParamKind: "v1/ConfigMap" }],
