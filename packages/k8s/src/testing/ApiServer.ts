@@ -35,6 +35,7 @@ import * as Plugins from "./admission/Plugins.ts"
 import * as Aggregation from "./auth/Aggregation.ts"
 import * as Audit from "./auth/Audit.ts"
 import * as Bootstrap from "./auth/Bootstrap.ts"
+import * as FlowSchemaConditions from "./auth/FlowSchemaConditions.ts"
 import * as Gate from "./auth/Gate.ts"
 import * as OpenIdMetadata from "./auth/OpenIdMetadata.ts"
 import { Rbac } from "./auth/Rbac.ts"
@@ -192,6 +193,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const core: Exchange.Core = { ...parts, admission: Plugins.make(parts, options.admission ?? []) }
   const definitions = new Definitions(core)
   const aggregator = new Aggregator(parts)
+  const tellFlowSchemas = FlowSchemaConditions.make(storage)
   const changes = new Feed<Change>()
   const audit = new Feed<Audit.Event>()
   const auditId = Audit.ids(() => random.nextDoubleUnsafe())
@@ -222,6 +224,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
     )
     definitions.settle(exchange.now)
     aggregator.settle(exchange.now, exchange.random)
+    tellFlowSchemas(exchange.now)
     count(exchange)
     return response
   })
