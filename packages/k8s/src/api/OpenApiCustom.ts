@@ -1,8 +1,8 @@
 /**
  * `OpenApiCustom`: custom kinds as OpenAPI documents tell of them.
  *
- * Version 3 says all that a structural schema says, version 2 loses what it cannot say: combinations, and what is inside
- * fields that may be null or keep unknown ones, for kubectl would refuse more than the server. Metadata, apiVersion and
+ * Version 3 says all that a structural schema says, version 2 loses what it cannot say: combinations, defaults, and what is
+ * inside fields that may be null or keep unknown ones, for kubectl would refuse more than the server. Metadata, apiVersion and
  * kind are added at the root and to embedded resources, int-or-string values get their two types.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/controller/openapi/{builder,v2} and pkg/apiserver/schema/kubeopenapi.go.
@@ -122,7 +122,8 @@ const convert = (schema: unknown, dialect: Dialect): JsonObject => {
     return embedded(result, dialect)
   }
   delete result["nullable"]
-  const untyped = nullable || either || (preserving && result["type"] === "object") ||
+  delete result["default"]
+  const untyped = nullable || (preserving && result["type"] === "object") ||
     (result["type"] === "array" && result["items"] === undefined)
   if (untyped) delete result["type"]
   const nulls = Object.entries(objectAt(schema, "properties")).filter(([, of]) => at(of, "nullable") === true)

@@ -17,7 +17,8 @@ const spec = {
     port: { "x-kubernetes-int-or-string": true },
     any: { type: "object", "x-kubernetes-preserve-unknown-fields": true, properties: { a: { type: "string" } } },
     labels: { type: "object", additionalProperties: { type: "string" } },
-    either: { type: "string", anyOf: [{ minLength: 1 }] }
+    either: { type: "string", anyOf: [{ minLength: 1 }], default: "a" },
+    quantity: { type: "string", "x-kubernetes-int-or-string": true }
   }
 }
 
@@ -166,7 +167,8 @@ describe("OpenApiDocument", () => {
         port: { "x-kubernetes-int-or-string": true },
         any: { "x-kubernetes-preserve-unknown-fields": true },
         labels: { type: "object", additionalProperties: { type: "string" } },
-        either: { type: "string" }
+        either: { type: "string" },
+        quantity: { type: "string", "x-kubernetes-int-or-string": true }
       }
     })
     assert.isDefined(paths["/apis/example.com/v1/namespaces/{namespace}/widgets/{name}"].patch)
@@ -210,7 +212,8 @@ describe("OpenApiDocument", () => {
       ...spec,
       properties: {
         ...spec.properties,
-        port: { "x-kubernetes-int-or-string": true, anyOf: [{ type: "integer" }, { type: "string" }] }
+        port: { "x-kubernetes-int-or-string": true, anyOf: [{ type: "integer" }, { type: "string" }] },
+        quantity: { ...spec.properties.quantity, anyOf: [{ type: "integer" }, { type: "string" }] }
       }
     })
     assert.deepStrictEqual(widgets.components.schemas["com.example.v1.WidgetList"].properties.items, {
