@@ -254,28 +254,6 @@ const isClusters = (finalizer: string): boolean => finalizer.startsWith("kuberne
 const isInUse = (run: Recording, object: KubeObject): boolean =>
   taken(run) && isTerminating(object) && (object.metadata.finalizers ?? []).every(isClusters)
 
-/** What is owned by an object that is gone is gone, too. */
-const noOrphans: Oracle = {
-  name: "no orphans",
-  judge: (run) => {
-    const uids = new Set(run.objects.map(({ metadata }) => metadata.uid))
-    const orphan = run.objects.find((object) => {
-      const { ownerReferences = [] } = object.metadata
-      return ownerReferences.length > 0 && ownerReferences.every(({ uid }) => !uids.has(uid)) && !isInUse(run, object)
-    })
-    return orphan === undefined ? disowned(run) : `${name(orphan)} outlives its owner`
-  }
-}
-
-/** The request of the operator that an object is to go by, if it is one. */
-const deletedBy = (run: Recording, { metadata: { uid } }: KubeObject): string => {
-  for (const { after, before, call } of writes(run)) {
-    if (after.metadata.uid !== uid || !isTerminating(after) || (before !== undefined && isTerminating(before))) continue
-    return `; the operator has asked for that: ${line(call.request)}`
-  }
-  return ""
-}
-
 /**
  * Whether somebody took from an object, when it was being deleted, what was made to that end, or what was its own and is
  * gone since: nobody tells of it any more.
@@ -291,6 +269,29 @@ const isBereft = (run: Recording, { metadata: { deletionTimestamp = "", uid } }:
         Date.parse(creationTimestamp) >= Date.parse(deletionTimestamp)
     })
   )
+
+/** What is owned by an object that is gone is gone, too. */
+const noOrphans: Oracle = {
+  name: "no orphans",
+  judge: (run) => {
+    const uids = new Set(run.objects.map(({ metadata }) => metadata.uid))
+    const orphan = run.objects.find((object) => {
+      const { ownerReferences = [] } = object.metadata
+      if (isTerminating(object) && (isInUse(run, object) || isBereft(run, object))) return false
+      return ownerReferences.length > 0 && ownerReferences.every(({ uid }) => !uids.has(uid))
+    })
+    return orphan === undefined ? disowned(run) : `${name(orphan)} outlives its owner`
+  }
+}
+
+/** The request of the operator that an object is to go by, if it is one. */
+const deletedBy = (run: Recording, { metadata: { uid } }: KubeObject): string => {
+  for (const { after, before, call } of writes(run)) {
+    if (after.metadata.uid !== uid || !isTerminating(after) || (before !== undefined && isTerminating(before))) continue
+    return `; the operator has asked for that: ${line(call.request)}`
+  }
+  return ""
+}
 
 /**
  * Whether people hold an object themselves, that they have asked to go: they have made it with all of its finalizers. Or a

@@ -156,6 +156,31 @@ describe("what oracles say", () => {
       assert.isAbove(run, 0)
     }))
 
+  it("nothing of who outlives its owner as it waits so", () => {
+    const object = (uid: string, metadata: object) => ({
+      apiVersion: "v1",
+      kind: "Thing",
+      metadata: { ...B.named(uid), uid, resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z", ...metadata }
+    })
+    const owner = (uid: string) => ({ ownerReferences: [{ apiVersion: "v1", kind: "Thing", name: uid, uid }] })
+    const waits = object("waits", {
+      ...owner("gone"),
+      deletionTimestamp: "2026-01-01T00:01:00Z",
+      finalizers: ["example.com/waits"]
+    })
+    const lived = (child: object): Recording => ({
+      ...blank,
+      objects: [waits],
+      entries: [
+        { _tag: "Call", n: 1, object: child },
+        { _tag: "Fault", at: 0, point: { _tag: "Call", at: 1, fault: "orphaned" } }
+      ] as never
+    })
+    const orphans = Simulation.oracles.find(({ name }) => name === "no orphans")!
+    assert.isUndefined(orphans.judge(lived(object("child", owner("waits"))), {} as never))
+    assert.isDefined(orphans.judge(lived(object("child", owner("another"))), {} as never))
+  })
+
   it("nothing of which of several was given which number outside, if each tells the one that it was given", () => {
     const lived = (outside: readonly [number, number], told: readonly [number, number]): Recording => ({
       ...blank,
