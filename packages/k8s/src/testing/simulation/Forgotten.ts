@@ -12,6 +12,7 @@ import type { Oracle } from "./Oracle.ts"
 import { outdated, outdatedOutside } from "./Outdated.ts"
 import { calls, firstChanges, type Recording } from "./Recording.ts"
 import { isLookedAfter, turnsWith } from "./Standby.ts"
+import { writes } from "./Writes.ts"
 
 /** Kinds whose specs are not changed once they are there: what they were made for is history. */
 export const fixed: ReadonlySet<string | undefined> = new Set([...precious, "Job", "Pod"])
@@ -32,6 +33,18 @@ export const standing: ReadonlySet<string | undefined> = new Set([
 /** What the operator has made, in the order it did. */
 const created = (run: Recording): ReadonlyArray<KubeObject> =>
   calls(run).filter(({ status }) => status === 201).flatMap(({ object }) => object ?? [])
+
+/** What others have made, and the operator has worked on, as a custom resource asked for it. */
+const worked = (run: Recording, own: ReadonlySet<string>): ReadonlyArray<KubeObject> => {
+  const uids = new Set<string>()
+  if (run.kinds.length > 0) {
+    for (const { after, before } of writes(run)) {
+      const { uid } = after.metadata
+      if (before !== undefined && !own.has(uid) && !run.kinds.includes(after.kind)) uids.add(uid)
+    }
+  }
+  return run.objects.filter(({ metadata }) => uids.has(metadata.uid))
+}
 
 /** Whether people touch nothing that the operator has made: nothing of it is there when all steps come at once. */
 const keepOff = (run: Recording, own: ReadonlySet<string>): boolean =>
@@ -95,8 +108,8 @@ const peoples = (run: Recording, own: ReadonlySet<string>): ReadonlyArray<KubeOb
 }
 
 /**
- * What was made has no fields but those that it has when all steps come at once, and there are no other objects of kinds
- * that say what is to be; nor, where there is no custom resource that could keep a history, of any other kind.
+ * What was made, or worked on, has no fields but those that it has when all steps come at once, and there are no other
+ * objects of kinds that say what is to be; nor, where there is no custom resource that could keep a history, of any other kind.
  */
 export const forgotten: Oracle = {
   name: "what is not wanted any more goes",
@@ -112,14 +125,18 @@ export const forgotten: Oracle = {
     const failed = other.entries.some((entry) => entry._tag === "Step" && entry.failed !== undefined)
     if (failed || other.failure !== undefined || !wantTheSame(run, other, mask)) return undefined
     const families = Canonical.families(run, mask)
-    const asked = new Map(
-      made.flatMap(({ kind, metadata }) => {
+    const asked = new Map([
+      ...worked(run, uidsOf(made)).flatMap(({ metadata }) => {
+        const family = families.get(metadata.uid)
+        return family === undefined ? [] : [[family, false] as const]
+      }),
+      ...made.flatMap(({ kind, metadata }) => {
         const family = families.get(metadata.uid)
         return family === undefined || fixed.has(kind)
           ? []
           : [[family, standing.has(kind) || run.kinds.length === 0] as const]
       })
-    )
+    ])
     const atOnce = Canonical.state(other, mask)
     const rests = run.rests.flatMap((rest) =>
       rest === undefined ? [] : [Canonical.state({ entries: run.entries, ...rest }, mask)]

@@ -231,7 +231,35 @@ const copies = (forgetful: boolean) =>
 
 const keeping = (keeps: boolean) => shops((shop) => settings(shop, keeps), { owns: [ConfigMap] })
 
+/** Labels the namespaces that people have made, and a Shop names; `keeps` those that it does not name any more. */
+const opening = (keeps: boolean) => {
+  const label = (open: string | null) => merge({ metadata: { labels: { open } } })
+  const everywhere = () => [key]
+  return shops(
+    ({ spec: { places = [] } }) =>
+      B.done(client.use((it) =>
+        Effect.flatMap(Cache.list(Namespace), (all) =>
+          Effect.forEach(all, (namespace) => {
+            const [isOpen, isPlace] = [
+              namespace.metadata.labels?.["open"] !== undefined,
+              places.includes(namespace.metadata.name)
+            ]
+            if (isPlace && !isOpen) return it.patch(Namespace, namespace, label("yes"))
+            return isOpen && !isPlace && !keeps ? it.patch(Namespace, namespace, label(null)) : Effect.void
+          }, { discard: true }))
+      )),
+    { watches: [Watch.make(Namespace, { map: everywhere })] }
+  )
+}
+
 export const planted: ReadonlyArray<B.Planted> = [
+  bug(
+    "what others have made keeps the mark that is not wanted any more",
+    "what is not wanted any more goes",
+    [spaces("a", "b"), put("two places", { places: ["a", "b"] }), put("one place", { places: ["a"] })],
+    opening(true),
+    opening(false)
+  ),
   bug(
     "a setting that is not wanted any more stays",
     "what is not wanted any more goes",
