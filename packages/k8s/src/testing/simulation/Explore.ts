@@ -10,7 +10,7 @@ import { calmStart } from "./Course.ts"
 import { type Coverage, timesRun } from "./Coverage.ts"
 import { hastens, type Kind, none, type Plan, type Point } from "./Fault.ts"
 import { judge, strays } from "./Judge.ts"
-import * as Oracle from "./Oracle.ts"
+import type * as Oracle from "./Oracle.ts"
 import { stratified } from "./Order.ts"
 import * as Points from "./Points.ts"
 import * as Pools from "./Pools.ts"
@@ -19,6 +19,7 @@ import * as Reference from "./Reference.ts"
 import * as Rests from "./Rests.ts"
 import * as Run from "./Run.ts"
 import type { Scenario } from "./Scenario.ts"
+import { sameEnd } from "./SameEnd.ts"
 import { draw, hash } from "./Seed.ts"
 import * as Singles from "./Singles.ts"
 import { beginning, key, lengthOf, type Story, tell, whole } from "./Story.ts"
@@ -227,7 +228,7 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
     if (!hastens(point) || recording.hurried.length === 0 || !allowed("restarted")) return undefined
     const reference = referenceOf(lived)
     const astray = Rests.astray(recording, reference.rests)
-    const differs = astray === undefined ? Oracle.sameEnd.judge(recording, reference) : ""
+    const differs = astray === undefined ? sameEnd.judge(recording, reference) : ""
     if (differs === undefined) return undefined
     const seen = astray === undefined ? lived : beginning(lived, astray)
     const what = [key(seen), point.fault, recording.hurried, differs].join("\n")

@@ -49,7 +49,7 @@ const amountsIn = (value: unknown): ReadonlyArray<number> =>
 type Told = KubeObject & { readonly spec?: unknown; readonly status?: unknown }
 
 /** The numbers in a status, by path. */
-const numbersIn = (value: unknown, path: string): ReadonlyArray<readonly [path: string, number: number]> =>
+export const numbersIn = (value: unknown, path: string): ReadonlyArray<readonly [path: string, number: number]> =>
   typeof value === "number"
     ? [[path, value]]
     : isObject(value)

@@ -9,11 +9,8 @@
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { available } from "./Available.ts"
-import * as Canonical from "./Canonical.ts"
-import { dealt } from "./Dealt.ts"
 import { disowned } from "./Disowned.ts"
 import * as Drawn from "./Drawn.ts"
-import { isSucceeded, outside, whoever } from "./Outside.ts"
 import { blinded, blindFor, blindings, isPaused, met, taken } from "./Excuses.ts"
 import { isElection, isEvent } from "./Fault.ts"
 import { accepted, type Call, calls, type Entry, line, madeByPeople, type Recording, seen } from "./Recording.ts"
@@ -21,20 +18,18 @@ import type { Reference } from "./Reference.ts"
 import * as Rests from "./Rests.ts"
 import { moments } from "./Temporal.ts"
 import { course, ownersOwn } from "./Course.ts"
+import { aftermath, because, stillFails } from "./Failing.ts"
 import { dataKept, hasFailed } from "./Kept.ts"
 import { conditionsOf, name, writes } from "./Writes.ts"
 import { fixed, forgotten, standing } from "./Forgotten.ts"
-import { handsOn, noted } from "./Noted.ts"
+import { noted } from "./Noted.ts"
 import { nought } from "./Nought.ts"
 import { noPingPong } from "./PingPong.ts"
 import { refused } from "./Refused.ts"
 import { renewed } from "./Renewed.ts"
-import { counters, isHistory } from "./History.ts"
-import { relabelled } from "./Identities.ts"
 import { singleWriter } from "./SingleWriter.ts"
+import { sameEnd } from "./SameEnd.ts"
 import { strangersKept } from "./Strangers.ts"
-import * as Stations from "./Stations.ts"
-import { swapped } from "./Swapped.ts"
 import { unharmed } from "./Unharmed.ts"
 import { unrest } from "./Unrest.ts"
 
@@ -51,29 +46,9 @@ const describe = (entry: Entry): string =>
     ? `${line(entry.request)} (${entry.status}${entry.said === undefined ? "" : `: ${brief(entry.said)}`})`
     : entry._tag
 
-/** How long a fault, in milliseconds, may have reconciles fail: for as long as the longest of them lasts. */
-const aftermath = 60_000
-
 /** When faults were met in the quiet time. */
 const lastFaults = ({ entries, quietAt = Infinity }: Recording): ReadonlyArray<number> =>
   entries.flatMap((entry) => (entry._tag === "Fault" && entry.at >= quietAt ? [entry.at] : []))
-
-/** The last failure of a reconcile that no fault explains any more, when all has come to rest. */
-const stillFails = ({ entries, quietAt }: Recording): string | undefined => {
-  if (quietAt === undefined) return undefined
-  // Who asks every now and then meets some faults only when all is at rest.
-  const last = Math.max(...entries.flatMap((entry) => entry._tag === "Fault" ? [entry.at] : []))
-  const failed = entries.findLast((entry) =>
-    entry._tag === "Log" && entry.at > Math.max(quietAt, last + aftermath) && entry.text.startsWith("reconcile failed")
-  )
-  return failed?._tag === "Log" ? failed.text.split("\n")[0] : undefined
-}
-
-/** What is not as it should be, and why nobody puts it right, if that is said. */
-const because = (run: Recording): string => {
-  const failure = stillFails(run)
-  return failure === undefined ? "" : `; nor will it be: ${failure}`
-}
 
 /** The program does the same twice: it asks the simulated world, not the real one. */
 const deterministic: Oracle = {
@@ -154,75 +129,6 @@ export const desired: Oracle = {
   }
 }
 
-/** Whether all that differs is who got which of what is given out, in the cluster or also outside of it. */
-const isSwapped = (run: Recording, { mask, recording }: Reference, stateOf: typeof Canonical.state): boolean =>
-  swapped(
-    stateOf(recording, mask),
-    stateOf(run, mask),
-    Rests.pairs(recording, run, mask, stateOf),
-    run.hurried.length > 0 ? Rests.states(recording, mask, stateOf) : []
-  )
-
-/** How a run's end differs from the one without faults, in the cluster and outside of it. */
-const differences = (lived: Recording, reference: Reference): ReadonlyArray<string> => {
-  const { hasty, mask, recording, state } = reference
-  const run = Stations.unrested(lived, recording)
-  const compared = (wanted: Canonical.State, now: Canonical.State): ReadonlyArray<string> => {
-    const lines = Canonical.compare(wanted, now)
-    // What nobody waited for may have got half as far.
-    return lines.length > 0 && run.hurried.length > 0 && run.steps.length === recording.steps.length
-      ? Canonical.compare(wanted, Canonical.settled(now, wanted, Canonical.state(hasty(run.hurried).recording, mask)))
-      : lines
-  }
-  const found = Canonical.state(run, mask)
-  let lines = compared(state, found)
-  const passed = lines.length === 0 ? undefined : Stations.ofBoth(run, recording)
-  if (passed !== undefined) {
-    const [now, wanted] = passed
-    lines = compared(Canonical.state(wanted, mask), Canonical.state(now, mask))
-  }
-  const outsides = [...new Set([...recording.outside.keys(), ...run.outside.keys()])].map((key) => {
-    const [one, two] = [recording, run].map((its) => outside(its, key, mask))
-    const [wanted, found] = [one, two].map((value) => JSON.stringify(value) ?? "nothing")
-    return { key, one, two, wanted, found }
-  }).filter(({ found, wanted }) => found !== wanted)
-  if ((lines.length > 0 || outsides.length > 0) && isSwapped(run, reference, Rests.everything)) return []
-  // An outside that is the same knows nothing of an exchange.
-  if (lines.length > 0 && outsides.length > 0 && isSwapped(run, reference, Canonical.state)) lines = []
-  if (lines.length > 0 && dealt(run, state, found)) lines = []
-  if (lines.length > 0 && isHistory(run, state, found, counters(recording))) lines = []
-  const apart = []
-  // After a Pod was lost, another of those that are left may have its part.
-  const isOther = met(run, "podFailed") || met(run, "podRemoved")
-  const names = new Set(
-    seen(recording).flatMap(({ kind, metadata }) => run.kinds.includes(kind) ? [metadata.name] : [])
-  )
-  for (const { found, key, one, two, wanted } of outsides) {
-    if (one !== undefined && two !== undefined) {
-      const [first, second] = [one, two].map((value) => JSON.stringify(whoever(value, names)))
-      if (names.size > 1 && first === second) continue
-      if (isOther && isSucceeded(one, two, Canonical.whichever([...recording.objects, ...run.objects]))) continue
-    }
-    const [before, after] = [recording, run].map((its) =>
-      JSON.stringify(outside(its, key, mask, Canonical.whichever(its.objects)))
-    )
-    if (!isOther || before !== after) apart.push(`outside: ${key}: ${found} instead of ${wanted}`)
-  }
-  return [...lines, ...apart]
-}
-
-/** The same end as without faults, in the cluster and outside of it, whoever of several replicas has brought it about. */
-export const sameEnd: Oracle = {
-  name: "same end state",
-  judge: (run, reference) => {
-    if (taken(run) || handsOn(run)) return undefined
-    const all = differences(run, reference)
-    if (all.length === 0) return undefined
-    for (const other of relabelled(run)) if (differences(other, reference).length === 0) return undefined
-    return `${all.slice(0, 5).join("; ")}${because(run)}`
-  }
-}
-
 /** What chance has decided once, and two places hold, is the same in both. */
 const tied: Oracle = {
   name: "drawn alike",
@@ -241,7 +147,8 @@ const quiet: Oracle = {
     // What goes wrong in the quiet time itself, such as at the renewal of a lease, has another take over, who looks at all.
     const since = Math.max(...lastFaults(run)) + aftermath
     // Who does not take what is nobody's for its own is refused, again and again, and says so.
-    const isRefused = (entry: Entry) => taken(run) && entry._tag === "Call" && entry.status === 409
+    const isRefused = (entry: Entry) =>
+      taken(run) && entry._tag === "Call" && (entry.status === 409 || entry.status === 422)
     const left = run.restless.filter((entry) => entry.at > since && !isRefused(entry))
     return left.length === 0 ? undefined : `${left.length} writes in a quiet time, the first: ${describe(left[0]!)}`
   }

@@ -1,0 +1,91 @@
+/**
+ * `SameEnd`: a run comes to the end that there is without faults, in the cluster and outside of it.
+ *
+ * What differs is told, unless it is one of the ways in which two ends may differ that are as good as each other: who was given
+ * which of several values, what is told of failures that there were, who of several it was.
+ */
+import * as Canonical from "./Canonical.ts"
+import { dealt } from "./Dealt.ts"
+import { met, taken } from "./Excuses.ts"
+import { because } from "./Failing.ts"
+import { counters, isHistory } from "./History.ts"
+import { relabelled } from "./Identities.ts"
+import { handsOn } from "./Noted.ts"
+import { isNumbered } from "./Numbered.ts"
+import type { Oracle } from "./Oracle.ts"
+import { isSucceeded, outside, whoever } from "./Outside.ts"
+import { type Recording, seen } from "./Recording.ts"
+import type { Reference } from "./Reference.ts"
+import * as Rests from "./Rests.ts"
+import * as Stations from "./Stations.ts"
+import { swapped } from "./Swapped.ts"
+
+/** Whether all that differs is who got which of what is given out, in the cluster or also outside of it. */
+const isSwapped = (run: Recording, { mask, recording }: Reference, stateOf: typeof Canonical.state): boolean =>
+  swapped(
+    stateOf(recording, mask),
+    stateOf(run, mask),
+    Rests.pairs(recording, run, mask, stateOf),
+    run.hurried.length > 0 ? Rests.states(recording, mask, stateOf) : []
+  )
+
+/** How a run's end differs from the one without faults, in the cluster and outside of it. */
+const differences = (lived: Recording, reference: Reference): ReadonlyArray<string> => {
+  const { hasty, mask, recording, state } = reference
+  const run = Stations.unrested(lived, recording)
+  const compared = (wanted: Canonical.State, now: Canonical.State): ReadonlyArray<string> => {
+    const lines = Canonical.compare(wanted, now)
+    // What nobody waited for may have got half as far.
+    return lines.length > 0 && run.hurried.length > 0 && run.steps.length === recording.steps.length
+      ? Canonical.compare(wanted, Canonical.settled(now, wanted, Canonical.state(hasty(run.hurried).recording, mask)))
+      : lines
+  }
+  const found = Canonical.state(run, mask)
+  let lines = compared(state, found)
+  const passed = lines.length === 0 ? undefined : Stations.ofBoth(run, recording)
+  if (passed !== undefined) {
+    const [now, wanted] = passed
+    lines = compared(Canonical.state(wanted, mask), Canonical.state(now, mask))
+  }
+  const outsides = [...new Set([...recording.outside.keys(), ...run.outside.keys()])].map((key) => {
+    const [one, two] = [recording, run].map((its) => outside(its, key, mask))
+    const [wanted, found] = [one, two].map((value) => JSON.stringify(value) ?? "nothing")
+    return { key, one, two, wanted, found }
+  }).filter(({ found, wanted }) => found !== wanted)
+  if ((lines.length > 0 || outsides.length > 0) && isSwapped(run, reference, Rests.everything)) return []
+  // An outside that is the same knows nothing of an exchange.
+  if (lines.length > 0 && outsides.length > 0 && isSwapped(run, reference, Canonical.state)) lines = []
+  if (lines.length > 0 && dealt(run, state, found)) lines = []
+  if (lines.length > 0 && isHistory(run, state, found, counters(recording))) lines = []
+  if (lines.length > 0 && isNumbered(recording, run, state, found)) lines = []
+  const apart = []
+  // After a Pod was lost, another of those that are left may have its part.
+  const isOther = met(run, "podFailed") || met(run, "podRemoved")
+  const names = new Set(
+    seen(recording).flatMap(({ kind, metadata }) => run.kinds.includes(kind) ? [metadata.name] : [])
+  )
+  for (const { found, key, one, two, wanted } of outsides) {
+    if (one !== undefined && two !== undefined) {
+      const [first, second] = [one, two].map((value) => JSON.stringify(whoever(value, names)))
+      if (names.size > 1 && first === second) continue
+      if (isOther && isSucceeded(one, two, Canonical.whichever([...recording.objects, ...run.objects]))) continue
+    }
+    const [before, after] = [recording, run].map((its) =>
+      JSON.stringify(outside(its, key, mask, Canonical.whichever(its.objects)))
+    )
+    if (!isOther || before !== after) apart.push(`outside: ${key}: ${found} instead of ${wanted}`)
+  }
+  return [...lines, ...apart]
+}
+
+/** The same end as without faults, in the cluster and outside of it, whoever of several replicas has brought it about. */
+export const sameEnd: Oracle = {
+  name: "same end state",
+  judge: (run, reference) => {
+    if (taken(run) || handsOn(run)) return undefined
+    const all = differences(run, reference)
+    if (all.length === 0) return undefined
+    for (const other of relabelled(run)) if (differences(other, reference).length === 0) return undefined
+    return `${all.slice(0, 5).join("; ")}${because(run)}`
+  }
+}
