@@ -69,6 +69,22 @@ describe("the order of single faults", () => {
     assert.isBelow(vain.lastIndexOf(false), vain.indexOf(true))
   })
 
+  it("of each way in which something goes wrong one comes before another of the same", () => {
+    const { order } = ordered({ name: "ways", resources: B.resources, operator: B.boxes(B.pods), steps: B.sized(1, 2) })
+    const first = (tag: string, fault: string) =>
+      order.findIndex(({ point }) => point._tag === tag && point.fault === fault)
+    const others = ["unavailable", "throttled", "outage", "lostRequest", "crashAway", "oldRestart"]
+    const soonest = Math.min(...others.map((fault) => first("Call", fault)))
+    for (
+      const [tag, fault] of [["Call", "serverError"], ["Call", "crashAfter"], ["Step", "restarted"], [
+        "Step",
+        "annotated"
+      ]]
+    ) {
+      assert.isBelow(first(tag!, fault!), soonest, fault)
+    }
+  })
+
   it("of what is done one of each comes before more of the same", () => {
     const scenario = { name: "each", resources: B.resources, operator: B.boxes(B.pods), steps: B.sized(4, 1) }
     const { order, recording } = ordered(scenario)
