@@ -68,18 +68,19 @@ const accessed = (
   path: ReadonlyArray<string>,
   type: "int64" | "string"
 ): { readonly value: unknown } | { readonly fault: string } => {
-  const wrong = (value: unknown, expected: string) => ({
-    fault: `.${path.join(".")} accessor error: ${GoValue.print(value)} is of the type ${
+  const wrong = (value: unknown, expected: string, keys: number) => ({
+    fault: `.${path.slice(0, keys).join(".")} accessor error: ${GoValue.print(value)} is of the type ${
       goTypeOf(value)
     }, expected ${expected}`
   })
   let value: unknown = object
-  for (const key of path) {
-    if (value === undefined) return { value }
-    if (!JsonValue.isObject(value)) return wrong(value, "map[string]interface{}")
+  for (const [index, key] of path.entries()) {
+    if (value === undefined || value === null) return { value: undefined }
+    // Named by the key that was looked for in it.
+    if (!JsonValue.isObject(value)) return wrong(value, "map[string]interface{}", index + 1)
     value = JsonValue.get(value, key)
   }
-  return value === undefined || goTypeOf(value) === type ? { value } : wrong(value, type)
+  return value === undefined || goTypeOf(value) === type ? { value } : wrong(value, type, path.length)
 }
 
 const replicasFault = (object: KubeObject, path: ReadonlyArray<string>): ReadonlyArray<FieldError.FieldError> => {

@@ -1,0 +1,51 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { ApiServer } from "../../../src/testing/ApiServer.ts"
+
+const ask = (path: string, body: object) =>
+  Effect.gen(function*() {
+    const { handle } = yield* ApiServer
+    const headers = { "content-type": "application/json" }
+    return yield* handle({ method: "POST", path, query: [], headers, body })
+  })
+
+const definition = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "things.example.com" },
+  spec: {
+    group: "example.com",
+    scope: "Cluster",
+    names: { plural: "things", kind: "Thing" },
+    versions: [{
+      name: "v1",
+      served: true,
+      storage: true,
+      subresources: { scale: { specReplicasPath: ".spec.a.n", statusReplicasPath: ".status.a.n" } },
+      schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } }
+    }]
+  }
+}
+
+const cases: ReadonlyArray<readonly [spec: unknown, fault: string | undefined]> = [
+  [5, ".spec.a accessor error: 5 is of the type int64, expected map[string]interface{}"],
+  [{ a: [] }, ".spec.a.n accessor error: [] is of the type []interface {}, expected map[string]interface{}"],
+  [{ a: { n: "x" } }, ".spec.a.n accessor error: x is of the type string, expected int64"],
+  [{ a: { n: null } }, ".spec.a.n accessor error: <nil> is of the type <nil>, expected int64"],
+  [{ a: null }, undefined],
+  [null, undefined]
+]
+
+describe("the replicas of a custom object", () => {
+  it.effect("are told where they cannot be read, by the key that was looked for", () =>
+    Effect.gen(function*() {
+      yield* ask("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+      for (const [index, [spec, fault]] of cases.entries()) {
+        const object = { apiVersion: "example.com/v1", kind: "Thing", metadata: { name: `t${index}` }, spec }
+        const { body, status } = yield* ask("/apis/example.com/v1/things", object)
+        const message = status === 201 ? undefined : (body as { readonly message: string }).message
+        const wanted = fault && `Thing.example.com "t${index}" is invalid: .spec.a.n: Invalid value: 0: ${fault}`
+        assert.strictEqual(message, wanted)
+      }
+    }).pipe(Effect.provide(ApiServer.layer)))
+})
