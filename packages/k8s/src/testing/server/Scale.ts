@@ -82,6 +82,13 @@ const scaleOf = (
   })
 }
 
+/** The way to what is there and no object, though the path goes on. */
+const obstacle = (object: KubeObject, path: ReadonlyArray<string>): ReadonlyArray<string> | undefined =>
+  path.slice(1).map((_, index) => path.slice(0, index + 1)).find((way) => {
+    const value = at(object, ...way)
+    return value !== undefined && !JsonValue.isObject(value)
+  })
+
 /** A value set at a path; objects on the way are made. */
 const setAt = (object: JsonValue.JsonObject, path: ReadonlyArray<string>, value: unknown): JsonValue.JsonObject => {
   const [key, ...rest] = path
@@ -256,6 +263,12 @@ const write = (patch: boolean): Exchange.Verb =>
           ...(version === "" ? {} : { resourceVersion: version }),
           ...(uid === "" ? {} : { uid })
         }
+      }
+      const way = obstacle(named, paths.specReplicas)
+      if (way !== undefined) {
+        return yield* Effect.fail(
+          StatusError.plain(`value cannot be set because .${way.join(".")} is not a map[string]interface{}`)
+        )
       }
       // An object with its replicas set is an object of the same kind.
       const scaled = asObject(setAt(named as never, paths.specReplicas, count(at(admitted, "spec", "replicas"))))

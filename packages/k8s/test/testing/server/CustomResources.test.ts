@@ -2,11 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { ApiServer } from "../../../src/testing/ApiServer.ts"
 
-const ask = (path: string, body: object) =>
+const ask = (path: string, body: object, method: "POST" | "PUT" = "POST") =>
   Effect.gen(function*() {
     const { handle } = yield* ApiServer
     const headers = { "content-type": "application/json" }
-    return yield* handle({ method: "POST", path, query: [], headers, body })
+    return yield* handle({ method, path, query: [], headers, body })
   })
 
 const definition = {
@@ -47,5 +47,17 @@ describe("the replicas of a custom object", () => {
         const wanted = fault && `Thing.example.com "t${index}" is invalid: .spec.a.n: Invalid value: 0: ${fault}`
         assert.strictEqual(message, wanted)
       }
+    }).pipe(Effect.provide(ApiServer.layer)))
+
+  it.effect("are not written into what is no object", () =>
+    Effect.gen(function*() {
+      yield* ask("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+      const metadata = { name: "t" }
+      const things = "/apis/example.com/v1/things"
+      yield* ask(things, { apiVersion: "example.com/v1", kind: "Thing", metadata, spec: { a: null } })
+      const scale = { apiVersion: "autoscaling/v1", kind: "Scale", metadata, spec: { replicas: 1 } }
+      const { body, status } = yield* ask(`${things}/t/scale`, scale, "PUT")
+      assert.strictEqual(status, 500)
+      assert.include(body, { message: "value cannot be set because .spec.a is not a map[string]interface{}" })
     }).pipe(Effect.provide(ApiServer.layer)))
 })
