@@ -64,6 +64,12 @@ const withTrigger = (annotations: Strings | undefined, trigger: string | undefin
   ...(trigger === undefined ? {} : { [triggerKey]: trigger })
 })
 
+/** A list of nothing is absent: a real controller speaks protobuf, which cannot say it, and so it owns none. */
+const contentOf = ({ endpoints, ports }: ServiceEndpoints.Group): Pick<EndpointSlice, "endpoints" | "ports"> => ({
+  ...(endpoints.length === 0 ? {} : { endpoints }),
+  ...(ports.length === 0 ? {} : { ports })
+})
+
 /** Tells the earliest change since it was last asked about a Service. */
 const makeTriggers = () => {
   const known = new Map<string, Strings>()
@@ -142,11 +148,8 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
       )
       for (const { group, slice } of plan.update) {
         const annotations = withTrigger(slice.metadata.annotations, trigger)
-        yield* client.replace(EndpointSlice, {
-          ...slice,
-          metadata: { ...slice.metadata, labels, annotations },
-          ...group
-        })
+        const metadata = { ...slice.metadata, labels, annotations }
+        yield* client.replace(EndpointSlice, { metadata, addressType, ...contentOf(group) })
       }
       // A Service of whose end no news has come yet: the garbage collector, who knows, would take every slice again.
       if (plan.create.length > 0 && (yield* client.get(Service, service)).metadata.uid !== service.metadata.uid) return
@@ -158,7 +161,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
           annotations: withTrigger(undefined, trigger),
           ownerReferences: [controllerReference(service)]
         }
-        yield* create(client.create(EndpointSlice, { metadata, addressType, ...group }))
+        yield* create(client.create(EndpointSlice, { metadata, addressType, ...contentOf(group) }))
       }
       for (const slice of plan.remove) yield* client.delete(EndpointSlice, slice)
     }

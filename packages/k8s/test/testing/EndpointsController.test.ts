@@ -43,6 +43,8 @@ describe("EndpointsController", () => {
       assert.isUndefined((yield* endpoints).subsets)
       const [empty] = yield* slices
       assert.deepStrictEqual([empty?.endpoints ?? [], empty?.ports ?? [], empty?.addressType], [[], [], "IPv4"])
+      const [owned] = empty?.metadata.managedFields ?? []
+      assert.sameMembers(Object.keys(owned?.fieldsV1 ?? {}), ["f:addressType", "f:metadata"])
       const pod = yield* run("a")
       yield* run("b")
       yield* TestClock.adjust("2 seconds")
