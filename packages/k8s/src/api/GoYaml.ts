@@ -94,12 +94,15 @@ const parse = (written: string): First | undefined => {
   return first?.document.errors.some(GoYamlFaults.isUnclosed) === true ? firstOf(QuotedYaml.readable(text)) : first
 }
 
+/** Empty for a text that ends with a line break. */
+const lastLine = (text: string): string => text.slice(Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1)
+
 /** The first document of a text; what follows it is not read. Undefined if there is none. */
 const firstDocument = (body: string): First | undefined => {
   const first = parse(body)
   if (first === undefined) return undefined
   const { document, text } = first
-  const unended = /[^\s][^\r\n]*$/.test(text) && document.errors.length === 0
+  const unended = /\S/.test(lastLine(text)) && document.errors.length === 0
   const last = unended ? lastIn(document.contents) : undefined
   // Go ends no line for the writer: a block that ends with the text, in the midst of a line, has no line break there.
   if (

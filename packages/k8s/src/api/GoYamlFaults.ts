@@ -57,19 +57,19 @@ const isAtEnd = ({ message }: Pick<Fault, "message">): boolean =>
 /** Lines that end with a text without quotes, which goes on in the next. */
 const continues = /(?:^|\n)[^\n]*(?::|-)[ \t]+[^\s"'[\]{}|>&*!#%@`][^\n"#]*\n$/
 
-const columnOf = (text: string, at: number): number => at - (text.lastIndexOf("\n", at - 1) + 1)
-
 /** Whether a fault is in what follows the first node. What is left of a block collection has ended it. */
 const isAfter = (fault: Fault, { contents }: Yaml.Document.Parsed, text: string): boolean => {
   const [start = 0, end = 0] = contents?.range ?? []
   if (contents === null || !isAtEnd(fault)) return false
   const isBlock = Yaml.isCollection(contents) && contents.flow !== true
-  return isBlock ? columnOf(text, fault.pos[0]) < columnOf(text, start) : fault.pos[0] >= end || !Yaml.isMap(contents)
+  return isBlock
+    ? QuotedYaml.columnOf(text, fault.pos[0]) < QuotedYaml.columnOf(text, start)
+    : fault.pos[0] >= end || !Yaml.isMap(contents)
 }
 
 /** What is said of directives: of one that nobody knows, and of another version than 1.1. */
 const directiveFault = (text: string): string | undefined => {
-  const [, name, version] = /^(?:\s*(?:#.*)?\n)*%(\S+)(?:[ \t]+(\S+))?/.exec(text) ?? []
+  const [, name, version] = /^(?:[^\S\n]*(?:#.*)?\n)*%(\S+)(?:[ \t]+(\S+))?/.exec(text) ?? []
   if (name === undefined || name === "TAG" || (name === "YAML" && version === "1.1")) return undefined
   return `yaml: ${name === "YAML" ? "found incompatible YAML document" : "found unknown directive name"}`
 }

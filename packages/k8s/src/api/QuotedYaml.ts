@@ -35,6 +35,9 @@ const closingOf = (text: string, at: number): number | undefined => {
   return found === undefined || indicator.test(found.replace(/^.*/, "")) ? undefined : at + found.length
 }
 
+/** From 0. */
+export const columnOf = (text: string, at: number): number => at - text.lastIndexOf("\n", at - 1) - 1
+
 /** Later lines as deep as the scalar's opening, which is deeper than what it belongs to. */
 const indented = (scalar: string, column: number): string => scalar.replaceAll("\n", `\n${" ".repeat(column + 1)}`)
 
@@ -57,11 +60,10 @@ export const readable = (text: string): string => {
       if (closing === undefined) return through(text.length)
       if (!isQuoted) through(closing)
       else {
-        const column = at - text.lastIndexOf("\n", at - 1) - 1
         const isShort = closing > at + token.length
         const scalar = text.slice(at, closing)
         const escaped = scalar.startsWith("\"") ? escapes(scalar) : scalar
-        through(closing, isShort ? indented(escaped, column) : escaped)
+        through(closing, isShort ? indented(escaped, columnOf(text, at)) : escaped)
         if (isShort) return
       }
     }
