@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 
-const page = Fs.readFileSync(Path.join(import.meta.dirname, "../../../../../docs/simulation.md"), "utf8")
+const page = Fs.readFileSync(Path.join(import.meta.dirname, "../../../../../docs/simulation-reference.md"), "utf8")
 
 describe("Fault", () => {
   it("the documentation says of each what it is, by its name", () => {

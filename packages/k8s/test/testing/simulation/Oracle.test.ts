@@ -6,6 +6,8 @@ import { sameEnd } from "@effect-operator/k8s/testing/simulation/SameEnd"
 import type { Recording } from "@effect-operator/k8s/testing/simulation/Recording"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
+import * as Fs from "node:fs"
+import * as Path from "node:path"
 import * as B from "./planted/Box.ts"
 import { blank } from "./recordings.ts"
 
@@ -18,6 +20,14 @@ const said = (operator: Simulation.Operator, steps: B.Steps) =>
     })),
     ({ complaint }) => complaint
   )
+
+describe("the documentation", () => {
+  it("says of each when it complains, by its name", () => {
+    const path = Path.join(import.meta.dirname, "../../../../../docs/simulation-reference.md")
+    const page = Fs.readFileSync(path, "utf8")
+    for (const { name } of Simulation.oracles) assert.include(page, name)
+  })
+})
 
 describe("what oracles say", () => {
   it("of data that is lost is told before what is seen of it: a claim that waits for its Pod", () => {
