@@ -6,7 +6,7 @@
  * run again. Interrupting gives up its streams, and does not end the command. A command that fails has an exit code and is
  * no failure; that it could not be begun is a `KubeError`.
  *
- * What it takes by RBAC: `create` of `pods/exec`, and `get` before Kubernetes 1.35, which sees a WebSocket as one.
+ * What it takes by RBAC: `get` of `pods/exec`, as which a WebSocket begins, and since Kubernetes 1.35 `create` as well.
  *
  * ```ts
  * const { exitCode, stdout } = yield* PodExec.run(pod, { container: "db", command: ["pg_isready"] })

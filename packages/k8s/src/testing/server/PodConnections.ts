@@ -4,13 +4,14 @@
  * Options and containers are judged as a real server does, the kubelet of the Pod's node is asked for logs and given
  * commands, at its address (`Kubelet` answers for the nodes that it registers), and nothing takes other connections.
  *
- * Source: k8s.io/kubernetes/pkg/registry/core/pod (strategy.go, rest/{log,subresources}.go), pkg/apis/core/validation
- * (`ValidatePodLogOptions`), pkg/util/node (`GetPreferredNodeAddress`), generic/rest/response_checker.go.
+ * Source: k8s.io/kubernetes/pkg/registry/core/pod (strategy.go, rest/log.go, and of rest/subresources.go
+ * `ensureAuthorizedForVerb`), pkg/apis/core/validation (`ValidatePodLogOptions`), pkg/util/node (`GetPreferredNodeAddress`), generic/rest/response_checker.go.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Ended, Process } from "@effect-operator/core/Transport"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import * as Attributes from "../../api/Attributes.ts"
 import * as Backends from "../Backends.ts"
 import * as Connect from "./Connect.ts"
 import * as Exchange from "./Exchange.ts"
@@ -166,6 +167,18 @@ export const log: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange
     : yield* Effect.fail(refusedByKubelet(status, text, route.name))
 })
 
+/** Admission is asked, and whether the user may create it: a connection is one also where it is asked for by a GET. */
+const admitted = (exchange: Exchange.Exchange): Effect.Effect<void, Refused> =>
+  Effect.andThen(
+    Connect.admit(exchange),
+    Effect.suspend(() => {
+      const { core, request, resource, route, user } = exchange
+      const attributes = { ...Attributes.fromRequest(request, route), verb: "create" }
+      const { allowed, reason } = core.authorizer.authorize(user, attributes)
+      return allowed ? Effect.void : Effect.fail(StatusError.forbidden(resource, route.name, reason))
+    })
+  )
+
 /** Where a connection into a Pod leads to. */
 const connected = ({ request, route }: Exchange.Exchange, { host }: Hosted): Result.Result<string, Refused> =>
   host === undefined
@@ -182,13 +195,13 @@ const unconnected = (exchange: Exchange.Exchange, hosted: Hosted): Refused =>
 
 /** The streams of what a container runs already. */
 export const attach: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
-  yield* Connect.admit(exchange)
+  yield* admitted(exchange)
   return yield* Effect.fail(unconnected(exchange, yield* hosted(exchange, containerOf(exchange))))
 })
 
 /** A command in a container: its kubelet is asked whether it takes it, and given it when it is to begin. */
 export const exec: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
-  yield* Connect.admit(exchange)
+  yield* admitted(exchange)
   const found = yield* hosted(exchange, containerOf(exchange))
   const host = yield* Effect.fromResult(connected(exchange, found))
   const { core: { backends }, request, route } = exchange
@@ -228,6 +241,6 @@ export const portForward: Exchange.Verb = Effect.fnUntraced(function*(exchange: 
     const why = `strconv.ParseUint: parsing ${FieldError.quote(wrong)}: ${portFault(wrong)}`
     return yield* Effect.fail(StatusError.badRequest(`cannot convert to []int32: ${why}`))
   }
-  yield* Connect.admit(exchange)
+  yield* admitted(exchange)
   return yield* Effect.fail(unconnected(exchange, yield* hosted(exchange, undefined)))
 })

@@ -49,6 +49,32 @@ describe("PodConnections", () => {
       )
     }).pipe(Effect.provide(layer)))
 
+  it.effect("who may only get a connection is refused it before it is asked whether there is a Pod", () =>
+    Effect.gen(function*() {
+      const group = "rbac.authorization.k8s.io"
+      const grant = (name: string, verbs: ReadonlyArray<string>) => {
+        const resources = ["pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "pods/log"]
+        const bindings = `/apis/${group}/v1/clusterrolebindings`
+        const roleRef = { apiGroup: group, kind: "ClusterRole", name }
+        return Effect.andThen(
+          post(`/apis/${group}/v1/clusterroles`, {
+            metadata: { name },
+            rules: [{ apiGroups: [""], resources, verbs }]
+          }),
+          post(bindings, { metadata: { name }, roleRef, subjects: [{ apiGroup: group, kind: "User", name }] })
+        )
+      }
+      yield* grant("reads", ["get"])
+      yield* grant("both", ["get", "create"])
+      const told = (user: string, part: string) => get(`${pods}/none/${part}`, { "impersonate-user": user })
+      for (const part of ["exec?command=ls", "attach?stdout=true", "portforward?ports=80"]) {
+        assert.strictEqual(message(yield* told("reads", part)), "403 pods \"none\" is forbidden: ")
+        assert.strictEqual(message(yield* told("both", part)), "404 pods \"none\" not found")
+      }
+      assert.strictEqual((yield* told("reads", "portforward?ports=x")).status, 400)
+      for (const part of ["proxy/", "log"]) assert.strictEqual((yield* told("reads", part)).status, 404, part)
+    }).pipe(Effect.provide(layer)))
+
   it.effect("a container must be said where there are several, and be there", () =>
     Effect.gen(function*() {
       yield* post(pods, { ...pod("a"), spec: { ...containers, initContainers: [{ name: "zero", image: "a:1" }] } })
