@@ -4,7 +4,6 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
-import * as Tracer from "effect/Tracer"
 import {
   type Client,
   defaults,
@@ -36,8 +35,9 @@ import { isStatus, type Status } from "../Status.ts"
 import { type Request, type Transport } from "../Transport.ts"
 import { Unparsed } from "../Unparsed.ts"
 import { isList, isObject, isStored, noObject } from "./answers.ts"
-import { placeProblem, type Target } from "./placeProblem.ts"
-import { requestSpan } from "./requestSpan.ts"
+import type { Target } from "./placeProblem.ts"
+import * as Sending from "./sending.ts"
+import { type Around, callFor, locate, type Query, query, within } from "./sending.ts"
 import { isForeign, stored } from "./stored.ts"
 import { watchEvents } from "./watchEvents.ts"
 import { writeOf, writesOfCollection } from "./writeOf.ts"
@@ -48,24 +48,10 @@ const contentTypes: Record<Patch["_tag"], string> = {
   Json: "application/json-patch+json"
 }
 
-type Query = ReadonlyArray<readonly [string, string | undefined]>
-
-const query = (entries: Query): Request["query"] =>
-  entries.filter((entry): entry is readonly [string, string] => entry[1] !== undefined)
-
 const selectionQuery = (selection: Selection): Query => [
   ["labelSelector", labelsText(selection.labels)],
   ["fieldSelector", fieldsText(selection.fields)]
 ]
-
-/** What a trace tells of a request. */
-const spanOf = (call: KubeError.Call, { method, path }: Pick<Request, "method" | "path">) => ({
-  "http.request.method": method,
-  "url.path": path,
-  "k8s.resource": call.resource,
-  ...(call.namespace === undefined ? {} : { "k8s.namespace.name": call.namespace }),
-  ...(call.name === undefined ? {} : { "k8s.object.name": call.name })
-})
 
 const jsonHeaders = { accept: "application/json" }
 
@@ -73,96 +59,14 @@ const jsonHeaders = { accept: "application/json" }
 const acceptOf = ({ metadataOnly }: Resource.Any, form: string) =>
   metadataOnly === true ? { accept: `application/json;as=${form};g=meta.k8s.io;v=v1` } : jsonHeaders
 
-const describe = (resource: Resource.Any, subresource?: string): string =>
-  subresource === undefined ? Resource.qualifiedName(resource) : `${Resource.qualifiedName(resource)}/${subresource}`
-
-/** What surrounds a call: who writes, who allows it, who traces it. Looked at once. */
-type Around = Context.Context<never>
-
-/** What a verb asks for. */
-type Asked = Omit<Request, "query"> & { readonly query: Query }
-
-type Read<A> = (body: object) => Effect.Effect<A, KubeError.KubeError>
-
 /** Builds the client over a transport. */
 export const make = (transport: Transport["Service"]): Client => {
+  const { ask, askPermitted, send, sendWrite } = Sending.make(transport)
   const observers = new Set<(write: Write) => void>()
   const onWrite = (context: Around, write: Write): void => {
     for (const observer of observers) observer(write)
     Context.get(context, Writing).wrote(write)
   }
-
-  /** Sends a request, and hands over what a success answers with, whatever that is. */
-  const ask = <A>(
-    context: Around,
-    call: KubeError.Call,
-    asked: Asked,
-    read: (body: unknown) => Effect.Effect<A, KubeError.KubeError>
-  ): Effect.Effect<A, KubeError.KubeError> =>
-    Effect.matchEffect(
-      requestSpan(
-        Context.get(context, Tracer.Tracer),
-        () => ({ name: `${call.verb} ${call.resource}`, attributes: spanOf(call, asked) }),
-        transport.request({ ...asked, query: query(asked.query) })
-      ),
-      {
-        onSuccess: ({ body, headers, status }) => {
-          if (status < 200 || status >= 300) {
-            return Effect.fail(KubeError.make(call, KubeError.fromAnswer({ status, headers, body })))
-          }
-          return read(body)
-        },
-        onFailure: (reason) => Effect.fail(KubeError.make(call, reason))
-      }
-    )
-
-  /** The same of what changes something, if it is allowed. */
-  const askPermitted: typeof ask = (context, call, asked, read) => {
-    const { permit } = Context.get(context, Writing)
-    let refused = permit()
-    if (refused !== undefined) return Effect.fail(refused)
-    const permitted = () => (refused = permit()) === undefined
-    return Effect.mapError(ask(context, call, { ...asked, permit: permitted }, read), (error) => refused ?? error)
-  }
-
-  /** Reads the object that a success answers with. */
-  const object = <A>(call: KubeError.Call, read: Read<A>) => (body: unknown) => {
-    if (typeof body === "object" && body !== null) return read(body)
-    // A proxy's login page comes with 200 too.
-    const issue = `the answer is no JSON object: ${String(body).slice(0, 100)}`
-    return Effect.fail(KubeError.make(call, new KubeError.Decode({ message: issue, issues: [issue] })))
-  }
-
-  const send = <A>(context: Around, call: KubeError.Call, asked: Asked, read: Read<A>) =>
-    ask(context, call, asked, object(call, read))
-
-  const sendWrite: typeof send = (context, call, asked, read) => askPermitted(context, call, asked, object(call, read))
-
-  /**
-   * The namespace a request goes to, or why there is none. Nothing is sent without a name where one is due: the path
-   * would be that of the whole collection.
-   */
-  const locate = (
-    call: KubeError.Call,
-    resource: Resource.Any,
-    key: Target
-  ): Effect.Effect<string | undefined, KubeError.KubeError> => {
-    const namespaced = resource.scope === "Namespaced"
-    const problem = placeProblem(resource, key)
-    return problem === undefined
-      ? Effect.succeed(namespaced ? key.namespace : undefined)
-      : Effect.fail(KubeError.make(call, new KubeError.BadRequest({ message: problem, code: 400 })))
-  }
-
-  /** The namespace to look in, if it is one: objects of a cluster-scoped kind are in none. */
-  const within = (
-    call: KubeError.Call,
-    resource: Resource.Any,
-    { namespace }: Selection
-  ): Effect.Effect<string | undefined, KubeError.KubeError> =>
-    (namespace === undefined || namespace === "") && resource.cluster === undefined
-      ? Effect.undefined
-      : locate(call, resource, { namespace })
 
   const decode = <A extends KubeObject>(
     call: KubeError.Call,
@@ -200,13 +104,6 @@ export const make = (transport: Transport["Service"]): Client => {
     isForeign(resource, body, options)
       ? Effect.succeed(body as A)
       : Effect.fromResult(decode(call, resource, body))
-
-  const callFor = (verb: KubeError.Verb, resource: Resource.Any, key: Target, subresource?: string) => ({
-    verb,
-    resource: describe(resource, subresource),
-    ...(key.namespace === undefined || resource.scope === "Cluster" ? {} : { namespace: key.namespace }),
-    ...(key.name === undefined ? {} : { name: key.name })
-  })
 
   const get: Client["get"] = (resource, ref, options) =>
     Effect.contextWith((context: Around) => {

@@ -38,6 +38,7 @@ import { ConfigMap, type Container, Node, Pod, type PodStatus, Secret } from "..
 import * as JsonValue from "../schema/JsonValue.ts"
 import { timestamp } from "./server/Exchange.ts"
 import { dropNulls } from "../api/Plain.ts"
+import * as Addresses from "./sim/Addresses.ts"
 import * as Informers from "./sim/Informers.ts"
 import * as KubeletApi from "./sim/KubeletApi.ts"
 import * as Loop from "./sim/Loop.ts"
@@ -49,7 +50,7 @@ import * as Recorder from "./sim/Recorder.ts"
 import * as Scheduler from "./sim/Scheduler.ts"
 import * as SimNodes from "./sim/SimNodes.ts"
 
-export type { Executed } from "./sim/KubeletApi.ts"
+export type { Command, Executed } from "./sim/KubeletApi.ts"
 export type { Script } from "./sim/PodLife.ts"
 export type { NodeOptions } from "./sim/SimNodes.ts"
 
@@ -85,17 +86,7 @@ export interface Options {
   /** What a container does each time it is started; `restarts`: how often it was before. Goes before `ending`. */
   readonly script?: ((pod: Pod, container: Container, restarts: number) => PodLife.Script | undefined) | undefined
   /** What comes of a command in a running container of a registered node; by default none is taken. */
-  readonly exec?: ((command: Command) => Effect.Effect<KubeletApi.Executed>) | undefined
-}
-
-/** A command that somebody has a container carry out. */
-export interface Command {
-  readonly pod: Pod
-  readonly container: Container
-  /** The program, and its arguments. */
-  readonly command: ReadonlyArray<string>
-  /** All that it reads from its standard input. */
-  readonly stdin: string
+  readonly exec?: ((command: KubeletApi.Command) => Effect.Effect<KubeletApi.Executed>) | undefined
 }
 
 /** Why a Pod fails. */
@@ -193,8 +184,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const verbose = options.verbose ?? registered
   const cares = new Map<string, Care>()
   const lost = new Set<string>()
-  const hosts = new Map<string, string>()
-  let addresses = 0
+  const { hostIP, nextPodIP } = Addresses.make()
 
   const millis = (option: Duration.Input | undefined, otherwise: Duration.Input) =>
     Duration.toMillis(Duration.fromInputUnsafe(option ?? otherwise))
@@ -204,20 +194,6 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const renewInterval = millis(undefined, SimNodes.defaults.renewInterval)
 
   const now = () => clock.currentTimeMillisUnsafe()
-
-  const hostIP = (node: string): string => {
-    const known = hosts.get(node)
-    if (known !== undefined) return known
-    const next = hosts.size + 1
-    const address = `192.0.${2 + (next >>> 8)}.${next & 0xff}`
-    hosts.set(node, address)
-    return address
-  }
-
-  const nextPodIP = (): string => {
-    addresses += 1
-    return `10.${(addresses >>> 16) & 0xff}.${(addresses >>> 8) & 0xff}.${addresses & 0xff}`
-  }
 
   const scriptsOf = (pod: Pod): PodLife.Scripts => {
     const errors = cares.get(keyString(pod))?.errors

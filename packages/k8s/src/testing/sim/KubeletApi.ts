@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
+import type { Container, Pod } from "../../kinds/core.v1.ts"
 import { ApiServer } from "../ApiServer.ts"
 import type { Handler } from "../Backends.ts"
 import type { ContainerLife } from "./PodLife.ts"
@@ -21,6 +22,16 @@ export interface Printing {
   readonly output: (attempt: number) => string | undefined
   /** What comes of a command; undefined where none is taken. */
   readonly exec: ((command: ReadonlyArray<string>, stdin: string) => Effect.Effect<Executed>) | undefined
+}
+
+/** A command that somebody has a container carry out. */
+export interface Command {
+  readonly pod: Pod
+  readonly container: Container
+  /** The program, and its arguments. */
+  readonly command: ReadonlyArray<string>
+  /** All that it reads from its standard input. */
+  readonly stdin: string
 }
 
 /** What a command has come to. */

@@ -1,0 +1,122 @@
+/** How the verbs of `Client` send what they ask for: where to, if it is permitted, and what comes of it. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Tracer from "effect/Tracer"
+import { type Selection, Writing } from "../Client.ts"
+import * as KubeError from "../KubeError.ts"
+import * as Resource from "../Resource.ts"
+import type { Request, Transport } from "../Transport.ts"
+import { placeProblem, type Target } from "./placeProblem.ts"
+import { requestSpan } from "./requestSpan.ts"
+
+export type Query = ReadonlyArray<readonly [string, string | undefined]>
+
+/** The parameters that are there. */
+export const query = (entries: Query): Request["query"] =>
+  entries.filter((entry): entry is readonly [string, string] => entry[1] !== undefined)
+
+/** What surrounds a call: who writes, who allows it, who traces it. Looked at once. */
+export type Around = Context.Context<never>
+
+/** What a verb asks for. */
+export type Asked = Omit<Request, "query"> & { readonly query: Query }
+
+/** Makes an answer of the body of a success. */
+type Read<A> = (body: object) => Effect.Effect<A, KubeError.KubeError>
+
+/** What a trace tells of a request. */
+const spanOf = (call: KubeError.Call, { method, path }: Pick<Request, "method" | "path">) => ({
+  "http.request.method": method,
+  "url.path": path,
+  "k8s.resource": call.resource,
+  ...(call.namespace === undefined ? {} : { "k8s.namespace.name": call.namespace }),
+  ...(call.name === undefined ? {} : { "k8s.object.name": call.name })
+})
+
+const describe = (resource: Resource.Any, subresource?: string): string =>
+  subresource === undefined ? Resource.qualifiedName(resource) : `${Resource.qualifiedName(resource)}/${subresource}`
+
+/** What a request is about, for its errors. */
+export const callFor = (verb: KubeError.Verb, resource: Resource.Any, key: Target, subresource?: string) => ({
+  verb,
+  resource: describe(resource, subresource),
+  ...(key.namespace === undefined || resource.scope === "Cluster" ? {} : { namespace: key.namespace }),
+  ...(key.name === undefined ? {} : { name: key.name })
+})
+
+/**
+ * The namespace a request goes to, or why there is none. Nothing is sent without a name where one is due: the path
+ * would be that of the whole collection.
+ */
+export const locate = (
+  call: KubeError.Call,
+  resource: Resource.Any,
+  key: Target
+): Effect.Effect<string | undefined, KubeError.KubeError> => {
+  const namespaced = resource.scope === "Namespaced"
+  const problem = placeProblem(resource, key)
+  return problem === undefined
+    ? Effect.succeed(namespaced ? key.namespace : undefined)
+    : Effect.fail(KubeError.make(call, new KubeError.BadRequest({ message: problem, code: 400 })))
+}
+
+/** The namespace to look in, if it is one: objects of a cluster-scoped kind are in none. */
+export const within = (
+  call: KubeError.Call,
+  resource: Resource.Any,
+  { namespace }: Selection
+): Effect.Effect<string | undefined, KubeError.KubeError> =>
+  (namespace === undefined || namespace === "") && resource.cluster === undefined
+    ? Effect.undefined
+    : locate(call, resource, { namespace })
+
+/** Sends what verbs ask for over a transport. */
+export const make = (transport: Transport["Service"]) => {
+  /** Sends a request, and hands over what a success answers with, whatever that is. */
+  const ask = <A>(
+    context: Around,
+    call: KubeError.Call,
+    asked: Asked,
+    read: (body: unknown) => Effect.Effect<A, KubeError.KubeError>
+  ): Effect.Effect<A, KubeError.KubeError> =>
+    Effect.matchEffect(
+      requestSpan(
+        Context.get(context, Tracer.Tracer),
+        () => ({ name: `${call.verb} ${call.resource}`, attributes: spanOf(call, asked) }),
+        transport.request({ ...asked, query: query(asked.query) })
+      ),
+      {
+        onSuccess: ({ body, headers, status }) => {
+          if (status < 200 || status >= 300) {
+            return Effect.fail(KubeError.make(call, KubeError.fromAnswer({ status, headers, body })))
+          }
+          return read(body)
+        },
+        onFailure: (reason) => Effect.fail(KubeError.make(call, reason))
+      }
+    )
+
+  /** The same of what changes something, if it is allowed. */
+  const askPermitted: typeof ask = (context, call, asked, read) => {
+    const { permit } = Context.get(context, Writing)
+    let refused = permit()
+    if (refused !== undefined) return Effect.fail(refused)
+    const permitted = () => (refused = permit()) === undefined
+    return Effect.mapError(ask(context, call, { ...asked, permit: permitted }, read), (error) => refused ?? error)
+  }
+
+  /** Reads the object that a success answers with. */
+  const object = <A>(call: KubeError.Call, read: Read<A>) => (body: unknown) => {
+    if (typeof body === "object" && body !== null) return read(body)
+    // A proxy's login page comes with 200 too.
+    const issue = `the answer is no JSON object: ${String(body).slice(0, 100)}`
+    return Effect.fail(KubeError.make(call, new KubeError.Decode({ message: issue, issues: [issue] })))
+  }
+
+  const send = <A>(context: Around, call: KubeError.Call, asked: Asked, read: Read<A>) =>
+    ask(context, call, asked, object(call, read))
+
+  const sendWrite: typeof send = (context, call, asked, read) => askPermitted(context, call, asked, object(call, read))
+
+  return { ask, askPermitted, send, sendWrite }
+}
