@@ -260,6 +260,12 @@ export interface Client {
     ref: ObjectRef,
     options: ConnectOptions
   ) => Effect.Effect<unknown, KubeError.KubeError>
+  /** The same, line by line as they come, without their ends: logs that are followed. Ends when the server ends it. */
+  readonly lines: <A extends KubeObject>(
+    resource: Resource.Resource<A>,
+    ref: ObjectRef,
+    options: Pick<ConnectOptions, "subresource" | "query">
+  ) => Stream.Stream<string, KubeError.KubeError>
   /**
    * Shows every accepted write of this client to `onWrite`, whoever made it, before that caller has the answer; until
    * the scope closes.

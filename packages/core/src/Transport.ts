@@ -62,6 +62,8 @@ export interface Request {
   readonly permit?: (() => boolean) | undefined
   /** Of a list or watch whose objects are kept: absent where all of the answer is wanted as it is. */
   readonly reading?: Reading | undefined
+  /** Of a streamed request: the values are lines of text, without their ends, instead of JSON values. */
+  readonly lines?: boolean | undefined
   /** Of a request that begins a process (`exec`): the body of a successful answer is what it has `Ended` with. */
   readonly process?: Process | undefined
 }
@@ -74,7 +76,7 @@ export interface Response {
   readonly body?: unknown
 }
 
-/** The answer to a request whose successful body is a sequence of JSON values (a watch). */
+/** The answer to a request whose successful body is a sequence of JSON values (a watch), or of lines of text. */
 export interface StreamResponse extends Response {
   /** The values as they arrive, in arrays as they came off the socket. Empty unless `status` is 200. */
   readonly values: Stream.Stream<unknown, TransportFailed>

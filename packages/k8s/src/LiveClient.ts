@@ -22,13 +22,7 @@
 import * as KubeClient from "@effect-operator/core/KubeClient"
 import { Transport as TransportFailed } from "@effect-operator/core/KubeError"
 import { isStatus } from "@effect-operator/core/Status"
-import {
-  type Reading,
-  type Request,
-  type Response,
-  type StreamResponse,
-  Transport
-} from "@effect-operator/core/Transport"
+import { type Request, type Response, type StreamResponse, Transport } from "@effect-operator/core/Transport"
 import type * as Config from "effect/Config"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -54,6 +48,7 @@ import * as RequestMetrics from "./live/RequestMetrics.ts"
 import * as RequestQueue from "./live/RequestQueue.ts"
 import { traced, type TraceHeaders } from "./live/RequestTracing.ts"
 import * as Retry from "./live/Retry.ts"
+import * as TextLines from "./live/TextLines.ts"
 import * as Warnings from "./live/Warnings.ts"
 import { version } from "./Version.ts"
 import * as WatchBody from "./WatchBody.ts"
@@ -309,12 +304,12 @@ export const makeTransport = (
         tried(answer.status)
         const headers = Exchange.toHeaders(answer.headers)
         const type = headers["content-type"]
-        if (answer.status === 200 && type !== undefined && !Exchange.isJson(type)) {
+        if (answer.status === 200 && request.lines !== true && type !== undefined && !Exchange.isJson(type)) {
           const message = `${server.host}: the answer is no watch, but ${type}: is it an API server that answers?`
           return yield* Effect.fail(final(new TransportFailed({ message })))
         }
         const response: StreamResponse = answer.status === 200
-          ? { status: 200, headers, values: values(answer.body, request.reading) }
+          ? { status: 200, headers, values: values(answer.body, request) }
           : yield* refusal(answer)
         yield* heed(request, response)
         return response
@@ -332,8 +327,8 @@ export const makeTransport = (
               error
           ))))
 
-    const values = (body: Body.Body, reading: Reading | undefined) =>
-      Stream.mapError(
+    const values = (body: Body.Body, { lines, reading }: Request): StreamResponse["values"] =>
+      lines === true ? TextLines.stream(body, describe) : Stream.mapError(
         WatchBody.stream(body, describe, { ...options, read: Documents.line(reading) }),
         (error) =>
           error._tag === "Transport" ? error : new TransportFailed({ message: error.message, cause: error })

@@ -14,6 +14,7 @@ import { KubeClient } from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"
 import type { ObjectRef } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
 import { Pod } from "./kinds/core.v1.ts"
 
 export interface Options {
@@ -33,11 +34,25 @@ export interface Options {
   readonly timestamps?: boolean | undefined
 }
 
+const parameters = (options: object) =>
+  Object.entries(options).flatMap(([name, value]) => value === undefined ? [] : [[name, String(value)] as const])
+
 /** All that there is by now. */
 export const read = (pod: ObjectRef, options: Options = {}): Effect.Effect<string, KubeError, KubeClient> =>
   KubeClient.use((client) =>
     client.connect(Pod, pod, {
       subresource: "log",
-      query: Object.entries(options).flatMap(([name, value]) => value === undefined ? [] : [[name, String(value)]])
+      query: parameters(options)
     })
   ).pipe(Effect.map((body) => typeof body === "string" ? body : body === undefined ? "" : JSON.stringify(body)))
+
+/**
+ * The lines that there are, and all that come, until the container ends (or its node, or the server, ends it: `sinceTime` goes
+ * on from there). Lines have no line ends; one that is longer than a mebibyte comes in pieces.
+ */
+export const follow = (pod: ObjectRef, options: Options = {}): Stream.Stream<string, KubeError, KubeClient> =>
+  Stream.unwrap(
+    KubeClient.useSync((client) =>
+      client.lines(Pod, pod, { subresource: "log", query: [...parameters(options), ["follow", "true"]] })
+    )
+  )

@@ -9,25 +9,20 @@
  * - a line that the connection cut off is never parsed, even where it would parse (`{"a":1}` may have been going on);
  * - memory is bounded by one line, and a line by `maxLineBytes`.
  *
- * Blank lines and `\r\n` are allowed. `stream` is the thin shell that takes a body through the machine as it comes, a
- * bounded number of bytes ahead of its consumer, so that a slow one slows the socket down. It spends one Effect for all that
- * waits, not for each value.
+ * Blank lines and `\r\n` are allowed. `stream` takes a body through the machine as it comes (see `live/Pieces`).
  */
-import * as Cause from "effect/Cause"
-import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
 import { Buffer } from "node:buffer"
-import type { Body, Ending, Sink } from "./live/Body.ts"
+import type { Body } from "./live/Body.ts"
 import { type Read, whole } from "./live/Documents.ts"
+import * as Pieces from "./live/Pieces.ts"
 
 /** Figures that hold unless `Options` say otherwise. */
 export const defaults = {
   /** The longest line, in bytes without its `\n`. An object in etcd is at most 1.5 MiB unless etcd was told otherwise. */
-  maxLineBytes: 16 * 1024 * 1024,
-  /** Bytes of the lines whose values may wait for the consumer; what one read of the socket brought may come on top. */
-  aheadBytes: 256 * 1024
+  maxLineBytes: 16 * 1024 * 1024
 } as const
 
 export interface Options {
@@ -141,73 +136,22 @@ export const end = (state: State): Result.Result<void, WatchBodyError> => {
 
 /**
  * The values of a body, in one array for what had arrived. Ends where the body ends between two lines; fails
- * with `WatchBodyError`, or with what `onError` makes of a connection error. Values of lines of `aheadBytes` wait for the
- * consumer, and no more. One consumer, once; it does not close the body: that is its owner's to do.
+ * with `WatchBodyError`, or with what `onError` makes of a connection error. One consumer, once.
  */
 export const stream = <E>(
   body: Body,
   onError: (cause: unknown) => E,
   options: Options = {}
-): Stream.Stream<unknown, WatchBodyError | E> => {
-  let state: State = initial
-  let values: Array<unknown> = []
-  /** Bytes of what waits. */
-  let waiting = 0
-  let wake: (() => void) | undefined
-  let over: Ending | undefined
-
-  const sink: Sink = {
-    bytes: (chunk) => {
-      const [next, found] = step(state, chunk, options)
-      state = next
-      if (values.length === 0) values = found
-      else for (const value of found) values.push(value)
-      waiting += chunk.length
-      if (found.length > 0 || state._tag === "Failed") wake?.()
-      // A line is read to its end, however long it is.
-      return state._tag === "Reading" && (values.length === 0 || waiting < defaults.aheadBytes)
-    },
-    end: (how) => {
-      over = how
-      wake?.()
+): Stream.Stream<unknown, WatchBodyError | E> =>
+  Pieces.stream(body, onError, () => {
+    let state: State = initial
+    return {
+      piece: (chunk) => {
+        const [next, values] = step(state, chunk, options)
+        state = next
+        return values
+      },
+      fault: () => state._tag === "Failed" ? state.error : undefined,
+      end: () => Result.map(end(state), () => [])
     }
-  }
-
-  const ended = (how: Ending) =>
-    "error" in how
-      ? Effect.fail(onError(how.error))
-      : Result.match(end(state), { onSuccess: () => Cause.done(), onFailure: Effect.fail })
-
-  const arrived = Effect.callback<void>((resume) => {
-    wake = () => {
-      wake = undefined
-      // Whatever else came off the socket with this is there a turn later: it is taken in one go.
-      resume(Effect.yieldNow)
-    }
-    return Effect.sync(() => {
-      wake = undefined
-    })
   })
-
-  const pull: Effect.Effect<readonly [unknown, ...Array<unknown>], WatchBodyError | E | Cause.Done> = Effect.suspend(
-    () => {
-      const taken = values
-      if (isNonEmpty(taken)) {
-        values = []
-        if (waiting >= defaults.aheadBytes && state._tag === "Reading") body.resume()
-        waiting = 0
-        return Effect.succeed(taken)
-      }
-      if (state._tag === "Failed") return Effect.fail(state.error)
-      return over === undefined ? Effect.andThen(arrived, pull) : ended(over)
-    }
-  )
-
-  return Stream.fromPull(Effect.sync(() => {
-    body.read(sink)
-    return pull
-  }))
-}
-
-const isNonEmpty = (values: ReadonlyArray<unknown>): values is readonly [unknown, ...Array<unknown>] =>
-  values.length > 0

@@ -3,7 +3,7 @@ import { PodExec, PodLogs } from "@effect-operator/k8s"
 import { Pod } from "@effect-operator/k8s/kinds"
 import { type Kubelet, TestCluster } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Stream } from "effect"
 import { TestClock } from "effect/testing"
 
 const web = { namespace: "default", name: "web" }
@@ -102,12 +102,20 @@ describe("PodLogs", () => {
       assert.strictEqual(yield* PodLogs.read(web, { container: "b", limitBytes: 3 }), "b 1")
       assert.include(yield* PodLogs.read(web, { container: "b", previous: true }), "b 0\n")
       assert.match(yield* PodLogs.read(web, { container: "a", timestamps: true }), /^\S+T\S+Z a 0\n/)
+      assert.deepStrictEqual(yield* Stream.runCollect(PodLogs.follow(web, { container: "a" })), [
+        "a 0",
+        `{"level":"info"}`
+      ])
     }).pipe(Effect.provide(cluster({ script }))))
 
   it.effect("says why there is nothing to tell", () =>
     Effect.gen(function*() {
       yield* running
       assert.include(yield* refusal(PodLogs.read(web)), "a container name must be specified for pod web")
+      assert.include(
+        yield* refusal(Stream.runCollect(PodLogs.follow(web))),
+        "connect pods/log default/web: BadRequest: a container name must be specified"
+      )
       assert.include(
         yield* refusal(PodLogs.read(web, { container: "a", previous: true })),
         "previous terminated container \"a\" in pod \"web\" not found"

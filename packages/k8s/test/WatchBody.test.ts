@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Latch, Result, Schema, Stream } from "effect"
 import { Buffer } from "node:buffer"
 import type { Body, Ending, Sink } from "../src/live/Body.ts"
+import * as Pieces from "../src/live/Pieces.ts"
 import * as WatchBody from "../src/WatchBody.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -147,7 +148,7 @@ describe("WatchBody.stream", () => {
       const seen: Array<unknown> = []
       const run = WatchBody.stream(body, lost).pipe(Stream.runForEach((value) => Effect.sync(() => seen.push(value))))
       const fiber = yield* Effect.forkChild(Effect.exit(run), { startImmediately: true })
-      assert.isFalse(send(`"${"x".repeat(WatchBody.defaults.aheadBytes)}"\n1\n2\nx\n`))
+      assert.isFalse(send(`"${"x".repeat(Pieces.defaults.ahead)}"\n1\n2\nx\n`))
       assert.isFalse(send("3\n"))
       const exit = yield* Fiber.join(fiber)
       assert.deepStrictEqual(seen.slice(1), [1, 2])
@@ -205,12 +206,12 @@ describe("WatchBody.stream", () => {
       let sent = 1
       while (send(line)) sent += 1
       assert.strictEqual(count, 1)
-      assert.strictEqual(sent, WatchBody.defaults.aheadBytes / 1024)
+      assert.strictEqual(sent, Pieces.defaults.ahead / 1024)
       assert.deepStrictEqual(told, [])
       yield* Latch.open(gate)
       yield* turns
       assert.deepStrictEqual(told, ["resume"])
-      for (let n = 0; n < WatchBody.defaults.aheadBytes / 512; n++) assert.isTrue(send("12345678".repeat(64)))
+      for (let n = 0; n < Pieces.defaults.ahead / 512; n++) assert.isTrue(send("12345678".repeat(64)))
       send("\n")
       yield* turns
       assert.deepStrictEqual(told, ["resume", "resume"])

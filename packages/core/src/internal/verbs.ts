@@ -398,6 +398,29 @@ export const make = (transport: Transport["Service"]): Client => {
         }, Effect.succeed))
     })
 
+  const lines: Client["lines"] = (resource, ref, { query: parameters = [], subresource }) => {
+    const key = keyOf(ref)
+    const call = callFor("connect", resource, key, subresource)
+    const failed = (reason: KubeError.Reason) => KubeError.make(call, reason)
+    const request = (namespace: string | undefined): Request => ({
+      method: "GET",
+      path: Resource.path(resource, { namespace, name: key.name, subresource }),
+      query: query(parameters),
+      headers: { accept: "*/*" },
+      lines: true
+    })
+    return Stream.unwrap(
+      locate(call, resource, key).pipe(
+        Effect.flatMap((namespace) => Effect.mapError(transport.stream(request(namespace)), failed)),
+        Effect.map((response) =>
+          response.status >= 200 && response.status < 300
+            ? Stream.mapBoth(response.values, { onElement: String, onError: failed })
+            : Stream.fail(failed(KubeError.fromAnswer({ ...response, body: response.body })))
+        )
+      )
+    )
+  }
+
   return {
     get,
     list,
@@ -410,6 +433,7 @@ export const make = (transport: Transport["Service"]): Client => {
     delete: remove,
     deleteCollection,
     connect,
+    lines,
     observe: (observer) =>
       Effect.asVoid(Effect.acquireRelease(
         Effect.sync(() => observers.add(observer)),

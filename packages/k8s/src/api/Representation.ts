@@ -7,7 +7,7 @@
  * Source: k8s.io/apiserver/pkg/endpoints/handlers/response.go and negotiation.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import type { Ended, Process, Request, Response } from "@effect-operator/core/Transport"
+import type { Ended, Process, Request, Response, StreamResponse } from "@effect-operator/core/Transport"
 import type { WireEvent } from "@effect-operator/core/WatchEvent"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -96,6 +96,15 @@ export const finished = ({ process: given }: Request, response: ApiResponse): Ef
   given === undefined || response.process === undefined
     ? Effect.succeed(response)
     : Effect.map(response.process(given), (body) => ({ status: 200, headers: response.headers, body }))
+
+/** The answer as a stream: the events of a watch, or the lines of a text. */
+export const streamed = ({ lines }: Request, { events, ...response }: ApiResponse): StreamResponse => ({
+  ...response,
+  values: events ??
+    (lines === true && typeof response.body === "string"
+      ? Stream.fromIterable(response.body.replace(/\n$/, "").split("\n"))
+      : Stream.empty)
+})
 
 /** The forms an object can be given in. */
 type As = "Object" | "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList"

@@ -18,7 +18,7 @@ import * as KubeClient from "@effect-operator/core/KubeClient"
 import { Transport } from "@effect-operator/core/Transport"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Stream from "effect/Stream"
+import * as Representation from "../api/Representation.ts"
 import { ApiServer, type UserInfo } from "./ApiServer.ts"
 
 export { serviceAccount } from "../api/UserInfo.ts"
@@ -30,10 +30,7 @@ const transport = (user?: UserInfo): Layer.Layer<Transport, never, ApiServer> =>
       Transport.of({
         request: (request) => server.handle(request, user),
         stream: (request) =>
-          Effect.map(server.handle(request, user), ({ events, ...response }) => ({
-            ...response,
-            values: events ?? Stream.empty
-          }))
+          Effect.map(server.handle(request, user), (response) => Representation.streamed(request, response))
       }))
   )
 

@@ -4,7 +4,7 @@ import { PodExec, PodLogs } from "@effect-operator/k8s"
 import { Node, Pod } from "@effect-operator/k8s/kinds"
 import { WebSocketServer } from "@effect/platform-node/NodeWS"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Exit, Layer } from "effect"
+import { Effect, Exit, Layer, Stream } from "effect"
 import { Buffer } from "node:buffer"
 import * as ChildProcess from "node:child_process"
 import * as Https from "node:https"
@@ -27,6 +27,8 @@ const kubelet = Effect.gen(function*() {
   const { certPem, keyPem } = yield* Certificates.issue(authority, { now, commonName: "n", hosts: ["127.0.0.1"] })
   const paths: Array<string> = []
   const upgrades = new Set<string>()
+  /** How many lines of a followed log were sent. */
+  const pace = { sent: 0 }
   const { server } = yield* Effect.acquireRelease(
     Effect.promise(async () => {
       const sockets = new Set<Duplex>()
@@ -34,7 +36,16 @@ const kubelet = Effect.gen(function*() {
       const server = Https.createServer({ cert: certPem, key: keyPem }, (request, response) => {
         paths.push(request.url ?? "")
         response.writeHead(200, { "content-type": "text/plain" })
-        response.end("{}\nüber\n")
+        if (request.url?.includes("follow=true") !== true) return response.end("{}\nüber\n")
+        const lines = ["one", "two", "three"]
+        const more = () => {
+          const line = lines[pace.sent]
+          if (line === undefined) return response.end()
+          pace.sent += 1
+          response.write(`${line}\n`)
+          setTimeout(more, 200)
+        }
+        more()
       })
       server.on("connection", (socket) => sockets.add(socket.on("error", () => {})))
       server.on("upgrade", (request, socket, head) => {
@@ -73,7 +84,7 @@ const kubelet = Effect.gen(function*() {
         return new Promise((resolve) => server.close(resolve))
       })
   )
-  return { paths, upgrades, port: (server.address() as Net.AddressInfo).port }
+  return { pace, paths, upgrades, port: (server.address() as Net.AddressInfo).port }
 })
 
 layer(Plane, { timeout: "2 minutes", excludeTestServices: true })(
@@ -81,7 +92,7 @@ layer(Plane, { timeout: "2 minutes", excludeTestServices: true })(
   (it) => {
     it.effect("reach the kubelet, and come back", () =>
       Effect.gen(function*() {
-        const { paths, port, upgrades } = yield* kubelet
+        const { pace, paths, port, upgrades } = yield* kubelet
         const client = yield* KubeClient.KubeClient
         const node = yield* client.create(Node, { metadata: { name: "n" } })
         yield* client.patch(
@@ -111,6 +122,11 @@ layer(Plane, { timeout: "2 minutes", excludeTestServices: true })(
 
         assert.strictEqual(yield* PodLogs.read(web, { tailLines: 2, timestamps: true }), "{}\nüber\n")
         assert.strictEqual(paths.at(-1), "/containerLogs/default/web/c?tailLines=2&timestamps=true")
+
+        const seen: Array<readonly [line: string, at: number]> = []
+        yield* Stream.runForEach(PodLogs.follow(web), (line) => Effect.sync(() => seen.push([line, pace.sent])))
+        // Each as it comes, not when all is there.
+        assert.deepStrictEqual(seen, [["one", 1], ["two", 2], ["three", 3]])
 
         const failure = yield* Effect.flip(PodExec.run({ ...web, name: "else" }, { command: ["true"] }))
         assert.strictEqual(failure.message, "connect pods/exec default/else: NotFound: pods \"else\" not found")

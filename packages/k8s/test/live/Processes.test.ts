@@ -4,7 +4,7 @@ import { ClusterRole, ClusterRoleBinding, Pod } from "@effect-operator/k8s/kinds
 import { HttpFacade, type Kubelet, TestCluster } from "@effect-operator/k8s/testing"
 import { type WebSocket, WebSocketServer } from "@effect/platform-node/NodeWS"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Redacted, Schedule, type Scope } from "effect"
+import { Effect, Fiber, Layer, Redacted, Schedule, type Scope, Stream } from "effect"
 import { Buffer } from "node:buffer"
 import * as Http from "node:http"
 import type * as Net from "node:net"
@@ -67,6 +67,8 @@ describe("Processes of the in-memory server, over HTTPS", () => {
       )
       assert.strictEqual(failure.message, "connect pods/exec default/else: NotFound: pods \"else\" not found")
       assert.strictEqual(yield* Effect.provide(PodLogs.read(web), live), `{"level":"info"}\n${long}\n`)
+      const lines = yield* Effect.provide(Stream.runCollect(PodLogs.follow(web)), live)
+      assert.deepStrictEqual(lines, [`{"level":"info"}`, long])
     }).pipe(Effect.provide(served)))
 
   it.live("are refused to who may not begin them, and go through a proxy", () =>

@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
+import * as Representation from "../../api/Representation.ts"
 import { type ApiResponse, ApiServer, type Image } from "../ApiServer.ts"
 import * as Declared from "../Declared.ts"
 import * as TestClient from "../TestClient.ts"
@@ -64,8 +64,7 @@ export const making = (server: ApiServer["Service"], tell: (uid: string) => void
         const { uid } = (body as Partial<KubeObject> | undefined)?.metadata ?? {}
         if (status === 201 && uid !== undefined) tell(uid)
       })),
-  stream: (request) =>
-    Effect.map(server.handle(request), ({ events = Stream.empty, ...response }) => ({ ...response, values: events }))
+  stream: (request) => Effect.map(server.handle(request), (response) => Representation.streamed(request, response))
 })
 
 /** Where an object is stored, in a word. */

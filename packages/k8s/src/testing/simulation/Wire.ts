@@ -10,6 +10,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { ApiServer } from "../ApiServer.ts"
+import * as Representation from "../../api/Representation.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import type { Checkpoint } from "./Checkpoint.ts"
 import type { Outside } from "./External.ts"
@@ -191,12 +192,11 @@ export class Wire {
           if (this.#outageUntil > this.#run.now()) {
             return Effect.succeed({ ...refused(refusals.unavailable()), values: Stream.empty })
           }
-          return Effect.map(this.#run.server.handle(request), ({ body, events, headers, status }): StreamResponse => ({
-            status,
-            headers,
-            body,
-            values: events === undefined ? Stream.empty : this.#watched(life, request, events)
-          }))
+          return Effect.map(this.#run.server.handle(request), (response): StreamResponse => {
+            const { events } = response
+            const streamed = Representation.streamed(request, response)
+            return events === undefined ? streamed : { ...streamed, values: this.#watched(life, request, events) }
+          })
         })
     }
   }
