@@ -237,6 +237,8 @@ export const toV1 = (autoscaler: KubeObject): KubeObject => {
     spec: given({ ...spec, targetCPUUtilizationPercentage: at(cpu, "resource", "target", "averageUtilization") }),
     ...(at(autoscaler, "status") === undefined ? {} : {
       status: given({
+        // Told there even if there are none.
+        currentReplicas: 0,
         ...status,
         currentCPUUtilizationPercentage: at(now, "resource", "current", "averageUtilization")
       })
@@ -282,7 +284,10 @@ export const otherMetrics = (autoscaler: object): ReadonlyArray<unknown> | undef
 /** An autoscaler of v1 as v2 has it. */
 export const toV2 = (autoscaler: KubeObject): KubeObject => {
   const { targetCPUUtilizationPercentage: target, ...spec } = objectAt(autoscaler, "spec")
-  const { currentCPUUtilizationPercentage: current, ...status } = objectAt(autoscaler, "status")
+  const { currentCPUUtilizationPercentage: current, currentReplicas: replicas, ...status } = objectAt(
+    autoscaler,
+    "status"
+  )
   const metrics = [...otherMetrics(autoscaler) ?? [], ...(target === undefined ? [] : [cpuMetric("target", target)])]
   const own = current === undefined ? null : [cpuMetric("current", current)]
   const readCurrent = items(metricToV2("current"))
@@ -298,6 +303,7 @@ export const toV2 = (autoscaler: KubeObject): KubeObject => {
     ...(at(autoscaler, "status") === undefined ? {} : {
       status: given({
         ...status,
+        currentReplicas: replicas === 0 ? undefined : replicas,
         // Told even if there are none.
         currentMetrics: said(autoscaler, "current-metrics", ["Status", "currentMetrics"], readCurrent) ?? own,
         conditions: said(autoscaler, "conditions", ["Status", "conditions"], (value) => value)

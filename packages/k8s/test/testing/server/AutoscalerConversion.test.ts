@@ -124,6 +124,22 @@ describe("AutoscalerConversion", () => {
       })
     }).pipe(Effect.provide(layer)))
 
+  it.effect("no replicas are a number in v1 and nothing in v2", () =>
+    Effect.gen(function*() {
+      const spec = { scaleTargetRef: reference, maxReplicas: 3 }
+      const none = { desiredReplicas: 0 }
+      assert.deepStrictEqual((yield* post(v2, { metadata: { name: "a" }, spec })).body.status, {
+        ...none,
+        currentMetrics: null
+      })
+      assert.deepStrictEqual((yield* get(`${v1}/a`)).body.status, { ...none, currentReplicas: 0 })
+      assert.deepStrictEqual((yield* post(v1, { metadata: { name: "b" }, spec })).body.status, {
+        ...none,
+        currentReplicas: 0
+      })
+      assert.deepStrictEqual((yield* get(`${v2}/b`)).body.status, { ...none, currentMetrics: null })
+    }).pipe(Effect.provide(layer)))
+
   it.effect("an object that is read and written back in v1 loses nothing", () =>
     Effect.gen(function*() {
       yield* created
