@@ -9,10 +9,14 @@ import { isObject } from "../../schema/JsonValue.ts"
 import { decoded } from "./Base64.ts"
 import { guard, isElected, touched } from "./Fault.ts"
 import { untold } from "./Generations.ts"
-import { isOver, type Recording, seen } from "./Recording.ts"
+import { isOver, type Recording } from "./Recording.ts"
 import * as Names from "./Names.ts"
+import type { Mask } from "./Names.ts"
 import { differing, isEmpty } from "./Outside.ts"
+import { familyOf, hashing, type Rename, renamerOf } from "./Renaming.ts"
 import { isTime, timeless } from "./Times.ts"
+
+export type { Mask } from "./Names.ts"
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -72,117 +76,6 @@ const historic: ReadonlySet<string> = new Set([
   "endpoints.kubernetes.io/last-change-trigger-time"
 ])
 
-/** What is drawn by chance in a text of a run, in the words of every run. */
-export type Rename = (text: string) => string
-
-/** Kinds whose controllers call what they make after themselves and a hash of a template, and of the collisions it met. */
-const hashing: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  ["ReplicaSet", new Set(["Deployment"])],
-  ["ControllerRevision", new Set(["StatefulSet", "DaemonSet"])]
-])
-
-/** The hash in the name of what the cluster has made of a template, which is compared itself: it may have a uid in it. */
-const hashOf = ({ kind, metadata: { name, ownerReferences } }: KubeObject): string | undefined => {
-  const owner = controllerOf({ metadata: { ownerReferences } })
-  return owner !== undefined && hashing.get(kind)?.has(owner.kind) === true && name.startsWith(`${owner.name}-`)
-    ? name.slice(owner.name.length + 1)
-    : undefined
-}
-
-/** A name, as the base of generated ones, too, without the hash in it. */
-type Unhash = (name: string) => string
-
-const naming = (
-  objects: Iterable<KubeObject>,
-  common: (metadata: KubeObject["metadata"], unhash: Unhash) => string | undefined,
-  counted: (name: string) => string = (name) => name
-): Rename => {
-  const all = [...objects]
-  const known = new Map<string, string>()
-  const hashed = new Map<string, string>()
-  for (const object of all) {
-    const hash = hashOf(object)
-    if (hash === undefined) continue
-    known.set(hash, "*")
-    hashed.set(object.metadata.name, `${object.metadata.name.slice(0, -hash.length)}*`)
-  }
-  const unhash: Unhash = (name) => hashed.get(name) ?? name
-  for (const { kind, metadata } of all) {
-    const { name, uid } = metadata
-    known.set(uid, `(uid of ${kind})`)
-    known.set(uid.slice(0, 8), "(uid)")
-    const found = hashed.get(name) ?? common(metadata, unhash)
-    if (found === undefined) continue
-    const renamed = counted(found)
-    known.set(name, renamed)
-    if (metadata.generateName !== undefined) known.set(metadata.generateName, renamed.replace(/\*$/, ""))
-  }
-  return (text) =>
-    (known.get(text) ?? text)
-      .replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8}/g, (part) => known.get(part) ?? part)
-}
-
-const generated = ({ generateName = "", name }: KubeObject["metadata"], unhash: Unhash): string | undefined =>
-  generateName !== "" && name.startsWith(generateName)
-    ? `${generateName.endsWith("-") ? `${unhash(generateName.slice(0, -1))}-` : generateName}*`
-    : undefined
-
-const ordinal = /-\d+$/
-
-/** Puts what every run calls an object in the place of what chance has drawn in this one: uids, parts of them, names. */
-export const undrawn = (objects: Iterable<KubeObject>): Rename => naming(objects, generated)
-
-/** The same, and the numbers of replicas: which one a replica has depends on which were taken when it was made. */
-const renamer = (objects: Iterable<KubeObject>): Rename =>
-  naming(
-    objects,
-    (metadata, unhash) => generated(metadata, unhash) ?? (ordinal.test(metadata.name) ? metadata.name : undefined),
-    (name) => name.replace(/-\d+((?:-\*)*)$/, "-#$1")
-  )
-
-/** What texts that name objects that are there call them, whichever of some replicas each is. */
-export const whichever = (objects: ReadonlyArray<KubeObject>): Rename => {
-  const rename = renamer(objects)
-  return (text) => text.replace(/[\w-]+/g, rename)
-}
-
-const renamers = new WeakMap<Run["entries"], Map<Mask | undefined, Rename>>()
-
-/**
- * `renamer` of a run that is over: what there was at any time of it is among its entries. With a mask, of names that chance
- * decides, too.
- */
-export const renamerOf = (run: Pick<Run, "entries" | "objects">, mask?: Mask): Rename => {
-  const common = mask && Names.common(mask)
-  const key = common && mask
-  const known = renamers.get(run.entries) ?? new Map<Mask | undefined, Rename>()
-  renamers.set(run.entries, known)
-  const found = known.get(key)
-  if (found !== undefined) return found
-  const made = common === undefined ? renamer(seen(run)) : namingToo(run, common)
-  known.set(key, made)
-  return made
-}
-
-/** The same, and what every run calls the families whose names chance has a part in. */
-const namingToo = (
-  run: Pick<Run, "entries" | "objects">,
-  common: (family: string) => string | undefined
-): Rename => {
-  const rename = renamerOf(run)
-  const names = new Map<string, string>()
-  for (const object of seen(run)) {
-    const { name } = object.metadata
-    const family = familyOf(object, rename)
-    const known = common(family)
-    if (known !== undefined) names.set(name, known.slice(Math.max(known.indexOf(" "), known.lastIndexOf("/")) + 1))
-  }
-  return (text) => names.get(text) ?? rename(text)
-}
-
-const familyOf = ({ kind, metadata }: KubeObject, rename: Rename): string =>
-  `${kind} ${metadata.namespace === undefined ? "" : `${rename(metadata.namespace)}/`}${rename(metadata.name)}`
-
 /** Annotations that a fault has made, or that tell of the past, and no others. */
 const isTouch = (annotations: unknown): boolean =>
   typeof annotations === "object" && annotations !== null && Object.keys(annotations).length > 0 &&
@@ -233,9 +126,6 @@ const canonical = (value: unknown, path: string, rename: Rename, mask: Mask): Js
       .map(([key, item]) => [key, canonical(item, `${path}.${key}`, rename, mask)])
   )
 }
-
-/** Paths, such as `Pod.status.podIP`, that chance decides; and names (see `Names`). */
-export type Mask = ReadonlySet<string>
 
 /** What is compared of a run: what there was at its end, where names may speak of what was there before. */
 export type Run = Pick<Recording, "entries" | "objects" | "outside">

@@ -4,7 +4,7 @@
  * Data that is to go after work (a backup, a migration) goes after it has succeeded.
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
-import { type Rename, undrawn } from "./Canonical.ts"
+import { type Rename, undrawn } from "./Renaming.ts"
 import { blinds } from "./Fault.ts"
 import type { Oracle } from "./Oracle.ts"
 import { type Call, line, type Recording, seen } from "./Recording.ts"

@@ -6,6 +6,9 @@
  * `name Secret default/web-…`.
  */
 
+/** Paths, such as `Pod.status.podIP`, that chance decides; and names. */
+export type Mask = ReadonlySet<string>
+
 const prefix = "name "
 
 /** Whether what is in a mask is a name, and no path. */

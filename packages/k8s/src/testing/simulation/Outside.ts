@@ -1,6 +1,7 @@
 /** `Outside`: what an operator keeps outside of the cluster, in a form that two runs can be compared by. */
 import { isObject, type JsonObject } from "../../schema/JsonValue.ts"
-import type { Json, Mask, Rename } from "./Canonical.ts"
+import type { Json, Mask } from "./Canonical.ts"
+import type { Rename } from "./Renaming.ts"
 import type { Recording } from "./Recording.ts"
 import { isTime } from "./Times.ts"
 

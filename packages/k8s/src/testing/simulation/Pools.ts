@@ -12,7 +12,7 @@
  * others. Nor is one healed by another, as far as can be told: what makes a process forget what it has seen, or see all of
  * it anew, comes before what it may not have noticed. Two that undo each other are not found together.
  */
-import { type Rename, renamerOf } from "./Canonical.ts"
+import { type Rename, renamerOf } from "./Renaming.ts"
 import { blinds, isEvent, type Kind, none, type Plan, type Point } from "./Fault.ts"
 import { judge } from "./Judge.ts"
 import * as Oracle from "./Oracle.ts"

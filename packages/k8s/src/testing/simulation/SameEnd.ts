@@ -5,6 +5,7 @@
  * which of several values, what is told of failures that there were, who of several it was.
  */
 import * as Canonical from "./Canonical.ts"
+import { whichever } from "./Renaming.ts"
 import { dealt } from "./Dealt.ts"
 import { met, taken } from "./Excuses.ts"
 import { because } from "./Failing.ts"
@@ -68,10 +69,10 @@ const differences = (lived: Recording, reference: Reference): ReadonlyArray<stri
     if (one !== undefined && two !== undefined) {
       const [first, second] = [one, two].map((value) => JSON.stringify(whoever(value, names)))
       if (names.size > 1 && first === second) continue
-      if (isOther && isSucceeded(one, two, Canonical.whichever([...recording.objects, ...run.objects]))) continue
+      if (isOther && isSucceeded(one, two, whichever([...recording.objects, ...run.objects]))) continue
     }
     const [before, after] = [recording, run].map((its) =>
-      JSON.stringify(outside(its, key, mask, Canonical.whichever(its.objects)))
+      JSON.stringify(outside(its, key, mask, whichever(its.objects)))
     )
     if (!isOther || before !== after) apart.push(`outside: ${key}: ${found} instead of ${wanted}`)
   }
