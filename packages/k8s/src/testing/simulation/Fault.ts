@@ -265,6 +265,11 @@ export const applicable = (request: Request, replicas = 1): ReadonlyArray<CallFa
   return replicas > 1 ? [...kinds, "cutOff"] : kinds
 }
 
+/** The names of all. */
+export const allFaults: ReadonlySet<string> = new Set(
+  [callFaults, eventFaults, externalFaults, stepFaults, clockFaults].flatMap(Object.keys)
+)
+
 export const allEventFaults = Object.keys(eventFaults) as ReadonlyArray<EventFault>
 export const allExternalFaults = Object.keys(externalFaults) as ReadonlyArray<ExternalFault>
 export const allStepFaults = Object.keys(stepFaults) as ReadonlyArray<StepFault>

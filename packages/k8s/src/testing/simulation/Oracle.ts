@@ -65,9 +65,20 @@ const deterministic: Oracle = {
 }
 
 /** The scenario does not fail itself: that is not for the operator to mend. */
-const sound: Oracle = {
+export const sound: Oracle = {
   name: "sound scenario",
-  judge: ({ failure }) => failure?._tag === "Unsound" ? failure.message : undefined
+  judge: (run, { recording }) => {
+    if (run.failure?._tag === "Unsound") return run.failure.message
+    const step = run === recording
+      ? run.entries.find((entry) => entry._tag === "Step" && entry.failed !== undefined)
+      : undefined
+    return step?._tag === "Step"
+      ? `step ${
+        JSON.stringify(step.name)
+      } cannot be done, without any fault: ${step.failed}. Where that is what the story ` +
+        "is about, have its act succeed then (Effect.flip, Effect.ignore)"
+      : undefined
+  }
 }
 
 /** The run came to its rest: no loop, no end of patience. */
@@ -364,8 +375,9 @@ export const all: ReadonlyArray<Oracle> = [
   sound,
   // What the garbage collector takes away at once is made again and again.
   ownersOwn,
-  rests,
+  // Whoever ends again and again never rests.
   survives,
+  rests,
   noticed,
   desired,
   // What is lost is told before what is seen of that.
@@ -398,7 +410,7 @@ export const all: ReadonlyArray<Oracle> = [
  * which is not the operator's doing where somebody else has removed it.
  */
 export const among = (own: ReadonlyArray<Oracle>): ReadonlyArray<Oracle> => {
-  const first = [deterministic, sound, ownersOwn, rests]
+  const first = [deterministic, sound, ownersOwn, survives, rests]
   const owned = own.map(({ judge, name }): Oracle => ({
     name,
     judge: (run, reference) => met(run, "removed") ? undefined : judge(run, reference)

@@ -11,12 +11,12 @@ import * as Fiber from "effect/Fiber"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Declared from "../Declared.ts"
 import type { Checkpoint } from "./Checkpoint.ts"
-import { guard, isElection, type Plan, type Point, type StepFault } from "./Fault.ts"
+import { guard, isElection, isNone, type Plan, type Point, type StepFault } from "./Fault.ts"
 import { copyOf } from "./Outside.ts"
 import type { Entry, Failure, Recording, Rest } from "./Recording.ts"
 import type { Step } from "./Scenario.ts"
 import type { Stage } from "./Stage.ts"
-import { Restless } from "./World.ts"
+import { Restless, Unsound } from "./World.ts"
 
 /** Milliseconds. */
 export const defaults = {
@@ -60,9 +60,6 @@ const unguarded = (object: KubeObject): KubeObject => {
   const own = finalizers.filter((finalizer) => finalizer !== guard)
   return { ...object, metadata: own.length === 0 ? metadata : { ...metadata, finalizers: own } }
 }
-
-/** What the scenario does itself cannot be done. */
-class Unsound extends Error {}
 
 /** What was thrown, and where in the scenario: the frames below are the same for all. */
 const told = (defect: unknown): string => {
@@ -172,14 +169,17 @@ export class Play {
 
   /** A step, unless it was taken in a hurry, and all that follows from it. */
   #step(index: number, step: Step): void {
-    if (this.#steps.length === index) this.#act(index, step)
+    const told = this.#steps.length === index ? this.#act(index, step) : () => true
     if (!this.#rests(`after "${step.name}"`)) return
+    // What people do may take its time.
+    told()
     this.#look(index, step)
     this.#remove(index, step)
     if (this.#failure === undefined) this.#disturb(index, step)
   }
 
-  #act(index: number, step: Step): void {
+  /** Begins a step; gives what writes down whether it could be done. */
+  #act(index: number, step: Step): () => boolean {
     const stage = this.#stage
     const { wire, world } = stage
     this.#turn(index)
@@ -202,6 +202,7 @@ export class Play {
     const { told } = this.#take({ ...step, act: Effect.tap(step.act, () => then) })
     world.advance(1)
     told()
+    return told
   }
 
   /** People begin a step; `told` says whether they could, and writes it down if not. */
@@ -270,13 +271,19 @@ export class Play {
     if (desired === undefined) return false
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 10
+    let is: unknown
     try {
-      return desired(this.#shown(objects), this.#before, this.#stage.wire.outside) === false
+      is = desired(this.#shown(objects), this.#before, this.#stage.wire.outside)
     } catch (defect) {
       throw new Unsound(`the desired of step ${JSON.stringify(name)} threw ${told(defect)}`)
     } finally {
       Error.stackTraceLimit = stackTraceLimit
     }
+    // Of an operator that is wrong a chain of optional fields may come to nothing.
+    if (is === undefined && isNone(this.#plan)) {
+      throw new Unsound(`the desired of step ${JSON.stringify(name)} gave undefined: it has to say true or false`)
+    }
+    return !is
   }
 
   /** Somebody removes by hand what the operator has made, which has to come again. */

@@ -52,7 +52,7 @@ export const shrink = (
 
   /** Which of the scenario's own steps a complaint is about, which has the same name in a smaller story. */
   const stepIn = (complaint: string): number =>
-    divergence.oracle === Oracle.desired.name
+    divergence.oracle === Oracle.desired.name || divergence.oracle === Oracle.sound.name
       ? scenario.steps.findLastIndex(({ name }) => complaint.includes(JSON.stringify(name)))
       : -1
   const about = stepIn(divergence.complaint)

@@ -23,6 +23,7 @@ import * as Coverage from "./Coverage.ts"
 import * as Explore from "./Explore.ts"
 import { isNone, type Kind, none } from "./Fault.ts"
 import { withHindsight } from "./Hindsight.ts"
+import * as Given from "./Given.ts"
 import * as Html from "./Html.ts"
 import { judge } from "./Judge.ts"
 import * as Oracle from "./Oracle.ts"
@@ -201,15 +202,8 @@ export const checkConvergence = (
   options: Options = {}
 ): Effect.Effect<ConvergenceReport, ConvergenceFailure> =>
   Effect.suspend(() => {
-    const { window } = options
-    if (window !== undefined && !(Number.isInteger(window) && window >= 1)) {
-      return Effect.die(new Error(`window: ${window}: a number of steps from 1, or left out for the whole story`))
-    }
-    if (window !== undefined && options.pooled === true) {
-      return Effect.die(
-        new Error(`pooled: true with window: ${window}: faults share runs of the whole story; leave one out`)
-      )
-    }
+    const wrong = Given.fault(given, options)
+    if (wrong !== undefined) return Effect.die(new Error(wrong))
     const oracles = Oracle.among(options.oracles ?? [])
     if (options.replay !== undefined) {
       const divergence = replayed(given, oracles, options.replay)
@@ -234,7 +228,7 @@ export const checkConvergence = (
         depth: options.depth ?? defaults.depth,
         interleavings: options.interleavings ?? defaults.interleavings,
         deeper: options.deeper,
-        window,
+        window: options.window,
         pooled: options.pooled,
         faults: options.faults,
         part: options.part,

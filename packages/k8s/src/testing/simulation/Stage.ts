@@ -36,7 +36,7 @@ import { Pace } from "./Pace.ts"
 import type { Scenario } from "./Scenario.ts"
 import { begun, complete, imageOf, inhabitantsOf, making, placeOf } from "./Server.ts"
 import { defaults as wire, type Life, type Stale, Wire } from "./Wire.ts"
-import { World } from "./World.ts"
+import { Unsound, World } from "./World.ts"
 
 /** Milliseconds. */
 export const defaults = {
@@ -259,6 +259,9 @@ export class Stage {
     const program = typeof scenario.operator === "function"
       ? scenario.operator({ index: replica, identity: identityOf(replica) })
       : scenario.operator
+    if (!Layer.isLayer(program)) {
+      throw new Unsound(`the function that is the operator gave ${String(program)}, and no layer`)
+    }
     const transport = wire.transport(life)
     const operator = Layer.fresh(program as Layer.Layer<unknown, unknown, KubeClient>).pipe(
       Layer.provide(Layer.sync(KubeClient, () => makeClient(transport))),

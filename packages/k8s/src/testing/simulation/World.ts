@@ -25,6 +25,9 @@ export const defaults = {
   tireless: 50
 } as const
 
+/** What a scenario does or says itself cannot be done, or meant. */
+export class Unsound extends Error {}
+
 /** The program does not come to rest: steps of fibers follow one another, and the clock does not move. */
 export class Restless extends Error {
   override readonly name = "Restless"
