@@ -75,7 +75,7 @@ const ofPeople = (run: Recording, own: ReadonlySet<string>, mask: Canonical.Mask
 const specOf = (object: KubeObject): string => JSON.stringify((object as { readonly spec?: unknown }).spec)
 
 /** The one custom resource of a story, in the end, if there was never another. */
-const onlyOne = ({ entries, kinds, objects }: Recording): KubeObject | undefined => {
+export const onlyOne = ({ entries, kinds, objects }: Recording): KubeObject | undefined => {
   const uids = new Set(
     entries.flatMap((entry) =>
       entry._tag === "Change" && kinds.includes(entry.change.object.kind) ? [entry.change.object.metadata.uid] : []

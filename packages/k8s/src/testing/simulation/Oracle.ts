@@ -8,6 +8,7 @@
  * creates and deletes; of `desired state`: Anvil (OSDI'24), eventually stable reconciliation.
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
+import { alike } from "./Alike.ts"
 import { available } from "./Available.ts"
 import { disowned } from "./Disowned.ts"
 import * as Drawn from "./Drawn.ts"
@@ -393,6 +394,7 @@ export const all: ReadonlyArray<Oracle> = [
   forgotten,
   nought,
   unharmed,
+  alike,
   quiet,
   observedGeneration,
   createsAndDeletes,

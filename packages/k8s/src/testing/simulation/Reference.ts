@@ -1,5 +1,7 @@
 /** `Reference`: the runs without faults, which all others are compared with. */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
+import * as Alike from "./Alike.ts"
 import * as Canonical from "./Canonical.ts"
 import type { Checkpoint } from "./Checkpoint.ts"
 import * as Drawn from "./Drawn.ts"
@@ -27,6 +29,8 @@ export interface Reference {
   readonly hasty: (steps: ReadonlyArray<number>) => Reference
   /** The same, of a story in which some steps are left out. */
   readonly without: (steps: ReadonlyArray<number>) => Reference
+  /** The story, and then another custom resource like this one, which goes again. */
+  readonly another: (object: KubeObject) => Recording
   /** The story with a fault. */
   readonly faulty: (point: Point) => Recording
 }
@@ -69,6 +73,11 @@ const make = (scenario: Scenario, seed: number, given: number, twice: boolean): 
     },
     hasty: remembering((steps) => make(hastened(scenario, steps), seed, given, false)),
     without: remembering((steps) => make(shortened(scenario, steps), seed, given, false)),
+    another: (object) => {
+      const more = Alike.steps(scenario.resources, object, recording)
+      const told = { ...scenario, steps: [...scenario.steps, ...more] }
+      return Run.run(told, none, { seed, from, quiet: 0 })
+    },
     faulty: (point: Point) => Run.run(scenario, { points: [point], interleaving: 0 }, { seed, from })
   }
 }

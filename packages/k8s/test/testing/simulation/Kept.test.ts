@@ -229,6 +229,7 @@ const judge = (found: Recording, recording: Recording): string | undefined =>
       unlike: undefined,
       hasty: () => assert.fail("nothing was hurried"),
       without: () => assert.fail("nothing is left out"),
+      another: () => assert.fail("nobody asks"),
       faulty: () => assert.fail("nothing goes wrong")
     } satisfies Reference
   )

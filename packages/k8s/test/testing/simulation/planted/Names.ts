@@ -1,6 +1,6 @@
 /** What things are called, and who gets which of them: hashes, what is drawn, what is given out. */
 import { Action, Cache, OwnerLabel, ServerSideApply, Watch } from "@effect-operator/core"
-import { ConfigMap, Deployment, Namespace, Service } from "@effect-operator/k8s/kinds"
+import { ConfigMap, Deployment, Namespace, Pod, Service } from "@effect-operator/k8s/kinds"
 import { controllerReference, isTerminating } from "@effect-operator/core/KubeObject"
 import { Effect, Random, Stream } from "effect"
 import * as B from "./Box.ts"
@@ -147,7 +147,32 @@ const hashed = (password: string) => ({ name: `box-${password}` })
 
 const again: B.Steps = [...B.sized(1), ...B.deleted, { name: "again", act: B.write(1) }]
 
+/** As many Pods as the size says, under generated names, found by a label: of this Box, or of all that are `shared`. */
+const drawn = (shared: boolean) =>
+  B.boxes((box) =>
+    B.done(B.client.use((it) =>
+      Effect.gen(function*() {
+        const labels = { app: "box", ...(shared ? {} : { box: box.metadata.uid }) }
+        const found = yield* Cache.list(Pod, { labels })
+        for (const pod of found.filter(B.isFailed)) yield* B.unlessGone(it.delete(Pod, pod))
+        const pods = found.filter((pod) => !isTerminating(pod) && !B.isFailed(pod))
+        const { metadata, spec } = B.podOf(box, { generateName: "box-" })
+        for (let i = pods.length; i < box.spec.size; i++) {
+          yield* it.create(Pod, { metadata: { ...metadata, labels: { app: "box", box: box.metadata.uid } }, spec })
+        }
+        for (const extra of pods.slice(box.spec.size)) yield* B.unlessGone(it.delete(Pod, extra))
+      })
+    ))
+  )
+
 export const planted: ReadonlyArray<B.Planted> = [
+  B.bug(
+    "names: Pods are found by a label that all Boxes share",
+    "of two alike each has its own",
+    B.sized(2),
+    drawn(true),
+    drawn(false)
+  ),
   B.bug(
     "names: a Service is made only with the Deployment that it is for",
     "same end state",
