@@ -68,18 +68,22 @@ const telling: ReadonlySet<Kind> = new Set<Kind>([
 const early: ReadonlyArray<string> = [
   "Call serverError",
   "Call crashAfter",
-  "Step podFailed",
-  "Call conflict",
-  "Step restarted",
-  "Step guarded",
-  "External externalLost",
-  "External externalFails",
   "Call staleRestart",
+  "Step podFailed",
+  "Step guarded",
+  "Call conflict",
+  "External externalOutage",
+  "Step restarted",
   "Step annotated",
-  "Step absent",
+  "Call outage",
+  "Call forestalled",
   "External externalHurried",
+  "External externalLost",
+  "Step stranger",
+  "Call workFails",
+  "Step absent",
   "Call lostAnswer",
-  "Step stranger"
+  "Call overtaken"
 ]
 
 const rankOf = ({ point: { _tag, fault } }: Single): number => {

@@ -73,7 +73,7 @@ describe("the order of single faults", () => {
     const { order } = ordered({ name: "ways", resources: B.resources, operator: B.boxes(B.pods), steps: B.sized(1, 2) })
     const first = (tag: string, fault: string) =>
       order.findIndex(({ point }) => point._tag === tag && point.fault === fault)
-    const others = ["unavailable", "throttled", "outage", "lostRequest", "crashAway", "oldRestart"]
+    const others = ["unavailable", "throttled", "lostRequest", "crashAway", "oldRestart"]
     const soonest = Math.min(...others.map((fault) => first("Call", fault)))
     for (
       const [tag, fault] of [["Call", "serverError"], ["Call", "crashAfter"], ["Step", "restarted"], [
