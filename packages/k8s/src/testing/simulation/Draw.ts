@@ -134,6 +134,17 @@ export const changes = (scenario: Scenario, draws: Draws, seed: number, turn: nu
   )
 }
 
+/** How many different things happen to the object: it is made, changed, deleted, made anew. */
+export const variety = (changes: ReadonlyArray<Change>): number => {
+  const kinds = changes.map((change, index) => {
+    const before = changes[index - 1]
+    if (change === null) return "deleted"
+    if (before === undefined || before === null) return index === 0 ? "made" : "made anew"
+    return JSON.stringify(change) === JSON.stringify(before) ? "asked for again" : "changed"
+  })
+  return new Set(kinds).size
+}
+
 /** Simpler texts, numbers, lists and objects, the simplest first. */
 const simpler = (value: unknown): ReadonlyArray<unknown> => {
   if (value === true) return [false]

@@ -2,12 +2,12 @@
  * `Shares`: how long each of several stories is explored, of the time there is for all.
  *
  * Each has the same of what is left. But a story is told without faults before there are any, several times, and where its
- * share does for little more than that, nothing is found out by it: then it has longer, and the last ones are not told.
+ * share does for little more than that, little is found out by it: then it has longer, and the last ones are not told.
  */
 
 export const defaults = {
   /** Faults have so many times as long, at least, as what comes before them. */
-  faults: 2
+  faults: 1
 } as const
 
 export interface Shares {

@@ -81,6 +81,14 @@ describe("Draw", () => {
     assert.isTrue(stories.some((story) => story.filter((change) => change !== null).length > 2), "changed twice")
   })
 
+  it("knows in how many ways a story changes its object", () => {
+    const [one, two] = [{ size: 1 }, { size: 2 }]
+    assert.strictEqual(Draw.variety([one]), 1)
+    assert.strictEqual(Draw.variety([one, one, two]), 3)
+    assert.strictEqual(Draw.variety([one, two, one, null]), 3)
+    assert.strictEqual(Draw.variety([one, two, null, two]), 4)
+  })
+
   it("offers simpler stories only, and only such as the server accepts", () => {
     const story = [{ size: 9, colour: "red", label: "long" }, { size: 4, colour: "red" }]
     const simpler = [...Draw.smaller(right, right.draws!, story)]

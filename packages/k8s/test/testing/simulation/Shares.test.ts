@@ -20,8 +20,8 @@ describe("shares of the time", () => {
     assert.deepStrictEqual(runsOf(8_000, 4, 100), [190, 190, 190, 190])
   })
 
-  it("leave faults twice as long as what comes before them, and the last stories out, where there is not", () => {
-    assert.deepStrictEqual(runsOf(2_000, 8, 250), [50, 50, 25])
+  it("leave faults as long as what comes before them, and the last stories out, where there is not", () => {
+    assert.deepStrictEqual(runsOf(2_000, 8, 250), [25, 25, 25, 25])
   })
 
   it("have one story told at least", () => {
