@@ -12,6 +12,7 @@ import * as Resource from "@effect-operator/core/Resource"
 import * as Effect from "effect/Effect"
 import { isPaused } from "./Excuses.ts"
 import { onlyOne } from "./Forgotten.ts"
+import { numbersIn } from "./History.ts"
 import type { Oracle } from "./Oracle.ts"
 import { declaredOf } from "./Others.ts"
 import { calls, type Recording, seen } from "./Recording.ts"
@@ -88,15 +89,28 @@ const isShared = (told: Recording, since: number, owner: KubeObject): boolean =>
     at >= since && type === "MODIFIED" && before !== undefined && isOf(owner)(before) && !isOf(owner)(after)
   )
 
-/** Whether people have given a name to anything that the operator made. */
-const isNamed = (run: Recording, { spec }: Fields): boolean => {
-  const words = new Set(textsIn(spec))
-  return run.objects.some(({ kind, metadata }) => !run.kinds.includes(kind) && words.has(metadata.name))
+/** Whether people have given a name to anything that the operator made, or a label: who asks for the same has the same. */
+const isNamed = (run: Recording, object: Fields): boolean => {
+  const words = new Set(textsIn(object.spec))
+  const isOwn = isOf(object)
+  return run.objects.some((other) => {
+    const { annotations, labels, name } = other.metadata
+    const ties = isOwn(other) ? Object.values({ ...labels, ...annotations }) : []
+    return !run.kinds.includes(other.kind) && [name, ...ties].some((text) => words.has(text))
+  })
 }
 
 /** Words, of a state or a reason. */
 const wordsOf = ({ status }: Fields): ReadonlyArray<string> =>
   textsIn(status).filter((text) => /^[A-Za-z]+$/.test(text))
+
+/** Whether a status tells that there is less than in another: by a word that is not there, or a smaller number. */
+const tellsOfLess = (less: Fields, more: Fields): boolean => {
+  const words = new Set(wordsOf(more))
+  const numbers = new Map(numbersIn(more.status, ""))
+  return wordsOf(less).some((word) => !words.has(word)) ||
+    numbersIn(less.status, "").some(([path, number]) => !/generation/i.test(path) && number < (numbers.get(path) ?? 0))
+}
 
 /** The first kind of which there is less than there was. */
 const fewer = (
@@ -129,8 +143,7 @@ export const alike: Oracle = {
       rest.objects.find(({ kind, metadata }) => kind === object.kind && metadata.name === name)
     )
     if (one === undefined || two === undefined) return undefined
-    const words = new Set(wordsOf(one))
-    if (tellsOf(told, told.steps[made]!) || wordsOf(two).some((word) => !words.has(word))) return undefined
+    if (tellsOf(told, told.steps[made]!) || tellsOfLess(two, one)) return undefined
     const [less, lost] = [fewer(wanted, ownOf(rest.objects, two)), fewer(wanted, ownOf(rest.objects, one))]
     const left = fewer(wanted, ownOf(told.objects, one))
     const [it, like] = [name(object), `another one like it, ${nameOf(object)}`]
