@@ -3,12 +3,16 @@ import { isElected, isElection, isEvent, type Kind, type Point } from "./Fault.t
 import { accepted, type Call, type Entry, type Recording } from "./Recording.ts"
 import type { Single } from "./Singles.ts"
 import { key, type Story } from "./Story.ts"
+import { deletingSteps } from "./Variants.ts"
 
 /** What happens at a point. */
 interface Place {
-  readonly entry: Entry
+  /** Of a step there is none. */
+  readonly entry: Entry | undefined
   /** It is one of many about a lease, between which nothing happens: what they are there for is told by the first. */
   readonly isIdle: boolean
+  /** It is a step that takes away what people work with: what comes of that nobody sees but who is there. */
+  readonly isLast?: boolean
 }
 
 /** So many requests and events about leases in a row tell something. */
@@ -17,10 +21,13 @@ const renewals = 8
 const isAboutLease = (entry: Entry): boolean =>
   entry._tag === "Call" ? isElection(entry.request) : entry._tag === "Event" && isElected(entry.object)
 
-const placesIn = ({ entries }: Recording): ReadonlyMap<string, Place> => {
+const placesIn = (run: Recording): ReadonlyMap<string, Place> => {
   const places = new Map<string, Place>()
+  for (const [step, isLast] of deletingSteps(run).entries()) {
+    places.set(`Step ${step + 1}`, { entry: undefined, isIdle: false, isLast })
+  }
   let idle = 0
-  for (const entry of entries) {
+  for (const entry of run.entries) {
     if (entry._tag === "Change" && isElected(entry.change.object)) continue
     idle = isAboutLease(entry) ? idle + 1 : 0
     if ("n" in entry) places.set(`${entry._tag} ${entry.n}`, { entry, isIdle: idle > renewals })
@@ -32,7 +39,8 @@ const placesIn = ({ entries }: Recording): ReadonlyMap<string, Place> => {
 const changesNothing = (call: Call): boolean => accepted(call) && call.before === call.after
 
 /** How much a fault at a point tells: most at a write, least where nothing is at stake. */
-const weight = (point: Point, { entry, isIdle = false }: Partial<Place> = {}): number => {
+const weight = (point: Point, { entry, isIdle = false, isLast = false }: Partial<Place> = {}): number => {
+  if (point._tag === "Step" && point.fault === "away") return isLast ? 0 : 1
   if (point._tag === "Clock" || point._tag === "External" || point._tag === "Step") return 0
   if (isIdle) return 4
   if (entry?._tag === "Call") {
@@ -74,6 +82,7 @@ const early: ReadonlyArray<string> = [
   "Call conflict",
   "External externalOutage",
   "Step restarted",
+  "Step away",
   "Step annotated",
   "Call outage",
   "Call forestalled",

@@ -10,6 +10,7 @@ import * as Drawn from "./Drawn.ts"
 import { relabelled } from "./Identities.ts"
 import { outside } from "./Outside.ts"
 import { calls, type Recording, type Rest } from "./Recording.ts"
+import { swapped } from "./Swapped.ts"
 import { timeless } from "./Times.ts"
 import { name } from "./Writes.ts"
 
@@ -49,6 +50,7 @@ export function* states(
 /** A rest without faults, in a form to be compared with. */
 export interface Known {
   readonly mask: Canonical.Mask
+  readonly state: Canonical.State
   readonly text: string
   /** Places of what chance decides that hold the same. */
   readonly tied: Drawn.Tied
@@ -74,13 +76,13 @@ export const known = (run: Recording, other: Recording, end: Canonical.Mask): Re
     const [one, two] = [runOf(run, rest), runOf(other, same)]
     const mask = Canonical.mask(one, two, masks)
     masks.push(mask)
-    return { mask, text: textOf(one, mask), tied: Drawn.tied(one, two, mask) }
+    return { mask, state: everything(one, mask), text: textOf(one, mask), tied: Drawn.tied(one, two, mask) }
   })
 }
 
-const differs = (run: Canonical.Run, { mask, text, tied }: Known): boolean => {
+const differs = (run: Canonical.Run, { mask, state, text, tied }: Known): boolean => {
   const isSame = (one: Canonical.Run) => textOf(one, mask) === text
-  if (!isSame(run) && !relabelled(run).some(isSame)) return true
+  if (!isSame(run) && !relabelled(run).some(isSame)) return !swapped(state, everything(run, mask))
   if (tied.length === 0) return false
   const drawn = Drawn.drawn(run, mask)
   return tied.some(([a, b]) => drawn.has(a) && drawn.has(b) && drawn.get(a) !== drawn.get(b))

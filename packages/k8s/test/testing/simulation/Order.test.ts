@@ -85,6 +85,13 @@ describe("the order of single faults", () => {
     }
   })
 
+  it("who is away is so first when something is deleted", () => {
+    const steps = [...B.sized(1, 2), ...B.deleted]
+    const { order } = ordered({ name: "away", resources: B.resources, operator: B.boxes(B.pods), steps })
+    const away = order.flatMap(({ point }) => (point._tag === "Step" && point.fault === "away" ? [point.at] : []))
+    assert.deepStrictEqual(away, [3, 1, 2])
+  })
+
   it("of what is done one of each comes before more of the same", () => {
     const scenario = { name: "each", resources: B.resources, operator: B.boxes(B.pods), steps: B.sized(4, 1) }
     const { order, recording } = ordered(scenario)
