@@ -74,8 +74,8 @@ const telling: ReadonlySet<Kind> = new Set<Kind>([
  * of the planted bugs, each most of what those before it do not. Of what is refused, say, one answer tells what all tell.
  */
 const early: ReadonlyArray<string> = [
-  "Call serverError",
   "Call crashAfter",
+  "Call serverError",
   "Call staleRestart",
   "Step podFailed",
   "Step guarded",
