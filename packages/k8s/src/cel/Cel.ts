@@ -49,15 +49,15 @@ export type Compilation =
 /** The types an expression may have; none allows all. */
 const typeFault = (type: Types.Type, allowed: ReadonlyArray<Types.Type>): string | undefined => {
   if (allowed.length === 0 || allowed.some((one) => one.kind === "any" || Types.same(type, one))) return undefined
-  const [first, ...rest] = allowed.map(name)
+  const [first, ...rest] = allowed.map(typeName)
   return rest.length === 0
-    ? `must evaluate to ${first} but got ${name(type)}`
-    : `must evaluate to one of [${[first, ...rest].join(" ")}] but got ${name(type)}`
+    ? `must evaluate to ${first} but got ${typeName(type)}`
+    : `must evaluate to one of [${[first, ...rest].join(" ")}] but got ${typeName(type)}`
 }
 
 /** A type as Go prints it. */
-const name = (type: Types.Type): string =>
-  type.params.length === 0 ? type.name : `${type.name}(${type.params.map(name).join(", ")})`
+export const typeName = (type: Types.Type): string =>
+  type.params.length === 0 ? type.name : `${type.name}(${type.params.map(typeName).join(", ")})`
 
 /** Compiles an expression that must be of one of the types. */
 export const compile = (

@@ -32,6 +32,8 @@ export interface Environment {
   readonly variables: ReadonlyMap<string, Types.Type>
   readonly provider: Checker.TypeProvider
   readonly functions: Functions
+  /** Whether expressions may give names to values, with `cel.bind`. */
+  readonly binds: boolean
 }
 
 /** What every expression may call. */
@@ -57,8 +59,9 @@ const noTypes: Checker.TypeProvider = { field: () => undefined, isStruct: () => 
 export const make = (
   variables: Readonly<Record<string, Types.Type>>,
   provider: Checker.TypeProvider = noTypes,
-  known: Functions = functions
-): Environment => ({ variables: new Map(Object.entries(variables)), provider, functions: known })
+  known: Functions = functions,
+  binds = false
+): Environment => ({ variables: new Map(Object.entries(variables)), provider, functions: known, binds })
 
 /** An expression whose text and types are right. */
 export interface Compiled {
@@ -73,7 +76,7 @@ export type Compilation =
   | { readonly _tag: "Refused"; readonly issues: string }
 
 export const compile = (environment: Environment, text: string): Compilation => {
-  const parsed = parse(text)
+  const parsed = parse(text, environment.binds)
   if (parsed._tag === "Refused") return { _tag: "Refused", issues: Source.format(parsed.source, parsed.issues) }
   const { expr, source } = parsed
   const checked = Checker.check(expr, environment)

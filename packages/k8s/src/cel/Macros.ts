@@ -1,12 +1,12 @@
 /**
  * `Macros`: calls that become other expressions while reading: `has`, `all`, `exists`, `exists_one`, `map`, `filter`,
- * their forms with index and value, `transformList`, `transformMap`, `transformMapEntry`, `sortBy`, `optMap` and
- * `optFlatMap`.
+ * their forms with index and value, `transformList`, `transformMap`, `transformMapEntry`, `sortBy`, `optMap`,
+ * `optFlatMap` and, where an environment has it, `cel.bind`.
  *
  * A call whose name fits but whose number of arguments does not is no macro. Everything a macro makes stands, for
  * complaints, where the call stands.
  *
- * Source: github.com/google/cel-go/parser/macro.go, cel/library.go, ext/comprehensions.go and ext/lists.go.
+ * Source: github.com/google/cel-go/parser/macro.go, cel/library.go, ext/{bindings,comprehensions,lists}.go.
  */
 import * as Ast from "./Ast.ts"
 
@@ -224,9 +224,20 @@ const ofMembers: Readonly<Record<string, Macro>> = {
   "optFlatMap/2": optional("optFlatMap", (_at, result) => result)
 }
 
-/** The macro that a call is one of, if any. */
-export const find = (name: string, count: number, member: boolean): Macro | undefined => {
-  if (!member) return name === "has" && count === 1 ? has : undefined
+const namedValue: Macro = (at, _target, [variable, value, result]) =>
+  variable?.kind === "ident"
+    ? bind(at, variable.name, value!, result!)
+    : { at: variable!.at, fault: "cel.bind() variable names must be simple identifiers" }
+
+/** The macro that a call is one of, if any; `binds` where expressions may give names to values. */
+export const find = (
+  name: string,
+  count: number,
+  target: Ast.Expr | undefined,
+  binds: boolean
+): Macro | undefined => {
+  if (target === undefined) return name === "has" && count === 1 ? has : undefined
   const key = `${name}/${count}`
+  if (binds && key === "bind/3" && target.kind === "ident" && target.name === "cel") return namedValue
   return Object.hasOwn(ofMembers, key) ? ofMembers[key] : undefined
 }

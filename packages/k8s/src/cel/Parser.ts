@@ -24,7 +24,8 @@ export type Parsed =
   | { readonly _tag: "Expression"; readonly source: Source.Source; readonly expr: Ast.Expr }
   | { readonly _tag: "Refused"; readonly source: Source.Source; readonly issues: ReadonlyArray<Source.Issue> }
 
-export const parse = (text: string): Parsed => {
+/** `binds`: whether the expression may give names to values. */
+export const parse = (text: string, binds = false): Parsed => {
   const source = Source.make(text)
   const size = source.chars.length
   if (size > maxSize) {
@@ -32,7 +33,7 @@ export const parse = (text: string): Parsed => {
     return { _tag: "Refused", source, issues: [{ at: Source.nowhere, message }] }
   }
   const { issues, tokens } = lex(source)
-  const parser = new Parser(tokens, [...issues])
+  const parser = new Parser(tokens, [...issues], binds)
   const expr = parser.run()
   return expr === undefined || parser.issues.length > 0
     ? { _tag: "Refused", source, issues: parser.issues }
@@ -85,6 +86,13 @@ const maxUint = 2n ** 64n - 1n
 const isNumber = ({ kind }: Token): boolean => kind === "NUM_INT" || kind === "NUM_FLOAT"
 
 class Parser extends TokenReader {
+  private readonly binds: boolean
+
+  constructor(tokens: ReadonlyArray<Token>, issues: Array<Source.Issue>, binds: boolean) {
+    super(tokens, issues)
+    this.binds = binds
+  }
+
   run(): Ast.Expr | undefined {
     try {
       const expr = this.expr()
@@ -212,7 +220,7 @@ class Parser extends TokenReader {
     name: string,
     args: ReadonlyArray<Ast.Expr>
   ): Ast.Expr | undefined {
-    const macro = Macros.find(name, args.length, target !== undefined)
+    const macro = Macros.find(name, args.length, target, this.binds)
     if (macro === undefined) return undefined
     const made = macro(at, target, args)
     return "fault" in made ? this.complain(made.at, made.fault) : made

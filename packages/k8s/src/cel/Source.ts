@@ -45,6 +45,8 @@ export const make = (text: string): Source => {
 /** Line and column of a place, the line from 1, the column from 0. */
 const locate = (source: Source, at: number): readonly [line: number, column: number] => {
   if (at < 0) return [-1, -1]
+  // There is no place in nothing.
+  if (source.chars.length === 0) return [1, -1]
   let line = source.lines.length
   while (line > 1 && source.lines[line - 1]! > at) line--
   return [line, at - source.lines[line - 1]!]

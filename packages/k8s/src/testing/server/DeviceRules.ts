@@ -1,10 +1,11 @@
 /**
  * `DeviceRules`: what ResourceClaims, their templates and DeviceClasses must be.
  *
- * Expressions about devices are not compiled.
+ * What an expression about devices may cost is not judged.
  *
  * Source: k8s.io/kubernetes/pkg/apis/resource/validation/validation.go, pkg/apis/resource/v1/defaults.go.
  */
+import * as DeviceTypes from "../../cel/DeviceTypes.ts"
 import { type Faults, invalids, when } from "./Checks.ts"
 import * as Disabled from "./Disabled.ts"
 import * as FieldError from "../../schema/FieldError.ts"
@@ -83,8 +84,11 @@ const fullName = (name: string, path: string): Faults => [
 const selector: Judge = (item, path) => {
   const cel = at(item, "cel")
   if (cel === undefined) return [FieldError.required(`${path}.cel`, "")]
-  const long = Names.byteLength(stringAt(cel, "expression")) > most.expression
-  return when(long, FieldError.tooLong(`${path}.cel.expression`, most.expression))
+  const expression = stringAt(cel, "expression")
+  const here = `${path}.cel.expression`
+  if (Names.byteLength(expression) > most.expression) return [FieldError.tooLong(here, most.expression)]
+  const wrong = DeviceTypes.fault(expression)
+  return wrong === undefined ? [] : [FieldError.invalid(here, expression, wrong)]
 }
 
 const modeFaults = (request: unknown, path: string): Faults => {

@@ -41,6 +41,46 @@ describe("DeviceRules", () => {
       ]
     ).pipe(Effect.provide(layer)))
 
+  it.effect("compiles the expressions that select devices", () => {
+    const expected = "expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, " +
+      "NUM_UINT, STRING, BYTES, IDENTIFIER}"
+    const selecting = (expression: string) => claim({ requests: [exactly({ selectors: [{ cel: { expression } }] })] })
+    const refused = (expression: string, why: string) =>
+      [
+        selecting(expression),
+        `${path}.exactly.selectors[0].cel.expression: Invalid value: "${expression}": ${why}`
+      ] as const
+    const attributes = "device.attributes['dra.example.com']"
+    return Effect.gen(function*() {
+      const right = [
+        `device.driver == 'd' && ${attributes}.model == 'A'`,
+        `cel.bind(a, ${attributes}, a.model == 'A' || a.fast)`,
+        `${attributes}.fast`,
+        "device.capacity['dra.example.com'].memory.compareTo(quantity('1Gi')) >= 0",
+        `${attributes}.version.isGreaterThan(semver('1.0.0'))`
+      ]
+      for (const [index, expression] of right.entries()) {
+        const { body, status } = yield* post(claims, { ...selecting(expression), metadata: { name: `a${index}` } })
+        assert.strictEqual(status, 201, body.message)
+      }
+      yield* refuses(
+        claims,
+        refused("device.driver", "must evaluate to bool or the unknown type, not string"),
+        refused("device", "must evaluate to bool or the unknown type, not kubernetes.DRADevice"),
+        refused(
+          "device.nope",
+          "compilation failed: ERROR: <input>:1:7: undefined field 'nope'\n | device.nope\n | ......^"
+        ),
+        refused(
+          "cel.bind(1, 2, true)",
+          "compilation failed: ERROR: <input>:1:10: cel.bind() variable names must be simple identifiers\n" +
+            " | cel.bind(1, 2, true)\n | .........^"
+        ),
+        refused("", `compilation failed: ERROR: <input>:1:0: Syntax error: mismatched input '<EOF>' ${expected}`)
+      )
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("fills in that one device is asked for, and keeps nothing of what is not granted", () =>
     Effect.gen(function*() {
       const requests = [exactly({ tolerations: [{ key: "a", operator: "Exists" }] })]
