@@ -31,11 +31,15 @@ const targetOf = (text: string): Target | undefined => {
 const unreached = (host: string, port: string): Refused =>
   StatusError.serviceUnavailable(`error trying to reach service: dial tcp ${host}:${port}: connect: connection refused`)
 
+const notAllowed = StatusError.badRequest("address not allowed")
+
+/** Of no address that only its own machine or network knows. */
+const isAllowed = (address: string): boolean =>
+  !/^(?:127\.|0\.0\.0\.0|169\.254\.|22[4-9]\.|23\d\.|255\.255\.255\.255)/.test(address)
+
 const podFault = (pod: KubeObject, { port }: Target): Refused => {
   const first = stringAt(pod, "status", "podIP") || stringAt(arrayAt(pod, "status", "podIPs")[0] ?? {}, "ip")
-  if (first === "" || /^(?:127\.|0\.0\.0\.0|169\.254\.|22[4-9]\.|23\d\.|255\.255\.255\.255)/.test(first)) {
-    return StatusError.badRequest("address not allowed")
-  }
+  if (first === "" || !isAllowed(first)) return notAllowed
   const declared = arrayAt(pod, "spec", "containers").flatMap((container) => arrayAt(container, "ports"))[0]
   return unreached(first, port || String(at(declared ?? {}, "containerPort") ?? 80))
 }
@@ -78,9 +82,9 @@ const nodeFault = (node: KubeObject, { port }: Target): Refused => {
     ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"].flatMap((type) =>
       known.filter((address) => stringAt(address, "type") === type)
     )[0]
-  return preferred === undefined
-    ? StatusError.plain("no preferred addresses found; known addresses: []")
-    : unreached(stringAt(preferred, "address"), port || "10250")
+  if (preferred === undefined) return StatusError.plain("no preferred addresses found; known addresses: []")
+  const address = stringAt(preferred, "address")
+  return isAllowed(address) ? unreached(address, port || "10250") : notAllowed
 }
 
 const called: Readonly<Record<string, string>> = { pods: "pod", services: "service", nodes: "node" }

@@ -57,5 +57,8 @@ describe("Proxying", () => {
         "500 no preferred addresses found; known addresses: []"
       )
       assert.strictEqual(message(yield* get("/api/v1/nodes/m:10250/proxy/")), "404 nodes \"m\" not found")
+      const addresses = [{ type: "InternalIP", address: "127.0.0.1" }]
+      yield* post("/api/v1/nodes", { metadata: { name: "here" }, status: { addresses } })
+      assert.strictEqual(message(yield* get("/api/v1/nodes/here/proxy/")), "400 address not allowed")
     }).pipe(Effect.provide(layer)))
 })
