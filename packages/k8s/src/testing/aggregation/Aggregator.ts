@@ -25,6 +25,7 @@ import * as Proxy from "./Proxy.ts"
 import * as RemoteDiscovery from "./RemoteDiscovery.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import { timestamp, uuid } from "../server/Exchange.ts"
+import * as Ownership from "../server/Ownership.ts"
 import { asObject, at } from "../../api/Plain.ts"
 import type { Group, Registry } from "../server/Registry.ts"
 import type { ApiResponse } from "../../api/Representation.ts"
@@ -39,6 +40,8 @@ export const defaults = {
 } as const
 
 const { collection } = ApiServices
+
+const definition = "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIService"
 
 export interface Parts {
   readonly storage: Storage
@@ -220,7 +223,9 @@ export class Aggregator {
         const current = storage.get(collection, name)
         if (current === undefined) return
         const next = ApiServices.withCondition(current, condition, timestamp(now))
-        if (next !== current) storage.put(collection, name, "", next)
+        if (next !== current) {
+          storage.put(collection, name, "", Ownership.statusTouched({ collection, definition, now }, current, next))
+        }
         const path = `${ApiServices.groupOf(service)}/${ApiServices.versionOf(service)}`
         if (condition.status === "True") {
           const trust = { ...Proxy.trustOf(service), certificate: this.certificate }

@@ -79,6 +79,10 @@ describe("Aggregator", () => {
         reason: "ServiceNotFound",
         message: "service/metrics in \"default\" is not present"
       })
+      const { body: { metadata } } = yield* get(`${apiServices}/${name}`)
+      const own = metadata.managedFields.find((entry: Json) => entry.subresource === "status")
+      assert.deepInclude(own, { manager: "kube-apiserver", operation: "Update" })
+      assert.deepStrictEqual(Object.keys(own.fieldsV1["f:status"]["f:conditions"]), [".", "k:{\"type\":\"Available\"}"])
       assert.deepStrictEqual(backend.received, [])
       yield* post("/api/v1/namespaces/default/services", service)
       yield* soon
