@@ -20,7 +20,19 @@ import type * as Lease from "./Lease.ts"
 import * as CaBundle from "../webhook/CaBundle.ts"
 import type { Any as AnyHook } from "../webhook/Hook.ts"
 
-export type Verb = "create" | "update" | "patch" | "delete" | "deletecollection" | "get" | "list" | "watch"
+/** `bind` and `escalate` are asked of who writes a binding of a role, or a role, that allows more than he may do himself. */
+export type Verb =
+  | "create"
+  | "update"
+  | "patch"
+  | "delete"
+  | "deletecollection"
+  | "get"
+  | "list"
+  | "watch"
+  | "bind"
+  | "escalate"
+  | "impersonate"
 
 /** What the reconcilers do besides what follows from their declaration. */
 export interface Write {

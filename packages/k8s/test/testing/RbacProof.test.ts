@@ -6,6 +6,7 @@ import {
   KubeClient,
   Manager,
   Settings,
+  Sync,
   Watch
 } from "@effect-operator/core"
 import { controllerReference } from "@effect-operator/core/KubeObject"
@@ -14,7 +15,7 @@ import { ConfigProvider, Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import * as Crd from "../../src/Crd.ts"
 import { CustomResourceDefinition } from "../../src/kinds/apiextensions.v1.ts"
-import { ConfigMap, Lease, Secret } from "../../src/kinds/index.ts"
+import { ClusterRole, ConfigMap, Lease, RoleBinding, Secret } from "../../src/kinds/index.ts"
 import * as Manifests from "../../src/Manifests.ts"
 import * as StoredVersions from "../../src/StoredVersions.ts"
 import * as FailureLog from "../../src/testing/FailureLog.ts"
@@ -132,6 +133,38 @@ describe("RbacProof", () => {
     Effect.gen(function*() {
       const error = yield* Effect.flip(prove(manifests({ writes: [{ resource: ConfigMap, verbs: ["patch"] }] })))
       assert.include(error.message, "create configmaps \"a\" in namespace \"default\"")
+    }))
+
+  it.effect("who binds a role needs what it allows, or to be allowed to bind it", () =>
+    Effect.gen(function*() {
+      const binder = Controller.make("binder", {
+        for: Widget,
+        owns: [RoleBinding],
+        reconcile: Effect.fnUntraced(function*(widget) {
+          yield* Sync.children(widget, [RoleBinding], [
+            Sync.child(RoleBinding, {
+              metadata: { name: widget.metadata.name },
+              roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "edit" },
+              subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "ann" }]
+            })
+          ])
+          const client = yield* KubeClient.KubeClient
+          yield* client.patch(Widget, widget, KubeClient.Patch.merge({ status: { ready: true } }), {
+            subresource: "status"
+          })
+          return Action.done
+        })
+      })
+      const writes: ReadonlyArray<Manifests.Write> = [
+        { resource: RoleBinding, verbs: ["create", "patch", "delete"] }
+      ]
+      const proven = (writes: ReadonlyArray<Manifests.Write>) =>
+        prove(manifests({ controllers: [binder], writes }), Manager.layer([binder], election))
+      const refused = yield* Effect.flip(proven(writes))
+      assert.instanceOf(refused, RbacProof.RuleMissing)
+      assert.include((refused as RbacProof.RuleMissing).message, "bind clusterroles.rbac.authorization.k8s.io \"edit\"")
+      const { unused } = yield* proven([...writes, { resource: ClusterRole, verbs: ["bind"], names: ["edit"] }])
+      assert.notInclude(named(unused), "bind clusterroles")
     }))
 
   it.effect("one that the framework needs is told as well: here the lease, which the manifests do not know of", () =>

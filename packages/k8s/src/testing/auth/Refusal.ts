@@ -3,7 +3,9 @@
  * the options of its manifests.
  */
 import * as Resource from "@effect-operator/core/Resource"
+import { stringAt } from "../../api/Plain.ts"
 import { CustomResourceDefinition } from "../../kinds/apiextensions.v1.ts"
+import { ClusterRole, Role } from "../../kinds/rbac.v1.ts"
 import * as Audit from "./Audit.ts"
 
 /** A request, as roles see it. */
@@ -48,23 +50,46 @@ const askedBesides = (event: Audit.Event, asked: Asked): Asked | undefined => {
     : undefined
 }
 
+const writes: ReadonlySet<string> = new Set(["create", "update", "patch"])
+
+/** What the server asks for of who writes a role, or a binding of one, that allows what he may not do himself. */
+const handsOut = (event: Audit.Event, asked: Asked): Asked | undefined => {
+  if (asked.group !== ClusterRole.group || !writes.has(asked.verb) || asked.resource.includes("/")) return undefined
+  if (!asked.resource.endsWith("bindings")) return { ...asked, verb: "escalate" }
+  const written = stringAt(event.requestObject, "roleRef", "name") === "" ? event.responseObject : event.requestObject
+  const name = stringAt(written, "roleRef", "name")
+  const { plural } = stringAt(written, "roleRef", "kind") === Role.kind ? Role : ClusterRole
+  return name === "" ? undefined : { ...asked, verb: "bind", resource: plural, name }
+}
+
+const escalation = / is attempting to grant RBAC permissions not currently held/
+
 /** What a user asked for; nothing of others, nor of what is no resource. */
 export const decided = (event: Audit.Event, username: string): Decided => {
   if (event.user.username !== username || event.objectRef === undefined) return { allowed: [], refused: [] }
   const asked = askedBy(event)
   if (event.annotations?.[Audit.decisionAnnotation] === "forbid") return { allowed: [], refused: [asked] }
+  const { code, message = "" } = event.responseStatus
   const besides = askedBesides(event, asked)
-  if (besides === undefined) return { allowed: [asked], refused: [] }
-  return event.responseStatus.code === 403
-    ? { allowed: [asked], refused: [besides] }
-    : { allowed: [asked, besides], refused: [] }
+  if (besides !== undefined && code === 403) return { allowed: [asked], refused: [besides] }
+  const handed = handsOut(event, asked)
+  const allowed = [asked, besides].filter((one) => one !== undefined)
+  if (handed === undefined) return { allowed, refused: [] }
+  return code === 403 && escalation.test(message)
+    ? { allowed, refused: [handed] }
+    : { allowed: [...allowed, handed], refused: [] }
 }
 
 /** What to add, and where; a kind that is among these is named. */
 export const remedy = (
   kinds: ReadonlyArray<{ readonly group: string; readonly plural: string; readonly kind: string }>,
-  { group, resource, verb }: Asked
+  { group, name, resource, verb }: Asked
 ): string => {
+  if (verb === "bind" || verb === "escalate") {
+    const role = resource === Role.plural ? Role.kind : ClusterRole.kind
+    return `add what the role allows to \`writes\`, or ` +
+      `{ resource: ${role}, verbs: [${JSON.stringify(verb)}], names: [${JSON.stringify(name)}] }`
+  }
   const [plural, subresource] = resource.split("/")
   const known = kinds.find((one) => one.group === group && one.plural === plural)
   const kind = known?.kind ?? `/* the kind of ${Resource.qualifiedName({ group, plural: plural! })} */`

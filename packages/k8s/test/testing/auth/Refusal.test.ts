@@ -34,6 +34,36 @@ it("an event is of what its user asked for, and of what an apply asks for beside
   assert.deepStrictEqual(unmade, { allowed: [asked("patch")], refused: [asked("create")] })
 })
 
+it("who hands out by a role or a binding what he may not do himself is asked for escalate or bind", () => {
+  const group = "rbac.authorization.k8s.io"
+  const message =
+    "rolebindings.rbac.authorization.k8s.io \"a\" is forbidden: user \"operator\" (groups=[]) is attempting " +
+    "to grant RBAC permissions not currently held:\n{APIGroups:[\"\"], Resources:[\"pods\"], Verbs:[\"get\"]}"
+  const writes = (resource: string, roleRef: object, responseStatus: object = { code: 403, message }) =>
+    Refusal.decided(
+      event("patch", 403, {
+        objectRef: { apiGroup: group, resource, namespace: "n", name: "a" },
+        requestObject: { roleRef },
+        responseStatus
+      }),
+      "operator"
+    )
+  const binding = { verb: "bind", group, resource: "clusterroles", namespace: "n", name: "edit" }
+  const edit = { kind: "ClusterRole", name: "edit" }
+  assert.deepStrictEqual(writes("rolebindings", edit).refused, [binding])
+  assert.deepStrictEqual(writes("rolebindings", { kind: "Role", name: "r" }).refused, [
+    { ...binding, resource: "roles", name: "r" }
+  ])
+  assert.deepStrictEqual(writes("rolebindings", edit, { code: 200 }).allowed.slice(1), [binding])
+  assert.deepStrictEqual(writes("roles", {}).refused, [
+    { verb: "escalate", group, resource: "roles", namespace: "n", name: "a" }
+  ])
+  assert.strictEqual(
+    Refusal.remedy([], binding),
+    "add what the role allows to `writes`, or { resource: ClusterRole, verbs: [\"bind\"], names: [\"edit\"] }"
+  )
+})
+
 it("the remedy names the kind where it is known, and what to write", () => {
   const kinds = [{ group: "apps", plural: "deployments", kind: "Deployment" }]
   assert.strictEqual(
