@@ -115,7 +115,7 @@ export const begin = (
       settings.proxy === undefined ? undefined : agentOf(settings.proxy)
     ])
     if (isOver) return
-    const { connectTimeout, headersTimeout, origin, tls } = settings
+    const { connectTimeout, headersTimeout, keepAliveDelay, origin, tls } = settings
     const url = new URL(path, origin)
     url.protocol = origin.protocol === "https:" ? "wss:" : "ws:"
     const { servername, ...material } = tls
@@ -126,12 +126,14 @@ export const begin = (
       headers: Object.fromEntries(
         Object.entries(headers).filter(([name]) => name !== "upgrade" && name !== "accept-encoding")
       ) as Http.OutgoingHttpHeaders,
-      handshakeTimeout: connectTimeout + headersTimeout,
+      ...(connectTimeout > 0 && headersTimeout > 0 ? { handshakeTimeout: connectTimeout + headersTimeout } : {}),
       perMessageDeflate: false,
       maxPayload: defaults.largestOutput,
       finishRequest: release
     })
     const open = socket
+    // A command may print nothing for hours.
+    open.on("upgrade", (response) => response.socket.setKeepAlive(true, keepAliveDelay))
     open.on("open", () => opened(open))
     open.on("message", (data) => received(data as Buffer))
     open.on("unexpected-response", (_, response) => void refused(response))
