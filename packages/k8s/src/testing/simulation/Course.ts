@@ -218,15 +218,18 @@ const nothingLeft: Oracle = {
       const lives = (object: KubeObject) => kinds.includes(object.kind) && !isTerminating(object)
       if (type === "ADDED" && [...before.values()].some(lives)) made.set(after.metadata.uid, call)
     }
+    const own = new Set(made.keys())
     for (const entry of entries) {
       if (entry._tag !== "Change" || entry.change.type !== "ADDED") continue
       const { ownerReferences = [], uid } = entry.change.object.metadata
       const [above] = ownerReferences.flatMap((owner) => made.get(owner.uid) ?? [])
       if (above !== undefined && !made.has(uid)) made.set(uid, above)
     }
-    const left = objects.find(({ kind, metadata }) =>
+    const all = objects.filter(({ kind, metadata }) =>
       made.has(metadata.uid) && !lasting.has(kind) && !keeps.includes(kind)
     )
+    // What the cluster has made of it goes with it.
+    const left = all.find(({ metadata }) => own.has(metadata.uid)) ?? all[0]
     return left === undefined
       ? undefined
       : `${name(left)} is still there, and whom it was made for is not: ${

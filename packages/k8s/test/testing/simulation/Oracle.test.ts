@@ -295,6 +295,19 @@ describe("what oracles say", () => {
       )
     }))
 
+  it.live("of what is left behind what the operator made, not what the cluster has made of that", () =>
+    Effect.gen(function*() {
+      const spec = { selector: { app: "box" }, ports: [{ port: 80 }] }
+      const service = { metadata: B.named("box"), spec }
+      const operator = B.boxes(() => B.done(B.client.use((it) => it.apply(Service, service, { force: true }))), {
+        owns: [Service]
+      })
+      assert.include(
+        yield* said(operator, [...B.sized(1), ...B.deleted]),
+        "Service box is still there, and whom it was made for is not: PATCH /api/v1/namespaces/default/services/box"
+      )
+    }))
+
   it.live("of what is not made when another is gone, that it is not", () =>
     Effect.gen(function*() {
       const inTurn = B.boxes((box) =>
