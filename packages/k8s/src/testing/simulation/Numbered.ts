@@ -63,6 +63,9 @@ const without = (state: Canonical.State, paths: ReadonlySet<string>): Canonical.
   )
 }
 
+/** Whether names have numbers that are never given twice, in both runs. */
+export const areNumbered = (one: Recording, two: Recording): boolean => nextIn(one, two).size > 0
+
 /** Whether all that differs is how far the numbers of names have gone. */
 export const isNumbered = (
   one: Recording,
