@@ -65,6 +65,14 @@ export const invalid = (field: string, value: unknown, detail: string): FieldErr
   detail
 })
 
+/** As `duplicate`, for a value whose text is given. */
+export const duplicatePrinted = (field: string, printed: string): FieldError => ({
+  type: "Duplicate",
+  field,
+  printed,
+  detail: ""
+})
+
 /** As `invalid`, for a value whose text is given. */
 export const invalidPrinted = (field: string, printed: string, detail: string): FieldError => ({
   type: "Invalid",

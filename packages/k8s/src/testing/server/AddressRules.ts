@@ -45,3 +45,11 @@ export const range = (path: string, text: string): Faults => {
     ? [FieldError.invalid(path, text, "must not have bits set beyond the prefix length")]
     : formOf(path, text, `${canonical(first)}/${prefix}`)
 }
+
+/** Faults of an address with the length of its network's prefix. */
+export const withPrefix = (path: string, text: string): Faults => {
+  const [first = "", prefix = ""] = text.split("/")
+  return RangeRules.parse(text) === undefined
+    ? [FieldError.invalid(path, text, "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)")]
+    : formOf(path, text, `${canonical(first)}/${prefix}`)
+}

@@ -12,6 +12,7 @@ import * as ConditionRules from "./ConditionRules.ts"
 import * as ContentRules from "./ContentRules.ts"
 import * as CronJobRules from "./CronJobRules.ts"
 import * as DeviceRules from "./DeviceRules.ts"
+import * as DeviceStatusRules from "./DeviceStatusRules.ts"
 import * as DeviceSliceRules from "./DeviceSliceRules.ts"
 import * as Disabled from "./Disabled.ts"
 import * as DriverRules from "./DriverRules.ts"
@@ -328,7 +329,7 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     ...templated
   ),
   "deviceclasses.resource.k8s.io": DeviceRules.deviceClass,
-  "resourceclaims.resource.k8s.io": DeviceRules.claim,
+  "resourceclaims.resource.k8s.io": { ...DeviceRules.claim, ...DeviceStatusRules.claim },
   "resourceclaimtemplates.resource.k8s.io": DeviceRules.claimTemplate,
   "resourceslices.resource.k8s.io": DeviceSliceRules.slice,
   "leases.coordination.k8s.io": {

@@ -29,13 +29,15 @@ const tooLong = (condition: unknown, here: string, field: "message" | "reason"):
 
 const conditions = (object: unknown): ReadonlyArray<unknown> => arrayAt(object, "status", "conditions")
 
-const repeated = (object: unknown, index: number): Faults => {
-  const types = conditions(object).map((condition) => stringAt(condition, "type"))
+const repeatedIn = (list: ReadonlyArray<unknown>, index: number, here: string): Faults => {
+  const types = list.map((condition) => stringAt(condition, "type"))
   return when(
     types.indexOf(types[index]!) < index,
-    FieldError.duplicate(`${path}[${index}].type`, types[index])
+    FieldError.duplicate(`${here}[${index}].type`, types[index])
   )
 }
+
+const repeated = (object: unknown, index: number): Faults => repeatedIn(conditions(object), index, path)
 
 const whole = (condition: unknown, here: string): Faults => {
   const [type, why] = [stringAt(condition, "type"), stringAt(condition, "reason")]
@@ -54,12 +56,15 @@ const whole = (condition: unknown, here: string): Faults => {
   ]
 }
 
-/** Faults of conditions of the type that all newer kinds share. */
-export const validate = (object: unknown): Faults =>
-  conditions(object).flatMap((condition, index) => [
-    ...repeated(object, index),
-    ...whole(condition, `${path}[${index}]`)
+/** Faults of a list of conditions of the type that all newer kinds share. */
+export const list = (conditions: ReadonlyArray<unknown>, here: string): Faults =>
+  conditions.flatMap((condition, index) => [
+    ...repeatedIn(conditions, index, here),
+    ...whole(condition, `${here}[${index}]`)
   ])
+
+/** As `list`, of the conditions of a status. */
+export const validate = (object: unknown): Faults => list(conditions(object), path)
 
 /** Faults of conditions that have a type, and nothing else that is minded. */
 export const typed = (object: unknown): Faults =>

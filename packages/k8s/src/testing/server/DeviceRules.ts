@@ -20,7 +20,7 @@ import * as VolumeRules from "./VolumeRules.ts"
 
 const most = { list: 32, alternatives: 8, expression: 10 * 1024, parameters: 10 * 1024, id: 32 } as const
 
-type Judge = (item: unknown, path: string) => Faults
+export type Judge = (item: unknown, path: string) => Faults
 
 /** Faults of the items of a list, or that there are too many. */
 export const each = (items: ReadonlyArray<unknown>, limit: number, path: string, judge: Judge): Faults =>
@@ -44,7 +44,7 @@ export const set = (
   ]
 }
 
-const label = (name: string, path: string): Faults => invalids(path, name, Names.dnsLabel(name))
+export const label = (name: string, path: string): Faults => invalids(path, name, Names.dnsLabel(name))
 
 const identifier = (name: string, path: string): Faults => [
   ...when(Names.byteLength(name) > most.id, FieldError.tooLong(path, most.id)),
@@ -141,28 +141,38 @@ const request: Judge = (item, path) => {
 }
 
 /** The names that the rest of a claim may call its requests by. */
-const namesOf = (requests: ReadonlyArray<unknown>): ReadonlySet<string> =>
+export const namesOf = (requests: ReadonlyArray<unknown>): ReadonlySet<string> =>
   new Set(requests.flatMap((item) => [
     nameOf(item),
     ...arrayAt(item, "firstAvailable").map((part) => `${nameOf(item)}/${nameOf(part)}`)
   ]))
 
-const references = (names: ReadonlySet<string>, part: unknown, path: string): Faults =>
-  set(arrayAt(part, "requests"), most.list, `${path}.requests`, (item, here) => {
-    const name = String(item)
-    const unknown = FieldError.invalid(
-      here,
-      name,
-      "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
-    )
-    const steps = name.split("/")
-    return steps.length > 2 ? [unknown] : [
-      ...steps.flatMap((step) => label(step, here)),
-      ...when(!names.has(name), unknown)
-    ]
-  }, String)
+/** Faults of the name by which a request of a claim is meant. */
+export const reference = (names: ReadonlySet<string>, name: string, here: string): Faults => {
+  const unknown = FieldError.invalid(
+    here,
+    name,
+    "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
+  )
+  const steps = name.split("/")
+  return steps.length > 2 ? [unknown] : [
+    ...steps.flatMap((step) => label(step, here)),
+    ...when(!names.has(name), unknown)
+  ]
+}
 
-const parameters = (value: unknown, path: string): Faults =>
+/** As `reference`, of all `requests` of a part of a claim. */
+export const references = (names: ReadonlySet<string>, part: unknown, path: string): Faults =>
+  set(
+    arrayAt(part, "requests"),
+    most.list,
+    `${path}.requests`,
+    (item, here) => reference(names, String(item), here),
+    String
+  )
+
+/** Faults of what only a driver understands. */
+export const parameters = (value: unknown, path: string): Faults =>
   value === undefined || value === null
     ? [FieldError.required(path, "")]
     : Names.byteLength(JSON.stringify(value)) > most.parameters
@@ -171,7 +181,7 @@ const parameters = (value: unknown, path: string): Faults =>
     ? []
     : [FieldError.invalid(path, "<value omitted>", "must be a valid JSON object")]
 
-const configuration: Judge = (item, path) => {
+export const configuration: Judge = (item, path) => {
   const opaque = at(item, "opaque")
   return opaque === undefined ? [FieldError.required(`${path}.opaque`, "")] : [
     ...VolumeRules.driver(opaque, `${path}.opaque`),

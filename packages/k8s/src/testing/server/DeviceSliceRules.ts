@@ -7,6 +7,7 @@
  */
 import { type Faults, invalids, when } from "./Checks.ts"
 import * as DeviceRules from "./DeviceRules.ts"
+import * as DeviceStatusRules from "./DeviceStatusRules.ts"
 import * as Disabled from "./Disabled.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import * as GoStruct from "./GoStruct.ts"
@@ -19,13 +20,10 @@ import * as VolumeRules from "./VolumeRules.ts"
 const most = { devices: 128, facts: 32, text: 64 } as const
 
 const poolFaults = (pool: unknown): Faults => {
-  const [name, count, generation] = [stringAt(pool, "name"), at(pool, "resourceSliceCount"), at(pool, "generation")]
+  const [count, generation] = [at(pool, "resourceSliceCount"), at(pool, "generation")]
   const path = "spec.pool"
   return [
-    ...(name === "" ? [FieldError.required(`${path}.name`, "")] : [
-      ...when(Names.byteLength(name) > 253, FieldError.tooLong(`${path}.name`, 253)),
-      ...name.split("/").flatMap((part) => invalids(`${path}.name`, part, Names.dnsSubdomain(part)))
-    ]),
+    ...DeviceStatusRules.poolName(stringAt(pool, "name"), `${path}.name`),
     ...when(
       Number(count ?? 0) <= 0,
       FieldError.invalid(`${path}.resourceSliceCount`, count ?? 0, "must be greater than zero")
