@@ -7,10 +7,11 @@
  */
 import * as DeviceTypes from "../../cel/DeviceTypes.ts"
 import { type Faults, invalids, when } from "./Checks.ts"
+import * as DeviceWords from "./DeviceWords.ts"
 import * as Disabled from "./Disabled.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import { edit, fill, type Filled, map } from "./Filling.ts"
-import { immutable } from "./Immutability.ts"
+import { immutablePrinted } from "./Immutability.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import * as MetadataRules from "../../api/MetadataRules.ts"
 import * as Names from "../../api/Names.ts"
@@ -221,15 +222,12 @@ const ungranted = (path: string): ReadonlyArray<string> => [
   `${path}.devices.constraints.*.distinctAttribute`
 ]
 
-/** A claim is made once and for all. */
-const fixed = immutable("spec")
-
 export const claim: Partial<Strategy> = {
   answersDeleted: true,
   ...Disabled.without(...ungranted("spec")),
   statusMetadata: "kept",
   validate: (object, previous) => previous === undefined ? claimSpec(at(object, "spec"), "spec") : [],
-  validateUpdate: fixed
+  validateUpdate: immutablePrinted("spec", DeviceWords.claimSpec)
 }
 
 export const claimTemplate: Partial<Strategy> = {
@@ -240,7 +238,7 @@ export const claimTemplate: Partial<Strategy> = {
       ...MetadataRules.validateTemplateMeta(objectAt(object, "spec", "metadata"), "spec.metadata"),
       ...claimSpec(at(object, "spec", "spec"), "spec.spec")
     ],
-  validateUpdate: fixed
+  validateUpdate: immutablePrinted("spec", DeviceWords.templateSpec)
 }
 
 export const deviceClass: Partial<Strategy> = {

@@ -2,6 +2,7 @@
  * `Immutability`: fields that may not change, in the three forms the server refuses it.
  */
 import * as GoInternal from "./GoInternal.ts"
+import type { Printer } from "./GoStruct.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import { at, objectAt, stringAt } from "../../api/Plain.ts"
@@ -16,13 +17,17 @@ export const immutable = (...paths: ReadonlyArray<string>): Strategy["validateUp
       : [FieldError.invalid(path, value ?? null, "field is immutable")]
   })
 
-/** As `immutable`, of a part that is printed as its type behind the API. */
-export const immutablePart = (path: string, type: string): Strategy["validateUpdate"] => (next, previous) => {
+/** As `immutable`, of a part that is printed in its own way. */
+export const immutablePrinted = (path: string, print: Printer): Strategy["validateUpdate"] => (next, previous) => {
   const value = at(next, ...path.split("."))
   return JsonValue.equals(value, at(previous, ...path.split(".")))
     ? []
-    : [FieldError.invalidPrinted(path, GoInternal.print(type, value), "field is immutable")]
+    : [FieldError.invalidPrinted(path, print(value), "field is immutable")]
 }
+
+/** As `immutable`, of a part that is printed as its type behind the API. */
+export const immutablePart = (path: string, type: string): Strategy["validateUpdate"] =>
+  immutablePrinted(path, (value) => GoInternal.print(type, value))
 
 /** As `immutable`, of a text: one that is missing is an empty one, and printed so. */
 export const immutableText = (path: string): Strategy["validateUpdate"] => (next, previous) => {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { refuses } from "../support/refusals.ts"
-import { layer, post } from "../support/server.ts"
+import { layer, patch, post } from "../support/server.ts"
 
 const root = "/apis/resource.k8s.io/v1"
 const claims = `${root}/namespaces/default/resourceclaims`
@@ -90,6 +90,18 @@ describe("DeviceRules", () => {
       const template = { metadata: { name: "a" }, spec: { spec: { devices: { requests: [exactly()] } } } }
       const { body: made } = yield* post(`${root}/namespaces/default/resourceclaimtemplates`, template)
       assert.deepStrictEqual(made.spec.spec.devices.requests[0].exactly, filled)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("prints what a claim asks for as the server's own type where it may not change", () =>
+    Effect.gen(function*() {
+      yield* post(claims, claim({}))
+      const { body } = yield* patch(`${claims}/a`, "merge", { spec: { devices: { requests: [exactly()] } } })
+      const printed =
+        "{\"Devices\":{\"Requests\":[{\"Name\":\"r\",\"Exactly\":{\"DeviceClassName\":\"c\",\"Selectors\":null," +
+        "\"AllocationMode\":\"ExactCount\",\"Count\":1,\"AdminAccess\":null,\"Tolerations\":null,\"Capacity\":null}," +
+        "\"FirstAvailable\":null}],\"Constraints\":null,\"Config\":null}}"
+      const head = "ResourceClaim.resource.k8s.io \"a\" is invalid: spec: Invalid value: "
+      assert.strictEqual(body.message, `${head}${printed}: field is immutable`)
     }).pipe(Effect.provide(layer)))
 
   it.effect("judges templates of claims and classes", () =>
