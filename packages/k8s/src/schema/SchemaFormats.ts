@@ -32,7 +32,7 @@ const isDateTime = (text: string): boolean => {
   return isDate(date) && parts !== null && parts[1]! <= "23" && parts[2]! <= "59" && parts[3]! <= "59"
 }
 
-const goDuration = /^[+-]?(?:0|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+$/
+const goDuration = /^[+-]?(?:0|(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)$/
 const scalaUnits = [
   ["ns", "nano"],
   ["us", "µs", "micro"],

@@ -9,8 +9,24 @@ const cases: Readonly<Record<string, readonly [ReadonlyArray<string>, ReadonlyAr
   ],
   date: [["2020-01-01", "2020-02-29"], ["2021-02-29", "2020-1-1", "2020-13-01", "2020-01-01T00:00:00Z"]],
   duration: [
-    ["5m", "1h30m", "1.5s", "-1s", "0", "5 minutes", "22 ns", "3 days", "1w", "1µs", ".5s", "1.s"],
-    ["1", "s", "5 parsecs", "a"]
+    [
+      "5m",
+      "1h30m",
+      "1.5s",
+      "-1s",
+      "0",
+      "5 minutes",
+      "22 ns",
+      "3 days",
+      "1w",
+      "1µs",
+      ".5s",
+      "1.s",
+      "-0",
+      "1s0",
+      `1.${"s0000".repeat(29)}µ`
+    ],
+    ["1", "s", "5 parsecs", "a", "00", "+00"]
   ],
   email: [
     ["x@y.z", "x@y", "Bob <x@y.z>", "<x@y.z>", "\"x y\"@z.com", "é@y.z"],
