@@ -30,6 +30,19 @@ export const remove = (object: JsonObject, key: string): JsonObject => {
   return Object.fromEntries(Object.entries(object).filter(([name]) => name !== key))
 }
 
+/** The object with the keys set, or without them where the value is undefined, in one pass over it. */
+export const change = (object: JsonObject, changes: ReadonlyMap<string, unknown>): JsonObject => {
+  if (changes.size === 0) return object
+  if (changes.size === 1) {
+    for (const [key, value] of changes) return value === undefined ? remove(object, key) : set(object, key, value)
+  }
+  const entries = Object.entries(object).map(([key, value]) =>
+    [key, changes.has(key) ? changes.get(key) : value] as const
+  )
+  for (const [key, value] of changes) if (!has(object, key)) entries.push([key, value])
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+}
+
 /** Every value replaced by `f`; `undefined` leaves the entry out. The same object if nothing changed. */
 export const mapObject = (object: JsonObject, f: (value: unknown, key: string) => unknown): JsonObject => {
   const keys = Object.keys(object)

@@ -12,6 +12,21 @@ describe("JsonValue", () => {
     assert.deepStrictEqual(Object.keys(JsonValue.remove(JsonValue.set(object, "b", 1), "__proto__")), ["b"])
   })
 
+  it("changes of many keys are made in one pass, each in its place", () => {
+    const object = frozen({ a: 1, b: 2, c: 3 })
+    const changed = JsonValue.change(
+      object,
+      new Map<string, unknown>([["d", 4], ["a", 0], ["b", undefined], ["e", undefined]])
+    )
+    assert.strictEqual(JSON.stringify(changed), JSON.stringify({ a: 0, c: 3, d: 4 }))
+    assert.strictEqual(
+      JSON.stringify(JsonValue.change(object, new Map([["b", undefined]]))),
+      JSON.stringify({ a: 1, c: 3 })
+    )
+    assert.strictEqual(JsonValue.change(object, new Map()), object)
+    assert.deepStrictEqual(Object.keys(JsonValue.change({}, new Map([["__proto__", 1], ["x", 2]]))), ["__proto__", "x"])
+  })
+
   it("depth counts objects and arrays, of any number", () => {
     assert.isFalse(JsonValue.isDeeper(1, 0))
     assert.isTrue(JsonValue.isDeeper({}, 0))

@@ -13,17 +13,13 @@ import * as JsonValue from "../../schema/JsonValue.ts"
 export const apply = (target: unknown, patch: unknown): unknown => {
   if (!JsonValue.isObject(target)) return withoutNulls(patch)
   if (!JsonValue.isObject(patch)) return patch
-  let result = target
+  const changes = new Map<string, unknown>()
   for (const [key, value] of Object.entries(patch)) {
-    if (value === null) {
-      result = JsonValue.remove(result, key)
-    } else {
-      const current = JsonValue.get(result, key)
-      const next = apply(current, value)
-      if (next !== current) result = JsonValue.set(result, key, next)
-    }
+    const current = JsonValue.get(target, key)
+    const next = value === null ? undefined : apply(current, value)
+    if (next !== current) changes.set(key, next)
   }
-  return result
+  return JsonValue.change(target, changes)
 }
 
 const withoutNulls = (value: unknown): unknown => {

@@ -85,7 +85,7 @@ const mergeObject = (original: Obj, patch: Obj, schema: Schema): Merged<Obj> =>
       JsonValue.get(patch, "$retainKeys")
     )
     const ordered = yield* orderLists(kept, JsonValue.remove(patch, "$retainKeys"), schema)
-    let result = ordered.original
+    const changes = new Map<string, unknown>()
     for (const [name, value] of Object.entries(ordered.patch)) {
       const isDelete = name.startsWith(deletePrefix)
       if (isDelete && !name.startsWith(`${deletePrefix}/`)) {
@@ -93,28 +93,26 @@ const mergeObject = (original: Obj, patch: Obj, schema: Schema): Merged<Obj> =>
       }
       const key = isDelete ? name.slice(deletePrefix.length + 1) : name
       if (value === null) {
-        result = JsonValue.remove(result, key)
+        changes.set(key, undefined)
         continue
       }
-      const current = JsonValue.get(result, key)
-      if (!JsonValue.has(result, key) || GoValue.typeName(current) !== GoValue.typeName(value)) {
-        if (!isDelete) result = put(result, key, withoutDirectives(withoutNulls(value)))
+      // A list may be written twice: what is to go from it, and what is to come.
+      const current = changes.has(key) ? changes.get(key) : JsonValue.get(ordered.original, key)
+      if (current === undefined || GoValue.typeName(current) !== GoValue.typeName(value)) {
+        if (!isDelete) changes.set(key, withoutDirectives(withoutNulls(value)))
       } else if (JsonValue.isObject(value)) {
         const field = yield* lookup(schema, key)
         const merged = field.strategy === "replace" ? value : yield* mergeObject(current as Obj, value, field.schema)
-        result = put(result, key, merged)
+        changes.set(key, merged)
       } else if (JsonValue.isArray(value)) {
         const field = yield* lookup(schema, key)
-        result = put(result, key, yield* mergeField(current as List, value, field, isDelete))
+        changes.set(key, yield* mergeField(current as List, value, field, isDelete))
       } else {
-        result = put(result, key, value)
+        changes.set(key, value)
       }
     }
-    return result
+    return JsonValue.change(ordered.original, changes)
   })
-
-const put = (object: Obj, key: string, value: unknown): Obj =>
-  value === undefined ? JsonValue.remove(object, key) : JsonValue.set(object, key, value)
 
 const replaceWhole = (patch: Obj): Merged<Obj> => {
   switch (patch["$patch"]) {
