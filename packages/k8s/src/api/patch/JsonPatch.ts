@@ -38,8 +38,9 @@ export const apply = (
     ))
   }
   let current = document
+  const draft = new Draft()
   for (const operation of operations) {
-    const next = step(current, JsonValue.isObject(operation) ? operation : {})
+    const next = step(draft, current, JsonValue.isObject(operation) ? operation : {})
     if (Result.isFailure(next)) return Result.fail(PatchFailure.unprocessable(next.failure))
     current = next.success
   }
@@ -78,13 +79,13 @@ const pointer = (operation: JsonValue.JsonObject, name: "path" | "from"): Step<s
     : fail(`operation${name === "from" ? "," : ""} missing ${name} field: ${missingValue}`)
 }
 
-const step = (document: unknown, operation: JsonValue.JsonObject): Step => {
+const step = (draft: Draft, document: unknown, operation: JsonValue.JsonObject): Step => {
   const op = String(JsonValue.get(operation, "op") ?? "unknown")
   const run = operations[op]
-  return run === undefined ? fail(`Unexpected kind: ${op}`) : run(document, operation)
+  return run === undefined ? fail(`Unexpected kind: ${op}`) : run(draft, document, operation)
 }
 
-type Operation = (document: unknown, operation: JsonValue.JsonObject) => Step
+type Operation = (draft: Draft, document: unknown, operation: JsonValue.JsonObject) => Step
 
 const valueOf = (operation: JsonValue.JsonObject): unknown => JsonValue.get(operation, "value") ?? null
 
@@ -105,17 +106,17 @@ const undecodedBecause = (op: string, name: string) => (fault: string) =>
   `${op} operation failed to decode ${name}: ${fault}`
 
 const operations: Readonly<Record<string, Operation>> = {
-  add: (document, operation) =>
+  add: (draft, document, operation) =>
     Result.flatMap(
       Result.mapError(pointer(operation, "path"), undecoded("add")),
-      (path) => edit(document, path, words("add", true), (parent, key) => add(parent, key, valueOf(operation)))
+      (path) => edit(draft, document, path, words("add", true), (parent, key) => add(parent, key, valueOf(operation)))
     ),
-  remove: (document, operation) =>
+  remove: (draft, document, operation) =>
     Result.flatMap(
       Result.mapError(pointer(operation, "path"), undecoded("remove")),
-      (path) => edit(document, path, words("remove", true), remove)
+      (path) => edit(draft, document, path, words("remove", true), remove)
     ),
-  replace: (document, operation) =>
+  replace: (draft, document, operation) =>
     Result.flatMap(Result.mapError(pointer(operation, "path"), undecodedBecause("replace", "path")), (path) => {
       const value = valueOf(operation)
       if (path === "") {
@@ -127,9 +128,9 @@ const operations: Readonly<Record<string, Operation>> = {
         noWay: words("replace", false).noWay,
         refused: () => `replace operation does not apply: doc is missing key: ${path}: ${missingValue}`
       }
-      return edit(document, path, own, (parent, key) => replace(parent, key, value))
+      return edit(draft, document, path, own, (parent, key) => replace(parent, key, value))
     }),
-  test: (document, operation) =>
+  test: (_, document, operation) =>
     Result.flatMap(Result.mapError(pointer(operation, "path"), undecodedBecause("test", "path")), (path) => {
       const own: Words = {
         noWay: () => `test operation does not apply: is missing path: ${path}: ${missingValue}`,
@@ -143,7 +144,7 @@ const operations: Readonly<Record<string, Operation>> = {
             : fail(`testing value ${path} failed: test failed`)
       )
     }),
-  move: (document, operation) => {
+  move: (draft, document, operation) => {
     const refused: Words["refused"] = (_, key, fault) => `error in move for path: '${key}': ${fault}`
     const from: Words = {
       noWay: (path) => `move operation does not apply: doc is missing from path: ${path}: ${missingValue}`,
@@ -156,12 +157,12 @@ const operations: Readonly<Record<string, Operation>> = {
     return Result.gen(function*() {
       const source = yield* Result.mapError(pointer(operation, "from"), undecodedBecause("move", "from"))
       const moved = yield* read(document, source, from)
-      const without = yield* edit(document, source, from, remove)
+      const without = yield* edit(draft, document, source, from, remove)
       const path = yield* Result.mapError(pointer(operation, "path"), undecodedBecause("move", "path"))
-      return yield* edit(without, path, to, (parent, key) => add(parent, key, moved))
+      return yield* edit(draft, without, path, to, (parent, key) => add(parent, key, moved))
     })
   },
-  copy: (document, operation) => {
+  copy: (draft, document, operation) => {
     const from: Words = {
       noWay: (path) => `copy operation does not apply: doc is missing from path: ${path}: ${missingValue}`,
       refused: (path, _, fault) => `error in copy for from: '${path}': ${fault}`
@@ -173,13 +174,33 @@ const operations: Readonly<Record<string, Operation>> = {
     return Result.gen(function*() {
       const source = yield* Result.mapError(pointer(operation, "from"), undecodedBecause("copy", "from"))
       const copied = yield* read(document, source, from)
+      draft.share()
       const path = yield* Result.mapError(pointer(operation, "path"), undecoded("copy"))
-      return yield* edit(document, path, to, (parent, key) => add(parent, key, copied))
+      return yield* edit(draft, document, path, to, (parent, key) => add(parent, key, copied))
     })
   }
 }
 
 type Container = JsonValue.JsonObject | ReadonlyArray<unknown>
+
+type Mutable = Record<string, unknown> | Array<unknown>
+
+/** The containers that a patch has made: each that came is copied once, and then changed where it is. */
+class Draft {
+  private made = new WeakSet<object>()
+
+  own(container: Container): Mutable {
+    if (this.made.has(container)) return container as Mutable
+    const copy = JsonValue.isArray(container) ? [...container] : { ...container }
+    this.made.add(copy)
+    return copy
+  }
+
+  /** What was made may be in two places from now on. */
+  share(): void {
+    this.made = new WeakSet()
+  }
+}
 
 const isContainer = (value: unknown): value is Container => typeof value === "object" && value !== null
 
@@ -204,20 +225,23 @@ const read = (document: unknown, path: string, { noWay, refused }: Words): Step 
 
 /** The document with the container at the end of the path replaced by what `f` makes of it. */
 const edit = (
+  draft: Draft,
   document: unknown,
   path: string,
   { noWay, refused }: Words,
-  f: (parent: Container, key: string) => Step
+  f: (parent: Mutable, key: string) => Step
 ): Step => {
   const keys = tokens(path)
   const descend = (current: unknown, depth: number): Step => {
     if (!isContainer(current)) return fail(noWay(path))
     const key = keys[depth]!
-    if (depth === keys.length - 1) return Result.mapError(f(current, key), (fault) => refused(path, key, fault))
+    if (depth === keys.length - 1) {
+      return Result.mapError(f(draft.own(current), key), (fault) => refused(path, key, fault))
+    }
     const next = child(current, key)
     if (Result.isFailure(next)) return fail(noWay(path))
     const edited = descend(next.success, depth + 1)
-    return Result.isFailure(edited) ? edited : replace(current, key, edited.success)
+    return Result.isFailure(edited) ? edited : replace(draft.own(current), key, edited.success)
   }
   return keys.length === 0 ? fail(noWay(path)) : descend(document, 0)
 }
@@ -239,23 +263,40 @@ const child = (parent: Container, key: string): Step =>
     ? Result.map(position(key, parent.length), (at) => parent[at])
     : Result.succeed(JsonValue.get(parent, key) ?? null)
 
-const add = (parent: Container, key: string, value: unknown): Step => {
-  if (!JsonValue.isArray(parent)) return Result.succeed(JsonValue.set(parent, key, value))
-  if (key === "-") return Result.succeed([...parent, value])
+/** Defined, not assigned: a key may be `__proto__`. */
+const put = (object: Record<string, unknown>, key: string, value: unknown): unknown =>
+  Object.defineProperty(object, key, { value, configurable: true, enumerable: true, writable: true })
+
+const add = (parent: Mutable, key: string, value: unknown): Step => {
+  if (!Array.isArray(parent)) return Result.succeed(put(parent, key, value))
+  if (key === "-") return Result.succeed(inserted(parent, parent.length, value))
   return Result.mapBoth(position(key, parent.length + 1), {
     onFailure: (fault) => isIndex(key) ? fault : `value was not a proper array index: '${key}': ${fault}`,
-    onSuccess: (at) => parent.toSpliced(at, 0, value)
+    onSuccess: (at) => inserted(parent, at, value)
   })
 }
 
-const replace = (parent: Container, key: string, value: unknown): Step =>
-  JsonValue.isArray(parent)
-    ? Result.map(position(key, parent.length), (at) => parent.with(at, value))
-    : Result.succeed(JsonValue.set(parent, key, value))
+const inserted = (array: Array<unknown>, at: number, value: unknown): ReadonlyArray<unknown> => {
+  array.splice(at, 0, value)
+  return array
+}
 
-const remove = (parent: Container, key: string): Step => {
-  if (JsonValue.isArray(parent)) return Result.map(position(key, parent.length), (at) => parent.toSpliced(at, 1))
-  return JsonValue.has(parent, key)
-    ? Result.succeed(JsonValue.remove(parent, key))
-    : Result.fail(`Unable to remove nonexistent key: ${key}: missing value`)
+const replace = (parent: Mutable, key: string, value: unknown): Step =>
+  Array.isArray(parent)
+    ? Result.map(position(key, parent.length), (at) => {
+      parent[at] = value
+      return parent
+    })
+    : Result.succeed(put(parent, key, value))
+
+const remove = (parent: Mutable, key: string): Step => {
+  if (Array.isArray(parent)) {
+    return Result.map(position(key, parent.length), (at) => {
+      parent.splice(at, 1)
+      return parent
+    })
+  }
+  if (!JsonValue.has(parent, key)) return Result.fail(`Unable to remove nonexistent key: ${key}: missing value`)
+  delete parent[key]
+  return Result.succeed(parent)
 }

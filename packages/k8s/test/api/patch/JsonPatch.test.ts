@@ -124,6 +124,41 @@ describe("laws", () => {
       )
     }))
 
+  it("operations do at once what they do one after the other", () =>
+    forAll(500, (random) => {
+      const from = frozen({ a: random.object(3), b: { c: [1, { d: 2 }] }, e: [[1], random.value(2)] })
+      const places = ["/a", "/a/k", "/b", "/b/c", "/b/c/0", "/b/c/1", "/b/c/1/d", "/e", "/e/0", "/e/0/-", "/__proto__"]
+      const place = () => places[Math.floor(random.next() * places.length)]!
+      const kinds = ["add", "replace", "remove", "copy", "copy", "move"]
+      const operations = Array.from({ length: 12 }, () => ({
+        op: kinds[Math.floor(random.next() * kinds.length)],
+        path: place(),
+        from: place(),
+        value: random.value(2)
+      }))
+      const done: Array<unknown> = []
+      let stepwise: unknown = from
+      for (const operation of operations) {
+        const next = JsonPatch.apply(frozen(stepwise), [operation])
+        if (Result.isFailure(next)) continue
+        stepwise = next.success
+        done.push(operation)
+      }
+      const atOnce = JsonPatch.apply(from, frozen(done))
+      assert.isTrue(
+        Result.isSuccess(atOnce) && JsonValue.equals(atOnce.success, stepwise),
+        JSON.stringify({ from, done, stepwise, atOnce })
+      )
+    }))
+
+  it("thousands of operations take a time that grows with their number", () => {
+    const operations = Array.from({ length: 10_000 }, (_, at) => ({ op: "add", path: `/m/k${at}`, value: at }))
+    const started = performance.now()
+    const result = JsonPatch.apply(frozen({ m: {} }), frozen(operations))
+    assert.lengthOf(Object.keys((Result.getOrUndefined(result) as { readonly m: object }).m), 10_000)
+    assert.isBelow(performance.now() - started, 5_000)
+  })
+
   it("moving there and back changes nothing", () =>
     forAll(100, (random) => {
       const value = frozen({ from: random.value(3), list: [1, 2, 3] })
