@@ -33,12 +33,14 @@ export const usesUnsupported = (schema: Schema.Schema): boolean =>
   JsonValue.isArray(schema.items) || schema["x-kubernetes-preserve-unknown-fields"] === false ||
   children(schema, "").some(([child]) => usesUnsupported(child))
 
-/** Every schema directly inside another. */
-const children = (schema: Schema.Schema, path: string): ReadonlyArray<readonly [Schema.Schema, string]> => {
+/** Every schema directly inside another, where it is, and the name of the property that it is of. */
+const children = (schema: Schema.Schema, path: string): ReadonlyArray<readonly [Schema.Schema, string, string?]> => {
   const values = Schema.mapValue(schema)
   return [
     ...(values === undefined ? [] : [[values, `${path}.additionalProperties`] as const]),
-    ...Object.entries(schema.properties ?? {}).map(([name, inner]) => [inner, `${path}.properties[${name}]`] as const),
+    ...Object.entries(schema.properties ?? {}).map(([name, inner]) =>
+      [inner, `${path}.properties[${name}]`, name] as const
+    ),
     ...(schema.not === undefined ? [] : [[schema.not, `${path}.not`] as const]),
     ...(["allOf", "oneOf", "anyOf"] as const).flatMap((junctor) =>
       (schema[junctor] ?? []).map((inner, index) => [inner, `${path}.${junctor}[${index}]`] as const)
@@ -63,8 +65,7 @@ export const check = (schema: Schema.Schema, path: string): Errors =>
 const walk = (schema: Schema.Schema, path: string, place: Place): Errors => {
   const errors: Array<FieldError.FieldError> = [...checkNode(schema, path, place)]
   const meta = place.root || schema["x-kubernetes-embedded-resource"] === true
-  for (const [inner, at] of children(schema, path)) {
-    const name = Object.keys(schema.properties ?? {}).find((candidate) => at === `${path}.properties[${candidate}]`)
+  for (const [inner, at, name] of children(schema, path)) {
     const isMeta = meta && name !== undefined && Schema.isMetaField(name)
     const insideMap = at === `${path}.additionalProperties` && place.insideMeta
     errors.push(...walk(inner, at, {
