@@ -55,14 +55,13 @@ describe("YamlBody", () => {
     const { value } = YamlBody.parse("z: 1\na:\n- d: 1\n  c: 2\n") as { readonly value: unknown }
     assert.strictEqual(JSON.stringify(value), `{"a":[{"c":2,"d":1}],"z":1}`)
   })
-  it("reads a large body on one line, and one after many blank lines, as fast as any other", () => {
-    const large = Object.fromEntries(Array.from({ length: 8_000 }, (_, at) => [`key-${100_000 + at}`, "\ud83d\ude00"]))
+  it("comes to the end of a large body on one line, and of one after many blank lines", () => {
+    // In a time that grows with the square of the length it would take longer than any test may.
+    const large = Object.fromEntries(Array.from({ length: 24_000 }, (_, at) => [`key-${100_000 + at}`, "\ud83d\ude00"]))
     const line = JSON.stringify(large)
     const escaped = line.replaceAll("\ud83d\ude00", "\\ud83d\\ude00")
-    const started = performance.now()
     assert.deepStrictEqual(YamlBody.parse(`${line}\n`), { value: large, repeated: [] })
     assert.deepStrictEqual(YamlBody.parse(`${"\n".repeat(100)}a: 1\n`), { value: { a: 1 }, repeated: [] })
     assert.property(YamlBody.parse(`${escaped}\n`), "error")
-    assert.isBelow(performance.now() - started, 10_000)
   })
 })

@@ -107,9 +107,8 @@ it("a property may have any name", () => {
   assert.deepStrictEqual(errors(object({ items: { type: "string" }, "a].properties[b": { type: "string" } })), [])
 })
 
-it("thousands of properties are looked through in a time that grows with their number", () => {
-  const properties = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`p${at}`, { type: "string" }]))
-  const started = performance.now()
+it("a definition of very many properties comes to an end: in a time that grows with their number", () => {
+  // Each looked through for each of the others, they would take longer than any test may.
+  const properties = Object.fromEntries(Array.from({ length: 60_000 }, (_, at) => [`p${at}`, { type: "string" }]))
   assert.deepStrictEqual(errors(object(properties)), [])
-  assert.isBelow(performance.now() - started, 5_000)
 })

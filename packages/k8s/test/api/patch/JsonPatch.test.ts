@@ -151,12 +151,12 @@ describe("laws", () => {
       )
     }))
 
-  it("thousands of operations take a time that grows with their number", () => {
+  it("very many operations on a large document come to an end: in a time that grows with their number", () => {
+    // With a copy for each of them they would take longer than any test may.
+    const large = Object.fromEntries(Array.from({ length: 90_000 }, (_, at) => [`old-${at}`, at]))
     const operations = Array.from({ length: 10_000 }, (_, at) => ({ op: "add", path: `/m/k${at}`, value: at }))
-    const started = performance.now()
-    const result = JsonPatch.apply(frozen({ m: {} }), frozen(operations))
-    assert.lengthOf(Object.keys((Result.getOrUndefined(result) as { readonly m: object }).m), 10_000)
-    assert.isBelow(performance.now() - started, 5_000)
+    const result = JsonPatch.apply(frozen({ m: large }), frozen(operations))
+    assert.lengthOf(Object.keys((Result.getOrUndefined(result) as { readonly m: object }).m), 100_000)
   })
 
   it("moving there and back changes nothing", () =>

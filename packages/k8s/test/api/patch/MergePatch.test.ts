@@ -64,11 +64,11 @@ describe("diff", () => {
     }))
 })
 
-it("thousands of keys are merged into thousands in no time to speak of, by a strategic merge, too", () => {
+it("very many keys are merged into very many, by a strategic merge, too", () => {
+  // Each copied for each of the others, they would take longer than any test may.
   const labels = (prefix: string) =>
-    Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`${prefix}${at}`, `${at}`]))
+    Object.fromEntries(Array.from({ length: 80_000 }, (_, at) => [`${prefix}${at}`, `${at}`]))
   const [old, more] = [labels("old-"), labels("new-")]
-  const started = performance.now()
   assert.deepStrictEqual(MergePatch.apply({ labels: old }, { labels: more }), { labels: { ...old, ...more } })
   const merged = StrategicMergePatch.apply(
     "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
@@ -76,5 +76,4 @@ it("thousands of keys are merged into thousands in no time to speak of, by a str
     { labels: more }
   )
   assert.deepStrictEqual(Result.getOrUndefined(merged), { labels: { ...old, ...more } })
-  assert.isBelow(performance.now() - started, 10_000)
 })
