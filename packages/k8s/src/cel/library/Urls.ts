@@ -42,7 +42,10 @@ const hostFault = (host: string): string | undefined => {
   if (port !== undefined) return port
   const escape = badEscape(host)
   if (escape !== undefined) return escape
-  const odd = /[ "<>\\^`{|}]/.exec(host)
+  // Only what is no ASCII is escaped in a host.
+  const ascii = /%(?!25)[0-7][0-9A-Fa-f]/.exec(host)
+  if (ascii !== null) return `invalid URL escape ${quote(ascii[0])}`
+  const odd = /[ #\\^`{|}]/.exec(host)
   return odd === null ? undefined : `invalid character ${quote(odd[0])} in host name`
 }
 
@@ -81,6 +84,13 @@ const decodeURIComponentOr = (text: string): string => {
   }
 }
 
+/** Host and path of what follows the scheme; a host stands after two slashes, where there may be one. */
+const parts = (rest: string, withHost: boolean): readonly [host: string, path: string] => {
+  if (!withHost || !rest.startsWith("//")) return ["", rest]
+  const authority = rest.slice(2).split("/")[0]!
+  return [authority.slice(authority.lastIndexOf("@") + 1), rest.slice(2 + authority.length)]
+}
+
 /** A URL that is absolute, or a path that is. */
 export const parse = (text: string): Url | Wrong => {
   const refuse = (why: string): Wrong => ({ wrong: `parse ${quote(text)}: ${why}` })
@@ -98,12 +108,12 @@ export const parse = (text: string): Url | Wrong => {
       ? refuse("invalid URI for request")
       : { scheme: scheme.toLowerCase(), host: "", path: "", query }
   }
-  const authority = rest!.startsWith("//") && scheme !== "" ? rest!.slice(2).split("/")[0]! : undefined
-  const host = authority === undefined ? "" : authority.slice(authority.lastIndexOf("@") + 1)
-  const wrongHost = hostFault(host)
+  const [host, path] = parts(rest!, rest!.startsWith("//") && !rest!.startsWith("///") || scheme !== "")
+  // Judged first as the URI of a request, in which there are no fragments.
+  const [wholeHost, wholePath] = parts(remainder.split("?")[0]!, scheme !== "")
+  const wrongHost = hostFault(wholeHost) ?? hostFault(host)
   if (wrongHost !== undefined) return refuse(wrongHost)
-  const path = authority === undefined ? rest! : rest!.slice(2 + authority.length)
-  const wrongPath = badEscape(path)
+  const wrongPath = badEscape(wholePath)
   return wrongPath === undefined ? { scheme: scheme.toLowerCase(), host, path, query } : refuse(wrongPath)
 }
 

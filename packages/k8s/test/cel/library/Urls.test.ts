@@ -47,6 +47,12 @@ describe("URLs", () => {
       "fault: URL parse error during conversion from string: parse \"http://a/%zz\": invalid URL escape \"%zz\""
     ],
     ["isURL('https://a.b')", "true", 1],
+    ["isURL('http://a.b/c#d')", "true", 1],
+    ["isURL('http://a.b:80#d')", "false", 1],
+    ["isURL('http://a.b#d')", "false", 1],
+    ["isURL('http://a%23b/')", "false", 1],
+    ["isURL('http://a<b/')", "true", 1],
+    ["url('//a.b/c#d').getHost()", "\"a.b\"", 2],
     ["isURL('../x')", "false", 1],
     ["isURL('mailto:x@y')", "true", 1],
     ["url('mailto:x@y').getScheme()", "\"mailto\"", 2],
