@@ -214,6 +214,8 @@ export const exec: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchang
       ...(given === undefined ? {} : { body: given })
     })
   const { body, status } = yield* Effect.mapError(call("GET"), ({ error }) => undialed(error))
+  // Where nothing takes commands, nobody listens for them.
+  if (status === 501) return yield* Effect.fail(undialed(Backends.nobody(host)))
   if (status !== 200) return yield* Effect.fail(StatusError.plain(textOf(body)))
   return {
     _tag: "Process",

@@ -1,6 +1,6 @@
 /**
  * `KubeletApi`: what an API server asks the kubelets of simulated nodes: `/containerLogs/NAMESPACE/POD/CONTAINER` and
- * `/exec/NAMESPACE/POD/CONTAINER`, which tells by a GET whether a command would be taken.
+ * `/exec/NAMESPACE/POD/CONTAINER`, which tells by a GET whether a command would be taken: 501 where none ever is.
  *
  * Source: k8s.io/kubernetes/pkg/kubelet/server; k8s.io/kubelet/pkg/cri/streaming/remotecommand/exec.go.
  */
@@ -69,10 +69,10 @@ const exec = (
   container: string,
   { body, method, query }: Request
 ): ReturnType<Handler> => {
-  if (found?.life.state._tag !== "Running") {
+  if (found !== undefined && found.exec === undefined) return Effect.succeed({ status: 501, body: "" })
+  if (found?.exec === undefined || found.life.state._tag !== "Running") {
     return Effect.succeed({ status: 500, body: `container not found (${JSON.stringify(container)})` })
   }
-  if (found.exec === undefined) return Effect.succeed({ status: 500, body: "the container takes no commands" })
   if (method === "GET") return Effect.succeed({ status: 200, body: {} })
   const command = query.flatMap(([name, value]) => name === "command" ? [value] : [])
   const { stdin = "" } = (body ?? {}) as Process
