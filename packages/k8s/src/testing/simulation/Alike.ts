@@ -40,7 +40,7 @@ export const steps = (
   const first = seen(entries).find(({ metadata }) => metadata.uid === uid)?.metadata
   const ref = { ...(namespace === undefined ? {} : { namespace }), name: nameOf(object) }
   const metadata = { ...ref, labels: first?.labels, annotations: first?.annotations }
-  const like = { apiVersion: object.apiVersion, kind, metadata, spec } as unknown as KubeObject
+  const like: Resource.Input<KubeObject & { readonly spec?: unknown }> = { metadata, spec }
   return [
     { name: `another one like ${name(object)}`, act: KubeClient.use((client) => client.create(resource, like)) },
     { name: "it goes again", act: Effect.ignore(KubeClient.use((client) => client.delete(resource, ref))) }
