@@ -108,6 +108,15 @@ describe("PodLogs", () => {
       ])
     }).pipe(Effect.provide(cluster({ script }))))
 
+  it.effect("has no line where nothing was printed, and one of nothing where that is", () =>
+    Effect.gen(function*() {
+      yield* running
+      const lines = (container: string) => Stream.runCollect(PodLogs.follow(web, { container }))
+      assert.deepStrictEqual(yield* lines("a"), [])
+      assert.deepStrictEqual(yield* lines("b"), ["", "x"])
+      assert.strictEqual(yield* PodLogs.read(web, { container: "a" }), "")
+    }).pipe(Effect.provide(cluster({ script: (_, { name }) => ({ output: name === "a" ? "" : "\nx\n" }) }))))
+
   it.effect("says why there is nothing to tell", () =>
     Effect.gen(function*() {
       yield* running

@@ -101,7 +101,7 @@ export const finished = ({ process: given }: Request, response: ApiResponse): Ef
 export const streamed = ({ lines }: Request, { events, ...response }: ApiResponse): StreamResponse => ({
   ...response,
   values: events ??
-    (lines === true && typeof response.body === "string"
+    (lines === true && typeof response.body === "string" && response.body !== ""
       ? Stream.fromIterable(response.body.replace(/\n$/, "").split("\n"))
       : Stream.empty)
 })
