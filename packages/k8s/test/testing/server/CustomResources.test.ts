@@ -1,13 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { ApiServer } from "../../../src/testing/ApiServer.ts"
-
-const ask = (path: string, body: object, method: "POST" | "PUT" = "POST") =>
-  Effect.gen(function*() {
-    const { handle } = yield* ApiServer
-    const headers = { "content-type": "application/json" }
-    return yield* handle({ method, path, query: [], headers, body })
-  })
+import { crds, layer, post, put } from "../support/server.ts"
 
 const definition = {
   apiVersion: "apiextensions.k8s.io/v1",
@@ -39,25 +32,25 @@ const cases: ReadonlyArray<readonly [spec: unknown, fault: string | undefined]> 
 describe("the replicas of a custom object", () => {
   it.effect("are told where they cannot be read, by the key that was looked for", () =>
     Effect.gen(function*() {
-      yield* ask("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+      yield* post(crds, definition)
       for (const [index, [spec, fault]] of cases.entries()) {
         const object = { apiVersion: "example.com/v1", kind: "Thing", metadata: { name: `t${index}` }, spec }
-        const { body, status } = yield* ask("/apis/example.com/v1/things", object)
-        const message = status === 201 ? undefined : (body as { readonly message: string }).message
+        const { body, status } = yield* post("/apis/example.com/v1/things", object)
+        const message = status === 201 ? undefined : body.message
         const wanted = fault && `Thing.example.com "t${index}" is invalid: .spec.a.n: Invalid value: 0: ${fault}`
         assert.strictEqual(message, wanted)
       }
-    }).pipe(Effect.provide(ApiServer.layer)))
+    }).pipe(Effect.provide(layer)))
 
   it.effect("are not written into what is no object", () =>
     Effect.gen(function*() {
-      yield* ask("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+      yield* post(crds, definition)
       const metadata = { name: "t" }
       const things = "/apis/example.com/v1/things"
-      yield* ask(things, { apiVersion: "example.com/v1", kind: "Thing", metadata, spec: { a: null } })
+      yield* post(things, { apiVersion: "example.com/v1", kind: "Thing", metadata, spec: { a: null } })
       const scale = { apiVersion: "autoscaling/v1", kind: "Scale", metadata, spec: { replicas: 1 } }
-      const { body, status } = yield* ask(`${things}/t/scale`, scale, "PUT")
+      const { body, status } = yield* put(`${things}/t/scale`, scale)
       assert.strictEqual(status, 500)
       assert.include(body, { message: "value cannot be set because .spec.a is not a map[string]interface{}" })
-    }).pipe(Effect.provide(ApiServer.layer)))
+    }).pipe(Effect.provide(layer)))
 })
