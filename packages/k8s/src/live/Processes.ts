@@ -19,6 +19,7 @@ import { Buffer } from "node:buffer"
 import type * as Http from "node:http"
 import { type Options, type Outgoing, unpermitted } from "./Connections.ts"
 import { describing, type Outcome, toHeaders, toResponse } from "./Exchange.ts"
+import type { Head } from "./HttpResponse.ts"
 
 export const defaults = {
   /** Bytes that a process may print before it is given up. */
@@ -150,7 +151,7 @@ export const begin = (
       const chunks: Array<Buffer> = []
       for await (const chunk of response) chunks.push(chunk as Buffer)
       const body = Buffer.concat(chunks)
-      const headers = toHeaders(response.headers as Outgoing["headers"] as never)
+      const headers = toHeaders(response.headers as Head["headers"])
       end(Effect.succeed({
         ...toResponse(response.statusCode ?? 0, headers, body.toString("utf8")),
         bytes: body.length
