@@ -309,7 +309,7 @@ export class Wire {
           crash(life)
           return yield* Effect.never
         case "staleRestart":
-          crash(life, { revision: this.#revisions.at(-2) ?? before })
+          crash(life, { revision: this.#unseen(before) })
           return yield* Effect.never
         case "oldRestart":
           crash(life, { revision: this.#revisions.at(-4) ?? this.#revisions[0] ?? before })
@@ -341,6 +341,15 @@ export class Wire {
       }
     }
   )
+
+  /**
+   * From before the last two writes, if people have done nothing between them; else from before the last: who sees what is
+   * wanted now, and not what it has done about it, does it again.
+   */
+  #unseen(before: number): number {
+    const earlier = this.#revisions.at(-2) ?? before
+    return earlier > this.#run.before().revision ? earlier : before
+  }
 
   /** In the plain order requests take no time; in another, what is under way at once overlaps. */
   #lag(turn: number): Effect.Effect<void> {

@@ -1,7 +1,7 @@
 /** What is seen too late, in part, or never: stale and unobserved states. */
-import { Action, Cache, type KubeClient, type KubeError, ObjectStatus, Predicate, Watch } from "@effect-operator/core"
+import { Action, Cache, KubeClient, type KubeError, ObjectStatus, Predicate, Watch } from "@effect-operator/core"
 import { controllerReference } from "@effect-operator/core/KubeObject"
-import { ConfigMap, Pod, Service } from "@effect-operator/k8s/kinds"
+import { ConfigMap, NetworkPolicy, Pod, Service } from "@effect-operator/k8s/kinds"
 import { Temporal } from "@effect-operator/k8s/testing"
 import { Effect } from "effect"
 import * as B from "./Box.ts"
@@ -102,7 +102,37 @@ const numbered = (predicate: Predicate.Predicate | undefined) =>
       return yield* B.done(B.status(box, { phase: name }))
     }), { watches: [Watch.owned(Service, B.Box, predicate === undefined ? {} : { predicate })] })
 
+/** A port for each of the size; those that are missing are appended, `guarded` to the list that was seen. */
+const appended = (guarded: boolean) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const rule = (port: number) => ({ ports: [{ port, protocol: "TCP" as const }] })
+      const wanted = Array.from({ length: box.spec.size }, (_, index) => 8000 + index)
+      const found = yield* Cache.get(NetworkPolicy, B.named("ports"))
+      const seen = found?.spec?.ingress ?? []
+      const missing = wanted.filter((port) => !seen.some(({ ports }) => ports?.[0]?.port === port))
+      if (found === undefined) {
+        yield* it.create(NetworkPolicy, {
+          metadata: { ...B.named("ports"), ownerReferences: [controllerReference(box)] },
+          spec: { podSelector: {}, ingress: wanted.map(rule) }
+        })
+      } else if (missing.length > 0) {
+        const test = { op: "test", path: "/spec/ingress", value: seen } as const
+        const more = missing.map((port) => ({ op: "add", path: "/spec/ingress/-", value: rule(port) }) as const)
+        yield* it.patch(NetworkPolicy, found, KubeClient.Patch.json(guarded ? [test, ...more] : more))
+      }
+      return Action.done
+    }), { owns: [NetworkPolicy] })
+
 export const planted: ReadonlyArray<B.Planted> = [
+  B.bug(
+    "stale state: what is wanted now is seen, and not what has been done about it",
+    "same end state",
+    B.sized(1, 2),
+    appended(false),
+    appended(true)
+  ),
   B.bug(
     "unobserved state: its own Pods are not watched",
     "same end state",
