@@ -57,6 +57,8 @@ const assigned: Mask = new Set([
   // How often its owner went back and forth, and how often a Pod of it was lost.
   "ControllerRevision.revision",
   "Job.status.failed",
+  // Which of its Jobs are at work is a matter of the time.
+  "CronJob.status.active",
   // What is left of a failed Pod is counted.
   "PodDisruptionBudget.status.expectedPods",
   // How often a name made of a hash was taken, such as by what is left of a former object of its name.
@@ -161,6 +163,13 @@ const past = (objects: ReadonlyArray<KubeObject>): (object: KubeObject) => boole
   }
 }
 
+/** Whether a clock has had it made, a Job of a CronJob or its Pod: how many there are says how long the run took. */
+const clocked = (objects: ReadonlyArray<KubeObject>): (object: KubeObject) => boolean => {
+  const isTimed = (object: KubeObject) => object.kind === "Job" && controllerOf(object)?.kind === "CronJob"
+  const jobs = new Set(objects.filter(isTimed).map(({ metadata }) => metadata.uid))
+  return (object) => isTimed(object) || jobs.has(controllerOf(object)?.uid ?? "")
+}
+
 /** Texts of objects: most of what there is at one rest of a run is there at the next. */
 const texts = new WeakMap<Rename, Map<Mask, WeakMap<KubeObject, string>>>()
 
@@ -177,8 +186,9 @@ export const state = (run: Run, mask: Mask): State => {
   const known = textsOf(rename, mask)
   const families = new Map<string, Array<string>>()
   const isPast = past(run.objects)
+  const isClocked = clocked(run.objects)
   for (const one of run.objects) {
-    if (isAboutRun(one) || isRemains(one) || isPast(one)) continue
+    if (isAboutRun(one) || isRemains(one) || isPast(one) || isClocked(one)) continue
     const object = untold(one, run.objects)
     const family = familyOf(object, rename)
     const members = families.get(family) ?? []
@@ -324,6 +334,15 @@ export const settled = (found: State, one: State, other: State): State => {
     }
   }
   return out
+}
+
+/** A state in which there is as much of some families as in another, where there is less. */
+export const excused = (found: State, wanted: State, families: ReadonlySet<string>): State => {
+  const less = [...families].flatMap((family) => {
+    const members = wanted.get(family) ?? []
+    return (found.get(family) ?? []).length < members.length ? [[family, members] as const] : []
+  })
+  return less.length === 0 ? found : new Map([...found, ...less])
 }
 
 /** Whether the cluster's own controllers have made an object, of what somebody has asked them for. */

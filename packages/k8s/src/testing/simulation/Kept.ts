@@ -141,9 +141,17 @@ const isLent = (object: KubeObject, resources: ReadonlyArray<KubeObject>): boole
     return isTerminating(resource) && !/delet|reclaim|prune|cascad|purge|destroy/i.test(JSON.stringify(spec ?? {}))
   })
 
+/** An object as it was before it went. */
+const lastOf = ({ entries }: Recording, of: string): KubeObject | undefined => {
+  const last = entries.findLast((entry) =>
+    entry._tag === "Change" && entry.change.type !== "DELETED" && entry.change.object.metadata.uid === of
+  )
+  return last?._tag === "Change" ? last.change.object : undefined
+}
+
 /**
  * What people have made, that no custom resource speaks of nor is named in a label of, and the operator has given an owner:
- * the garbage collector takes it along with that.
+ * the garbage collector takes it along with that. Nor what one has spoken of by its labels, and people have given others.
  */
 const inherited = (run: Recording, people: ReadonlySet<string>): string | undefined => {
   const gone = new Map(
@@ -160,12 +168,17 @@ const inherited = (run: Recording, people: ReadonlySet<string>): string | undefi
     const [went, wentWith] = [gone.get(uid) ?? 0, gone.get(owner.uid) ?? Infinity]
     if (went < wentWith) continue
     const resources = [...objects.values()].filter(({ kind }) => run.kinds.includes(kind))
-    const labels = Object.values(before.metadata.labels ?? {})
-    const isMeant = (resource: KubeObject): boolean =>
-      isMarked(before, resource) || names(resource, before) || labels.includes(resource.metadata.name)
-    if (resources.some(isMeant)) continue
-    return `${name(after)} was made by people, no custom resource speaks of it, and it goes with ${owner.kind} ` +
-      `${owner.name}, which the operator has made its owner: ${line(call.request)}`
+    const isMeant = (object: KubeObject): boolean =>
+      resources.some((resource) =>
+        isMarked(object, resource) || names(resource, object) ||
+        Object.values(object.metadata.labels ?? {}).includes(resource.metadata.name)
+      )
+    const was = isMeant(before)
+    if (was && isMeant(lastOf(run, uid) ?? before)) continue
+    return `${name(after)} was made by people, no custom resource speaks of it${
+      was ? " any more" : ""
+    }, and it goes with ` +
+      `${owner.kind} ${owner.name}, which the operator has made its owner: ${line(call.request)}`
   }
   return undefined
 }

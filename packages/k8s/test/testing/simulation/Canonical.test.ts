@@ -198,6 +198,24 @@ describe("Canonical", () => {
     assert.deepStrictEqual([...Canonical.state(end([pod]), new Set())], [])
   })
 
+  it("what a CronJob has had made says how long a run took: it is no difference, nor is which of it is at work", () => {
+    const cron = (...active: ReadonlyArray<string>) =>
+      object("CronJob", "nightly", "1", { spec: { schedule: "0 3 * * *" }, status: { active } })
+    const of = (made: KubeObject, kind: string, uid: string): KubeObject => {
+      const ownerReferences = [{ apiVersion: "batch/v1", kind, name: "it", uid, controller: true }]
+      return { ...made, metadata: { ...made.metadata, ownerReferences } }
+    }
+    const job = (name: string, uid: string) => of(object("Job", name, uid), "CronJob", "1")
+    const pod = of(object("Pod", "nightly-28-x", "4", { status: { phase: "Running" } }), "Job", "3")
+    const [short, long] = [
+      end([cron("nightly-27"), job("nightly-27", "2")]),
+      end([cron("nightly-27", "nightly-28"), job("nightly-27", "2"), job("nightly-28", "3"), pod])
+    ].map((run) => Canonical.state(run, new Set()))
+    assert.deepStrictEqual(Canonical.compare(short!, long!), [])
+    const [none, own] = [end([]), end([object("Job", "own", "5")])].map((run) => Canonical.state(run, new Set()))
+    assert.isNotEmpty(Canonical.compare(none!, own!))
+  })
+
   it("what one state has and another has not is told, but of status and annotations", () => {
     const state = (data: object) => Canonical.state(end([object("ConfigMap", "a", "1", data)]), new Set())
     const families = new Map([["ConfigMap default/a", false]])

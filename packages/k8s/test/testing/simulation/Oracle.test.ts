@@ -9,6 +9,7 @@ import { Clock, Effect } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as B from "./planted/Box.ts"
+import { planted } from "./planted/Others.ts"
 import { blank } from "./recordings.ts"
 
 /** What is said of an operator in a run without faults. */
@@ -79,6 +80,13 @@ describe("what oracles say", () => {
     assert.isUndefined(story(false))
     assert.strictEqual(story(true), "51 objects created, without faults 0")
   })
+
+  it.live("nothing of what goes with its owner before anybody could let it go", () =>
+    Effect.gen(function*() {
+      const adopts = planted.find(({ name }) => name.startsWith("others: what it has adopted"))!
+      const { run } = yield* Simulation.checkConvergence(adopts.right, { depth: 1, faults: ["forestalled", "hurried"] })
+      assert.isAtLeast(run, 2)
+    }))
 
   it.live("nothing of what was there before people asked for it to be left alone", () =>
     Effect.gen(function*() {

@@ -1,4 +1,5 @@
 /** What others do meanwhile: whoever holds the same object, was faster, or takes a Pod when nothing else happens. */
+import { controllerReference } from "@effect-operator/core/KubeObject"
 import { Action, Cache, KubeObject, type Predicate, Watch } from "@effect-operator/core"
 import { ConfigMap, Deployment, Pod } from "@effect-operator/k8s/kinds"
 import { External, type Simulation } from "@effect-operator/k8s/testing"
@@ -207,6 +208,30 @@ const named = (looks: boolean) =>
     })
   )
 
+const lettered = (whose: string) => ({
+  metadata: { ...B.named("notes"), labels: { for: whose } },
+  data: { my: "notes" }
+})
+
+/** What is labelled with its name is a Box's own; `releases` what is not any more. */
+const adopting = (releases: boolean) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      for (const notes of yield* Cache.list(ConfigMap, { namespace: "default" })) {
+        const { labels, ownerReferences = [], resourceVersion, uid } = notes.metadata
+        const [isMeant, isOwn] = [
+          labels?.["for"] === box.metadata.name,
+          ownerReferences.some((owner) => owner.uid === box.metadata.uid)
+        ]
+        const give = (owners: ReadonlyArray<object> | null) =>
+          it.patch(ConfigMap, notes, B.merge({ metadata: { uid, resourceVersion, ownerReferences: owners } }))
+        if (isMeant && ownerReferences.length === 0) yield* give([controllerReference(box)])
+        if (isOwn && !isMeant && releases) yield* give(null)
+      }
+      return Action.done
+    }), { watches: [Watch.make(ConfigMap, { map: () => [B.key] })] })
+
 const same = {
   name: "notes of that name",
   act: B.client.use((it) => it.create(ConfigMap, B.map("box", { my: "notes" })))
@@ -331,6 +356,16 @@ export const planted: ReadonlyArray<B.Planted> = [
     [same, ...B.sized(1), ...B.deleted],
     named(false),
     named(true)
+  ),
+  B.bug(
+    "others: what it has adopted is not let go when people say that it is not meant any more",
+    "what people have made is kept",
+    [{ name: "notes", act: B.client.use((it) => it.create(ConfigMap, lettered("box"))) }, ...B.sized(1), {
+      name: "they are for something else",
+      act: B.client.use((it) => it.patch(ConfigMap, B.named("notes"), B.merge({ metadata: { labels: { for: "me" } } })))
+    }, ...B.deleted],
+    adopting(false),
+    adopting(true)
   ),
   B.bug(
     "others: all Pods of a namespace are taken for its own, and there are too many",
