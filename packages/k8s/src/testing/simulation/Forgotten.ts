@@ -30,6 +30,16 @@ export const standing: ReadonlySet<string | undefined> = new Set([
   "StatefulSet"
 ])
 
+/** Of a family that is in other namespaces under the same name: a copy, and no record of something that is over. */
+const isCopy = (family: string, state: Canonical.State): boolean => {
+  const [kind, place] = family.split(" ")
+  const [namespace, name] = place?.split("/") ?? []
+  return name !== undefined && [...state.keys()].some((other) => {
+    const [itsKind, its = ""] = other.split(" ")
+    return itsKind === kind && its.endsWith(`/${name}`) && its !== `${namespace}/${name}`
+  })
+}
+
 /** What the operator has made, in the order it did. */
 const created = (run: Recording): ReadonlyArray<KubeObject> =>
   calls(run).filter(({ status }) => status === 201).flatMap(({ object }) => object ?? [])
@@ -125,6 +135,7 @@ export const forgotten: Oracle = {
     const failed = other.entries.some((entry) => entry._tag === "Step" && entry.failed !== undefined)
     if (failed || other.failure !== undefined || !wantTheSame(run, other, mask)) return undefined
     const families = Canonical.families(run, mask)
+    const atOnce = Canonical.state(other, mask)
     const asked = new Map([
       ...worked(run, uidsOf(made)).flatMap(({ metadata }) => {
         const family = families.get(metadata.uid)
@@ -134,10 +145,9 @@ export const forgotten: Oracle = {
         const family = families.get(metadata.uid)
         return family === undefined || fixed.has(kind)
           ? []
-          : [[family, standing.has(kind) || run.kinds.length === 0] as const]
+          : [[family, standing.has(kind) || run.kinds.length === 0 || isCopy(family, atOnce)] as const]
       })
     ])
-    const atOnce = Canonical.state(other, mask)
     const rests = run.rests.flatMap((rest) =>
       rest === undefined ? [] : [Canonical.state({ entries: run.entries, ...rest }, mask)]
     )

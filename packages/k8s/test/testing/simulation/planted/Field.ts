@@ -252,7 +252,45 @@ const opening = (keeps: boolean) => {
   )
 }
 
+/** A copy in each namespace that is labelled; `keeps` it where the label is gone. */
+const copying = (keeps: boolean) =>
+  shops((shop) =>
+    Effect.gen(function*() {
+      const it = yield* client
+      const places = (yield* Cache.list(Namespace, { labels: { open: "yes" } })).map(({ metadata }) => metadata.name)
+      for (const namespace of places) {
+        const metadata = { namespace, name: "copy", labels: { [label]: "" } }
+        yield* it.apply(ConfigMap, { metadata, data: shop.spec.settings as never }, { force: true })
+      }
+      const copies = yield* Cache.list(ConfigMap, { labels: { [label]: "" } })
+      for (const copy of copies.filter(({ metadata }) => !keeps && !places.includes(metadata.namespace!))) {
+        yield* unlessGone(it.delete(ConfigMap, copy))
+      }
+      return Action.done
+    }), { watches: [Watch.make(ConfigMap, { map: labelled }), Watch.make(Namespace, { map: () => [key] })] })
+
+const marked = (name: string, open: string | null, ...names: ReadonlyArray<string>): B.Steps[number] => ({
+  name,
+  act: client.use((it) =>
+    Effect.forEach(names, (name) => it.patch(Namespace, { name }, merge({ metadata: { labels: { open } } })), {
+      discard: true
+    })
+  )
+})
+
 export const planted: ReadonlyArray<B.Planted> = [
+  bug(
+    "a copy stays in a namespace that is not chosen any more",
+    "what is not wanted any more goes",
+    [
+      spaces("a", "b"),
+      marked("both", "yes", "a", "b"),
+      put("a Shop", { settings: { a: "b" } }),
+      marked("one", null, "a")
+    ],
+    copying(true),
+    copying(false)
+  ),
   bug(
     "what others have made keeps the mark that is not wanted any more",
     "what is not wanted any more goes",
