@@ -27,7 +27,10 @@ interface Replaced {
   readonly now: string
 }
 
-const isScalar = (value: unknown): value is string | number => typeof value === "string" || typeof value === "number"
+type Scalar = string | number | boolean
+
+const isScalar = (value: unknown): value is Scalar =>
+  typeof value === "string" || typeof value === "number" || typeof value === "boolean"
 
 /** A list of words is also written as one text. */
 const textsOf = (value: unknown): ReadonlyArray<string> =>
@@ -74,8 +77,8 @@ const fixed = /\.(?:volumeClaimTemplates|selector|serviceName|roleRef|provisione
 
 interface Place {
   readonly path: string
-  readonly found: string | number
-  readonly wanted: string | number
+  readonly found: Scalar
+  readonly wanted: Scalar
 }
 
 /** Where two values are not the same, both being there. */
@@ -99,7 +102,7 @@ const madeWith = (member: string): Fields => {
 }
 
 /** Whether another object of the kind has a value: the one whose turn it is. */
-const isElsewhere = (state: State, family: string, value: string | number): boolean => {
+const isElsewhere = (state: State, family: string, value: Scalar): boolean => {
   const kind = family.slice(0, family.indexOf(" ") + 1)
   const text = JSON.stringify(value)
   return [...state].some(([other, members]) =>
@@ -120,10 +123,16 @@ const membersOf = (rests: ReadonlyArray<State>, family: string): ReadonlyArray<F
     return member === undefined || more.length > 0 ? [] : [madeWith(member)]
   })
 
+/** Yes and no are said of everything: which of them is meant the name tells. */
+const isSwitch = (text: string): boolean => text === "true" || text === "false"
+
+const keyOf = (path: string): string => path.slice(path.lastIndexOf(".") + 1)
+
 /** What people have replaced of what a place says, where it does not say the new. */
 const changeOf = (all: ReadonlyArray<Replaced>, place: Place): Replaced | undefined =>
-  all.find(({ now, old }) =>
-    String(place.wanted).includes(now) && String(place.wanted).replaceAll(now, old) === String(place.found)
+  all.find(({ now, old, path }) =>
+    String(place.wanted).includes(now) && String(place.wanted).replaceAll(now, old) === String(place.found) &&
+    (!isSwitch(now) || keyOf(path) === keyOf(place.path))
   )
 
 const told = ({ found, path, wanted }: Place, { path: theirs }: Replaced): string => {

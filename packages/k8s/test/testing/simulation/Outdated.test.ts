@@ -78,6 +78,18 @@ describe("Outdated", () => {
     assert.include(told, "ConfigMap default/a.data.routes: \"/a\"")
   })
 
+  it("yes and no, too, where the name is the same", () => {
+    const [off, on] = [object({ suspend: true }), object({ suspend: false })]
+    const entries = [changed(1, off), changed(2, on)]
+    const cron = (key: string, value: boolean) => state({ "CronJob default/a": { spec: { [key]: value } } })
+    const said = (key: string) =>
+      outdated({ ...blank, entries, steps: [1, 2] }, [on], ["CronJob default/a"], cron(key, true), cron(key, false), [
+        cron(key, true)
+      ])
+    assert.include(said("suspend"), "CronJob default/a.spec.suspend: true, as Tenant.spec.suspend was before")
+    assert.isUndefined(said("paused"))
+  })
+
   it("nothing of what has nothing to do with it, or has changed since", () => {
     assert.isUndefined(said(pods("7"), pods("9")))
     assert.isUndefined(said(pods("9"), pods("9")))
