@@ -1,4 +1,4 @@
-import { Cache, Watch } from "@effect-operator/core"
+import { Action, Cache, Controller, Manager, Watch } from "@effect-operator/core"
 import { ConfigMap } from "@effect-operator/k8s/kinds"
 import { Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
@@ -57,5 +57,45 @@ describe("Hindsight", () => {
       const { complaint, oracle } = yield* told(counting, "crashAfter")
       assert.strictEqual(oracle, "same end state")
       assert.notInclude(complaint, hint)
+    }))
+
+  it.live("where the run without faults has something of what was wanted before", () =>
+    Effect.gen(function*() {
+      const asking = Controller.make("asking", {
+        for: B.Box,
+        owns: [ConfigMap],
+        reconcile: (box) =>
+          Effect.gen(function*() {
+            const size = String(box.spec.size)
+            if (box.status?.count === box.spec.size) return Action.done
+            const found = yield* Cache.get(ConfigMap, B.named("work"))
+            const it = yield* B.client
+            if (found === undefined) yield* it.create(ConfigMap, B.map("work", { size }, box))
+            else if (found.data?.["size"] !== size) yield* it.patch(ConfigMap, found, B.merge({ data: { size } }))
+            const answer = found?.data?.["answer"]
+            if (answer !== undefined) yield* B.status(box, { count: box.spec.size, phase: answer })
+            return Action.done
+          })
+      })
+      const answering = Controller.make("answering", {
+        for: ConfigMap,
+        reconcile: (work) =>
+          Effect.gen(function*() {
+            const answer = `done ${work.data?.["size"]}`
+            if (work.metadata.name !== "work" || work.data?.["answer"] === answer) return Action.done
+            yield* Effect.sleep("2 seconds")
+            return yield* B.done(B.client.use((it) => it.patch(ConfigMap, work, B.merge({ data: { answer } }))))
+          })
+      })
+      const scenario = {
+        name: "answers",
+        resources: B.resources,
+        operator: Manager.layer([asking, answering]),
+        steps: B.sized(1, 2)
+      }
+      const options = { depth: 1, faults: ["lostAnswer"] } as const
+      const { complaint } = yield* Effect.flip(Simulation.checkConvergence(scenario, options))
+      assert.include(complaint, "Box.status.phase: \"done 2\" instead of \"done 1\"")
+      assert.include(complaint, "the same comes of all steps at once: it is the run without faults that is wrong")
     }))
 })
