@@ -1,5 +1,6 @@
 /** `Failing`: reconciles that fail when all has come to rest, and what is not as it should be as they do. */
-import type { Recording } from "./Recording.ts"
+import { isEvent } from "./Fault.ts"
+import { accepted, type Recording } from "./Recording.ts"
 
 /** How long a fault, in milliseconds, may have reconciles fail: for as long as the longest of them lasts. */
 export const aftermath = 60_000
@@ -15,8 +16,18 @@ export const stillFails = ({ entries, quietAt }: Recording): string | undefined 
   return failed?._tag === "Log" ? failed.text.split("\n")[0] : undefined
 }
 
+/** The last time that a reconcile was given up, if nothing has been changed since. */
+const givenUp = ({ entries }: Recording): string | undefined => {
+  const at = entries.findLastIndex((entry) => entry._tag === "Log" && entry.text.startsWith("gave up"))
+  const given = entries[at]
+  const goesOn = entries.slice(at).some((entry) =>
+    entry._tag === "Call" && entry.request.method !== "GET" && !isEvent(entry.request.path) && accepted(entry)
+  )
+  return given?._tag !== "Log" || goesOn ? undefined : given.text.split("\n")[0]
+}
+
 /** What is not as it should be, and why nobody puts it right, if that is said. */
 export const because = (run: Recording): string => {
-  const failure = stillFails(run)
+  const failure = stillFails(run) ?? givenUp(run)
   return failure === undefined ? "" : `; nor will it be: ${failure}`
 }

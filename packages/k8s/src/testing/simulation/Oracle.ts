@@ -126,6 +126,12 @@ const noticed: Oracle = {
       : undefined
 }
 
+/** What somebody has removed for good, in words. */
+const notMadeAgain = (abandoned: string | undefined): string =>
+  abandoned === undefined
+    ? ""
+    : `; somebody has removed ${abandoned}, and it is never made again, not even when the process starts anew`
+
 /** The desired state, in the scenario's own words, is reached and kept. */
 export const desired: Oracle = {
   name: "desired state",
@@ -137,7 +143,7 @@ export const desired: Oracle = {
       ? undefined
       : `the desired state is not reached, or not kept, after ${JSON.stringify(missed)}${
         Rests.statusesAfter(run, missed)
-      }${because(run)}`
+      }${notMadeAgain(run.abandoned)}${because(run)}`
   }
 }
 

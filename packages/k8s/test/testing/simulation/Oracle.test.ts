@@ -1,4 +1,4 @@
-import { Action, Cache, Sync } from "@effect-operator/core"
+import { Action, Cache, Reconciler, Sync } from "@effect-operator/core"
 import { ConfigMap, Lease, Namespace, Service } from "@effect-operator/k8s/kinds"
 import { Simulation } from "@effect-operator/k8s/testing"
 import * as Canonical from "@effect-operator/k8s/testing/simulation/Canonical"
@@ -343,6 +343,21 @@ describe("what oracles say", () => {
       assert.match(
         complaint,
         /^the desired state is not reached.*; nor will it be: reconcile failed .*the disk is full/
+      )
+      const hopeless = B.boxes(() => Effect.fail(new Reconciler.Terminal({ message: "there is one already" })))
+      assert.match(
+        yield* said(hopeless, [{ ...step!, desired: (objects) => B.count("ConfigMap", objects) > 0 }]),
+        /^the desired state is not reached.*; nor will it be: gave up .*there is one already/
+      )
+      const once = B.boxes(
+        (box) =>
+          box.status?.count === undefined
+            ? B.done(Effect.andThen(B.keep(box, "settings", {}), B.status(box, { count: 1 })))
+            : B.done(Effect.void)
+      )
+      assert.match(
+        yield* said(once, [{ ...step!, desired: (objects) => B.count("ConfigMap", objects) > 0 }]),
+        /; somebody has removed ConfigMap default\/settings, and it is never made again, not even when the process starts anew$/
       )
     }))
 })
