@@ -37,17 +37,27 @@ export const headOf = ({ subresource }: Exchange.Exchange["route"]): string =>
 export const isConnected = ({ resource, route }: Exchange.Exchange): boolean =>
   resource.custom === undefined && fields[headOf(route)] !== undefined
 
+/** The path that a proxy passes on, as its options have it. */
+const pathOf = ({ request, route }: Exchange.Exchange): string => {
+  const path = route.subresource.split("/").slice(1).filter((part) => part !== "").map((part) => `/${part}`).join("")
+  return request.path.endsWith("/") ? `${path}/` : path
+}
+
 /** Asks admission about a request that is to be connected; others pass. */
 export const admit = (exchange: Exchange.Exchange): Effect.Effect<void, StatusError.StatusError> => {
   const { core, request, route } = exchange
-  const readers = fields[headOf(route)]
+  const subresource = headOf(route)
+  const readers = fields[subresource]
   if (readers === undefined) return Effect.void
+  const query = subresource !== "proxy"
+    ? request.query
+    : [["path", pathOf(exchange)] as const].filter(([, path]) => path !== "")
   const options: Record<string, unknown> = {}
   for (const [name, read] of Object.entries(readers)) {
-    const value = read(request.query.filter(([parameter]) => parameter === name).map(([, value]) => value))
+    const value = read(query.filter(([parameter]) => parameter === name).map(([, value]) => value))
     if (value !== undefined) options[name] = value
   }
-  const attributes = Admission.attributes(exchange, "CONNECT", { dryRun: false, options: () => undefined })
+  const attributes = Admission.attributes(exchange, "CONNECT", { subresource, dryRun: false, options: () => undefined })
   const { kind } = attributes.kind
   const object = asObject({ kind, apiVersion: "v1", ...options })
   return Effect.flatMap(

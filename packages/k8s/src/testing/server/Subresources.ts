@@ -23,6 +23,7 @@ import * as PodConnections from "./PodConnections.ts"
 import * as PodParts from "./PodParts.ts"
 import * as Proxying from "./Proxying.ts"
 import * as Scale from "./Scale.ts"
+import { apiVersionOf, subresource } from "./Registry.ts"
 import * as SigningRequestRules from "./SigningRequestRules.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import type { Strategy } from "./Strategy.ts"
@@ -36,14 +37,27 @@ const success: Status = { kind: "Status", apiVersion: "v1", metadata: {}, status
 
 const created: Exchange.Answer = { _tag: "Plain", status: 201, body: success }
 
-/** What a POST to a subresource sent, after the mutating plugins, and what the others are asked about it. */
-const admitted = Effect.fnUntraced(function*(
-  exchange: Exchange.Exchange,
-  body: JsonValue.JsonObject,
-  dryRun: boolean
-) {
-  const attributes = Admission.attributes(exchange, "CREATE", { object: asObject(body), dryRun })
-  const object = yield* Admission.admit(exchange.core, attributes, asObject(body))
+/**
+ * What a POST to a subresource sent, after the mutating plugins, and what the others are asked about it: an object of
+ * the subresource's own type in the namespace of the request, with an owner as everything that is created.
+ */
+const admitted = Effect.fnUntraced(function*(exchange: Exchange.Exchange, options: Exchange.WriteOptions) {
+  const { core, resource, route } = exchange
+  const sent = yield* Exchange.bodyObject(exchange)
+  const { group, kind, version } = subresource(resource, route.subresource) ?? resource
+  const typed = asObject({
+    ...sent,
+    kind,
+    apiVersion: apiVersionOf({ group, version }),
+    metadata: { ...objectAt(sent, "metadata"), namespace: route.namespace }
+  })
+  const asked = yield* Ownership.created(
+    { ...exchange, resource: { ...resource, group, kind, version } },
+    options,
+    typed
+  )
+  const attributes = Admission.attributes(exchange, "CREATE", { object: asked, dryRun: options.dryRun })
+  const object = yield* Admission.admit(core, attributes, asked)
   return { attributes: { ...attributes, object }, object }
 })
 
@@ -72,7 +86,7 @@ const withAll = (pod: KubeObject, binding: unknown, key: "annotations" | "labels
 const bindAs = Effect.fnUntraced(function*(exchange: Exchange.Exchange, asked: Exchange.Exchange) {
   const { core, now, resource, route } = exchange
   const options = yield* Exchange.writeOptions(exchange, "CreateOptions")
-  const { attributes, object: body } = yield* admitted(asked, yield* Exchange.bodyObject(exchange), options.dryRun)
+  const { attributes, object: body } = yield* admitted(asked, options)
   if (stringAt(body, "metadata", "name") !== route.name) {
     return yield* Effect.fail(StatusError.badRequest("name in URL does not match name in Binding object"))
   }
@@ -173,8 +187,9 @@ const spend = (
 /** Deletes a Pod if its disruption budget allows it. */
 const evict: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { core, resource, route } = exchange
-  const { dryRun } = yield* Exchange.writeOptions(exchange, "CreateOptions")
-  const { attributes, object: body } = yield* admitted(exchange, yield* Exchange.bodyObject(exchange), dryRun)
+  const written = yield* Exchange.writeOptions(exchange, "CreateOptions")
+  const { dryRun } = written
+  const { attributes, object: body } = yield* admitted(exchange, written)
   if (stringAt(body, "metadata", "name") !== route.name) {
     return yield* Effect.fail(StatusError.badRequest("name in URL does not match name in Eviction object"))
   }

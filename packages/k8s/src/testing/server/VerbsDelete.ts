@@ -75,6 +75,9 @@ export const deleteObject = Effect.fnUntraced(function*(
   const { core, now, resource } = exchange
   const key = Exchange.storageKey(namespace, name)
   const dryRun = options.dryRun.length > 0
+  const drains = resource.collection in decisions
+  // What is drained before it goes is known by its uid from the start.
+  const precise = ({ metadata: { uid } }: KubeObject) => drains ? { ...options, uid: options.uid ?? uid } : options
   const review = (oldObject: KubeObject) =>
     asking === "none" ? Effect.void : Admission.review(
       core,
@@ -83,13 +86,12 @@ export const deleteObject = Effect.fnUntraced(function*(
         namespace,
         oldObject,
         dryRun,
-        options: () => Deletion.toApi(Deletion.completeOptions(oldObject, resource.strategy, options, now))
+        options: () => Deletion.toApi(Deletion.completeOptions(oldObject, resource.strategy, precise(oldObject), now))
       })
     )
   for (;;) {
     const stored = core.storage.get(resource.collection, key)
     if (stored === undefined) return yield* Effect.fail(Exchange.notFound(exchange, name))
-    const drains = resource.collection in decisions
     const fault = Deletion.preconditionFault(stored, options, drains)
     if (fault !== undefined) {
       // Where two groups have a kind, it is told as it is stored.

@@ -28,7 +28,7 @@ const hooks = (known: Readonly<Record<string, (request: Json) => Effect.Effect<J
 
 const layer = ApiServer.ApiServer.layer.pipe(Layer.provide(Layer.fresh(Backends.layerHandlers(answers))), Layer.fresh)
 
-const send = Effect.fnUntraced(function*(method: "POST" | "DELETE", path: string, body?: Json) {
+const send = Effect.fnUntraced(function*(method: "GET" | "POST" | "DELETE", path: string, body?: Json) {
   const server = yield* ApiServer.ApiServer
   const headers = { "content-type": "application/json", accept: "application/json" }
   const answer = yield* server.handle({ method, path, query: [], headers, ...(body === undefined ? {} : { body }) })
@@ -69,6 +69,59 @@ const adding = (key: string) => ({
 })
 
 describe("Webhooks", () => {
+  it.effect("what is sent to a subresource is asked about as an object of its own type, a proxy's path as an option", () =>
+    Effect.gen(function*() {
+      const seen: Array<Json> = []
+      hooks({ all: (request) => Effect.sync(() => (seen.push(request), {})) })
+      const everything = [{ apiGroups: ["*"], apiVersions: ["*"], operations: ["*"], resources: ["*/*"] }]
+      yield* install("Validating", ["all", { rules: everything }])
+      const pods = "/api/v1/namespaces/default/pods"
+      const spec = { containers: [{ name: "c", image: "i:1" }] }
+      yield* send("POST", pods, { metadata: { name: "a" }, spec })
+      const asked = Effect.fnUntraced(function*(method: "GET" | "POST" | "DELETE", path: string, body?: Json) {
+        seen.length = 0
+        yield* send(method, path, body)
+        return seen[0]!
+      })
+      const owners = (fieldsV1: Json, apiVersion: string, subresource: string) => [{
+        manager: "unknown",
+        operation: "Update",
+        apiVersion,
+        time: "1970-01-01T00:00:00Z",
+        fieldsType: "FieldsV1",
+        fieldsV1,
+        subresource
+      }]
+      const metadata = { name: "a", namespace: "default" }
+      const bound = yield* asked("POST", `${pods}/a/binding`, { metadata: { name: "a" }, target: { name: "n" } })
+      assert.deepStrictEqual(bound["object"], {
+        kind: "Binding",
+        apiVersion: "v1",
+        metadata: { ...metadata, managedFields: owners({ "f:target": {} }, "v1", "binding") },
+        target: { name: "n" }
+      })
+      const deleteOptions = { gracePeriodSeconds: 0 }
+      const evicted = yield* asked("POST", `${pods}/a/eviction`, {
+        apiVersion: "policy/v1beta1",
+        metadata: { name: "a" },
+        deleteOptions
+      })
+      const fields = { "f:deleteOptions": { ".": {}, "f:gracePeriodSeconds": {} } }
+      assert.deepStrictEqual(evicted["object"], {
+        kind: "Eviction",
+        apiVersion: "policy/v1",
+        metadata: { ...metadata, managedFields: owners(fields, "policy/v1", "eviction") },
+        deleteOptions
+      })
+      for (const [url, path] of [["", undefined], ["/", "/"], ["/a//b/", "/a/b/"]] as const) {
+        const { kind, object, subResource } = yield* asked("GET", `${pods}/a/proxy${url}`)
+        assert.deepStrictEqual([kind.kind, subResource, object.path], ["PodProxyOptions", "proxy", path], url)
+      }
+      const { object: { metadata: { uid } } } = yield* send("POST", "/api/v1/namespaces", { metadata: { name: "n" } })
+      const { options } = yield* asked("DELETE", "/api/v1/namespaces/n")
+      assert.deepStrictEqual(options.preconditions, { uid })
+    }).pipe(Effect.provide(layer)))
+
   it.effect("an operator's own handlers admit in virtual time", () =>
     Effect.gen(function*() {
       hooks({ slow: () => Effect.as(Effect.sleep("3 seconds"), adding("slow")) })
