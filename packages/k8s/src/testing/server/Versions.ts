@@ -17,7 +17,7 @@ import * as Stream from "effect/Stream"
 import * as BuiltinSchema from "./BuiltinSchema.ts"
 import * as GoZero from "./GoZero.ts"
 import { freeze } from "../../api/Plain.ts"
-import type { Conversion, Served } from "./Registry.ts"
+import { apiVersionOf, type Conversion, type Served } from "./Registry.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import type { Listing } from "../../api/Storage.ts"
 import { type Selection, visible } from "../../api/WatchHub.ts"
@@ -117,13 +117,16 @@ export const selection = (resource: Served, matches: Matches | undefined): Pick<
 }
 
 /** A watch cache that cannot be filled turns watches away. */
-export const watchable = ({ conversion }: Served, { get, keys }: Listing): Effect.Effect<void, Refused> =>
-  conversion._tag === "Local"
-    ? Effect.void
-    : Effect.mapError(
-      conversion.fromStorage(keys.map(get), false),
-      ({ body }) => StatusError.tooManyRequests(`storage is (re)initializing: ${body.message}`, 1)
-    )
+export const watchable = (resource: Served, { get, keys }: Listing): Effect.Effect<void, Refused> => {
+  const { conversion, kind } = resource
+  if (conversion._tag === "Local") return Effect.void
+  const listed = `${apiVersionOf(resource)}, Kind=${kind}`
+  return Effect.mapError(
+    conversion.fromStorage(keys.map(get), false),
+    ({ body }) =>
+      StatusError.tooManyRequests(`storage is (re)initializing: failed to list ${listed}: ${body.message}`, 1)
+  )
+}
 
 /** A bookmark of a built-in kind is an object of its type, of which whatever is told although it is empty is there. */
 const typed = (

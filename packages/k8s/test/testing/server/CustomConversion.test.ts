@@ -263,7 +263,10 @@ describe("CustomConversion", () => {
       ])
       const refused = yield* open
       assert.deepStrictEqual([refused.status, (refused.body as Json).reason], [429, "TooManyRequests"])
-      assert.match((refused.body as Json).message, /^storage is \(re\)initializing: /)
+      assert.match(
+        (refused.body as Json).message,
+        /^storage is \(re\)initializing: failed to list \S+\/v\d\S*, Kind=\w+: /
+      )
     })))
 
   it.effect("deletions convert, too, and mark in the form of today", () =>
