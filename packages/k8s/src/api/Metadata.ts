@@ -55,7 +55,7 @@ export const mergeOwners = (writing: Pick<Writing, "warnings">, object: KubeObje
   const given = object.metadata.ownerReferences ?? []
   const { references, repeated } = MetadataRules.dedupeOwnerReferences(given)
   if (!repeated) return object
-  const uids = [...new Set(given.map(({ uid }) => uid).filter((uid, index, all) => all.indexOf(uid) < index))]
+  const uids = [...Map.groupBy(given, ({ uid }) => uid)].flatMap(([uid, { length }]) => length > 1 ? [uid] : [])
   writing.warnings.push(
     `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and ` +
       `may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${

@@ -346,12 +346,14 @@ export const validateFieldManager = (manager: string, path: string): ReadonlyArr
   return errors
 }
 
+/** The same for equal references. */
+const ownerKey = ({ apiVersion, blockOwnerDeletion, controller, kind, name, uid }: OwnerReference): string =>
+  JSON.stringify([apiVersion, kind, name, uid, controller, blockOwnerDeletion])
+
 /** The list without repeats, and whether there were any (the server then sends a Warning header). */
 export const dedupeOwnerReferences = (
   references: ReadonlyArray<OwnerReference>
 ): { readonly references: ReadonlyArray<OwnerReference>; readonly repeated: boolean } => {
-  const kept = references.filter((reference, index) =>
-    references.findIndex((other) => JsonValue.equals(other, reference)) === index
-  )
+  const kept = [...new Map(references.map((reference) => [ownerKey(reference), reference])).values()]
   return { references: kept, repeated: kept.length < references.length }
 }

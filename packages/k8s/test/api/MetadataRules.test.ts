@@ -174,5 +174,10 @@ describe("warnings", () => {
       references: [owner],
       repeated: true
     })
+    const alike = [owner, { ...owner, controller: true }, { ...owner, controller: false }, { ...owner, name: "m" }]
+    assert.deepStrictEqual(MetadataRules.dedupeOwnerReferences(alike), { references: alike, repeated: false })
+    // Each compared with each of the others, they would take longer than any test may.
+    const many = Array.from({ length: 60_000 }, (_, at) => ({ ...owner, uid: `u${at}` }))
+    assert.lengthOf(MetadataRules.dedupeOwnerReferences([...many, ...many]).references, 60_000)
   })
 })
