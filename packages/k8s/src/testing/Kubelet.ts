@@ -21,8 +21,8 @@
  * and gives them commands (`kubectl exec`), of which `exec` says what comes of them.
  *
  * Not simulated: probes (a script says when a container is ready), other volumes, static Pods, resizing; what
- * changes in a Secret or ConfigMap after the start; a Pod that is deleted reports the end of its containers only if
- * finalizers let anybody see it.
+ * changes in a Secret or ConfigMap after the start. Unless ordinary life is told (`verbose`), a Pod that is deleted
+ * reports the end of its containers only if finalizers keep it.
  *
  * Source: "Pod Lifecycle" of the Kubernetes documentation; k8s.io/kubernetes/pkg/kubelet.
  */
@@ -77,7 +77,7 @@ export interface Options {
   readonly registerNodes?: boolean | undefined
   /** Whether registered nodes renew a Lease every ten seconds; they do by default. Without, nobody notices their loss. */
   readonly leases?: boolean | undefined
-  /** Tells of ordinary life, too: events, and containers being created. By default where nodes are registered. */
+  /** Tells of ordinary life, too: events, containers being created or stopped. By default where nodes are registered. */
   readonly verbose?: boolean | undefined
   /** Whether Pods wait for the Secrets and ConfigMaps that they name; they do by default. */
   readonly sources?: boolean | undefined
@@ -272,7 +272,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
     care.gone = Math.min(care.gone ?? Infinity, now() + Math.min(stop, grace))
     if (asked) yield* tell(pod, care.life.containers.flatMap(stopping))
     if (now() < care.gone) return agenda.at(key, care.gone)
-    if ((pod.metadata.finalizers ?? []).length > 0 && !PodFacts.isTerminal(pod)) {
+    if ((verbose || (pod.metadata.finalizers ?? []).length > 0) && !PodFacts.isTerminal(pod)) {
       const policy = pod.spec.restartPolicy ?? "Always"
       care.life = PodLife.endAll(care.life, { exitCode: policy === "Never" ? 137 : 0 }, now())
       yield* report(pod, care)

@@ -1,7 +1,7 @@
 import { KubeClient, Patch } from "@effect-operator/core/KubeClient"
 import { Transport } from "@effect-operator/core/Transport"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Stream } from "effect"
+import { Effect, Fiber, Layer, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { ConfigMap, Event, PersistentVolumeClaim, Pod, Secret } from "../../src/kinds/core.v1.ts"
 import { ApiServer } from "../../src/testing/ApiServer.ts"
@@ -110,6 +110,28 @@ describe("Kubelet", () => {
       yield* client.patch(Pod, key, Patch.merge({ metadata: { finalizers: null } }))
       assert.isFalse(yield* exists("a"))
     }).pipe(Effect.provide(cluster())))
+
+  it.effect("told of ordinary life, the end of a deleted Pod's containers is seen before the Pod goes", () =>
+    Effect.gen(function*() {
+      const client = yield* KubeClient
+      const key = { namespace: "default", name: "a" }
+      const started = yield* create("a")
+      const seen = yield* Effect.forkChild(
+        client.watch(Pod, { namespace: "default", resourceVersion: started.metadata.resourceVersion! }).pipe(
+          Stream.takeUntil(({ type }) => type === "DELETED"),
+          Stream.runCollect
+        )
+      )
+      yield* TestClock.adjust("1 second")
+      yield* client.delete(Pod, key)
+      yield* TestClock.adjust("1 second")
+      const [ended, gone] = (yield* Fiber.join(seen)).slice(-2)
+      if (ended?.type !== "MODIFIED" || gone?.type !== "DELETED") return assert.fail("another end")
+      assert.strictEqual(ended.object.status?.phase, "Succeeded")
+      assert.include(conditions(ended.object), { Ready: "False", ContainersReady: "False" })
+      assert.strictEqual(ended.object.status?.containerStatuses?.[0]?.state?.terminated?.reason, "Completed")
+      assert.isFalse(yield* exists("a"))
+    }).pipe(Effect.provide(cluster({ verbose: true }))))
 
   it.effect("never touches a Pod that took the name of a deleted one", () =>
     Effect.gen(function*() {
