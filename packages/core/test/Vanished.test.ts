@@ -1,6 +1,7 @@
 import { Action, Controller, KubeClient, KubeError, ObjectStatus } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import { defaults, saysSo, Vanished } from "../src/internal/Vanished.ts"
 import { Part, Widget } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
@@ -94,6 +95,33 @@ describe("Vanished", () => {
       server.release()
       yield* settle
       assert.deepStrictEqual(journal.words.slice(0, 1), [next.metadata.uid])
+    }))
+
+  it.effect("is looked at again after a minute, also when somebody puts the clock back meanwhile", () =>
+    Effect.gen(function*() {
+      const clock = yield* Clock.Clock
+      let behind = 0
+      const millis = () => clock.currentTimeMillisUnsafe() - behind
+      const putBack = { ...clock, currentTimeMillisUnsafe: millis, currentTimeMillis: Effect.sync(millis) }
+      const server = new Server(Widget)
+      server.put(Widget, "a", { spec: { size: 1 } })
+      const journal = new Journal()
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        reconcile: (object) =>
+          journal.note("a").pipe(
+            Effect.andThen(Effect.sleep("1 second")),
+            Effect.andThen(ObjectStatus.write(Widget, object, { ready: true })),
+            Effect.as(Action.done)
+          )
+      })]).pipe(Effect.provideService(Clock.Clock, putBack))
+      yield* TestClock.adjust("500 millis")
+      server.hold()
+      server.delete(Widget, "a")
+      yield* pass("1 second")
+      behind = 3_600_000
+      yield* pass("65 seconds")
+      assert.lengthOf(journal.words, 2)
     }))
 
   it.effect("a namesake that is missing in another cluster is a failure like any other", () =>

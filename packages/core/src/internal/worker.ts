@@ -31,6 +31,7 @@ import { ReconcileTimeout, Terminal } from "../Reconciler.ts"
 import type { Settled, WorkQueue } from "../WorkQueue.ts"
 import type { Deadlines } from "./Deadlines.ts"
 import { digest, HotLoop, type Sign } from "./HotLoop.ts"
+import { monotonicMillis } from "./monotonic.ts"
 import type { ControllerTracing, Processing } from "./tracing.ts"
 import type { OwnWrites } from "./OwnWrites.ts"
 import * as Stalled from "./stalled.ts"
@@ -218,7 +219,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     const processFound = (item: Item, found: Exit.Exit<KubeObject | undefined, NotObserved>): Effect.Effect<void> => {
       if (Exit.isSuccess(found)) {
         const object = found.value
-        const hidden = vanished.size === 0 ? 0 : vanished.hidden(item.key, object, clock.currentTimeMillisUnsafe())
+        const hidden = vanished.size === 0 ? 0 : vanished.hidden(item.key, object, monotonicMillis(clock))
         if (object !== undefined && hidden === 0) return reconcile(item, object)
         giveBack(hidden === 0 ? done : { _tag: "Again", delay: hidden })
         over(Exit.void)
@@ -234,7 +235,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       const run: Run = {
         item,
         object,
-        started: clock.currentTimeMillisUnsafe(),
+        started: monotonicMillis(clock),
         annotations: { ...outer, ...annotations(controller, item.key, nextId()) },
         writes: []
       }
@@ -265,7 +266,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     const ended = (run: Run, came: Exit.Exit<Action.Action, unknown>): Effect.Effect<void> => {
       const exit = meant(came)
       const { item, writes } = run
-      const now = clock.currentTimeMillisUnsafe()
+      const now = monotonicMillis(clock)
       hands.running = undefined
       underWay.delete(item.key)
       hands.processing?.reconciled(exit)
@@ -331,7 +332,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       const error = Option.getOrUndefined(Cause.findErrorOption(cause))
       if (Vanished.saysSo(error, resource, object) && (yield* Vanished.isGone(resource, object))) {
         metrics.result("success")
-        vanished.note(item.key, object, clock.currentTimeMillisUnsafe())
+        vanished.note(item.key, object, monotonicMillis(clock))
         giveBack({ _tag: "Again", delay: Vanished.defaults.recheck })
         return yield* Effect.logDebug(
           "the object is gone: nothing is done for it until its cache shows something new",
@@ -400,7 +401,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
           const exit = fiber.pollUnsafe() ?? Exit.interrupt()
           hands.processing?.reconciled(exit)
           underWay.delete(run.item.key)
-          metrics.ended(clock.currentTimeMillisUnsafe() - run.started)
+          metrics.ended(monotonicMillis(clock) - run.started)
           dropped(exit)
         })
       )
