@@ -12,6 +12,7 @@ import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import type { Client, Selection } from "./Client.ts"
 import { bind } from "./internal/boundMetric.ts"
+import { monotonicMillis } from "./internal/monotonic.ts"
 import type * as Reflector from "./Reflector.ts"
 import type * as Resource from "./Resource.ts"
 import { fieldsText, labelsText } from "./Selector.ts"
@@ -173,7 +174,7 @@ export interface ControllerMetrics {
   readonly queue: WorkQueue.Monitor
   /** Shows the state of the queue, computed when somebody asks; until the scope closes. */
   readonly observe: (
-    queue: Pick<WorkQueue.WorkQueue, "stats" | "readyAt" | "processing">
+    queue: Pick<WorkQueue.WorkQueue, "stats" | "readyAt" | "handedOut">
   ) => Effect.Effect<void, never, Scope.Scope>
 }
 
@@ -247,8 +248,8 @@ export const forController = (
       },
       observe: (queue) => {
         const running = (): ReadonlyArray<number> => {
-          const now = clock.currentTimeMillisUnsafe()
-          return [...queue.processing().values()].map((since) => (now - since) / 1000)
+          const now = monotonicMillis(clock)
+          return [...queue.handedOut().values()].map((since) => (now - since) / 1000)
         }
         return Effect.forEach(
           [

@@ -119,6 +119,8 @@ export interface WorkQueue {
   readonly readyAt: (priority: number) => number
   /** Keys being processed, and since when. */
   readonly processing: () => ReadonlyMap<string, number>
+  /** The same by a clock that nobody sets (`monotonicMillis`): for how long, and whether it is the same run as before. */
+  readonly handedOut: () => ReadonlyMap<string, number>
   /** Every key known and where it is, for people who look. */
   readonly keys: () => ReadonlyArray<KeyState>
   /** No key is accepted or handed out any more; completes when none is being processed. */
@@ -302,6 +304,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     stats: () => ({ ready: state.ready, waiting: state.waiting, processing: state.processing }),
     readyAt: (priority) => state.readyAt(priority),
     processing: () => new Map(state.processingSince().map(([key, at]) => [key, timeOf(at)])),
+    handedOut: () => new Map(state.processingSince()),
     keys: () => state.keys().map((key) => ({ ...key, readySince: told(key.readySince), due: told(key.due) }))
   } satisfies WorkQueue
 })

@@ -1,6 +1,6 @@
 import { Action, Controller, CustomResource, KubeClient, Resource, Source } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Deferred, Effect, Logger, Schema, SchemaTransformation } from "effect"
+import { Cause, Clock, Deferred, Effect, Logger, Schema, SchemaTransformation } from "effect"
 import { Widget } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
 import { Server } from "./support/Server.ts"
@@ -84,6 +84,40 @@ describe("Controller: wrong uses", () => {
       yield* Deferred.succeed(end, undefined)
       yield* pass("3 minutes")
       assert.lengthOf(lines, 5)
+    }))
+
+  it.effect("a reconcile that never ends is told no more often where the time of day drifts, or is set", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      server.put(Widget, "a", small)
+      const lines: Array<string> = []
+      const logger = Logger.layer([
+        Logger.make(({ logLevel, message }) => void (logLevel === "Warn" && lines.push(String(message))))
+      ])
+      const clock = yield* Clock.Clock
+      /** Slow by a millisecond a minute, and put forward by an hour after ten. */
+      const millis = () => {
+        const now = clock.currentTimeMillisUnsafe()
+        return now - Math.floor(now / 60_000) + (now < 600_000 ? 0 : 3_600_000)
+      }
+      const end = yield* Deferred.make<Action.Action>()
+      yield* operate(server, [Controller.make("widgets", { for: Widget, reconcile: () => Deferred.await(end) })]).pipe(
+        Effect.provideService(Clock.Clock, {
+          ...clock,
+          currentTimeMillisUnsafe: millis,
+          currentTimeMillis: Effect.sync(millis)
+        }),
+        Effect.provide(logger)
+      )
+      yield* pass("1 hour")
+      yield* Deferred.succeed(end, Action.done)
+      assert.deepStrictEqual(lines.map((line) => /under way for (.*) and/.exec(line)![1]), [
+        "2m",
+        "4m",
+        "8m",
+        "16m",
+        "32m"
+      ])
     }))
 
   it.effect("what a reconcile must not return is its failure, in plain words, and stops no controller", () =>

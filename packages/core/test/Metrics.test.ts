@@ -68,7 +68,7 @@ describe("Metrics", () => {
         yield* metrics.observe({
           stats: () => ({ ready: 7, waiting: 0, processing: 2 }),
           readyAt: (priority) => priority === priorities.background ? 5 : 2,
-          processing: () => new Map([["a", 0], ["b", 2_000]])
+          handedOut: () => new Map([["a", 0], ["b", 2_000]])
         })
         yield* TestClock.adjust("5 seconds")
         const found = yield* series

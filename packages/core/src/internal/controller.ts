@@ -36,6 +36,7 @@ import * as Invalid from "./invalid.ts"
 import { Lagging } from "./Lagging.ts"
 import * as Leaving from "./leaving.ts"
 import * as Overdue from "./Overdue.ts"
+import { monotonicMillis } from "./monotonic.ts"
 import { OwnWrites } from "./OwnWrites.ts"
 import { fits, scopeHint, subscriber } from "./triggers.ts"
 import * as Stalled from "./stalled.ts"
@@ -186,7 +187,7 @@ export const start = Effect.fnUntraced(function*<R>(
   const overdue = new Overdue.Overdue()
   const tellOverdue = Effect.gen(function*() {
     yield* Effect.sleep(Overdue.defaults.first)
-    for (const [key, age] of overdue.due(queue.processing(), yield* Clock.currentTimeMillis)) {
+    for (const [key, age] of overdue.due(queue.handedOut(), monotonicMillis(yield* Clock.Clock))) {
       yield* Effect.logWarning(Overdue.line(key, age, controller.concurrency, controller.timeout))
     }
   })
