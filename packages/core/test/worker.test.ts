@@ -11,7 +11,7 @@ import {
   WorkQueue
 } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Fiber, Metric } from "effect"
+import { Cause, Clock, Effect, Exit, Fiber, Metric } from "effect"
 import { TestClock } from "effect/testing"
 import * as Deadlines from "../src/internal/Deadlines.ts"
 import { OwnWrites } from "../src/internal/OwnWrites.ts"
@@ -33,6 +33,9 @@ const object: KubeObject.KubeObject = {
   metadata: { name: "a", namespace: "b", uid: "c", resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" }
 }
 
+/** The same with a status that somebody has written. */
+const shown = { ...object, status: {}, metadata: { ...object.metadata, resourceVersion: "2" } }
+
 const unused = (): Effect.Effect<never> => Effect.die(new Error("nothing is sent"))
 
 /** A queue and one worker of a controller that reconciles so, with a time-out of a minute. */
@@ -44,6 +47,8 @@ const working = Effect.fnUntraced(function*(reconcile: (key: string) => Effect.E
   })
   const metrics = yield* Metrics.forController(controller)
   const queue = yield* WorkQueue.make({ monitor: metrics.queue })
+  const ownWrites = new OwnWrites()
+  const underWay = new Map<string, Fiber.Fiber<unknown, unknown>>()
   let id = 0
   const worker = Worker.make({
     controller,
@@ -56,16 +61,18 @@ const working = Effect.fnUntraced(function*(reconcile: (key: string) => Effect.E
     metrics,
     leadership: Leadership.always,
     unwritten: Effect.logDebug,
-    ownWrites: new OwnWrites(),
+    ownWrites,
     deadlines: yield* Deadlines.make(controller.timeout),
-    underWay: new Map(),
+    underWay,
     tracing: undefined,
     nextId: () => String(id++)
   })
   const fiber = yield* Effect.forkChild(
     Effect.provideService(worker, KubeClient.KubeClient, KubeClient.make({ request: unused, stream: unused }))
   )
-  return { queue, fiber }
+  /** Whether an event of the object's status waits for an answer that would say whose it is. */
+  const waits = () => ownWrites.echoes({ _tag: "Updated", old: object, object: shown }, () => {})
+  return { queue, fiber, underWay, waits }
 })
 
 const activeWorkers = Effect.map(
@@ -116,7 +123,7 @@ describe("worker", () => {
   it.effect("interrupted in the middle, it leaves the key as unprocessed as before, and nobody at work", () =>
     Effect.gen(function*() {
       let cleaned = 0
-      const { fiber, queue } = yield* working(() =>
+      const { fiber, queue, underWay, waits } = yield* working(() =>
         Effect.onInterrupt(Effect.never, () =>
           Effect.sync(() => {
             cleaned += 1
@@ -130,8 +137,29 @@ describe("worker", () => {
       assert.strictEqual(cleaned, 1)
       assert.deepInclude(yield* activeWorkers, { value: 0 })
       assert.deepStrictEqual(queue.stats(), { ready: 1, waiting: 0, processing: 0 })
+      assert.strictEqual(underWay.size, 0)
+      assert.isFalse(waits())
       yield* TestClock.adjust(1)
       assert.strictEqual(queue.takeUnsafe()?.key, "b/a")
+    }).pipe(alone))
+
+  it.effect("interrupted at rest, after a reconcile that took a while, it has nothing to undo", () =>
+    Effect.gen(function*() {
+      const { fiber, queue, underWay, waits } = yield* working(() => Effect.as(Effect.sleep("1 second"), Action.done))
+      queue.add("b/a", why)
+      yield* TestClock.adjust("1 millis")
+      assert.strictEqual(underWay.size, 1)
+      assert.isTrue(waits())
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(queue.stats(), { ready: 0, waiting: 0, processing: 0 })
+      assert.strictEqual(underWay.size, 0)
+      assert.isFalse(waits(), "an event of somebody else's")
+      assert.deepInclude(yield* activeWorkers, { value: 0 })
+      yield* Fiber.interrupt(fiber)
+      const exit = yield* Fiber.await(fiber)
+      assert.isTrue(Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause))
+      assert.deepInclude(yield* activeWorkers, { value: 0 })
+      assert.deepStrictEqual(queue.stats(), { ready: 0, waiting: 0, processing: 0 })
     }).pipe(alone))
 
   it.effect("fibers that a reconcile forks end with it", () =>
