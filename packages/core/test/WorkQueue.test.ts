@@ -500,6 +500,23 @@ describe("WorkQueue", () => {
       assert.strictEqual(times.at(-1), 3_500)
     }))
 
+  it.effect("a rate sets no timer while there is nothing to hand out", () =>
+    counting((sleeps) =>
+      Effect.gen(function*() {
+        const queue = yield* WorkQueue.make({ rate: { limit: 1, interval: "1 second" } })
+        for (let round = 0; round < 2; round++) {
+          const fiber = yield* Effect.forkChild(next(queue), { startImmediately: true })
+          yield* TestClock.adjust("1 minute")
+          assert.deepStrictEqual(sleeps, [], "no key, and a worker that waits")
+          queue.add("a", why)
+          const { key } = yield* Fiber.join(fiber)
+          yield* queue.done(key, { _tag: "Done" })
+        }
+        yield* TestClock.adjust("1 minute")
+        assert.deepStrictEqual(sleeps, [], "no key, and no worker")
+      })
+    ))
+
   it("refuses a rate of nothing", () => {
     assert.throws(() => Effect.runSync(Effect.scoped(WorkQueue.make({ rate: { limit: 0, interval: 1 } }))), "rate: 0")
   })
