@@ -282,6 +282,39 @@ describe("LeaderElection", () => {
       yield* a.stop
     }))
 
+  it.effect("one that stops while a renewal is under way, whose answer is never seen, leaves the lease to others", () =>
+    Effect.gen(function*() {
+      const server = new Server(Lease)
+      const a = yield* replica(server, "a")
+      yield* pass("1 second")
+      const b = yield* replica(server, "b")
+      server.latency = ({ method }) => method === "PUT" ? Effect.sleep("5 seconds") : Effect.void
+      // The server has the renewal, and its answer is not there yet.
+      yield* pass("2 seconds")
+      server.latency = () => Effect.void
+      yield* a.stop
+      yield* pass("1 second")
+      assert.strictEqual(holderOf(server), "b")
+      yield* b.stop
+    }))
+
+  it.effect("a bookmark of the watch says nothing about the lease", () =>
+    Effect.gen(function*() {
+      const server = new Server(Lease)
+      const a = yield* replica(server, "a")
+      yield* pass("1 second")
+      const b = yield* replica(server, "b")
+      yield* pass("1 second")
+      const before = server.requests.length
+      for (const watch of server.watchesOf(Lease)) watch.bookmark(server.rv + 1)
+      yield* settle
+      assert.strictEqual((yield* a.status)._tag, "Leading")
+      assert.deepStrictEqual(yield* b.status, { _tag: "Standby", leader: "a" })
+      assert.lengthOf(server.requests, before)
+      yield* a.stop
+      yield* b.stop
+    }))
+
   it.effect("says once whom it stands by, however often that one renews, and again when it is another", () =>
     Effect.gen(function*() {
       const lines: Array<string> = []
