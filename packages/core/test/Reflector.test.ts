@@ -1,7 +1,7 @@
-import { Backoff, KubeError, type Transport } from "@effect-operator/core"
+import { Backoff, KubeClient, KubeError, type Transport } from "@effect-operator/core"
 import * as Reflector from "@effect-operator/core/Reflector"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Fiber, Random, Stream } from "effect"
+import { Clock, Effect, Fiber, Random, Stream, SubscriptionRef } from "effect"
 import { TestClock } from "effect/testing"
 import { Part } from "./support/Kinds.ts"
 import { Prng } from "./support/Prng.ts"
@@ -491,6 +491,27 @@ describe("Reflector", () => {
           assert.isAtMost(server.requests.length - before, 3)
         }))
       }
+    }))
+
+  it.effect("a server that tells where the watch began, and hangs up, is not asked again at once, for ever", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      const times: Array<number> = []
+      const client = KubeClient.make({
+        ...server.transport,
+        stream: (request) =>
+          Effect.map(Clock.currentTimeMillis, (now) => {
+            times.push(now)
+            const metadata = { resourceVersion: parameter(request, "resourceVersion") }
+            const began = { type: "BOOKMARK", object: { apiVersion: "v1", kind: "Part", metadata } }
+            return { status: 200, headers: {}, values: Stream.make(began) }
+          })
+      })
+      const reflector = yield* Reflector.make(client, Part, {}, { replace: () => {}, apply: () => {} })
+      yield* Effect.forkScoped(reflector.run)
+      yield* pass("1 minute")
+      assert.isAtMost(times.length, 10)
+      assert.strictEqual((yield* SubscriptionRef.get(reflector.status))._tag, "Degraded")
     }))
 
   it.effect("interruption closes the watch", () =>
