@@ -1,6 +1,6 @@
 import { Action, Controller, KubeClient, Manager } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Exit, Fiber, Layer, Metric, Scope } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Metric, Scheduler, Scope } from "effect"
 import { Part, Widget } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
 import { Event, Server } from "./support/Server.ts"
@@ -136,6 +136,22 @@ describe("Manager.run", () => {
       const refused = yield* Effect.flip(Effect.scoped(manager.run(noting("first", new Journal()))))
       assert.strictEqual(refused._tag, "ControllerRefused")
       for (let i = 0; i < 2; i++) yield* Effect.scoped(manager.run(noting("second", new Journal())))
+    }))
+
+  it.effect("of two that come at the same time under one name, one is refused", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      server.put(Widget, "a", small)
+      const journal = new Journal()
+      const manager = yield* operate(server, [])
+      const exits = yield* Effect.all(
+        [1, 2].map(() => Effect.exit(manager.run(noting("guest", journal)))),
+        { concurrency: "unbounded" }
+        // Each takes its turn after every few steps.
+      ).pipe(Effect.provideService(Scheduler.MaxOpsBeforeYield, 10))
+      yield* settle
+      assert.deepStrictEqual(exits.map(Exit.isSuccess), [true, false])
+      assert.deepStrictEqual(journal.words, ["guest a"])
     }))
 
   it.effect("interrupted at any step of its start, it leaves nothing behind", () =>
