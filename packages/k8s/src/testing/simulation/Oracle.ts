@@ -31,6 +31,7 @@ import { renewed } from "./Renewed.ts"
 import { singleWriter } from "./SingleWriter.ts"
 import { sameEnd } from "./SameEnd.ts"
 import { strangersKept } from "./Strangers.ts"
+import { surplus } from "./Surplus.ts"
 import { unharmed } from "./Unharmed.ts"
 import { unrest } from "./Unrest.ts"
 
@@ -403,6 +404,7 @@ export const all: ReadonlyArray<Oracle> = [
   alike,
   quiet,
   observedGeneration,
+  surplus,
   createsAndDeletes,
   noPingPong,
   boundedRetries,

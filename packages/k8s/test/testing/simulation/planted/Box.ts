@@ -16,7 +16,7 @@ import {
 import { controllerReference, isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { ConfigMap, type Job, Pod } from "@effect-operator/k8s/kinds"
 import type { Simulation } from "@effect-operator/k8s/testing"
-import { Effect, Layer, Schema } from "effect"
+import { Effect, identity, Layer, Schema } from "effect"
 
 export const Box = CustomResource.make({
   group: "planted.example.com",
@@ -139,6 +139,23 @@ export const living = (box: Box) =>
   )
 
 export const isFailed = (pod: Pod) => pod.status?.phase === "Failed"
+
+/** Pods under generated names: as many as the size says, of those that are `there`; dead ones go. */
+export const asMany = (
+  box: Box,
+  there: ReadonlyArray<Pod>,
+  creating: <A, E, R>(create: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R> = identity
+) =>
+  Effect.gen(function*() {
+    const it = yield* client
+    const alive = there.filter((pod) => !isTerminating(pod))
+    const good = alive.filter((pod) => !isFailed(pod))
+    for (let i = good.length; i < box.spec.size; i++) {
+      yield* creating(it.create(Pod, podOf(box, { generateName: "box-" })))
+    }
+    for (const pod of [...alive.filter(isFailed), ...good.slice(box.spec.size)]) yield* unlessGone(it.delete(Pod, pod))
+    return Action.done
+  })
 
 /** Pods by ordinal: as many as the size says; dead ones are replaced. */
 export const pods = (box: Box) =>

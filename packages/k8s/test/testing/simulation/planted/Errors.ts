@@ -58,6 +58,19 @@ export const planted: ReadonlyArray<B.Planted> = [
     steady
   ),
   B.bug(
+    "no answer: asked for once more, and the one too many goes again",
+    "no more than wanted",
+    B.sized(2),
+    B.boxes((box) =>
+      Effect.flatMap(
+        B.living(box),
+        (pods) =>
+          B.asMany(box, pods, (create) => Effect.retry(create, { times: 3, schedule: Schedule.spaced("1 second") }))
+      )
+    ),
+    B.boxes((box) => Effect.flatMap(B.living(box), (pods) => B.asMany(box, pods)))
+  ),
+  B.bug(
     "conflict: the newer one wins, and nobody looks again",
     "same end state",
     B.sized(1, 2),

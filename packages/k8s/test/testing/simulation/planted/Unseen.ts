@@ -27,6 +27,10 @@ const byChance = (scaleDown: boolean): B.Reconcile => (box) =>
     return Action.done
   })
 
+/** As many Pods as the size says, of those that a reader of the cache is shown. */
+const counting = (consistency: "own-writes" | "watched"): B.Reconcile => (box) =>
+  Effect.flatMap(Cache.list(Pod, { owner: box, consistency }), (pods) => B.asMany(box, pods))
+
 /** The data of a Box goes with it, and not a moment before. */
 const lost = Temporal.never(
   "data is kept",
@@ -225,6 +229,13 @@ export const planted: ReadonlyArray<B.Planted> = [
     B.sized(2),
     B.boxes(byChance(false)),
     B.boxes(byChance(true))
+  ),
+  B.bug(
+    "stale state: counts without its own writes, and takes away what is too many",
+    "no more than wanted",
+    B.sized(2),
+    B.boxes(counting("watched")),
+    B.boxes(counting("own-writes"))
   ),
   B.bug(
     "stale state: what it wrote once is not looked at again",
