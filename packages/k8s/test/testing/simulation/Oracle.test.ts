@@ -1,5 +1,6 @@
+import { controllerReference } from "@effect-operator/core/KubeObject"
 import { Action, Cache, Reconciler, Sync } from "@effect-operator/core"
-import { ConfigMap, Lease, Namespace, Service } from "@effect-operator/k8s/kinds"
+import { ConfigMap, CronJob, Lease, Namespace, Service } from "@effect-operator/k8s/kinds"
 import { Simulation } from "@effect-operator/k8s/testing"
 import * as Canonical from "@effect-operator/k8s/testing/simulation/Canonical"
 import { sameEnd } from "@effect-operator/k8s/testing/simulation/SameEnd"
@@ -56,6 +57,36 @@ describe("what oracles say", () => {
     assert.include(told(15_000, 500), "1 writes in a quiet time, the first: PATCH /x")
     assert.include(told(90_000, 2_000), "1 writes in a quiet time, the first: PATCH /x")
   })
+
+  it.live("nothing of who says again what is there when a CronJob has come to its time, but of who does so by himself", () =>
+    Effect.gen(function*() {
+      const nightly = (box: B.Box) => ({
+        metadata: { ...B.named("nightly"), ownerReferences: [controllerReference(box)] },
+        spec: {
+          schedule: "*/10 * * * *",
+          jobTemplate: {
+            spec: {
+              template: { spec: { restartPolicy: "Never" as const, containers: [{ name: "c", image: "busybox" }] } }
+            }
+          }
+        }
+      })
+      const operator = (again: Action.Action) =>
+        B.boxes((box) =>
+          B.client.use((it) =>
+            it.apply(CronJob, nightly(box), { force: true }).pipe(
+              Effect.andThen(it.apply(ConfigMap, B.map("settings", {}, box), { force: true })),
+              Effect.as(again)
+            )
+          ), { owns: [CronJob, ConfigMap] })
+      const scenario = (again: Action.Action) =>
+        ({ name: "nightly", resources: B.resources, operator: operator(again), steps: B.sized(1) }) as const
+      yield* Simulation.checkConvergence(scenario(Action.done), { depth: 1, runs: 0 })
+      const failure = yield* Effect.flip(
+        Simulation.checkConvergence(scenario(Action.requeueAfter("6 minutes")), { depth: 1, runs: 0 })
+      )
+      assert.strictEqual(failure.oracle, "quiet once stable")
+    }))
 
   it("nothing of how much is made for who is gone, and for what was made for him: all of it goes again", () => {
     const creates = Simulation.oracles.find(({ name }) => name === "creates and deletes")!
