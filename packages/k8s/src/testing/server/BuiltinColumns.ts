@@ -64,20 +64,29 @@ const servicePorts: Value = (service) =>
   orNone(
     arrayAt(service, "spec", "ports").map((port) => {
       const node = at(port, "nodePort")
-      return `${String(at(port, "port"))}${node === undefined ? "" : `:${String(node)}`}/${stringAt(port, "protocol")}`
+      return `${String(at(port, "port"))}${typeof node === "number" && node > 0 ? `:${node}` : ""}/${
+        stringAt(port, "protocol")
+      }`
     }).join(",")
   )
+
+/** Where a load balancer is reached. */
+const balancerAddresses = (object: KubeObject): string =>
+  [
+    ...new Set(
+      arrayAt(object, "status", "loadBalancer", "ingress")
+        .map((entry) => stringAt(entry, "ip") || stringAt(entry, "hostname"))
+        .filter((address) => address !== "")
+    )
+  ].sort().join(",")
 
 const externalAddress: Value = (service) => {
   const external = arrayAt(service, "spec", "externalIPs").join(",")
   switch (stringAt(service, "spec", "type")) {
     case "ExternalName":
       return stringAt(service, "spec", "externalName")
-    case "LoadBalancer": {
-      const ingress = arrayAt(service, "status", "loadBalancer", "ingress")
-        .map((entry) => stringAt(entry, "ip") || stringAt(entry, "hostname")).join(",")
-      return [ingress, external].filter((part) => part !== "").join(",") || "<pending>"
-    }
+    case "LoadBalancer":
+      return [balancerAddresses(service), external].filter((part) => part !== "").join(",") || "<pending>"
     case "":
       return "<unknown>"
     default:
@@ -103,24 +112,28 @@ const either = (...names: ReadonlyArray<string>) => (event: KubeObject): string 
 
 const firstSeen = either("firstTimestamp", "deprecatedFirstTimestamp", "eventTime")
 
+/** Of an event that repeats, and of no other, it is when its series was seen. */
 const lastSeen = (event: KubeObject): string =>
-  stringAt(event, "series", "lastObservedTime") ||
-  either("lastTimestamp", "deprecatedLastTimestamp", "eventTime")(event)
+  at(event, "series") !== undefined
+    ? stringAt(event, "series", "lastObservedTime")
+    : either("lastTimestamp", "deprecatedLastTimestamp")(event) || firstSeen(event)
 
 const seen = (from: string, now: number): string => from === "" ? "<unknown>" : age(from, now)
 
 const eventCount: Value = (event) =>
-  at(event, "series", "count") ?? at(event, "count") ?? at(event, "deprecatedCount") ?? 1
+  at(event, "series") !== undefined
+    ? number("series", "count")(event, 0)
+    : Number(at(event, "count") ?? at(event, "deprecatedCount") ?? 0) || 1
 
 const eventSource: Value = (event) => {
   const source = at(event, "source") ?? at(event, "deprecatedSource")
   const component = stringAt(source, "component") || either("reportingComponent", "reportingController")(event)
-  return [component, stringAt(source, "host") || stringAt(event, "reportingInstance")].filter((part) => part !== "")
-    .join(", ")
+  const instance = stringAt(source, "host") || stringAt(event, "reportingInstance")
+  return instance === "" ? component : `${component}, ${instance}`
 }
 
 const events: ReadonlyArray<Column> = [
-  text("Last Seen", (event, now) => seen(lastSeen(event) || firstSeen(event), now)),
+  text("Last Seen", (event, now) => seen(lastSeen(event), now)),
   text("Type", plain("type")),
   text("Reason", plain("reason")),
   text("Object", eventObject),
@@ -158,8 +171,10 @@ const roles: Value = (node) =>
 
 const orUnknown = (...path: ReadonlyArray<string>): Value => (object) => stringAt(object, ...path) || "<unknown>"
 
-const nodeAddress = (type: string): Value => (node) =>
-  orNone(stringAt(arrayAt(node, "status", "addresses").find((entry) => stringAt(entry, "type") === type), "address"))
+const nodeAddress = (type: string): Value => (node) => {
+  const found = arrayAt(node, "status", "addresses").find((entry) => stringAt(entry, "type") === type)
+  return found === undefined ? "<none>" : stringAt(found, "address")
+}
 
 const subjects = (kind: string): Value => (binding) =>
   arrayAt(binding, "subjects").filter((subject) => stringAt(subject, "kind") === kind)
@@ -177,17 +192,25 @@ const binding = named(
   text("ServiceAccounts", subjects("ServiceAccount"), 1)
 )
 
-const modes: Readonly<Record<string, string>> = {
-  ReadWriteOnce: "RWO",
-  ReadOnlyMany: "ROX",
-  ReadWriteMany: "RWX",
-  ReadWriteOncePod: "RWOP"
+/** In the order in which they are told. */
+const modes = [
+  ["ReadWriteOnce", "RWO"],
+  ["ReadOnlyMany", "ROX"],
+  ["ReadWriteMany", "RWX"],
+  ["ReadWriteOncePod", "RWOP"]
+] as const
+
+const accessModes = (...path: ReadonlyArray<string>) => (object: KubeObject): string => {
+  const given = arrayAt(object, ...path)
+  return modes.flatMap(([mode, short]) => given.includes(mode) ? [short] : []).join(",")
 }
 
-const accessModes = (...path: ReadonlyArray<string>): Value => (object) =>
-  arrayAt(object, ...path).map((mode) => modes[String(mode)] ?? String(mode)).join(",")
+/** Of a claim that has a volume. */
+const bound = (value: (claim: KubeObject) => string): Value => (claim) =>
+  stringAt(claim, "spec", "volumeName") === "" ? "" : value(claim)
 
-const capacity = (...path: ReadonlyArray<string>): Value => (object) => stringAt(object, ...path, "storage")
+const capacity = (...path: ReadonlyArray<string>) => (object: KubeObject): string =>
+  stringAt(object, ...path, "storage")
 
 const phase: Value = (object) =>
   object.metadata.deletionTimestamp === undefined ? stringAt(object, "status", "phase") : "Terminating"
@@ -227,7 +250,7 @@ const endpoints: Value = (object) =>
         ? addresses
         : ports.flatMap((port) => addresses.map((address) => hostPort(address, at(port, "port"))))
     }),
-    "<none>"
+    arrayAt(object, "subsets").length === 0 ? "<none>" : ""
   )
 
 const slicePorts: Value = (object) =>
@@ -249,15 +272,6 @@ const hosts: Value = (ingress) => {
   const shown = named.slice(0, 3).filter((host) => host !== "").join(",")
   return shown === "" ? "*" : rules.length > 3 ? `${shown} + ${rules.length - 3} more...` : shown
 }
-
-const ingressAddress: Value = (ingress) =>
-  [
-    ...new Set(
-      arrayAt(ingress, "status", "loadBalancer", "ingress")
-        .map((entry) => stringAt(entry, "ip") || stringAt(entry, "hostname"))
-        .filter((address) => address !== "")
-    )
-  ].sort().join(",")
 
 const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
   pods: PodColumns.columns,
@@ -298,29 +312,24 @@ const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
   persistentvolumeclaims: named(
     text("Status", phase),
     text("Volume", plain("spec", "volumeName")),
-    // A claim without a volume has no capacity, one whose volume has none has the least there is.
-    text(
-      "Capacity",
-      (object, now) =>
-        stringAt(object, "spec", "volumeName") === "" ? "" : capacity("status", "capacity")(object, now) || "0"
-    ),
-    text("Access Modes", accessModes("status", "accessModes")),
+    text("Capacity", bound((claim) => capacity("status", "capacity")(claim) || "0")),
+    text("Access Modes", bound(accessModes("status", "accessModes"))),
     text("StorageClass", plain("spec", "storageClassName")),
-    text("VolumeAttributesClass", (object) => stringAt(object, "spec", "volumeAttributesClassName") || "<unset>"),
+    text("VolumeAttributesClass", (object) => at(object, "spec", "volumeAttributesClassName") ?? "<unset>"),
     ageColumn,
     text("VolumeMode", plain("spec", "volumeMode"), 1)
   ),
   persistentvolumes: named(
-    text("Capacity", (object, now) => capacity("spec", "capacity")(object, now) || "0"),
+    text("Capacity", (object) => capacity("spec", "capacity")(object) || "0"),
     text("Access Modes", accessModes("spec", "accessModes")),
     text("Reclaim Policy", plain("spec", "persistentVolumeReclaimPolicy")),
     text("Status", phase),
     text("Claim", (object) => {
-      const claim = objectAt(object, "spec", "claimRef")
-      return Object.keys(claim).length === 0 ? "" : `${stringAt(claim, "namespace")}/${stringAt(claim, "name")}`
+      const claim = at(object, "spec", "claimRef")
+      return claim === undefined ? "" : `${stringAt(claim, "namespace")}/${stringAt(claim, "name")}`
     }),
     text("StorageClass", plain("spec", "storageClassName")),
-    text("VolumeAttributesClass", (object) => stringAt(object, "spec", "volumeAttributesClassName") || "<unset>"),
+    text("VolumeAttributesClass", (object) => at(object, "spec", "volumeAttributesClassName") ?? "<unset>"),
     text("Reason", plain("status", "reason")),
     ageColumn,
     text("VolumeMode", plain("spec", "volumeMode"), 1)
@@ -378,7 +387,7 @@ const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
   "ingresses.networking.k8s.io": named(
     text("Class", field("spec", "ingressClassName")),
     text("Hosts", hosts),
-    text("Address", ingressAddress),
+    text("Address", balancerAddresses),
     text("Ports", (object) => (arrayAt(object, "spec", "tls").length > 0 ? "80, 443" : "80")),
     ageColumn
   ),
@@ -428,22 +437,37 @@ const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
 
 const mostTargets = 2
 
+const percent = (value: unknown, otherwise: string): string => value === undefined ? otherwise : `${String(value)}%`
+
+/** One metric as `current/wanted`: what is told of the current one is what is wanted, where it is known. */
+const target = (kind: string, source: unknown, current: unknown): string => {
+  const wanted = at(source, "target")
+  const average = at(wanted, "averageValue")
+  const amount = (field: string): string =>
+    `${String(current === undefined ? "<unknown>" : at(current, field) ?? "0")}/${String(at(wanted, field) ?? "0")}`
+  switch (kind) {
+    case "resource":
+    case "containerResource": {
+      const [now, then] = [at(current, "averageUtilization"), at(wanted, "averageUtilization")]
+      return `${stringAt(source, "name")}: ${
+        average !== undefined ? amount("averageValue") : `${percent(now, "<unknown>")}/${percent(then, "<auto>")}`
+      }`
+    }
+    case "pods":
+      return amount("averageValue")
+    default:
+      return average === undefined
+        ? amount("value")
+        : `${String(at(current, "averageValue") ?? "<unknown>")}/${String(average)} (avg)`
+  }
+}
+
 /** The first metrics as `current/wanted`, those of resources by their names, and how many more there are. */
 const targets = (autoscaler: KubeObject): string => {
-  const current = arrayAt(autoscaler, "status", "currentMetrics")
-  const amount = (value: unknown, otherwise: string): string => {
-    const utilization = at(value, "averageUtilization")
-    if (utilization !== undefined) return `${String(utilization)}%`
-    return stringAt(value, "averageValue") || stringAt(value, "value") || otherwise
-  }
+  const statuses = arrayAt(autoscaler, "status", "currentMetrics")
   const own = arrayAt(autoscaler, "spec", "metrics").map((metric, index) => {
     const [kind = "", source] = Object.entries(objectAt(metric)).find(([, value]) => typeof value === "object") ?? []
-    const found = amount(at(current[index], kind, "current"), "<unknown>")
-    if (kind === "resource" || kind === "containerResource") {
-      return `${stringAt(source, "name")}: ${found}/${amount(at(source, "target"), "<auto>")}`
-    }
-    const average = kind !== "pods" && stringAt(source, "target", "averageValue") !== ""
-    return `${found}/${amount(at(source, "target"), "0")}${average ? " (avg)" : ""}`
+    return target(kind, source, at(statuses[index], kind, "current"))
   })
   const cpu = at(autoscaler, "spec", "targetCPUUtilizationPercentage")
   const processor = at(autoscaler, "status", "currentCPUUtilizationPercentage")

@@ -165,9 +165,9 @@ export const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
     }),
     text("Condition", (object) => {
       const types = arrayAt(object, "status", "conditions").map((entry) => stringAt(entry, "type"))
-      const decided = ["Approved", "Denied", "Failed"].filter((type) => types.includes(type))
-      const state = decided.length === 0 ? "Pending" : decided.join(",")
-      return stringAt(object, "status", "certificate") === "" ? state : `${state},Issued`
+      const decision = ["Denied", "Approved"].find((type) => types.includes(type)) ?? "Pending"
+      const failed = types.includes("Failed") ? ",Failed" : ""
+      return `${decision}${failed}${stringAt(object, "status", "certificate") === "" ? "" : ",Issued"}`
     })
   ),
   "flowschemas.flowcontrol.apiserver.k8s.io": named(

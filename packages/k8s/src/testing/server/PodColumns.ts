@@ -31,24 +31,50 @@ const ended = (terminated: unknown): string => {
   return signal !== 0 ? `Signal:${signal}` : `ExitCode:${count(at(terminated, "exitCode"))}`
 }
 
-/** What holds up initialization; undefined when it is over. */
-const initializing = (pod: KubeObject): string | undefined => {
-  const containers = arrayAt(pod, "spec", "initContainers")
-  for (const [index, status] of arrayAt(pod, "status", "initContainerStatuses").entries()) {
-    const terminated = at(status, "state", "terminated")
-    const container = containers.find((entry) => stringAt(entry, "name") === stringAt(status, "name"))
-    if (terminated !== undefined && count(at(terminated, "exitCode")) === 0) continue
-    if (stringAt(container, "restartPolicy") === "Always" && at(status, "started") === true) continue
-    if (terminated !== undefined) return `Init:${ended(terminated)}`
-    const waiting = stringAt(status, "state", "waiting", "reason")
-    return waiting !== "" && waiting !== "PodInitializing" ? `Init:${waiting}` : `Init:${index}/${containers.length}`
-  }
-  return undefined
+const startReason = (pod: KubeObject): string => {
+  const gated = arrayAt(pod, "status", "conditions").some((entry) =>
+    stringAt(entry, "type") === "PodScheduled" && stringAt(entry, "reason") === "SchedulingGated"
+  )
+  return gated ? "SchedulingGated" : stringAt(pod, "status", "reason") || stringAt(pod, "status", "phase")
 }
 
-const startReason = (pod: KubeObject): string => {
-  const gated = arrayAt(pod, "status", "conditions").some((entry) => stringAt(entry, "reason") === "SchedulingGated")
-  return gated ? "SchedulingGated" : stringAt(pod, "status", "reason") || stringAt(pod, "status", "phase")
+/** The containers of a Pod before its own: those looked at, up to the first that holds up the others. */
+interface Initialization {
+  /** What holds up the others; undefined where nothing does. */
+  readonly reason: string | undefined
+  readonly seen: ReadonlyArray<unknown>
+  /** Of them, those that run beside the Pod's own. */
+  readonly sidecars: ReadonlyArray<unknown>
+  /** How many of these are ready. */
+  readonly ready: number
+}
+
+const initialization = (pod: KubeObject): Initialization => {
+  const containers = arrayAt(pod, "spec", "initContainers")
+  const isSidecar = (status: unknown) =>
+    containers.some((entry) =>
+      stringAt(entry, "name") === stringAt(status, "name") && stringAt(entry, "restartPolicy") === "Always"
+    )
+  const statuses = arrayAt(pod, "status", "initContainerStatuses")
+  const isOver = (status: unknown) => {
+    const terminated = at(status, "state", "terminated")
+    return terminated !== undefined && count(at(terminated, "exitCode")) === 0
+  }
+  const isStarted = (status: unknown) => !isOver(status) && isSidecar(status) && at(status, "started") === true
+  const blocking = statuses.findIndex((status) => !isOver(status) && !isStarted(status))
+  const seen = blocking < 0 ? statuses : statuses.slice(0, blocking + 1)
+  const reason = () => {
+    const terminated = at(statuses[blocking], "state", "terminated")
+    if (terminated !== undefined) return `Init:${ended(terminated)}`
+    const waiting = stringAt(statuses[blocking], "state", "waiting", "reason")
+    return waiting !== "" && waiting !== "PodInitializing" ? `Init:${waiting}` : `Init:${blocking}/${containers.length}`
+  }
+  return {
+    reason: blocking < 0 ? undefined : reason(),
+    seen,
+    sidecars: seen.filter(isSidecar),
+    ready: seen.filter((status) => isStarted(status) && at(status, "ready") === true).length
+  }
 }
 
 /** A container's reason; `undefined` while it runs or before it is known. */
@@ -62,26 +88,30 @@ const containerReason = (status: unknown): string | undefined => {
 /** Counts and reason of a Pod. */
 export const summary = (pod: KubeObject): Summary => {
   const statuses = arrayAt(pod, "status", "containerStatuses")
-  const sidecars = arrayAt(pod, "spec", "initContainers").filter((entry) =>
-    stringAt(entry, "restartPolicy") === "Always"
-  )
-    .map((entry) => stringAt(entry, "name"))
-  const initStatuses = arrayAt(pod, "status", "initContainerStatuses")
-  const sidecarStatuses = initStatuses.filter((status) => sidecars.includes(stringAt(status, "name")))
-  const blocked = initializing(pod)
-  const past = blocked === undefined || conditionIs(pod, "Initialized", "True")
-  const counted = past ? [...sidecarStatuses, ...statuses] : initStatuses
+  const total = [
+    ...arrayAt(pod, "spec", "containers"),
+    ...arrayAt(pod, "spec", "initContainers").filter((entry) => stringAt(entry, "restartPolicy") === "Always")
+  ].length
+  const initial = initialization(pod)
+  const past = initial.reason === undefined || conditionIs(pod, "Initialized", "True")
+  const counted = past ? [...initial.sidecars, ...statuses] : initial.seen
   const running = past
-    ? statuses.filter((status) => at(status, "ready") === true && at(status, "state", "running") !== undefined)
+    ? statuses.filter((status) =>
+      containerReason(status) === undefined && at(status, "ready") === true &&
+      at(status, "state", "running") !== undefined
+    )
     : []
-  let reason = blocked ?? startReason(pod)
+  let reason = initial.reason ?? startReason(pod)
   if (past) {
-    // The first container's reason wins.
-    for (const status of statuses.toReversed()) reason = containerReason(status) ?? reason
-    if (reason === "Completed" && running.length > 0) {
-      reason = conditionIs(pod, "Ready", "True")
-        ? "Running"
-        : "NotReady"
+    // The first container's reason wins, before "Completed" that of the first which failed.
+    const failed = statuses.filter((status) =>
+      stringAt(status, "state", "waiting", "reason") === "" &&
+      count(at(status, "state", "terminated", "exitCode")) !== 0
+    ).map(containerReason)[0]
+    reason = statuses.map(containerReason).find((own) => own !== undefined) ?? reason
+    if (reason === "Completed") {
+      if (running.length > 0 && conditionIs(pod, "Ready", "True")) reason = "Running"
+      else reason = failed ?? (running.length > 0 ? "NotReady" : reason)
     }
   }
   const phase = stringAt(pod, "status", "phase")
@@ -91,8 +121,8 @@ export const summary = (pod: KubeObject): Summary => {
   }
   const ends = counted.map((status) => stringAt(status, "lastState", "terminated", "finishedAt")).sort()
   return {
-    ready: running.length + sidecarStatuses.filter((status) => at(status, "ready") === true).length,
-    total: arrayAt(pod, "spec", "containers").length + sidecars.length,
+    ready: running.length + initial.ready,
+    total,
     reason,
     restarts: counted.reduce<number>((sum, status) => sum + count(at(status, "restartCount")), 0),
     lastRestart: ends.at(-1) ?? ""

@@ -17,4 +17,10 @@ it("of the targets of an autoscaler two are told, those of resources by name", (
   const currentMetrics = [{ type: "Resource", resource: { name: "cpu", current: { averageUtilization: 7 } } }]
   assert.strictEqual(targetsOf({ metrics: [metrics[2]] }, { currentMetrics }), "cpu: 7%/50%")
   assert.strictEqual(targetsOf({ metrics: [] }), "<none>")
+  const used = { averageUtilization: 7, averageValue: "100m" }
+  const status = { currentMetrics: [{ type: "Resource", resource: { name: "memory", current: used } }] }
+  assert.strictEqual(targetsOf({ metrics: [metrics[0]] }, status), "memory: 100m/500Mi")
+  const value = { type: "External", external: { metric: { name: "e" }, target: { value: "3" } } }
+  const current = { type: "External", external: { metric: { name: "e" }, current: { averageValue: "9" } } }
+  assert.strictEqual(targetsOf({ metrics: [value] }, { currentMetrics: [current] }), "0/3")
 })

@@ -99,7 +99,59 @@ const cases: ReadonlyArray<readonly [string, object, Record<string, unknown>]> =
   ["certificatesigningrequests.certificates.k8s.io", {
     spec: { signerName: "x", username: "u", expirationSeconds: 3600 },
     status: { conditions: [{ type: "Approved" }], certificate: "Zm9v" }
-  }, { SignerName: "x", Requestor: "u", RequestedDuration: "60m", Condition: "Approved,Issued" }]
+  }, { SignerName: "x", Requestor: "u", RequestedDuration: "60m", Condition: "Approved,Issued" }],
+  ["certificatesigningrequests.certificates.k8s.io", {
+    spec: { signerName: "x", username: "u" },
+    status: { conditions: [{ type: "Failed" }] }
+  }, { SignerName: "x", Requestor: "u", RequestedDuration: "<none>", Condition: "Pending,Failed" }],
+  ["services", {
+    spec: {
+      type: "LoadBalancer",
+      clusterIP: "10.0.0.1",
+      externalIPs: ["9.9.9.9"],
+      ports: [{ port: 80, protocol: "TCP" }]
+    },
+    status: { loadBalancer: { ingress: [{ hostname: "z" }, { ip: "2.2.2.2" }, { ip: "2.2.2.2", hostname: "a" }, {}] } }
+  }, {
+    Type: "LoadBalancer",
+    "Cluster-IP": "10.0.0.1",
+    "External-IP": "2.2.2.2,z,9.9.9.9",
+    "Port(s)": "80/TCP",
+    Selector: "<none>"
+  }],
+  ["persistentvolumeclaims", {
+    spec: { volumeName: "v", volumeAttributesClassName: "", volumeMode: "Block" },
+    status: { phase: "Bound", accessModes: ["ReadWriteMany", "ReadWriteOnce", "ReadWriteMany", "Other"] }
+  }, {
+    Status: "Bound",
+    Volume: "v",
+    Capacity: "0",
+    "Access Modes": "RWO,RWX",
+    StorageClass: "",
+    VolumeAttributesClass: "",
+    VolumeMode: "Block"
+  }],
+  ["persistentvolumeclaims", { spec: {}, status: { phase: "Pending", accessModes: ["ReadWriteMany"] } }, {
+    Status: "Pending",
+    Volume: "",
+    Capacity: "",
+    "Access Modes": "",
+    StorageClass: "",
+    VolumeAttributesClass: "<unset>",
+    VolumeMode: ""
+  }],
+  ["endpoints", { subsets: [{}] }, { Endpoints: "" }],
+  ["events", { involvedObject: { kind: "Pod" }, series: {}, source: { host: "h" }, count: 3 }, {
+    "Last Seen": "<unknown>",
+    Type: "",
+    Reason: "",
+    Object: "pod",
+    Subobject: "",
+    Source: ", h",
+    Message: "",
+    "First Seen": "<unknown>",
+    Count: 0
+  }]
 ]
 
 describe("one line of", () => {

@@ -185,6 +185,47 @@ describe("Pods in one line", () => {
     ["Running", { initContainerStatuses: [{ name: "init", state: { terminated: { exitCode: 0 } } }] }]
   ])("%s", (reason, status) => assert.strictEqual(summary({ phase: "Running", ...status }).reason, reason))
 
+  it("of the containers before its own only those up to the one that holds up the others count", () => {
+    const sidecar = { name: "side", image: "i", restartPolicy: "Always" }
+    const summaryOf = (status: object) =>
+      PodColumns.summary({
+        ...pod("a", { spec: { initContainers: [sidecar, { name: "init", image: "i" }] } }),
+        status: { phase: "Running", ...status }
+      } as unknown as KubeObject)
+    const side = { name: "side", ready: true, restartCount: 3, state: { running: {} } }
+    const init = { name: "init", restartCount: 4, state: { running: {} } }
+    const told = (status: object) => {
+      const { ready, reason, restarts, total } = summaryOf(status)
+      return `${ready}/${total} ${reason} ${restarts}`
+    }
+    assert.strictEqual(told({ initContainerStatuses: [side, init] }), "0/2 Init:0/2 3")
+    assert.strictEqual(told({ initContainerStatuses: [{ ...side, started: true }, init] }), "1/2 Init:1/2 7")
+    const over = { ...init, state: { terminated: { exitCode: 0 } } }
+    const containerStatuses = [running]
+    assert.strictEqual(
+      told({ initContainerStatuses: [{ ...side, started: true }, over], containerStatuses }),
+      "2/2 Running 5"
+    )
+  })
+
+  it.each<[string, ReadonlyArray<object>]>([
+    ["NotReady", [{ state: { terminated: { exitCode: 0, reason: "Completed" } } }, running]],
+    ["Completed", [{ state: { terminated: { exitCode: 1, reason: "Completed" } } }, running]],
+    ["Error", [
+      { state: { terminated: { exitCode: 0, reason: "Completed" } } },
+      { state: { terminated: { exitCode: 2, reason: "Error" } } }
+    ]]
+  ])(
+    "what has failed is told before what has ended well: %s",
+    (reason, containerStatuses) => assert.strictEqual(summary({ phase: "Running", containerStatuses }).reason, reason)
+  )
+
+  it("waits for its gates only if it was not scheduled for them", () => {
+    const conditions = (type: string) => [{ type, status: "False", reason: "SchedulingGated" }]
+    assert.strictEqual(summary({ phase: "Pending", conditions: conditions("PodScheduled") }).reason, "SchedulingGated")
+    assert.strictEqual(summary({ phase: "Pending", conditions: conditions("Other") }).reason, "Pending")
+  })
+
   it("is Terminating once deletion was asked for", () =>
     assert.strictEqual(
       summary({ phase: "Running" }, { metadata: { name: "a", deletionTimestamp: "1970-01-01T00:00:00Z" } }).reason,
