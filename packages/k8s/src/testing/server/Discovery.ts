@@ -220,21 +220,17 @@ export const answer = (tells: Tells, request: Request, segments: ReadonlyArray<s
   if (segments.some((segment) => segment === "watch" || segment === "proxy") && /^apis?$/.test(root ?? "")) {
     return verbAlone(request)
   }
-  const unread = ["api", "apis", "version"].includes(root ?? "") ? unacceptable(tells, request, segments) : undefined
-  if (unread !== undefined) return unread
   // Groups, and the versions of custom ones, are told of whatever the method.
   const [group] = rest
   const anyhow = rest.length < 2 || (group !== undefined && !tells.registry.isBuiltin(group))
-  if (root === "apis" && (request.method === "GET" || anyhow)) return apis(tells, request, rest)
-  if (root === "api" || root === "apis") {
-    return request.method === "GET" ? api(tells, request, rest) : Representation.refused(StatusError.methodNotAllowed)
-  }
+  const isRouted = root === "api" || (root === "apis" && !anyhow) || (root === "version" && rest.length === 0)
+  if (isRouted && request.method !== "GET") return Representation.refused(StatusError.methodNotAllowed)
+  const unread = ["api", "apis", "version"].includes(root ?? "") ? unacceptable(tells, request, segments) : undefined
+  if (unread !== undefined) return unread
+  if (root === "apis") return apis(tells, request, rest)
+  if (root === "api") return api(tells, request, rest)
   if (root === "version") {
-    return rest.length > 0
-      ? Representation.refused(StatusError.genericNotFound)
-      : request.method === "GET"
-      ? indented(200, version)
-      : Representation.refused(StatusError.methodNotAllowed)
+    return rest.length > 0 ? Representation.refused(StatusError.genericNotFound) : indented(200, version)
   }
   if (request.path === "/metrics") return Health.metrics(version)
   if (request.path === "/metrics/slis") return Health.indicators

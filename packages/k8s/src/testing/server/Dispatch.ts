@@ -126,8 +126,6 @@ const judged = (exchange: Exchange.Exchange): Effect.Effect<unknown, StatusError
 /** Answers an exchange by its verb. A body that is still to come is read when there is a verb that wants one. */
 export const verb: Exchange.Verb = (exchange) => {
   const { incoming, request, resource, route } = exchange
-  const unacceptable = Respond.unacceptable(exchange)
-  if (unacceptable !== undefined) return Effect.fail(unacceptable)
   const answer = chosen(exchange)
   if (answer === undefined) {
     const unreadable = route.verb === "patch" && resource.custom !== undefined
@@ -146,6 +144,8 @@ export const verb: Exchange.Verb = (exchange) => {
         : StatusError.methodNotAllowed
     )
   }
+  const unacceptable = Respond.unacceptable(exchange)
+  if (unacceptable !== undefined) return Effect.fail(unacceptable)
   const kind = subresource(resource, route.subresource)?.kind ?? resource.kind
   const bodiless = request.method === "GET" || request.method === "HEAD" || route.verb === "watch"
   if (bodiless || Connect.isConnected(exchange)) return answer(exchange)

@@ -10,7 +10,12 @@ import * as PodColumns from "./PodColumns.ts"
 import type { Served } from "./Registry.ts"
 
 /** Kinds whose status is no Table. */
-const plainStatus: ReadonlySet<string> = new Set(["resourceclaims.resource.k8s.io", "devicetaintrules.resource.k8s.io"])
+const plainStatus: ReadonlySet<string> = new Set([
+  "apiservices.apiregistration.k8s.io",
+  "customresourcedefinitions.apiextensions.k8s.io",
+  "devicetaintrules.resource.k8s.io",
+  "resourceclaims.resource.k8s.io"
+])
 
 /**
  * Whether an answer can be a Table: what is stored can, its status and its scale, and nothing else: no reviews, no

@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import * as PodColumns from "../../../src/testing/server/PodColumns.ts"
 import {
   type Answer,
+  call,
   configMap,
   configMaps,
   crds,
@@ -24,6 +25,7 @@ const table = {
   accept:
     "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
 }
+const onlyTables = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" }
 const metadataOnly = (list: boolean) => ({
   accept: `application/json;as=PartialObjectMetadata${list ? "List" : ""};v=v1;g=meta.k8s.io`
 })
@@ -128,6 +130,15 @@ describe("tables", () => {
       assert.deepStrictEqual(tables.map(({ rows }) => rows[0].cells[0]), ["a", "b"])
     }).pipe(Effect.provide(layer)))
 
+  it.effect("the status of a definition is no table", () =>
+    Effect.gen(function*() {
+      yield* post(crds, widgetDefinition())
+      assert.strictEqual((yield* get(`${crds}/widgets.example.com`, table)).body.kind, "Table")
+      assert.strictEqual((yield* get(`${crds}/widgets.example.com/status`, onlyTables)).status, 406)
+      const { body } = yield* get(`${crds}/widgets.example.com/status`, table)
+      assert.strictEqual(body.kind, "CustomResourceDefinition")
+    }).pipe(Effect.provide(layer)))
+
   it.effect("errors are never tables", () =>
     Effect.gen(function*() {
       assert.strictEqual((yield* get(`${pods}/none`, table)).body.kind, "Status")
@@ -157,6 +168,10 @@ describe("metadata only", () => {
       assert.strictEqual((yield* get(configMaps, { accept: "application/*, application/json" })).status, 200)
       yield* post(pods, pod("a"))
       assert.strictEqual((yield* patch(`${pods}/a`, "merge", {})).status, 200)
+      // What there is no verb for is told first.
+      for (const [method, url] of [["GET", `${pods}/a/eviction`], ["PUT", pods], ["DELETE", "/api/v1"]] as const) {
+        assert.strictEqual((yield* call(method, url, undefined, { accept: "text/html" })).status, 405, url)
+      }
     }).pipe(Effect.provide(layer)))
 })
 
