@@ -45,6 +45,33 @@ const amountFaults = (node: unknown): Faults =>
     )
   )
 
+const featureName = /^[A-Z][a-zA-Z0-9]*(\/[a-zA-Z][a-zA-Z0-9]*)*$/
+
+/** What a kubelet says that it can do is in order. */
+const featureFaults = (node: unknown): Faults => {
+  const features = arrayAt(node, "status", "declaredFeatures").map(String)
+  return features.flatMap((feature, index) => {
+    const path = `status.declaredFeatures[${index}]`
+    const why = Names.byteLength(feature) > 253
+      ? "must be no more than 253 characters"
+      : featureName.test(feature)
+      ? undefined
+      : "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or " +
+        "MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
+    const former = features[index - 1]
+    return [
+      ...(why === undefined
+        ? []
+        : [FieldError.invalid(path, feature, `invalid feature name ${FieldError.quote(feature)}: ${why}`)]),
+      ...when(former === feature, FieldError.duplicate(path, feature)),
+      ...when(
+        former !== undefined && former > feature,
+        FieldError.invalid(path, feature, "list must be sorted alphabetically")
+      )
+    ]
+  })
+}
+
 const rangesOf = (node: unknown): ReadonlyArray<string> => arrayAt(node, "spec", "podCIDRs").map(String)
 
 const rangeFaults = (node: unknown): Faults => {
@@ -69,6 +96,7 @@ export const withoutConfig = (node: JsonValue.JsonObject): JsonValue.JsonObject 
 export const validate: Strategy["validate"] = (node) => [
   ...taintFaults(node),
   ...amountFaults(node),
+  ...featureFaults(node),
   ...rangeFaults(node)
 ]
 
@@ -81,6 +109,7 @@ export const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
     FieldError.forbidden(`spec.${field}`, `node updates may not change ${name} except from "" to valid`)
   return [
     ...amountFaults(next),
+    ...featureFaults(next),
     ...addresses.flatMap((address, index) =>
       when(
         addresses.slice(0, index).some((other) => JsonValue.equals(other, address)),

@@ -15,7 +15,7 @@ type Faults = ReadonlyArray<FieldError.FieldError>
 const maxId = 2_147_483_647
 
 /** The id of a user or group. */
-const id = (path: string, value: unknown): Faults =>
+export const id = (path: string, value: unknown): Faults =>
   typeof value === "number" && (value < 0 || value > maxId)
     ? [FieldError.invalid(path, value, `must be between 0 and ${maxId}, inclusive`)]
     : []

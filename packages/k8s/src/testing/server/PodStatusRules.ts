@@ -11,6 +11,7 @@ import * as GoStruct from "./GoStruct.ts"
 import { immutableText } from "./Immutability.ts"
 import * as Names from "../../api/Names.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
+import * as PodSecurityRules from "./PodSecurityRules.ts"
 import type { Strategy } from "./Strategy.ts"
 
 /** Which generation a condition is of stays, where it is left out. */
@@ -179,6 +180,24 @@ const claimFaults = (pod: unknown): Faults => {
   })
 }
 
+/** Who containers run as is told in the way of the Pod's own system. */
+const userFaults = (pod: unknown, list: string): Faults => {
+  const system = stringAt(pod, "spec", "os", "name") || "linux"
+  return arrayAt(pod, "status", list).flatMap((status, index) => {
+    const user = at(status, "user", "linux")
+    const path = `status.${list}[${index}].user.linux`
+    if (user === undefined) return []
+    if (system !== "linux") return [FieldError.forbidden(path, "cannot be set for a windows pod")]
+    return [
+      ...PodSecurityRules.id(`${path}.uid`, at(user, "uid")),
+      ...PodSecurityRules.id(`${path}.gid`, at(user, "gid")),
+      ...arrayAt(user, "supplementalGroups").flatMap((id, group) =>
+        PodSecurityRules.id(`${path}.supplementalGroups[${group}]`, id)
+      )
+    ]
+  })
+}
+
 /** Faults of a status. */
 export const validateStatus: Strategy["validateStatus"] = (next, previous) => [
   ...conditionFaults(next),
@@ -191,5 +210,8 @@ export const validateStatus: Strategy["validateStatus"] = (next, previous) => [
   ...claimFaults(next),
   ...addressFaults(next, previous, "podIPs"),
   ...hostFaults(next),
-  ...addressFaults(next, previous, "hostIPs")
+  ...addressFaults(next, previous, "hostIPs"),
+  ...["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"].flatMap((list) =>
+    userFaults(next, list)
+  )
 ]

@@ -66,6 +66,22 @@ describe("NodeRules", () => {
       )
     }).pipe(Effect.provide(layer)))
 
+  it.effect("what a kubelet can do is told in order", () =>
+    Effect.gen(function*() {
+      yield* post(url, node({}))
+      const told = (...declaredFeatures: ReadonlyArray<string>) =>
+        Effect.map(put(`${url}/a/status`, { metadata: { name: "a" }, status: { declaredFeatures } }), causes)
+      assert.deepStrictEqual(yield* told("A", "B/c"), [])
+      const rest =
+        "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature " +
+        "or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
+      assert.deepStrictEqual(yield* told("B", "A", "A", "c"), [
+        "status.declaredFeatures[1]: Invalid value: \"A\": list must be sorted alphabetically",
+        "status.declaredFeatures[2]: Duplicate value: \"A\"",
+        `status.declaredFeatures[3]: Invalid value: "c": invalid feature name "c": ${rest}`
+      ])
+    }).pipe(Effect.provide(layer)))
+
   it.effect("what it has is judged in its status, too", () =>
     Effect.gen(function*() {
       const { body } = yield* post(url, node({}))

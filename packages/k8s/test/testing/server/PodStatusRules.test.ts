@@ -90,6 +90,29 @@ describe("PodStatusRules", () => {
       for (const [status, ...expected] of rows) assert.deepStrictEqual(causes(yield* put(status)), expected)
     }).pipe(Effect.provide(layer)))
 
+  it.effect("judges who containers run as", () =>
+    Effect.gen(function*() {
+      yield* post(pods, { metadata: { name: "a" }, spec: { containers: [container] } })
+      const users = { uid: -1, gid: 2147483648, supplementalGroups: [0, -2] }
+      const as = (list: string, linux: object) =>
+        Effect.map(put({ [list]: [{ ...state("c", {}), user: { linux } }] }), causes)
+      const range = "must be between 0 and 2147483647, inclusive"
+      for (const list of ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"]) {
+        const path = `status.${list}[0].user.linux`
+        assert.deepStrictEqual(yield* as(list, users), [
+          `${path}.uid: Invalid value: -1: ${range}`,
+          `${path}.gid: Invalid value: 2147483648: ${range}`,
+          `${path}.supplementalGroups[1]: Invalid value: -2: ${range}`
+        ])
+      }
+      assert.strictEqual((yield* put({ containerStatuses: [{ ...state("c", {}), user: {} }] })).status, 200)
+      yield* post(pods, { metadata: { name: "w" }, spec: { os: { name: "windows" }, containers: [container] } })
+      const status = { containerStatuses: [{ ...state("c", {}), user: { linux: { uid: 0, gid: 0 } } }] }
+      assert.deepStrictEqual(causes(yield* patch(`${pods}/w/status`, "merge", { status })), [
+        "status.containerStatuses[0].user.linux: Forbidden: cannot be set for a windows pod"
+      ])
+    }).pipe(Effect.provide(layer)))
+
   it.effect("how well the resources of a container are is not kept", () =>
     Effect.gen(function*() {
       yield* post(pods, { metadata: { name: "a" }, spec: { containers: [container] } })
