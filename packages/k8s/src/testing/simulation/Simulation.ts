@@ -19,6 +19,7 @@ import * as Console from "effect/Console"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Inspectable from "effect/Inspectable"
 import * as Coverage from "./Coverage.ts"
 import * as Explore from "./Explore.ts"
 import { isNone, type Kind, none } from "./Fault.ts"
@@ -126,7 +127,12 @@ export class ConvergenceFailure extends Data.TaggedError("ConvergenceFailure")<{
   readonly recording: Recording
   /** The story as a page. */
   readonly html: () => string
-}> {}
+}> {
+  /** Printed it is its story: the rest is for programs, and would bury the token. */
+  override [Inspectable.NodeInspectSymbol](): unknown {
+    return this.stack
+  }
+}
 
 /** The real clock of the machine: what a budget is counted by. */
 const realNow = (): number => Number(process.hrtime.bigint() / 1_000_000n)

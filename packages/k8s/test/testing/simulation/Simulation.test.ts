@@ -16,6 +16,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Console, Effect, Schedule, Schema } from "effect"
 import { execFileSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
+import { inspect } from "node:util"
 import { planted } from "./Planted.ts"
 import * as B from "./planted/Box.ts"
 
@@ -40,6 +41,12 @@ describe("Simulation", () => {
       // The token is of the bug: what is corrected converges.
       const corrected = { ...bug!.right, name: bug!.wrong.name }
       assert.strictEqual((yield* Simulation.checkConvergence(corrected, { replay })).runs, 1)
+    }))
+
+  it.live("printed, a failure is its story, without what it carries for programs", () =>
+    Effect.gen(function*() {
+      const failure = yield* failing(bug!.wrong)
+      assert.strictEqual(inspect(failure), failure.stack)
     }))
 
   it.live("whoever is shown an old cluster is never shown as alive what is going, and may repeat itself for so long", () =>
