@@ -225,6 +225,9 @@ describe("delete", () => {
         assert.deepStrictEqual(result, { _tag: "Terminating", object } as never)
         assert.deepStrictEqual(writes, [{ _tag: "Written", resource: Pod, object } as never])
       }
+      // What it would come to is nothing that has happened.
+      const dry = yield* sent([{ body: waiting[1] }], (c) => c.delete(Pod, pod("a"), { dryRun: true }))
+      assert.deepStrictEqual([dry.result._tag, dry.writes], ["Terminating", []])
       const went = [pod("a"), pod("a", { deletionTimestamp, deletionGracePeriodSeconds: 0, finalizers: [] })]
       for (const object of went) {
         const { result, writes } = yield* answered(object)
