@@ -18,6 +18,7 @@ import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as Semaphore from "effect/Semaphore"
 import * as EventObject from "./internal/eventObject.ts"
+import { monotonicMillis } from "./internal/monotonic.ts"
 import { TokenBucket } from "./internal/TokenBucket.ts"
 import { KubeClient, Patch } from "./KubeClient.ts"
 import type * as KubeError from "./KubeError.ts"
@@ -86,6 +87,7 @@ interface Series {
 /** The sink, its writer run by the supervisor. `instance` names this process among its replicas. */
 export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, instance: string) {
   const client = yield* KubeClient
+  const clock = yield* Clock.Clock
   const queue = yield* Queue.dropping<EventObject.Happening>(defaults.capacity)
   const all = new Map<string, Series>()
   const buckets = new Map<string, TokenBucket>()
@@ -165,8 +167,9 @@ export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, inst
     buckets.delete(subject)
     buckets.set(subject, bucket)
     forgetOldest(buckets, defaults.limitsKept)
-    if (bucket.nextAt > event.at) return false
-    bucket.take(event.at)
+    const now = monotonicMillis(clock)
+    if (bucket.nextAt > now) return false
+    bucket.take(now)
     return true
   }
 
