@@ -7,7 +7,6 @@
  *
  * What is remembered is the controller's own. Outside a controller nothing is.
  */
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
@@ -15,6 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { Write } from "./Client.ts"
 import { freeze } from "./internal/freeze.ts"
+import * as Moment from "./internal/Moment.ts"
 import { KubeClient } from "./KubeClient.ts"
 import type { KubeError } from "./KubeError.ts"
 import { key as keyOf, keyString, type KubeObject, type ObjectRef } from "./KubeObject.ts"
@@ -29,7 +29,7 @@ export const readThroughDefaults = {
 
 /** What the server answered, when it was asked. */
 interface Known {
-  readonly at: number
+  readonly at: Moment.Moment
   readonly object: KubeObject | undefined
 }
 
@@ -95,7 +95,7 @@ export const makeReadThrough = (capacity: number = readThroughDefaults.capacity)
   ): Effect.Effect<KubeObject | undefined, unknown, unknown> =>
     Effect.gen(function*() {
       const done = Deferred.makeUnsafe<Known | "interrupted", unknown>()
-      const at = yield* Clock.currentTimeMillis
+      const at = yield* Moment.now
       asked.set(id, done)
       const finish = (exit: Exit.Exit<KubeObject | undefined, unknown>) => {
         // An own write ended this request's claim to be the newest: its answer is for those who waited, no more.
@@ -118,9 +118,9 @@ export const makeReadThrough = (capacity: number = readThroughDefaults.capacity)
     const kind = kindOf(resource)
     forms.set(kind, (forms.get(kind) ?? new Set<string>()).add(resource.id))
     const most = Duration.toMillis(Duration.fromInputUnsafe(timeToLive))
-    const read: Effect.Effect<KubeObject | undefined, any, any> = Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const read: Effect.Effect<KubeObject | undefined, any, any> = Effect.flatMap(Moment.now, (now) => {
       const entry = known.get(id)
-      if (entry !== undefined && now - entry.at < most) {
+      if (entry !== undefined && Moment.between(entry.at, now) < most) {
         remember(id, entry)
         return Effect.succeed(entry.object)
       }

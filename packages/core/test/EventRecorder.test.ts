@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber, Logger, Metric } from "effect"
 import { TestClock } from "effect/testing"
 import { type Answer, scripted } from "./support/Scripted.ts"
+import { settable } from "./support/Time.ts"
 
 const object = (name: string, more: Partial<KubeObject.ObjectMeta> = {}): KubeObject.KubeObject => ({
   apiVersion: "test.io/v1",
@@ -364,22 +365,19 @@ describe("EventRecorder", () => {
 
   it.effect("a clock that somebody puts back makes nobody silent", () =>
     Effect.gen(function*() {
-      const clock = yield* Clock.Clock
-      let behind = 0
-      const millis = () => clock.currentTimeMillisUnsafe() - behind
-      const putBack = { ...clock, currentTimeMillisUnsafe: millis, currentTimeMillis: Effect.sync(millis) }
+      const { clock, putBack } = yield* settable
       yield* Effect.gen(function*() {
         const { requests, sink } = yield* recorded()
         const { burst, refill } = EventRecorder.defaults
         const say = (note: string) => sink.recorder("webs", web).warning({ reason: "Failed", note })
         for (let i = 0; i < burst; i++) yield* say(String(i))
         yield* TestClock.adjust(1)
-        behind = 3_600_000
+        putBack(3_600_000)
         yield* TestClock.adjust(refill)
         yield* say("news")
         yield* TestClock.adjust(1)
         assert.lengthOf(requests, burst + 1)
-      }).pipe(Effect.provideService(Clock.Clock, putBack))
+      }).pipe(Effect.provideService(Clock.Clock, clock))
     }))
 
   it.effect("a reconciler whose every message differs floods nobody either", () =>

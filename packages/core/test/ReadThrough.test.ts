@@ -1,9 +1,9 @@
 import { Cache, KubeClient } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Scope } from "effect"
+import { Clock, Effect, Fiber, Scope } from "effect"
 import { Part } from "./support/Kinds.ts"
 import { Server } from "./support/Server.ts"
-import { pass, settle } from "./support/Time.ts"
+import { pass, settable, settle } from "./support/Time.ts"
 
 const ref = (name: string) => ({ name, namespace: "default" })
 
@@ -38,6 +38,24 @@ describe("Cache.live", () => {
       yield* pass("60 seconds")
       yield* live("a")
       assert.strictEqual(gets(), 4)
+    }))
+
+  it.effect("remembers no longer where somebody puts the clock back, or a machine sleeps", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      server.put(Part, "a")
+      const { gets, live } = yield* reading(server)
+      const { clock, putBack } = yield* settable
+      const ask = Effect.provideService(live("a"), Clock.Clock, clock)
+      yield* ask
+      putBack(3_600_000)
+      yield* pass("60 seconds")
+      yield* ask
+      assert.strictEqual(gets(), 2)
+      // The time of day has gone on, and the other clock has not.
+      putBack(-3_600_000)
+      yield* ask
+      assert.strictEqual(gets(), 3)
     }))
 
   it.effect("sees own writes at once: of what was there, of what was not, and with a request under way", () =>

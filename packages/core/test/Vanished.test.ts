@@ -6,7 +6,7 @@ import { defaults, saysSo, Vanished } from "../src/internal/Vanished.ts"
 import { Part, Widget } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
 import { Server, statusOf } from "./support/Server.ts"
-import { pass, settle } from "./support/Time.ts"
+import { pass, settable, settle } from "./support/Time.ts"
 
 const widget = (uid: string, resourceVersion: string) => ({
   apiVersion: Widget.apiVersion,
@@ -99,10 +99,7 @@ describe("Vanished", () => {
 
   it.effect("is looked at again after a minute, also when somebody puts the clock back meanwhile", () =>
     Effect.gen(function*() {
-      const clock = yield* Clock.Clock
-      let behind = 0
-      const millis = () => clock.currentTimeMillisUnsafe() - behind
-      const putBack = { ...clock, currentTimeMillisUnsafe: millis, currentTimeMillis: Effect.sync(millis) }
+      const { clock, putBack } = yield* settable
       const server = new Server(Widget)
       server.put(Widget, "a", { spec: { size: 1 } })
       const journal = new Journal()
@@ -114,12 +111,12 @@ describe("Vanished", () => {
             Effect.andThen(ObjectStatus.write(Widget, object, { ready: true })),
             Effect.as(Action.done)
           )
-      })]).pipe(Effect.provideService(Clock.Clock, putBack))
+      })]).pipe(Effect.provideService(Clock.Clock, clock))
       yield* TestClock.adjust("500 millis")
       server.hold()
       server.delete(Widget, "a")
       yield* pass("1 second")
-      behind = 3_600_000
+      putBack(3_600_000)
       yield* pass("65 seconds")
       assert.lengthOf(journal.words, 2)
     }))

@@ -1,5 +1,5 @@
 /** Virtual time, and quiet: a step of the clock runs fibers one hop, and a request takes several. */
-import { type Duration, Effect } from "effect"
+import { Clock, type Duration, Effect } from "effect"
 import { TestClock } from "effect/testing"
 
 /** Lets everything happen that is to happen now. */
@@ -8,3 +8,16 @@ export const settle: Effect.Effect<void> = Effect.asVoid(Effect.repeat(TestClock
 /** Lets time pass, and everything happen that is to happen by then. */
 export const pass = (duration: Duration.Input): Effect.Effect<void> =>
   settle.pipe(Effect.andThen(TestClock.adjust(duration)), Effect.andThen(settle))
+
+/** The clock of the test, whose time of day somebody may put back, by so many milliseconds; what passes goes on. */
+export const settable: Effect.Effect<{ readonly clock: Clock.Clock; readonly putBack: (millis: number) => void }> =
+  Effect.map(Clock.Clock, (clock) => {
+    let behind = 0
+    const millis = () => clock.currentTimeMillisUnsafe() - behind
+    return {
+      clock: { ...clock, currentTimeMillisUnsafe: millis, currentTimeMillis: Effect.sync(millis) },
+      putBack: (by) => {
+        behind += by
+      }
+    }
+  })

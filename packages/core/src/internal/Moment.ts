@@ -1,0 +1,22 @@
+/**
+ * `Moment`: when something was, by both clocks, for what holds only so long.
+ *
+ * The time of day may be put back, and what was remembered would hold for hours more; the time that nobody can set stands
+ * still while a machine sleeps, and so would the age of what was remembered. So the clock counts that says more.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { monotonicMillis } from "./monotonic.ts"
+
+export interface Moment {
+  readonly passed: number
+  readonly today: number
+}
+
+export const now: Effect.Effect<Moment> = Effect.map(
+  Clock.Clock,
+  (clock) => ({ passed: monotonicMillis(clock), today: clock.currentTimeMillisUnsafe() })
+)
+
+/** Milliseconds from one moment to another. */
+export const between = (from: Moment, to: Moment): number => Math.max(to.passed - from.passed, to.today - from.today)
