@@ -28,6 +28,7 @@ import * as Resource from "../Resource.ts"
 import { type LabelSelector, toLabels } from "../Selector.ts"
 import type { Watch } from "../Watch.ts"
 import { guarded } from "./guarded.ts"
+import { monotonicMillis } from "./monotonic.ts"
 
 export const defaults = {
   /** Namespaces that children are looked for in one by one; of more, in all at once. */
@@ -235,9 +236,10 @@ const lookout = (
   let failures = 0
 
   const look = Effect.gen(function*() {
-    const begun = yield* Clock.currentTimeMillis
+    const begun = monotonicMillis(yield* Clock.Clock)
     yield* Effect.onExit(looking, (exit) =>
-      Effect.map(Clock.currentTimeMillis, (now) => {
+      Effect.map(Clock.Clock, (clock) => {
+        const now = monotonicMillis(clock)
         failures = Exit.isSuccess(exit) ? 0 : Math.min(failures + 1, defaults.doublings)
         next = now + Math.max(defaults.pause * 2 ** failures, defaults.rest * (now - begun))
       }))
@@ -272,7 +274,7 @@ const lookout = (
     /** Or in how many milliseconds it can be said: whoever waits for that holds up nobody else. */
     of: Effect.fnUntraced(function*({ metadata: { uid } }: KubeObject) {
       if (!found.has(uid)) {
-        const now = yield* Clock.currentTimeMillis
+        const now = monotonicMillis(yield* Clock.Clock)
         if (now < next) return next - now
         const looked = yield* one.withPermitsIfAvailable(1)(look)
         if (Option.isNone(looked)) return defaults.pause
