@@ -8,7 +8,7 @@
  * Source: k8s.io/apiserver/plugin/pkg/authorizer/webhook.
  */
 import type { Client } from "@effect-operator/core/Client"
-import * as Clock from "effect/Clock"
+import * as Moment from "@effect-operator/core/internal/Moment"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type { UserInfo } from "./kinds/authentication.v1.ts"
@@ -27,16 +27,17 @@ export const retry = Schedule.max([Schedule.exponential("500 millis", 1.5), Sche
 
 /** Answers that hold for a while. */
 export class Memory<A> {
-  readonly #entries = new Map<string, { readonly value: A; readonly until: number }>()
+  readonly #entries = new Map<string, { readonly value: A; readonly since: Moment.Moment; readonly holds: number }>()
 
-  get(key: string, now: number): A | undefined {
+  get(key: string, now: Moment.Moment): A | undefined {
     const entry = this.#entries.get(key)
-    return entry === undefined || entry.until <= now ? undefined : entry.value
+    return entry === undefined || Moment.between(entry.since, now) >= entry.holds ? undefined : entry.value
   }
 
-  set(key: string, value: A, until: number): void {
+  /** `holds`: for how many milliseconds. */
+  set(key: string, value: A, since: Moment.Moment, holds: number): void {
     this.#entries.delete(key)
-    this.#entries.set(key, { value, until })
+    this.#entries.set(key, { value, since, holds })
     if (this.#entries.size <= defaults.kept) return
     for (const oldest of this.#entries.keys()) return void this.#entries.delete(oldest)
   }
@@ -55,7 +56,7 @@ export interface Verdict {
 export const make = (client: Client) => {
   const rights = new Memory<Verdict>()
   return Effect.fnUntraced(function*(user: UserInfo, attributes: Attributes) {
-    const now = yield* Clock.currentTimeMillis
+    const now = yield* Moment.now
     const id = JSON.stringify([user.username, user.uid, user.groups, user.extra, attributes])
     const known = rights.get(id, now)
     if (known !== undefined) return known
@@ -70,7 +71,7 @@ export const make = (client: Client) => {
       }
     }).pipe(Effect.retry(retry))
     const verdict: Verdict = { allowed: review.status?.allowed === true, reason: review.status?.reason ?? "" }
-    rights.set(id, verdict, now + (verdict.allowed ? defaults.allowedFor : defaults.refusedFor))
+    rights.set(id, verdict, now, verdict.allowed ? defaults.allowedFor : defaults.refusedFor)
     return verdict
   })
 }

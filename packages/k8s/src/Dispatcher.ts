@@ -11,6 +11,7 @@
  * requests get new pools, and the old ones live until what runs on them is over: a rotation fails no request. A
  * certificate that does not go with its key (a rotation half done) is not used. Everything closes with the scope.
  */
+import { monotonicMillis } from "@effect-operator/core/internal/monotonic"
 import { Transport } from "@effect-operator/core/KubeError"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -107,7 +108,8 @@ export const make = (cluster: Cluster, options: Options = {}): Effect.Effect<Con
 
     /** A certificate is there before its key, or the other way round: look again soon. */
     const notYet = (material: Material, fault: string) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      Effect.flatMap(Clock.Clock, (clock) => {
+        const now = monotonicMillis(clock)
         const known = refused !== undefined && same(refused.material, material)
         if (known && now < refused!.until) return Effect.void
         refused = { material, until: now + Duration.toMillis(defaults.repairDelay) }

@@ -7,7 +7,7 @@
  * operator's own role needs `create` on `tokenreviews` and `subjectaccessreviews`.
  */
 import type { Client } from "@effect-operator/core/Client"
-import * as Clock from "effect/Clock"
+import * as Moment from "@effect-operator/core/internal/Moment"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as NodeCrypto from "node:crypto"
@@ -35,7 +35,7 @@ export const make = (client: Client): Guard => {
   const review = AccessReviews.make(client)
 
   const userOf = Effect.fnUntraced(function*(token: string) {
-    const now = yield* Clock.currentTimeMillis
+    const now = yield* Moment.now
     // What is kept in memory for a minute is no token that would open a door.
     const id = NodeCrypto.createHash("sha256").update(token).digest("base64")
     const known = users.get(id, now)
@@ -44,7 +44,7 @@ export const make = (client: Client): Guard => {
       Effect.retry(AccessReviews.retry)
     )
     const user = reviewed.status?.authenticated === true ? reviewed.status.user ?? {} : "unknown"
-    users.set(id, user, now + defaults.tokenFor)
+    users.set(id, user, now, defaults.tokenFor)
     return user
   })
 

@@ -8,8 +8,8 @@
  *
  * Kubelet replaces the files of a volume by switching a symbolic link, so they are opened by name each time.
  */
+import * as Moment from "@effect-operator/core/internal/Moment"
 import { Transport } from "@effect-operator/core/KubeError"
-import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -48,7 +48,9 @@ export const make = (file: string, options: Options): FileSource => {
   const retry = Duration.toMillis(defaults.retry)
   const turn = Semaphore.makeUnsafe(1)
   let last = options.initial
-  let readAgainAt: number | undefined
+  /** When the text was read, or known, and for how many milliseconds that lasts. */
+  let since: Moment.Moment | undefined
+  let lasts = maxAge
   /** How often the text was doubted, and up to which time that has been looked into. */
   let doubts = 0
   let settled = 0
@@ -61,18 +63,22 @@ export const make = (file: string, options: Options): FileSource => {
     const problem = options.problem(text)
     if (problem !== undefined) return yield* new Transport({ message: `the ${options.what} ${file} ${problem}` })
     last = text
-    readAgainAt = (yield* Clock.currentTimeMillis) + maxAge
+    since = yield* Moment.now
+    lasts = maxAge
     return text
   })
 
+  const isOld = (now: Moment.Moment): boolean => since === undefined || Moment.between(since, now) >= lasts
+
   /** Reads it if that is still needed, or else goes on with what is known. */
-  const renew = (known: string, now: number): Effect.Effect<string> =>
+  const renew = (known: string, now: Moment.Moment): Effect.Effect<string> =>
     Effect.suspend(() => {
-      if (last !== known || (settled === doubts && now < (readAgainAt ?? 0))) return Effect.succeed(last ?? known)
+      if (last !== known || (settled === doubts && !isOld(now))) return Effect.succeed(last ?? known)
       const asked = doubts
       return fresh.pipe(
         Effect.catch((error) => {
-          readAgainAt = now + retry
+          since = now
+          lasts = retry
           return Effect.as(Effect.logWarning(`${error.message}; the last one stays in use`), known)
         }),
         Effect.ensuring(Effect.sync(() => {
@@ -81,14 +87,14 @@ export const make = (file: string, options: Options): FileSource => {
       )
     })
 
-  const text = Effect.flatMap(Clock.currentTimeMillis, (now): Effect.Effect<string, Transport> => {
+  const text = Effect.flatMap(Moment.now, (now): Effect.Effect<string, Transport> => {
     if (last === undefined) return fresh
     const known = last
-    readAgainAt ??= now + maxAge
+    since ??= now
     if (settled < doubts) return turn.withPermit(renew(known, now))
-    return now < readAgainAt
-      ? Effect.succeed(known)
-      : Effect.map(turn.withPermitsIfAvailable(1)(renew(known, now)), Option.getOrElse(() => known))
+    return isOld(now)
+      ? Effect.map(turn.withPermitsIfAvailable(1)(renew(known, now)), Option.getOrElse(() => known))
+      : Effect.succeed(known)
   })
 
   return {

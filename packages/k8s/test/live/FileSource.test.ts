@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Logger } from "effect"
+import { Clock, Effect, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -25,6 +25,22 @@ describe("FileSource", () => {
       assert.strictEqual(yield* source.text, "third")
       Fs.writeFileSync(file, "fourth")
       assert.strictEqual(yield* source.fresh, "fourth")
+    }))
+
+  it.effect("reads again when the text has aged, also where somebody has put the clock back", () =>
+    Effect.gen(function*() {
+      const path = yield* folder({ token: "first" })
+      const clock = yield* Clock.Clock
+      const source = FileSource.make(Path.join(path, "token"), options)
+      yield* source.text
+      Fs.writeFileSync(Path.join(path, "token"), "second")
+      yield* TestClock.adjust("1 minute")
+      const anHourAgo = {
+        ...clock,
+        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() - 3_600_000,
+        currentTimeMillis: Effect.map(clock.currentTimeMillis, (millis) => millis - 3_600_000)
+      }
+      assert.strictEqual(yield* Effect.provideService(source.text, Clock.Clock, anHourAgo), "second")
     }))
 
   it.effect("does not read what is given until it has aged", () =>
