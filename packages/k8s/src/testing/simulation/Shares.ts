@@ -2,7 +2,9 @@
  * `Shares`: how long each of several stories is explored, of the time there is for all.
  *
  * Each has the same of what is left. But a story is told without faults before there are any, several times, and where its
- * share does for little more than that, little is found out by it: then it has longer, and the last ones are not told.
+ * share does for little more than that, little is found out by it: then it has longer, and the last ones are not told. The
+ * first one has that long also where no time is left, as on a machine that has much else to do: a story that is told without
+ * faults alone says next to nothing.
  */
 
 export const defaults = {
@@ -23,12 +25,13 @@ export const make = (now: () => number, until: number, stories: number): Shares 
       const begun = now()
       if (left === 0 || (left < stories && begun >= until)) return undefined
       const share = begun + (until - begun) / left
+      const last = left < stories ? until : Infinity
       left -= 1
       let ready: number | undefined
       return () => {
         const at = now()
         ready ??= at
-        return at < Math.min(until, Math.max(share, ready + defaults.faults * (ready - begun)))
+        return at < Math.min(last, Math.max(share, ready + defaults.faults * (ready - begun)))
       }
     }
   }
