@@ -53,33 +53,33 @@ const selectorOf = (object: KubeObject, paths: ScalePaths): string => {
   return Selector.formatLabels(Selector.fromObject(selector) ?? [])
 }
 
-/** The Scale of an object, or why it has none. */
-const scaleOf = (
-  exchange: Exchange.Exchange,
-  object: KubeObject,
-  writing = false
-): Effect.Effect<Scale, Refused> => {
+/** Where an object keeps its replicas. */
+const pathsOf = ({ resource: { custom } }: Exchange.Exchange): ScalePaths => custom?.scale ?? builtin
+
+/** The field of the replicas, as it is named in refusals. */
+const fieldOf = (exchange: Exchange.Exchange): string =>
+  FieldError.quote(`.${pathsOf(exchange).specReplicas.join(".")}`)
+
+/** What stands for replicas that an object does not have: who writes them says how many there are to be. */
+const unset = -(2 ** 31)
+
+/** The Scale of an object, which need not have any replicas. */
+const scaleOf = (exchange: Exchange.Exchange, object: KubeObject, missing = 0): Scale => {
   const { custom } = exchange.resource
-  const paths = custom?.scale ?? builtin
-  const replicas = at(object, ...paths.specReplicas)
-  // Who writes the number may do so where there was none.
-  if (custom !== undefined && replicas === undefined && !writing) {
-    return Effect.fail(
-      StatusError.internal(`the spec replicas field ".${paths.specReplicas.join(".")}" does not exist`)
-    )
-  }
+  const paths = pathsOf(exchange)
+  const replicas = count(at(object, ...paths.specReplicas) ?? (custom === undefined ? 0 : missing))
   const { creationTimestamp, name, namespace, resourceVersion, uid } = object.metadata
   const selector = custom === undefined || paths.labelSelector !== undefined ? selectorOf(object, paths) : ""
-  return Effect.succeed({
+  return {
     kind: "Scale",
     apiVersion: "autoscaling/v1",
     metadata: { name, ...(namespace === undefined ? {} : { namespace }), uid, resourceVersion, creationTimestamp },
-    spec: count(replicas) === 0 ? {} : { replicas: count(replicas) },
+    spec: replicas === 0 ? {} : { replicas },
     status: {
       replicas: count(at(object, ...paths.statusReplicas)),
       ...(selector === "" ? {} : { selector })
     }
-  })
+  }
 }
 
 /** The way to what is there and no object, though the path goes on. */
@@ -222,17 +222,16 @@ const write = (patch: boolean): Exchange.Verb =>
       ? yield* applying(exchange)
       : yield* replacing(exchange, patch)
     if (!isStored(exchange)) return yield* Effect.fail(Exchange.notFound(exchange))
-    const paths = resource.custom?.scale ?? builtin
-    const view: Update["view"] = Effect.fnUntraced(function*(attributes, next, stored) {
-      return {
+    const paths = pathsOf(exchange)
+    const view: Update["view"] = (attributes, next, stored) =>
+      Effect.succeed({
         ...attributes,
         kind: scaleKind,
-        object: asObject(yield* scaleOf(exchange, next)),
-        oldObject: asObject(yield* scaleOf(exchange, stored, true))
-      }
-    })
+        object: asObject({ ...scaleOf(exchange, next) }),
+        oldObject: asObject({ ...scaleOf(exchange, stored) })
+      })
     const next = Effect.fnUntraced(function*(stored: KubeObject) {
-      const before: JsonValue.JsonObject = { ...yield* scaleOf(exchange, stored, true) }
+      const before: JsonValue.JsonObject = { ...scaleOf(exchange, stored, unset) }
       const { carry, scale } = yield* make({ stored, scale: before })
       const fault = judge(exchange, scale)
       if (fault !== undefined) return yield* Effect.fail(fault)
@@ -246,6 +245,12 @@ const write = (patch: boolean): Exchange.Verb =>
         }),
         asObject(scale)
       )
+      const replicas = count(at(admitted, "spec", "replicas"))
+      if (resource.custom !== undefined && replicas === unset) {
+        return yield* Effect.fail(
+          StatusError.badRequest(`the spec replicas field ${fieldOf(exchange)} cannot be empty`)
+        )
+      }
       const version = stringAt(admitted, "metadata", "resourceVersion")
       const uid = stringAt(admitted, "metadata", "uid")
       const { custom, group, plural } = resource
@@ -271,18 +276,21 @@ const write = (patch: boolean): Exchange.Verb =>
         )
       }
       // An object with its replicas set is an object of the same kind.
-      const scaled = asObject(setAt(named as never, paths.specReplicas, count(at(admitted, "spec", "replicas"))))
+      const scaled = asObject(setAt(named as never, paths.specReplicas, replicas))
       return yield* carry(scaled)
     })
     const object = yield* change({ exchange, options, part: "object", patch, view }, next)
-    return shown(exchange, yield* scaleOf(exchange, object))
+    return shown(exchange, scaleOf(exchange, object))
   })
 
 const get: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { core, resource, route } = exchange
   const stored = core.storage.get(resource.collection, Exchange.storageKey(route.namespace, route.name))
   if (stored === undefined) return yield* Effect.fail(Exchange.notFound(exchange))
-  return shown(exchange, yield* scaleOf(exchange, yield* Versions.show(resource, stored)))
+  const object = yield* Versions.show(resource, stored)
+  return resource.custom !== undefined && at(object, ...pathsOf(exchange).specReplicas) === undefined
+    ? yield* Effect.fail(StatusError.internal(`the spec replicas field ${fieldOf(exchange)} does not exist`))
+    : shown(exchange, scaleOf(exchange, object))
 })
 
 /** The verbs of the subresource. */

@@ -150,7 +150,27 @@ describe("scale", () => {
         message(yield* get(`${widgets}/b/scale`)),
         "500 Internal error occurred: the spec replicas field \".spec.replicas\" does not exist"
       )
+      // Who writes it says how many there are to be.
+      const empty = "400 the spec replicas field \".spec.replicas\" cannot be empty"
+      for (const sent of [{}, { spec: {} }]) {
+        assert.strictEqual(message(yield* patch(`${widgets}/b/scale`, "merge", sent)), empty)
+      }
+      assert.deepStrictEqual((yield* patch(`${widgets}/b/scale`, "merge", { spec: { replicas: 3 } })).body.spec, {
+        replicas: 3
+      })
       assert.strictEqual(message(yield* get(`${widgets}/a/nope`)), "404 widgets.example.com \"a\" not found")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("of a custom resource that prunes its replicas shows none after a write", () =>
+    Effect.gen(function*() {
+      const definition = widgetDefinition()
+      const [version] = (definition["spec"] as any).versions
+      const openAPIV3Schema = { type: "object", properties: { spec: { type: "object" } } }
+      const versions = [{ ...version, schema: { openAPIV3Schema } }]
+      yield* post(crds, { ...definition, spec: { ...(definition["spec"] as object), versions } })
+      yield* post(widgets, widget("a"))
+      const { body, status } = yield* patch(`${widgets}/a/scale`, "merge", { spec: { replicas: 3 } })
+      assert.deepStrictEqual([status, body.spec], [200, {}])
     }).pipe(Effect.provide(layer)))
 })
 
