@@ -48,12 +48,24 @@ const unlike = (a: Recording, b: Recording): string | undefined => {
     `world. First in ${shown(first)}\ninstead of ${shown(second)}`
 }
 
+interface How {
+  readonly seed: number
+  /** Steps that are given. */
+  readonly given: number
+  /** Whether it has to be the same a second time. */
+  readonly twice?: boolean
+  /** As long as what is compared with it, in milliseconds; by default an hour. */
+  readonly quiet?: number
+}
+
 /** The run without faults, after so many given steps; what chance decides in it is found out when that is asked for. */
-const make = (scenario: Scenario, seed: number, given: number, twice: boolean): Reference => {
+const make = (scenario: Scenario, { given, quiet, seed, twice = false }: How): Reference => {
   const from = Run.upTo(scenario, given, seed)
-  const recording = Run.run(scenario, none, { seed, from })
+  const lived = { seed, from, quiet }
+  const recording = Run.run(scenario, none, lived)
   const failed = recording.failure !== undefined
-  const differs = twice && !failed ? unlike(recording, Run.run(scenario, none, { seed, from })) : undefined
+  const differs = twice && !failed ? unlike(recording, Run.run(scenario, none, lived)) : undefined
+  const short = { seed, given, quiet: Run.defaults.shortQuiet }
   const decided = once(() => failed ? undecided : chanceIn(scenario, recording, seed, given))
   return {
     recording,
@@ -71,8 +83,8 @@ const make = (scenario: Scenario, seed: number, given: number, twice: boolean): 
     get tied() {
       return decided().tied
     },
-    hasty: remembering((steps) => make(hastened(scenario, steps), seed, given, false)),
-    without: remembering((steps) => make(shortened(scenario, steps), seed, given, false)),
+    hasty: remembering((steps) => make(hastened(scenario, steps), short)),
+    without: remembering((steps) => make(shortened(scenario, steps), short)),
     another: (object) => {
       const more = Alike.steps(scenario.resources, object, recording)
       const told = { ...scenario, steps: [...scenario.steps, ...more] }
@@ -113,7 +125,7 @@ const once = <A>(made: () => A): () => A => {
  * which of parts of a story that was need not be asked.
  */
 export const of = (all: Scenario, story: Story, seed: number, twice = true): Reference =>
-  make(tell(all, story), seed, story.given, twice)
+  make(tell(all, story), { seed, given: story.given, twice })
 
 /** The story with some steps taken together with the ones before them, so that the operator sees what both came to. */
 const hastened = ({ steps, ...scenario }: Scenario, taken: ReadonlyArray<number>): Scenario => {
