@@ -185,17 +185,19 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
     validate: PodRules.validate,
     validateUpdate: PodRules.validateUpdate,
     listsFields: false,
-    fields: fieldsAt(
-      "spec.nodeName",
-      "spec.restartPolicy",
-      "spec.schedulerName",
-      "spec.serviceAccountName",
-      "spec.hostNetwork",
-      "status.phase",
-      "status.podIP",
-      "status.podIPs",
-      "status.nominatedNodeName"
-    )
+    fields: {
+      ...fieldsAt(
+        "spec.nodeName",
+        "spec.restartPolicy",
+        "spec.schedulerName",
+        "spec.serviceAccountName",
+        "status.phase",
+        "status.podIP",
+        "status.podIPs",
+        "status.nominatedNodeName"
+      ),
+      "spec.hostNetwork": (pod) => String(at(pod, "spec", "hostNetwork") ?? false)
+    }
   }, "spec"),
   podtemplates: PodFeatures.within({ ...ReplicationRules.template, answersDeleted: true }, "template", "spec"),
   serviceaccounts: { answersDeleted: true, prepareCreate: namedSecrets, prepareUpdate: namedSecrets },

@@ -150,4 +150,17 @@ describe("PodRules", () => {
       assert.deepStrictEqual(yield* of({}, both), [undefined, "BestEffort"])
       assert.deepStrictEqual(yield* of(undefined, both), [undefined, "Guaranteed"])
     }).pipe(Effect.provide(layer)))
+
+  it.effect("a Pod that says nothing of it is not in its host's network", () =>
+    Effect.gen(function*() {
+      const url = "/api/v1/namespaces/default/pods"
+      for (const hostNetwork of [undefined, true]) {
+        const metadata = { name: hostNetwork === true ? "host" : "own" }
+        yield* post(url, { ...pod({ hostNetwork }), metadata })
+      }
+      const found = (value: string) =>
+        Effect.map(get(`${url}?fieldSelector=spec.hostNetwork%3D${value}`), ({ body }) =>
+          body.items.map((item: any) => item.metadata.name))
+      assert.deepStrictEqual([yield* found("false"), yield* found("true"), yield* found("")], [["own"], ["host"], []])
+    }).pipe(Effect.provide(layer)))
 })
