@@ -108,7 +108,8 @@ const groupOf = ({ lived, point }: Single): string => `${point._tag} ${point.fau
 
 /**
  * The faults in an order that has every kind early, in each story some in turn, those that tell most first, and of what
- * is done one of each before more of the same; of several stories each begins with what was run least before.
+ * is done one of each before more of the same; of several stories each begins with what was run least before, and with the
+ * next places: what a process does first is much the same in all of them.
  */
 export const stratified = (
   all: ReadonlyArray<Single>,
@@ -132,18 +133,22 @@ export const stratified = (
     alike.set(shape, turn + 1)
     return { single, weight: weight(point, place), turn }
   }).sort((a, b) => a.weight - b.weight || a.turn - b.turn)
-  const byFault = new Map<string, Array<Single>>()
-  for (const { single } of ordered) {
-    const name = groupOf(single)
+  const byFault = new Map<string, Array<{ readonly single: Single; readonly weight: number }>>()
+  for (const one of ordered) {
+    const name = groupOf(one.single)
     const group = byFault.get(name)
-    if (group === undefined) byFault.set(name, [single])
-    else group.push(single)
+    if (group === undefined) byFault.set(name, [one])
+    else group.push(one)
   }
   // One run tells whether the operator sees at all that something goes.
   const isFirst = ([single]: ReadonlyArray<Single>) => single?.point.fault === "removed"
-  const groups = [...byFault.values()].map((group) => {
-    const [first] = group as [Single]
-    return { group, before: timesRun(first.point.fault), rank: rankOf(first) }
+  const groups = [...byFault.values()].map((members) => {
+    const { single: first, weight } = members[0]!
+    const before = timesRun(first.point.fault)
+    const most = members.filter((one) => one.weight === weight).map(({ single }) => single)
+    const rest = members.slice(most.length).map(({ single }) => single)
+    const from = before % most.length
+    return { group: [...most.slice(from), ...most.slice(0, from), ...rest], before, rank: rankOf(first) }
   }).sort((a, b) => a.before - b.before || a.rank - b.rank).map(({ group }) => group)
   const inOrder = [...groups.filter(isFirst), ...groups.filter((group) => !isFirst(group))]
   const out: Array<Single> = []

@@ -121,6 +121,18 @@ describe("the order of single faults", () => {
     assert.strictEqual(rest.size, new Set(again).size - 1)
   })
 
+  it("what was run in other stories before comes at the next places in this one, and at all of them in the end", () => {
+    const scenario = { name: "next", resources: B.resources, operator: B.boxes(B.pods), steps: B.sized(2, 1) }
+    const crashes = ({ order }: Ordered) =>
+      order.flatMap(({ point }) => point._tag === "Call" && point.fault === "crashAfter" ? [point.at] : [])
+    const [first, again] = [ordered(scenario), ordered(scenario, (fault) => fault === "crashAfter" ? 1 : 0)].map(
+      crashes
+    )
+    assert.isAbove(first!.length, 2)
+    assert.strictEqual(again![0], first![1])
+    assert.deepStrictEqual(again!.toSorted(), first!.toSorted())
+  })
+
   it("what happens at rest after a step comes as early as the same at a request, not after all of those", () => {
     const { order } = ordered({
       name: "resting",
