@@ -1,6 +1,7 @@
 import { Action, Controller, CustomResource, KubeClient, Resource, Source } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Clock, Deferred, Effect, Logger, Schema, SchemaTransformation } from "effect"
+import { TestClock } from "effect/testing"
 import { Widget } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
 import { Server } from "./support/Server.ts"
@@ -22,6 +23,27 @@ describe("Controller: wrong uses", () => {
       yield* pass("1 minute")
       assert.isAtLeast(journal.entries.length, 10)
       assert.isAtMost(journal.entries.length, 30)
+    }))
+
+  it.effect("what is woken often, or asks to be run again after a while, is not held back where it writes nothing", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      server.put(Widget, "woken", small)
+      server.put(Widget, "asks", small)
+      const journal = new Journal()
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        reconcile: ({ metadata: { name } }) =>
+          Effect.as(journal.note(name), name === "asks" ? Action.requeueAfter("100 millis") : Action.done)
+      })])
+      yield* settle
+      for (let size = 2; size <= 51; size++) {
+        yield* TestClock.adjust("100 millis")
+        server.patch(Widget, "woken", { spec: { size } })
+        yield* settle
+      }
+      assert.lengthOf(journal.words.filter((name) => name === "woken"), 51)
+      assert.lengthOf(journal.words.filter((name) => name === "asks"), 51)
     }))
 
   it.effect("a poll that is never answered is told, ever more rarely", () =>
