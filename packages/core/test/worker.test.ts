@@ -1,5 +1,6 @@
 import {
   Action,
+  Cache,
   Controller,
   EventRecorder,
   KubeClient,
@@ -39,7 +40,10 @@ const shown = { ...object, status: {}, metadata: { ...object.metadata, resourceV
 const unused = (): Effect.Effect<never> => Effect.die(new Error("nothing is sent"))
 
 /** A queue and one worker of a controller that reconciles so, with a time-out of a minute. */
-const working = Effect.fnUntraced(function*(reconcile: (key: string) => Effect.Effect<Action.Action>) {
+const working = Effect.fnUntraced(function*(
+  reconcile: (key: string) => Effect.Effect<Action.Action>,
+  find: Effect.Effect<KubeObject.KubeObject, Cache.NotObserved> = Effect.succeed(object)
+) {
   const controller = Controller.make("widgets", {
     for: Widget,
     timeout: "1 minute",
@@ -53,7 +57,7 @@ const working = Effect.fnUntraced(function*(reconcile: (key: string) => Effect.E
   const worker = Worker.make({
     controller,
     queue,
-    find: () => Effect.succeed(object),
+    find: () => find,
     events: EventRecorder.EventSink.of({
       recorder: () => ({ normal: () => Effect.void, warning: () => Effect.void }),
       flush: Effect.void
@@ -88,7 +92,9 @@ describe("worker", () => {
       const clock = yield* Clock.Clock
       let sleeps = 0
       let left = 10_000
-      let sawOthers = false
+      /** Keys in a row without a turn for others. */
+      let row = 0
+      let longest = 0
       const counting: Clock.Clock = Object.assign(Object.create(clock) as Clock.Clock, {
         sleep: (duration: Parameters<Clock.Clock["sleep"]>[0]) => {
           sleeps += 1
@@ -99,6 +105,7 @@ describe("worker", () => {
         working(() =>
           Effect.sync(() => {
             left -= 1
+            longest = Math.max(longest, ++row)
             return Action.done
           })
         ),
@@ -108,14 +115,14 @@ describe("worker", () => {
       yield* Effect.forkChild(Effect.forever(Effect.andThen(
         Effect.yieldNow,
         Effect.sync(() => {
-          if (left > 0 && left < 10_000) sawOthers = true
+          row = 0
         })
       )))
       for (let n = 0; n < 10_000; n++) queue.add(`b/${n}`, why)
       for (let turn = 0; turn < 2_000; turn++) yield* Effect.yieldNow
       assert.strictEqual(left, 0)
       assert.strictEqual(sleeps, 0)
-      assert.isTrue(sawOthers)
+      assert.isAtMost(longest, 100)
       assert.deepStrictEqual(queue.stats(), { ready: 0, waiting: 0, processing: 0 })
       yield* Fiber.interrupt(fiber)
     }).pipe(alone))
@@ -160,6 +167,26 @@ describe("worker", () => {
       assert.isTrue(Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause))
       assert.deepInclude(yield* activeWorkers, { value: 0 })
       assert.deepStrictEqual(queue.stats(), { ready: 0, waiting: 0, processing: 0 })
+    }).pipe(alone))
+
+  it.effect("what the cache does not show in time is looked for again", () =>
+    Effect.gen(function*() {
+      let looks = 0
+      const find = Effect.suspend(() =>
+        ++looks < 3
+          ? Effect.delay(Effect.fail(new Cache.NotObserved({ message: "late" })), "30 seconds")
+          : Effect.succeed(object)
+      )
+      const at: Array<number> = []
+      const { fiber, queue } = yield* working(
+        () => Effect.map(Clock.currentTimeMillis, (now) => (at.push(now), Action.done)),
+        find
+      )
+      queue.add("b/a", why)
+      yield* TestClock.adjust("2 minutes")
+      assert.deepStrictEqual([looks, at], [3, [60_000]])
+      assert.deepStrictEqual(queue.stats(), { ready: 0, waiting: 0, processing: 0 })
+      yield* Fiber.interrupt(fiber)
     }).pipe(alone))
 
   it.effect("fibers that a reconcile forks end with it", () =>
