@@ -133,6 +133,34 @@ describe("Kubelet", () => {
       assert.isFalse(yield* exists("a"))
     }).pipe(Effect.provide(cluster({ verbose: true }))))
 
+  it.effect("an ephemeral container runs as soon as it is added to a Pod that runs, and ends with it", () =>
+    Effect.gen(function*() {
+      const client = yield* KubeClient
+      const key = { namespace: "default", name: "a" }
+      yield* create("a")
+      yield* TestClock.adjust("1 minute")
+      const ephemeralContainers = [{ name: "debug", image: "busybox", targetContainerName: "main" }]
+      yield* client.patch(Pod, key, Patch.strategic({ spec: { ephemeralContainers } }), {
+        subresource: "ephemeralcontainers"
+      })
+      const states = Effect.map(
+        get("a"),
+        ({ status }) =>
+          status?.ephemeralContainerStatuses?.map(({ image, name, ready, state }) => ({ image, name, ready, state }))
+      )
+      const running = { running: { startedAt: "1970-01-01T00:01:00Z" } }
+      const debug = { image: "busybox", name: "debug", ready: false }
+      yield* TestClock.adjust("0 seconds")
+      assert.deepStrictEqual(yield* states, [{ ...debug, state: running }])
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual(yield* states, [{ ...debug, state: running }])
+      assert.strictEqual(conditions(yield* get("a"))["Ready"], "True")
+      yield* Kubelet.fail(key)
+      const [ended] = (yield* states) ?? []
+      assert.strictEqual(ended?.state?.terminated?.exitCode, 137)
+      assert.strictEqual(ended?.state?.terminated?.startedAt, "1970-01-01T00:01:00Z")
+    }).pipe(Effect.provide(cluster())))
+
   it.effect("never touches a Pod that took the name of a deleted one", () =>
     Effect.gen(function*() {
       const client = yield* KubeClient

@@ -65,6 +65,27 @@ const containerStatus = (pod: Pod, entry: ContainerLife, now: number): Container
   }
 }
 
+/**
+ * Containers that were added to a Pod that runs: they run at once, until the Pod ends, are never ready nor restarted, and
+ * concern nothing else of it. Since when is what the status said before.
+ */
+const ephemeralStatuses = (pod: Pod, phase: string, now: number): ReadonlyArray<ContainerStatus> =>
+  (pod.spec.ephemeralContainers ?? []).map(({ image = "", name }) => {
+    const before = pod.status?.ephemeralContainerStatuses?.find((status) => status.name === name)?.state
+    const containerID = `sim://${pod.metadata.uid}/${name}/0`
+    const startedAt = before?.running?.startedAt ?? timestamp(now)
+    const killed = { exitCode: 137, reason: "Error", startedAt, finishedAt: timestamp(now), containerID }
+    const state: ContainerState = before?.terminated !== undefined
+      ? before
+      : phase === "Pending"
+      ? { waiting: { reason: "PodInitializing" } }
+      : phase === "Running"
+      ? { running: { startedAt } }
+      : { terminated: killed }
+    const started = state.waiting === undefined ? { imageID: `sim://${image}`, containerID } : { imageID: "" }
+    return { name, state, lastState: {}, ready: false, restartCount: 0, image, ...started }
+  })
+
 const phaseOf = (life: Life, pod: Pod): string => {
   const { containers } = life
   const policy = pod.spec.restartPolicy ?? "Always"
@@ -182,6 +203,9 @@ export const render = (pod: Pod, life: Life, host: Host, now: number, failure?: 
     startTime: timestamp(life.startTime),
     ...((pod.spec.initContainers ?? []).length === 0 ? {} : { initContainerStatuses: statuses(false) }),
     containerStatuses: statuses(true),
+    ...((pod.spec.ephemeralContainers ?? []).length === 0
+      ? {}
+      : { ephemeralContainerStatuses: ephemeralStatuses(pod, phase, now) }),
     ...(pod.status?.qosClass === undefined ? {} : { qosClass: pod.status.qosClass })
   }
 }
