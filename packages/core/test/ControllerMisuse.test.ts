@@ -46,6 +46,23 @@ describe("Controller: wrong uses", () => {
       assert.lengthOf(journal.words.filter((name) => name === "asks"), 51)
     }))
 
+  it.effect("a source that names what cannot be one of the kind fails, and says so", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      server.put(Widget, "a", small)
+      const lines: Array<string> = []
+      const logger = Logger.layer([
+        Logger.make(({ cause, logLevel }) => void (logLevel === "Warn" && lines.push(Cause.pretty(cause))))
+      ])
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        sources: [Source.every("tick", "1 hour", { name: "a", namespace: undefined })],
+        reconcile: () => Effect.succeed(Action.done)
+      })]).pipe(Effect.provide(logger))
+      yield* settle
+      assert.match(lines.join(), /source tick: a: Widget is namespaced: give a namespace/)
+    }))
+
   it.effect("a poll that is never answered is told, ever more rarely", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)

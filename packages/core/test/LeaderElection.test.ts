@@ -298,6 +298,24 @@ describe("LeaderElection", () => {
       yield* b.stop
     }))
 
+  it.effect("a renewal that somebody else's write came before is no trouble: the leader looks, and leads on", () =>
+    Effect.gen(function*() {
+      const lines: Array<string> = []
+      const logger = Logger.make<unknown, void>(({ logLevel, message }) =>
+        void (logLevel === "Warn" && lines.push(String(message)))
+      )
+      const server = new Server(Lease)
+      const a = yield* replica(server, "a").pipe(Effect.provide(Logger.layer([logger])))
+      yield* pass("1 second")
+      server.hold()
+      server.patch(Lease, "operator", { metadata: { labels: { team: "x" } } })
+      yield* pass("1 minute")
+      assert.strictEqual((yield* a.status)._tag, "Leading")
+      assert.isUndefined(a.election.permit())
+      assert.deepStrictEqual([lines, a.election.trouble()], [[], undefined])
+      yield* a.stop
+    }))
+
   it.effect("a bookmark of the watch says nothing about the lease", () =>
     Effect.gen(function*() {
       const server = new Server(Lease)

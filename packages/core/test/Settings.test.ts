@@ -153,6 +153,27 @@ describe("Settings", () => {
       yield* settle
     }))
 
+  it.effect("a controller that is added later has those of its manager", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      for (let i = 0; i < 3; i++) server.put(Widget, `w${i}`, { spec: { size: 1 } })
+      const settings = Context.make(Settings.Settings, { controllers: { concurrency: 3 } })
+      const manager = yield* Effect.provide(operate(server, []), settings)
+      let now = 0
+      yield* manager.run(Controller.make("widgets", {
+        for: Widget,
+        reconcile: () =>
+          Effect.suspend(() => {
+            now += 1
+            return Effect.as(Effect.sleep("1 second"), Action.done)
+          })
+      }))
+      yield* settle
+      const atOnce = now
+      yield* pass("3 seconds")
+      assert.strictEqual(atOnce, 3)
+    }))
+
   it.effect("a lease without a name is a mistake that says what to set", () =>
     Effect.gen(function*() {
       const settings = Context.make(Settings.Settings, { leaderElection: { enabled: true } })

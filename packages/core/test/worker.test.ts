@@ -42,7 +42,8 @@ const unused = (): Effect.Effect<never> => Effect.die(new Error("nothing is sent
 /** A queue and one worker of a controller that reconciles so, with a time-out of a minute. */
 const working = Effect.fnUntraced(function*(
   reconcile: (key: string) => Effect.Effect<Action.Action>,
-  find: Effect.Effect<KubeObject.KubeObject, Cache.NotObserved> = Effect.succeed(object)
+  find: Effect.Effect<KubeObject.KubeObject, Cache.NotObserved> = Effect.succeed(object),
+  owns: () => boolean = () => true
 ) {
   const controller = Controller.make("widgets", {
     for: Widget,
@@ -63,7 +64,7 @@ const working = Effect.fnUntraced(function*(
       flush: Effect.void
     }),
     metrics,
-    leadership: Leadership.always,
+    leadership: { ...Leadership.always, owns },
     unwritten: Effect.logDebug,
     ownWrites,
     deadlines: yield* Deadlines.make(controller.timeout),
@@ -167,6 +168,21 @@ describe("worker", () => {
       assert.isTrue(Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause))
       assert.deepInclude(yield* activeWorkers, { value: 0 })
       assert.deepStrictEqual(queue.stats(), { ready: 0, waiting: 0, processing: 0 })
+    }).pipe(alone))
+
+  it.effect("what is taken away from it while it is under way is no failure, and its events wait for nothing", () =>
+    Effect.gen(function*() {
+      let isOurs = true
+      const { fiber, queue, underWay, waits } = yield* working(() => Effect.never, undefined, () => isOurs)
+      queue.add("b/a", why)
+      yield* TestClock.adjust("1 millis")
+      isOurs = false
+      underWay.get("b/a")!.interruptUnsafe()
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(queue.keys(), [], "nor is it tried again")
+      assert.deepStrictEqual([underWay.size, waits()], [0, false])
+      assert.deepInclude(yield* activeWorkers, { value: 0 })
+      yield* Fiber.interrupt(fiber)
     }).pipe(alone))
 
   it.effect("what the cache does not show in time is looked for again", () =>
