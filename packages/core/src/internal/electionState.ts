@@ -149,7 +149,7 @@ export const failed = (state: State, now: number, pause: number): State =>
     ? { ...state, triedAt: now, doubt: true }
     : { _tag: "Standby", sight: state.sight, notBefore: now + pause }
 
-/** Not the leader any more, by its own decision. Its own last lease counts as held until it has expired. */
+/** Not the leader any more, by its own decision; a candidate again once it has looked. */
 export const resigned = (state: State, now: number): State =>
   state._tag === "Leading" ? { _tag: "Standby", sight: undefined, notBefore: now } : state
 
