@@ -1,7 +1,8 @@
 import { Action } from "@effect-operator/core"
 import { Pod } from "@effect-operator/k8s/kinds"
 import type { Simulation } from "@effect-operator/k8s/testing"
-import { none, type Plan } from "@effect-operator/k8s/testing/simulation/Fault"
+import { type CallFault, none } from "@effect-operator/k8s/testing/simulation/Fault"
+import { calls } from "@effect-operator/k8s/testing/simulation/Recording"
 import * as Reference from "@effect-operator/k8s/testing/simulation/Reference"
 import * as Run from "@effect-operator/k8s/testing/simulation/Run"
 import { whole } from "@effect-operator/k8s/testing/simulation/Story"
@@ -20,27 +21,30 @@ const again = B.boxes((box) =>
 
 const create = (box: B.Box) => B.client.use((it) => it.create(Pod, B.podOf(box, { generateName: "box-" })))
 
-/** What is said of the run in which something goes wrong when the first Pod is made. */
-const said = (operator: Simulation.Operator, steps: B.Steps, fault: "lostAnswer" | "podFailed" | "staleRestart") => {
+/** What is said of the run in which something goes wrong with the first request about Pods, and with some that follow. */
+const said = (
+  operator: Simulation.Operator,
+  steps: B.Steps,
+  faults: ReadonlyArray<CallFault>,
+  method: "POST" | "DELETE" = "POST"
+) => {
   const scenario = { name: "surplus", resources: B.resources, operator, steps }
   const reference = Reference.of(scenario, whole(scenario), 1, false)
-  const at = reference.recording.entries.find((entry) =>
-    entry._tag === "Call" && entry.request.method === "POST" && entry.request.path.endsWith("/pods")
-  )
-  const plan: Plan = {
-    ...none,
-    points: [{ _tag: "Call", at: at?._tag === "Call" ? at.n : 0, fault }]
-  }
-  return surplus.judge(Run.run(scenario, plan, { seed: 1 }), reference)
+  const first =
+    calls(reference.recording).find(({ request }) => request.method === method && request.path.includes("/pods"))!.n
+  const points = faults.map((fault, index) => ({ _tag: "Call" as const, at: first + index, fault }))
+  const run = Run.run(scenario, { ...none, points }, { seed: 1 })
+  assert.strictEqual(run.met, faults.length)
+  return surplus.judge(run, reference)
 }
 
 describe("Surplus", () => {
   it("says what was made too many, and taken away again", () => {
     assert.match(
-      said(again, B.sized(2), "lostAnswer") ?? "",
+      said(again, B.sized(2), ["lostAnswer"]) ?? "",
       /^there are 3 of kind Pod for a moment, never more than 2 without faults; the operator has made Pod box-\w+(, Pod box-\w+)* and deletes it again$/
     )
-    assert.isUndefined(said(once, B.sized(2), "lostAnswer"))
+    assert.isUndefined(said(once, B.sized(2), ["lostAnswer"]))
   })
 
   it("nothing of what stays until the next step: others tell that", () => {
@@ -55,14 +59,48 @@ describe("Surplus", () => {
         return Action.done
       })
     )
-    assert.isUndefined(said(sparing, B.sized(2, 1), "lostAnswer"))
+    assert.isUndefined(said(sparing, B.sized(2, 1), ["lostAnswer"]))
   })
 
   it("nothing of what has failed, is replaced, and is cleared away only then", () => {
-    assert.isUndefined(said(once, B.sized(2), "podFailed"))
+    assert.isUndefined(said(once, B.sized(2), ["podFailed"]))
   })
 
   it("nothing of who was shown an old cluster", () => {
-    assert.isUndefined(said(once, B.sized(2), "staleRestart"))
+    assert.isUndefined(said(once, B.sized(2), ["staleRestart"]))
+  })
+
+  it("nothing of who meets two faults at once: the watch may be the second", () => {
+    assert.isUndefined(said(again, B.sized(2), ["lostAnswer", "lostAnswer"]))
+  })
+
+  it("nothing of who makes more than one for one that has failed", () => {
+    const careful = B.boxes((box) =>
+      Effect.flatMap(B.living(box), (pods) => {
+        const failed = pods.filter(B.isFailed).length
+        const spare = failed > 0 && pods.length < 2 * box.spec.size ? failed : 0
+        return B.asMany({ ...box, spec: { ...box.spec, size: box.spec.size + spare } }, pods)
+      })
+    )
+    assert.isUndefined(said(careful, B.sized(2), ["podFailed"]))
+  })
+
+  it("nothing of the next one, under another name, while the last one could not be deleted", () => {
+    const staged = B.boxes((box) =>
+      Effect.gen(function*() {
+        const it = yield* B.client
+        const [prepared] = (yield* B.living(box)).filter(({ metadata }) => metadata.generateName === "prepare-")
+        const [main] = (yield* B.living(box)).filter(({ metadata }) => metadata.generateName === "box-")
+        if (prepared === undefined && main === undefined) {
+          yield* it.create(Pod, B.podOf(box, { generateName: "prepare-" }))
+          return Action.requeueAfter("1 minute")
+        }
+        if (main === undefined) yield* Effect.ignore(it.delete(Pod, prepared!))
+        if (main === undefined) yield* create(box)
+        else if (prepared !== undefined) yield* B.unlessGone(it.delete(Pod, prepared))
+        return Action.done
+      })
+    )
+    assert.isUndefined(said(staged, B.sized(1), ["serverError"], "DELETE"))
   })
 })
