@@ -95,4 +95,31 @@ describe("an object that does not decode", () => {
       assert.deepStrictEqual(reasons(), ["Invalid"])
       assert.deepStrictEqual<unknown>(server.objects(Task)[0]?.status?.conditions, "none")
     }))
+
+  const refused = Effect.fnUntraced(function*(code: number, reason: string) {
+    const server = new Server(Task)
+    server.fault = ({ method }) => method === "PATCH" ? Effect.succeed(refuse(code, reason)) : Effect.undefined
+    server.put(Task, "a", { spec: { size: "big" } } as never)
+    yield* operate(server, [Controller.make("tasks", { for: Task, reconcile: () => Effect.succeed(Action.done) })])
+    yield* pass("10 minutes")
+    const tried = server.requestsFor("PATCH", "tasks").length
+    server.fault = () => Effect.undefined
+    yield* pass("1 minute")
+    return { tried, condition: server.objects(Task)[0]?.status?.conditions?.[0] }
+  })
+
+  it.effect("says so in the end, where a server could not write that for a while", () =>
+    Effect.gen(function*() {
+      const { condition, tried } = yield* refused(503, "ServiceUnavailable")
+      assert.strictEqual(condition?.reason, "Invalid")
+      assert.isAbove(tried, 1)
+      assert.isAtMost(tried, 21, "twice a minute")
+    }))
+
+  it.effect("is tried once, where who writes it may not", () =>
+    Effect.gen(function*() {
+      const { condition, tried } = yield* refused(403, "Forbidden")
+      assert.isUndefined(condition)
+      assert.strictEqual(tried, 1)
+    }))
 })

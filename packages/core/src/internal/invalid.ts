@@ -6,6 +6,7 @@
  * Every replica tells; only the one whose object it is writes conditions, also of what was found while it did not lead.
  */
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import { Writing } from "../Client.ts"
@@ -13,11 +14,16 @@ import type { Controller } from "../Controller.ts"
 import type { EventSink } from "../EventRecorder.ts"
 import type { Informer } from "../Informers.ts"
 import type { KubeClient } from "../KubeClient.ts"
+import { KubeError } from "../KubeError.ts"
 import { keyString } from "../KubeObject.ts"
 import type { Leadership } from "../Leadership.ts"
 import type { ControllerMetrics } from "../Metrics.ts"
+import { monotonicMillis } from "./monotonic.ts"
 import * as Stalled from "./stalled.ts"
 import type { Fault } from "./triggers.ts"
+
+/** How long, in milliseconds, a condition waits that could not be written for a passing reason. */
+const patience = 30_000
 
 export interface Options {
   readonly controller: Pick<Controller, "name" | "resource">
@@ -43,8 +49,13 @@ export interface Invalid {
 
 export const make = Effect.fnUntraced(function*({ controller, events, leadership, metrics, own, unwritten }: Options) {
   const faults = yield* Queue.unbounded<Fault>()
-  /** Why an object of the own kind does not decode, by its key, until its condition was written. */
-  const unmarked = new Map<string, string>()
+  const clock = yield* Clock.Clock
+  const now = () => monotonicMillis(clock)
+  /**
+   * Why an object of the own kind does not decode, by its key, until its condition was written, or nobody may write it;
+   * and from when on that is tried.
+   */
+  const unmarked = new Map<string, { readonly why: string; readonly at: number }>()
   const changed = yield* Queue.dropping<void>(1)
   const { resource } = controller
   const canSay = Stalled.canSay(resource)
@@ -57,7 +68,7 @@ export const make = Effect.fnUntraced(function*({ controller, events, leadership
     if (isOwn(fault)) {
       // The write of the condition itself comes back as another version of an object that does not decode.
       if (Stalled.saysSo(object, "Invalid", why)) return
-      unmarked.set(keyString(object), why)
+      unmarked.set(keyString(object), { why, at: -Infinity })
       yield* Queue.offer(changed, undefined)
     }
     const note = `${object.kind} ${keyString(object)} ${why}`
@@ -72,23 +83,41 @@ export const make = Effect.fnUntraced(function*({ controller, events, leadership
   const mark = (key: string, why: string) =>
     Stalled.say(resource, find(key), "Invalid", why).pipe(
       Effect.provideService(Writing, { permit: leadership.permit, wrote: () => {} }),
+      Effect.as(false),
       // Not written, or written: what the server answers with is the object, which does not decode.
-      Effect.catchCause(unwritten),
+      Effect.catchCause((cause) => {
+        const error = Cause.squash(cause)
+        return Effect.as(unwritten(cause), error instanceof KubeError && error.isRetryable)
+      }),
       Effect.annotateLogs("object", key),
-      Effect.andThen(Effect.sync(() => unmarked.get(key) === why && unmarked.delete(key)))
+      Effect.map((isPassing) => {
+        // Something else may be wrong with it by now.
+        if (unmarked.get(key)?.why !== why) return
+        if (isPassing) unmarked.set(key, { why, at: now() + patience })
+        else unmarked.delete(key)
+      })
     )
 
   const marks = Effect.suspend(() =>
-    Effect.forEach([...unmarked], ([key, why]) => leadership.owns(key) ? mark(key, why) : Effect.void, {
-      discard: true
-    })
+    Effect.forEach(
+      [...unmarked],
+      ([key, { at, why }]) => at <= now() && leadership.owns(key) ? mark(key, why) : Effect.void,
+      { discard: true }
+    )
   )
+
+  /** Waits until there may be something to write. */
+  const more = Effect.suspend(() => {
+    const next = Math.min(...[...unmarked].flatMap(([key, { at }]) => (leadership.owns(key) ? [at] : [])))
+    const news = Queue.take(changed)
+    return next === Infinity ? news : Effect.timeoutOption(news, Math.max(0, next - now()))
+  })
 
   return {
     report: (fault) => void Queue.offerUnsafe(faults, fault),
     telling: Effect.forever(Effect.flatMap(Queue.take(faults), tell)),
     marking: canSay
-      ? leadership.lead(Effect.andThen(marks, Effect.forever(Effect.andThen(Queue.take(changed), marks))))
+      ? leadership.lead(Effect.andThen(marks, Effect.forever(Effect.andThen(more, marks))))
       : undefined,
     again: () => void Queue.offerUnsafe(changed, undefined)
   } satisfies Invalid as Invalid

@@ -137,13 +137,16 @@ export const doubled = (run: Recording, reference: Recording): number | undefine
   return step < 0 ? undefined : step + 1
 }
 
+/** How much of a status is told, in characters: what is wrong is often in its last condition. */
+const longest = 500
+
 /** What the custom resources say of themselves at the rest after a step, for a person. */
 export const statusesAfter = (run: Recording, step: string): string => {
   const taken = run.entries.flatMap((entry) => (entry._tag === "Step" ? [entry.name] : []))
   const { objects } = run.rests[taken.indexOf(step)] ?? run
   const said = objects.filter(({ kind }) => run.kinds.includes(kind)).slice(0, 3).map((object) => {
     const text = timeless(JSON.stringify((object as { readonly status?: unknown }).status) ?? "none")
-    return `${name(object)}: status ${text.length > 160 ? `${text.slice(0, 159)}…` : text}`
+    return `${name(object)}: status ${text.length > longest ? `${text.slice(0, longest - 1)}…` : text}`
   })
   return said.length === 0 ? "" : ` (${said.join("; ")})`
 }
