@@ -7,12 +7,12 @@
  * Source: k8s.io/kubernetes/plugin/pkg/admission/certificates and pkg/apis/certificates/authorization.
  */
 import * as Effect from "effect/Effect"
-import * as Admission from "../Admission.ts"
 import * as Attributes from "../../api/Attributes.ts"
 import { at, stringAt } from "../../api/Plain.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
-import * as SigningRequest from "../server/SigningRequest.ts"
+import * as Admission from "../Admission.ts"
+import * as SigningRequest from "../server/rules/SigningRequest.ts"
 
 const group = "certificates.k8s.io"
 const requests = `certificatesigningrequests.${group}`

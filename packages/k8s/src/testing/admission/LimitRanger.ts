@@ -6,11 +6,11 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
-import * as Admission from "../Admission.ts"
-import * as FieldError from "../../schema/FieldError.ts"
 import { arrayAt, asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import * as Admission from "../Admission.ts"
 import * as PodResources from "../server/PodResources.ts"
-import * as Quantity from "../server/Quantity.ts"
+import * as Quantity from "../server/go/Quantity.ts"
 
 type Amounts = PodResources.Amounts
 

@@ -9,14 +9,14 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import { asObject, objectAt } from "../../api/Plain.ts"
+import type { StatusError } from "../../api/StatusError.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Admission from "../Admission.ts"
 import { storageKey } from "../server/Exchange.ts"
-import * as JsonValue from "../../schema/JsonValue.ts"
-import { asObject, objectAt } from "../../api/Plain.ts"
 import * as PodResources from "../server/PodResources.ts"
-import * as Quantity from "../server/Quantity.ts"
 import * as QuotaUsage from "../server/QuotaUsage.ts"
-import type { StatusError } from "../../api/StatusError.ts"
+import * as Quantity from "../server/go/Quantity.ts"
 
 type Amounts = QuotaUsage.Amounts
 

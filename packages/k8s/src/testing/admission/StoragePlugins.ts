@@ -5,9 +5,9 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
-import * as Admission from "../Admission.ts"
 import { asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
-import * as Quantity from "../server/Quantity.ts"
+import * as Admission from "../Admission.ts"
+import * as Quantity from "../server/go/Quantity.ts"
 import * as Derived from "./Derived.ts"
 
 const claims = "persistentvolumeclaims"

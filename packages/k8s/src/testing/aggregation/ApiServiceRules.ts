@@ -6,15 +6,15 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Result from "effect/Result"
-import * as ApiServices from "./ApiServices.ts"
-import * as FieldError from "../../schema/FieldError.ts"
-import { named } from "../server/Checks.ts"
-import * as ConditionRules from "../server/ConditionRules.ts"
-import * as GoBase64 from "../../schema/GoBase64.ts"
-import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Names from "../../api/Names.ts"
 import { at, objectAt, stringAt } from "../../api/Plain.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import * as GoBase64 from "../../schema/GoBase64.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
 import type { Strategy } from "../server/Strategy.ts"
+import { named } from "../server/rules/Checks.ts"
+import * as ConditionRules from "../server/rules/ConditionRules.ts"
+import * as ApiServices from "./ApiServices.ts"
 
 type Faults = ReadonlyArray<FieldError.FieldError>
 

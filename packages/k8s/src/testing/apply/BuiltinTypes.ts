@@ -9,7 +9,7 @@
  * Source: k8s.io/kube-openapi/pkg/schemaconv/openapi.go.
  */
 import { definitions, type Schema } from "../../kinds/definitions.ts"
-import * as GoZero from "../server/GoZero.ts"
+import * as GoZero from "../server/go/GoZero.ts"
 import * as Types from "./Types.ts"
 
 const atomicList = (element: Types.Type): Types.ListType => ({ associative: false, keys: [], element })

@@ -8,13 +8,13 @@
  */
 import * as Selector from "@effect-operator/core/Selector"
 import * as Result from "effect/Result"
-import * as FieldError from "../../schema/FieldError.ts"
-import type * as JsonValue from "../../schema/JsonValue.ts"
+import * as Attributes from "../../api/Attributes.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import type { UserInfo } from "../../api/UserInfo.ts"
-import * as LabelSelectorRules from "../server/LabelSelectorRules.ts"
-import * as PatchedDocument from "../server/PatchedDocument.ts"
-import * as Attributes from "../../api/Attributes.ts"
+import * as FieldError from "../../schema/FieldError.ts"
+import type * as JsonValue from "../../schema/JsonValue.ts"
+import * as PatchedDocument from "../server/go/PatchedDocument.ts"
+import * as LabelSelectorRules from "../server/rules/LabelSelectorRules.ts"
 import type { Authorizer } from "./Rbac.ts"
 
 type Faults = ReadonlyArray<FieldError.FieldError>

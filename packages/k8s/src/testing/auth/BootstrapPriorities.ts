@@ -4,7 +4,7 @@
  * Source: k8s.io/kubernetes/pkg/registry/scheduling/rest/storage_scheduling.go.
  */
 import { asObject, freeze } from "../../api/Plain.ts"
-import * as PriorityRules from "../server/PriorityRules.ts"
+import * as PriorityRules from "../server/rules/PriorityRules.ts"
 import type { Entry } from "./BootstrapPolicy.ts"
 
 const entries: ReadonlyArray<Entry> = PriorityRules.system.map(({ description, name, value }) => ({

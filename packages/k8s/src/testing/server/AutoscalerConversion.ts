@@ -10,10 +10,10 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Result from "effect/Result"
-import * as BuiltinSchema from "./BuiltinSchema.ts"
+import { arrayAt, asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
 import { Fault } from "../../schema/GoFault.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
-import { arrayAt, asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
+import * as BuiltinSchema from "./go/BuiltinSchema.ts"
 
 type Object_ = JsonValue.JsonObject
 

@@ -5,13 +5,13 @@
  * Source: k8s.io/apiserver/pkg/endpoints/handlers/response.go and negotiation.
  */
 import * as Result from "effect/Result"
-import type * as Exchange from "./Exchange.ts"
 import * as Negotiation from "../../api/Negotiation.ts"
 import * as Representation from "../../api/Representation.ts"
-import type { Served } from "./Registry.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import * as Warnings from "../../api/Warnings.ts"
-import * as Table from "./Table.ts"
+import type * as Exchange from "./Exchange.ts"
+import type { Served } from "./Registry.ts"
+import * as Table from "./tables/Table.ts"
 
 /** A response with the Warning about the version that was asked for, if there is one. */
 export const deprecated = ({ deprecation }: Served, response: Representation.ApiResponse): Representation.ApiResponse =>

@@ -11,7 +11,7 @@ import type * as Layer from "effect/Layer"
 import type { JsonObject } from "../../schema/JsonValue.ts"
 import type { Declared } from "../Declared.ts"
 import type * as SimControllers from "../SimControllers.ts"
-import type { Kind } from "./Fault.ts"
+import type { Kind } from "./recording/Fault.ts"
 
 /** The cluster at a moment, and what there is outside of it. */
 export type Desired = (

@@ -4,7 +4,7 @@
  * Source: k8s.io/apimachinery/pkg/util/validation/ip.go.
  */
 import { type Address, format } from "../../cel/library/Network.ts"
-import * as RangeRules from "../server/RangeRules.ts"
+import * as RangeRules from "../server/rules/RangeRules.ts"
 import type { Warnings } from "./NodeLabelWarnings.ts"
 
 const addressOf = ({ bits, length }: RangeRules.Range): Address =>

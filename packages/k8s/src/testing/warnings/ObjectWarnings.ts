@@ -4,9 +4,9 @@
  * Servers say so since 1.22, in Warning headers: nothing is refused, and kubectl prints it.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import * as JsonValue from "../../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
-import * as Quantity from "../server/Quantity.ts"
+import * as JsonValue from "../../schema/JsonValue.ts"
+import * as Quantity from "../server/go/Quantity.ts"
 import * as AddressWarnings from "./AddressWarnings.ts"
 import * as ClaimWarnings from "./ClaimWarnings.ts"
 import * as DefinitionWarnings from "./DefinitionWarnings.ts"

@@ -4,13 +4,13 @@
  * Source: k8s.io/kubernetes/pkg/api/pod/warnings.go.
  */
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
-import * as AppArmor from "../server/AppArmor.ts"
+import * as Remembered from "../../api/Remembered.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
-import * as PodSystemRules from "../server/PodSystemRules.ts"
+import * as AppArmor from "../server/rules/pods/AppArmor.ts"
+import * as PodSystemRules from "../server/rules/pods/PodSystemRules.ts"
 import * as AddressWarnings from "./AddressWarnings.ts"
 import * as ClaimWarnings from "./ClaimWarnings.ts"
 import * as NodeLabelWarnings from "./NodeLabelWarnings.ts"
-import * as Remembered from "../../api/Remembered.ts"
 import * as OverlapWarnings from "./OverlapWarnings.ts"
 import * as PortWarnings from "./PortWarnings.ts"
 

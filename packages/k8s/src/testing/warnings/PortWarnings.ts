@@ -4,7 +4,7 @@
  * Source: k8s.io/kubernetes/pkg/api/pod/warnings.go.
  */
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
-import type * as PodSystemRules from "../server/PodSystemRules.ts"
+import type * as PodSystemRules from "../server/rules/pods/PodSystemRules.ts"
 import type { Warnings } from "./NodeLabelWarnings.ts"
 
 interface Port {

@@ -1,5 +1,6 @@
 import { Action, Cache, Controller, KubeClient, Manager } from "@effect-operator/core"
 import { controllerReference, type KubeObject } from "@effect-operator/core/KubeObject"
+import { PodExec } from "@effect-operator/k8s"
 import {
   ConfigMap,
   Deployment,
@@ -10,13 +11,12 @@ import {
   Service,
   StatefulSet
 } from "@effect-operator/k8s/kinds"
-import { PodExec } from "@effect-operator/k8s"
 import { External, Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { none, type Plan } from "../../../src/testing/simulation/Fault.ts"
-import * as Run from "../../../src/testing/simulation/Run.ts"
-import { Stage } from "../../../src/testing/simulation/Stage.ts"
+import { none, type Plan } from "../../../src/testing/simulation/recording/Fault.ts"
+import * as Run from "../../../src/testing/simulation/running/Run.ts"
+import { Stage } from "../../../src/testing/simulation/running/Stage.ts"
 import * as B from "./planted/Box.ts"
 import { planted as course } from "./planted/Course.ts"
 import { planted as ends } from "./planted/Ends.ts"

@@ -1,6 +1,6 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { Temporal } from "@effect-operator/k8s/testing"
-import type { Recording } from "@effect-operator/k8s/testing/simulation/Recording"
+import type { Recording } from "@effect-operator/k8s/testing/simulation/recording/Recording"
 import { assert, describe, it } from "@effect/vitest"
 import { blank } from "./recordings.ts"
 

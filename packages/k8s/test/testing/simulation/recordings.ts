@@ -1,5 +1,5 @@
 /** A recording in which nothing happened, for tests that say what did. */
-import { nowhere, type Recording } from "@effect-operator/k8s/testing/simulation/Recording"
+import { nowhere, type Recording } from "@effect-operator/k8s/testing/simulation/recording/Recording"
 
 export const blank: Recording = {
   entries: [],

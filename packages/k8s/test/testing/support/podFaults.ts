@@ -1,5 +1,5 @@
 import * as FieldError from "../../../src/schema/FieldError.ts"
-import * as PodSpecRules from "../../../src/testing/server/PodSpecRules.ts"
+import * as PodSpecRules from "../../../src/testing/server/rules/pods/PodSpecRules.ts"
 
 type Part = Readonly<Record<string, unknown>>
 

@@ -1,0 +1,488 @@
+/**
+ * `Defaults`: what an API server fills in where the body of a built-in kind is silent.
+ *
+ * These are the defaults operators meet: Pods and everything with a Pod template, Services, claims, Secrets. They are
+ * idempotent, so that an object read and written back does not change.
+ *
+ * Source: k8s.io/kubernetes/pkg/apis/GROUP/VERSION/defaults.go; compared with a kube-apiserver.
+ */
+import { arrayAt, at, objectAt, stringAt } from "../../../api/Plain.ts"
+import type { JsonObject } from "../../../schema/JsonValue.ts"
+import * as PodResources from "../PodResources.ts"
+import * as Quantity from "../go/Quantity.ts"
+import * as DeviceRules from "../rules/DeviceRules.ts"
+import * as JobRules from "../rules/JobRules.ts"
+import * as PolicyRules from "../rules/PolicyRules.ts"
+import * as WebhookRules from "../rules/WebhookRules.ts"
+import * as WorkloadRules from "../rules/WorkloadRules.ts"
+import * as ClusterDefaults from "./ClusterDefaults.ts"
+import { edit, fill, type Filled, map } from "./Filling.ts"
+import { pullPolicy } from "./PullPolicy.ts"
+import * as VolumeDefaults from "./VolumeDefaults.ts"
+
+/** What a probe or a hook does. */
+const handler = (action: Filled): Filled => edit(action, "httpGet", (get) => fill(get, { path: "/", scheme: "HTTP" }))
+
+const lifecycle = (value: unknown): Filled =>
+  ["postStart", "preStop"].reduce<Filled>(
+    (hooks, key) => edit(hooks, key, (hook) => handler(objectAt(hook))),
+    objectAt(value)
+  )
+
+const probe = (value: unknown): Filled => {
+  const filled = fill(value, { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 })
+  return edit(handler(filled), "grpc", (grpc) => fill(grpc, { service: "" }))
+}
+
+/** What a Pod is limited to it requests, too; a template is not a Pod yet. */
+const resources = (value: unknown): Filled => {
+  const limits = objectAt(value, "limits")
+  return Object.keys(limits).length === 0
+    ? objectAt(value)
+    : { ...objectAt(value), requests: fill(at(value, "requests"), limits) }
+}
+
+const container = (value: unknown): Filled => {
+  let filled = fill(value, {
+    resources: {},
+    terminationMessagePath: "/dev/termination-log",
+    terminationMessagePolicy: "File",
+    imagePullPolicy: pullPolicy(stringAt(value, "image"))
+  })
+  for (const key of ["livenessProbe", "readinessProbe", "startupProbe"]) filled = edit(filled, key, probe)
+  filled = edit(filled, "lifecycle", lifecycle)
+  filled = map(filled, "ports", (port) => fill(port, { protocol: "TCP" }))
+  return map(filled, "env", (entry) =>
+    at(entry, "valueFrom", "fieldRef") === undefined ? entry : edit(
+      objectAt(entry),
+      "valueFrom",
+      (from) => edit(objectAt(from), "fieldRef", (ref) => fill(ref, { apiVersion: "v1" }))
+    ))
+}
+
+const podSpec = (value: unknown): Filled => {
+  let spec = fill(value, {
+    restartPolicy: "Always",
+    terminationGracePeriodSeconds: 30,
+    dnsPolicy: "ClusterFirst",
+    securityContext: {},
+    schedulerName: "default-scheduler"
+  })
+  // Two names of one field; the old one is kept in step.
+  const account = stringAt(spec, "serviceAccountName") || stringAt(spec, "serviceAccount")
+  if (account !== "") spec = { ...spec, serviceAccountName: account, serviceAccount: account }
+  spec = map(spec, "containers", container)
+  spec = map(spec, "initContainers", container)
+  spec = map(spec, "ephemeralContainers", container)
+  return map(spec, "volumes", VolumeDefaults.volume)
+}
+
+/** Every Namespace is labelled with its name, if it has one by now. */
+const labelledNamespace = (metadata: unknown): Filled => {
+  const name = stringAt(metadata, "name")
+  return name === ""
+    ? objectAt(metadata)
+    : { ...objectAt(metadata), labels: { ...objectAt(metadata, "labels"), "kubernetes.io/metadata.name": name } }
+}
+
+/**
+ * A Pod with limits of its own requests what its containers request together, and else what it is limited to. Huge pages
+ * cannot be had in advance: their requests are their limits.
+ *
+ * Source: k8s.io/kubernetes/pkg/apis/core/v1/defaults.go `defaultPodRequests`.
+ */
+const podRequests = (spec: Filled): Filled => {
+  const limits = objectAt(spec, "resources", "limits")
+  if (Object.keys(limits).length === 0) return spec
+  const shared = Object.entries(PodResources.ofContainers({ spec }, "requests"))
+    .filter(([name]) => PodResources.isPodLevel(name) && !name.startsWith("hugepages-"))
+  const limited = Object.entries(limits).filter(([name]) => PodResources.isPodLevel(name))
+  const requests = fill(
+    fill(at(spec, "resources", "requests"), Object.fromEntries(shared)),
+    Object.fromEntries(limited)
+  )
+  return Object.keys(requests).length === 0
+    ? spec
+    : { ...spec, resources: { ...objectAt(spec, "resources"), requests } }
+}
+
+/** A Pod of its own gets more than a template; the rest is admission's. */
+const pod = (value: unknown): Filled => {
+  const limited = (entry: unknown) => edit(objectAt(entry), "resources", resources)
+  const own = podSpec(value)
+  let requested = map(map(own, "containers", limited), "initContainers", limited)
+  requested = podRequests(requested)
+  if (own["hostNetwork"] === true) {
+    for (const key of ["containers", "initContainers"]) requested = map(requested, key, VolumeDefaults.hostPorts)
+  }
+  return fill(requested, { enableServiceLinks: true })
+}
+
+/** The one address and the list of all of them say the same; where they do not, the one is right. */
+const podStatus = (value: unknown): Filled => {
+  const status = objectAt(value)
+  const one = stringAt(status, "podIP")
+  const all = arrayAt(status, "podIPs")
+  const first = stringAt(all[0], "ip")
+  if (one !== "" && one !== first) return { ...status, podIPs: [{ ip: one }] }
+  return first !== "" && one === "" ? { ...status, podIP: first } : status
+}
+
+const template = (value: unknown): Filled => ({ ...fill(value, { metadata: {} }), spec: podSpec(at(value, "spec")) })
+
+/** With its template, which is there whether or not it was sent. */
+const templated = (object: Filled): Filled => ({ ...object, template: template(object["template"]) })
+
+const rollingUpdate = (strategy: unknown, amounts: Filled): Filled => {
+  const filled = fill(strategy, { type: "RollingUpdate" })
+  return filled["type"] === "RollingUpdate"
+    ? { ...filled, rollingUpdate: fill(filled["rollingUpdate"], amounts) }
+    : filled
+}
+
+const deployment = (value: unknown): Filled => {
+  const spec = fill(value, { replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600, strategy: {} })
+  return templated(
+    edit(spec, "strategy", (strategy) => rollingUpdate(strategy, { maxUnavailable: "25%", maxSurge: "25%" }))
+  )
+}
+
+const statefulSet = (value: unknown): Filled => {
+  let spec = fill(value, {
+    replicas: 1,
+    podManagementPolicy: "OrderedReady",
+    revisionHistoryLimit: 10,
+    updateStrategy: {},
+    persistentVolumeClaimRetentionPolicy: {}
+  })
+  // A strategy that is named comes with its amounts, or without.
+  spec = edit(
+    spec,
+    "updateStrategy",
+    (strategy) =>
+      at(strategy, "type") !== undefined && at(strategy, "rollingUpdate") === undefined
+        ? strategy
+        : rollingUpdate(strategy, { partition: 0, maxUnavailable: 1 })
+  )
+  spec = edit(
+    spec,
+    "persistentVolumeClaimRetentionPolicy",
+    (policy) => fill(policy, { whenDeleted: "Retain", whenScaled: "Retain" })
+  )
+  spec = map(spec, "volumeClaimTemplates", (claim) => ({
+    ...fill(claim, { apiVersion: "v1", kind: "PersistentVolumeClaim" }),
+    spec: claimSpec(at(claim, "spec")),
+    status: { phase: "Pending" }
+  }))
+  return templated(spec)
+}
+
+const daemonSet = (value: unknown): Filled => {
+  const spec = fill(value, { revisionHistoryLimit: 10, updateStrategy: {} })
+  return templated(
+    edit(spec, "updateStrategy", (strategy) => rollingUpdate(strategy, { maxUnavailable: 1, maxSurge: 0 }))
+  )
+}
+
+const maxInt32 = 2 ** 31 - 1
+
+const job = (value: unknown): Filled => {
+  const single = at(value, "completions") === undefined && at(value, "parallelism") === undefined
+  const spec = fill(value, {
+    parallelism: 1,
+    completions: single ? 1 : undefined,
+    // Who limits each index need not limit all of them together.
+    backoffLimit: at(value, "backoffLimitPerIndex") === undefined ? 6 : maxInt32,
+    manualSelector: false,
+    completionMode: "NonIndexed",
+    suspend: false,
+    podReplacementPolicy: at(value, "podFailurePolicy") === undefined ? "TerminatingOrFailed" : "Failed"
+  })
+  const policy = at(spec, "podFailurePolicy")
+  return templated(policy === undefined ? spec : { ...spec, podFailurePolicy: failurePolicy(policy) })
+}
+
+/** A condition that a rule waits for is true, unless it says otherwise. */
+const failurePolicy = (policy: unknown): Filled =>
+  map(
+    objectAt(policy),
+    "rules",
+    (rule) => map(objectAt(rule), "onPodConditions", (pattern) => fill(pattern, { status: "True" }))
+  )
+
+const cronJob = (value: unknown): Filled =>
+  edit(
+    fill(value, {
+      concurrencyPolicy: "Allow",
+      suspend: false,
+      successfulJobsHistoryLimit: 3,
+      failedJobsHistoryLimit: 1,
+      jobTemplate: {}
+    }),
+    "jobTemplate",
+    (jobTemplate) =>
+      edit(fill(jobTemplate, { metadata: {}, spec: {} }), "spec", (spec) => {
+        const policy = at(spec, "podFailurePolicy")
+        return templated(
+          policy === undefined ? objectAt(spec) : { ...objectAt(spec), podFailurePolicy: failurePolicy(policy) }
+        )
+      })
+  )
+
+const service = (value: unknown): Filled => {
+  let spec = fill(value, { sessionAffinity: "None", type: "ClusterIP" })
+  if (spec["sessionAffinity"] === "ClientIP") {
+    const config = objectAt(spec, "sessionAffinityConfig")
+    spec = {
+      ...spec,
+      sessionAffinityConfig: { ...config, clientIP: fill(config["clientIP"], { timeoutSeconds: 10800 }) }
+    }
+  } else if (spec["sessionAffinity"] === "None") {
+    const { sessionAffinityConfig: _, ...rest } = spec
+    spec = rest
+  }
+  return map(ClusterDefaults.service(spec), "ports", (port) => {
+    const target = at(port, "targetPort")
+    const filled = fill(port, { protocol: "TCP" })
+    return target === undefined || target === "" || target === 0
+      ? { ...filled, targetPort: at(port, "port") ?? 0 }
+      : filled
+  })
+}
+
+/** What is limited has a default; what has a default is requested; what has a minimum requests that. */
+const limitRangeItem = (value: unknown): Filled => {
+  const item = objectAt(value)
+  if (item["type"] !== "Container") return item
+  const byDefault = fill(item["default"], objectAt(item, "max"))
+  const request = fill(fill(item["defaultRequest"], byDefault), objectAt(item, "min"))
+  return {
+    ...item,
+    ...(Object.keys(byDefault).length === 0 ? {} : { default: byDefault }),
+    ...(Object.keys(request).length === 0 ? {} : { defaultRequest: request })
+  }
+}
+
+const claimSpec = (value: unknown): Filled => fill(value, { volumeMode: "Filesystem" })
+
+/** `stringData` is written to, never read from. */
+const secret = (object: Filled): Filled => {
+  const { stringData, ...rest } = object
+  const filled = fill(rest, { type: "Opaque" })
+  if (stringData === undefined) return filled
+  const encoded = Object.entries(objectAt(stringData)).map(([key, text]) => [
+    key,
+    Buffer.from(String(text), "utf8").toString("base64")
+  ])
+  return { ...filled, data: { ...objectAt(filled, "data"), ...Object.fromEntries(encoded) } }
+}
+
+/** A spec is there whether or not it was sent. */
+const inSpec = (f: (spec: unknown) => Filled) => (object: Filled): Filled => ({ ...object, spec: f(object["spec"]) })
+
+/** The phase a status is of that tells none. */
+const phases: Readonly<Record<string, string>> = {
+  "/Namespace": "Active",
+  "/PersistentVolume": "Pending",
+  "/PersistentVolumeClaim": "Pending"
+}
+
+const inPhase = (name: string) => (status: unknown): Filled => fill(status, { phase: phases[name] })
+
+const withPhase = (name: string, object: Filled): Filled => ({ ...object, status: inPhase(name)(object["status"]) })
+
+/** Who is reached at an address of a balancer is the balancer, unless it says otherwise. */
+const balancer = (object: Filled): Filled =>
+  stringAt(object, "spec", "type") !== "LoadBalancer" ?
+    object :
+    edit(object, "status", (status) =>
+      edit(objectAt(status), "loadBalancer", (own) =>
+        map(objectAt(own), "ingress", (point) =>
+          stringAt(point, "ip") === "" ? point : fill(point, { ipMode: "VIP" }))))
+
+/** Kinds whose defaults are those of their spec. */
+const specs: Readonly<Record<string, (spec: unknown) => Filled>> = {
+  "/Pod": pod,
+  "/LimitRange": (spec) => map(objectAt(spec), "limits", limitRangeItem),
+  "/PersistentVolumeClaim": claimSpec,
+  "apps/Deployment": deployment,
+  "apps/ReplicaSet": (spec) => templated(fill(spec, { replicas: 1 })),
+  "apps/StatefulSet": statefulSet,
+  "batch/CronJob": cronJob
+}
+
+/** Kinds whose defaults are what is told where a field is missing. */
+const fields: Readonly<Record<string, Filled>> = {
+  "/Event": {
+    source: {},
+    firstTimestamp: null,
+    lastTimestamp: null,
+    eventTime: null,
+    reportingComponent: "",
+    reportingInstance: ""
+  },
+  "events.k8s.io/Event": {
+    eventTime: null,
+    deprecatedSource: {},
+    deprecatedFirstTimestamp: null,
+    deprecatedLastTimestamp: null
+  }
+}
+
+const byKind: Readonly<Record<string, (object: Filled) => Filled>> = {
+  ...ClusterDefaults.byKind,
+  ...Object.fromEntries(Object.entries(specs).map(([kind, spec]) => [kind, inSpec(spec)])),
+  ...Object.fromEntries(Object.entries(fields).map(([kind, missing]) => [kind, (object) => fill(object, missing)])),
+  "/Pod": (object) => edit(inSpec(pod)(object), "status", podStatus),
+  "/Namespace": (object) => withPhase("/Namespace", edit(object, "metadata", labelledNamespace)),
+  "/PersistentVolume": (object) => withPhase("/PersistentVolume", ClusterDefaults.byKind["/PersistentVolume"]!(object)),
+  "/PersistentVolumeClaim": (object) => withPhase("/PersistentVolumeClaim", inSpec(claimSpec)(object)),
+  "apps/DaemonSet": (object) => WorkloadRules.counted(inSpec(daemonSet)(object)),
+  "batch/Job": (object) => JobRules.withLabels(inSpec(job)(object)),
+  "resource.k8s.io/ResourceClaim": inSpec(DeviceRules.claimDefaults),
+  "resource.k8s.io/ResourceClaimTemplate": inSpec((spec) => edit(objectAt(spec), "spec", DeviceRules.claimDefaults)),
+  "/PodTemplate": templated,
+  "/ReplicationController": (object) =>
+    ClusterDefaults.controller(
+      inSpec((spec) => edit(fill(spec, { replicas: 1 }), "template", template))(object)
+    ),
+  "/Service": (object) => balancer(inSpec(service)(object)),
+  "/Secret": secret,
+  "admissionregistration.k8s.io/MutatingWebhookConfiguration": WebhookRules.applyDefaults(true),
+  "admissionregistration.k8s.io/ValidatingWebhookConfiguration": WebhookRules.applyDefaults(false),
+  "admissionregistration.k8s.io/ValidatingAdmissionPolicy": PolicyRules.policyDefaults,
+  "admissionregistration.k8s.io/MutatingAdmissionPolicy": PolicyRules.policyDefaults,
+  "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding": PolicyRules.bindingDefaults,
+  "admissionregistration.k8s.io/MutatingAdmissionPolicyBinding": PolicyRules.bindingDefaults,
+  "rbac.authorization.k8s.io/RoleBinding": (object) => roleBinding(object),
+  "rbac.authorization.k8s.io/ClusterRoleBinding": (object) => roleBinding(object)
+}
+
+/** The defaults of one part of an object. */
+export interface Part {
+  readonly fill: (value: unknown) => unknown
+  /** Given to a part that is missing, too. */
+  readonly always: boolean
+}
+
+/** Defaults that are each part's own. */
+export interface Parts {
+  readonly parts: Readonly<Record<string, Part>>
+  /** What is told where a part is missing. */
+  readonly missing: Filled | undefined
+}
+
+/** The same as `apply`, by parts; undefined for a kind one part of which depends on another. */
+export const partsOf = (group: string, kind: string): Parts | undefined => {
+  const name = `${group}/${kind}`
+  const spec = specs[name]
+  const missing = fields[name]
+  if (spec === undefined && missing === undefined && byKind[name] !== undefined) return undefined
+  return {
+    parts: {
+      ...(spec === undefined ? {} : { spec: { fill: spec, always: true } }),
+      ...(name === "/Pod" ? { status: { fill: podStatus, always: false } } : {}),
+      ...(phases[name] === undefined ? {} : { status: { fill: inPhase(name), always: true } })
+    },
+    missing
+  }
+}
+
+const rbacGroup = "rbac.authorization.k8s.io"
+
+const roleBinding = (object: Filled): Filled => ({
+  ...map(
+    object,
+    "subjects",
+    (subject) =>
+      ["User", "Group"].includes(stringAt(subject, "kind")) ? fill(subject, { apiGroup: rbacGroup }) : subject
+  ),
+  roleRef: fill(object["roleRef"], { apiGroup: rbacGroup })
+})
+
+/** The object with the defaults of its kind. */
+export const apply = (group: string, kind: string, object: JsonObject): JsonObject =>
+  byKind[`${group}/${kind}`]?.(object) ?? object
+
+/** Source: k8s.io/kubernetes/pkg/registry/core/pod/strategy.go `applySchedulingGatedCondition`. */
+const gated = (pod: JsonObject): JsonObject => ({
+  type: "PodScheduled",
+  status: "False",
+  lastTransitionTime: at(pod, "metadata", "creationTimestamp"),
+  reason: "SchedulingGated",
+  message: "Scheduling is blocked due to non-empty scheduling gates"
+})
+
+const statuses: Readonly<Record<string, (object: JsonObject) => JsonObject>> = {
+  pods: (object) => ({
+    phase: "Pending",
+    ...(arrayAt(object, "spec", "schedulingGates").length === 0 ? {} : { conditions: [gated(object)] }),
+    qosClass: qosClass(object)
+  }),
+  persistentvolumeclaims: () => ({ phase: "Pending" }),
+  persistentvolumes: (object) => ({
+    phase: "Pending",
+    lastPhaseTransitionTime: at(object, "metadata", "creationTimestamp")
+  }),
+  // A node says of itself what it has when it comes.
+  nodes: (object) => objectAt(object, "status"),
+  services: () => ({ loadBalancer: {} }),
+  "ingresses.networking.k8s.io": () => ({ loadBalancer: {} }),
+  "deployments.apps": () => ({}),
+  "replicasets.apps": () => ({ replicas: 0 }),
+  "statefulsets.apps": () => ({ replicas: 0, availableReplicas: 0 }),
+  "daemonsets.apps": () => ({
+    currentNumberScheduled: 0,
+    numberMisscheduled: 0,
+    desiredNumberScheduled: 0,
+    numberReady: 0
+  }),
+  "jobs.batch": () => ({}),
+  "cronjobs.batch": () => ({}),
+  "poddisruptionbudgets.policy": () => ({
+    disruptionsAllowed: 0,
+    currentHealthy: 0,
+    desiredHealthy: 0,
+    expectedPods: 0
+  })
+}
+
+/** The status a new object has. */
+export const status = (collection: string, object: JsonObject): JsonObject => {
+  const initial = statuses[collection]
+  return initial === undefined ? object : { ...object, status: initial(object) }
+}
+
+/**
+ * Guaranteed, Burstable or BestEffort, by the requests and limits of all containers; or by those of the Pod, where it may
+ * have its own, though they are empty.
+ *
+ * Source: k8s.io/kubernetes/pkg/apis/core/helper/qos/qos.go `ComputePodQOS`.
+ */
+export const qosClass = (object: unknown): string => {
+  const own = at(object, "spec", "resources")
+  const containers = own !== undefined
+    ? [{ resources: own }]
+    : [...arrayAt(object, "spec", "containers"), ...arrayAt(object, "spec", "initContainers")]
+  // Nothing of something counts as nothing.
+  const amount = (entry: unknown, key: string, name: string) => {
+    const found = at(entry, "resources", key, name)
+    return found === undefined || Quantity.compare(String(found), "0") === 0 ? undefined : found
+  }
+  const counted = ["cpu", "memory"]
+  if (
+    containers.every((entry) =>
+      counted.every((name) =>
+        amount(entry, "requests", name) === undefined && amount(entry, "limits", name) === undefined
+      )
+    )
+  ) return "BestEffort"
+  return containers.every((entry) =>
+      counted.every((name) => {
+        const limit = amount(entry, "limits", name)
+        return limit !== undefined && limit === amount(entry, "requests", name)
+      })
+    )
+    ? "Guaranteed"
+    : "Burstable"
+}

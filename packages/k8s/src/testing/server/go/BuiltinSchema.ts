@@ -1,0 +1,277 @@
+/**
+ * `BuiltinSchema`: a body as the Go type of a built-in kind reads it.
+ *
+ * Unknown fields are left out and named, nulls and empty values that the type does not tell from nothing are left out, a
+ * value of a wrong type is a fault of the whole request. An amount is written as the server writes it, a time loses its
+ * offset, and a `Time` its fraction too. What a kind demands beyond types is its strategy's business.
+ *
+ * Source: the OpenAPI document (`kinds/definitions`) for the types; encoding/json and apimachinery's `Time` and
+ * `MicroTime` for the rules.
+ */
+import * as Result from "effect/Result"
+import { type Draft, put } from "../../../api/Plain.ts"
+import * as Remembered from "../../../api/Remembered.ts"
+import { definitions, type Schema, zeroOf } from "../../../kinds/Schema.ts"
+import * as GoBase64 from "../../../schema/GoBase64.ts"
+import * as Embedded from "../../../schema/GoEmbedded.ts"
+import { Fault, mapKey, nameOf, withoutEmbedded, withPlainKeys, wrong, wrongText } from "../../../schema/GoFault.ts"
+import * as GoInt64 from "../../../schema/GoInt64.ts"
+import * as GoNames from "../../../schema/GoNames.ts"
+import * as GoTime from "../../../schema/GoTime.ts"
+import * as JsonValue from "../../../schema/JsonValue.ts"
+import * as GoZero from "./GoZero.ts"
+import * as Quantity from "./Quantity.ts"
+
+/** A body that was read. */
+export interface Decoded {
+  readonly object: JsonValue.JsonObject
+  /** The paths of fields that were left out because the type does not have them. */
+  readonly unknown: ReadonlyArray<string>
+  /** Where lists were left out that are told even if they are empty. Until it is stored the object has them. */
+  readonly emptied: ReadonlyArray<string>
+}
+
+const meta = "io.k8s.apimachinery.pkg.apis.meta.v1."
+
+const byKind: ReadonlyMap<string, string> = new Map(
+  Object.entries(definitions).flatMap(([name, schema]) =>
+    schema.kind === undefined ? [] : [[`${schema.kind.group}/${schema.kind.version}/${schema.kind.kind}`, name]]
+  )
+)
+
+/** The definition of a kind; undefined for one that Kubernetes does not have. */
+export const definitionOf = (group: string, version: string, kind: string): string | undefined =>
+  byKind.get(`${group}/${version}/${kind}`)
+
+const readTime = (value: string, precision: GoTime.Precision): string | Fault =>
+  Result.match(GoTime.parse(value, precision), {
+    onSuccess: (time) => `${GoTime.wholeSeconds(time)}${precision === "micros" ? `.${time.fraction}` : ""}Z`,
+    onFailure: (why) => new Fault(why)
+  })
+
+/** A `Time` in whole seconds, or a `MicroTime` of exactly six digits, in UTC. */
+const time = Remembered.ofText((value) => readTime(value, "seconds"))
+const microTime = Remembered.ofText((value) => readTime(value, "micros"))
+
+/** Bytes as they are written, if they can be read. */
+const bytes = (text: string): string | Fault => Result.getOrElse(GoBase64.canonical(text), (why) => new Fault(why))
+
+/** To Go a list of small numbers is as good, in which null leaves a 0 as it is. */
+const byteList = (value: unknown): ReadonlyArray<number> | undefined => {
+  if (!Array.isArray(value)) return undefined
+  const numbers = value.map((item: unknown) => item === null ? 0 : item)
+  return numbers.every(isByte) ? numbers : undefined
+}
+
+const isByte = (value: unknown): value is number =>
+  typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= 255
+
+const isInt32 = (value: unknown): boolean => typeof value === "number" && value === (value | 0)
+
+interface Walk {
+  readonly unknown: Array<string>
+  readonly emptied: Array<string>
+  /** The Go type that stands in faults. */
+  readonly owner: string
+  /** The definition around the present value. */
+  readonly definition: string
+  /** Whether integers lose the bits that their type does not have, instead of being refused. */
+  readonly cut: boolean
+}
+
+/** A value that the type of a field, or of an element of it, cannot hold. */
+const unfit = (value: unknown, schema: Schema, path: string, walk: Walk): Fault =>
+  wrong(value, GoNames.at(walk.definition, path) ?? schema, path, walk.owner)
+
+/** A scalar as the type has it; a `Fault` for another type. */
+const scalar = (value: unknown, schema: Schema, path: string, walk: Walk): unknown => {
+  switch (schema.type) {
+    case "boolean":
+      return typeof value === "boolean" ? value : unfit(value, schema, path, walk)
+    case "integer":
+      if (!GoInt64.is(value)) return unfit(value, schema, path, walk)
+      if (schema.format !== "int32" || isInt32(value)) return value
+      return walk.cut ? Number(BigInt.asIntN(32, BigInt(value as number))) : unfit(value, schema, path, walk)
+    case "number":
+      return typeof value === "number" ? value : unfit(value, schema, path, walk)
+    default:
+      if (typeof value === "string") return schema.format === "byte" ? bytes(value) : value
+      if (schema.format === "byte") {
+        const list = byteList(value)
+        return list === undefined ? unfit(value, schema, path, walk) : Buffer.from(list).toString("base64")
+      }
+      if (schema.format === "int-or-string") return isInt32(value) ? value : wrong(value, "int32", path, walk.owner)
+      return unfit(value, schema, path, walk)
+  }
+}
+
+/** The Go type of a definition, without its package. */
+const ownerOf = (definition: string): string => definition.slice(definition.lastIndexOf(".") + 1)
+
+const schemaOf = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
+
+/**
+ * A schema, or what may stand instead of one. These types read themselves, so that nobody is told of what a schema in
+ * them does not have. What is neither, and a list of no schemas, is nothing.
+ */
+const alternative = (value: unknown, ref: string, path: string): unknown => {
+  const walk: Walk = { unknown: [], emptied: [], owner: ownerOf(schemaOf), definition: schemaOf, cut: false }
+  if (JsonValue.isObject(value)) return named(value, schemaOf, path, walk)
+  if (ref === `${schemaOf}OrBool`) {
+    return typeof value === "boolean" ? value : new Fault("boolean or JSON schema expected")
+  }
+  if (!Array.isArray(value) || value.length === 0) return undefined
+  return list(value, ref === `${schemaOf}OrArray` ? { ref: schemaOf } : { type: "string" }, path, walk)
+}
+
+const named = (value: unknown, ref: string, path: string, walk: Walk): unknown => {
+  if (ref.startsWith(`${schemaOf}Or`)) return alternative(value, ref, path)
+  if (ref.endsWith("resource.Quantity")) {
+    const text = typeof value === "number" ? String(value) : value
+    if (typeof text !== "string") return new Fault(Quantity.malformed)
+    return Quantity.canonical(text) ?? new Fault(Quantity.malformed)
+  }
+  if (ref === `${meta}Time` || ref === `${meta}MicroTime`) {
+    return typeof value === "string"
+      ? (ref.endsWith("MicroTime") ? microTime : time)(value)
+      : wrong(value, "string", path, walk.owner)
+  }
+  const schema = definitions[ref] ?? {}
+  if (schema.properties !== undefined && !JsonValue.isObject(value)) return wrong(value, nameOf(ref), path, walk.owner)
+  return read(
+    value,
+    schema,
+    path,
+    schema.properties === undefined ? walk : { ...walk, owner: ownerOf(ref), definition: ref }
+  )
+}
+
+const read = (value: unknown, schema: Schema, path: string, walk: Walk): unknown => {
+  if (schema.ref !== undefined) return named(value, schema.ref, path, walk)
+  if (schema.type === "array") {
+    if (!Array.isArray(value)) return unfit(value, schema, path, walk)
+    return schema.items === undefined ? value : list(value, schema.items, path, walk)
+  }
+  if (schema.properties !== undefined || schema.values !== undefined) {
+    return JsonValue.isObject(value) ? object(value, schema, path, walk) : unfit(value, schema, path, walk)
+  }
+  return schema.type === undefined || schema.type === "object" ? value : scalar(value, schema, path, walk)
+}
+
+/** A path as strict decoding tells it. */
+const plainPath = (path: string): string => withPlainKeys(withoutEmbedded(path)).slice(1)
+
+/** Whether a type can hold a value, in a definition. */
+export const fits = (value: unknown, schema: Schema, definition: string): boolean =>
+  !(read(value, schema, "", { unknown: [], emptied: [], owner: "", definition, cut: false }) instanceof Fault)
+
+/** What null is in a list or a map: an empty value of its type. */
+const nothing = (schema: Schema): unknown => {
+  if (schema.ref?.endsWith("resource.Quantity") === true) return "0"
+  if (schema.ref !== undefined) return definitions[schema.ref]?.properties === undefined ? null : {}
+  return zeroOf(schema.type) ?? null
+}
+
+const list = (items: ReadonlyArray<unknown>, schema: Schema, path: string, walk: Walk): unknown => {
+  const out: Array<unknown> = []
+  for (const [index, item] of items.entries()) {
+    const next = item === null ? nothing(schema) : read(item, schema, `${path}[${index}]`, walk)
+    if (next instanceof Fault) return next
+    out.push(next)
+  }
+  return out
+}
+
+/** A path through a value of a map, whose key may be any text. */
+const inMap = /\[(?!\d+\])/
+
+const object = (value: JsonValue.JsonObject, schema: Schema, path: string, walk: Walk): unknown => {
+  const out: Draft = {}
+  for (const key of Object.keys(value)) {
+    const item = value[key]
+    const here = schema.properties === undefined
+      ? `${path}${mapKey(key)}`
+      : `${path}${Embedded.around(walk.definition, key)}.${key}`
+    const known = schema.properties === undefined
+      ? schema.values
+      : Object.hasOwn(schema.properties, key)
+      ? schema.properties[key]
+      : undefined
+    if (known === undefined) walk.unknown.push(plainPath(here))
+    else if (item !== null || schema.properties === undefined) {
+      const next = item === null ? nothing(known) : read(item, known, here, walk)
+      if (next instanceof Fault) return next
+      if (next === undefined) continue
+      if (schema.properties === undefined || !GoZero.leftOut(walk.definition, key, known, next)) put(out, key, next)
+      else if (GoZero.isToldList(walk.definition, key, known) && !inMap.test(here)) {
+        walk.emptied.push(withoutEmbedded(here).slice(1))
+      }
+    }
+  }
+  return out
+}
+
+/** Reads one field of an object of a kind; `undefined` for nothing. Adds to `unknown` and `emptied`. */
+export const field = (
+  definition: string,
+  key: string,
+  value: unknown,
+  unknown: Array<string>,
+  emptied: Array<string> = []
+): unknown => {
+  const schema = definitions[definition]!.properties![key]!
+  if (value === null) return undefined
+  const result = read(value, schema, `.${key}`, {
+    unknown,
+    emptied,
+    owner: ownerOf(definition),
+    definition,
+    cut: false
+  })
+  if (result instanceof Fault || !GoZero.leftOut(definition, key, schema, result)) return result
+  if (GoZero.isToldList(definition, key, schema)) emptied.push(key)
+  return undefined
+}
+
+/** What a type has at a key or an index, and how a fault names that place. */
+const below = (schema: Schema, step: string | number): readonly [schema: Schema | undefined, name: string] =>
+  schema.properties !== undefined
+    ? [Object.hasOwn(schema.properties, step) ? schema.properties[step] : undefined, `.${step}`]
+    : schema.values !== undefined
+    ? [schema.values, mapKey(String(step))]
+    : [schema.items, `[${step}]`]
+
+/** Why a whole number that is written with a point or an exponent cannot be read, if it stands for an integer. */
+export const writtenFault = (
+  definition: string,
+  { path, text }: { readonly path: ReadonlyArray<string | number>; readonly text: string }
+): string | undefined => {
+  let schema: Schema = { ref: definition }
+  let owner = ""
+  let place = ""
+  for (const step of path) {
+    const { ref } = schema
+    const type: Schema = ref === undefined ? schema : definitions[ref] ?? {}
+    if (ref !== undefined && type.properties !== undefined) owner = ownerOf(ref)
+    const [next, name] = below(type, step)
+    if (next === undefined) return undefined
+    schema = next
+    place += (ref === undefined ? "" : Embedded.around(ref, String(step))) + name
+  }
+  return schema.type === "integer" ? wrongText(text, schema, place, owner).message : undefined
+}
+
+/** Reads an object of a kind; the failure is the decoder's message. `cut` is for what no decoder reads, but a converter
+ * that cuts integers off. */
+export const decode = (
+  definition: string,
+  body: JsonValue.JsonObject,
+  cut = false
+): Result.Result<Decoded, string> => {
+  const unknown: Array<string> = []
+  const emptied: Array<string> = []
+  const value = named(body, definition, "", { unknown, emptied, owner: "", definition, cut })
+  return value instanceof Fault
+    ? Result.fail(value.message)
+    : Result.succeed({ object: value as JsonValue.JsonObject, unknown, emptied })
+}

@@ -1,0 +1,217 @@
+/**
+ * `PodStatusRules`: what the status of a Pod may become, whoever writes it: a kubelet, or somebody in its place.
+ *
+ * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidatePodStatusUpdate`,
+ * pkg/registry/core/pod/strategy.go `podStatusStrategy`.
+ */
+import * as Names from "../../../../api/Names.ts"
+import { arrayAt, at, objectAt, stringAt } from "../../../../api/Plain.ts"
+import * as FieldError from "../../../../schema/FieldError.ts"
+import type { Strategy } from "../../Strategy.ts"
+import * as GoStruct from "../../go/GoStruct.ts"
+import { type Faults, invalids, ip, isAddress, isAddress6, when } from "../Checks.ts"
+import * as Disabled from "../Disabled.ts"
+import { immutableText } from "../Immutability.ts"
+import * as PodSecurityRules from "./PodSecurityRules.ts"
+
+/** Which generation a condition is of stays, where it is left out. */
+const withGenerations = (
+  conditions: ReadonlyArray<unknown>,
+  before: ReadonlyArray<unknown>
+): ReadonlyArray<unknown> => {
+  const known = Map.groupBy(before, (condition) => stringAt(condition, "type"))
+  return conditions.map((condition) => {
+    const old = at(known.get(stringAt(condition, "type"))?.shift(), "observedGeneration")
+    return old === undefined || (at(condition, "observedGeneration") ?? 0) !== 0
+      ? condition
+      : { ...objectAt(condition), observedGeneration: old }
+  })
+}
+
+const lists = ["containerStatuses", "ephemeralContainerStatuses", "initContainerStatuses"]
+
+/** Nobody tells how well the resources of containers are, as long as nobody asks for it. */
+const withoutHealth = Disabled.dropping(
+  ...lists.map((list) => `status.${list}.*.allocatedResourcesStatus`)
+)
+
+/** What class a Pod is of is told when it comes, and which generation it is of once: neither is lost to a status that
+ * leaves it out. */
+export const prepareStatus: Strategy["prepareStatus"] = (object, previous) => {
+  const next = withoutHealth(object)
+  const [after, before] = [objectAt(next, "status"), objectAt(previous, "status")]
+  const kept = ["qosClass", "observedGeneration"].filter((key) => !after[key] && before[key] !== undefined)
+  const conditions = arrayAt(after, "conditions")
+  return {
+    ...next,
+    status: {
+      ...after,
+      ...Object.fromEntries(kept.map((key) => [key, before[key]])),
+      ...(conditions.length === 0
+        ? {}
+        : { conditions: withGenerations(conditions, arrayAt(before, "conditions")) })
+    }
+  }
+}
+
+const numberAt = (value: unknown, ...path: ReadonlyArray<string>): number => {
+  const found = at(value, ...path)
+  return typeof found === "number" ? found : 0
+}
+
+const generation = (holder: unknown, path: string): Faults => {
+  const observed = numberAt(holder, "observedGeneration")
+  return when(
+    observed < 0,
+    FieldError.invalid(`${path}.observedGeneration`, observed, "must be a non-negative integer")
+  )
+}
+
+/** Conditions of Kubernetes' own, whose names need not be looked at. */
+const known = ["Initialized", "PodScheduled", "Ready"]
+
+const conditionFaults = (pod: unknown): Faults =>
+  arrayAt(pod, "status", "conditions").flatMap((condition, index) => {
+    const path = `status.conditions[${index}]`
+    const type = stringAt(condition, "type")
+    return [
+      ...generation(condition, path),
+      ...(known.includes(type) ? [] : invalids(`${path}.Type`, type, Names.labelKey(type)))
+    ]
+  })
+
+const nominationFaults = (next: unknown, previous: unknown): Faults => {
+  const [name, before] = [next, previous].map((pod) => stringAt(pod, "status", "nominatedNodeName"))
+  const path = "status.nominatedNodeName"
+  return name === before || name === "" ? [] : [
+    ...invalids(path, name, Names.dnsSubdomain(name!)),
+    ...when(
+      stringAt(previous, "spec", "nodeName") !== "",
+      FieldError.forbidden(path, "may not be set on pods that are already bound to a node")
+    )
+  ]
+}
+
+/** At most one new address of each family; what is there stays. */
+const addressFaults = (next: unknown, previous: unknown, field: "hostIPs" | "podIPs"): Faults => {
+  const addresses = (pod: unknown) => arrayAt(pod, "status", field).map((address) => stringAt(address, "ip"))
+  const [given, kept] = [addresses(next), addresses(previous)]
+  const path = `status.${field}`
+  const each = given.flatMap((address, index) => kept.includes(address) ? [] : ip(`${path}[${index}]`, address))
+  if (given.length < 2) return each
+  const unfit = given.findIndex((address) => !isAddress(address))
+  const families = new Set(given.map(isAddress6))
+  return [
+    ...each,
+    ...when(
+      unfit >= 0,
+      FieldError.internalError(path, `failed to check for dual stack with error:invalid IP[${unfit}]: ${given[unfit]}`)
+    ),
+    ...when(
+      given.length > 2 || unfit >= 0 || families.size < 2,
+      FieldError.invalidPrinted(
+        path,
+        GoStruct.print(arrayAt(next, "status", field), [["ip", "\"\"", undefined, "IP"]]),
+        "may specify no more than one IP for each IP family"
+      )
+    )
+  ]
+}
+
+const hostFaults = (pod: unknown): Faults => {
+  const first = at(arrayAt(pod, "status", "hostIPs")[0], "ip")
+  return when(
+    first !== undefined && first !== stringAt(pod, "status", "hostIP"),
+    FieldError.invalid("status.hostIPs[0].ip", first, "must be equal to `hostIP`")
+  )
+}
+
+/** Whether an exit code is one of a container's rules for restarts. */
+const isRuled = (container: unknown, code: number): boolean =>
+  arrayAt(container, "restartPolicyRules").some((rule) => {
+    const listed = arrayAt(rule, "exitCodes", "values").includes(code)
+    const operator = stringAt(rule, "exitCodes", "operator")
+    return stringAt(rule, "action") === "Restart" && (operator === "In" ? listed : operator === "NotIn" && !listed)
+  })
+
+const restarts = (spec: unknown, container: unknown, code: number): boolean => {
+  const own = stringAt(container, "restartPolicy")
+  const policy = own === "" ? stringAt(spec, "restartPolicy") : own
+  return own !== "" && isRuled(container, code) || (policy === "OnFailure" ? code !== 0 : policy !== "Never")
+}
+
+/** What has ended has, unless it may be started again; one for debugging never is. */
+const transitionFaults = (
+  next: unknown,
+  previous: unknown,
+  field: string,
+  containers?: "containers" | "initContainers"
+): Faults => {
+  const spec = at(previous, "spec")
+  const may = (status: unknown): boolean => {
+    const name = stringAt(status, "name")
+    const container = containers === undefined
+      ? undefined
+      : arrayAt(spec, containers).find((each) => stringAt(each, "name") === name)
+    return container !== undefined && restarts(spec, container, numberAt(status, "state", "terminated", "exitCode"))
+  }
+  return arrayAt(previous, "status", field).flatMap((status, index) => {
+    if (at(status, "state", "terminated") === undefined) return []
+    const now = arrayAt(next, "status", field).find((each) => stringAt(each, "name") === stringAt(status, "name"))
+    return when(
+      now !== undefined && at(now, "state", "terminated") === undefined && !may(status),
+      FieldError.forbidden(`status.${field}[${index}].state`, "may not be transitioned to non-terminated state")
+    )
+  })
+}
+
+const claimFaults = (pod: unknown): Faults => {
+  const claims = arrayAt(pod, "spec", "resourceClaims").map((claim) => stringAt(claim, "name"))
+  const told = arrayAt(pod, "status", "resourceClaimStatuses").map((status) => stringAt(status, "name"))
+  return told.flatMap((name, index) => {
+    const path = `status.resourceClaimStatuses[${index}].name`
+    return [
+      ...when(
+        !claims.includes(name),
+        FieldError.invalid(path, name, "must match the name of an entry in `spec.resourceClaims`")
+      ),
+      ...when(told.indexOf(name) < index, FieldError.duplicate(path, name))
+    ]
+  })
+}
+
+/** Who containers run as is told in the way of the Pod's own system. */
+const userFaults = (pod: unknown, list: string): Faults => {
+  const system = stringAt(pod, "spec", "os", "name") || "linux"
+  return arrayAt(pod, "status", list).flatMap((status, index) => {
+    const user = at(status, "user", "linux")
+    const path = `status.${list}[${index}].user.linux`
+    if (user === undefined) return []
+    if (system !== "linux") return [FieldError.forbidden(path, "cannot be set for a windows pod")]
+    return [
+      ...PodSecurityRules.id(`${path}.uid`, at(user, "uid")),
+      ...PodSecurityRules.id(`${path}.gid`, at(user, "gid")),
+      ...arrayAt(user, "supplementalGroups").flatMap((id, group) =>
+        PodSecurityRules.id(`${path}.supplementalGroups[${group}]`, id)
+      )
+    ]
+  })
+}
+
+/** Faults of a status. */
+export const validateStatus: Strategy["validateStatus"] = (next, previous) => [
+  ...conditionFaults(next),
+  ...nominationFaults(next, previous),
+  ...generation(at(next, "status"), "status"),
+  ...immutableText("status.qosClass")(next, previous),
+  ...transitionFaults(next, previous, "containerStatuses", "containers"),
+  ...transitionFaults(next, previous, "initContainerStatuses", "initContainers"),
+  ...transitionFaults(next, previous, "ephemeralContainerStatuses"),
+  ...claimFaults(next),
+  ...addressFaults(next, previous, "podIPs"),
+  ...hostFaults(next),
+  ...addressFaults(next, previous, "hostIPs"),
+  ...["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"].flatMap((list) =>
+    userFaults(next, list)
+  )
+]

@@ -1,0 +1,37 @@
+/**
+ * `ScaleColumns`: a Scale as kubectl prints it, of built-in kinds and of custom ones.
+ *
+ * Source: k8s.io/kubernetes/pkg/printers/internalversion/printers.go (`printScale`) and
+ * k8s.io/apiextensions-apiserver/pkg/apiserver/helpers.go (`getScaleColumnsForVersion`).
+ */
+import { at } from "../../../api/Plain.ts"
+import { type Column, column, createdColumn, nameColumn } from "../../../api/PrinterColumns.ts"
+import type { Window } from "../../../api/Representation.ts"
+import * as ColumnParts from "./ColumnParts.ts"
+
+const builtin: Window = {
+  goType: "autoscaling.Scale",
+  columns: [
+    { ...nameColumn, format: "" },
+    ColumnParts.integer("Desired", ColumnParts.number("spec", "replicas")),
+    ColumnParts.integer("Available", ColumnParts.number("status", "replicas")),
+    ColumnParts.ageColumn
+  ]
+}
+
+/** Of custom kinds a number is found by its path, and one that is not written is none. */
+const found = (...path: ReadonlyArray<string>): Column["value"] => (scale) => at(scale, ...path) ?? null
+
+const custom: Window = {
+  goType: "v1.Scale",
+  columns: [
+    nameColumn,
+    column("Desired", "integer", "Number of desired replicas", found("spec", "replicas")),
+    column("Available", "integer", "Number of actual replicas", found("status", "replicas")),
+    createdColumn
+  ]
+}
+
+/** How Scales of a resource are shown. */
+export const of = (resource: { readonly custom?: object | undefined }): Window =>
+  resource.custom === undefined ? builtin : custom

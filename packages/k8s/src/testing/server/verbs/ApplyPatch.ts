@@ -1,0 +1,157 @@
+/**
+ * `ApplyPatch`: the request of a server-side apply, from options and body to the object to store.
+ *
+ * The body is YAML, and so may be JSON; it comes as text from the network and as a value from the same process. A key
+ * that occurs twice is refused under `fieldValidation=Strict` only; the warning that would be due otherwise has several
+ * lines, which no header can hold, so the server sends none.
+ *
+ * A configuration that does not fit the kind's schema is a 500: unknown fields and wrong types are not pruned away or
+ * told as causes, as they are everywhere else.
+ *
+ * Source: k8s.io/apiserver/pkg/endpoints/handlers/patch.go (`applyPatcher`) and
+ * k8s.io/apimachinery/pkg/util/managedfields/internal/{versioncheck,structuredmerge}.go.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Effect from "effect/Effect"
+import * as Bodies from "../../../api/Bodies.ts"
+import { asObject, at, copy, stringAt } from "../../../api/Plain.ts"
+import { flag } from "../../../api/Routing.ts"
+import * as StatusError from "../../../api/StatusError.ts"
+import * as YamlBody from "../../../api/YamlBody.ts"
+import * as JsonValue from "../../../schema/JsonValue.ts"
+import * as Checking from "../../apply/Checking.ts"
+import * as Problems from "../../apply/Problems.ts"
+import type { Type } from "../../apply/Types.ts"
+import * as Exchange from "../Exchange.ts"
+import { apiVersionOf } from "../Registry.ts"
+import * as Restoring from "../go/Restoring.ts"
+import * as Body from "./Body.ts"
+import * as Ownership from "./Ownership.ts"
+
+type Refused = StatusError.StatusError
+
+export const contentType = "application/apply-patch+yaml"
+
+/** True for a request that applies. */
+export const isApply = ({ request }: Exchange.Exchange): boolean =>
+  (request.headers["content-type"] ?? "").split(";")[0]!.trim().toLowerCase() === contentType
+
+/** What is to be applied, and how. */
+export interface Apply {
+  readonly options: Exchange.WriteOptions
+  readonly force: boolean
+  readonly config: JsonValue.JsonObject
+}
+
+const noObject = (value: unknown): string => {
+  const found = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value
+  return "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal " +
+    `${found} into Go value of type map[string]interface {}`
+}
+
+const readBody = (body: unknown): Effect.Effect<YamlBody.Parsed, Refused> => {
+  const refused = (said: string) => Effect.fail(StatusError.badRequest(`error decoding YAML: ${said}`))
+  const parsed = typeof body === "string" ? YamlBody.parse(body) : { value: copy(body), repeated: [] }
+  if (!("error" in parsed) && JsonValue.isDeeper(parsed.value)) return refused(Bodies.tooDeep)
+  return "error" in parsed
+    ? refused(parsed.error)
+    : Effect.succeed(parsed)
+}
+
+/** A request to apply, as it was read. */
+export interface Request {
+  readonly apply: Apply
+  /** What there is to say about keys that occur twice. */
+  readonly repeated: ReadonlyArray<string>
+}
+
+/** Reads the body. Whether the configuration fits the resource is `fault`'s to say. */
+export const read = Effect.fnUntraced(function*(exchange: Exchange.Exchange, options: Exchange.WriteOptions) {
+  const { repeated, value } = yield* readBody(exchange.request.body)
+  const config = value ?? {}
+  if (!JsonValue.isObject(config)) {
+    return yield* Effect.fail(StatusError.badRequest(`error decoding YAML: ${noObject(config)}`))
+  }
+  return { apply: { options, force: flag(exchange.request, "force"), config }, repeated } satisfies Request
+})
+
+/** A kind as Go prints it: `apps/v1, Kind=Deployment`. */
+const printKind = (config: JsonValue.JsonObject): string => {
+  const apiVersion = stringAt(config, "apiVersion")
+  const kind = stringAt(config, "kind")
+  const slashes = apiVersion.split("/").length - 1
+  if (slashes > 1) return "/, Kind="
+  return `${slashes === 1 ? apiVersion : `/${apiVersion}`}, Kind=${kind}`
+}
+
+/** What is wrong with a configuration, and before that with the object it is applied to: `unfit` is why that has no type. */
+export const fault = (
+  expected: { readonly apiVersion: string; readonly kind: string },
+  type: Type,
+  config: JsonValue.JsonObject,
+  unfit?: { readonly live: KubeObject; readonly why: string }
+): Refused | undefined => {
+  if (config["apiVersion"] !== expected.apiVersion || config["kind"] !== expected.kind) {
+    return StatusError.badRequest(`invalid object type: ${printKind(config)}`)
+  }
+  if ((at(config, "metadata", "managedFields") ?? null) !== null) {
+    return StatusError.badRequest("metadata.managedFields must be nil")
+  }
+  if (unfit !== undefined) {
+    const live = { ...unfit.live }
+    return StatusError.plain(`failed to create typed live object (${named(live)}; ${printKind(live)}): ${unfit.why}`)
+  }
+  const problems = Checking.problems(type, config, "refused")
+  if (problems.length === 0) return undefined
+  return StatusError.plain(
+    `failed to create typed patch object (${named(config)}; ${printKind(config)}): ${Problems.message(problems)}`
+  )
+}
+
+const named = (config: JsonValue.JsonObject): string =>
+  `${stringAt(config, "metadata", "namespace")}/${stringAt(config, "metadata", "name")}`
+
+/** What is said of a merged object that its type cannot hold, which the schema of applied fields has not told. */
+export const unconverted = (config: JsonValue.JsonObject, text: string): string => {
+  const kind = printKind(config)
+  return `failed to convert new object (${named(config)}; ${kind}) to proper version: ` +
+    `unable to convert unstructured object to ${kind}: ${Restoring.word(text)}`
+}
+
+/** 400 for keys that occur twice, where the client wants to know. */
+export const repeatedKeys = ({ apply, repeated }: Request): Refused | undefined => {
+  const fault = YamlBody.repeatedFault(repeated)
+  return apply.options.fieldValidation === "Strict" && fault !== undefined
+    ? StatusError.badRequest(`error strict decoding YAML: error converting YAML to JSON: ${fault}`)
+    : undefined
+}
+
+/** Unknown fields were refused before; what the merged object holds is what it may hold. */
+const silent = (options: Exchange.WriteOptions): Exchange.WriteOptions => ({ ...options, fieldValidation: "Ignore" })
+
+/** The object after an apply to the stored one, or to none yet, read and placed as any other body. */
+export const next = Effect.fnUntraced(function*(
+  exchange: Exchange.Exchange,
+  request: Request,
+  stored: KubeObject | undefined
+) {
+  const { config, force, options } = request.apply
+  const apiVersion = apiVersionOf(exchange.resource)
+  const { kind } = exchange.resource
+  const why = Ownership.unfit(exchange, stored)
+  const unfit = stored === undefined || why === undefined ? undefined : { live: stored, why }
+  const refused = fault({ apiVersion, kind }, Ownership.typeOf(exchange.resource), config, unfit)
+  if (refused !== undefined) return yield* Effect.fail(refused)
+  const { entries, object } = yield* Ownership.applied(exchange, options, stored, config, force)
+  const strict = repeatedKeys(request)
+  if (strict !== undefined) return yield* Effect.fail(strict)
+  if (object === undefined && stored !== undefined) return Ownership.withEntries(stored, entries)
+  const unreadable = (text: string) =>
+    StatusError.plain(exchange.resource.custom === undefined ? unconverted(config, text) : text)
+  const read = yield* Body.decode(exchange, silent(options), object ?? config, StatusError.plain, true).pipe(
+    Effect.mapError((error) => error.status === 400 ? unreadable(error.body.message ?? "") : error)
+  )
+  const placed = yield* Bodies.placed(exchange, asObject({ ...read }))
+  yield* Bodies.named(exchange, placed)
+  return Ownership.withEntries(placed, entries)
+})

@@ -1,0 +1,47 @@
+/**
+ * `Hindsight`: whether it was the run without faults that missed something.
+ *
+ * A fault may have the process look at all there is. Where a process that only starts again at rest comes to the same end,
+ * that is the right one, and the difference is told the wrong way round: what had changed was not noticed without faults. So
+ * it is where that end is what comes of all steps at once: without faults something is left of what was wanted before.
+ */
+import type { Scenario } from "../Scenario.ts"
+import type { Recording } from "../recording/Recording.ts"
+import * as Run from "../running/Run.ts"
+import * as Canonical from "../state/Canonical.ts"
+import { outside } from "../state/Outside.ts"
+import { tell } from "../story/Story.ts"
+import type { Divergence } from "./Explore.ts"
+
+/** What a run came to. */
+const endOf = (run: Recording, mask: Canonical.Mask): string =>
+  JSON.stringify([
+    [...Canonical.state(run, mask)].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    [...run.outside.keys()].toSorted().map((name) => [name, outside(run, name, mask)])
+  ])
+
+/** The same, and what it means. */
+export const withHindsight = (scenario: Scenario, divergence: Divergence): Divergence => {
+  const { complaint, oracle, plan, recording, reference: { from, hasty, mask }, seed, story } = divergence
+  if (oracle !== "same end state" || plan.points.length === 0 || complaint.includes(Canonical.shuffled)) {
+    return divergence
+  }
+  const told = tell(scenario, story)
+  const restarted = { points: [{ _tag: "Step", at: told.steps.length, fault: "restarted" }], interleaving: 0 } as const
+  const again = Run.run(told, restarted, { seed, quiet: Run.defaults.shortQuiet, from })
+  const end = endOf(recording, mask)
+  const saying = (hint: string): Divergence => ({ ...divergence, complaint: `${complaint}; ${hint}` })
+  if (endOf(again, mask) === end) {
+    return saying(
+      "the same comes of starting the process again at rest: without faults it had not noticed a change (of a kind that " +
+        "it does not watch, one that wakes nobody, or one that something it remembers hides)"
+    )
+  }
+  const later = recording.steps.map((_, index) => index).slice(1)
+  if (later.length === 0 || recording.begun.step > 0) return divergence
+  const { recording: atOnce } = hasty(later)
+  return atOnce.failure !== undefined || endOf(atOnce, mask) !== end ? divergence : saying(
+    "the same comes of all steps at once: it is the run without faults that is wrong, and has something of what was " +
+      "wanted before (an answer to that, say, which is taken for one to what is wanted now)"
+  )
+}

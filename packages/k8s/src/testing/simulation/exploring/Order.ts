@@ -1,0 +1,162 @@
+/** `Order`: which single faults are run first, as the budget may not do for all. */
+import { isElected, isElection, isEvent, type Kind, type Point } from "../recording/Fault.ts"
+import { accepted, type Call, type Entry, type Recording } from "../recording/Recording.ts"
+import { key, type Story } from "../story/Story.ts"
+import { deletingSteps } from "../story/Variants.ts"
+import type { Single } from "./Singles.ts"
+
+/** What happens at a point. */
+interface Place {
+  /** Of a step there is none. */
+  readonly entry: Entry | undefined
+  /** It is one of many about a lease, between which nothing happens: what they are there for is told by the first. */
+  readonly isIdle: boolean
+  /** It is a step that takes away what people work with: what comes of that nobody sees but who is there. */
+  readonly isLast?: boolean
+}
+
+/** So many requests and events about leases in a row tell something. */
+const renewals = 8
+
+const isAboutLease = (entry: Entry): boolean =>
+  entry._tag === "Call" ? isElection(entry.request) : entry._tag === "Event" && isElected(entry.object)
+
+const placesIn = (run: Recording): ReadonlyMap<string, Place> => {
+  const places = new Map<string, Place>()
+  for (const [step, isLast] of deletingSteps(run).entries()) {
+    places.set(`Step ${step + 1}`, { entry: undefined, isIdle: false, isLast })
+  }
+  let idle = 0
+  for (const entry of run.entries) {
+    if (entry._tag === "Change" && isElected(entry.change.object)) continue
+    idle = isAboutLease(entry) ? idle + 1 : 0
+    if ("n" in entry) places.set(`${entry._tag} ${entry.n}`, { entry, isIdle: idle > renewals })
+  }
+  return places
+}
+
+/** Whether a write was of what is there already: applied anew, or after a start. */
+const changesNothing = (call: Call): boolean => accepted(call) && call.before === call.after
+
+/** How much a fault at a point tells: most at a write, least where nothing is at stake. */
+const weight = (point: Point, { entry, isIdle = false, isLast = false }: Partial<Place> = {}): number => {
+  if (point._tag === "Step" && point.fault === "away") return isLast ? 0 : 1
+  if (point._tag === "Clock" || point._tag === "External" || point._tag === "Step") return 0
+  if (isIdle) return 4
+  if (entry?._tag === "Call") {
+    if (isEvent(entry.request.path)) return 3
+    return entry.request.method === "GET" || changesNothing(entry) ? 2 : 0
+  }
+  return 1
+}
+
+/** What is done to which kind, whatever its name is: of two that are alike the second tells little that the first does not. */
+const shapeOf = ({ entry }: Partial<Place>): string => {
+  if (entry?._tag === "Event") return `${entry.type} ${entry.object.kind}`
+  if (entry?._tag === "External") return entry.name
+  if (entry?._tag !== "Call") return ""
+  const { object, request: { method, path }, status } = entry
+  return `${method} ${object?.kind ?? status}${/\/(?:status|scale)$/.exec(path)?.[0] ?? ""}`
+}
+
+/** Kinds that find more than others do: what is half done, refused, or found again by another process. */
+const telling: ReadonlySet<Kind> = new Set<Kind>([
+  "crashAfter",
+  "crashAway",
+  "serverError",
+  "conflict",
+  "cutOff",
+  "restarted"
+])
+
+/**
+ * Of each way in which something goes wrong one kind, where it happens: between them they find nearly all that any kind finds
+ * of the planted bugs, each most of what those before it do not. Of what is refused, say, one answer tells what all tell.
+ */
+const early: ReadonlyArray<string> = [
+  "Call crashAfter",
+  "Call serverError",
+  "Call staleRestart",
+  "Step podFailed",
+  "Step guarded",
+  "Call conflict",
+  "External externalOutage",
+  "Step restarted",
+  "Step away",
+  "Step annotated",
+  "Call outage",
+  "Call forestalled",
+  "External externalHurried",
+  "External externalLost",
+  "Step stranger",
+  "Call workFails",
+  "Step absent",
+  "Call lostAnswer",
+  "Call overtaken"
+]
+
+const rankOf = ({ point: { _tag, fault } }: Single): number => {
+  const rank = early.indexOf(`${_tag} ${fault}`)
+  return rank < 0 ? early.length : rank
+}
+
+/** How many of a telling kind are run for one of another. */
+const ahead = 3
+
+/** What happens at rest tells something else than the same at a request. */
+const groupOf = ({ lived, point }: Single): string => `${point._tag} ${point.fault} ${key(lived)}`
+
+/**
+ * The faults in an order that has every kind early, in each story some in turn, those that tell most first, and of what
+ * is done one of each before more of the same; of several stories each begins with what was run least before, and with the
+ * next places: what a process does first is much the same in all of them.
+ */
+export const stratified = (
+  all: ReadonlyArray<Single>,
+  /** The run of a story without faults. */
+  runOf: (story: Story) => Recording,
+  /** How often faults of a kind were run in other stories. */
+  timesRun: (fault: Kind) => number = () => 0
+): ReadonlyArray<Single> => {
+  const known = new Map<string, ReadonlyMap<string, Place>>()
+  const placesOf = (story: Story): ReadonlyMap<string, Place> => {
+    const places = known.get(key(story)) ?? placesIn(runOf(story))
+    known.set(key(story), places)
+    return places
+  }
+  const alike = new Map<string, number>()
+  const ordered = all.map((single) => {
+    const { lived, point } = single
+    const place = placesOf(lived).get(`${point._tag} ${point.at}`)
+    const shape = `${groupOf(single)} ${weight(point, place)} ${shapeOf(place ?? {})}`
+    const turn = point._tag === "Step" ? 0 : alike.get(shape) ?? 0
+    alike.set(shape, turn + 1)
+    return { single, weight: weight(point, place), turn }
+  }).sort((a, b) => a.weight - b.weight || a.turn - b.turn)
+  const byFault = new Map<string, Array<{ readonly single: Single; readonly weight: number }>>()
+  for (const one of ordered) {
+    const name = groupOf(one.single)
+    const group = byFault.get(name)
+    if (group === undefined) byFault.set(name, [one])
+    else group.push(one)
+  }
+  // One run tells whether the operator sees at all that something goes.
+  const isFirst = ([single]: ReadonlyArray<Single>) => single?.point.fault === "removed"
+  const groups = [...byFault.values()].map((members) => {
+    const { single: first, weight } = members[0]!
+    const before = timesRun(first.point.fault)
+    const most = members.filter((one) => one.weight === weight).map(({ single }) => single)
+    const rest = members.slice(most.length).map(({ single }) => single)
+    const from = before % most.length
+    return { group: [...most.slice(from), ...most.slice(0, from), ...rest], before, rank: rankOf(first) }
+  }).sort((a, b) => a.before - b.before || a.rank - b.rank).map(({ group }) => group)
+  const inOrder = [...groups.filter(isFirst), ...groups.filter((group) => !isFirst(group))]
+  const out: Array<Single> = []
+  for (let round = 0; out.length < all.length; round++) {
+    for (const group of inOrder) {
+      const many = telling.has(group[0]!.point.fault) ? ahead : 1
+      out.push(...group.slice(round * many, (round + 1) * many))
+    }
+  }
+  return out
+}

@@ -1,0 +1,368 @@
+/**
+ * `Course`: what must hold of each single write on the way, wherever the run ends.
+ *
+ * Two runs that come to the same end may still differ in what was lost meanwhile, and a run without faults may be wrong
+ * in a way that every run with faults repeats: neither shows when ends are compared. Each rule here is one that
+ * Kubernetes' own conventions state (API conventions on conditions and metadata, owner references, garbage collection),
+ * and speaks of the operator's own writes only.
+ */
+import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
+import { isComplete } from "../recording/Ends.ts"
+import { blindings, met } from "../recording/Excuses.ts"
+import { blinds, guard, hastens, isElected, touched } from "../recording/Fault.ts"
+import { precious } from "../recording/Precious.ts"
+import { type Call, isOver, line, type Recording } from "../recording/Recording.ts"
+import { conditionsOf, each, keyOf, name, writes } from "../recording/Writes.ts"
+import type { Reference } from "../running/Reference.ts"
+import { isName } from "../state/Names.ts"
+import { peoplesKept } from "./Kept.ts"
+import type { Oracle } from "./Oracle.ts"
+
+const moved = each(({ after, before }) => {
+  const now = conditionsOf(after)
+  const { generation = 0 } = after.metadata
+  for (const [index, { lastTransitionTime, observedGeneration = 0, status, type }] of now.entries()) {
+    if (now.findIndex((other) => other.type === type) < index) return `${name(after)}: two conditions ${type}`
+    if (observedGeneration > generation) {
+      return `${name(after)}: condition ${type}: observedGeneration ${observedGeneration} is ahead of ${generation}`
+    }
+    const then = conditionsOf(before).find((other) => other.type === type)
+    if (then === undefined) continue
+    if (observedGeneration < (then.observedGeneration ?? 0)) {
+      return `${name(after)}: condition ${type}: observedGeneration goes back to ${observedGeneration}`
+    }
+    if (then.status === status && then.lastTransitionTime !== lastTransitionTime) {
+      return `${name(after)}: condition ${type} is ${status} as before, but its lastTransitionTime moves`
+    }
+  }
+  return undefined
+})
+
+/** A condition has one entry for each type, a time that moves with its status only, and a generation there is. */
+const conditions: Oracle = {
+  name: "conditions",
+  judge: (run) => (blindings(run) > 0 ? undefined : moved(run))
+}
+
+/** What is left of an object without what says whose it is. */
+const content = ({ metadata, ...rest }: KubeObject): string =>
+  JSON.stringify({ ...rest, labels: metadata.labels, annotations: metadata.annotations })
+
+/** Who owns lives where what it owns does, or in no namespace: others are no owners, and the garbage collector knows. */
+export const ownersOwn: Oracle = {
+  name: "owners can own",
+  judge: each(({ after, objects, type }) => {
+    if (type === "DELETED") return undefined
+    const stranger = after.metadata.ownerReferences?.map(({ uid }) => objects.get(uid)).find((owner) =>
+      owner?.metadata.namespace !== undefined && owner.metadata.namespace !== after.metadata.namespace
+    )
+    return stranger === undefined
+      ? undefined
+      : `${name(after)} is said to be owned by ${name(stranger)} of namespace ${stranger.metadata.namespace}, ` +
+        "where it is not"
+  })
+}
+
+/**
+ * Owner references are not lost in passing, by a write about something else. Letting go of an object is a write of its own,
+ * which takes over nothing.
+ */
+const ownersKept: Oracle = {
+  name: "owners are kept",
+  judge: each(({ after, before, objects, type }) => {
+    if (before === undefined || type === "DELETED") return undefined
+    const left = new Set(after.metadata.ownerReferences?.map(({ uid }) => uid))
+    const lost = before.metadata.ownerReferences?.find(({ uid }) => {
+      const owner = objects.get(uid)
+      return !left.has(uid) && owner !== undefined && !isTerminating(owner)
+    })
+    const had = new Set(before.metadata.ownerReferences?.map(({ uid }) => uid))
+    const letsGo = [...left].every((uid) => had.has(uid)) && content(before) === content(after)
+    return lost === undefined || letsGo
+      ? undefined
+      : `${name(after)} loses its owner, ${lost.kind} ${lost.name}`
+  })
+}
+
+/** What somebody else has written on an object stays there. */
+const othersKept: Oracle = {
+  name: "others' annotations are kept",
+  judge: each(({ after, before, type }) =>
+    type !== "DELETED" && before?.metadata.annotations?.[touched] !== undefined &&
+      after.metadata.annotations?.[touched] === undefined
+      ? `${name(after)} loses the annotation that somebody else has given it`
+      : undefined
+  )
+}
+
+/** A finalizer is taken off by whoever put it there. */
+const guardsKept: Oracle = {
+  name: "others' finalizers are kept",
+  judge: each(({ after, before, type }) =>
+    before?.metadata.finalizers?.includes(guard) === true &&
+      (type === "DELETED" || after.metadata.finalizers?.includes(guard) !== true)
+      ? `${name(after)} loses the finalizer that somebody else holds it by`
+      : undefined
+  )
+}
+
+/** What a Job does; who it belongs to is written in its labels. */
+const workOf = (object: KubeObject): string => {
+  const { spec } = object as KubeObject & { readonly spec?: { readonly template?: { readonly spec?: unknown } } }
+  return JSON.stringify([object.metadata.ownerReferences?.map(({ uid }) => uid), spec?.template?.spec])
+}
+
+/** Work that was done is not done again because a process has died or an answer was lost. */
+const doneOnce: Oracle = {
+  name: "a Job that has succeeded is not run again",
+  judge: (run) => {
+    // Who is shown an old cluster, or none of what somebody has removed, cannot know.
+    const excused = run.entries.some((entry) =>
+      entry._tag === "Fault" && (blinds(entry.point) || excusing.has(entry.point.fault))
+    )
+    if (excused) return undefined
+    const done = new Map<string, { readonly step: number; readonly object: KubeObject }>()
+    for (const { after, at, before, call, type } of writes(run)) {
+      if (after.kind !== "Job") continue
+      const step = run.steps.findLastIndex((begin) => begin <= at)
+      const key = keyOf(after)
+      if (call.request.method === "DELETE" && before !== undefined && isComplete(before)) {
+        done.set(key, { step, object: before })
+      }
+      const gone = done.get(key)
+      if (type === "ADDED" && gone?.step === step && workOf(gone.object) === workOf(after)) {
+        return `${name(after)} had succeeded and was deleted, and is run again: ${line(call.request)}`
+      }
+    }
+    return undefined
+  }
+}
+
+const excusing: ReadonlySet<string> = new Set(["removed", "orphaned", "podFailed", "podRemoved", "guarded", "hurried"])
+
+/** What the cluster fills in after the creation. */
+const assigned = { nodeName: undefined, volumeName: undefined, clusterIP: undefined, clusterIPs: undefined }
+
+const wanted = (object: KubeObject): string => {
+  const { spec, status: _, ...rest } = object as KubeObject & { readonly status?: unknown; readonly spec?: object }
+  return content({ ...rest, spec: { ...spec, ...assigned } } as KubeObject)
+}
+
+/** What an object is there for: its name, or what its name was drawn for and who owns it. */
+const roleOf = (object: KubeObject): string => {
+  const { generateName, ownerReferences = [] } = object.metadata
+  if (generateName === undefined) return keyOf(object)
+  return `${keyOf({ ...object, metadata: { ...object.metadata, name: generateName } })} ${
+    ownerReferences.map(({ uid }) => uid).join()
+  }`
+}
+
+/** A request in one line, with the selectors that it has. */
+const lineOf = ({ request }: Call): string =>
+  [line(request), ...request.query.flatMap(([key, value]) => /selector/i.test(key) ? [`${key}=${value}`] : [])].join(
+    " "
+  )
+
+/** Without faults nothing is deleted that is then made anew as it was. */
+const noChurn: Oracle = {
+  name: "nothing deleted in vain",
+  judge: (run) => {
+    if (run.met > 0) return undefined
+    const deleted = new Map<string, { readonly step: number; readonly object: KubeObject; readonly call: Call }>()
+    const names = run.entries.flatMap((entry) => (entry._tag === "Step" ? [entry.name] : []))
+    for (const { after, at, before, call, type } of writes(run)) {
+      const step = run.steps.findLastIndex((begin) => begin <= at)
+      const key = roleOf(after)
+      if (call.request.method === "DELETE" && before !== undefined && !isTerminating(before) && !isOver(before)) {
+        deleted.set(key, { step, object: before, call })
+      }
+      const gone = deleted.get(key)
+      if (type === "ADDED" && gone?.step === step && wanted(gone.object) === wanted(after)) {
+        const since = names[step] === undefined ? "" : ` after ${JSON.stringify(names[step])}`
+        return `${name(after)} was deleted${since} (${lineOf(gone.call)}), and is made anew as it was: ${
+          line(call.request)
+        }`
+      }
+    }
+    return undefined
+  }
+}
+
+/** Kinds that outlive what they were made for: data, and what all objects of a namespace or cluster share. */
+const lasting: ReadonlySet<string> = new Set([
+  ...precious,
+  "Event",
+  "Lease",
+  "ServiceAccount",
+  "Role",
+  "RoleBinding",
+  "ClusterRole",
+  "ClusterRoleBinding"
+])
+
+/** Whether the last custom resource is gone, and so is what belonged to it; what lost its owner nobody can tell of. */
+const isOverAll = (run: Recording): boolean =>
+  run.failure === undefined && !run.objects.some(({ kind }) => run.kinds.includes(kind)) &&
+  !met(run, "orphaned")
+
+/**
+ * When the last custom resource is gone, nothing is left of what the operator made while one lived, nor of what the cluster
+ * has made of that. What it made when all were being deleted (a last backup, say) is meant to stay; what else is, a
+ * scenario's `keeps` names.
+ */
+const nothingLeft: Oracle = {
+  name: "nothing left behind",
+  judge: (run) => {
+    const { entries, keeps, kinds, objects } = run
+    if (!isOverAll(run)) return undefined
+    const made = new Map<string, Call>()
+    for (const { after, call, objects: before, type } of writes(run)) {
+      const lives = (object: KubeObject) => kinds.includes(object.kind) && !isTerminating(object)
+      if (type === "ADDED" && [...before.values()].some(lives)) made.set(after.metadata.uid, call)
+    }
+    const own = new Set(made.keys())
+    for (const entry of entries) {
+      if (entry._tag !== "Change" || entry.change.type !== "ADDED") continue
+      const { ownerReferences = [], uid } = entry.change.object.metadata
+      const [above] = ownerReferences.flatMap((owner) => made.get(owner.uid) ?? [])
+      if (above !== undefined && !made.has(uid)) made.set(uid, above)
+    }
+    const all = objects.filter(({ kind, metadata }) =>
+      made.has(metadata.uid) && !lasting.has(kind) && !keeps.includes(kind)
+    )
+    // What the cluster has made of it goes with it.
+    const left = all.find(({ metadata }) => own.has(metadata.uid)) ?? all[0]
+    return left === undefined
+      ? undefined
+      : `${name(left)} is still there, and whom it was made for is not: ${
+        line(made.get(left.metadata.uid)!.request)
+      } ` +
+        `(what is to stay, "keeps" of the scenario names)`
+  }
+}
+
+/**
+ * When the last custom resource is gone, no object of others is held by a finalizer that the operator gave it. Where there
+ * never is one, what it works on is of others, and held as long as it is there; so are kinds that the scenario `keeps`.
+ */
+const letGo: Oracle = {
+  name: "what others have is let go",
+  judge: (run) => {
+    if (run.kinds.length === 0 || !isOverAll(run)) return undefined
+    const given = new Map<string, Set<string>>()
+    for (const { after, before } of writes(run)) {
+      // What the operator has made itself is to go.
+      if (before === undefined) continue
+      const { finalizers = [], uid } = after.metadata
+      const held = given.get(uid) ?? new Set()
+      for (const finalizer of finalizers) {
+        if (before.metadata.finalizers?.includes(finalizer) !== true) held.add(finalizer)
+      }
+      given.set(uid, held)
+    }
+    for (const object of run.objects) {
+      if (run.keeps.includes(object.kind)) continue
+      const held = object.metadata.finalizers?.find((finalizer) => given.get(object.metadata.uid)?.has(finalizer))
+      if (held !== undefined) {
+        return `${
+          name(object)
+        } is still held by ${held}, which the operator gave it, and the last custom resource is gone ` +
+          `(where it is held for its own sake, name its kind in "keeps" of the scenario)`
+      }
+    }
+    return undefined
+  }
+}
+
+/** What is at a path of canonical form, `ConfigMap.data.password`, as text. */
+const valueAt = (object: KubeObject, path: string): string | undefined => {
+  let value: unknown = object
+  for (const part of path.split(".").slice(1)) value = (value as Record<string, unknown> | null | undefined)?.[part]
+  return typeof value === "string" ? value : undefined
+}
+
+const address = /^\d+\.\d+\.\d+\.\d+$/
+
+/** Whether a text is a version that an object has had: it is another one after each change. */
+const isVersion = ({ entries }: Recording, text: string): boolean =>
+  /^\d+$/.test(text) &&
+  entries.some((entry) => entry._tag === "Change" && entry.change.object.metadata.resourceVersion === text)
+
+/** The first write that puts another text where chance has already decided. */
+const redrawn = (run: Recording, paths: ReadonlyArray<string>): string | undefined =>
+  each(({ after, before, type }) => {
+    if (type !== "MODIFIED" || before === undefined) return undefined
+    for (const path of paths.filter((path) => path.startsWith(`${after.kind}.`))) {
+      const [then, now] = [valueAt(before, path), valueAt(after, path)]
+      if (then === undefined || now === undefined || then === now || address.test(now) || isVersion(run, now)) continue
+      return `${name(after)}: ${path} was drawn by chance, and is drawn anew`
+    }
+    return undefined
+  })(run)
+
+/** Where chance decides, in the end or at a rest before, and nobody puts anything else there without faults. */
+const drawnOf = ({ mask, recording, rests }: Reference): ReadonlyArray<string> =>
+  [...new Set([...mask, ...rests.flatMap((rest) => [...rest?.mask ?? []])])].filter((path) =>
+    !isName(path) && !/^[^.]+\.(?:metadata|status)\b/.test(path) && redrawn(recording, [path]) === undefined
+  )
+
+const drawnPaths = new WeakMap<Reference, ReadonlyArray<string>>()
+
+/** What chance has decided once (a password) stays, where it does without faults. */
+const drawnOnce: Oracle = {
+  name: "drawn once",
+  judge: (run, reference) => {
+    // Of what somebody has removed, another is drawn.
+    if (run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === "removed")) return undefined
+    const paths = drawnPaths.get(reference) ?? drawnOf(reference)
+    drawnPaths.set(reference, paths)
+    return paths.length === 0 ? undefined : redrawn(run, paths)
+  }
+}
+
+/** How long after its start a process is done with what it found. */
+const awake = 5_000
+
+/**
+ * A process that starts again where all is as it should be changes nothing; nor where all has come to rest after steps that
+ * did not wait: what it finds to do is what the one before had not noticed. What follows from a step that is taken then is
+ * another matter.
+ */
+export const calmStart: Oracle = {
+  name: "starts without a change",
+  judge: (run) => {
+    const faults = run.entries.filter((entry) => entry._tag === "Fault")
+    const start = faults.find(({ point }) => point.fault === "restarted")
+    const hasty = faults.filter(({ point }) => hastens(point)).length
+    if (start === undefined || run.met > 1 + hasty) return undefined
+    const { at } = start
+    const step = run.entries.slice(run.entries.indexOf(start)).find(({ _tag }) => _tag === "Step")?.at ?? Infinity
+    for (const { after, at: then, call, type } of writes(run)) {
+      if (
+        then < at || then > at + awake || then >= step || call.life === 1 || after.kind === "Event" || isElected(after)
+      ) {
+        continue
+      }
+      const what = `${name(after)} is ${type === "ADDED" ? "made" : type === "DELETED" ? "deleted" : "changed"}`
+      return hasty > 0
+        ? `all was at rest, and only when the process starts anew ${what}: the one before did not notice that this was ` +
+          `due (nothing wakes it when what it waits for is there): ${line(call.request)}`
+        : `nothing was to do, and ${what}: ${line(call.request)}`
+    }
+    return undefined
+  }
+}
+
+export const course: ReadonlyArray<Oracle> = [
+  conditions,
+  ownersKept,
+  othersKept,
+  guardsKept,
+  peoplesKept,
+  doneOnce,
+  noChurn,
+  nothingLeft,
+  letGo,
+  drawnOnce,
+  calmStart
+]

@@ -1,0 +1,162 @@
+/**
+ * `Forgotten`: what people asked for once, and ask for no longer, goes.
+ *
+ * A story is told again with all of its steps at once, so that nobody ever sees what was wanted in between: what there is
+ * in the end follows from what is wanted in the end. Source: Acto (SOSP'23).
+ */
+import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
+import { isPaused } from "../recording/Excuses.ts"
+import { precious } from "../recording/Precious.ts"
+import { calls, firstChanges, type Recording } from "../recording/Recording.ts"
+import { writes } from "../recording/Writes.ts"
+import * as Canonical from "../state/Canonical.ts"
+import { isLookedAfter, turnsWith } from "../state/Standby.ts"
+import type { Oracle } from "./Oracle.ts"
+import { outdated, outdatedOutside } from "./Outdated.ts"
+
+/** Kinds whose specs are not changed once they are there: what they were made for is history. */
+export const fixed: ReadonlySet<string | undefined> = new Set([...precious, "Job", "Pod"])
+
+/** Kinds that say what is to be, for as long as they are there: none is the record of something that is over. */
+export const standing: ReadonlySet<string | undefined> = new Set([
+  "CronJob",
+  "DaemonSet",
+  "Deployment",
+  "HorizontalPodAutoscaler",
+  "Ingress",
+  "NetworkPolicy",
+  "PodDisruptionBudget",
+  "Service",
+  "StatefulSet"
+])
+
+/** Of a family that is in other namespaces under the same name: a copy, and no record of something that is over. */
+const isCopy = (family: string, state: Canonical.State): boolean => {
+  const [kind, place] = family.split(" ")
+  const [namespace, name] = place?.split("/") ?? []
+  return name !== undefined && [...state.keys()].some((other) => {
+    const [itsKind, its = ""] = other.split(" ")
+    return itsKind === kind && its.endsWith(`/${name}`) && its !== `${namespace}/${name}`
+  })
+}
+
+/** What the operator has made, in the order it did. */
+const created = (run: Recording): ReadonlyArray<KubeObject> =>
+  calls(run).filter(({ status }) => status === 201).flatMap(({ object }) => object ?? [])
+
+/** What others have made, and the operator has worked on, as a custom resource asked for it. */
+const worked = (run: Recording, own: ReadonlySet<string>): ReadonlyArray<KubeObject> => {
+  const uids = new Set<string>()
+  if (run.kinds.length > 0) {
+    for (const { after, before } of writes(run)) {
+      const { uid } = after.metadata
+      if (before !== undefined && !own.has(uid) && !run.kinds.includes(after.kind)) uids.add(uid)
+    }
+  }
+  return run.objects.filter(({ metadata }) => uids.has(metadata.uid))
+}
+
+/** Whether people touch nothing that the operator has made: nothing of it is there when all steps come at once. */
+const keepOff = (run: Recording, own: ReadonlySet<string>): boolean =>
+  firstChanges(run).every((first) =>
+    first !== undefined && !own.has(first.object.metadata.uid) && first.object.metadata.ownerReferences === undefined
+  )
+
+/** The objects that people's steps begin with. */
+const uidsOfPeople = (run: Recording, own: ReadonlySet<string>): ReadonlySet<string> =>
+  new Set(
+    run.entries.flatMap((entry) =>
+      entry._tag === "Change" && run.steps.includes(entry.at) && !own.has(entry.change.object.metadata.uid)
+        ? [entry.change.object.metadata.uid]
+        : []
+    )
+  )
+
+/** The same as they are in the end, if none of them is gone or going. */
+const ofPeople = (run: Recording, own: ReadonlySet<string>, mask: Canonical.Mask): string | undefined => {
+  const uids = uidsOfPeople(run, own)
+  const objects = run.objects.filter(({ metadata }) => uids.has(metadata.uid))
+  if (objects.length < uids.size || objects.some(isTerminating)) return undefined
+  const bare = objects.map((object) => ({ ...object, status: undefined }))
+  const state = Canonical.state({ entries: run.entries, objects: bare, outside: new Map() }, mask)
+  return JSON.stringify([...state].sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+const specOf = (object: KubeObject): string => JSON.stringify((object as { readonly spec?: unknown }).spec)
+
+/** The one custom resource of a story, in the end, if there was never another. */
+export const onlyOne = ({ entries, kinds, objects }: Recording): KubeObject | undefined => {
+  const uids = new Set(
+    entries.flatMap((entry) =>
+      entry._tag === "Change" && kinds.includes(entry.change.object.kind) ? [entry.change.object.metadata.uid] : []
+    )
+  )
+  return uids.size === 1 ? objects.find(({ metadata }) => uids.has(metadata.uid)) : undefined
+}
+
+const uidsOf = (objects: ReadonlyArray<KubeObject>): ReadonlySet<string> =>
+  new Set(objects.map(({ metadata }) => metadata.uid))
+
+/** Whether people want the same in the end, where all steps came at once. */
+const wantTheSame = (run: Recording, other: Recording, mask: Canonical.Mask): boolean => {
+  if (run.kinds.length > 0) {
+    const object = onlyOne(run)
+    const same = other.objects.find(({ kind, metadata }) =>
+      kind === object?.kind && metadata.name === object.metadata.name
+    )
+    return object !== undefined && same !== undefined && specOf(same) === specOf(object)
+  }
+  const wanted = ofPeople(run, uidsOf(created(run)), mask)
+  return wanted !== undefined && wanted === ofPeople(other, uidsOf(created(other)), mask)
+}
+
+/** What says what is to be: the one custom resource, or, in a story without, what people's steps begin with. */
+const peoples = (run: Recording, own: ReadonlySet<string>): ReadonlyArray<KubeObject> => {
+  if (run.kinds.length > 0) return [onlyOne(run)].filter((object) => object !== undefined)
+  const uids = uidsOfPeople(run, own)
+  return run.objects.filter(({ metadata }) => uids.has(metadata.uid))
+}
+
+/**
+ * What was made, or worked on, has no fields but those that it has when all steps come at once, and there are no other
+ * objects of kinds that say what is to be; nor, where there is no custom resource that could keep a history, of any other kind.
+ */
+export const forgotten: Oracle = {
+  name: "what is not wanted any more goes",
+  judge: (run, { faulty, hasty, mask, recording, state }) => {
+    // What is given cannot come at once with what follows.
+    if (run !== recording || run.steps.length < 2 || run.begun.step > 0) return undefined
+    const made = created(run)
+    if (!keepOff(run, uidsOf(made)) || (run.kinds.length > 0 && onlyOne(run) === undefined)) return undefined
+    const people = peoples(run, uidsOf(made))
+    // What is to be left alone is left as it was.
+    if (people.some(isPaused)) return undefined
+    const { recording: other } = hasty(run.steps.map((_, index) => index).slice(1))
+    const failed = other.entries.some((entry) => entry._tag === "Step" && entry.failed !== undefined)
+    if (failed || other.failure !== undefined || !wantTheSame(run, other, mask)) return undefined
+    const families = Canonical.families(run, mask)
+    const atOnce = Canonical.state(other, mask)
+    const asked = new Map([
+      ...worked(run, uidsOf(made)).flatMap(({ metadata }) => {
+        const family = families.get(metadata.uid)
+        return family === undefined ? [] : [[family, false] as const]
+      }),
+      ...made.flatMap(({ kind, metadata }) => {
+        const family = families.get(metadata.uid)
+        return family === undefined || fixed.has(kind)
+          ? []
+          : [[family, standing.has(kind) || run.kinds.length === 0 || isCopy(family, atOnce)] as const]
+      })
+    ])
+    const rests = run.rests.flatMap((rest) =>
+      rest === undefined ? [] : [Canonical.state({ entries: run.entries, ...rest }, mask)]
+    )
+    const isWanted = (family: string): boolean =>
+      [...families].every(([uid, its]) => its !== family || isLookedAfter(uid, run, faulty))
+    const standsBy = (family: string): boolean =>
+      turnsWith(family, state, atOnce).some((other) => isWanted(family) && isWanted(other))
+    const found = Canonical.leftover(state, atOnce, asked, standsBy) ??
+      outdated(run, people, asked.keys(), state, atOnce, rests) ?? outdatedOutside(run, people, other, mask)
+    return found === undefined ? undefined : `left of what was wanted before: ${found}`
+  }
+}

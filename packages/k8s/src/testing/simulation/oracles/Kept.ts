@@ -1,0 +1,195 @@
+/**
+ * `Kept`: what an operator must not delete: data, but where it is to, and what people have made for themselves.
+ *
+ * Data that is to go after work (a backup, a migration) goes after it has succeeded.
+ */
+import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
+import { hasEnded, hasFailed, isComplete } from "../recording/Ends.ts"
+import { blinds } from "../recording/Fault.ts"
+import { precious } from "../recording/Precious.ts"
+import { type Call, line, type Recording, seen } from "../recording/Recording.ts"
+import { keyOf, name, writes } from "../recording/Writes.ts"
+import { type Rename, undrawn } from "../state/Renaming.ts"
+import type { Oracle } from "./Oracle.ts"
+
+interface Loss {
+  readonly count: number
+  readonly call: Call
+  readonly key: string
+  /** Jobs that had come to an end before it, in the same step, by what every run calls them, and whether with success. */
+  readonly jobs: ReadonlyMap<string, boolean>
+}
+
+/** How the Jobs of a step have ended up to a moment. */
+const endsOf = (
+  { entries, steps }: Recording,
+  until: number,
+  commonOf: (object: KubeObject) => string
+): Loss["jobs"] => {
+  const since = steps.findLast((begin) => begin <= until) ?? 0
+  const ended = new Set<string>()
+  const jobs = new Map<string, boolean>()
+  for (const entry of entries) {
+    if (entry._tag !== "Change" || entry.at > until) continue
+    const { object } = entry.change
+    const { uid } = object.metadata
+    const succeeds = isComplete(object)
+    if (ended.has(uid) || !succeeds && !hasEnded(object, "Failed")) continue
+    ended.add(uid)
+    if (entry.at >= since) jobs.set(commonOf(object), succeeds)
+  }
+  return jobs
+}
+
+/** What the operator has deleted of them, by what every run calls it. */
+const losses = (run: Recording): ReadonlyMap<string, Loss> => {
+  const found = new Map<string, Loss>()
+  const blinded = run.entries.find((entry) => entry._tag === "Fault" && blinds(entry.point))?.at ?? Infinity
+  // What anybody has made anew while the operator is shown an old cluster was never more than that: nothing is in it.
+  const fresh = new Set(
+    run.entries.flatMap((entry) =>
+      entry._tag === "Change" && entry.change.type === "ADDED" && entry.at > blinded
+        ? [entry.change.object.metadata.uid]
+        : []
+    )
+  )
+  let rename: Rename | undefined
+  const commonOf = (object: KubeObject): string => {
+    rename ??= undrawn(seen(run))
+    return keyOf({ ...object, metadata: { ...object.metadata, name: rename(object.metadata.name) } })
+  }
+  for (const { after, at, before, call } of writes(run)) {
+    if (fresh.has(after.metadata.uid)) continue
+    if (call.request.method !== "DELETE" || !precious.has(after.kind) || (before && isTerminating(before))) continue
+    const common = commonOf(after)
+    found.set(common, {
+      count: (found.get(common)?.count ?? 0) + 1,
+      call,
+      key: keyOf(after),
+      jobs: endsOf(run, at, commonOf)
+    })
+  }
+  return found
+}
+
+/** Data is deleted only where it is without faults, and not after work that has failed and without faults succeeds. */
+export const dataKept: Oracle = {
+  name: "data is kept",
+  judge: (run, { recording }) => {
+    const found = losses(run)
+    if (found.size === 0) return undefined
+    const expected = losses(recording)
+    for (const [common, { call, count, jobs, key }] of found) {
+      const wanted = expected.get(common)
+      const [failed] = [...wanted?.jobs ?? []].find(([job, succeeds]) => succeeds && jobs.get(job) === false) ?? []
+      if (failed !== undefined) {
+        return `${key} is deleted although ${failed} has failed, and without faults after that has succeeded: ` +
+          line(call.request)
+      }
+      // What was meant to hold what failed work was to make is empty.
+      if (count > (wanted?.count ?? 0) && !hasFailed(run)) {
+        return `${key} is deleted, and without faults it is not: ${line(call.request)}`
+      }
+    }
+    return undefined
+  }
+}
+
+/** All texts in a value. */
+const textsIn = (value: unknown): ReadonlyArray<string> =>
+  typeof value === "string"
+    ? [value]
+    : typeof value === "object" && value !== null
+    ? Object.values(value).flatMap(textsIn)
+    : []
+
+/** Whether a custom resource names an object, or one of its labels. */
+const names = (resource: KubeObject, { metadata: { labels, name } }: KubeObject): boolean => {
+  const spoken = new Set(textsIn((resource as { readonly spec?: unknown }).spec))
+  return [name, ...Object.values(labels ?? {})].some((text) => spoken.has(text))
+}
+
+/** Whether an object is labelled or annotated in the words of a custom resource's group. */
+const isMarked = ({ metadata: { annotations, labels } }: KubeObject, resource: KubeObject): boolean => {
+  const group = resource.apiVersion.split("/")[0]!
+  return Object.keys({ ...annotations, ...labels }).some((key) => key.split("/")[0]!.endsWith(group))
+}
+
+/** Whether all that names data is going, and none of it says that the data goes with it: it was used, not given away. */
+const isLent = (object: KubeObject, resources: ReadonlyArray<KubeObject>): boolean =>
+  precious.has(object.kind) && resources.every((resource) => {
+    const { spec } = resource as { readonly spec?: unknown }
+    return isTerminating(resource) && !/delet|reclaim|prune|cascad|purge|destroy/i.test(JSON.stringify(spec ?? {}))
+  })
+
+/** An object as it was before it went. */
+const lastOf = ({ entries }: Recording, of: string): KubeObject | undefined => {
+  const last = entries.findLast((entry) =>
+    entry._tag === "Change" && entry.change.type !== "DELETED" && entry.change.object.metadata.uid === of
+  )
+  return last?._tag === "Change" ? last.change.object : undefined
+}
+
+/**
+ * What people have made, that no custom resource speaks of nor is named in a label of, and the operator has given an owner:
+ * the garbage collector takes it along with that. Nor what one has spoken of by its labels, and people have given others.
+ */
+const inherited = (run: Recording, people: ReadonlySet<string>): string | undefined => {
+  const gone = new Map(
+    run.entries.flatMap((entry) =>
+      entry._tag === "Change" && entry.change.type === "DELETED"
+        ? [[entry.change.object.metadata.uid, entry.change.revision] as const]
+        : []
+    )
+  )
+  for (const { after, before, call, objects } of writes(run)) {
+    const { ownerReferences: [owner] = [], uid } = after.metadata
+    if (before === undefined || owner === undefined || !people.has(uid) || run.kinds.includes(after.kind)) continue
+    if ((before.metadata.ownerReferences ?? []).length > 0) continue
+    const [went, wentWith] = [gone.get(uid) ?? 0, gone.get(owner.uid) ?? Infinity]
+    if (went < wentWith) continue
+    const resources = [...objects.values()].filter(({ kind }) => run.kinds.includes(kind))
+    const isMeant = (object: KubeObject): boolean =>
+      resources.some((resource) =>
+        isMarked(object, resource) || names(resource, object) ||
+        Object.values(object.metadata.labels ?? {}).includes(resource.metadata.name)
+      )
+    const was = isMeant(before)
+    if (was && isMeant(lastOf(run, uid) ?? before)) continue
+    return `${name(after)} was made by people, no custom resource speaks of it${
+      was ? " any more" : ""
+    }, and it goes with ` +
+      `${owner.kind} ${owner.name}, which the operator has made its owner: ${line(call.request)}`
+  }
+  return undefined
+}
+
+/** Without faults an operator deletes nothing that people have made for themselves. */
+export const peoplesKept: Oracle = {
+  name: "what people have made is kept",
+  judge: (run) => {
+    if (run.met > 0 || run.kinds.length === 0) return undefined
+    const people = new Set(run.entries.flatMap((entry) => (entry._tag === "Step" ? entry.made : [])))
+    for (const { after, before, call, objects } of writes(run)) {
+      const { ownerReferences = [], uid } = after.metadata
+      if (call.request.method !== "DELETE" || !people.has(uid) || (before !== undefined && isTerminating(before))) {
+        continue
+      }
+      if (run.kinds.includes(after.kind) || ownerReferences.length > 0) continue
+      const resources = [...objects.values()].filter(({ kind }) => run.kinds.includes(kind))
+      const object = before ?? after
+      if (resources.some((resource) => isMarked(object, resource))) continue
+      const naming = resources.filter((resource) => names(resource, object))
+      if (naming.length > 0) {
+        if (!isLent(object, naming)) continue
+        return `${name(after)} was made by people, ${name(naming[0]!)} only names it, and it is deleted with that: ${
+          line(call.request)
+        }`
+      }
+      return `${name(after)} was made by people, no custom resource speaks of it, and it is deleted: ${
+        line(call.request)
+      }`
+    }
+    return inherited(run, people)
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * `Outdated`: what people have changed, and what was made of it says as it was before.
+ *
+ * A value that people have replaced by another stands in an object that the operator has made, as it has at every rest, at a
+ * place where the new one stands when all steps come at once: it was written with the object, and never again. Not where
+ * somebody is told that it stays, nor where the object cannot be changed, or rests, or another of its kind has the new value
+ * in its place.
+ * The same of what is kept outside.
+ */
+import { type KubeObject } from "@effect-operator/core/KubeObject"
+import { isObject } from "../../../schema/JsonValue.ts"
+import { decoded } from "../recording/Base64.ts"
+import { isPaused } from "../recording/Excuses.ts"
+import { guard } from "../recording/Fault.ts"
+import type { Recording } from "../recording/Recording.ts"
+import type { Json, Mask, State } from "../state/Canonical.ts"
+import { outside, pathOf } from "../state/Outside.ts"
+import { renamerOf } from "../state/Renaming.ts"
+import { tellsOf } from "./Refused.ts"
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** A value that people have replaced, and by what. */
+interface Replaced {
+  readonly path: string
+  readonly old: string
+  readonly now: string
+}
+
+type Scalar = string | number | boolean
+
+const isScalar = (value: unknown): value is Scalar =>
+  typeof value === "string" || typeof value === "number" || typeof value === "boolean"
+
+/** A list of words is also written as one text. */
+const textsOf = (value: unknown): ReadonlyArray<string> =>
+  isScalar(value)
+    ? [String(value)]
+    : Array.isArray(value) && value.length > 0 && value.every(isScalar)
+    ? [",", " ", "\n"].map((between) => value.join(between))
+    : []
+
+/** What is in a Secret, in words. */
+const plain = (value: unknown, path: string): unknown =>
+  /^Secret[^.]*\.data\./.test(path) && typeof value === "string" ? decoded(value) : value
+
+const replaced = (old: unknown, now: unknown, path: string, found: Array<Replaced>): void => {
+  if (isObject(old) && isObject(now)) {
+    for (const key of Object.keys(now)) replaced(old[key], now[key], `${path}.${key}`, found)
+    return
+  }
+  const [before, after] = [textsOf(plain(old, path)), textsOf(plain(now, path))]
+  for (const [index, text] of before.entries()) {
+    const other = after[index]
+    if (other !== undefined && other !== "" && other !== text) found.push({ path, old: text, now: other })
+  }
+}
+
+/** What people say with an object: all of it but what the cluster or the operator write there. */
+const asked = (object: KubeObject): Fields => {
+  const { apiVersion: _, kind: __, metadata, status: ___, ...rest } = object as unknown as Fields & KubeObject
+  return { ...rest, annotations: metadata.annotations, labels: metadata.labels }
+}
+
+/** What people have replaced in an object, in any of its states by what there is in the last. */
+const replacedIn = ({ entries }: Recording, object: KubeObject): ReadonlyArray<Replaced> => {
+  const found: Array<Replaced> = []
+  for (const entry of entries) {
+    if (entry._tag !== "Change" || entry.change.object.metadata.uid !== object.metadata.uid) continue
+    replaced(asked(entry.change.object), asked(object), object.kind, found)
+  }
+  return [...new Map(found.map((one) => [JSON.stringify(one), one])).values()]
+}
+
+/** Fields that are as they were made for good. */
+const fixed = /\.(?:volumeClaimTemplates|selector|serviceName|roleRef|provisioner|storageClassName)(?:\.|\[|$)/
+
+interface Place {
+  readonly path: string
+  readonly found: Scalar
+  readonly wanted: Scalar
+}
+
+/** Where two values are not the same, both being there. */
+const places = (found: unknown, wanted: unknown, path: string): ReadonlyArray<Place> => {
+  if (Array.isArray(found) && Array.isArray(wanted)) {
+    return found.length === wanted.length
+      ? found.flatMap((item, index) => places(item, wanted[index], `${path}[${index}]`))
+      : []
+  }
+  if (isObject(found) && isObject(wanted)) {
+    return Object.keys(found).flatMap((key) => key in wanted ? places(found[key], wanted[key], `${path}.${key}`) : [])
+  }
+  const [one, two] = [plain(found, path), plain(wanted, path)]
+  return isScalar(one) && isScalar(two) && one !== two && !fixed.test(path) ? [{ path, found: one, wanted: two }] : []
+}
+
+/** What an object was made with: not its status, nor notes. */
+const madeWith = (member: string): Fields => {
+  const { metadata, status: _, ...rest } = JSON.parse(member) as Fields
+  return { ...rest, labels: (metadata as Fields)["labels"] ?? {} }
+}
+
+/** Whether another object of the kind has a value: the one whose turn it is. */
+const isElsewhere = (state: State, family: string, value: Scalar): boolean => {
+  const kind = family.slice(0, family.indexOf(" ") + 1)
+  const text = JSON.stringify(value)
+  return [...state].some(([other, members]) =>
+    other !== family && other.startsWith(kind) &&
+    members.some((member) => JSON.stringify(madeWith(member)).includes(text))
+  )
+}
+
+/** Whether something said the same at a place at all rests that have known it. */
+const hasStayed = (known: ReadonlyArray<unknown>, wanted: unknown, from: string, { found, path }: Place): boolean =>
+  known.length > 0 &&
+  known.every((fields) => places(fields, wanted, from).some((place) => place.path === path && place.found === found))
+
+/** What a family was at each rest that has known one of it. */
+const membersOf = (rests: ReadonlyArray<State>, family: string): ReadonlyArray<Fields> =>
+  rests.flatMap((rest) => {
+    const [member, ...more] = rest.get(family) ?? []
+    return member === undefined || more.length > 0 ? [] : [madeWith(member)]
+  })
+
+/** Yes and no are said of everything: which of them is meant the name tells. */
+const isSwitch = (text: string): boolean => text === "true" || text === "false"
+
+const keyOf = (path: string): string => path.slice(path.lastIndexOf(".") + 1)
+
+/** What people have replaced of what a place says, where it does not say the new. */
+const changeOf = (all: ReadonlyArray<Replaced>, place: Place): Replaced | undefined =>
+  all.find(({ now, old, path }) =>
+    String(place.wanted).includes(now) && String(place.wanted).replaceAll(now, old) === String(place.found) &&
+    (!isSwitch(now) || keyOf(path) === keyOf(place.path))
+  )
+
+const told = ({ found, path, wanted }: Place, { path: theirs }: Replaced): string => {
+  const [now, then] = [found, wanted].map((value: Json) => JSON.stringify(value))
+  return `${path}: ${now}, as ${theirs} was before; where people want at once what they want in the end it is ${then}`
+}
+
+/** What people have replaced, unless they have asked for it to rest, or were told that it does. */
+const changesOf = (run: Recording, people: ReadonlyArray<KubeObject>): ReadonlyArray<Replaced> => {
+  const all = people.flatMap((object) => replacedIn(run, object))
+  return all.length === 0 || people.some(isPaused) || tellsOf(run, run.steps.at(-1)!) ? [] : all
+}
+
+/** What a run has in some families as people wanted it before, and `other`, where all comes at once, as they want it. */
+export const outdated = (
+  run: Recording,
+  people: ReadonlyArray<KubeObject>,
+  families: Iterable<string>,
+  state: State,
+  other: State,
+  rests: ReadonlyArray<State>
+): string | undefined => {
+  const all = changesOf(run, people)
+  if (all.length === 0) return undefined
+  for (const family of families) {
+    const [one, two] = [state.get(family) ?? [], other.get(family) ?? []]
+    if (one.length !== 1 || two.length !== 1) continue
+    const [found, wanted] = [madeWith(one[0]!), madeWith(two[0]!)]
+    if (found["immutable"] === true) continue
+    for (const place of places(found, wanted, family)) {
+      const change = changeOf(all, place)
+      if (change === undefined || isElsewhere(state, family, place.wanted)) continue
+      if (hasStayed(membersOf(rests, family), wanted, family, place)) return told(place, change)
+    }
+  }
+  return undefined
+}
+
+/**
+ * The same of what is kept outside. Only of an operator that vouches for it, by a finalizer on what people have: what was
+ * sent, or bought, and is nobody's business any more, says what was wanted then.
+ */
+export const outdatedOutside = (
+  run: Recording,
+  people: ReadonlyArray<KubeObject>,
+  other: Recording,
+  mask: Mask
+): string | undefined => {
+  if (!people.some(({ metadata: { finalizers = [] } }) => finalizers.some((finalizer) => finalizer !== guard))) {
+    return undefined
+  }
+  const all = changesOf(run, people)
+  if (all.length === 0) return undefined
+  const rename = renamerOf(run, mask)
+  for (const name of run.outside.keys()) {
+    const from = pathOf(name)
+    const found = outside(run, name, mask, rename)
+    const wanted = outside(other, name, mask, renamerOf(other, mask))
+    const known = run.rests.flatMap((rest) => (rest && outside(rest, name, mask, rename)) ?? [])
+    for (const place of places(found, wanted, from)) {
+      const change = changeOf(all, place)
+      if (change === undefined || JSON.stringify(found).includes(JSON.stringify(place.wanted))) continue
+      if (hasStayed(known, wanted, from, place)) return told(place, change)
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,93 @@
+/**
+ * `Refused`: what the server refuses for good, and nobody hears of.
+ *
+ * An immutable field, a value out of range: asked again, it is refused again. Whoever swallows that leaves the cluster as
+ * it was, says that all is well, and does so in every run, so that no end differs. Source: Acto (SOSP'23), whose largest
+ * class of alarms are states the operator silently fails to reach.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { isElection, isEvent } from "../recording/Fault.ts"
+import { type Call, type Entry, line, type Recording } from "../recording/Recording.ts"
+import { conditionsOf } from "../recording/Writes.ts"
+import type { Oracle } from "./Oracle.ts"
+
+/** The request is wrong, and stays so: Bad Request, Unsupported Media Type, Unprocessable Entity. */
+const final: ReadonlySet<number> = new Set([400, 415, 422])
+
+const isWrite = ({ request }: Call): boolean =>
+  request.method !== "GET" && !isElection(request) && !isEvent(request.path)
+
+/** The path of the object that a request is about, without its subresource. */
+const target = ({ request: { body, method, path } }: Call): string => {
+  if (method !== "POST") return path.replace(/\/(?:status|scale)$/, "")
+  const { name } = (body as { readonly metadata?: { readonly name?: string } } | undefined)?.metadata ?? {}
+  return name === undefined ? path : `${path}/${name}`
+}
+
+/** Words in which a status, in whatever field, says that something is wrong. */
+const bad = /fail|error|invalid|immutable|forbid|refus|reject|denied|cannot|unable|unsupported|degrad|\bnot\b/i
+
+/** What a status says that is wrong: conditions that are not true, and texts of that sound. */
+const complaints = (object: KubeObject): ReadonlyArray<string> => {
+  const texts: Array<string> = []
+  const walk = (value: unknown): void => {
+    if (typeof value === "string" && bad.test(value)) texts.push(value)
+    else if (typeof value === "object" && value !== null) { for (const item of Object.values(value)) walk(item) }
+  }
+  walk((object as { readonly status?: unknown }).status)
+  return [
+    ...texts,
+    ...conditionsOf(object).flatMap(({ status, type }) => (status === "True" ? [] : [`${type} is ${status}`]))
+  ]
+}
+
+/** Whether somebody is told of it, in one of the ways in which people are. */
+const tells = (known: ReadonlySet<string>) => (entry: Entry): boolean => {
+  switch (entry._tag) {
+    case "Log":
+      return true
+    case "Call":
+      return isEvent(entry.request.path) && (entry.object as { readonly type?: string } | undefined)?.type === "Warning"
+    case "Change":
+      return complaints(entry.change.object).some((text) => !known.has(text))
+    default:
+      return false
+  }
+}
+
+/** Whether somebody is told that something is wrong, from some time on, that was not said before. */
+export const tellsOf = ({ entries }: Recording, since: number): boolean => {
+  const known = new Set(
+    entries.flatMap((entry) => entry._tag === "Change" && entry.at < since ? complaints(entry.change.object) : [])
+  )
+  return entries.some((entry) => entry.at >= since && tells(known)(entry))
+}
+
+const silent = ({ entries, steps }: Recording): string | undefined => {
+  const known = new Set<string>()
+  const seen = new Set<string>()
+  for (const [index, entry] of entries.entries()) {
+    if (entry._tag === "Change") { for (const text of complaints(entry.change.object)) known.add(text) }
+    if (entry._tag !== "Call" || !final.has(entry.status) || !isWrite(entry)) continue
+    const path = target(entry)
+    // Whom it was told of once needs not be told again.
+    if (seen.has(path)) continue
+    seen.add(path)
+    const next = steps.find((begin) => begin > entry.at) ?? Infinity
+    const after = entries.slice(index + 1).filter(({ at }) => at < next)
+    const mended = after.some((other) =>
+      other._tag === "Call" && isWrite(other) && other.status >= 200 && other.status < 300 && target(other) === path
+    )
+    if (mended || after.some(tells(known))) continue
+    return `${line(entry.request)} was answered ${entry.status}, without any fault: ${
+      entry.said ?? "no message"
+    }; and ` +
+      "nobody is told: no line in the log, no Warning event, nothing in a status, and no later write of it goes through"
+  }
+  return undefined
+}
+
+export const refused: Oracle = {
+  name: "refusals are told",
+  judge: (run) => (run.met > 0 ? undefined : silent(run))
+}

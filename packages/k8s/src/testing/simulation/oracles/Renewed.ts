@@ -1,0 +1,83 @@
+/**
+ * `Renewed`: what is made anew with a step without faults, is made anew with it whatever goes wrong.
+ *
+ * Pods that are to start again (with other settings, another password) look like those before them in all but their age, where
+ * what they are made from says no more than when: who notes that they are done before they are leaves the old ones, and the
+ * end looks the same.
+ */
+import { controllerOf, isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
+import { met, taken } from "../recording/Excuses.ts"
+import { isOver, objectsAfter, type Recording } from "../recording/Recording.ts"
+import * as Canonical from "../state/Canonical.ts"
+import type { Oracle } from "./Oracle.ts"
+
+/** Pods that work on for as long as somebody wants them, by family. */
+const podsOf = (
+  run: Recording,
+  objects: ReadonlyArray<KubeObject>,
+  mask: Canonical.Mask
+): ReadonlyMap<string, ReadonlyArray<KubeObject>> => {
+  const families = Canonical.families({ entries: run.entries, objects }, mask)
+  return Map.groupBy(
+    objects.filter((object) =>
+      object.kind === "Pod" && !isOver(object) && !isTerminating(object) && controllerOf(object)?.kind !== "Job"
+    ),
+    ({ metadata }) => families.get(metadata.uid) ?? ""
+  )
+}
+
+/** The families of Pods of which all are others after a step than before it; and those of which one is still there. */
+const renewals = (run: Recording, step: number, mask: Canonical.Mask) => {
+  const [before, after] = [objectsAfter(run, step - 1), objectsAfter(run, step)]
+  if (before === undefined || after === undefined) return undefined
+  const known = new Set(before.map(({ metadata }) => metadata.uid))
+  const were = podsOf(run, before, mask)
+  const renewed = new Set<string>()
+  const kept = new Map<string, KubeObject>()
+  for (const [family, pods] of podsOf(run, after, mask)) {
+    if (!were.has(family)) continue
+    const old = pods.find(({ metadata }) => known.has(metadata.uid))
+    if (old === undefined) renewed.add(family)
+    else kept.set(family, old)
+  }
+  return { renewed, kept }
+}
+
+/** Whether the Pods of a family look as they do in another run after a step. */
+const areAlike = (
+  run: Recording,
+  other: Recording,
+  step: number,
+  family: string,
+  mask: Canonical.Mask
+): boolean => {
+  const [one, two] = [run, other].map((lived) =>
+    Canonical.state({ entries: lived.entries, objects: objectsAfter(lived, step)!, outside: new Map() }, mask).get(
+      family
+    )
+  )
+  return JSON.stringify(one) === JSON.stringify(two)
+}
+
+export const renewed: Oracle = {
+  name: "renewed as without faults",
+  judge: (run, { mask, recording }) => {
+    const same = run.steps.length === recording.steps.length && run.hurried.length === 0
+    if (run.met === 0 || !same || run.failure !== undefined || taken(run) || met(run, "absent")) return undefined
+    const names = recording.entries.flatMap((entry) => (entry._tag === "Step" ? [entry.name] : []))
+    for (const step of run.steps.keys()) {
+      if (step === 0 || step <= run.begun.step) continue
+      const [wanted, found] = [renewals(recording, step, mask), renewals(run, step, mask)]
+      for (const family of wanted?.renewed ?? []) {
+        const old = found?.kept.get(family)
+        // Where they look otherwise, too, the end tells more.
+        if (old === undefined || !areAlike(run, recording, step, family, mask)) continue
+        return `Pod ${old.metadata.name} is still the one from before ${
+          JSON.stringify(names[step])
+        }, and looks the same; ` +
+          "without faults it is made anew then"
+      }
+    }
+    return undefined
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * `SameEnd`: a run comes to the end that there is without faults, in the cluster and outside of it.
+ *
+ * What differs is told, unless it is one of the ways in which two ends may differ that are as good as each other: who was given
+ * which of several values, what is told of failures that there were, who of several it was.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { met, taken } from "../recording/Excuses.ts"
+import { calls, type Recording, seen } from "../recording/Recording.ts"
+import type { Reference } from "../running/Reference.ts"
+import * as Canonical from "../state/Canonical.ts"
+import { dealt } from "../state/Dealt.ts"
+import { because } from "../state/Failing.ts"
+import { counters, isHistory } from "../state/History.ts"
+import { relabelled } from "../state/Identities.ts"
+import { areNumbered, isNumbered } from "../state/Numbered.ts"
+import { isSucceeded, outside, whoever } from "../state/Outside.ts"
+import { whichever } from "../state/Renaming.ts"
+import * as Rests from "../state/Rests.ts"
+import * as Stations from "../state/Stations.ts"
+import { swapped } from "../state/Swapped.ts"
+import { handsOn } from "./Noted.ts"
+import type { Oracle } from "./Oracle.ts"
+
+/** Whether all that differs is who got which of what is given out, in the cluster or also outside of it. */
+const isSwapped = (run: Recording, { mask, recording }: Reference, stateOf: typeof Canonical.state): boolean =>
+  swapped(
+    stateOf(recording, mask),
+    stateOf(run, mask),
+    Rests.pairs(recording, run, mask, stateOf),
+    run.hurried.length > 0 ? Rests.states(recording, mask, stateOf) : []
+  )
+
+/**
+ * What has gone with its owner, that a step takes away which did not wait: whoever was about to let it go came too late, and
+ * no request of his can be faster.
+ */
+const goneAlong = (run: Recording): ReadonlyArray<KubeObject> => {
+  if (run.hurried.length === 0) return []
+  const asked = new Set(
+    calls(run).flatMap(({ object, request }) =>
+      request.method === "DELETE" && object !== undefined ? [object.metadata.uid] : []
+    )
+  )
+  const owners = new Set<string>()
+  const gone: Array<KubeObject> = []
+  for (const entry of run.entries) {
+    if (entry._tag !== "Change" || entry.change.type !== "DELETED") continue
+    const { kind, metadata: { ownerReferences = [], uid } } = entry.change.object
+    if (run.kinds.includes(kind) && entry.at >= (run.steps[run.hurried[0]!] ?? 0)) owners.add(uid)
+    if (!asked.has(uid) && ownerReferences.some((owner) => owners.has(owner.uid))) gone.push(entry.change.object)
+  }
+  return gone
+}
+
+/** How a run's end differs from the one without faults, in the cluster and outside of it. */
+const differences = (lived: Recording, reference: Reference): ReadonlyArray<string> => {
+  const { hasty, mask, recording, state } = reference
+  const run = Stations.unrested(lived, recording)
+  const compared = (wanted: Canonical.State, now: Canonical.State): ReadonlyArray<string> => {
+    const lines = Canonical.compare(wanted, now)
+    // What nobody waited for may have got half as far.
+    return lines.length > 0 && run.hurried.length > 0 && run.steps.length === recording.steps.length
+      ? Canonical.compare(wanted, Canonical.settled(now, wanted, Canonical.state(hasty(run.hurried).recording, mask)))
+      : lines
+  }
+  const along = new Set(Canonical.families({ entries: run.entries, objects: goneAlong(run) }, mask).values())
+  const found = Canonical.excused(Canonical.state(run, mask), state, along)
+  let lines = compared(state, found)
+  const passed = lines.length === 0 ? undefined : Stations.ofBoth(run, recording)
+  if (passed !== undefined) {
+    const [now, wanted] = passed
+    lines = compared(Canonical.state(wanted, mask), Canonical.state(now, mask))
+  }
+  const outsides = [...new Set([...recording.outside.keys(), ...run.outside.keys()])].map((key) => {
+    const [one, two] = [recording, run].map((its) => outside(its, key, mask))
+    const [wanted, found] = [one, two].map((value) => JSON.stringify(value) ?? "nothing")
+    return { key, one, two, wanted, found }
+  }).filter(({ found, wanted }) => found !== wanted)
+  if ((lines.length > 0 || outsides.length > 0) && isSwapped(run, reference, Rests.everything)) return []
+  // An outside that is the same knows nothing of an exchange.
+  if (lines.length > 0 && outsides.length > 0 && isSwapped(run, reference, Canonical.state)) lines = []
+  if (lines.length > 0 && dealt(run, state, found)) lines = []
+  if (lines.length > 0 && isHistory(run, state, found, counters(recording))) lines = []
+  if (lines.length > 0 && isNumbered(recording, run, state, found)) lines = []
+  const apart = []
+  // After a Pod was lost, another of those that are left may have its part.
+  const isOther = met(run, "podFailed") || met(run, "podRemoved")
+  const names = new Set(
+    seen(recording).flatMap(({ kind, metadata }) => run.kinds.includes(kind) ? [metadata.name] : [])
+  )
+  for (const { found, key, one, two, wanted } of outsides) {
+    if (one !== undefined && two !== undefined) {
+      const [first, second] = [one, two].map((value) => JSON.stringify(whoever(value, names)))
+      if (names.size > 1 && first === second) continue
+      if (isOther && isSucceeded(one, two, whichever([...recording.objects, ...run.objects]))) continue
+    }
+    const [before, after] = [recording, run].map((its) =>
+      JSON.stringify(outside(its, key, mask, whichever(its.objects)))
+    )
+    const areAlike = before === after && (isOther || areNumbered(recording, run))
+    if (!areAlike) apart.push(`outside: ${key}: ${found} instead of ${wanted}`)
+  }
+  return [...lines, ...apart]
+}
+
+/** The same end as without faults, in the cluster and outside of it, whoever of several replicas has brought it about. */
+export const sameEnd: Oracle = {
+  name: "same end state",
+  judge: (run, reference) => {
+    if (taken(run) || handsOn(run)) return undefined
+    const all = differences(run, reference)
+    if (all.length === 0) return undefined
+    for (const other of relabelled(run)) if (differences(other, reference).length === 0) return undefined
+    return `${all.slice(0, 5).join("; ")}${because(run)}`
+  }
+}

@@ -1,0 +1,58 @@
+/** `Pace`: too many requests while the clock stands are a hot loop. */
+import { accepted, type Call, type Entry, line } from "../recording/Recording.ts"
+
+export const defaults = {
+  /** Requests at one moment that make a hot loop, beyond some for each object that they are about. */
+  hot: 250,
+  /** Requests at one moment for each object: it is looked at, made, an event tells of it, and a status tells how many. */
+  each: 4,
+  /** Objects that are dealt with at one moment: whoever makes more makes them without end. */
+  objects: 1_500
+} as const
+
+export class Pace {
+  #at = 0
+  #requests = 0
+  readonly #objects = new Set<string>()
+  readonly #made = new Set<string>()
+
+  /** Counts a request, the last of the entries; why it is one too many. */
+  hot(now: number, call: Call, entries: ReadonlyArray<Entry>): string | undefined {
+    if (this.#at !== now) {
+      this.#at = now
+      this.#requests = 0
+      this.#objects.clear()
+      this.#made.clear()
+    }
+    this.#requests += 1
+    this.#note(call)
+    const objects = this.#objects.size
+    if (objects > defaults.objects) {
+      return `${objects} objects at one moment, more and more of them: ${mostly(entries)}`
+    }
+    return this.#requests > defaults.hot + defaults.each * objects
+      ? `${this.#requests} requests, and the clock has not moved: ${mostly(entries)}`
+      : undefined
+  }
+
+  /** What is made and deleted at one moment is nothing that there was to do. */
+  #note(call: Call): void {
+    const { method, path } = call.request
+    const what = method === "POST" ? `${path}/${call.object?.metadata.name ?? ""}` : path
+    if (method === "DELETE" && this.#made.has(what)) {
+      this.#objects.delete(what)
+      return
+    }
+    this.#objects.add(what)
+    if (method === "POST" && accepted(call)) this.#made.add(what)
+  }
+}
+
+/** What most of the last requests were about. */
+const mostly = (entries: ReadonlyArray<Entry>): string => {
+  const lines = entries.flatMap((entry) => (entry._tag === "Call" ? [line(entry.request)] : [])).slice(-defaults.hot)
+  const times = new Map<string, number>()
+  for (const one of lines) times.set(one, (times.get(one) ?? 0) + 1)
+  const [[most, n] = ["", 0]] = [...times].sort(([, a], [, b]) => b - a)
+  return `of the last ${lines.length} are ${n} ${most}`
+}

@@ -1,0 +1,339 @@
+/**
+ * `Play`: the story of a scenario, played on a stage step by step, with what a plan has for the time around its steps.
+ *
+ * The next step is taken when the cluster has come to rest. After the last one, when nothing moves any more, a quiet time
+ * passes in which nothing should happen.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Declared from "../../Declared.ts"
+import type { Step } from "../Scenario.ts"
+import { guard, isElection, isNone, type Plan, type Point, type StepFault } from "../recording/Fault.ts"
+import type { Entry, Failure, Recording, Rest } from "../recording/Recording.ts"
+import { copyOf } from "../state/Outside.ts"
+import { Restless, Unsound } from "../world/World.ts"
+import type { Checkpoint } from "./Checkpoint.ts"
+import type { Stage } from "./Stage.ts"
+
+/** Milliseconds. */
+export const defaults = {
+  /** How long a process is away that does not see a step. */
+  away: 5_000,
+  /** Longer than any delay between retries: who looks every few minutes has looked by then. */
+  patience: 20 * 60_000
+} as const
+
+/** What happens at rest, of which there is one after a step at most: how, and how it reads. */
+const disturbances: Partial<Record<StepFault, { readonly act: (stage: Stage) => void; readonly what: string }>> = {
+  podFailed: {
+    act: ({ others, world }) => void world.fork(others.mischief("podFailed", undefined)),
+    what: "a Pod is lost"
+  },
+  podRemoved: {
+    act: ({ others, world }) => void world.fork(others.mischief("podRemoved", undefined)),
+    what: "a Pod is lost"
+  },
+  annotated: {
+    act: ({ others, world }) => void world.fork(others.annotate),
+    what: "somebody annotates what people and the operator have made"
+  },
+  stranger: {
+    act: (stage) => {
+      stage.world.fork(stage.others.settle)
+      stage.restart()
+    },
+    what: "somebody has made something for himself"
+  },
+  restarted: { act: (stage) => stage.restart(), what: "the process starts again" }
+}
+
+/** What a recording says of the story, beside what the stage and the wire have counted. */
+export type Played = Omit<Recording, "entries" | "begun" | "calls" | "events" | "externals" | "met">
+
+/** An object as it is without the finalizer of somebody else, which a scenario knows nothing of. */
+const unguarded = (object: KubeObject): KubeObject => {
+  const { finalizers, ...metadata } = object.metadata
+  if (finalizers?.includes(guard) !== true) return object
+  const own = finalizers.filter((finalizer) => finalizer !== guard)
+  return { ...object, metadata: own.length === 0 ? metadata : { ...metadata, finalizers: own } }
+}
+
+/** What was thrown, and where in the scenario: the frames below are the same for all. */
+const told = (defect: unknown): string => {
+  if (!(defect instanceof Error)) return String(defect)
+  const lines = (defect.stack ?? String(defect)).split("\n")
+  const end = lines.findIndex((line) => /^\s+at .*simulation\/Play\.[jt]s/.test(line))
+  return lines.slice(0, end < 0 ? undefined : end).join("\n")
+}
+
+export class Play {
+  readonly #stage: Stage
+  readonly #plan: Plan
+  /** Steps that were taken before. */
+  readonly #given: number
+  /** When each step was taken. */
+  readonly #steps: Array<number>
+  readonly #hurried: Array<number> = []
+  readonly #rested: Array<Rest | undefined>
+  readonly #missed: Array<string> = []
+  readonly #unnoticed: Array<string> = []
+  #abandoned: string | undefined
+  #failure: Failure | undefined
+  #quietAt: number | undefined
+  #restless: ReadonlyArray<Entry> = []
+  #objects: ReadonlyArray<KubeObject> = []
+  /** What there was before the last step. */
+  #before: ReadonlyArray<KubeObject> = []
+
+  constructor(stage: Stage, plan: Plan, from?: Checkpoint) {
+    this.#stage = stage
+    this.#plan = plan
+    this.#given = from?.steps.length ?? 0
+    this.#steps = [...from?.steps ?? []]
+    this.#rested = this.#steps.map(() => undefined)
+    this.#failure = from?.failure
+  }
+
+  /** The first `length` steps, and where they lead to. */
+  upTo(length: number): Checkpoint {
+    this.#attempt(() => this.#all(length))
+    return this.#stage.leave(this.#steps, this.#failure)
+  }
+
+  /** The whole story, and `quiet` milliseconds after it. */
+  play(quiet: number): Played {
+    this.#attempt(() => {
+      this.#all(this.#stage.scenario.steps.length)
+      this.#objects = this.#stage.objects()
+      if (this.#failure === undefined) this.#watch(quiet)
+    })
+    const { scenario, wire } = this.#stage
+    return {
+      kinds: Declared.stored(scenario.resources).map(({ kind }) => kind),
+      keeps: scenario.keeps ?? [],
+      objects: this.#objects,
+      outside: wire.outside,
+      rests: this.#rested,
+      missed: this.#missed,
+      unnoticed: this.#unnoticed,
+      abandoned: this.#abandoned,
+      restless: this.#restless,
+      failure: this.#failure,
+      steps: this.#steps,
+      hurried: this.#hurried,
+      quietAt: this.#quietAt
+    }
+  }
+
+  #attempt(act: () => void): void {
+    if (this.#failure !== undefined) return
+    try {
+      act()
+    } catch (defect) {
+      this.#failure = defect instanceof Unsound
+        ? { _tag: "Unsound", message: defect.message }
+        : { _tag: "Restless", message: defect instanceof Restless ? `hot loop: ${defect.message}` : String(defect) }
+    }
+  }
+
+  /** The steps before that number, but for those that are given. */
+  #all(end: number): void {
+    this.#begin()
+    for (const [index, step] of this.#stage.scenario.steps.slice(0, end).entries()) {
+      if (index < this.#given) continue
+      if (this.#failure === undefined) this.#step(index, step)
+      if (this.#failure !== undefined) return
+      this.#remember(index)
+    }
+  }
+
+  #begin(): void {
+    const stage = this.#stage
+    const { replicas = 1 } = stage.scenario
+    this.#turn(-1)
+    for (let replica = 0; replica < replicas; replica++) stage.start(replica)
+    stage.world.advance(1_000)
+    if (this.#given > 0) this.#rests("where the story begins, after the process has started again")
+    else if (replicas > 1) stage.rest()
+    stage.hurry = Effect.suspend(() => this.#hurry())
+  }
+
+  /** From here on it is a step's turn, with what a plan has for what happens in it. */
+  #turn(index: number): void {
+    const { pooled } = this.#plan
+    if (pooled !== undefined) this.#stage.wire.arm(pooled.get(index) ?? [])
+  }
+
+  /** A step, unless it was taken in a hurry, and all that follows from it. */
+  #step(index: number, step: Step): void {
+    const told = this.#steps.length === index ? this.#act(index, step) : () => true
+    if (!this.#rests(`after "${step.name}"`)) return
+    // What people do may take its time.
+    told()
+    this.#look(index, step)
+    this.#remove(index, step)
+    if (this.#failure === undefined) this.#disturb(index, step)
+  }
+
+  /** Begins a step; gives what writes down whether it could be done. */
+  #act(index: number, step: Step): () => boolean {
+    const stage = this.#stage
+    const { wire, world } = stage
+    this.#turn(index)
+    const absent = this.#faultAt(index, "absent")
+    const away = absent ?? this.#faultAt(index, "away")
+    if (away !== undefined) {
+      wire.happens(away)
+      stage.restart(defaults.away)
+      world.settle()
+    }
+    const guarded = this.#faultAt(index, "guarded")
+    if (guarded !== undefined) wire.happens(guarded)
+    const together = this.#faultAt(index, "together")
+    if (together !== undefined) wire.happens(together)
+    const then = guarded !== undefined
+      ? stage.others.guard
+      : (together ?? absent) === undefined
+      ? Effect.void
+      : stage.hurry
+    const { told } = this.#take({ ...step, act: Effect.tap(step.act, () => then) })
+    world.advance(1)
+    told()
+    return told
+  }
+
+  /** People begin a step; `told` says whether they could, and writes it down if not. */
+  #take({ act, name }: Step): { readonly fiber: Fiber.Fiber<unknown, unknown>; readonly told: () => boolean } {
+    const stage = this.#stage
+    const { world } = stage
+    this.#before = this.#shown(stage.objects())
+    stage.begin()
+    this.#steps.push(world.now)
+    const place = stage.entries.length
+    const made: Array<string> = []
+    const said = { _tag: "Step", at: world.now, name, failed: undefined, made } as const
+    stage.note(said)
+    const fiber = world.fork(Effect.provideContext(act, stage.making((uid) => made.push(uid))))
+    const told = () => {
+      const exit = fiber.pollUnsafe()
+      if (exit === undefined || Exit.isSuccess(exit)) return true
+      stage.entries[place] = { ...said, failed: String(Cause.squash(exit.cause)) }
+      return false
+    }
+    return { fiber, told }
+  }
+
+  /** The next step at once; what cannot be done yet is done at its time. */
+  #hurry(): Effect.Effect<void> {
+    const step = this.#stage.scenario.steps[this.#steps.length]
+    if (step === undefined) return Effect.void
+    const { fiber, told } = this.#take(step)
+    return Effect.andThen(
+      Effect.raceFirst(Effect.exit(Fiber.await(fiber)), Effect.sleep(1)),
+      Effect.sync(() => {
+        if (told()) this.#hurried.push(this.#steps.length - 1)
+        else this.#steps.pop()
+      })
+    )
+  }
+
+  /** Lets the cluster come to rest; if it does not, the story ends here. */
+  #rests(when: string): boolean {
+    if (this.#stage.rest()) return true
+    this.#failure = { _tag: "Restless", message: `the cluster does not come to rest ${when}` }
+    return false
+  }
+
+  /** What there is before the next step, if that waits. */
+  #remember(index: number): void {
+    const { scenario, wire } = this.#stage
+    if (index + 1 === scenario.steps.length) return
+    const outside = copyOf(wire.outside) as ReadonlyMap<string, unknown>
+    this.#rested.push(this.#steps.length === index + 1 ? { objects: this.#stage.objects(), outside } : undefined)
+  }
+
+  /** Whether all is as it should be, in the words of the scenario. Whoever could not wait does not look, either. */
+  #look(index: number, step: Step): void {
+    const waited = this.#steps.length === index + 1
+    if (waited && this.#isAstray(step, this.#stage.objects())) this.#missed.push(step.name)
+  }
+
+  /** What there is, without what a scenario knows nothing of: traces of what others do. */
+  #shown(objects: ReadonlyArray<KubeObject>): ReadonlyArray<KubeObject> {
+    const { others } = this.#stage
+    return objects.filter((object) => !others.isLeft(object)).map(unguarded)
+  }
+
+  #isAstray({ desired, name }: Step, objects: ReadonlyArray<KubeObject>): boolean {
+    if (desired === undefined) return false
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 10
+    let is: unknown
+    try {
+      is = desired(this.#shown(objects), this.#before, this.#stage.wire.outside)
+    } catch (defect) {
+      throw new Unsound(`the desired of step ${JSON.stringify(name)} threw ${told(defect)}`)
+    } finally {
+      Error.stackTraceLimit = stackTraceLimit
+    }
+    // Of an operator that is wrong a chain of optional fields may come to nothing.
+    if (is === undefined && isNone(this.#plan)) {
+      throw new Unsound(`the desired of step ${JSON.stringify(name)} gave undefined: it has to say true or false`)
+    }
+    return !is
+  }
+
+  /** Somebody removes by hand what the operator has made, which has to come again. */
+  #remove(index: number, step: Step): void {
+    const stage = this.#stage
+    // Who has taken the next step may have taken away for whom it was there.
+    if (this.#steps.length > index + 1) return
+    const gone = stage.others.remove()
+    if (gone === undefined) return
+    stage.wire.happens({ _tag: "Call", at: gone.n, fault: "removed" })
+    if (!this.#rests(`when ${gone.name} is removed after "${step.name}"`)) return
+    if (!gone.again()) stage.world.advance(defaults.patience)
+    if (!gone.again()) {
+      stage.restart()
+      if (stage.rest() && gone.again()) this.#unnoticed.push(gone.name)
+      else this.#abandoned = gone.name
+    }
+    this.#look(index, step)
+  }
+
+  /** What the plan has for the time after a step. */
+  #disturb(index: number, step: Step): void {
+    for (const fault of Object.keys(disturbances) as ReadonlyArray<StepFault>) {
+      const point = this.#faultAt(index, fault)
+      if (point === undefined) continue
+      const { act, what } = disturbances[fault]!
+      this.#stage.wire.happens(point)
+      act(this.#stage)
+      if (this.#rests(`when ${what} after "${step.name}"`)) this.#look(index, step)
+      return
+    }
+  }
+
+  /** The quiet time. */
+  #watch(quiet: number): void {
+    const { entries, scenario, world } = this.#stage
+    const from = entries.length
+    this.#quietAt = world.now
+    world.advance(quiet)
+    this.#restless = entries.slice(from).filter((entry) =>
+      entry._tag === "Call" && entry.request.method !== "GET" && !isElection(entry.request)
+    )
+    this.#objects = this.#stage.objects()
+    const last = scenario.steps.at(-1)
+    if (last !== undefined && this.#missed.length === 0 && this.#isAstray(last, this.#objects)) {
+      this.#missed.push(`${last.name}, some time later`)
+    }
+  }
+
+  #faultAt(index: number, fault: StepFault): Point | undefined {
+    return this.#plan.points.find((point) => point._tag === "Step" && point.at === index + 1 && point.fault === fault)
+  }
+}

@@ -1,0 +1,154 @@
+/** `Reference`: the runs without faults, which all others are compared with. */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Effect from "effect/Effect"
+import type { Scenario, Step } from "../Scenario.ts"
+import { none, type Point } from "../recording/Fault.ts"
+import type { Recording } from "../recording/Recording.ts"
+import * as Canonical from "../state/Canonical.ts"
+import * as Drawn from "../state/Drawn.ts"
+import * as Rests from "../state/Rests.ts"
+import { type Story, tell } from "../story/Story.ts"
+import * as Another from "./Another.ts"
+import type { Checkpoint } from "./Checkpoint.ts"
+import * as Run from "./Run.ts"
+
+/** The runs without faults, and what chance decides in them. */
+export interface Reference {
+  readonly recording: Recording
+  /** Where its runs begin, and all that are compared with them. */
+  readonly from: Checkpoint | undefined
+  readonly mask: Canonical.Mask
+  readonly state: Canonical.State
+  /** What there was at rest after each step but the last. */
+  readonly rests: ReadonlyArray<Rests.Known | undefined>
+  /** Places of what chance decides that hold the same. */
+  readonly tied: Drawn.Tied
+  /** Where two runs of the same seed differ, if they do and it was looked for. */
+  readonly unlike: string | undefined
+  /** The same, of a story in which some steps are taken together with the ones before them. */
+  readonly hasty: (steps: ReadonlyArray<number>) => Reference
+  /** The same, of a story in which some steps are left out. */
+  readonly without: (steps: ReadonlyArray<number>) => Reference
+  /** The story, and then another custom resource like this one, which goes again. */
+  readonly another: (object: KubeObject) => Recording
+  /** The story with a fault. */
+  readonly faulty: (point: Point) => Recording
+}
+
+const trace = (run: Recording): ReadonlyArray<string> => run.entries.map((entry) => JSON.stringify(entry))
+
+/** Where two runs of the same seed differ. */
+const unlike = (a: Recording, b: Recording): string | undefined => {
+  const [first, second] = [trace(a), trace(b)]
+  const differs = first.findIndex((entry, index) => entry !== second[index])
+  if (differs < 0 && first.length === second.length) return undefined
+  const at = differs < 0 ? first.length : differs
+  const shown = (entries: ReadonlyArray<string>) => (entries[at] ?? "nothing").slice(0, 300)
+  return "two runs with the same seed differ: the program keeps something from one run to the next, or asks the real " +
+    `world. First in ${shown(first)}\ninstead of ${shown(second)}`
+}
+
+interface How {
+  readonly seed: number
+  /** Steps that are given. */
+  readonly given: number
+  /** Whether it has to be the same a second time. */
+  readonly twice?: boolean
+  /** As long as what is compared with it, in milliseconds; by default an hour. */
+  readonly quiet?: number
+}
+
+/** The run without faults, after so many given steps; what chance decides in it is found out when that is asked for. */
+const make = (scenario: Scenario, { given, quiet, seed, twice = false }: How): Reference => {
+  const from = Run.upTo(scenario, given, seed)
+  const lived = { seed, from, quiet }
+  const recording = Run.run(scenario, none, lived)
+  const failed = recording.failure !== undefined
+  const differs = twice && !failed ? unlike(recording, Run.run(scenario, none, lived)) : undefined
+  const short = { seed, given, quiet: Run.defaults.shortQuiet }
+  const decided = once(() => failed ? undecided : chanceIn(scenario, recording, seed, given))
+  return {
+    recording,
+    from,
+    unlike: differs,
+    get mask() {
+      return decided().mask
+    },
+    get state() {
+      return decided().state
+    },
+    get rests() {
+      return decided().rests
+    },
+    get tied() {
+      return decided().tied
+    },
+    hasty: remembering((steps) => make(hastened(scenario, steps), short)),
+    without: remembering((steps) => make(shortened(scenario, steps), short)),
+    another: (object) => {
+      const more = Another.steps(scenario.resources, object, recording)
+      const told = { ...scenario, steps: [...scenario.steps, ...more] }
+      return Run.run(told, none, { seed, from, quiet: 0 })
+    },
+    faulty: (point: Point) => Run.run(scenario, { points: [point], interleaving: 0 }, { seed, from })
+  }
+}
+
+type Decided = Pick<Reference, "mask" | "state" | "rests" | "tied">
+
+/** Of a story that fails there is nothing to compare. */
+const undecided: Decided = { mask: new Set(), state: new Map(), rests: [], tied: [] }
+
+/** What differs where chance is another. */
+const chanceIn = (scenario: Scenario, recording: Recording, seed: number, given: number): Decided => {
+  const other = Run.run(scenario, none, {
+    seed: seed + 1,
+    quiet: Run.defaults.shortQuiet,
+    from: Run.upTo(scenario, given, seed + 1)
+  })
+  const mask = Canonical.mask(recording, other)
+  return {
+    mask,
+    state: Canonical.state(recording, mask),
+    rests: Rests.known(recording, other, mask),
+    tied: Drawn.tied(recording, other, mask)
+  }
+}
+
+const once = <A>(made: () => A): () => A => {
+  let known: { readonly value: A } | undefined
+  return () => (known ??= { value: made() }).value
+}
+
+/**
+ * The run of a story without faults, and what chance decides in it. `twice`: whether it has to be the same a second time,
+ * which of parts of a story that was need not be asked.
+ */
+export const of = (all: Scenario, story: Story, seed: number, twice = true): Reference =>
+  make(tell(all, story), { seed, given: story.given, twice })
+
+/** The story with some steps taken together with the ones before them, so that the operator sees what both came to. */
+const hastened = ({ steps, ...scenario }: Scenario, taken: ReadonlyArray<number>): Scenario => {
+  const out: Array<Step> = []
+  for (const [index, step] of steps.entries()) {
+    const earlier = taken.includes(index) ? out.pop() : undefined
+    out.push(earlier === undefined ? step : { ...step, act: Effect.andThen(earlier.act, Effect.ignore(step.act)) })
+  }
+  return { ...scenario, steps: out }
+}
+
+const shortened = ({ steps, ...scenario }: Scenario, left: ReadonlyArray<number>): Scenario => ({
+  ...scenario,
+  steps: steps.filter((_, index) => !left.includes(index))
+})
+
+/** References of other stories, each made when it is first asked for. */
+const remembering = (made: (steps: ReadonlyArray<number>) => Reference): Reference["hasty"] => {
+  const known = new Map<string, Reference>()
+  return (steps) => {
+    const key = steps.join()
+    const found = known.get(key) ?? made(steps)
+    known.set(key, found)
+    return found
+  }
+}

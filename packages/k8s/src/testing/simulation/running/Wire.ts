@@ -1,0 +1,486 @@
+/**
+ * `Wire`: what is between an operator and the rest of the world: it records what passes, and does the faults of a plan.
+ */
+import * as KubeError from "@effect-operator/core/KubeError"
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import type { Request, Response, StreamResponse, Transport } from "@effect-operator/core/Transport"
+import type { WireEvent } from "@effect-operator/core/WatchEvent"
+import * as Arr from "effect/Array"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as Representation from "../../../api/Representation.ts"
+import * as StatusError from "../../../api/StatusError.ts"
+import type { ApiServer } from "../../ApiServer.ts"
+import type { Outside } from "../External.ts"
+import type { CallFault, EventFault, ExternalFault, Plan, Point } from "../recording/Fault.ts"
+import { type Entry, nowhere, type Reach, type Told } from "../recording/Recording.ts"
+import { copyOf } from "../state/Outside.ts"
+import { draw } from "../world/Seed.ts"
+import type { Checkpoint } from "./Checkpoint.ts"
+
+/** Milliseconds. */
+export const defaults = {
+  /** How long a delayed event is held up, and what is stale stays stale. */
+  delay: 30_000,
+  /** How long a slow request is on its way: less than a client waits. */
+  slow: 4_000,
+  /** How long a process is cut off. */
+  cut: 60_000,
+  /** How long the server answers nothing but 503: so that retries with growing delays come soon after. */
+  outage: 20_000,
+  /** How long a process is away that starts again late. */
+  away: 20_000,
+  /** How long, at most, a request is on its way, and its answer, where the order of things is drawn. */
+  lag: 30,
+  /** How long nobody answers before the client gives up. */
+  patience: 5_000
+} as const
+
+/** Which objects a request is about, in a word. */
+const selectionOf = ({ path, query }: Request): string =>
+  [path, ...query.flatMap(([name, value]) => name.endsWith("Selector") ? [value] : [])].join(" ")
+
+/** What a process sees that starts with an old cluster. */
+export interface Stale {
+  readonly revision: number
+  /** Paths that its kinds begin with; everything by default. */
+  readonly only?: ReadonlyArray<string> | undefined
+}
+
+/** One life of a process of the operator. */
+export interface Life {
+  readonly replica: number
+  readonly number: number
+  dead: boolean
+  /** Lists are of this revision, until a time; `only` those of some API groups. */
+  stale: Stale & { readonly until: number } | undefined
+  /** Nobody is reached before. */
+  cutUntil: number
+}
+
+/** What the wire needs of the run it is part of. */
+export interface Run {
+  /** Where it goes on from. */
+  readonly from: Pick<Checkpoint, "reach" | "outside"> | undefined
+  readonly server: ApiServer["Service"]
+  readonly revision: () => number
+  readonly plan: Plan
+  readonly now: () => number
+  readonly note: (entry: Entry) => void
+  /** The process dies; the next life sees the cluster of `stale` at first, and begins after `away` milliseconds. */
+  readonly crash: (life: Life, stale?: Stale, away?: number) => void
+  /** The custom resources as they were before the last step. */
+  readonly before: () => Stale
+  /** Whether a custom resource that is going or gone lives in a revision. */
+  readonly haunted: (revision: number) => boolean
+  /** Whoever does the next step does it now. */
+  readonly hurry: Effect.Effect<void>
+  /** What was held up goes on only now: the cluster is not at rest before that. */
+  readonly stir: () => void
+  /** Somebody removes what the n-th request has made, later. */
+  readonly doom: (n: number, object: KubeObject | undefined) => void
+  /** The work of a Job fails. */
+  readonly hinder: (job: KubeObject | undefined) => void
+  /** Somebody does something to the cluster, about the object of an answer where there is one. */
+  readonly mischief: (
+    fault: "podFailed" | "podRemoved" | "orphaned" | "annotated",
+    object: KubeObject | undefined
+  ) => Effect.Effect<void>
+}
+
+const refusals = {
+  serverError: () => StatusError.internal("simulated: the server failed"),
+  unavailable: () => StatusError.serviceUnavailable("simulated: the server is not available"),
+  throttled: () => StatusError.tooManyRequests("simulated: slow down", 1),
+  conflict: () => StatusError.conflict({ group: "", plural: "objects" }, "simulated", StatusError.objectModified)
+} satisfies Partial<Record<CallFault, () => StatusError.StatusError>>
+
+/** What a fault answers in the server's place. */
+const refusalOf = (fault: CallFault | undefined): StatusError.StatusError | undefined =>
+  fault === undefined || !(fault in refusals) ? undefined : refusals[fault as keyof typeof refusals]()
+
+const refused = ({ body, headers, status }: StatusError.StatusError): Response => ({
+  status,
+  headers: { "content-type": "application/json", ...headers },
+  body
+})
+
+const noAnswer = (what: string) => new KubeError.Transport({ message: `simulated: ${what}` })
+
+const objectOf = (body: unknown): KubeObject | undefined =>
+  typeof body === "object" && body !== null && "metadata" in body && (body as KubeObject).metadata?.uid !== undefined
+    ? body as KubeObject
+    : undefined
+
+const expired: WireEvent = { type: "ERROR", object: StatusError.tooOldResourceVersion("1", "2").body }
+
+/** What the server said of a refusal. */
+const saidOf = ({ body, status }: Response): string | undefined =>
+  status < 400 ? undefined : (body as { readonly message?: string } | undefined)?.message
+
+/** How a watch ends. */
+type Ending = Effect.Effect<never, KubeError.Transport | Cause.Done>
+
+/** As a server ends every watch after some minutes: nothing is wrong. */
+const closed: Ending = Cause.done()
+
+const broken: Ending = Effect.suspend(() => Effect.fail(noAnswer("the connection broke")))
+
+const concerns = ({ only }: Stale, { path }: Request): boolean =>
+  only === undefined || only.some((start) => path.startsWith(start))
+
+const isNamed = (path: string): boolean => {
+  const segments = path.split("/").filter((part) => part !== "")
+  const rest = segments.slice(segments[0] === "api" ? 2 : 3)
+  const below = rest[0] === "namespaces" && rest.length > 2 ? rest.slice(2) : rest
+  return below.length > 1
+}
+
+export class Wire {
+  readonly #run: Run
+  readonly #calls = new Map<number, CallFault>()
+  readonly #events = new Map<number, EventFault>()
+  readonly #externals = new Map<number, ExternalFault>()
+  /** The store's revision before each write of the operator. */
+  readonly #revisions: Array<number> = []
+  /** The last revision of which the server has no history. */
+  #forgotten = 0
+  readonly outside: Map<string, unknown>
+  calls: number
+  events: number
+  externals: number
+  met = 0
+  /** Nothing but 503 before. */
+  #outageUntil = 0
+  /** Every outside call fails before. */
+  #outsideFailsUntil = 0
+  /** Which objects anybody has watched. */
+  readonly #followed = new Set<string>()
+
+  constructor(run: Run) {
+    this.#run = run
+    const { outside = new Map(), reach = nowhere } = run.from ?? {}
+    this.outside = copyOf(outside) as Map<string, unknown>
+    this.calls = reach.call
+    this.events = reach.event
+    this.externals = reach.external
+    for (const point of run.plan.points) this.#expect(point)
+  }
+
+  #expect(point: Point, after: Pick<Reach, "call" | "event" | "external"> = nowhere): void {
+    if (point._tag === "Call") this.#calls.set(after.call + point.at, point.fault)
+    else if (point._tag === "Event") this.#events.set(after.event + point.at, point.fault)
+    else if (point._tag === "External") this.#externals.set(after.external + point.at, point.fault)
+  }
+
+  /** Of all that comes from now on, only these go wrong: their places are counted from here. */
+  arm(points: ReadonlyArray<Point>): void {
+    for (const faults of [this.#calls, this.#events, this.#externals]) faults.clear()
+    const { calls: call, events: event, externals: external } = this
+    for (const point of points) this.#expect(point, { call, event, external })
+  }
+
+  /** The transport of one life. */
+  transport(life: Life): Transport["Service"] {
+    return {
+      request: (request) => Effect.suspend(() => life.dead ? Effect.never : this.#request(life, request)),
+      stream: (request) =>
+        Effect.suspend(() => {
+          if (life.dead) return Effect.never
+          if (life.cutUntil > this.#run.now()) return this.#unreachable(life)
+          if (this.#outageUntil > this.#run.now()) {
+            return Effect.succeed({ ...refused(refusals.unavailable()), values: Stream.empty })
+          }
+          return Effect.map(this.#run.server.handle(request), (response): StreamResponse => {
+            const { events } = response
+            const streamed = Representation.streamed(request, response)
+            return events === undefined ? streamed : { ...streamed, values: this.#watched(life, request, events) }
+          })
+        })
+    }
+  }
+
+  /** The outside as one life sees it. */
+  external(life: Life): Outside {
+    return {
+      state: this.outside,
+      call: (name, failure, act) =>
+        Effect.suspend(() => life.dead ? Effect.never : this.#call(life, name, failure, act))
+    }
+  }
+
+  /** A fault of the plan takes place. */
+  readonly happens = (point: Point, told?: Told): void => {
+    this.met += 1
+    this.#run.note({ _tag: "Fault", at: this.#run.now(), point, told })
+  }
+
+  #call<A, E>(life: Life, name: string, failure: () => E, act: Effect.Effect<A, E>): Effect.Effect<A, E> {
+    return Effect.gen({ self: this }, function*() {
+      const n = ++this.externals
+      const { number, replica } = life
+      const fault = this.#externals.get(n)
+      const note = (failed: boolean) =>
+        this.#run.note({ _tag: "External", at: this.#run.now(), n, replica, life: number, name, failed })
+      if (fault !== undefined) this.happens({ _tag: "External", at: n, fault })
+      if (fault === "externalOutage") this.#outsideFailsUntil = this.#run.now() + defaults.outage
+      if (fault === "externalFails" || this.#outsideFailsUntil > this.#run.now()) {
+        note(true)
+        return yield* Effect.fail(failure())
+      }
+      if (fault === "externalSlow") yield* Effect.sleep(defaults.delay)
+      if (life.dead) return yield* Effect.never
+      const result = yield* Effect.exit(act)
+      note(fault === "externalLost" || result._tag === "Failure")
+      if (fault === "externalLate") yield* Effect.sleep(defaults.delay)
+      if (life.dead) return yield* Effect.never
+      if (fault === "externalLost") return yield* Effect.fail(failure())
+      if (fault === "externalHurried") yield* this.#run.hurry
+      if (fault === "externalCrash") {
+        this.#run.crash(life)
+        return yield* Effect.never
+      }
+      return yield* result
+    })
+  }
+
+  readonly #unreachable = (life: Life) =>
+    Effect.flatMap(
+      Effect.sleep(defaults.patience),
+      () => life.dead ? Effect.never : Effect.fail(noAnswer("nobody is reached"))
+    )
+
+  readonly #request = Effect.fnUntraced(
+    { self: this },
+    function*(this: Wire, life: Life, request: Request): Effect.fn.Return<Response, KubeError.Transport> {
+      const { crash, mischief, now, revision, server } = this.#run
+      const n = ++this.calls
+      const sent = now()
+      const fault = this.#calls.get(n)
+      if (fault !== undefined && fault !== "removed") this.happens({ _tag: "Call", at: n, fault })
+      const note = (answer: Response | undefined, before: number) =>
+        this.#run.note({
+          _tag: "Call",
+          at: now(),
+          sent,
+          n,
+          replica: life.replica,
+          life: life.number,
+          request,
+          status: answer?.status ?? 0,
+          object: objectOf(answer?.body),
+          said: answer && saidOf(answer),
+          before,
+          after: revision()
+        })
+      if (fault === "crashBefore") {
+        note(undefined, revision())
+        crash(life)
+        return yield* Effect.never
+      }
+      if (fault === "cutOff") life.cutUntil = sent + defaults.cut
+      if (fault === "lostRequest" || life.cutUntil > sent) {
+        note(undefined, revision())
+        return yield* this.#unreachable(life)
+      }
+      if (fault === "forestalled") yield* this.#run.hurry
+      if (fault === "slowRequest" || fault === "forestalled") yield* Effect.sleep(defaults.slow)
+      yield* this.#lag(2 * n)
+      if (life.dead) return yield* Effect.never
+      if (fault === "outage") this.#outageUntil = sent + defaults.outage
+      const refusal = refusalOf(this.#outageUntil > now() ? "unavailable" : fault)
+      if (refusal !== undefined) {
+        const answer = refused(refusal)
+        note(answer, revision())
+        return answer
+      }
+      if (fault === "overtaken") yield* mischief("annotated", yield* this.#target(request))
+      const before = revision()
+      if (request.method !== "GET") this.#revisions.push(before)
+      const answer = yield* server.handle(this.#aged(life, request))
+      note(answer, before)
+      yield* this.#lag(2 * n + 1)
+      switch (fault) {
+        case "crashAway":
+          crash(life, undefined, defaults.away)
+          return yield* Effect.never
+        case "crashAfter":
+          crash(life)
+          return yield* Effect.never
+        case "staleRestart":
+          crash(life, { revision: this.#unseen(before) })
+          return yield* Effect.never
+        case "oldRestart":
+          crash(life, { revision: this.#revisions.at(-4) ?? this.#revisions[0] ?? before })
+          return yield* Effect.never
+        case "travelRestart":
+          crash(life, this.#run.before())
+          return yield* Effect.never
+        case "hurried":
+          yield* this.#run.hurry
+          return answer
+        case "lostAnswer":
+          return yield* this.#unreachable(life)
+        case "podFailed":
+        case "podRemoved":
+        case "orphaned":
+        case "annotated":
+          yield* mischief(fault, objectOf(answer.body))
+          return answer
+        case "removed":
+          if (answer.status === 201) this.#run.doom(n, objectOf(answer.body))
+          return answer
+        case "workFails":
+          if (answer.status === 201) this.#run.hinder(objectOf(answer.body))
+          return answer
+        default:
+          // Whoever was cut off or died meanwhile hears nothing.
+          if (life.dead) return yield* Effect.never
+          return answer
+      }
+    }
+  )
+
+  /**
+   * From before the last two writes, if people have done nothing between them; else from before the last: who sees what is
+   * wanted now, and not what it has done about it, does it again.
+   */
+  #unseen(before: number): number {
+    const earlier = this.#revisions.at(-2) ?? before
+    return earlier > this.#run.before().revision ? earlier : before
+  }
+
+  /** In the plain order requests take no time; in another, what is under way at once overlaps. */
+  #lag(turn: number): Effect.Effect<void> {
+    const { interleaving } = this.#run.plan
+    return interleaving === 0 ? Effect.void : Effect.sleep(draw(interleaving, turn, defaults.lag))
+  }
+
+  /** The object that a request is about, as it is. */
+  readonly #target = (request: Request): Effect.Effect<KubeObject | undefined> =>
+    Effect.map(
+      this.#run.server.handle({
+        method: "GET",
+        path: request.path.replace(/\/(?:status|scale)$/, ""),
+        query: [],
+        headers: {}
+      }),
+      ({ body }) => objectOf(body)
+    )
+
+  /**
+   * A list of a stale life is that of an old revision, where it is for a watch. Whoever lists for itself, and does not say
+   * that any revision will do, is given what there is, as from any server.
+   */
+  #aged(life: Life, request: Request): Request {
+    const { stale } = life
+    if (stale === undefined || request.method !== "GET" || isNamed(request.path) || !concerns(stale, request)) {
+      return request
+    }
+    const any = request.query.some(([name, value]) => name === "resourceVersion" && value === "0")
+    if (!any && !this.#followed.has(selectionOf(request))) return request
+    if (this.#run.now() >= stale.until) {
+      life.stale = undefined
+      return request
+    }
+    if (request.query.some(([name]) => name === "continue" || name === "watch")) return request
+    return {
+      ...request,
+      query: [
+        ...request.query.filter(([name]) => !name.startsWith("resourceVersion")),
+        ["resourceVersion", String(Math.max(stale.revision, this.#forgotten))],
+        ["resourceVersionMatch", "Exact"]
+      ]
+    }
+  }
+
+  /** The events of a watch, each with its number; a fault ends or delays the stream. */
+  #watched(
+    life: Life,
+    request: Request,
+    events: Stream.Stream<WireEvent>
+  ): Stream.Stream<unknown, KubeError.Transport> {
+    const { now } = this.#run
+    const wait = life.stale === undefined || !concerns(life.stale, request) ? 0 : life.stale.until - now()
+    // Once the watch has ended nothing more comes of it: what is missing is seen by the next one.
+    let ended: Ending | undefined
+    const end = (how: Ending) => {
+      ended = how
+    }
+    const named = selectionOf(request)
+    this.#followed.add(named)
+    const held = wait <= 0 ? events : Stream.concat(Stream.drain(Stream.fromEffect(Effect.sleep(wait))), events)
+    return Stream.transformPull(
+      held,
+      (pull) =>
+        Effect.succeed(Effect.suspend(() =>
+          // Nor does anybody wait for what would have come next.
+          ended ?? Effect.flatMap(pull, (chunk) => {
+            if (life.dead) return Effect.never
+            const cut = life.cutUntil - now()
+            return cut <= 0 ? this.#hand(life, named, chunk, end) : Effect.andThen(Effect.sleep(cut), broken)
+          })
+        ))
+    )
+  }
+
+  #hand(
+    life: Life,
+    watch: string,
+    chunk: ReadonlyArray<WireEvent>,
+    end: (how: Ending) => void
+  ): Effect.Effect<Arr.NonEmptyReadonlyArray<unknown>, KubeError.Transport | Cause.Done> {
+    const { note, now, revision, server, stir } = this.#run
+    const out: Array<unknown> = []
+    for (const [index, event] of chunk.entries()) {
+      if (event.type === "BOOKMARK" || event.type === "ERROR") {
+        out.push(event)
+        continue
+      }
+      const n = ++this.events
+      const fault = this.#events.get(n)
+      const object = event.object as KubeObject
+      const told: Told = { watch, type: event.type, object }
+      const seen = () => note({ _tag: "Event", at: now(), n, replica: life.replica, life: life.number, ...told })
+      if (fault === undefined) {
+        seen()
+        out.push(event)
+        continue
+      }
+      this.happens({ _tag: "Event", at: n, fault }, told)
+      switch (fault) {
+        case "watchDelayed":
+          seen()
+          return Effect.as(Effect.sleep(defaults.delay), Arr.appendAll(Arr.append(out, event), chunk.slice(index + 1)))
+        case "watchDuplicated":
+          seen()
+          out.push(event, event)
+          continue
+        case "watchSkipped":
+          end(closed)
+          return Effect.as(Effect.andThen(Effect.sleep(defaults.delay), Effect.sync(stir)), Arr.append(out, expired))
+        case "watchStale": {
+          const before = Math.max(1, Number(object.metadata.resourceVersion) - 1)
+          const shown = before <= revision() && !this.#run.haunted(before)
+          life.stale = shown ? { revision: before, until: now() + defaults.delay } : undefined
+          end(closed)
+          return Effect.succeed(Arr.append(out, expired))
+        }
+        case "watchExpired":
+          end(closed)
+          // The server has forgotten in earnest: nobody resumes from before, nor reads how it was.
+          this.#forgotten = revision()
+          return Effect.as(server.compact(), Arr.append(out, expired))
+        case "watchClosed":
+        case "watchBroken": {
+          const how = fault === "watchClosed" ? closed : broken
+          end(how)
+          // What came before it has arrived.
+          return Arr.isReadonlyArrayNonEmpty(out) ? Effect.succeed(out) : how
+        }
+      }
+    }
+    return Arr.isReadonlyArrayNonEmpty(out) ? Effect.succeed(out) : closed
+  }
+}

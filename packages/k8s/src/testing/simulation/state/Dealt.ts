@@ -1,0 +1,87 @@
+/**
+ * `Dealt`: two states that differ in nothing but which share each of some custom resources was dealt.
+ *
+ * A few shards, zones or numbers are given out as they are asked for, each to several. Who asks first is chance; who has
+ * one keeps it. So one is dealt once and never changed, follows from nothing that people have asked for, and there are as
+ * many of each.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { isObject } from "../../../schema/JsonValue.ts"
+import type { Recording } from "../recording/Recording.ts"
+import type { Json, State } from "./Canonical.ts"
+
+type Path = ReadonlyArray<string>
+
+/** A number, or a text with one in it: a phase is not given out. */
+const isShare = (value: unknown): boolean =>
+  typeof value === "number" || (typeof value === "string" && /\d/.test(value))
+
+/** Where two values differ; nothing if anything but shares does. */
+const places = (one: Json | undefined, two: Json | undefined, path: Path): ReadonlyArray<Path> | undefined => {
+  if (JSON.stringify(one) === JSON.stringify(two)) return []
+  if (!isObject(one) || !isObject(two)) return isShare(one) && isShare(two) ? [path] : undefined
+  const found: Array<Path> = []
+  for (const key of new Set([...Object.keys(one), ...Object.keys(two)])) {
+    const inside = places(one[key] as Json, two[key] as Json, [...path, key])
+    if (inside === undefined) return undefined
+    found.push(...inside)
+  }
+  return found
+}
+
+const at = (value: unknown, path: Path): unknown =>
+  path.reduce<unknown>((found, key) => isObject(found) ? found[key] : undefined, value)
+
+/** Whether a custom resource was never told anything else at a place, once it was told. */
+const isKept = ({ entries }: Recording, kind: string, path: Path): boolean => {
+  const told = new Map<string, unknown>()
+  return entries.every((entry) => {
+    if (entry._tag !== "Change" || entry.change.object.kind !== kind) return true
+    const { object } = entry.change
+    const [now, before] = [at(object, path), told.get(object.metadata.uid)]
+    if (before !== undefined && now !== before) return false
+    if (now !== undefined) told.set(object.metadata.uid, now)
+    return true
+  })
+}
+
+/** Everything that people's objects ask for. */
+const asked = (objects: ReadonlyArray<KubeObject>): ReadonlySet<unknown> => {
+  const all = new Set<unknown>()
+  JSON.stringify(objects.map(({ spec }: KubeObject & { readonly spec?: unknown }) => spec), (_, value: unknown) => {
+    all.add(value)
+    return value
+  })
+  return all
+}
+
+/** Whether a run's end, `actual`, is the `expected` one but for what custom resources were dealt. */
+export const dealt = (run: Recording, expected: State, actual: State): boolean => {
+  const shares = new Map<string, { readonly one: Array<unknown>; readonly two: Array<unknown>; readonly path: Path }>()
+  if (actual.size !== expected.size) return false
+  for (const [family, members] of expected) {
+    const others = actual.get(family)
+    if (others?.length !== members.length) return false
+    for (const [index, member] of members.entries()) {
+      if (member === others[index]) continue
+      const [one, two] = [JSON.parse(member) as Json, JSON.parse(others[index]!) as Json]
+      const paths = places(one, two, [])
+      if (paths === undefined) return false
+      const kind = family.slice(0, family.indexOf(" "))
+      for (const path of paths) {
+        if (path[0] !== "status" || !run.kinds.includes(kind)) return false
+        const key = `${kind} ${path.join(".")}`
+        const known = shares.get(key) ?? { one: [], two: [], path: [kind, ...path] }
+        known.one.push(at(one, path))
+        known.two.push(at(two, path))
+        shares.set(key, known)
+      }
+    }
+  }
+  const wanted = asked(run.objects.filter(({ kind }) => run.kinds.includes(kind)))
+  const sorted = (values: ReadonlyArray<unknown>) => JSON.stringify(values.map((value) => String(value)).toSorted())
+  return shares.size > 0 &&
+    [...shares.values()].every(({ one, path: [kind, ...path], two }) =>
+      sorted(one) === sorted(two) && !one.some((value) => wanted.has(value)) && isKept(run, kind!, path)
+    )
+}

@@ -1,0 +1,39 @@
+/** `Drawn`: texts that chance has drawn, and the places that hold the same. */
+import { decoded } from "../recording/Base64.ts"
+import * as Canonical from "./Canonical.ts"
+import { entriesOf, itemsOf, pathOf } from "./Outside.ts"
+
+/** Places of texts that chance decides, where an object has no others of its family: the place, and the text. */
+export const drawn = (run: Canonical.Run, mask: Canonical.Mask): ReadonlyMap<string, string> => {
+  const families = Canonical.families(run, mask)
+  const found = new Map<string, string | undefined>()
+  const walk = (value: unknown, path: string, place: string): void => {
+    if (mask.has(path)) {
+      // Short ones are the same by accident.
+      if (typeof value === "string" && value.length > 5) found.set(place, found.has(place) ? undefined : decoded(value))
+      return
+    }
+    for (const [key, item] of entriesOf(value) ?? []) walk(item, `${path}.${key}`, `${place}.${key}`)
+    for (const item of itemsOf(value) ?? []) walk(item, `${path}[]`, `${place}[]`)
+  }
+  for (const object of run.objects) walk(object, object.kind, families.get(object.metadata.uid)!)
+  for (const [name, value] of run.outside) walk(value, pathOf(name), pathOf(name))
+  return new Map([...found].flatMap(([place, text]) => (text === undefined ? [] : [[place, text] as const])))
+}
+
+/** Places that hold the same, two and two. */
+export type Tied = ReadonlyArray<readonly [string, string]>
+
+/** Places whose texts, though drawn, are the same in each of two runs: a password, and what knows it. */
+export const tied = (
+  a: Canonical.Run,
+  b: Canonical.Run,
+  mask: Canonical.Mask
+): Tied => {
+  const [one, two] = [[...drawn(a, mask)], drawn(b, mask)]
+  return one.flatMap(([place, text], index) =>
+    one.slice(index + 1).flatMap(([other, same]) =>
+      text === same && two.has(place) && two.get(place) === two.get(other) ? [[place, other] as const] : []
+    )
+  )
+}

@@ -1,0 +1,33 @@
+/** `Failing`: reconciles that fail when all has come to rest, and what is not as it should be as they do. */
+import { isEvent } from "../recording/Fault.ts"
+import { accepted, type Recording } from "../recording/Recording.ts"
+
+/** How long a fault, in milliseconds, may have reconciles fail: for as long as the longest of them lasts. */
+export const aftermath = 60_000
+
+/** The last failure of a reconcile that no fault explains any more, when all has come to rest. */
+export const stillFails = ({ entries, quietAt }: Recording): string | undefined => {
+  if (quietAt === undefined) return undefined
+  // Who asks every now and then meets some faults only when all is at rest.
+  const last = Math.max(...entries.flatMap((entry) => entry._tag === "Fault" ? [entry.at] : []))
+  const failed = entries.findLast((entry) =>
+    entry._tag === "Log" && entry.at > Math.max(quietAt, last + aftermath) && entry.text.startsWith("reconcile failed")
+  )
+  return failed?._tag === "Log" ? failed.text.split("\n")[0] : undefined
+}
+
+/** The last time that a reconcile was given up, if nothing has been changed since. */
+const givenUp = ({ entries }: Recording): string | undefined => {
+  const at = entries.findLastIndex((entry) => entry._tag === "Log" && entry.text.startsWith("gave up"))
+  const given = entries[at]
+  const goesOn = entries.slice(at).some((entry) =>
+    entry._tag === "Call" && entry.request.method !== "GET" && !isEvent(entry.request.path) && accepted(entry)
+  )
+  return given?._tag !== "Log" || goesOn ? undefined : given.text.split("\n")[0]
+}
+
+/** What is not as it should be, and why nobody puts it right, if that is said. */
+export const because = (run: Recording): string => {
+  const failure = stillFails(run) ?? givenUp(run)
+  return failure === undefined ? "" : `; nor will it be: ${failure}`
+}

@@ -1,0 +1,44 @@
+/**
+ * `Generations`: what a status tells of generations: that of a Deployment that was written last, say.
+ *
+ * How often something was changed is history, as long as it is told rightly. Conditions are another matter: they speak of
+ * their own object, and of no other.
+ */
+import { controllerOf, type KubeObject } from "@effect-operator/core/KubeObject"
+import { isObject } from "../../../schema/JsonValue.ts"
+
+type Status = Readonly<Record<string, unknown>>
+
+const ungenerated = (value: unknown, generations: ReadonlySet<unknown>): unknown => {
+  if (Array.isArray(value)) return value.map((item) => ungenerated(item, generations))
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      /generation$/i.test(key) && generations.has(item) ? "(generation)" : ungenerated(item, generations)
+    ])
+  )
+}
+
+/** Objects, and whether their status speaks of generations, beside the one that it observed. */
+const speaking = new WeakMap<KubeObject, boolean>()
+
+const speaks = (object: KubeObject): boolean => {
+  const known = speaking.get(object)
+  if (known !== undefined) return known
+  const { conditions: _, observedGeneration: __, ...said } = (object as { readonly status?: Status }).status ?? {}
+  const speaks = /generation":\d/i.test(JSON.stringify(said))
+  speaking.set(object, speaks)
+  return speaks
+}
+
+/** An object without the generations that its status rightly tells, of it or of what belongs to it; `all`: what there is. */
+export const untold = (object: KubeObject, all: ReadonlyArray<KubeObject>): KubeObject => {
+  if (!speaks(object)) return object
+  const { uid } = object.metadata
+  const own = all.filter(({ metadata }) => metadata.uid === uid || controllerOf({ metadata })?.uid === uid)
+  const generations = new Set<unknown>(own.flatMap(({ metadata }) => metadata.generation ?? []))
+  const { conditions, ...said } = (object as { readonly status?: Status }).status ?? {}
+  const status = { ...ungenerated(said, generations) as Status, ...(conditions !== undefined && { conditions }) }
+  return { ...object, status } as KubeObject
+}

@@ -1,0 +1,159 @@
+/** `Outside`: what an operator keeps outside of the cluster, in a form that two runs can be compared by. */
+import { isObject, type JsonObject } from "../../../schema/JsonValue.ts"
+import type { Recording } from "../recording/Recording.ts"
+import { isTime } from "../recording/Times.ts"
+import type { Json, Mask } from "./Canonical.ts"
+import type { Rename } from "./Renaming.ts"
+
+type Entries<A = unknown> = ReadonlyArray<readonly [string, A]>
+
+/** What is filed under a key, in a map or an object. */
+export const entriesOf = (value: unknown): Entries | undefined =>
+  value instanceof Map
+    ? [...value].map(([key, item]) => [String(key), item] as const)
+    : isObject(value) && !Array.isArray(value) && !(value instanceof Set)
+    ? Object.entries(value)
+    : undefined
+
+/** The items of a list or a set. */
+export const itemsOf = (value: unknown): ReadonlyArray<unknown> | undefined =>
+  value instanceof Set ? [...value] : Array.isArray(value) ? value : undefined
+
+/** A copy of what is kept outside, as it changes in place. What is no map, set, list or plain object is taken as it is. */
+export const copyOf = (value: unknown): unknown => {
+  if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, copyOf(item)]))
+  if (value instanceof Set) return new Set([...value].map(copyOf))
+  if (Array.isArray(value)) return itemsOf(value)!.map(copyOf)
+  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
+  return Object.fromEntries(entriesOf(value)!.map(([key, item]) => [key, copyOf(item)]))
+}
+
+/** The class of something that `copyOf` takes as it is, though it may change in place. */
+export const uncopied = (value: unknown): string | undefined => {
+  if (typeof value === "function") return "function"
+  if (typeof value !== "object" || value === null || value instanceof Date) return undefined
+  const prototype: unknown = Object.getPrototypeOf(value)
+  const items = value instanceof Map ? [...value.values()] : itemsOf(value)
+  if (items === undefined && prototype !== Object.prototype) return value.constructor?.name ?? "object"
+  for (const item of items ?? Object.values(value)) {
+    const found = uncopied(item)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+const byKey = <A>(entries: Entries<A>): Entries<A> => entries.toSorted(([a], [b]) => (a < b ? -1 : 1))
+
+const asItIs: Rename = (text) => text
+
+/** What is outside of the cluster, without what chance decides. */
+const plain = (value: unknown, path: string, mask: Mask, rename: Rename = asItIs): Json => {
+  if (mask.has(path)) return "(masked)"
+  const entries = entriesOf(value)
+  if (entries !== undefined) {
+    // Keys by chance: what counts is what is filed under them.
+    if (mask.has(`${path}{}`)) return sorted(entries.map(([, item]) => plain(item, `${path}.*`, mask, rename)))
+    const named = entries.map(([key, item]) => [rename(key), plain(item, `${path}.${key}`, mask, rename)] as const)
+    const alike = new Map(named).size < named.length
+    return alike ? sorted(named) : Object.fromEntries(byKey(named))
+  }
+  const items = itemsOf(value)?.map((item) => plain(item, `${path}[]`, mask, rename))
+  if (items !== undefined) return value instanceof Set ? sorted(items) : items
+  return isTime(value) ? "(time)" : typeof value === "string" ? rename(value) : value as Json
+}
+
+const sorted = (items: ReadonlyArray<Json>): ReadonlyArray<Json> =>
+  items.map((item) => JSON.stringify(item)).toSorted().map((text) => JSON.parse(text) as Json)
+
+export const isEmpty = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && Object.keys(value).length === 0
+
+/** Where it is, as a path of a mask. */
+export const pathOf = (name: string): string => `outside ${name}`
+
+/** What the outside keeps under a name; what is empty is as good as what was never made. */
+export const outside = (
+  run: Pick<Recording, "outside">,
+  name: string,
+  mask: Mask,
+  rename?: Rename
+): Json | undefined => {
+  const value = plain(run.outside.get(name), pathOf(name), mask, rename)
+  return isEmpty(value) ? undefined : value
+}
+
+/**
+ * Whether what is said of one replica is now said of another: what is counted beside its name (a term, an epoch) may have gone
+ * on since, and nothing else.
+ */
+export const isSucceeded = (wanted: Json, found: Json, rename: Rename): boolean => {
+  if (Array.isArray(wanted) && Array.isArray(found)) {
+    return wanted.length === found.length &&
+      wanted.every((item, index) => isSucceeded(item as Json, found[index] as Json, rename))
+  }
+  if (!isObject(wanted) || !isObject(found)) {
+    return wanted === found ||
+      (typeof wanted === "string" && typeof found === "string" && rename(wanted) === rename(found))
+  }
+  const [one, two]: readonly [JsonObject, JsonObject] = [wanted, found]
+  const keys = Object.keys(one)
+  const isOther = keys.some((key) => typeof one[key] === "string" && one[key] !== two[key])
+  return keys.length === Object.keys(two).length && keys.every((key) => {
+    const [then, now] = [one[key], two[key]]
+    if (then === undefined || now === undefined) return false
+    const goesOn = isOther && typeof then === "number" && typeof now === "number" && now > then
+    return goesOn || isSucceeded(then as Json, now as Json, rename)
+  })
+}
+
+/** The words of all texts in a value. */
+const wordsIn = (value: Json): ReadonlyArray<string> =>
+  typeof value === "string"
+    ? value.split(/[^\w.-]+/)
+    : typeof value === "object" && value !== null
+    ? Object.entries(value).flatMap(([key, item]) => [...wordsIn(key), ...wordsIn(item)])
+    : []
+
+/**
+ * The same, whichever of several objects was served first: a list of which every item speaks of one of them, by its name, has
+ * its items in the order of the names. What was done for one of them stays in its order.
+ */
+export const whoever = (value: Json, names: ReadonlySet<string>): Json => {
+  if (Array.isArray(value)) {
+    const items = (value as ReadonlyArray<Json>).map((item) => whoever(item, names))
+    const told = items.map((item) => ({ item, of: wordsIn(item).filter((word) => names.has(word)).join() }))
+    return told.some(({ of }) => of === "")
+      ? items
+      : told.toSorted((a, b) => (a.of < b.of ? -1 : a.of > b.of ? 1 : 0)).map(({ item }) => item)
+  }
+  return isObject(value)
+    ? Object.fromEntries(
+      Object.entries(value as Record<string, Json>).map(([key, item]) => [key, whoever(item, names)])
+    )
+    : value
+}
+
+/** Where two runs without faults differ in what is kept under a name. */
+export const differing = (a: Pick<Recording, "outside">, b: typeof a, name: string): ReadonlySet<string> => {
+  const found = new Set<string>()
+  differ(a.outside.get(name), b.outside.get(name), pathOf(name), found)
+  return found
+}
+
+const differ = (a: unknown, b: unknown, path: string, found: Set<string>): void => {
+  const [one, two] = [entriesOf(a), entriesOf(b)].map((entries) => entries && byKey(entries))
+  if (one !== undefined && two !== undefined) {
+    const same = one.map(([key]) => key).join("\n") === two.map(([key]) => key).join("\n")
+    if (!same) found.add(`${path}{}`)
+    for (const [index, [key, item]] of one.entries()) {
+      if (two[index] !== undefined) differ(item, two[index][1], same ? `${path}.${key}` : `${path}.*`, found)
+    }
+    return
+  }
+  const [first, second] = [itemsOf(a), itemsOf(b)]
+  if (first !== undefined && second !== undefined && first.length === second.length) {
+    for (const [index, item] of first.entries()) differ(item, second[index], `${path}[]`, found)
+    return
+  }
+  if (JSON.stringify(plain(a, "", new Set())) !== JSON.stringify(plain(b, "", new Set()))) found.add(path)
+}

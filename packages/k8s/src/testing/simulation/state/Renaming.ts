@@ -1,0 +1,122 @@
+/**
+ * `Renaming`: what objects are called in every run, whatever chance has drawn in this one.
+ *
+ * Uids, generated names and the hashes in the names of what the cluster makes of templates are drawn; so are names that chance
+ * has a part in (see `Names`). The numbers of replicas are not drawn, but say nothing.
+ */
+import { controllerOf, type KubeObject } from "@effect-operator/core/KubeObject"
+import { type Recording, seen } from "../recording/Recording.ts"
+import * as Names from "./Names.ts"
+import type { Mask } from "./Names.ts"
+
+/** What is drawn by chance in a text of a run, in the words of every run. */
+export type Rename = (text: string) => string
+
+/** Kinds whose controllers call what they make after themselves and a hash of a template, and of the collisions it met. */
+export const hashing: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ["ReplicaSet", new Set(["Deployment"])],
+  ["ControllerRevision", new Set(["StatefulSet", "DaemonSet"])]
+])
+
+/** The hash in the name of what the cluster has made of a template, which is compared itself: it may have a uid in it. */
+const hashOf = ({ kind, metadata: { name, ownerReferences } }: KubeObject): string | undefined => {
+  const owner = controllerOf({ metadata: { ownerReferences } })
+  return owner !== undefined && hashing.get(kind)?.has(owner.kind) === true && name.startsWith(`${owner.name}-`)
+    ? name.slice(owner.name.length + 1)
+    : undefined
+}
+
+/** A name, as the base of generated ones, too, without the hash in it. */
+type Unhash = (name: string) => string
+
+const naming = (
+  objects: Iterable<KubeObject>,
+  common: (metadata: KubeObject["metadata"], unhash: Unhash) => string | undefined,
+  counted: (name: string) => string = (name) => name
+): Rename => {
+  const all = [...objects]
+  const known = new Map<string, string>()
+  const hashed = new Map<string, string>()
+  for (const object of all) {
+    const hash = hashOf(object)
+    if (hash === undefined) continue
+    known.set(hash, "*")
+    hashed.set(object.metadata.name, `${object.metadata.name.slice(0, -hash.length)}*`)
+  }
+  const unhash: Unhash = (name) => hashed.get(name) ?? name
+  for (const { kind, metadata } of all) {
+    const { name, uid } = metadata
+    known.set(uid, `(uid of ${kind})`)
+    known.set(uid.slice(0, 8), "(uid)")
+    const found = hashed.get(name) ?? common(metadata, unhash)
+    if (found === undefined) continue
+    const renamed = counted(found)
+    known.set(name, renamed)
+    if (metadata.generateName !== undefined) known.set(metadata.generateName, renamed.replace(/\*$/, ""))
+  }
+  return (text) =>
+    (known.get(text) ?? text)
+      .replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8}/g, (part) => known.get(part) ?? part)
+}
+
+const generated = ({ generateName = "", name }: KubeObject["metadata"], unhash: Unhash): string | undefined =>
+  generateName !== "" && name.startsWith(generateName)
+    ? `${generateName.endsWith("-") ? `${unhash(generateName.slice(0, -1))}-` : generateName}*`
+    : undefined
+
+const ordinal = /-\d+$/
+
+/** Puts what every run calls an object in the place of what chance has drawn in this one: uids, parts of them, names. */
+export const undrawn = (objects: Iterable<KubeObject>): Rename => naming(objects, generated)
+
+/** The same, and the numbers of replicas: which one a replica has depends on which were taken when it was made. */
+const renamer = (objects: Iterable<KubeObject>): Rename =>
+  naming(
+    objects,
+    (metadata, unhash) => generated(metadata, unhash) ?? (ordinal.test(metadata.name) ? metadata.name : undefined),
+    (name) => name.replace(/-\d+((?:-\*)*)$/, "-#$1")
+  )
+
+/** What texts that name objects that are there call them, whichever of some replicas each is. */
+export const whichever = (objects: ReadonlyArray<KubeObject>): Rename => {
+  const rename = renamer(objects)
+  return (text) => text.replace(/[\w-]+/g, rename)
+}
+
+const renamers = new WeakMap<Recording["entries"], Map<Mask | undefined, Rename>>()
+
+/**
+ * `renamer` of a run that is over: what there was at any time of it is among its entries. With a mask, of names that chance
+ * decides, too.
+ */
+export const renamerOf = (run: Pick<Recording, "entries" | "objects">, mask?: Mask): Rename => {
+  const common = mask && Names.common(mask)
+  const key = common && mask
+  const known = renamers.get(run.entries) ?? new Map<Mask | undefined, Rename>()
+  renamers.set(run.entries, known)
+  const found = known.get(key)
+  if (found !== undefined) return found
+  const made = common === undefined ? renamer(seen(run)) : namingToo(run, common)
+  known.set(key, made)
+  return made
+}
+
+/** The same, and what every run calls the families whose names chance has a part in. */
+const namingToo = (
+  run: Pick<Recording, "entries" | "objects">,
+  common: (family: string) => string | undefined
+): Rename => {
+  const rename = renamerOf(run)
+  const names = new Map<string, string>()
+  for (const object of seen(run)) {
+    const { name } = object.metadata
+    const family = familyOf(object, rename)
+    const known = common(family)
+    if (known !== undefined) names.set(name, known.slice(Math.max(known.indexOf(" "), known.lastIndexOf("/")) + 1))
+  }
+  return (text) => names.get(text) ?? rename(text)
+}
+
+/** Kind, namespace and name of an object, in the words of every run. */
+export const familyOf = ({ kind, metadata }: KubeObject, rename: Rename): string =>
+  `${kind} ${metadata.namespace === undefined ? "" : `${rename(metadata.namespace)}/`}${rename(metadata.name)}`

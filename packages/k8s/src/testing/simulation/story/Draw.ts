@@ -1,0 +1,194 @@
+/**
+ * `Draw`: custom resources and sequences of changes to them, drawn from a Schema.
+ *
+ * A drawn story creates one object, `drawn`, gives it other specs, deletes it, and makes it anew. Specs come from the
+ * Schema of the kind, or a narrower one; what the server would refuse (its CustomResourceDefinition, rules in CEL and
+ * rules about changes included) is left out. The same seed draws the same story.
+ *
+ * `smaller` are the stories a little simpler than one: with a change, a field or an item less, with smaller numbers and
+ * shorter texts. Only what decodes, and what the server accepts, is one.
+ */
+import type { AnySchema, CustomResource } from "@effect-operator/core/CustomResource"
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Resource from "@effect-operator/core/Resource"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { isObject, type JsonObject } from "../../../schema/JsonValue.ts"
+import * as Samples from "../../internal/Samples.ts"
+import type { Change, Draws, Scenario } from "../Scenario.ts"
+import { draw } from "../world/Seed.ts"
+import * as Server from "../world/Server.ts"
+import { modest } from "./Modest.ts"
+
+export const defaults = {
+  /** Changes in a story at most, its creation included. */
+  changes: 4,
+  /** How long texts and lists may be. */
+  size: 8,
+  /** So many times as many specs are drawn, as the server may refuse some. */
+  spare: 3,
+  /** Stories that are drawn to find one that the server accepts. */
+  tries: 50
+} as const
+
+/** The drawn object's name. */
+export const name = "drawn"
+
+export interface Options<A> {
+  /**
+   * A narrower Schema of specs, whose values are drawn as they are. Those of the kind's own are modest: few things, plain
+   * words, namespaces that are there (see `Modest`).
+   */
+  readonly spec?: AnySchema | undefined
+  /**
+   * Whether the cluster is as it should be once it has come to rest after a change. The object is absent once it was
+   * deleted.
+   */
+  readonly desired?:
+    | ((
+      object: A | undefined,
+      objects: ReadonlyArray<KubeObject>,
+      outside: ReadonlyMap<string, unknown>
+    ) => boolean)
+    | undefined
+}
+
+/** Draws stories about objects of a kind: `draws: Simulation.draws(PodSet, { desired: … })`. */
+export const draws = <A extends KubeObject>(resource: CustomResource<A>, options: Options<A> = {}): Draws => {
+  const schema = options.spec ?? resource.schemas.spec
+  const { desired } = options
+  const fits: Draws["fits"] = (spec) => Result.isSuccess(Schema.decodeUnknownResult(schema)(spec))
+  return {
+    resource,
+    specs: (seed, count) => {
+      const values = Samples.of(schema, { count, seed, size: defaults.size })
+      const specs = values.map((value) => Schema.encodeSync(schema)(value)).filter(isObject)
+      let turn = 0
+      return options.spec === undefined ? specs.map((spec) => modest(spec, (n) => draw(seed, turn++, n), fits)) : specs
+    },
+    fits,
+    desired: desired === undefined ? undefined : (objects, _, outside) => {
+      const own = objects.find(({ kind, metadata }) => kind === resource.kind && metadata.name === name)
+      const read = own === undefined ? undefined : resource.decode(own)
+      return read === undefined
+        ? desired(undefined, objects, outside)
+        : Result.isSuccess(read) && desired(read.success, objects, outside)
+    }
+  }
+}
+
+/** Which of the changes the server takes, each after the ones before it; what a refusal says. */
+const judged = (scenario: Scenario, { resource }: Draws, changes: ReadonlyArray<Change>) => {
+  const server = Server.make(scenario.resources)
+  const place = resource.scope === "Namespaced" ? { namespace: "default" } : {}
+  const accepted: Array<Change> = []
+  let refusal = "nothing was drawn"
+  let there = false
+  for (const change of changes) {
+    if (change === null && !there) continue
+    const own = Resource.path(resource, { ...place, name })
+    const answer = change === null
+      ? server("DELETE", own)
+      : there
+      ? server("PATCH", own, [{ op: "replace", path: "/spec", value: change }])
+      : server("POST", Resource.path(resource, place), {
+        apiVersion: resource.apiVersion,
+        kind: resource.kind,
+        metadata: { ...place, name },
+        spec: change
+      })
+    if (answer.status >= 300) {
+      const { message } = answer.body as { readonly message?: string }
+      refusal = message ?? `status ${answer.status}`
+      continue
+    }
+    accepted.push(change)
+    there = change !== null
+  }
+  return { accepted, refusal }
+}
+
+/** The changes of a story. Throws if the server accepts nothing that the Schema makes. */
+export const changes = (scenario: Scenario, draws: Draws, seed: number, turn: number): ReadonlyArray<Change> => {
+  let refused = ""
+  for (let attempt = 0; attempt < defaults.tries; attempt++) {
+    const chance = turn * defaults.tries + attempt
+    // One change at least: what only creates is the beginning of it.
+    const count = 2 + draw(seed + 1, chance, defaults.changes - 1)
+    const specs = draws.specs(draw(seed, chance, 2 ** 31), count * defaults.spare)
+    const wanted = specs.map((spec, index): Change =>
+      index > 0 && draw(seed + 2, chance * specs.length + index, 4) === 0 ? null : spec
+    )
+    const { accepted: some, refusal } = judged(scenario, draws, wanted)
+    const accepted = some.slice(0, count)
+    if (accepted.length > 0) {
+      return accepted.at(-1) === null || draw(seed + 3, chance, 2) === 0
+        ? accepted
+        : [...accepted, null]
+    }
+    refused = refusal
+  }
+  throw new Error(
+    `${scenario.name}: draws: none of ${defaults.tries} specs of ${draws.resource.kind} was accepted by its server ` +
+      `(the last: ${refused}): give draws a narrower spec Schema`
+  )
+}
+
+/** How many different things happen to the object: it is made, changed, deleted, made anew. */
+export const variety = (changes: ReadonlyArray<Change>): number => {
+  const kinds = changes.map((change, index) => {
+    const before = changes[index - 1]
+    if (change === null) return "deleted"
+    if (before === undefined || before === null) return index === 0 ? "made" : "made anew"
+    return JSON.stringify(change) === JSON.stringify(before) ? "asked for again" : "changed"
+  })
+  return new Set(kinds).size
+}
+
+/** Simpler texts, numbers, lists and objects, the simplest first. */
+const simpler = (value: unknown): ReadonlyArray<unknown> => {
+  if (value === true) return [false]
+  if (typeof value === "number") {
+    const half = Math.trunc(value / 2)
+    return [...new Set([0, Math.sign(value), half, value - Math.sign(value)])]
+      .filter((other) => Math.abs(other) < Math.abs(value))
+  }
+  if (typeof value === "string") {
+    const shorter = [...new Set([0, 1, value.length >> 1, value.length - 1])]
+      .filter((length) => length >= 0 && length < value.length)
+      .map((length) => value.slice(0, length))
+    return value === "" || value === "a" ? shorter : [...shorter, "a".repeat(Math.min(1, value.length))]
+  }
+  if (Array.isArray(value)) {
+    return [
+      ...value.map((_, index) => value.toSpliced(index, 1)),
+      ...value.flatMap((item, index) => simpler(item).map((other) => value.with(index, other)))
+    ]
+  }
+  if (!isObject(value)) return []
+  const entries = Object.entries(value)
+  return [
+    ...entries.map(([key]) => Object.fromEntries(entries.filter(([other]) => other !== key))),
+    ...entries.flatMap(([key, item]) => simpler(item).map((other) => ({ ...value, [key]: other })))
+  ]
+}
+
+/** Stories with one change less, then with one change simpler. Lazily: each is asked of the server. */
+export function* smaller(
+  scenario: Scenario,
+  draws: Draws,
+  changes: ReadonlyArray<Change>
+): Generator<ReadonlyArray<Change>> {
+  const candidates = [
+    ...changes.map((_, index) => changes.toSpliced(index, 1)).toReversed(),
+    ...changes.flatMap((change, index) =>
+      change === null
+        ? []
+        : simpler(change).filter((other): other is JsonObject => isObject(other) && draws.fits(other))
+          .map((other) => changes.with(index, other))
+    )
+  ]
+  for (const candidate of candidates) {
+    if (judged(scenario, draws, candidate).accepted.length === candidate.length) yield candidate
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * `Server`: the API server that the runs of a scenario begin with: one with the scenario's kinds installed.
+ *
+ * It is made once for each list of kinds, and shared by all runs as an image.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import type { Request, Transport } from "@effect-operator/core/Transport"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import * as Representation from "../../../api/Representation.ts"
+import { type ApiResponse, ApiServer, type Image } from "../../ApiServer.ts"
+import * as Declared from "../../Declared.ts"
+import * as TestClient from "../../TestClient.ts"
+import type { Scenario } from "../Scenario.ts"
+import { World } from "./World.ts"
+
+/** Runs a program to its end, however long it takes. */
+export const complete = <A, E>(world: World, program: Effect.Effect<A, E>): A => {
+  const fiber = world.fork(program)
+  world.settle()
+  for (let waited = 0; fiber.pollUnsafe() === undefined && waited < 600; waited++) world.advance(100)
+  const exit = fiber.pollUnsafe()
+  if (exit === undefined) throw new Error("the program waits for something real")
+  if (Exit.isFailure(exit)) throw Cause.squash(exit.cause)
+  return exit.value
+}
+
+/** Servers with these kinds, as new ones begin. */
+const images = new WeakMap<Scenario["resources"], Image>()
+
+export const imageOf = (resources: Scenario["resources"]): Image => {
+  let image = images.get(resources)
+  if (image === undefined) {
+    const world = new World({ seed: 0, interleaving: 0 })
+    const install = Declared.install(resources)
+    image = complete(
+      world,
+      Effect.andThen(install, ApiServer.use((server) => server.image)).pipe(
+        Effect.provide(Layer.fresh(Layer.provideMerge(TestClient.layer, ApiServer.layer))),
+        Effect.scoped
+      )
+    )
+    images.set(resources, image)
+  }
+  return image
+}
+
+/**
+ * The image as a run of a seed finds it. Nothing is to depend on how much a server has seen before: in runs of two seeds, one
+ * after the other, nothing has the same version.
+ */
+export const begun = (image: Image, seed: number): Image =>
+  seed % 2 === 0 ? { ...image, revision: image.revision + 1_000 } : image
+
+/** The way to a server, with somebody told the uid of what is made on it. */
+export const making = (server: ApiServer["Service"], tell: (uid: string) => void): Transport["Service"] => ({
+  request: (request) =>
+    Effect.tap(server.handle(request), ({ body, status }) =>
+      Effect.sync(() => {
+        const { uid } = (body as Partial<KubeObject> | undefined)?.metadata ?? {}
+        if (status === 201 && uid !== undefined) tell(uid)
+      })),
+  stream: (request) => Effect.map(server.handle(request), (response) => Representation.streamed(request, response))
+})
+
+/** Where an object is stored, in a word. */
+export const placeOf = (collection: string, key: string): string => `${collection} ${key}`
+
+const inhabitants = new WeakMap<Image, ReadonlyMap<string, KubeObject>>()
+
+/** What stories are about of what a server has by itself, by place: its namespaces. */
+export const inhabitantsOf = (image: Image): ReadonlyMap<string, KubeObject> => {
+  let objects = inhabitants.get(image)
+  if (objects === undefined) {
+    const all = [...image.collections].flatMap(([collection, objects]) =>
+      [...objects].map(([key, object]) => [placeOf(collection, key), object] as const)
+    )
+    objects = new Map(all.filter(([, { kind }]) => kind === "Namespace"))
+    inhabitants.set(image, objects)
+  }
+  return objects
+}
+
+const contentTypes: Readonly<Record<string, string>> = { PATCH: "application/json-patch+json" }
+
+/** A server of its own, without controllers, that answers at once. */
+export const make = (
+  resources: Scenario["resources"]
+): (method: Request["method"], path: string, body?: unknown) => ApiResponse => {
+  const image = imageOf(resources)
+  const world = new World({ seed: 0, interleaving: 0 })
+  const layer = ApiServer.layerOptions({ image })
+  const server = Context.get(complete(world, Layer.buildWithScope(layer, Scope.makeUnsafe())), ApiServer)
+  return (method, path, body) =>
+    world.run(server.handle({
+      method,
+      path,
+      query: [],
+      headers: { "content-type": contentTypes[method] ?? "application/json" },
+      body
+    }))
+}

@@ -1,0 +1,52 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Quantity from "../../../../src/testing/server/go/Quantity.ts"
+import { forAll } from "../../support/RandomJson.ts"
+
+describe("Quantity", () => {
+  it("writes amounts in the one form a server has", () => {
+    const cases: ReadonlyArray<readonly [string, string]> = [
+      ["0.5", "500m"],
+      ["1000m", "1"],
+      ["1", "1"],
+      ["1000", "1k"],
+      ["1500", "1500"],
+      ["1024Ki", "1Mi"],
+      ["1000Ki", "1000Ki"],
+      ["0.5Gi", "512Mi"],
+      ["0.5Ki", "512"],
+      ["1.5Gi", "1536Mi"],
+      ["100Mi", "100Mi"],
+      ["1000M", "1G"],
+      ["1e3", "1e3"],
+      ["12e6", "12e6"],
+      ["0", "0"],
+      ["0Gi", "0"],
+      [".5", "500m"],
+      ["5.", "5"],
+      ["-1", "-1"],
+      ["+1", "1"],
+      ["0.0000000001", "1n"],
+      ["1u", "1u"]
+    ]
+    assert.deepStrictEqual(cases.map(([text]) => Quantity.canonical(text)), cases.map(([, form]) => form))
+  })
+
+  it("refuses what is no amount", () => {
+    for (const text of ["", "x", "1 Gi", "1KI", "--1", ".", "1ki", "1e", "Gi"]) {
+      assert.isUndefined(Quantity.canonical(text), text)
+    }
+  })
+
+  it("is idempotent, and keeps the order of amounts", () =>
+    forAll(500, (random) => {
+      const amount = () =>
+        `${random.chance(0.5) ? Math.floor(random.next() * 5000) : (random.next() * 50).toFixed(3)}${
+          random.pick(["", "m", "k", "M", "Ki", "Mi", "Gi", "e3"])
+        }`
+      const [a, b] = [amount(), amount()]
+      const [canonicalA, canonicalB] = [Quantity.canonical(a)!, Quantity.canonical(b)!]
+      assert.strictEqual(Quantity.canonical(canonicalA), canonicalA, a)
+      assert.strictEqual(Quantity.compare(a, canonicalA), 0, a)
+      assert.strictEqual(Quantity.compare(a, b), Quantity.compare(canonicalA, canonicalB), `${a} ${b}`)
+    }))
+})

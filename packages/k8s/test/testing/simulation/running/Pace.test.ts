@@ -1,0 +1,68 @@
+import { assert, describe, it } from "@effect/vitest"
+import type { Call } from "../../../../src/testing/simulation/recording/Recording.ts"
+import { defaults, Pace } from "../../../../src/testing/simulation/running/Pace.ts"
+
+const pods = "/api/v1/namespaces/default/pods"
+
+const call = (method: string, path: string, name?: string) =>
+  ({
+    _tag: "Call",
+    request: { method, path, query: [], headers: {} },
+    status: method === "POST" ? 201 : 200,
+    ...(name === undefined ? {} : { object: { metadata: { name } } })
+  }) as unknown as Call
+
+/** Counts what is asked, and tells after how many requests it was too much. */
+const paced = () => {
+  const pace = new Pace()
+  const entries: Array<Call> = []
+  return (at: number, ...one: Parameters<typeof call>) => {
+    entries.push(call(...one))
+    return pace.hot(at, entries.at(-1)!, entries)
+  }
+}
+
+describe("Pace", () => {
+  it("minds what comes at one moment, and tells what most of that was about", () => {
+    const ask = paced()
+    const bound = defaults.hot + defaults.each
+    for (let n = 0; n < bound; n++) assert.isUndefined(ask(1, "GET", `${pods}/early`))
+    for (let n = 0; n < bound + defaults.each; n++) {
+      assert.isUndefined(ask(2, "GET", `${pods}/${n < 100 ? "some" : "most"}`))
+    }
+    assert.strictEqual(
+      ask(2, "GET", `${pods}/most`),
+      `259 requests, and the clock has not moved: of the last 250 are 159 GET ${pods}/most`
+    )
+    assert.isUndefined(ask(3, "GET", `${pods}/most`))
+  })
+
+  it("lets a thousand objects be made, looked at, told of and counted, and as many deleted", () => {
+    const ask = paced()
+    for (let n = 0; n < 1_000; n++) {
+      assert.isUndefined(ask(1, "GET", `${pods}/web-${n}`))
+      assert.isUndefined(ask(1, "POST", pods, `web-${n}`))
+      assert.isUndefined(ask(1, "PATCH", "/apis/test.io/v1/namespaces/default/webs/web/status"))
+    }
+    for (let n = 0; n < 1_000; n++) assert.isUndefined(ask(2, "DELETE", `${pods}/web-${n}`))
+  })
+
+  it("tells of what is made without end", () => {
+    const ask = paced()
+    for (let n = 0; n < defaults.objects; n++) assert.isUndefined(ask(1, "POST", pods, `web-${n}`))
+    assert.strictEqual(
+      ask(1, "POST", pods, "one-more"),
+      `1501 objects at one moment, more and more of them: of the last 250 are 250 POST ${pods}`
+    )
+  })
+
+  it("tells of what is made and deleted, again and again under other names, as of any other loop", () => {
+    const ask = paced()
+    for (let n = 0; n < defaults.hot / 2; n++) {
+      assert.isUndefined(ask(1, "POST", pods, `web-${n}`))
+      assert.isUndefined(ask(1, "DELETE", `${pods}/web-${n}`))
+    }
+    assert.isUndefined(ask(1, "POST", pods, "next"))
+    assert.match(ask(1, "DELETE", `${pods}/next`) ?? "", /^252 requests, and the clock has not moved/)
+  })
+})

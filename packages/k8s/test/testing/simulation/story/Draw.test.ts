@@ -1,0 +1,137 @@
+import { Action, Cache, CelRule, Controller, CustomResource, Manager } from "@effect-operator/core"
+import { ConfigMap } from "@effect-operator/k8s/kinds"
+import { Simulation } from "@effect-operator/k8s/testing"
+import * as Draw from "@effect-operator/k8s/testing/simulation/story/Draw"
+import * as Token from "@effect-operator/k8s/testing/simulation/story/Token"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import * as B from "../planted/Box.ts"
+
+/** A crate may not change its colour, nor shrink while it is marked. */
+const Crate = CustomResource.make({
+  group: "drawn.example.com",
+  version: "v1",
+  kind: "Crate",
+  spec: Schema.Struct({
+    size: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 40 })),
+    colour: Schema.Literals(["red", "green"]).pipe(CelRule.rules(CelRule.immutable())),
+    label: Schema.optionalKey(Schema.String)
+  })
+})
+type Crate = typeof Crate.Type
+
+const settings = B.named("settings")
+
+/** The size that the ConfigMap tells, as the operator sees fit. */
+const crates = (size: (spec: Crate["spec"], before: number) => number): Simulation.Scenario => ({
+  name: "crates",
+  resources: [Crate],
+  operator: Manager.layer([
+    Controller.make("crates", {
+      for: Crate,
+      owns: [ConfigMap],
+      reconcile: Effect.fnUntraced(function*(crate) {
+        const before = Number((yield* Cache.get(ConfigMap, settings))?.data?.["size"] ?? 0)
+        yield* B.keep(crate as never, "settings", { size: String(size(crate.spec, before)) })
+        return Action.done
+      })
+    })
+  ]),
+  steps: [],
+  draws: Simulation.draws(Crate, {
+    desired: (crate, objects) => {
+      const map = objects.find(({ kind, metadata }) => kind === "ConfigMap" && metadata.name === "settings") as
+        | ConfigMap
+        | undefined
+      return map?.data?.["size"] === (crate === undefined ? undefined : String(crate.spec.size))
+    }
+  })
+})
+
+const right = crates(({ size }) => size)
+
+// Made smaller as far as it goes, however slow the machine.
+const options: Simulation.Options = {
+  depth: 1,
+  runs: 12,
+  interleavings: 0,
+  stories: 4,
+  seed: 3,
+  shrinking: "1 minute"
+}
+
+const drawnOf = (failure: Simulation.ConvergenceFailure) => Token.parse(failure.replay).story.changes
+
+describe("Draw", () => {
+  it("draws stories that the server accepts, rules about changes included, the same for a seed", () => {
+    const { draws } = right
+    const stories = Array.from({ length: 12 }, (_, turn) => Draw.changes(right, draws!, 7, turn))
+    assert.deepStrictEqual(stories, Array.from({ length: 12 }, (_, turn) => Draw.changes(right, draws!, 7, turn)))
+    assert.notDeepEqual(stories, Array.from({ length: 12 }, (_, turn) => Draw.changes(right, draws!, 8, turn)))
+    for (const story of stories) {
+      let colour: unknown
+      assert.isAtMost(story.length, Draw.defaults.changes + 1)
+      for (const change of story) {
+        // A crate made anew may have another colour, one that is changed may not.
+        if (change !== null && colour !== undefined) assert.strictEqual(change["colour"], colour)
+        colour = change?.["colour"]
+      }
+    }
+    assert.isTrue(stories.some((story) => story.includes(null) && story.at(-1) !== null), "made anew")
+    assert.isTrue(stories.some((story) => story.filter((change) => change !== null).length > 2), "changed twice")
+  })
+
+  it("knows in how many ways a story changes its object", () => {
+    const [one, two] = [{ size: 1 }, { size: 2 }]
+    assert.strictEqual(Draw.variety([one]), 1)
+    assert.strictEqual(Draw.variety([one, one, two]), 3)
+    assert.strictEqual(Draw.variety([one, two, one, null]), 3)
+    assert.strictEqual(Draw.variety([one, two, null, two]), 4)
+  })
+
+  it("offers simpler stories only, and only such as the server accepts", () => {
+    const story = [{ size: 9, colour: "red", label: "long" }, { size: 4, colour: "red" }]
+    const simpler = [...Draw.smaller(right, right.draws!, story)]
+    assert.deepInclude(simpler, [{ size: 4, colour: "red" }])
+    assert.deepInclude(simpler, [{ size: 0, colour: "red", label: "long" }, { size: 4, colour: "red" }])
+    assert.deepInclude(simpler, [{ size: 9, colour: "red" }, { size: 4, colour: "red" }])
+    for (const changes of simpler) {
+      assert.isTrue(changes.every((change) => change?.["colour"] === "red" && typeof change["size"] === "number"))
+    }
+  })
+
+  it.live("finds the spec that an operator has not thought of, and makes it as small as it can be", () =>
+    Effect.gen(function*() {
+      const wrong = crates(({ size }) => Math.min(size, 4))
+      const failure = yield* Effect.flip(Simulation.checkConvergence(wrong, options))
+      assert.strictEqual(failure.oracle, "desired state")
+      const [change, ...more] = drawnOf(failure)
+      assert.deepStrictEqual(more, [])
+      assert.strictEqual(change?.["size"], 5)
+      assert.notProperty(change, "label")
+      assert.include(failure.message, "Crate drawn: {\"size\":5")
+      const again = yield* Effect.flip(Simulation.checkConvergence(wrong, { replay: failure.replay }))
+      assert.strictEqual(again.message, failure.message)
+    }))
+
+  it.live("finds the sequence of changes that an operator gets wrong", () =>
+    Effect.gen(function*() {
+      const wrong = crates(({ size }, before) => Math.max(size, before))
+      const failure = yield* Effect.flip(Simulation.checkConvergence(wrong, options))
+      assert.deepStrictEqual(drawnOf(failure).map((change) => change?.["size"]), [1, 0])
+    }))
+
+  it.live("is content with an operator that is right, and says how many stories there were", () =>
+    Effect.gen(function*() {
+      const report = yield* Simulation.checkConvergence(right, options)
+      assert.strictEqual(report.stories, 4)
+      assert.strictEqual(report.runs, 12)
+      assert.isFalse(report.exhaustive)
+      assert.include(Simulation.summary(report), "4 drawn stories")
+    }))
+
+  it("says so if the server accepts nothing that the Schema makes", () => {
+    const none = { ...right, draws: Simulation.draws(Crate, { spec: Schema.Struct({ size: Schema.Literal(41) }) }) }
+    assert.throws(() => Draw.changes(none, none.draws, 1, 0), /none of 50 specs of Crate was accepted.*narrower spec/)
+  })
+})

@@ -1,0 +1,58 @@
+import { Restless, World } from "@effect-operator/k8s/testing/simulation/world/World"
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Random } from "effect"
+
+/** The order in which ten fibers take their turns. */
+const order = (interleaving: number): string => {
+  const world = new World({ seed: 1, interleaving })
+  const seen: Array<number> = []
+  for (let i = 0; i < 10; i++) {
+    world.fork(Effect.andThen(Effect.yieldNow, Effect.sync(() => seen.push(i))))
+  }
+  world.settle()
+  return seen.join()
+}
+
+describe("World", () => {
+  it("runs tasks in the order they came, or in one drawn by the seed: the same for the same", () => {
+    assert.strictEqual(order(0), "0,1,2,3,4,5,6,7,8,9")
+    assert.strictEqual(order(7), order(7))
+    assert.strictEqual(new Set([0, 1, 2, 3, 4, 5].map(order)).size, 6)
+  })
+
+  it("lets time pass only when nothing can run, sleeper by sleeper", () => {
+    const world = new World({ seed: 1, interleaving: 0, start: 0 })
+    const seen: Array<string> = []
+    const sleeper = (name: string, millis: number) =>
+      Effect.flatMap(
+        Effect.andThen(Effect.sleep(millis), Clock.currentTimeMillis),
+        (now) => Effect.sync(() => seen.push(`${name}@${now}`))
+      )
+    world.fork(Effect.andThen(sleeper("b", 20), sleeper("c", 10)))
+    world.fork(sleeper("a", 10))
+    world.settle()
+    assert.strictEqual(world.nextAt, 10)
+    world.advance(25)
+    assert.deepStrictEqual(seen, ["a@10", "b@20"])
+    assert.strictEqual(world.now, 25)
+    world.advance(10)
+    assert.deepStrictEqual(seen, ["a@10", "b@20", "c@30"])
+    assert.isUndefined(world.nextAt)
+  })
+
+  it("draws by its seed", () => {
+    const drawn = (seed: number) => new World({ seed, interleaving: 0 }).run(Random.next)
+    assert.strictEqual(drawn(1), drawn(1))
+    assert.notStrictEqual(drawn(1), drawn(2))
+  })
+
+  it("tells a program that never rests, one that is stopped, and one that waits for something real", () => {
+    const busy = new World({ seed: 1, interleaving: 0 })
+    busy.fork(Effect.forever(Effect.yieldNow))
+    assert.throws(() => busy.settle(), Restless, "the clock has not moved")
+    const stopped = new World({ seed: 1, interleaving: 0 })
+    stopped.fork(Effect.forever(Effect.andThen(Effect.yieldNow, Effect.sync(() => stopped.stop("enough")))))
+    assert.throws(() => stopped.settle(), Restless, "enough")
+    assert.throws(() => new World({ seed: 1, interleaving: 0 }).run(Effect.never), "something real")
+  })
+})
