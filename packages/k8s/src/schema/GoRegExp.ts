@@ -2,8 +2,8 @@
  * `GoRegExp`: Go's regular expressions (RE2) as JavaScript's.
  *
  * A CRD's `pattern` is read by Go. The two languages agree on most patterns; where they do not, the text is rewritten:
- * `\A`, `\z`, `\Q…\E`, `[[:alpha:]]`, `(?P<name>…)`, `\pL`, `\x{10FFFF}`, flags such as `(?i)`, `\s` and `.`, and
- * characters that JavaScript wants escaped. What RE2 does not have (look-around, back references) is refused, as
+ * `\A`, `\z`, `\Q…\E`, `[[:alpha:]]`, names of groups, `\pL`, `\x{10FFFF}`, flags such as `(?i)`, `\s` and `.`,
+ * repeated assertions, and characters that JavaScript wants escaped. What RE2 does not have (look-around, back references) is refused, as
  * Go refuses it.
  */
 import * as Result from "effect/Result"
@@ -21,11 +21,15 @@ export const compile = (pattern: string): Result.Result<RegExp, string> => {
 
 const translate = (pattern: string): Result.Result<RegExp, string> => {
   // Flags for the whole pattern, the usual case, need no modifier groups, which older JavaScript engines lack.
-  const head = /^\(\?([ims]+)\)/.exec(pattern)
+  const head = /^\(\?([imsU]+)\)/.exec(pattern)
   const flags = head?.[1] ?? ""
   try {
-    const source = new Translation(pattern, head?.[0].length ?? 0, flags.includes("s")).run()
-    return Result.succeed(new RegExp(source, `u${flags.includes("i") ? "i" : ""}${flags.includes("m") ? "m" : ""}`))
+    const source = new Translation(pattern, head?.[0].length ?? 0, {
+      dotAll: flags.includes("s"),
+      lazy: flags.includes("U"),
+      lines: flags.includes("m")
+    }).run()
+    return Result.succeed(new RegExp(source, flags.includes("i") ? "ui" : "u"))
   } catch (error) {
     // Only `Refused` and the SyntaxError of RegExp can be thrown here; both mean that the pattern is none.
     const why = error instanceof Refused ? error.message : `invalid syntax: \`${pattern}\``
@@ -64,36 +68,60 @@ const categories =
 
 const repetition = /^(?:[*+?]|\{[0-9]+(?:,[0-9]*)?\})\??/
 
+const lineStart = "(?<=^|\\n)"
+const lineEnd = "(?=\\n|$)"
+
+/** What matches no character, in JavaScript. */
+const assertions: ReadonlySet<string> = new Set(["^", "$", "\\b", "\\B", lineStart, lineEnd])
+
 /** True for the text of something that nothing precedes in its group or alternative. */
 const isOpening = (text: string): boolean => text === "|" || text.startsWith("(")
+
+/** Flags that mean something else to JavaScript, or nothing. */
+interface Flags {
+  /** `m`: `^` and `$` match at the ends of lines, of which JavaScript knows more than Go. */
+  readonly lines: boolean
+  /** `s`: `.` matches a line break too. */
+  readonly dotAll: boolean
+  /** `U`: operators take as little as they can, and as much with a `?`. */
+  readonly lazy: boolean
+}
 
 /** One pass over the pattern. */
 class Translation {
   private at: number
   private readonly text: string
-  /** True where `.` matches a line break too: JavaScript's own flag for it is not needed. */
-  private dotAll: boolean
+  private flags: Flags
   /** What stands before an operator that repeats. */
   private last: "opening" | "atom" | "operator" = "opening"
   private operator = ""
   /** What to return to at the end of each open group. */
-  private readonly groups: Array<{ dotAll: boolean; extra: ReadonlyArray<string> }> = []
+  private readonly groups: Array<{ flags: Flags; extra: ReadonlyArray<string> }> = []
   /** The groups opened in the present one only for their flags. */
   private extra: ReadonlyArray<string> = []
 
-  constructor(text: string, start: number, dotAll: boolean) {
+  constructor(text: string, start: number, flags: Flags) {
     this.text = text
     this.at = start
-    this.dotAll = dotAll
+    this.flags = flags
   }
 
   run(): string {
     let out = ""
+    let atom = ""
     while (this.at < this.text.length) {
       const from = this.at
       const repeats = repetition.exec(this.text.slice(from))
-      out += repeats === null ? this.next() : this.repeat(repeats[0])
-      if (repeats === null) this.last = isOpening(this.text.slice(from, this.at)) ? "opening" : "atom"
+      if (repeats !== null) {
+        const operator = this.repeat(repeats[0])
+        // JavaScript does not repeat what matches no character.
+        if (assertions.has(atom)) out = `${out.slice(0, -atom.length)}(?:${atom})`
+        out += operator
+        continue
+      }
+      atom = this.next()
+      out += atom
+      this.last = isOpening(this.text.slice(from, this.at)) ? "opening" : "atom"
     }
     if (this.groups.length > 0) throw new Refused(`missing closing ): \`${this.text}\``)
     return out + ")".repeat(this.extra.length)
@@ -105,14 +133,16 @@ class Translation {
     if (this.last === "operator") {
       throw new Refused(`invalid nested repetition operator: \`${this.operator}${operator}\``)
     }
-    const [low = "0", high] = operator.match(/[0-9]+/g) ?? []
+    const isOther = /.\?$/.test(operator)
+    const greedy = isOther ? operator.slice(0, -1) : operator
+    const [low = "0", high] = greedy.match(/[0-9]+/g) ?? []
     if (Number(low) > 1000 || high !== undefined && (Number(high) > 1000 || Number(high) < Number(low))) {
-      throw new Refused(`invalid repeat count: \`${operator}\``)
+      throw new Refused(`invalid repeat count: \`${greedy}\``)
     }
     this.last = "operator"
     this.operator = operator
     this.at += operator.length
-    return operator
+    return isOther === this.flags.lazy ? greedy : `${greedy}?`
   }
 
   private next(): string {
@@ -128,7 +158,7 @@ class Translation {
         const open = this.groups.pop()
         if (open === undefined) throw new Refused(`unexpected ): \`${this.text}\``)
         const close = ")".repeat(this.extra.length) + ")"
-        this.dotAll = open.dotAll
+        this.flags = open.flags
         this.extra = open.extra
         this.at++
         return close
@@ -139,7 +169,13 @@ class Translation {
         return `${")".repeat(this.extra.length)}|${this.extra.join("")}`
       case ".":
         this.at++
-        return this.dotAll ? "[^]" : "[^\\n]"
+        return this.flags.dotAll ? "[^]" : "[^\\n]"
+      case "^":
+        this.at++
+        return this.flags.lines ? lineStart : "^"
+      case "$":
+        this.at++
+        return this.flags.lines ? lineEnd : "$"
       case "{":
       case "}":
       case "]":
@@ -155,21 +191,23 @@ class Translation {
 
   private group(): string {
     const rest = this.text.slice(this.at)
-    const named = /^\(\?P?<([A-Za-z_][A-Za-z0-9_]*)>/.exec(rest)
+    const named = /^\(\?P?<[A-Za-z_][A-Za-z0-9_]*>/.exec(rest)
     if (named !== null) {
       this.open()
       this.at += named[0].length
-      return `(?<${named[1]}>`
+      // A name may occur twice.
+      return "("
     }
     const flagged = /^\(\?([imsU]*)(?:-([imsU]+))?([:)])/.exec(rest)
     if (flagged !== null) {
       const [whole, on = "", off = "", end] = flagged
-      if (on.includes("U")) throw new Refused(`invalid or unsupported Perl syntax: \`${whole}\``)
       if (end === ":") this.open()
-      this.dotAll = on.includes("s") || this.dotAll && !off.includes("s")
+      const is = (flag: string, before: boolean) => on.includes(flag) || before && !off.includes(flag)
+      const { dotAll, lazy, lines } = this.flags
+      this.flags = { dotAll: is("s", dotAll), lazy: is("U", lazy), lines: is("m", lines) }
       this.at += whole.length
-      const kept = off.replaceAll("s", "")
-      const modifiers = on.replaceAll("s", "") + (kept === "" ? "" : `-${kept}`)
+      const kept = off.replaceAll(/[msU]/g, "")
+      const modifiers = on.replaceAll(/[msU]/g, "") + (kept === "" ? "" : `-${kept}`)
       if (end === ":") return `(?${modifiers}:`
       // `(?i)` holds until the end of the enclosing group: the rest of it becomes a group with that flag.
       if (modifiers === "") return ""
@@ -183,7 +221,7 @@ class Translation {
   }
 
   private open(): void {
-    this.groups.push({ dotAll: this.dotAll, extra: this.extra })
+    this.groups.push({ flags: this.flags, extra: this.extra })
     this.extra = []
   }
 
@@ -201,9 +239,9 @@ class Translation {
     }
     switch (char) {
       case "A":
-        return inClass ? this.refuse(from) : "(?<![^])"
+        return inClass ? this.refuse(from) : "^"
       case "z":
-        return inClass ? this.refuse(from) : "(?![^])"
+        return inClass ? this.refuse(from) : "$"
       case "b":
       case "B":
         return inClass ? this.refuse(from) : `\\${char}`
@@ -220,11 +258,11 @@ class Translation {
         const end = this.text.indexOf("\\E", this.at)
         const literal = this.text.slice(this.at, end < 0 ? undefined : end)
         this.at = end < 0 ? this.text.length : end + 2
-        return literal.replace(/[$()*+.\-/?[\\\]^{|}]/g, "\\$&")
+        return literal.replace(/[$()*+./?[\\\]^{|}]/g, "\\$&")
       }
       case "x": {
         const hex = /^(?:\{([0-9A-Fa-f]+)\}|([0-9A-Fa-f]{2}))/.exec(this.text.slice(this.at))
-        if (hex === null) return this.refuse(from)
+        if (hex === null || Number.parseInt(hex[1] ?? hex[2]!, 16) > 0x10ffff) return this.refuseHex(from)
         this.at += hex[0].length
         return `\\u{${hex[1] ?? hex[2]}}`
       }
@@ -235,6 +273,7 @@ class Translation {
         this.at += name[0].length
         const negated = (char === "P") !== (name[1] === "^")
         const value = name[2] ?? name[3]!
+        if (value === "Any") return inClass ? negated ? "" : "\\0-\\u{10ffff}" : negated ? "[]" : "[^]"
         if (!categories.test(value) && !isScript(value)) {
           throw new Refused(`invalid character class range: \`${this.text.slice(from, this.at)}\``)
         }
@@ -257,6 +296,19 @@ class Translation {
 
   private refuse(from: number): never {
     throw new Refused(`invalid escape sequence: \`${this.text.slice(from, from + 2)}\``)
+  }
+
+  /** As far as Go reads a number in hexadecimal: two digits, or any in braces, to the first that is none or too much. */
+  private refuseHex(from: number): never {
+    const digits = [...this.text.slice(from + 2)]
+    let end = 2
+    if (digits[0] === "{") {
+      const value = (length: number) => Number.parseInt(digits.slice(1, length).join(""), 16)
+      end = 1
+      while (end < digits.length && /[0-9A-Fa-f]/.test(digits[end]!) && !(value(end + 1) > 0x10ffff)) end++
+      end++
+    }
+    throw new Refused(`invalid escape sequence: \`\\x${digits.slice(0, end).join("")}\``)
   }
 
   private charClass(): string {

@@ -42,7 +42,17 @@ const cases: ReadonlyArray<readonly [string, ReadonlyArray<string>, ReadonlyArra
   ["^[\\D]+$", ["a"], ["1"]],
   ["^.{3}$", ["a😀b"], ["ab"]],
   ["\\bfoo\\b", [" foo "], ["xfoo"]],
-  ["^/.*\\/$", ["/x/"], []]
+  ["^/.*\\/$", ["/x/"], []],
+  // What matches no character may be repeated, to no purpose.
+  ["^*a$+", ["a"], ["ab"]],
+  ["(?:\\b){2}a\\z{1,2}", [" a"], ["ba", "ab"]],
+  ["\\A?a", ["ba"], ["b"]],
+  ["(?m)^b$+", ["a\nb\n"], ["a\rb", "b\u2028"]],
+  ["(?m:^)b(?-m)$", ["a\nb"], ["b\n"]],
+  ["^(?P<x>a)(?P<x>b)$", ["ab"], ["a"]],
+  ["^\\p{Any}$", ["a", "😀"], ["ab"]],
+  ["^[^\\p{Any}]$", [], ["a"]],
+  ["^\\Qa-b", ["a-b"], ["ab"]]
 ]
 
 const errors: ReadonlyArray<readonly [string, string]> = [
@@ -63,7 +73,13 @@ const errors: ReadonlyArray<readonly [string, string]> = [
   ["a|+", "missing argument to repetition operator: `+`"],
   ["a**", "invalid nested repetition operator: `**`"],
   ["a{1001}", "invalid repeat count: `{1001}`"],
-  ["a{2,1}", "invalid repeat count: `{2,1}`"]
+  ["a{2,1}", "invalid repeat count: `{2,1}`"],
+  ["a{2,1}?", "invalid repeat count: `{2,1}`"],
+  ["\\xg|a", "invalid escape sequence: `\\xg|`"],
+  ["\\x4", "invalid escape sequence: `\\x4`"],
+  ["\\x{4g}", "invalid escape sequence: `\\x{4g`"],
+  ["\\x{1100000}", "invalid escape sequence: `\\x{110000`"],
+  ["\\x{}a", "invalid escape sequence: `\\x{}`"]
 ]
 
 describe("matches what Go matches", () => {
@@ -85,4 +101,15 @@ describe("refuses what Go refuses", () => {
 
 it("compiles a pattern once", () => {
   assert.strictEqual(GoRegExp.compile("^once$"), GoRegExp.compile("^once$"))
+})
+
+describe("takes as little as Go takes", () => {
+  for (
+    const [pattern, text, first] of [["(?U)a+b?", "aab", "a"], ["(?U:a+?)", "aa", "aa"], ["(?U)a(?-U)b+", "abb", "abb"]]
+  ) {
+    it(pattern!, () => {
+      const compiled = GoRegExp.compile(pattern!)
+      assert.strictEqual(Result.isSuccess(compiled) ? compiled.success.exec(text!)?.[0] : compiled.failure, first)
+    })
+  }
 })
