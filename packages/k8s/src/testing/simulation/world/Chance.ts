@@ -17,7 +17,7 @@ export interface World {
 }
 
 /** Frames of the machinery: the first that is none of these is the culprit. */
-const machinery = /node_modules\/effect\/|node:internal|simulation\/Chance\.[jt]s|\(?native\b|<anonymous>/
+const machinery = /node_modules\/effect\/|node:internal|simulation\/world\/Chance\.[jt]s|\(?native\b|<anonymous>/
 
 const place = (line: string): string => line.trim().replace(/^at /, "").replace(/file:\/\//, "")
 
