@@ -88,7 +88,7 @@ describe("Simulation", () => {
         `the desired of step ${JSON.stringify(scenario.steps[0]!.name)} threw TypeError: Cannot read properties`
       )
       assert.match(failure.complaint, /\n +at .*Simulation\.test\.ts:\d+/)
-      assert.notMatch(failure.complaint, /simulation\/Play\./)
+      assert.notMatch(failure.complaint, /running\/Play\./)
       const again = yield* failing(scenario, { replay: failure.replay })
       assert.strictEqual(again.message, failure.message)
     }))

@@ -65,7 +65,7 @@ const unguarded = (object: KubeObject): KubeObject => {
 const told = (defect: unknown): string => {
   if (!(defect instanceof Error)) return String(defect)
   const lines = (defect.stack ?? String(defect)).split("\n")
-  const end = lines.findIndex((line) => /^\s+at .*simulation\/Play\.[jt]s/.test(line))
+  const end = lines.findIndex((line) => /^\s+at .*running\/Play\.[jt]s/.test(line))
   return lines.slice(0, end < 0 ? undefined : end).join("\n")
 }
 
