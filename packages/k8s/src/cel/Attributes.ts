@@ -62,7 +62,10 @@ const position = (key: Value): number | Fault => {
 
 export const pick = (container: Value, key: Value): Value | typeof absent => {
   if (key instanceof Fault) return key
-  if (container instanceof MapValue) return container.find(key) ?? absent
+  if (container instanceof MapValue) {
+    const found = container.find(key)
+    return found === undefined ? absent : found
+  }
   if (container instanceof ListValue) {
     const index = position(key)
     return index instanceof Fault ? index : index >= 0 && index < container.size ? container.at(index) : absent

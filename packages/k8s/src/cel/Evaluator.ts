@@ -331,7 +331,7 @@ class Planner {
     return {
       step: (frame) => {
         const value = left(frame)
-        if (!(value instanceof Optional)) return value instanceof Fault ? value : noSuchOverload
+        if (!(value instanceof Optional)) return value
         return value.value === undefined ? right(frame) : unwrap ? value.value : value
       }
     }
@@ -341,10 +341,10 @@ class Planner {
     const { declaration, overloads } = resolution
     const settled = overloads.length === 1 ? overloads[0] : undefined
     const member = expr.target !== undefined && !resolution.qualified
-    const run = runner(resolution, member)
+    const plain = runner(resolution, member)
     const isConversion = conversions.has(declaration.name) && args.length === 1
     if (isConversion && "constant" in args[0]!) {
-      const value = run([args[0].constant!])
+      const value = plain([args[0].constant!])
       if (value instanceof Fault) throw new ConstantFault(value)
       return constant(value)
     }
@@ -353,6 +353,10 @@ class Planner {
       const compiled = GoRegExp.compile(pattern)
       if (Result.isFailure(compiled)) throw new ConstantFault(fault(compiled.failure))
     }
+    // A pattern that is known beforehand is compiled then, and nobody asks any more whether an overload takes the text.
+    const run: typeof plain = typeof pattern === "string"
+      ? (values) => typeof values[0] === "string" ? plain(values) : noSuchOverload
+      : plain
     if (declaration.name === "@in" && settled?.id === "in_list" && isScalarList(args[1]!.constant)) {
       return this.membership(args)
     }
@@ -379,10 +383,11 @@ class Planner {
     }
   }
 
-  /** `in` a list of literals costs nothing but its left side. */
+  /** `in` a list of literals costs nothing but its left side, and nothing at all if there are none. */
   private membership([item, container]: ReadonlyArray<Planned>): Planned {
     const { step } = item!
     const list = container!.constant as ListValue
+    if (list.size === 0) return constant(false)
     const keys = new Set(list.toArray().map(keyText))
     return {
       step: (frame) => {
@@ -427,10 +432,7 @@ const runner = (resolution: Resolution, member: boolean): (args: ReadonlyArray<V
     case "_==_":
       return ([a, b]) => Operators.equals(a!, b!)
     case "_!=_":
-      return ([a, b]) => {
-        const same = Operators.equals(a!, b!)
-        return same instanceof Fault ? same : !same
-      }
+      return ([a, b]) => Operators.equals(a!, b!) !== true
     case "@not_strictly_false":
       return ([value]) => value !== false
     default:

@@ -7,7 +7,7 @@
  * Source: github.com/google/cel-go/interpreter/interpretable.go (evalFold).
  */
 import type { Frame, Step } from "./Attributes.ts"
-import { Fault, fault, ListValue, MapValue, type Value } from "./Values.ts"
+import { Fault, fault, ListValue, MapValue, typeOf, type Value } from "./Values.ts"
 
 interface Loop {
   readonly range: Step
@@ -41,6 +41,17 @@ export const loop = (frame: Frame, { accu, condition, first, init, range, result
   return result(frame)
 }
 
+const goNames: Readonly<Record<string, string>> = {
+  "optional_type": "*types.Optional",
+  type: "*types.Type",
+  "kubernetes.Quantity": "cel.Quantity",
+  "kubernetes.URL": "cel.URL",
+  "net.IP": "cel.IP",
+  "net.CIDR": "cel.CIDR",
+  "kubernetes.Semver": "cel.Semver",
+  "kubernetes.NamedFormat": "cel.Format"
+}
+
 /** Go's names of values, as they come up where something else was expected. */
 const goType = (value: Value): string => {
   switch (typeof value) {
@@ -57,6 +68,6 @@ const goType = (value: Value): string => {
         ? "types.Null"
         : value instanceof Uint8Array
         ? "types.Bytes"
-        : `types.${value.constructor.name}`
+        : goNames[typeOf(value).name] ?? `types.${value.constructor.name}`
   }
 }

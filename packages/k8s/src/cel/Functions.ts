@@ -9,7 +9,18 @@
  * Source: github.com/google/cel-go/common/decls/decls.go.
  */
 import * as Types from "./Types.ts"
-import { Fault, fault, ListValue, MapValue, noSuchOverload, typeName, typeOf, type Value } from "./Values.ts"
+import {
+  Duration,
+  Fault,
+  fault,
+  ListValue,
+  MapValue,
+  noSuchOverload,
+  Timestamp,
+  typeName,
+  typeOf,
+  type Value
+} from "./Values.ts"
 
 /** Computes a result; arguments are never faults, and fit the signature. */
 export type Run = (...args: ReadonlyArray<never>) => Value
@@ -179,6 +190,10 @@ const refuse = (name: string, args: ReadonlyArray<Value>): Fault =>
 
 const call = (run: Run, args: ReadonlyArray<Value>): Value => (run as (...args: ReadonlyArray<Value>) => Value)(...args)
 
+/** Values that are asked themselves for operations that their type does not have. */
+const isReceiver = (value: Value): boolean =>
+  typeof value === "string" || value instanceof Timestamp || value instanceof Duration
+
 /** What runs for one overload, or, if none is settled, for whichever takes the values. */
 export const dispatch = (
   { accepts, name, overloads, shared }: FunctionDeclaration,
@@ -187,7 +202,11 @@ export const dispatch = (
 ): (args: ReadonlyArray<Value>) => Value => {
   if (shared) {
     const { run } = overloads[0]!
-    return (args) => accepts(args[0]!) ? call(run, args) : fault(`no such overload: ${name}`)
+    return (args) => {
+      const [first] = args as readonly [Value, ...ReadonlyArray<Value>]
+      if (accepts(first)) return call(run, args)
+      return isReceiver(first) ? noSuchOverload : fault(`no such overload: ${name}`)
+    }
   }
   if (settled !== undefined) return (args) => takes(settled, args) ? call(settled.run, args) : refuse(name, args)
   const candidates = overloads.filter((candidate) => candidate.member === member)

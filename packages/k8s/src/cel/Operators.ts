@@ -56,28 +56,29 @@ export const equals = (a: Value, b: Value): boolean | Fault => {
   if (a instanceof Duration) return b instanceof Duration && a.nanos === b.nanos
   if (a instanceof Uint8Array) return b instanceof Uint8Array && sameBytes(a, b)
   if (a instanceof TypeValue) return b instanceof TypeValue && a.name === b.name
-  if (a instanceof Opaque) return b instanceof Opaque && a.type.name === b.type.name && a.text === b.text
+  if (a instanceof Opaque) {
+    return b instanceof Opaque && a.type.name === b.type.name ? a.text === b.text : noSuchOverload
+  }
   if (!(a instanceof Optional) || !(b instanceof Optional)) return false
   return a.value === undefined || b.value === undefined ? a.value === b.value : equals(a.value, b.value)
 }
 
-export const listsEqual = (a: ListValue, b: ListValue): boolean | Fault => {
+/** What cannot be compared does not tell two lists apart. */
+export const listsEqual = (a: ListValue, b: ListValue): boolean => {
   if (a.size !== b.size) return false
   for (let index = 0; index < a.size; index++) {
-    const same = equals(a.at(index), b.at(index))
-    if (same !== true) return same
+    if (equals(a.at(index), b.at(index)) === false) return false
   }
   return true
 }
 
-const mapsEqual = (a: MapValue, b: MapValue): boolean | Fault => {
+const mapsEqual = (a: MapValue, b: MapValue): boolean => {
   if (a.size !== b.size) return false
   if (a instanceof ObjectValue && b instanceof ObjectValue && a.type !== b.type) return false
   for (const key of a.keys()) {
     const other = b.find(key)
     if (other === undefined) return false
-    const same = equals(a.find(key)!, other)
-    if (same !== true) return same
+    if (equals(a.find(key)!, other) === false) return false
   }
   return true
 }
@@ -214,11 +215,6 @@ export const contains = (item: Value, container: Value): Value => {
     return found instanceof Fault ? found : found !== undefined
   }
   if (!(container instanceof ListValue)) return noSuchOverload
-  let wrong: Fault | undefined
-  for (let index = 0; index < container.size; index++) {
-    const same = equals(item, container.at(index))
-    if (same === true) return true
-    if (same instanceof Fault) wrong ??= same
-  }
-  return wrong ?? false
+  for (let index = 0; index < container.size; index++) if (equals(item, container.at(index)) === true) return true
+  return false
 }

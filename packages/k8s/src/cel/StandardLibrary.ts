@@ -35,6 +35,8 @@ const isAdder = (value: Value): boolean =>
   isNumber(value) || isText(value) || isTime(value) || value instanceof ListValue
 const isSubtractor = (value: Value): boolean => isNumber(value) || isTime(value)
 const isInteger = (value: Value): boolean => typeof value === "bigint" || value instanceof Uint
+const isNegatable = (value: Value): boolean =>
+  typeof value === "bigint" || typeof value === "number" || typeof value === "boolean" || value instanceof Duration
 const isOrdered = (value: Value): boolean =>
   isNumber(value) || isText(value) || isTime(value) || typeof value === "boolean"
 
@@ -80,8 +82,9 @@ const unary = (run: (a: Value) => Value) => run as (...args: ReadonlyArray<Value
 const not = (value: Value): Value => typeof value === "boolean" ? !value : noSuchOverload
 
 const index = (container: Value, key: Value): Value => {
-  if (container instanceof MapValue) return container.find(key) ?? fault(`no such key: ${String(key)}`)
-  return noSuchOverload
+  if (!(container instanceof MapValue)) return noSuchOverload
+  const found = container.find(key)
+  return found === undefined ? fault(`no such key: ${String(key)}`) : found
 }
 
 /** Whether a pattern is found, as Go finds it. */
@@ -100,10 +103,7 @@ const conversion = (
   name: string,
   to: (value: Value) => Value,
   signatures: ReadonlyArray<readonly [id: string, from: string]>
-): FunctionDeclaration => {
-  const result = name === "type" ? "type<A>" : name
-  return operator(name, unary(to), Object.fromEntries(signatures.map(([id, from]) => [id, `(${from}) ${result}`])))
-}
+): FunctionDeclaration => define(name, ...signatures.map(([id, from]) => overload(id, `(${from}) ${name}`, to)))
 
 /** Overload ids of the parts of timestamps. */
 const partIds: Readonly<Record<string, string>> = {
@@ -162,7 +162,10 @@ export const standardLibrary: ReadonlyArray<FunctionDeclaration> = [
   operator("_/_", binary(Operators.divide), all(["double", "int", "uint"], "divide"), isNumber),
   operator("_%_", binary(Operators.modulo), all(["int", "uint"], "modulo"), isInteger),
   operator("_*_", binary(Operators.multiply), all(["double", "int", "uint"], "multiply"), isNumber),
-  operator("-_", unary(Operators.negate), { negate_double: "(double) double", negate_int64: "(int) int" }),
+  operator("-_", unary(Operators.negate), {
+    negate_double: "(double) double",
+    negate_int64: "(int) int"
+  }, isNegatable),
   operator("_-_", binary(Operators.subtract), {
     subtract_double: "(double, double) double",
     subtract_duration_duration: "(duration, duration) duration",
@@ -187,7 +190,7 @@ export const standardLibrary: ReadonlyArray<FunctionDeclaration> = [
     size_string: "(string) int",
     string_size: "string.() int"
   }, (value) => sizeOf(value) !== undefined),
-  conversion("type", (value) => new TypeValue(typeOf(value).name), [["type", "A"]]),
+  operator("type", unary((value) => new TypeValue(typeOf(value).name)), { type: "(A) type<A>" }),
   conversion("bool", Conversions.toBool, [["bool_to_bool", "bool"], ["string_to_bool", "string"]]),
   conversion("bytes", Conversions.toBytes, [["bytes_to_bytes", "bytes"], ["string_to_bytes", "string"]]),
   conversion("double", Conversions.toDouble, [
@@ -210,19 +213,16 @@ export const standardLibrary: ReadonlyArray<FunctionDeclaration> = [
     ["timestamp_to_int64", "timestamp"],
     ["uint64_to_int64", "uint"]
   ]),
-  define(
-    "string",
-    ...[
-      ["string_to_string", "string"],
-      ["bool_to_string", "bool"],
-      ["bytes_to_string", "bytes"],
-      ["double_to_string", "double"],
-      ["duration_to_string", "duration"],
-      ["int64_to_string", "int"],
-      ["timestamp_to_string", "timestamp"],
-      ["uint64_to_string", "uint"]
-    ].map(([id, from]) => overload(id!, `(${from}) string`, Conversions.toText))
-  ),
+  conversion("string", Conversions.toText, [
+    ["string_to_string", "string"],
+    ["bool_to_string", "bool"],
+    ["bytes_to_string", "bytes"],
+    ["double_to_string", "double"],
+    ["duration_to_string", "duration"],
+    ["int64_to_string", "int"],
+    ["timestamp_to_string", "timestamp"],
+    ["uint64_to_string", "uint"]
+  ]),
   conversion("timestamp", Conversions.toTimestamp, [
     ["timestamp_to_timestamp", "timestamp"],
     ["int64_to_timestamp", "int"],
@@ -242,7 +242,7 @@ export const standardLibrary: ReadonlyArray<FunctionDeclaration> = [
   operator("matches", binary(matches), {
     matches: "(string, string) bool",
     matches_string: "string.(string) bool"
-  }),
+  }, (value) => typeof value === "string"),
   ...parts
 ]
 

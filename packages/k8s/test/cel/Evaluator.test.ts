@@ -122,3 +122,35 @@ describe("the language", () => {
     ["int", "type(int)", 0]
   ])
 })
+
+describe("values of which only the run tells the type", () => {
+  table([
+    ["{'a': null}.a == null", "true", 3],
+    ["has({'a': null}.a)", "true", 1],
+    ["int(self)", "fault: no such overload: int(map)"],
+    ["timestamp(self.l)", "fault: no such overload: timestamp(list)"],
+    ["bool(self.a)", "fault: no such overload: bool(int)"],
+    ["bool(self.s)", "fault: type conversion error from 'string' to 'bool'"],
+    ["self.s - 1", "fault: no such overload"],
+    ["self.l - 1", "fault: no such overload: _-_"],
+    ["dyn(duration('1s')) * dyn(2)", "fault: no such overload"],
+    ["-self.l", "fault: no such overload: -_"],
+    ["-self.s", "fault: no such overload"],
+    ["-dyn(duration('1s')) == duration('-1s')", "true", 2],
+    ["size(dyn(duration('1s')))", "fault: no such overload"],
+    ["dyn(self.a).find('a')", "fault: no such overload"],
+    ["dyn(self.a).find(self.s)", "fault: no such overload: find(int, string)"],
+    ["dyn(self.a).matches(self.s)", "fault: no such overload: matches"],
+    ["self.a in []", "false", 0],
+    ["dyn(quantity('1')) == dyn(self.a)", "fault: no such overload"],
+    ["dyn(quantity('1')) != dyn(self.a)", "true", 6],
+    ["dyn(quantity('1')) == null", "false", 3],
+    ["dyn(quantity('1')) in self.l", "false", 5],
+    ["[dyn(ip('::1'))] == [dyn(self.a)]", "true", 26],
+    ["dyn(self.a).orValue(2)", "1", 3],
+    ["optional.ofNonZeroValue(optional.none()).hasValue()", "true", 3],
+    ["dyn(quantity('1')).all(e, true)", "fault: got 'cel.Quantity', expected iterable type"],
+    ["dyn(optional.of(1)).map(e, e)", "fault: got '*types.Optional', expected iterable type"],
+    ["quantity('1000000000000000000000').asApproximateFloat() > 9.3e18", "true", 5]
+  ])
+})

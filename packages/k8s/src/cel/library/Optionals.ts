@@ -31,7 +31,6 @@ const isZero = (value: Value): boolean => {
   if (value instanceof Uint) return value.value === 0n
   if (value instanceof Duration) return value.nanos === 0n
   if (value instanceof Timestamp) return value.nanos === zeroTime
-  if (value instanceof Optional) return value.value === undefined || isZero(value.value)
   return value === null || value === false || value === 0 || value === 0n || value === ""
 }
 

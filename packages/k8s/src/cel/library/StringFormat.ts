@@ -92,6 +92,8 @@ const defaultPrecision = 6
 
 /** Digits after the point, ties to even as in Go. */
 const fixed = (value: number, precision: number): string => {
+  // There JavaScript turns to exponents, and all numbers are whole.
+  if (Math.abs(value) >= 1e21) return `${BigInt(value)}${precision === 0 ? "" : `.${"0".repeat(precision)}`}`
   const text = value.toFixed(precision)
   const exact = value.toFixed(Math.min(100, precision + 30))
   const rest = exact.slice(exact.length - (Math.min(100, precision + 30) - precision))

@@ -10,7 +10,7 @@ import { arrayAt, asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import * as Admission from "../Admission.ts"
 import * as PodResources from "../server/PodResources.ts"
-import * as Quantity from "../server/go/Quantity.ts"
+import * as Quantity from "../../api/Quantity.ts"
 
 type Amounts = PodResources.Amounts
 

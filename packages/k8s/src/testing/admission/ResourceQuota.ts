@@ -16,7 +16,7 @@ import * as Admission from "../Admission.ts"
 import { storageKey } from "../server/Exchange.ts"
 import * as PodResources from "../server/PodResources.ts"
 import * as QuotaUsage from "../server/QuotaUsage.ts"
-import * as Quantity from "../server/go/Quantity.ts"
+import * as Quantity from "../../api/Quantity.ts"
 
 type Amounts = QuotaUsage.Amounts
 

@@ -7,7 +7,7 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
 import { asObject, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as Admission from "../Admission.ts"
-import * as Quantity from "../server/go/Quantity.ts"
+import * as Quantity from "../../api/Quantity.ts"
 import * as Derived from "./Derived.ts"
 
 const claims = "persistentvolumeclaims"

@@ -8,7 +8,7 @@
  * Source: k8s.io/component-helpers/resource/helpers.go (`PodRequests`, `PodLimits`).
  */
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
-import * as Quantity from "./go/Quantity.ts"
+import * as Quantity from "../../api/Quantity.ts"
 
 /** Amounts by resource. */
 export type Amounts = Readonly<Record<string, string>>

@@ -9,7 +9,7 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Selector from "@effect-operator/core/Selector"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as PodResources from "./PodResources.ts"
-import * as Quantity from "./go/Quantity.ts"
+import * as Quantity from "../../api/Quantity.ts"
 
 export type Amounts = PodResources.Amounts
 

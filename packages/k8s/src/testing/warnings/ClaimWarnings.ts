@@ -6,7 +6,7 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
-import * as Quantity from "../server/go/Quantity.ts"
+import * as Quantity from "../../api/Quantity.ts"
 import * as NodeLabelWarnings from "./NodeLabelWarnings.ts"
 
 type Warnings = NodeLabelWarnings.Warnings

@@ -6,7 +6,7 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
-import * as Quantity from "../server/go/Quantity.ts"
+import * as Quantity from "../../api/Quantity.ts"
 import * as AddressWarnings from "./AddressWarnings.ts"
 import * as ClaimWarnings from "./ClaimWarnings.ts"
 import * as DefinitionWarnings from "./DefinitionWarnings.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as PodResources from "../../../src/testing/server/PodResources.ts"
 import * as QuotaUsage from "../../../src/testing/server/QuotaUsage.ts"
-import * as Quantity from "../../../src/testing/server/go/Quantity.ts"
+import * as Quantity from "../../../src/api/Quantity.ts"
 import { random } from "../support/random.ts"
 
 const pod = (spec: object, fields: object = {}) => ({ metadata: {}, spec, ...fields }) as never

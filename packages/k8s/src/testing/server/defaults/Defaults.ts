@@ -9,7 +9,7 @@
 import { arrayAt, at, objectAt, stringAt } from "../../../api/Plain.ts"
 import type { JsonObject } from "../../../schema/JsonValue.ts"
 import * as PodResources from "../PodResources.ts"
-import * as Quantity from "../go/Quantity.ts"
+import * as Quantity from "../../../api/Quantity.ts"
 import * as DeviceRules from "../rules/DeviceRules.ts"
 import * as JobRules from "../rules/JobRules.ts"
 import * as PolicyRules from "../rules/PolicyRules.ts"

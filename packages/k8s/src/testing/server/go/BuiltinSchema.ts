@@ -20,7 +20,7 @@ import * as GoNames from "../../../schema/GoNames.ts"
 import * as GoTime from "../../../schema/GoTime.ts"
 import * as JsonValue from "../../../schema/JsonValue.ts"
 import * as GoZero from "./GoZero.ts"
-import * as Quantity from "./Quantity.ts"
+import * as Quantity from "../../../api/Quantity.ts"
 
 /** A body that was read. */
 export interface Decoded {
@@ -129,7 +129,8 @@ const named = (value: unknown, ref: string, path: string, walk: Walk): unknown =
   if (ref.endsWith("resource.Quantity")) {
     const text = typeof value === "number" ? String(value) : value
     if (typeof text !== "string") return new Fault(Quantity.malformed)
-    return Quantity.canonical(text) ?? new Fault(Quantity.malformed)
+    const read = Quantity.parse(text.trim())
+    return typeof read === "string" ? new Fault(read) : Quantity.toText(read)
   }
   if (ref === `${meta}Time` || ref === `${meta}MicroTime`) {
     return typeof value === "string"

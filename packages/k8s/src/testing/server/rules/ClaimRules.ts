@@ -10,7 +10,7 @@ import { arrayAt, at, objectAt, stringAt } from "../../../api/Plain.ts"
 import * as FieldError from "../../../schema/FieldError.ts"
 import * as JsonValue from "../../../schema/JsonValue.ts"
 import type { Strategy } from "../Strategy.ts"
-import * as Quantity from "../go/Quantity.ts"
+import * as Quantity from "../../../api/Quantity.ts"
 import * as LabelSelectorRules from "./LabelSelectorRules.ts"
 
 type Faults = ReadonlyArray<FieldError.FieldError>

@@ -9,7 +9,7 @@ import * as FieldError from "../../../schema/FieldError.ts"
 import * as JsonValue from "../../../schema/JsonValue.ts"
 import type { Strategy } from "../Strategy.ts"
 import * as GoStruct from "../go/GoStruct.ts"
-import * as Quantity from "../go/Quantity.ts"
+import * as Quantity from "../../../api/Quantity.ts"
 import { type Faults, invalids, when } from "./Checks.ts"
 import * as ResourceRules from "./pods/ResourceRules.ts"
 

@@ -6,7 +6,7 @@
 import * as Names from "../../../../api/Names.ts"
 import { arrayAt, at, stringAt } from "../../../../api/Plain.ts"
 import * as FieldError from "../../../../schema/FieldError.ts"
-import * as Quantity from "../../go/Quantity.ts"
+import * as Quantity from "../../../../api/Quantity.ts"
 import { type Faults, invalids, required } from "../Checks.ts"
 import { keyFaults } from "../ContentRules.ts"
 import * as PathRules from "./PathRules.ts"

@@ -8,7 +8,7 @@ import * as Names from "../../../../api/Names.ts"
 import { arrayAt, objectAt, stringAt } from "../../../../api/Plain.ts"
 import * as FieldError from "../../../../schema/FieldError.ts"
 import type * as JsonValue from "../../../../schema/JsonValue.ts"
-import * as Quantity from "../../go/Quantity.ts"
+import * as Quantity from "../../../../api/Quantity.ts"
 import { type Faults, invalids, when } from "../Checks.ts"
 
 const ofContainers: ReadonlySet<string> = new Set(["cpu", "memory", "ephemeral-storage"])

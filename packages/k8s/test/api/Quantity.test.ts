@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Quantity from "../../../../src/testing/server/go/Quantity.ts"
-import { forAll } from "../../support/RandomJson.ts"
+import * as Quantity from "../../src/api/Quantity.ts"
+import { forAll } from "../testing/support/RandomJson.ts"
 
 describe("Quantity", () => {
   it("writes amounts in the one form a server has", () => {
@@ -22,17 +22,36 @@ describe("Quantity", () => {
       ["0", "0"],
       ["0Gi", "0"],
       [".5", "500m"],
-      ["5.", "5"],
       ["-1", "-1"],
-      ["+1", "1"],
       ["0.0000000001", "1n"],
       ["1u", "1u"]
     ]
     assert.deepStrictEqual(cases.map(([text]) => Quantity.canonical(text)), cases.map(([, form]) => form))
   })
 
+  it("leaves as it is what might have been written so", () => {
+    for (const text of ["+1", "5.", "1E3", "007", "1.500", "70.u", "-09", "9Ki", "1E"]) {
+      assert.strictEqual(Quantity.canonical(text), text)
+    }
+    assert.strictEqual(Quantity.canonical(" 1Gi "), "1Gi")
+  })
+
+  it("takes nothing for a zero, and a suffix alone", () => {
+    for (const text of [".", "+", "-0", "Gi", "e3", "000"]) assert.strictEqual(Quantity.canonical(text), "0", text)
+  })
+
+  it("ends amounts with a binary suffix at 2^63-1, and no others", () => {
+    assert.strictEqual(Quantity.canonical("8Ei"), "9223372036854775807")
+    assert.strictEqual(Quantity.canonical("-9Ei"), "-9223372036854775807")
+    assert.strictEqual(Quantity.canonical("9223372036854775808"), "9223372036854775808")
+    assert.strictEqual(Quantity.canonical("6e30"), "6e30")
+    // There is no suffix for it.
+    assert.strictEqual(Quantity.canonical("1000E"), "1")
+    assert.strictEqual(Quantity.add("8Ei", "1"), "8Ei")
+  })
+
   it("refuses what is no amount", () => {
-    for (const text of ["", "x", "1 Gi", "1KI", "--1", ".", "1ki", "1e", "Gi"]) {
+    for (const text of ["", "x", "1 Gi", "1KI", "--1", "1ki", "1e", "e", "Pi", "1.2.3"]) {
       assert.isUndefined(Quantity.canonical(text), text)
     }
   })
