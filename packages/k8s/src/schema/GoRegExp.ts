@@ -300,7 +300,7 @@ class Translation {
 
   /** As far as Go reads a number in hexadecimal: two digits, or any in braces, to the first that is none or too much. */
   private refuseHex(from: number): never {
-    const digits = [...this.text.slice(from + 2)]
+    const digits = Array.from(this.text.slice(from + 2))
     let end = 2
     if (digits[0] === "{") {
       const value = (length: number) => Number.parseInt(digits.slice(1, length).join(""), 16)
