@@ -102,10 +102,10 @@ const parseRequirement = (
         return valueFaults(key, [value]) ??
           { requirement: { operator: operator === "!=" ? "!=" : "=", key, value }, next }
       }
-      if (toInteger(value) === undefined) {
-        return invalid("values[0]", value, "for 'Gt', 'Lt' operators, the value must be an integer")
-      }
-      return valueFaults(key, [value]) ?? { requirement: { operator, key, value }, next }
+      const notWhole = toInteger(value) === undefined
+        ? [invalid("values[0]", value, "for 'Gt', 'Lt' operators, the value must be an integer")]
+        : []
+      return valueFaults(key, [value], notWhole) ?? { requirement: { operator, key, value }, next }
     }
     default:
       return found(operator, "in, notin, =, ==, !=, gt, lt")
@@ -137,11 +137,16 @@ const parseValues = (
 const invalid = (field: string, value: string, detail: string): string =>
   `${field}: Invalid value: ${JSON.stringify(value)}: ${detail}`
 
-const valueFaults = (key: string, values: ReadonlyArray<string>): string | undefined => {
-  const all = values.flatMap((value, i) => {
+const valueFaults = (
+  key: string,
+  values: ReadonlyArray<string>,
+  before: ReadonlyArray<string> = []
+): string | undefined => {
+  const own = values.flatMap((value, i) => {
     const fault = valueFault(value)
     return fault === undefined ? [] : [invalid(`values[${i}][${key}]`, value, fault)]
   })
+  const all = [...before, ...own]
   return all.length === 0 ? undefined : all.length === 1 ? all[0] : `[${all.join(", ")}]`
 }
 
@@ -236,28 +241,35 @@ export const fromObject = (selector: LabelSelectorObject | undefined): LabelSele
   return [...fromLabels(selector.matchLabels ?? {}), ...expressions]
 }
 
-/** Parses a field selector: `a.b=c,d!=e`. A backslash escapes `,`, `=` and itself inside a value. */
+/**
+ * Parses a field selector: `a.b=c,d!=e`. A backslash escapes `,`, `=` and itself inside a value. Of several terms that are
+ * wrong the first in the order of their bytes is told, as by a server.
+ */
 export const parseFields = (text: string): Result.Result<FieldSelector, string> => {
-  const requirements: Array<FieldRequirement> = []
-  for (const term of text.match(/(?:\\[^]|[^\\,]|\\$)+/g) ?? []) {
-    const match = /!=|==?/.exec(term)
-    if (match === null) return Result.fail(`invalid selector: '${text}'; can't understand '${term}'`)
-    const raw = term.slice(match.index + match[0].length)
-    const bad = /\\(?![\\,=]).?|[,=]/s.exec(raw.replace(/\\[\\,=]/g, "  "))
-    if (bad !== null) {
-      return Result.fail(
-        bad[0].startsWith("\\")
-          ? `invalid field selector: invalid escape sequence: ${bad[0]}`
-          : `invalid field selector: unescaped character in value: ${bad[0].codePointAt(0)}`
-      )
-    }
-    requirements.push({
-      field: term.slice(0, match.index),
-      operator: match[0] === "!=" ? "!=" : "=",
-      value: raw.replace(/\\([\\,=])/g, "$1")
-    })
+  const terms = text.match(/(?:\\[^]|[^\\,]|\\$)+/g) ?? []
+  const wrong = terms.toSorted().find((term) => Result.isFailure(parseField(term, text)))
+  return wrong === undefined
+    ? Result.all(terms.map((term) => parseField(term, text)))
+    : Result.map(parseField(wrong, text), (requirement) => [requirement])
+}
+
+const parseField = (term: string, text: string): Result.Result<FieldRequirement, string> => {
+  const match = /!=|==?/.exec(term)
+  if (match === null) return Result.fail(`invalid selector: '${text}'; can't understand '${term}'`)
+  const raw = term.slice(match.index + match[0].length)
+  const bad = /\\(?![\\,=]).?|[,=]/s.exec(raw.replace(/\\[\\,=]/g, "  "))
+  if (bad !== null) {
+    return Result.fail(
+      bad[0].startsWith("\\")
+        ? `invalid field selector: invalid escape sequence: ${bad[0]}`
+        : `invalid field selector: unescaped character in value: ${bad[0].codePointAt(0)}`
+    )
   }
-  return Result.succeed(requirements)
+  return Result.succeed({
+    field: term.slice(0, match.index),
+    operator: match[0] === "!=" ? "!=" : "=",
+    value: raw.replace(/\\([\\,=])/g, "$1")
+  })
 }
 
 /** Writes a field selector back to the form `parseFields` reads. */

@@ -134,6 +134,11 @@ describe("parseLabels", () => {
       `unable to parse requirement: [values[0][a]: Invalid value: "-": ${valueSyntax}, ` +
       `values[1][a]: Invalid value: "_": ${valueSyntax}]`
     ],
+    [
+      "a>;1",
+      "unable to parse requirement: [values[0]: Invalid value: \";1\": for 'Gt', 'Lt' operators, the value must be an " +
+      `integer, values[0][a]: Invalid value: ";1": ${valueSyntax}]`
+    ],
     ["a>-1", `unable to parse requirement: values[0][a]: Invalid value: "-1": ${valueSyntax}`],
     ...["x", "1.5", "9223372036854775808", ""].map((value) =>
       [
@@ -290,6 +295,7 @@ describe("parseFields", () => {
 
   it.each([
     ["x", "invalid selector: 'x'; can't understand 'x'"],
+    ["zz,=b,aa", "invalid selector: 'zz,=b,aa'; can't understand 'aa'"],
     ["a=x,zzz", "invalid selector: 'a=x,zzz'; can't understand 'zzz'"],
     ["a!b", "invalid selector: 'a!b'; can't understand 'a!b'"],
     ["a=b=c", "invalid field selector: unescaped character in value: 61"],

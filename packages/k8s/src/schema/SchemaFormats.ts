@@ -67,7 +67,7 @@ const isIPv6Text = (text: string): boolean => {
   const groups = halves.flatMap((half) => half === "" ? [] : half.split(":"))
   const last = groups.at(-1)
   const embedded = last?.includes(".") === true
-  if (embedded && !isIPv4Text(last!)) return false
+  if (embedded && (!isIPv4Text(last!) || /\b0[0-9]/.test(last!))) return false
   const hex = embedded ? groups.slice(0, -1) : groups
   const count = hex.length + (embedded ? 2 : 0)
   return hex.every((group) => /^[0-9A-Fa-f]{1,4}$/.test(group)) && (halves.length === 2 ? count < 8 : count === 8)
@@ -90,14 +90,24 @@ const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~\\-\\u{80}-\\u{10ffff}]+"
 const address = `(?:${atom}(?:\\.${atom})*|"(?:[^"\\\\\\r\\n]|\\\\.)+")@(?:${atom}(?:\\.${atom})*|\\[[^\\[\\]\\\\]+\\])`
 const email = new RegExp(`^\\s*(?:${address}|(?:[^<>@,;:]*\\s*)<${address}>)\\s*$`, "u")
 
-/** A URL with a scheme, or an absolute path. */
+/** Who and where: an address in brackets, or a name, of which only what follows the last colon is a port. */
+const isAuthority = (text: string): boolean => {
+  const [, user = "", place = text] = /^(.*)@(.*)$/s.exec(text) ?? []
+  if (!/^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/.test(user)) return false
+  if (!place.startsWith("[")) return /^[^\s{}|\\^`#[\]]*$/.test(place) && /^(?:[^:]*|.*:[0-9]*)$/s.test(place)
+  const address = /^\[([^%\]]*)(?:%25[^\]]+)?\](?::[0-9]*)?$/.exec(place)?.[1]
+  return address !== undefined && isIPv6Text(address)
+}
+
+/** A URL with a scheme, or an absolute path. What follows a scheme without a slash is not looked at. */
 const isUri = (text: string): boolean => {
-  if (text === "" || [...text].some((char) => char <= " " || char === "\u007f")) return false
-  if (/%(?![0-9A-Fa-f]{2})/.test(text.split("?")[0]!)) return false
-  if (text.startsWith("/") || text === "*") return true
-  if (!/^[A-Za-z][A-Za-z0-9+.-]*:/.test(text)) return false
-  const authority = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/([^/?#]*)/.exec(text)?.[1]
-  return authority === undefined || /^(?:[^@]*@)?(?:\[[^\]]*\]|[^:[\]<>"{}|\\^`]*)(?::[0-9]*)?$/.test(authority)
+  if (text === "" || Array.from(text).some((char) => char < " " || char === "\u007f")) return false
+  if (text === "*") return true
+  const [, scheme, rest = text] = /^([A-Za-z][A-Za-z0-9+.-]*):(.*)$/s.exec(text) ?? []
+  if (!rest.startsWith("/")) return scheme !== undefined
+  if (/%(?![0-9A-Fa-f]{2})/.test(rest.split("?")[0]!)) return false
+  const authority = scheme === undefined ? undefined : /^\/\/([^/?]*)/.exec(rest)?.[1]
+  return authority === undefined || isAuthority(authority)
 }
 
 const isMac = (text: string): boolean =>
@@ -151,7 +161,7 @@ const rules: Readonly<Record<string, (text: string) => boolean>> = {
   isbn10: isIsbn10,
   isbn13: isIsbn13,
   creditcard: isCreditCard,
-  ssn: matches(/^\d{3}[- ]?\d{2}[- ]?\d{4}$/),
+  ssn: matches(/^\d{3}[- ]\d{2}[- ]\d{4}$/),
   hexcolor: matches(/^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$/),
   rgbcolor: matches(new RegExp(`^rgb\\(\\s*${channel}\\s*,\\s*${channel}\\s*,\\s*${channel}\\s*\\)$`)),
   byte: matches(/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$/),

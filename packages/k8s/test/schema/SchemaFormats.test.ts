@@ -34,14 +34,40 @@ const cases: Readonly<Record<string, readonly [ReadonlyArray<string>, ReadonlyAr
   ],
   hostname: [["localhost", "a.b.cd", "1.com", "ex😀mple.com"], ["a_b", "-a.com", "a.b1", "a.b.", "a.b.c"]],
   uri: [
-    ["http://x/y", "http://x:80/", "x:y", "/abs", "http://[::1]/", "mailto:a@b", "*", "http:/x"],
-    ["rel", "http://x:ab/", "http://a b", "%zz", "http://x/%zz", "?x", "#f", "1http://x"]
+    [
+      "http://x/y",
+      "http://x:80/",
+      "x:y",
+      "/abs",
+      "http://[::1]/",
+      "mailto:a@b",
+      "*",
+      "http:/x",
+      "x:%zz y",
+      "/a b",
+      "http://a:b:80/"
+    ],
+    [
+      "rel",
+      "http://x:ab/",
+      "http://x:1#2/",
+      "http://[:1]/",
+      "http://u>@x/",
+      "/%zz",
+      "http://a b",
+      "%zz",
+      "http://x/%zz",
+      "?x",
+      "#f",
+      "1http://x"
+    ]
   ],
   ipv4: [["1.2.3.4", "::ffff:1.2.3.4"], ["256.1.1.1", "1.2.3", "::1"]],
   ipv6: [["::1", "::", "2001:db8::1", "::ffff:1.2.3.4", "2001:db8:0:0:0:0:0:1"], [
     "1::2::3",
     "1:2:3:4:5:6:7",
     "g::1",
+    "::ffff:1.2.3.04",
     "1.2.3.4"
   ]],
   cidr: [["10.0.0.0/8", "::/0"], ["10.0.0.0/33", "::/129", "10.0.0.0"]],
@@ -57,7 +83,7 @@ const cases: Readonly<Record<string, readonly [ReadonlyArray<string>, ReadonlyAr
   ]],
   isbn: [["0321751043", "978-0321751041", "978 0321751041", "080442957X"], ["0321751044", "1"]],
   creditcard: [["4111111111111111", "4111-1111-1111-1111"], ["4111111111111112"]],
-  ssn: [["123-45-6789", "123456789"], ["12-45-6789"]],
+  ssn: [["123-45-6789", "123 45-6789"], ["12-45-6789", "123456789"]],
   hexcolor: [["#fff", "FFFFFF"], ["#ffff"]],
   rgbcolor: [["rgb(1,2,3)", "rgb( 1 , 2,3 )"], ["rgb(256,0,0)"]],
   byte: [["YQ==", "YWI=", "YWJj"], ["YQ", "===="]],

@@ -58,24 +58,50 @@ const calendar = (cron: Cron.Cron): Schedule => ({
 
 export const isZone = (zone: string): boolean => Option.isSome(DateTime.zoneMakeNamed(zone))
 
+/** Why a text is no duration, as Go says it. */
+const durationFault = (text: string): string => {
+  let rest = text.replace(/^[+-]/, "")
+  for (let part = /^(?:\d+(?:\.\d*)?|\.\d+)/.exec(rest); part !== null; part = /^(?:\d+(?:\.\d*)?|\.\d+)/.exec(rest)) {
+    const [unit] = /^[^.0-9]*/.exec(rest.slice(part[0].length))!
+    if (unit === "") return `missing unit in duration ${JSON.stringify(text)}`
+    if (!/^(?:ns|us|µs|μs|ms|s|m|h)$/.test(unit)) {
+      return `unknown unit ${JSON.stringify(unit)} in duration ${JSON.stringify(text)}`
+    }
+    rest = rest.slice(part[0].length + unit.length)
+  }
+  return `invalid duration ${JSON.stringify(text)}`
+}
+
+/** A schedule that begins with `@`, exactly as it is written. */
+const described = (text: string): Result.Result<Schedule | string, string> => {
+  if (!text.startsWith("@every ")) {
+    const expression = macros[text]
+    return expression === undefined ? Result.fail(`unrecognized descriptor: ${text}`) : Result.succeed(expression)
+  }
+  const length = text.slice("@every ".length)
+  const period = seconds(length)
+  return period === undefined
+    ? Result.fail(`failed to parse duration ${text}: time: ${durationFault(length)}`)
+    : Result.succeed(every(period))
+}
+
 /** The schedule of a text, or why it is none. */
 export const parse = (text: string, timeZone: string = "UTC"): Result.Result<Schedule, string> => {
-  const [, zone = timeZone, rest = text] = /^(?:CRON_)?TZ=(\S+)\s+(.*)$/s.exec(text) ?? []
+  const [, zone = timeZone, after] = /^(?:CRON_)?TZ=([^ ]*) (.*)$/s.exec(text) ?? []
   if (!isZone(zone)) return Result.fail(`provided bad location ${zone}: unknown time zone ${zone}`)
-  const trimmed = rest.trim()
-  const period = trimmed.startsWith("@every ") ? seconds(trimmed.slice("@every ".length)) : undefined
-  if (period !== undefined) return Result.succeed(every(period))
-  if (trimmed.startsWith("@every ")) {
-    const length = trimmed.slice("@every ".length)
-    return Result.fail(`failed to parse duration ${length}: time: invalid duration ${JSON.stringify(length)}`)
-  }
-  const expression = macros[trimmed] ?? trimmed
-  if (expression.startsWith("@")) return Result.fail(`unrecognized descriptor: ${expression}`)
-  return Result.flatMap(CronFields.read(expression), (plain) =>
-    Cron.parse(plain, zone, { onDstOverlap: "both" }).pipe(
-      Result.map(calendar),
-      Result.mapError(({ message }) => message)
-    ))
+  const rest = after?.trim() ?? text
+  const read = rest.startsWith("@") ? described(rest) : Result.succeed(rest)
+  return Result.flatMap(
+    read,
+    (schedule) =>
+      typeof schedule !== "string" ?
+        Result.succeed(schedule) :
+        Result.flatMap(CronFields.read(schedule), (plain) =>
+          Cron.parse(plain, zone, { onDstOverlap: "both" }).pipe(
+            Result.map(calendar),
+            Result.mapError(({ message }) => message)
+          ))
+  )
 }
 
 /** A time in the zone, as RFC 3339. */
