@@ -309,11 +309,12 @@ const checkObject: Check = (context, outcome, path, value, old) => {
   }
 }
 
-const checkCombinations: Check = (context, outcome, path, value, old) => {
+const checkCombinations: Check = (context, outcome, path, value) => {
   const { allOf = [], anyOf = [], not, oneOf = [] } = context.schema
   outcome.matches++
   if (allOf.length + anyOf.length + oneOf.length === 0 && not === undefined) return
-  const branch = (schema: Schema.Schema): Outcome => run({ ...context, schema }, path, value, old)
+  // What is in a branch is judged whether or not it has changed.
+  const branch = (schema: Schema.Schema): Outcome => run({ ...context, schema }, path, value, undefined)
   const name = FieldError.quote(path)
   const furthest = (outcomes: ReadonlyArray<Outcome>): Outcome =>
     outcomes.reduce((best, next) => next.matches > best.matches ? next : best)

@@ -252,6 +252,14 @@ describe("ratcheting", () => {
     assert.lengthOf(errors(schema, { a: "long" }, {}), 1)
   })
 
+  it("what is in a branch is judged anew, as long as the value of all branches has changed", () => {
+    const branched = { ...object({ a: { type: "string" }, b: {} }), allOf: [{ properties: { a: { maxLength: 1 } } }] }
+    const not = { ...object({ a: { type: "string" }, b: {} }), not: { properties: { a: { maxLength: 1 } } } }
+    assert.deepStrictEqual(errors(branched, { a: "long" }, { a: "long" }), [])
+    assert.lengthOf(errors(branched, { a: "long", b: 1 }, { a: "long" }), 2)
+    assert.deepStrictEqual(errors(not, { a: "long", b: 1 }, { a: "long" }), [])
+  })
+
   it("an item of a list counts as changed with the list, unless the list has keys", () => {
     const before = { list: [{ k: "x", v: "long" }] }
     const after = { list: [{ k: "y" }, { k: "x", v: "long" }] }
