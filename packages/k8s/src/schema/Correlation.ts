@@ -1,7 +1,8 @@
 /**
  * `Correlation`: a value, and what it was before an update.
  *
- * A property is found again by its key, an item of a list of type map by its map keys, items of other lists not at all.
+ * A property is found again by its key, an item of a list of type map by its map keys, none of which is null, items of other
+ * lists not at all.
  * Where nothing changed, errors are forgiven ("ratcheting").
  *
  * Source: k8s.io/apiserver/pkg/cel/common/equality.go.
@@ -41,7 +42,7 @@ export const item = (parent: Correlation | undefined, index: number): Correlatio
 const sameKeys = (list: Schema.Schema, a: unknown, b: unknown): boolean =>
   JsonValue.isObject(a) && JsonValue.isObject(b) &&
   (list["x-kubernetes-list-map-keys"] ?? []).every((key) =>
-    JsonValue.has(a, key) && JsonValue.has(b, key) && a[key] === b[key]
+    JsonValue.has(a, key) && JsonValue.has(b, key) && a[key] !== null && a[key] === b[key]
   )
 
 /** True if the value is what it was. Items of lists of type map may have changed places. */

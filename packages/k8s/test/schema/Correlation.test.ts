@@ -52,6 +52,7 @@ describe("unchanged", () => {
     const b = { k: "b", v: 2 }
     assert.isTrue(Correlation.unchanged(between({ byKey: [a, b] }, { byKey: [b, a] })))
     assert.isFalse(Correlation.unchanged(between({ byKey: [a, b] }, { byKey: [a] })))
+    assert.isFalse(Correlation.unchanged(between({ byKey: [{ ...a, k: null }] }, { byKey: [{ ...a, k: null }] })))
     assert.isFalse(Correlation.unchanged(between({ byKey: [a, { ...b, v: 3 }] }, { byKey: [b, a] })))
     assert.isFalse(Correlation.unchanged(between({ set: [1, 2] }, { set: [2, 1] })))
     assert.isTrue(Correlation.unchanged(between({ m: { a: 1, b: 2 } }, { m: { b: 2, a: 1 } })))
