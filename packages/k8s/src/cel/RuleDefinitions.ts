@@ -176,9 +176,20 @@ const untyped = "internal error: failed to construct type information for x-kube
 /** Faults in the form of all rules of a schema. */
 export const forms = (schema: Schema.Schema, path: string): Errors => {
   const errors: Array<FieldError.FieldError> = []
-  walk(schema, path, root, (node, nodePath) => errors.push(...formFaults(node, nodePath)))
+  walk(schema, path, root, (node, nodePath) => {
+    // Rules in a combination are no rules, but have a form.
+    for (const [branch, name] of branches(node)) errors.push(...forms(branch, `${nodePath}.${name}`))
+    errors.push(...formFaults(node, nodePath))
+  })
   return errors
 }
+
+const branches = (schema: Schema.Schema): ReadonlyArray<readonly [branch: Schema.Schema, name: string]> => [
+  ...(["allOf", "anyOf", "oneOf"] as const).flatMap((key) =>
+    (schema[key] ?? []).map((branch, index) => [branch, `${key}[${index}]`] as const)
+  ),
+  ...(schema.not === undefined ? [] : [[schema.not, "not"] as const])
+]
 
 const totalFaults = (expenses: ReadonlyArray<Expense>, path: string): Errors => {
   const total = Math.min(expenses.reduce((sum, { cost }) => sum + cost, 0), Range.limit)

@@ -28,7 +28,7 @@ export const validateValue = (
   field?: string
 ): ReadonlyArray<FieldError.FieldError> => {
   const old = previous === undefined ? undefined : { value, old: previous, schema }
-  return [...check({ schema, field, everyFormat: false }, "", value, old).errors.values()]
+  return [...check({ schema, field, isDefault: false }, "", value, old).errors.values()]
 }
 
 /** Faults of a default, which is at `field`. Of a schema with a format its type is told by, known or not. */
@@ -37,15 +37,18 @@ export const validateDefault = (
   value: unknown,
   field: string
 ): ReadonlyArray<FieldError.FieldError> => [
-  ...check({ schema, field, everyFormat: true }, "", value, undefined).errors.values()
+  ...check({ schema, field, isDefault: true }, "", value, undefined).errors.values()
 ]
 
 /** What stays the same during one validation. */
 interface Context {
   readonly schema: Schema.Schema
   readonly field: string | undefined
-  /** Whether formats count that nobody knows: the server takes them out of a schema that objects are judged by. */
-  readonly everyFormat: boolean
+  /**
+   * Whether it is a default: there formats count that nobody knows, which the server takes out of a schema that objects are
+   * judged by, and what is a number or a text may be anything.
+   */
+  readonly isDefault: boolean
 }
 
 /** What was found. `matches` counts what fitted, to choose the branch of an anyOf that got furthest. */
@@ -96,7 +99,7 @@ const check = (context: Context, path: string, value: unknown, old: Correlation.
 const run = (context: Context, path: string, value: unknown, old: Correlation.Correlation | undefined): Outcome => {
   const outcome = empty()
   const { schema } = context
-  const hasType = types(schema).length > 0 || SchemaFormats.rule(schema.format) !== undefined
+  const hasType = types(context).length > 0 || isKnown(context)
   const apply = (rule: Check): void => rule(context, outcome, path, value, old)
   if (value === null) {
     apply(checkType)
@@ -118,9 +121,13 @@ const run = (context: Context, path: string, value: unknown, old: Correlation.Co
   return outcome
 }
 
-const types = (schema: Schema.Schema): ReadonlyArray<string> =>
+/** Whether the format of the schema counts. */
+const isKnown = ({ isDefault, schema: { format = "" } }: Context): boolean =>
+  isDefault ? format !== "" : SchemaFormats.rule(format) !== undefined
+
+const types = ({ isDefault, schema }: Context): ReadonlyArray<string> =>
   schema["x-kubernetes-int-or-string"] === true
-    ? ["integer", "string"]
+    ? isDefault ? [] : ["integer", "string"]
     : schema.type === undefined || schema.type === ""
     ? []
     : [schema.type]
@@ -141,7 +148,7 @@ type Check = (
 ) => void
 
 const checkType: Check = (context, outcome, path, value) => {
-  const expected = types(context.schema)
+  const expected = types(context)
   if (value === null) {
     if (expected.length > 0 && context.schema.nullable !== true) {
       return failType(context, outcome, path, expected.join(","), "null")
@@ -152,7 +159,7 @@ const checkType: Check = (context, outcome, path, value) => {
   const found = typeOf(value)
   const fits = expected.includes(found) || found === "integer" && expected.includes("number")
   const { format = "" } = context.schema
-  const known = context.everyFormat ? format !== "" : SchemaFormats.rule(format) !== undefined
+  const known = isKnown(context)
   const numeric = expected.includes("number") || expected.includes("integer")
   if (found !== "string" && found !== "array" && known && !fits) {
     // The server names formats here: its own for the value, the schema's as the expected type.

@@ -78,6 +78,16 @@ describe("types", () => {
       "default: Invalid value: \"integer\":  in body must be of type string: \"integer\""
     ])
     assert.deepStrictEqual(told({ type: "boolean", format: "custom" }, "x"), [])
+    assert.deepStrictEqual(told({ type: "integer", allOf: [{ format: "double" }] }, 1), [
+      "default: Invalid value: \"int64\":  in body must be of type double: \"int64\"",
+      "default: Invalid value: \"\": \"\" must validate all the schemas (allOf). None validated"
+    ])
+  })
+
+  it("a default of what is a number or a text may be anything", () => {
+    const schema: Schema = { "x-kubernetes-int-or-string": true }
+    assert.deepStrictEqual(SchemaValidation.validateDefault(schema, [], "default"), [])
+    assert.lengthOf(errors(schema, []), 1)
   })
 })
 

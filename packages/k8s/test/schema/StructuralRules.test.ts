@@ -73,6 +73,10 @@ describe("refused, with the words of a server", () => {
       `${at}.properties: Required value: must not be empty if x-kubernetes-embedded-resource is true without ` +
       "x-kubernetes-preserve-unknown-fields"
     ]],
+    [{ type: "string", not: { "x-kubernetes-validations": [{ rule: "" }] } }, [
+      `${at}.not.x-kubernetes-validations: Forbidden: must be empty to be structural`,
+      `${at}.not.x-kubernetes-validations[0].rule: Required value: rule is not specified`
+    ]],
     [{ "x-kubernetes-int-or-string": true, "x-kubernetes-preserve-unknown-fields": true }, [
       `${at}.x-kubernetes-preserve-unknown-fields: Invalid value: true: must be false if ` +
       "x-kubernetes-int-or-string is true"

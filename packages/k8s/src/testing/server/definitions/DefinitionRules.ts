@@ -236,6 +236,30 @@ const warningFaults = (version: unknown): ReadonlyArray<string> => {
   ]
 }
 
+/** Whether anything in the schema of a version has a default. */
+const hasDefaults = (version: unknown): boolean => {
+  const has = (value: unknown): boolean =>
+    Array.isArray(value) ? value.some(has) : JsonValue.isObject(value) && (
+      value["default"] !== undefined && value["default"] !== null ||
+      Object.entries(value).some(([key, part]) =>
+        key === "properties" || key === "patternProperties" || key === "definitions"
+          ? Object.values(objectAt(part)).some(has)
+          : schemaParts.has(key) && has(part)
+      )
+    )
+  return has(at(version, "schema", "openAPIV3Schema"))
+}
+
+const schemaParts: ReadonlySet<string> = new Set([
+  "items",
+  "allOf",
+  "oneOf",
+  "anyOf",
+  "not",
+  "additionalProperties",
+  "additionalItems"
+])
+
 const versionsFaults = (definition: unknown): Faults => {
   const versions = arrayAt(definition, "spec", "versions")
   const names = versions.map((version) => stringAt(version, "name"))
@@ -245,6 +269,13 @@ const versionsFaults = (definition: unknown): Faults => {
     FieldError.invalidPrinted("spec.versions", isAbsent ? "null" : DefinitionWords.printVersions(versions), fault)
   return [
     ...missingSchemas(versions),
+    ...(at(definition, "spec", "preserveUnknownFields") === true && versions.some(hasDefaults)
+      ? [FieldError.invalid(
+        "spec.preserveUnknownFields",
+        true,
+        "must be false in order to use defaults in the schema"
+      )]
+      : []),
     ...versions.flatMap((version, index) => {
       const path = `spec.versions[${index}]`
       return [

@@ -43,6 +43,31 @@ describe("definitions", () => {
       ])
     }).pipe(Effect.provide(layer)))
 
+  it.effect("that keep unknown fields have no defaults", () =>
+    Effect.gen(function*() {
+      const schema = (inner: object) => ({
+        type: "object",
+        properties: { spec: { type: "object", properties: inner } }
+      })
+      const refused = (inner: object) =>
+        Effect.map(
+          post(crds, {
+            ...widgetDefinition(),
+            spec: {
+              ...(widgetDefinition() as any).spec,
+              preserveUnknownFields: true,
+              versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: schema(inner) } }]
+            }
+          }),
+          ({ body }) => body.details.causes.map(({ message }: { readonly message: string }) => message)
+        )
+      const always = "Invalid value: true: cannot set to true, set x-kubernetes-preserve-unknown-fields to true in " +
+        "spec.versions[*].schema instead"
+      const withDefaults = "Invalid value: true: must be false in order to use defaults in the schema"
+      assert.deepStrictEqual(yield* refused({ default: { type: "string" } }), [always])
+      assert.deepStrictEqual(yield* refused({ a: { type: "string", default: "x" } }), [withDefaults, always])
+    }).pipe(Effect.provide(layer)))
+
   it.effect("accept their names, then are established", () =>
     Effect.gen(function*() {
       const server = yield* ApiServer
