@@ -81,7 +81,23 @@ describe("dynamic watches", () => {
       yield* want(to("a"))
       assert.deepStrictEqual(journal.words, [])
       yield* want(to("b"))
-      assert.deepStrictEqual(journal.words, ["b: Part"])
+      yield* want(to("a"))
+      assert.deepStrictEqual(journal.words, ["b: Part", "a: Part"], "compared with the description before")
+    }))
+
+  it.effect("what a description's predicate lets pass, and that of the one before did not, wakes whom it concerns", () =>
+    Effect.gen(function*() {
+      const { journal, server, want } = yield* following
+      const chosen = (...names: ReadonlyArray<string>) =>
+        Watch.make(Part, {
+          map: ({ metadata: { name, namespace } }) => [{ namespace, name }],
+          predicate: (delta) => delta._tag === "Invalid" || names.includes(delta.object.metadata.name)
+        })
+      for (const name of ["a", "b"]) server.put(Part, name)
+      yield* want(chosen("a"))
+      assert.deepStrictEqual(journal.words, ["a: Part"])
+      yield* want(chosen("a", "b"))
+      assert.deepStrictEqual(journal.words, ["a: Part", "b: Part"])
     }))
 
   it.effect("several of one selection are one watch at the server; namespaces come and go one by one", () =>

@@ -9,8 +9,9 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import type { View } from "../Cache.ts"
+import type { Delta } from "../Delta.ts"
 import { idOf, type Informer, Informers, type Options, type Subscriber } from "../Informers.ts"
-import { keyString, type KubeObject } from "../KubeObject.ts"
+import { keyString } from "../KubeObject.ts"
 import type { Watch } from "../Watch.ts"
 
 /** A selection that is followed, and whom its changes are told. */
@@ -55,9 +56,7 @@ export const make = Effect.fnUntraced(function*(subscriberOf: (watch: Watch) => 
     one.subscribers = watches.map(subscriberOf)
     for (const [i, watch] of watches.entries()) {
       if (before.includes(watch)) continue
-      const news = one.informer.store.snapshot().filter((delta) =>
-        delta._tag !== "Invalid" && concernsMore(watch, before, delta.object, cache)
-      )
+      const news = one.informer.store.snapshot().filter((delta) => concernsMore(watch, before, delta, cache))
       if (news.length > 0) one.subscribers[i]!(news, true)
     }
   }
@@ -81,10 +80,12 @@ export const make = Effect.fnUntraced(function*(subscriberOf: (watch: Watch) => 
 const concernsMore = (
   watch: Watch,
   others: ReadonlyArray<Watch>,
-  object: KubeObject,
+  delta: Delta,
   cache: View<string>
 ): boolean => {
-  const concerned = (one: Watch) => one.map(object, cache).map(keyString)
+  if (delta._tag === "Invalid") return false
+  const concerned = ({ map, predicate }: Watch) =>
+    predicate?.(delta) === false ? [] : map(delta.object, cache).map(keyString)
   try {
     const known = new Set(others.flatMap(concerned))
     return concerned(watch).some((key) => !known.has(key))
