@@ -93,10 +93,8 @@ export const makeReadThrough = (capacity: number = readThroughDefaults.capacity)
     id: string,
     fetch: Effect.Effect<KubeObject | undefined, unknown, unknown>
   ): Effect.Effect<KubeObject | undefined, unknown, unknown> =>
-    Effect.gen(function*() {
+    Effect.flatMap(Moment.now, (at) => {
       const done = Deferred.makeUnsafe<Known | "interrupted", unknown>()
-      const at = yield* Moment.now
-      asked.set(id, done)
       const finish = (exit: Exit.Exit<KubeObject | undefined, unknown>) => {
         // An own write ended this request's claim to be the newest: its answer is for those who waited, no more.
         const current = asked.get(id) === done
@@ -110,7 +108,12 @@ export const makeReadThrough = (capacity: number = readThroughDefaults.capacity)
         if (current) remember(id, entry)
         return Deferred.succeed(done, entry)
       }
-      return yield* Effect.onExit(fetch, finish)
+      // Nobody waits for a request before its end is watched: it may be interrupted before each step.
+      const begun = Effect.suspend(() => {
+        asked.set(id, done)
+        return fetch
+      })
+      return Effect.onExit(begun, finish)
     })
 
   const get: ReadThrough["get"] = (resource, ref, timeToLive, fetch) => {

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber, Scope } from "effect"
 import { Part } from "./support/Kinds.ts"
 import { Server } from "./support/Server.ts"
-import { pass, settable, settle } from "./support/Time.ts"
+import { interruptedAfter, pass, settable, settle } from "./support/Time.ts"
 
 const ref = (name: string) => ({ name, namespace: "default" })
 
@@ -95,6 +95,19 @@ describe("Cache.live", () => {
       yield* pass("2 seconds")
       for (const fiber of fibers.slice(1)) assert.strictEqual((yield* Fiber.join(fiber))?.metadata.name, "a")
       assert.strictEqual(gets(), 2)
+    }))
+
+  it.effect("a reader that is interrupted, at whatever step, holds up nobody", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      server.put(Part, "a")
+      const { live } = yield* reading(server)
+      for (let steps = 1; yield* interruptedAfter(steps, live("a")); steps++) {
+        const next = yield* Effect.forkChild(live("a"))
+        yield* settle
+        assert.isDefined(next.pollUnsafe(), `after one that was interrupted after ${steps} steps`)
+        yield* pass("1 minute")
+      }
     }))
 
   it.effect("a failure is everybody's who waits, and is not remembered", () =>

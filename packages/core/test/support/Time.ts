@@ -1,5 +1,5 @@
 /** Virtual time, and quiet: a step of the clock runs fibers one hop, and a request takes several. */
-import { Clock, type Duration, Effect } from "effect"
+import { Clock, type Duration, Effect, Fiber, Scheduler } from "effect"
 import { TestClock } from "effect/testing"
 
 /** Lets everything happen that is to happen now. */
@@ -8,6 +8,17 @@ export const settle: Effect.Effect<void> = Effect.asVoid(Effect.repeat(TestClock
 /** Lets time pass, and everything happen that is to happen by then. */
 export const pass = (duration: Duration.Input): Effect.Effect<void> =>
   settle.pipe(Effect.andThen(TestClock.adjust(duration)), Effect.andThen(settle))
+
+/** Begins an effect, and interrupts it where it has let others go first after so many steps; true if it came that far. */
+export const interruptedAfter = <A, E, R>(steps: number, effect: Effect.Effect<A, E, R>): Effect.Effect<boolean, never, R> =>
+  Effect.gen(function*() {
+    let taken = 0
+    const scheduler = new Scheduler.MixedScheduler()
+    scheduler.shouldYield = () => ++taken === steps
+    const begun = Effect.provideService(effect, Scheduler.Scheduler, scheduler)
+    yield* Fiber.interrupt(yield* Effect.forkChild(begun, { startImmediately: true }))
+    return taken >= steps
+  })
 
 /** The clock of the test, whose time of day somebody may put back, by so many milliseconds; what passes goes on. */
 export const settable: Effect.Effect<{ readonly clock: Clock.Clock; readonly putBack: (millis: number) => void }> =
