@@ -256,12 +256,11 @@ const make = Effect.fnUntraced(function*<R>(
     // Before the controller, so that it ends after it: the lease is held while it drains.
     const leadership = yield* leadershipOf(controller.name)
     const started = yield* start(controller, supervisor, leadership, tracing)
-    running.set(controller.name, started)
-    yield* Scope.addFinalizer(
-      scope,
-      Effect.suspend(() => stopping ? Effect.void : finish([started])).pipe(
-        Effect.andThen(Effect.sync(() => running.delete(controller.name)))
-      )
+    const leave = Effect.suspend(() => stopping ? Effect.void : finish([started])).pipe(
+      Effect.andThen(Effect.sync(() => running.delete(controller.name)))
+    )
+    yield* Effect.uninterruptible(
+      Effect.andThen(Effect.sync(() => running.set(controller.name, started)), Scope.addFinalizer(scope, leave))
     )
     return started
   }, (effect, _, scope) =>
@@ -342,14 +341,18 @@ const make = Effect.fnUntraced(function*<R>(
     run: <R>(controller: Controller.Controller<R>) => {
       const { name } = controller
       const refuse = (message: string) => Effect.fail(new ControllerRefused({ controller: name, message }))
-      const added = Effect.gen(function*() {
-        if (stopping) return yield* refuse(`${name}: the manager is stopping`)
-        if (running.has(name) || starting.has(name)) return yield* refuse(`${name}: there is a controller of that name`)
-        starting.add(name)
+      const named = Effect.suspend(() => {
+        if (stopping) return refuse(`${name}: the manager is stopping`)
+        if (running.has(name) || starting.has(name)) return refuse(`${name}: there is a controller of that name`)
+        return Effect.succeed(starting.add(name))
+      })
+      const begun = Effect.gen(function*() {
         const scope = yield* Effect.acquireRelease(Scope.fork(all), Scope.close)
-        const { ready } = yield* Effect.ensuring(begin(controller, scope), Effect.sync(() => starting.delete(name)))
+        const { ready } = yield* begin(controller, scope)
         return { ready } satisfies Added
       })
+      // A name that is taken is free again, wherever the start is interrupted.
+      const added = Effect.acquireUseRelease(named, () => begun, () => Effect.sync(() => starting.delete(name)))
       // The cached kinds are provided by `start`, and not part of R: see `Controller.make`.
       return added as Effect.Effect<Added, ControllerRefused, Exclude<R, KubeClient> | Scope.Scope>
     }

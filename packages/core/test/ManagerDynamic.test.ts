@@ -4,7 +4,7 @@ import { Context, Deferred, Effect, Exit, Fiber, Layer, Metric, Scheduler, Scope
 import { Part, Widget } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
 import { Event, Server } from "./support/Server.ts"
-import { pass, settle } from "./support/Time.ts"
+import { interruptedAfter, pass, settle } from "./support/Time.ts"
 
 const small = { spec: { size: 1 } }
 
@@ -156,16 +156,12 @@ describe("Manager.run", () => {
 
   it.effect("interrupted at any step of its start, it leaves nothing behind", () =>
     Effect.gen(function*() {
-      for (let steps = 0; steps < 30; steps++) {
-        const server = new Server(Widget)
-        server.put(Widget, "a", small)
-        const manager = yield* operate(server, [])
-        const parts = (yield* manager.report).parts
-        const fiber = yield* Effect.forkChild(
-          Effect.scoped(Effect.andThen(manager.run(noting("guest", new Journal())), Effect.never))
-        )
-        for (let i = 0; i < steps; i++) yield* Effect.yieldNow
-        yield* Fiber.interrupt(fiber)
+      const server = new Server(Widget)
+      server.put(Widget, "a", small)
+      const manager = yield* operate(server, [])
+      const { parts } = yield* manager.report
+      const run = Effect.scoped(Effect.andThen(manager.run(noting("guest", new Journal())), Effect.never))
+      for (let steps = 1; yield* interruptedAfter(steps, run); steps++) {
         yield* settle
         const report = yield* manager.report
         assert.deepStrictEqual([report.parts, report.controllers, server.watches], [parts, [], []], `after ${steps}`)

@@ -9,15 +9,24 @@ export const settle: Effect.Effect<void> = Effect.asVoid(Effect.repeat(TestClock
 export const pass = (duration: Duration.Input): Effect.Effect<void> =>
   settle.pipe(Effect.andThen(TestClock.adjust(duration)), Effect.andThen(settle))
 
-/** Begins an effect, and interrupts it where it has let others go first after so many steps; true if it came that far. */
-export const interruptedAfter = <A, E, R>(steps: number, effect: Effect.Effect<A, E, R>): Effect.Effect<boolean, never, R> =>
+/**
+ * Begins an effect, and interrupts it where it lets others go first after so many steps, or else where it waits. True if it
+ * came that far.
+ */
+export const interruptedAfter = <A, E, R>(
+  steps: number,
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<boolean, never, R> =>
   Effect.gen(function*() {
     let taken = 0
+    let own: number | undefined
     const scheduler = new Scheduler.MixedScheduler()
-    scheduler.shouldYield = () => ++taken === steps
+    scheduler.shouldYield = ({ id }) => id === (own ??= id) && ++taken === steps
     const begun = Effect.provideService(effect, Scheduler.Scheduler, scheduler)
-    yield* Fiber.interrupt(yield* Effect.forkChild(begun, { startImmediately: true }))
-    return taken >= steps
+    const fiber = yield* Effect.forkChild(begun, { startImmediately: true })
+    const reached = taken >= steps
+    yield* Fiber.interrupt(fiber)
+    return reached
   })
 
 /** The clock of the test, whose time of day somebody may put back, by so many milliseconds; what passes goes on. */
