@@ -89,7 +89,7 @@ export const make = Effect.fnUntraced(function*(
       }),
       Effect.result,
       Effect.flatMap((result) =>
-        Effect.map(Clock.currentTimeMillis, (at): Input =>
+        Effect.map(moment, (at): Input =>
           Result.isSuccess(result)
             ? meaning(result.success, at)
             : {
@@ -116,12 +116,12 @@ export const make = Effect.fnUntraced(function*(
     function*(
       from: Pick<WatchOptions, "resourceVersion" | "resourceVersionMatch" | "sendInitialEvents">,
       onOpen: Effect.Effect<void>,
-      onEvents: (events: ReadonlyArray<WatchEvent>, at: number) => Effect.Effect<boolean>
+      onEvents: (events: ReadonlyArray<WatchEvent>) => Effect.Effect<boolean>
     ) {
       const { max, min } = defaults.watchTimeout
       const timeoutSeconds = yield* Random.nextIntBetween(min, max)
       const clock = yield* Clock.Clock
-      const started = clock.currentTimeMillisUnsafe()
+      const started = monotonicMillis(clock)
       let open = false
       let quiet = true
       const opened = Effect.suspend(() => {
@@ -152,7 +152,7 @@ export const make = Effect.fnUntraced(function*(
               ) {
                 quiet = false
               }
-              return onEvents(events, clock.currentTimeMillisUnsafe())
+              return onEvents(events)
             }),
           step: (answer) => {
             goOn = answer
@@ -168,7 +168,7 @@ export const make = Effect.fnUntraced(function*(
       const result = yield* Effect.result(
         Effect.raceFirst(Effect.as(toTheEnd, {}), Effect.as(silent, { idle: true } as const))
       )
-      const at = yield* Clock.currentTimeMillis
+      const at = monotonicMillis(clock)
       const failed = (reason: KubeError.Reason): Input => ({
         _tag: "Failed",
         at,
@@ -197,13 +197,14 @@ export const make = Effect.fnUntraced(function*(
       SubscriptionRef.get(status),
       (now) => now._tag === "Live" ? SubscriptionRef.set(status, listing) : Effect.void
     )
-    const goLive = (at: number) => {
-      lastEventAt = at
-      return SubscriptionRef.set(status, { _tag: "Live", since: at })
-    }
-    const follow = (events: ReadonlyArray<WatchEvent>, at: number): Effect.Effect<boolean> => {
-      lastEventAt = at
-      return Effect.succeed(take({ _tag: "Events", events, at }).next._tag === "Read")
+    const clock = yield* Clock.Clock
+    const goLive = Effect.suspend(() => {
+      lastEventAt = clock.currentTimeMillisUnsafe()
+      return SubscriptionRef.set(status, { _tag: "Live", since: lastEventAt })
+    })
+    const follow = (events: ReadonlyArray<WatchEvent>): Effect.Effect<boolean> => {
+      lastEventAt = clock.currentTimeMillisUnsafe()
+      return Effect.succeed(take({ _tag: "Events", events }).next._tag === "Read")
     }
     while (true) {
       const { next }: Output = output
@@ -218,24 +219,24 @@ export const make = Effect.fnUntraced(function*(
           yield* showListing
           const initial = new Map<string, KubeObject>()
           const from = { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" } as const
-          const end = yield* watch(from, Effect.void, (events, at) => {
-            if (state._tag === "Watching") return follow(events, at)
+          const end = yield* watch(from, Effect.void, (events) => {
+            if (state._tag === "Watching") return follow(events)
             const found = collect(initial, events)
             if (found === undefined) return Effect.succeed(true)
+            const at = monotonicMillis(clock)
             if (found === "unmarked") {
               take({ _tag: "Failed", at, reason: unmarked })
               return Effect.succeed(false)
             }
             const items = [...initial.values()]
             take({ _tag: "Page", page: { items, resourceVersion: found.resourceVersion }, at, open: true })
-            return Effect.andThen(goLive(at), found.rest.length === 0 ? Effect.succeed(true) : follow(found.rest, at))
+            return Effect.andThen(goLive, found.rest.length === 0 ? Effect.succeed(true) : follow(found.rest))
           })
           if (output.next._tag === "Read" || output.next === next) take(end)
           break
         }
         case "Watch": {
-          const onOpen = Effect.flatMap(Clock.currentTimeMillis, goLive)
-          const end = yield* watch({ resourceVersion: next.resourceVersion }, onOpen, follow)
+          const end = yield* watch({ resourceVersion: next.resourceVersion }, goLive, follow)
           if (output.next._tag === "Read" || output.next === next) take(end)
           break
         }
@@ -258,7 +259,7 @@ export const make = Effect.fnUntraced(function*(
           yield* Effect.logWarning(`${failure}; trying again (${next.failures})`)
           const delay = Backoff.delay(defaults.backoff, next.failures, yield* Random.next)
           yield* Effect.sleep(Math.max(delay, asked(next.reason)))
-          take({ _tag: "Resumed", at: yield* Clock.currentTimeMillis })
+          take({ _tag: "Resumed", at: yield* moment })
           break
         }
         case "Read":
@@ -269,6 +270,9 @@ export const make = Effect.fnUntraced(function*(
 
   return { status, lastEventAt: () => lastEventAt, synced: Deferred.await(synced), run } satisfies Reflector
 })
+
+/** Now, for the state: by a clock that nobody sets. */
+const moment = Effect.map(Clock.Clock, monotonicMillis)
 
 /** No cache holds them, see `Store`. */
 const unread = ["metadata.managedFields"]

@@ -67,11 +67,11 @@ export type State =
   /** `resume` is what follows. */
   | Common & { readonly _tag: "Pausing"; readonly resume: { readonly resourceVersion: string } | "list" }
 
-/** What happened; `at` in milliseconds. */
+/** What happened; `at` in milliseconds, by a clock that nobody sets (`monotonicMillis`). */
 export type Input =
   /** `open` if the watch that brought the list goes on. */
   | { readonly _tag: "Page"; readonly page: Page<KubeObject>; readonly at: number; readonly open?: true }
-  | { readonly _tag: "Events"; readonly events: ReadonlyArray<WatchEvent>; readonly at: number }
+  | { readonly _tag: "Events"; readonly events: ReadonlyArray<WatchEvent> }
   /**
    * A watch came to its end after `lasted` milliseconds, and was quiet if it brought nothing. `idle` if it was given up,
    * and not ended by the server.

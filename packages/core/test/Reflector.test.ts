@@ -7,7 +7,7 @@ import { Part } from "./support/Kinds.ts"
 import { Prng } from "./support/Prng.ts"
 import { failWhile, item, lists, opened, reflect, type Reflected, watchedFrom } from "./support/Reflecting.ts"
 import { isWatch, parameter, refuse, Server, statusOf } from "./support/Server.ts"
-import { pass, settle } from "./support/Time.ts"
+import { pass, settable, settle } from "./support/Time.ts"
 
 const { defaults } = Reflector
 
@@ -356,6 +356,28 @@ describe("Reflector", () => {
       server.watches[0]!.break()
       yield* settle
       assert.strictEqual(yield* failures, 1)
+    }))
+
+  it.effect("how long a watch lasted, and was healthy, does not go by the time of day, which somebody may set", () =>
+    Effect.gen(function*() {
+      const { clock, putBack } = yield* settable
+      const server = new Server(Part)
+      failWhile(server, () => true, Effect.succeed(refuse(500, "InternalError")))
+      const reflected = yield* Effect.provideService(reflect(server), Clock.Clock, clock)
+      yield* pass("2 minutes")
+      server.fault = () => Effect.undefined
+      yield* pass("1 minute")
+      const failures = Effect.map(reflected.status, (status) => status._tag === "Degraded" ? status.failures : 0)
+      putBack(3_600_000)
+      server.watches[0]!.end()
+      yield* settle
+      assert.strictEqual(yield* failures, 0, "a minute is not too short")
+      yield* pass("1 minute")
+      server.watches[0]!.bookmark(server.rv)
+      yield* pass("1 minute")
+      server.watches[0]!.break()
+      yield* settle
+      assert.strictEqual(yield* failures, 1, "it was healthy for more than two minutes")
     }))
 
   for (
