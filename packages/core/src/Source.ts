@@ -16,6 +16,7 @@ import * as Random from "effect/Random"
 import * as Stream from "effect/Stream"
 import * as Backoff from "./Backoff.ts"
 import * as Cache from "./Cache.ts"
+import { monotonicMillis } from "./internal/monotonic.ts"
 import { keyString, type KubeObject, type ObjectKey } from "./KubeObject.ts"
 import type { Resource } from "./Resource.ts"
 
@@ -133,13 +134,14 @@ export const each = <A extends KubeObject, Id extends string, E, R>(
 /** Runs a source until it ends, over all its failures. */
 export const keepRunning = Effect.fnUntraced(function*<R>(source: Source<R>, emit: Emit) {
   const onFailure = yield* OnFailure
+  const clock = yield* Clock.Clock
   let failures = 0
   for (;;) {
-    const started = yield* Clock.currentTimeMillis
+    const started = monotonicMillis(clock)
     const exit = yield* Effect.exit(source.run(emit))
     if (Exit.isSuccess(exit)) return yield* Effect.logDebug(`source ${source.name} has ended`)
     onFailure()
-    const healthy = (yield* Clock.currentTimeMillis) - started >= defaults.healthyAfter
+    const healthy = monotonicMillis(clock) - started >= defaults.healthyAfter
     failures = healthy ? 1 : failures + 1
     const delay = Backoff.delay(defaults.backoff, failures, yield* Random.next)
     yield* Effect.logWarning(`source ${source.name} failed, starts again in ${delay} ms`, exit.cause)

@@ -1,0 +1,40 @@
+import { Source } from "@effect-operator/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect } from "effect"
+import { pass, settable, settle } from "./support/Time.ts"
+
+describe("Source.keepRunning", () => {
+  it.effect("delays grow with each failure, and begin anew after a minute of health, whatever the time of day", () =>
+    Effect.gen(function*() {
+      const { clock, putBack } = yield* settable
+      let starts = 0
+      let lasts = 0
+      const run = () => {
+        starts += 1
+        return Effect.andThen(Effect.sleep(lasts), Effect.fail("lost"))
+      }
+      const running = Source.keepRunning({ name: "failing", run }, () => {})
+      yield* Effect.forkChild(Effect.provideService(running, Clock.Clock, clock))
+      yield* pass("2 minutes")
+      assert.isAtMost(starts, 9)
+      assert.isAbove(starts, 6)
+      lasts = Source.defaults.healthyAfter
+      const before = starts
+      while (starts === before) yield* pass("1 second")
+      putBack(3_600_000)
+      yield* pass(Source.defaults.healthyAfter)
+      assert.strictEqual(starts, before + 1)
+      yield* pass("1200 millis")
+      assert.strictEqual(starts, before + 2, "after the delay for a first failure")
+    }))
+
+  it.effect("one that ends is not started again", () =>
+    Effect.gen(function*() {
+      let starts = 0
+      const once = { name: "once", run: () => Effect.sync(() => void starts++) }
+      yield* Effect.forkChild(Source.keepRunning(once, () => {}))
+      yield* pass("10 minutes")
+      yield* settle
+      assert.strictEqual(starts, 1)
+    }))
+})
