@@ -3,6 +3,7 @@
  *
  * Series are there from the start, with 0, for the codes 200 and 500.
  */
+import { monotonicMillis } from "@effect-operator/core/internal/monotonic"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -47,20 +48,22 @@ export const measured = <A extends { readonly status: number }, R>(
   webhook: string,
   answer: Effect.Effect<A, never, R>
 ): Effect.Effect<A, never, R> =>
-  Effect.gen(function*() {
-    const started = yield* Clock.currentTimeMillis
-    yield* Metric.modify(Metric.withAttributes(inFlight, { webhook }), 1)
-    return yield* Effect.onExit(answer, (exit) =>
-      Effect.gen(function*() {
+  Effect.flatMap(Clock.Clock, (clock) =>
+    Effect.acquireUseRelease(
+      Effect.suspend(() => {
+        const started = monotonicMillis(clock)
+        return Effect.as(Metric.modify(Metric.withAttributes(inFlight, { webhook }), 1), started)
+      }),
+      () => answer,
+      (started, exit) => {
         const code = String(Exit.isSuccess(exit) ? exit.value.status : 499)
-        yield* Metric.modify(Metric.withAttributes(inFlight, { webhook }), -1)
-        yield* Metric.update(
-          Metric.withAttributes(latency, { webhook }),
-          ((yield* Clock.currentTimeMillis) - started) / 1000
+        const seconds = (monotonicMillis(clock) - started) / 1000
+        return Metric.modify(Metric.withAttributes(inFlight, { webhook }), -1).pipe(
+          Effect.andThen(Metric.update(Metric.withAttributes(latency, { webhook }), seconds)),
+          Effect.andThen(Metric.update(Metric.withAttributes(requests, { webhook, code }), 1))
         )
-        yield* Metric.update(Metric.withAttributes(requests, { webhook, code }), 1)
-      }))
-  })
+      }
+    ))
 
 export const panicked = (kind: "admission" | "conversion"): Effect.Effect<void> =>
   Metric.update(kind === "admission" ? panics : conversionPanics, 1)
