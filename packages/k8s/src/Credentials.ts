@@ -11,8 +11,8 @@
  * fifths of the answer's life are over: one request asks, the others use what is still good. If that fails, the answer
  * stays in use until it expires.
  */
+import * as Moment from "@effect-operator/core/internal/Moment"
 import { Transport } from "@effect-operator/core/KubeError"
-import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -104,8 +104,11 @@ export interface Issued {
 interface Kept {
   readonly headers: Headers
   readonly certificate: ClientCertificate | undefined
-  readonly refreshAt: number
-  readonly expiresAt: number
+  readonly asked: Moment.Moment
+  /** After so many milliseconds the source is asked again. */
+  readonly refreshAfter: number
+  /** After so many it is of no use. */
+  readonly life: number
 }
 
 export interface IssuedOptions {
@@ -123,7 +126,7 @@ export const issued = (ask: Effect.Effect<Issued, Transport>, options: IssuedOpt
   let asked = 0
 
   const renew = Effect.gen(function*() {
-    const before = yield* Clock.currentTimeMillis
+    const before = yield* Moment.now
     const answer = yield* Effect.timeoutOrElse(ask, {
       duration: timeout,
       orElse: () =>
@@ -133,15 +136,16 @@ export const issued = (ask: Effect.Effect<Issued, Transport>, options: IssuedOpt
           })
         )
     })
-    const expiresAt = answer.expiresAt ?? Infinity
+    const life = (answer.expiresAt ?? Infinity) - before.today
     kept = {
       headers: redact({
         ...options.also,
         ...(answer.token === undefined ? {} : bearer(Redacted.value(answer.token)))
       }),
       certificate: answer.certificate,
-      expiresAt,
-      refreshAt: expiresAt === Infinity ? Infinity : before + defaults.refreshAfter * (expiresAt - before)
+      asked: before,
+      refreshAfter: defaults.refreshAfter * life,
+      life
     }
     asked += 1
     return kept.headers
@@ -156,21 +160,23 @@ export const issued = (ask: Effect.Effect<Issued, Transport>, options: IssuedOpt
   })
 
   /** Asks early, while the last answer is still good: if that fails nothing is lost yet. */
-  const early = (good: Kept, now: number) =>
+  const early = (good: Kept, age: number) =>
     Effect.catch(renew, (error) => {
-      kept = { ...good, refreshAt: now + Duration.toMillis(defaults.retry) }
+      kept = { ...good, refreshAfter: age + Duration.toMillis(defaults.retry) }
       return Effect.as(Effect.logWarning(`${error.message}; the last credentials stay in use`), good.headers)
     })
 
   return {
     fresh,
-    headers: Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      if (kept === undefined || now >= kept.expiresAt) return fresh
+    headers: Effect.flatMap(Moment.now, (now) => {
+      if (kept === undefined) return fresh
       const good = kept
-      return now < good.refreshAt
+      const age = Moment.between(good.asked, now)
+      if (age >= good.life) return fresh
+      return age < good.refreshAfter
         ? Effect.succeed(good.headers)
         : Effect.map(
-          turn.withPermitsIfAvailable(1)(Effect.suspend(() => early(good, now))),
+          turn.withPermitsIfAvailable(1)(Effect.suspend(() => early(good, age))),
           (renewed) => renewed._tag === "Some" ? renewed.value : good.headers
         )
     }),

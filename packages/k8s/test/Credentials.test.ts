@@ -1,6 +1,6 @@
 import { Transport } from "@effect-operator/core/KubeError"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Redacted } from "effect"
+import { Clock, Deferred, Effect, Fiber, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import * as Credentials from "../src/Credentials.ts"
 
@@ -67,6 +67,21 @@ describe("Credentials.issued", () => {
       assert.strictEqual((yield* Effect.flip(credentials.headers)).message, "the plugin is down")
       state.down = false
       assert.strictEqual(tokenOf(yield* credentials.headers), "token-5")
+    }))
+
+  it.effect("an answer is as old as it is, also where somebody has put the clock back", () =>
+    Effect.gen(function*() {
+      const { credentials, state } = counting(100_000)
+      yield* credentials.headers
+      yield* TestClock.adjust("80 seconds")
+      const clock = yield* Clock.Clock
+      const millis = () => clock.currentTimeMillisUnsafe() - 3_600_000
+      const anHourAgo = { ...clock, currentTimeMillisUnsafe: millis, currentTimeMillis: Effect.sync(millis) }
+      const asked = Effect.provideService(credentials.headers, Clock.Clock, anHourAgo)
+      assert.strictEqual(tokenOf(yield* asked), "token-2")
+      state.down = true
+      yield* TestClock.adjust("100 seconds")
+      assert.strictEqual((yield* Effect.flip(asked)).message, "the plugin is down")
     }))
 
   it.effect("lets many who were refused ask once", () =>

@@ -81,9 +81,12 @@ export const make = (file: string, options: Options): FileSource => {
           lasts = retry
           return Effect.as(Effect.logWarning(`${error.message}; the last one stays in use`), known)
         }),
-        Effect.ensuring(Effect.sync(() => {
-          settled = asked
-        }))
+        // Not where it is interrupted: nobody has looked then.
+        Effect.tap(() =>
+          Effect.sync(() => {
+            settled = asked
+          })
+        )
       )
     })
 

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Logger } from "effect"
+import { Clock, Effect, Fiber, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -25,6 +25,17 @@ describe("FileSource", () => {
       assert.strictEqual(yield* source.text, "third")
       Fs.writeFileSync(file, "fourth")
       assert.strictEqual(yield* source.fresh, "fourth")
+    }))
+
+  it.effect("who doubts, and is interrupted before it is read, has doubted for the others as well", () =>
+    Effect.gen(function*() {
+      const path = yield* folder({ token: "first" })
+      const source = FileSource.make(Path.join(path, "token"), options)
+      yield* source.text
+      Fs.writeFileSync(Path.join(path, "token"), "second")
+      source.doubt()
+      yield* Fiber.interrupt(yield* Effect.forkChild(source.text, { startImmediately: true }))
+      assert.strictEqual(yield* source.text, "second")
     }))
 
   it.effect("reads again when the text has aged, also where somebody has put the clock back", () =>
