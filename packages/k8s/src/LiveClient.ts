@@ -19,6 +19,7 @@
  * Time is real time, whatever `Clock` is in context: servers do not live in a test's. Paths go out letter for letter.
  * Redirects are not followed.
  */
+import { monotonicMillis } from "@effect-operator/core/internal/monotonic"
 import * as KubeClient from "@effect-operator/core/KubeClient"
 import { Transport as TransportFailed } from "@effect-operator/core/KubeError"
 import { isStatus } from "@effect-operator/core/Status"
@@ -145,9 +146,9 @@ export const makeTransport = (
 
     /** What counts for a try: its answer, or that there is none. */
     const counting = ({ method }: Request, { attempt }: Try, sent = 0) => {
-      const before = realClock.currentTimeMillisUnsafe()
+      const before = monotonicMillis(realClock)
       return (status: number | undefined, received?: number) => {
-        const millis = realClock.currentTimeMillisUnsafe() - before
+        const millis = monotonicMillis(realClock) - before
         metrics.tried({ method, status, isRetry: attempt > 0, millis, sent, received })
       }
     }

@@ -349,6 +349,23 @@ describe("LiveClient tells", () => {
       assert.isTrue(metrics.some(({ id }) => id === "rest_client_rate_limiter_duration_seconds"))
     }))
 
+  it.live("how long a request took, whatever somebody makes of the time of day meanwhile", () =>
+    Effect.gen(function*() {
+      const { now } = Date
+      yield* Effect.addFinalizer(() => Effect.sync(() => void (Date.now = now)))
+      const server = yield* serve((_, response) => {
+        Date.now = () => now() - 3_600_000
+        json(response, 200, object("a"))
+      })
+      const metrics = yield* Effect.gen(function*() {
+        const { client } = yield* connect(cluster(server.url))
+        yield* client.get(ConfigMap, key)
+        return yield* Metric.snapshot
+      }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
+      const duration = metrics.find(({ id }) => id === "rest_client_request_duration_seconds")
+      assert.isAtLeast((duration!.state as { readonly sum: number }).sum, 0)
+    }))
+
   it.live("a tracer and the server of each call, and nobody if there is no tracer", () =>
     Effect.gen(function*() {
       const spans: Array<Tracer.Span> = []
