@@ -1,6 +1,6 @@
 import { type Trigger, WorkQueue } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Duration, Effect, Fiber, Logger, Option, Schedule } from "effect"
+import { Clock, Duration, Effect, Exit, Fiber, Logger, Option, Schedule } from "effect"
 import { TestClock } from "effect/testing"
 
 const why: Trigger.Reason = { _tag: "Resync" }
@@ -517,9 +517,43 @@ describe("WorkQueue", () => {
       })
     ))
 
-  it("refuses a rate of nothing", () => {
-    assert.throws(() => Effect.runSync(Effect.scoped(WorkQueue.make({ rate: { limit: 0, interval: 1 } }))), "rate: 0")
+  it.effect("who waits when the rate is used up has a key that comes then as soon as the rate lets it through", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make({ rate: { limit: 1, interval: "1 second" } })
+      queue.add("a", why)
+      yield* next(queue)
+      const waiting = yield* Effect.forkChild(next(queue), { startImmediately: true })
+      queue.add("b", why)
+      yield* TestClock.adjust("1 second")
+      assert.deepInclude(yield* Fiber.join(waiting), { key: "b", at: 1_000 })
+    }))
+
+  it.effect("a rate sets no timer while no worker is free", () =>
+    counting((sleeps) =>
+      Effect.gen(function*() {
+        const queue = yield* WorkQueue.make({ rate: { limit: 1, interval: "1 second" } })
+        for (const key of ["a", "b"]) queue.add(key, why)
+        yield* next(queue)
+        queue.doneUnsafe("a", { _tag: "Again", delay: 0 })
+        yield* TestClock.adjust("1 minute")
+        assert.deepStrictEqual(sleeps, [])
+        assert.deepStrictEqual(queue.stats(), { ready: 2, waiting: 0, processing: 0 })
+      })
+    ))
+
+  it("refuses a rate of nothing, or of no time", () => {
+    const made = (rate: WorkQueue.Rate) => () => Effect.runSync(Effect.scoped(WorkQueue.make({ rate })))
+    assert.throws(made({ limit: 0, interval: 1 }), "rate: 0")
+    assert.throws(made({ limit: 1, interval: 0 }), "rate: 1 in 0 ms")
   })
+
+  it.effect("a worker that waits goes at once when the queue drains, with nothing else due", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make()
+      const waiting = yield* Effect.forkChild(queue.take, { startImmediately: true })
+      yield* queue.drain
+      assert.deepStrictEqual(waiting.pollUnsafe(), Exit.succeed(Option.none()))
+    }))
 
   it.effect("tells its monitor what waited how long, and what is tried again", () =>
     Effect.gen(function*() {
@@ -539,5 +573,7 @@ describe("WorkQueue", () => {
       yield* TestClock.adjust("15 millis")
       yield* next(queue)
       assert.deepStrictEqual(told, ["added", "taken after 30", "retried", "taken after 10"], "ready since 5 ms later")
+      queue.addAfter("b", 10, why)
+      assert.strictEqual(told.at(-1), "added")
     }))
 })
