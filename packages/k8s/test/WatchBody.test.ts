@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Latch, Result, Schema, Stream } from "effect"
+import { Effect, Exit, Fiber, Latch, Result, Scheduler, Schema, Stream } from "effect"
 import { Buffer } from "node:buffer"
 import type { Body, Ending, Sink } from "../src/live/Body.ts"
 import * as Pieces from "../src/live/Pieces.ts"
@@ -140,6 +140,34 @@ describe("WatchBody.stream", () => {
       send("3\n")
       end()
       assert.deepStrictEqual(yield* Fiber.join(chunks), [[1, 2], [33]])
+    }))
+
+  it.effect("reads to its end a body that comes between any two steps of the reader", () =>
+    Effect.gen(function*() {
+      for (let steps = 1, isOver = false; !isOver; steps++) {
+        const { body, end, isRead, send } = open()
+        const scheduler = new Scheduler.MixedScheduler()
+        let taken = 0
+        scheduler.shouldYield = () => {
+          if (isRead() && ++taken === steps) {
+            send("1\n")
+            end()
+          }
+          return false
+        }
+        const reading = Effect.provideService(
+          Stream.runCollect(WatchBody.stream(body, lost)),
+          Scheduler.Scheduler,
+          scheduler
+        )
+        const fiber = yield* Effect.forkChild(reading, { startImmediately: true })
+        // It waits, and takes no step of its own.
+        isOver = taken < steps
+        scheduler.shouldYield = () => false
+        if (isOver) end()
+        yield* turns
+        assert.deepStrictEqual(fiber.pollUnsafe(), Exit.succeed(isOver ? [] : [1]), `after ${steps} steps`)
+      }
     }))
 
   it.effect("fails after the values before a fault, and wants nothing more", () =>

@@ -72,6 +72,8 @@ export const stream = <A, E, C>(
   }
 
   const arrived = Effect.callback<void>((resume) => {
+    // It may have come since it was looked for: a fiber lets others go first at any step.
+    if (values.length > 0 || over !== undefined || reader.fault() !== undefined) return resume(Effect.void)
     wake = () => {
       wake = undefined
       // Whatever else came off the socket with this is there a turn later: it is taken in one go.
