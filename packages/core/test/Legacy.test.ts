@@ -1,12 +1,12 @@
 import { Action, Cache, Controller, KubeClient, KubeObject, LeaderElection, Manager } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { type Duration, Effect, Exit, Layer, Scope } from "effect"
+import { type Duration, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { Part, Widget } from "./support/Kinds.ts"
 import { Legacy } from "../src/internal/Legacy.ts"
 import { informing } from "./support/Informing.ts"
 import { late } from "./support/Replicas.ts"
 import { Server } from "./support/Server.ts"
-import { pass } from "./support/Time.ts"
+import { between, pass, settle } from "./support/Time.ts"
 
 const { Lease } = LeaderElection
 
@@ -92,6 +92,26 @@ describe("who follows another replica", () => {
       assert.strictEqual(server.objects(Part).length, 1)
       yield* pass("10 seconds")
       assert.isAbove(server.objects(Part).length, 1)
+    }))
+
+  it.effect("waits for nothing that its caches have come to show between any two steps of it", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      const { informers } = yield* informing(server)
+      const { store } = yield* informers.get({ resource: Part })
+      yield* settle
+      const legacy = new Legacy(informers.written, informers.active)
+      for (let steps = 1, goesOn = true; goesOn; steps++) {
+        const version = `${steps * 1_000}`
+        legacy.inherit(JSON.stringify({ "Part.v1|||": version }))
+        const { fiber, reached } = yield* between(steps, legacy.caughtUp, () => {
+          store.apply([{ type: "BOOKMARK", object: { ...Part, metadata: { resourceVersion: version } } }])
+        })
+        goesOn = reached
+        yield* settle
+        assert.strictEqual(fiber.pollUnsafe() !== undefined, reached, `after ${steps} steps`)
+        yield* Fiber.interrupt(fiber)
+      }
     }))
 
   it.effect("does not care what another program has written there", () =>

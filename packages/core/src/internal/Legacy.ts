@@ -80,10 +80,12 @@ export class Legacy {
   get #wait(): Effect.Effect<void> {
     return Effect.gen({ self: this }, function*() {
       yield* Effect.callback<void>((resume) => {
-        const ends = this.#behind().map(({ store }) => store.onChange(() => look()))
         const look = () => {
           if (this.#behind().length === 0) resume(Effect.void)
         }
+        const ends = this.#behind().map(({ store }) => store.onChange(look))
+        // They may have come as far since somebody looked.
+        if (ends.length === 0) look()
         return Effect.sync(() => ends.forEach((end) => end()))
       }).pipe(
         Effect.timeoutOrElse({

@@ -29,6 +29,22 @@ export const interruptedAfter = <A, E, R>(
     return reached
   })
 
+/** Begins an effect, and does something between two of its steps, after so many. True if it came that far. */
+export const between = <A, E, R>(steps: number, effect: Effect.Effect<A, E, R>, happens: () => void) =>
+  Effect.gen(function*() {
+    let taken = 0
+    const scheduler = new Scheduler.MixedScheduler()
+    scheduler.shouldYield = () => {
+      if (++taken === steps) happens()
+      return false
+    }
+    const begun = Effect.provideService(effect, Scheduler.Scheduler, scheduler)
+    const fiber = yield* Effect.forkChild(begun, { startImmediately: true })
+    const reached = taken >= steps
+    taken = Infinity
+    return { fiber, reached }
+  })
+
 /** The clock of the test, whose time of day somebody may put back, by so many milliseconds; what passes goes on. */
 export const settable: Effect.Effect<{ readonly clock: Clock.Clock; readonly putBack: (millis: number) => void }> =
   Effect.map(Clock.Clock, (clock) => {
