@@ -20,7 +20,9 @@ import type * as Credentials from "../Credentials.ts"
 /** Figures of this module. */
 export const defaults = {
   /** An id token that holds for less than this, in milliseconds, counts as expired. Source: client-go, as above. */
-  expiryDelta: 10_000
+  expiryDelta: 10_000,
+  /** How long the provider may take for an answer, in milliseconds. */
+  requestTimeout: 25_000
 } as const
 
 /** What a kubeconfig says, checked. */
@@ -57,12 +59,15 @@ export const make = (
     if (refreshToken === undefined) {
       return yield* refused(spec, "the id token has expired, and there is no refresh token; log in again")
     }
-    const tokens = yield* refresh(spec, refreshToken)
-    used = true
-    idToken = tokens.idToken
-    refreshToken = tokens.refreshToken
-    yield* Effect.catch(save(tokens), (error) => Effect.logWarning(`${error.message}; the next start will miss them`))
-    return { token: idToken, expiresAt: expiryOf(Redacted.value(idToken)) }
+    return yield* refresh(spec, refreshToken, (tokens) => {
+      used = true
+      idToken = tokens.idToken
+      refreshToken = tokens.refreshToken
+      return Effect.as(
+        Effect.catch(save(tokens), (error) => Effect.logWarning(`${error.message}; the next start will miss them`)),
+        { token: idToken, expiresAt: expiryOf(Redacted.value(idToken)) }
+      )
+    })
   })
 }
 
@@ -76,7 +81,15 @@ export const expiryOf = (token: string): number | undefined => {
   return typeof seconds === "number" ? seconds * 1000 : undefined
 }
 
-const refresh = (spec: Spec, refreshToken: Redacted.Redacted): Effect.Effect<Tokens, Transport> =>
+/**
+ * Asks for new tokens, and hands them to `keep`. From when the refresh token is sent nothing interrupts that: whoever took
+ * it once may never take it again.
+ */
+const refresh = <A>(
+  spec: Spec,
+  refreshToken: Redacted.Redacted,
+  keep: (tokens: Tokens) => Effect.Effect<A>
+): Effect.Effect<A, Transport> =>
   Effect.scoped(Effect.gen(function*() {
     const dispatcher = yield* Effect.acquireRelease(
       Effect.sync(() => new Undici.Agent({ allowH2: false, connect: spec.ca === undefined ? {} : { ca: spec.ca } })),
@@ -84,16 +97,16 @@ const refresh = (spec: Spec, refreshToken: Redacted.Redacted): Effect.Effect<Tok
     )
     const ask = (what: string, url: string, options: Partial<Undici.Dispatcher.RequestOptions>) =>
       Effect.tryPromise({
-        try: async (signal) => {
+        try: async (interrupted) => {
+          const signal = AbortSignal.any([interrupted, AbortSignal.timeout(defaults.requestTimeout)])
           const answer = await Undici.request(url, { ...options, dispatcher, signal })
           return { status: answer.statusCode, body: json(await answer.body.text()) }
         },
-        catch: (cause) =>
-          new Transport({
-            message: `the identity provider ${spec.issuer}: ${what}: ${
-              (cause as NodeJS.ErrnoException).code ?? "no answer"
-            }`
-          })
+        catch: (cause) => {
+          const { code } = cause as { readonly code?: unknown }
+          const why = typeof code === "string" ? code : "no answer"
+          return new Transport({ message: `the identity provider ${spec.issuer}: ${what}: ${why}` })
+        }
       })
     const discovery = yield* ask("discovery", `${spec.issuer.replace(/\/$/, "")}/.well-known/openid-configuration`, {})
     const endpoint = discovery.body?.["token_endpoint"]
@@ -107,21 +120,26 @@ const refresh = (spec: Spec, refreshToken: Redacted.Redacted): Effect.Effect<Tok
       client_id: spec.clientId,
       ...(secret === undefined ? {} : { client_secret: secret })
     }
-    const answer = yield* ask("refresh", endpoint, {
-      method: "POST",
-      headers: { "content-type": "application/x-www-form-urlencoded", "accept": "application/json" },
-      body: new URLSearchParams(form).toString()
-    })
-    const idToken = answer.body?.["id_token"]
-    if (answer.status !== 200) return yield* refused(spec, `the refresh token was refused (${answer.status})`)
-    if (typeof idToken !== "string") {
-      return yield* refused(spec, "the answer to the refresh token holds no id_token; was the scope openid asked for?")
-    }
-    const next = answer.body?.["refresh_token"]
-    return {
-      idToken: Redacted.make(idToken),
-      refreshToken: typeof next === "string" && next !== "" ? Redacted.make(next) : refreshToken
-    }
+    return yield* Effect.uninterruptible(Effect.gen(function*() {
+      const answer = yield* ask("refresh", endpoint, {
+        method: "POST",
+        headers: { "content-type": "application/x-www-form-urlencoded", "accept": "application/json" },
+        body: new URLSearchParams(form).toString()
+      })
+      const idToken = answer.body?.["id_token"]
+      if (answer.status !== 200) return yield* refused(spec, `the refresh token was refused (${answer.status})`)
+      if (typeof idToken !== "string") {
+        return yield* refused(
+          spec,
+          "the answer to the refresh token holds no id_token; was the scope openid asked for?"
+        )
+      }
+      const next = answer.body?.["refresh_token"]
+      return yield* keep({
+        idToken: Redacted.make(idToken),
+        refreshToken: typeof next === "string" && next !== "" ? Redacted.make(next) : refreshToken
+      })
+    }))
   }))
 
 const json = (text: string): Readonly<Record<string, unknown>> | undefined => {

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect, Fiber, Redacted } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as KubeConfig from "../../src/KubeConfig.ts"
@@ -15,8 +15,9 @@ const idToken = (seconds: number, name = "t") =>
   ]
     .join(".")
 
-/** A provider that takes every refresh token once, and gives the next. */
+/** A provider that takes every refresh token once, and gives the next, after `pause` milliseconds. */
 const provider = Effect.gen(function*() {
+  const state = { pause: 0 }
   let valid = "refresh-1"
   let count = 0
   const forms: Array<Record<string, string>> = []
@@ -37,10 +38,11 @@ const provider = Effect.gen(function*() {
       }
       count += 1
       valid = `refresh-${count + 1}`
-      json(response, 200, { id_token: idToken(3600, `new-${count}`), refresh_token: valid })
+      const answer = { id_token: idToken(3600, `new-${count}`), refresh_token: valid }
+      setTimeout(() => json(response, 200, answer), state.pause)
     })
   })
-  return { server, forms }
+  return { server, forms, state }
 })
 
 const kubeconfig = (issuer: string, config: Record<string, string>) => `
@@ -101,6 +103,21 @@ describe("Oidc", () => {
       assert.strictEqual(forms[1]?.["refresh_token"], "refresh-2")
       const restarted = yield* KubeConfig.load({ file })
       yield* restarted.credentials.fresh
+      assert.strictEqual(forms[2]?.["refresh_token"], "refresh-3")
+    }))
+
+  it.live("a refresh token that was taken is followed by the next, whoever is interrupted meanwhile", () =>
+    Effect.gen(function*() {
+      const { forms, server, state } = yield* provider
+      const path = yield* folder({ config: kubeconfig(server.url, { "refresh-token": "refresh-1" }) })
+      const config = yield* KubeConfig.load({ file: Path.join(path, "config") })
+      state.pause = 200
+      const asking = yield* Effect.forkChild(config.credentials.fresh)
+      while (forms.length < 2) yield* Effect.sleep("5 millis")
+      yield* Fiber.interrupt(asking)
+      state.pause = 0
+      assert.include(Fs.readFileSync(Path.join(path, "config"), "utf8"), "refresh-token: refresh-3")
+      yield* config.credentials.fresh
       assert.strictEqual(forms[2]?.["refresh_token"], "refresh-3")
     }))
 
