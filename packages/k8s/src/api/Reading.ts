@@ -66,11 +66,15 @@ export const reached = (storage: Storage, revision: number): Effect.Effect<void,
   storage.revision >= revision ? Effect.void : Effect.scoped(Effect.gen(function*() {
     const done = yield* Deferred.make<void>()
     yield* Effect.acquireRelease(
-      Effect.sync(() =>
-        storage.listen((change) => {
-          if (change.revision >= revision) Deferred.doneUnsafe(done, Effect.void)
-        })
-      ),
+      Effect.sync(() => {
+        const look = () => {
+          if (storage.revision >= revision) Deferred.doneUnsafe(done, Effect.void)
+        }
+        const end = storage.listen(look)
+        // It may have come as far since somebody looked.
+        look()
+        return end
+      }),
       (end) => Effect.sync(end)
     )
     const result = yield* Effect.timeoutOption(Deferred.await(done), defaults.futureVersion)
