@@ -60,6 +60,36 @@ describe("Cache.layer", () => {
       }).pipe(Effect.provide(Layer.provideMerge(Cache.layer([Part, Secret]), server.layer)))
     }))
 
+  it.effect("a read waits for the lists of the namespaces that it is about, and for no others", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      for (const namespace of ["default", "other"]) server.put(Part, `in-${namespace}`, {}, { namespace })
+      let forbidden = true
+      server.fault = ({ path }) =>
+        Effect.succeed(forbidden && path.includes("/other/") ? refuse(403, "Forbidden", "not yet") : undefined)
+      yield* Effect.gen(function*() {
+        const inDefault = yield* Effect.forkChild(Effect.all([
+          Cache.list(Part, { namespace: "default" }),
+          Effect.map(Cache.get(Part, { namespace: "default", name: "in-default" }), (part) => part ? [part] : [])
+        ]))
+        const inOther = yield* Effect.forkChild(Cache.list(Part, { namespace: "other" }))
+        const one = yield* Effect.forkChild(Cache.get(Part, { namespace: "other", name: "in-other" }))
+        const everywhere = yield* Effect.forkChild(Cache.list(Part))
+        yield* pass("5 minutes")
+        assert.deepStrictEqual((yield* Fiber.join(inDefault)).map(names), [["in-default"], ["in-default"]])
+        for (const waiting of [inOther, one, everywhere]) assert.isUndefined(waiting.pollUnsafe())
+        forbidden = false
+        yield* pass("1 minute")
+        assert.deepStrictEqual(names(yield* Fiber.join(inOther)), ["in-other"])
+        assert.isDefined(yield* Fiber.join(one))
+        assert.deepStrictEqual(names(yield* Fiber.join(everywhere)), ["in-default", "in-other"])
+      }).pipe(
+        Effect.provide(
+          Layer.provideMerge(Cache.layer([Watch.cached(Part, { namespaces: ["default", "other"] })]), server.layer)
+        )
+      )
+    }))
+
   it.effect("a manager that is given it shares its watches and reports them; its controllers read, and are not woken", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part, Secret)
