@@ -40,6 +40,30 @@ describe("reads under own writes", () => {
       assert.deepStrictEqual(names(yield* run(Cache.list(Part, watched))), ["a", "gone"])
       assert.strictEqual((yield* run(Cache.get(Part, ref("a"))))?.spec?.role, "new")
       assert.strictEqual((yield* run(Cache.get(Part, ref("a"), watched)))?.spec?.role, "old")
+      assert.deepStrictEqual(names(yield* run(Cache.byIndex(byRole, "new", watched))), [])
+      assert.deepStrictEqual(names(yield* run(Cache.byIndex(byRole, "old", watched))), ["a"])
+      assert.deepStrictEqual(names(yield* run(Cache.byIndex(byRole, "old"))), [])
+    }))
+
+  it.effect("of several selections wait for each that holds something old", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      const old = server.put(Part, "a", { spec: { role: "old" } }, { labels: { app: "web" } })
+      const { run, used } = yield* reading(server, { resource: Part, labels: "app=web" }, {
+        resource: Part,
+        labels: "tier=back"
+      })
+      server.hold()
+      server.patch(Part, "a", { spec: { role: "new" } })
+      for (const { store } of used) store.overlay(changed(old, server.rv))
+      const one = yield* Effect.forkChild(run(Cache.get(Part, ref("a"))))
+      const all = yield* Effect.forkChild(run(Cache.list(Part)))
+      yield* settle
+      assert.deepStrictEqual([one.pollUnsafe(), all.pollUnsafe()], [undefined, undefined])
+      server.release()
+      yield* settle
+      assert.strictEqual((yield* Fiber.join(one))?.spec?.role, "new")
+      assert.deepStrictEqual((yield* Fiber.join(all)).map(({ spec }) => spec?.role), ["new"])
     }))
 
   it.effect("wait for what an answer did not show: of its key, or of its namespace, and of nothing else", () =>
