@@ -417,11 +417,10 @@ const condition = <A extends KubeObject>(observation: Observation<A>): {
     return {
       namespace,
       what: `${key} of resourceVersion ${resourceVersion}`,
+      // Of several selections one that has gone further need not be where it is to be seen.
       seen: (informers) =>
-        informers.some(({ store }) =>
-          passed(resourceVersion, store.resourceVersion) ||
-          passed(resourceVersion, store.watched(key)?.metadata.resourceVersion ?? "0")
-        )
+        informers.every(({ store }) => passed(resourceVersion, store.resourceVersion)) ||
+        informers.some(({ store }) => passed(resourceVersion, store.watched(key)?.metadata.resourceVersion ?? "0"))
     }
   }
   const { namespace, resourceVersion } = observation

@@ -25,10 +25,15 @@ describe("Cache.layer", () => {
         yield* client.create(Part, { metadata: { namespace: "default", name: "b" }, spec: { role: "web" } })
         assert.deepStrictEqual(names(yield* Cache.list(Part)), ["a", "b"])
         assert.deepStrictEqual(names(yield* Cache.byIndex(byRole, "web")), ["a", "b"])
+        const role = Effect.map(Cache.live(Part, { namespace: "default", name: "b" }), (part) => part?.spec?.role)
+        assert.strictEqual(yield* role, "web")
+        const patch = KubeClient.Patch.merge({ spec: { role: "db" } })
+        yield* client.patch(Part, { namespace: "default", name: "b" }, patch)
+        assert.strictEqual(yield* role, "db", "what is remembered of a live read ends with an own write")
         const [snapshot] = yield* Stream.runCollect(Stream.take(Cache.changes(Part), 1))
         assert.deepInclude(snapshot, { _tag: "Snapshot" })
         assert.deepStrictEqual(yield* Cache.list(Secret), [], "of its namespaces only")
-        assert.lengthOf(server.requestsFor("GET", "parts"), 2, "a list and a watch")
+        assert.lengthOf(server.requestsFor("GET", "parts"), 4, "a list, a watch, and two that were asked for")
       }).pipe(
         Effect.provide(
           Layer.provideMerge(Cache.layer([Part, Watch.cached(Secret, { namespaces: ["default"] })]), server.layer)
@@ -96,9 +101,12 @@ describe("Cache.layer", () => {
       server.put(Widget, "a", { spec: { size: 1 } })
       server.put(Part, "p")
       const journal = new Journal()
+      server.put(Secret, "selected", {}, { labels: { app: "web" } })
+      server.put(Secret, "another")
       const controller = Controller.make("reading", {
         for: Widget,
-        watches: [Watch.cached(Secret)],
+        // Of a kind that both have, it reads what it has declared itself.
+        watches: [Watch.cached(Secret, { labels: "app=web" })],
         reconcile: () =>
           Effect.gen(function*() {
             yield* journal.note(`${names(yield* Cache.list(Part))} ${names(yield* Cache.list(Secret))}`)
@@ -108,15 +116,15 @@ describe("Cache.layer", () => {
       const scope = yield* Scope.make()
       const context = yield* Layer.build(
         Manager.layer([controller]).pipe(
-          Layer.provideMerge(Cache.layer([Part, Widget])),
+          Layer.provideMerge(Cache.layer([Part, Widget, Secret])),
           Layer.provide(server.layer)
         )
       ).pipe(Scope.provide(scope))
       yield* settle
-      assert.deepStrictEqual(journal.words, ["p "])
+      assert.deepStrictEqual(journal.words, ["p selected"])
       const { watches } = yield* Context.get(context, Manager.Manager).report
-      assert.deepStrictEqual(watches.map(({ plural }) => plural).sort(), ["parts", "secrets", "widgets.test.io"])
-      assert.lengthOf(server.watches, 3)
+      assert.deepStrictEqual(watches.map(({ plural }) => plural).sort(), ["parts", "secrets", "secrets", "widgets.test.io"])
+      assert.lengthOf(server.watches, 4)
       server.put(Part, "q")
       yield* settle
       assert.lengthOf(journal.words, 1)

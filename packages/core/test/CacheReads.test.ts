@@ -60,9 +60,13 @@ describe("reads under own writes", () => {
       const all = yield* Effect.forkChild(run(Cache.list(Part)))
       yield* settle
       assert.deepStrictEqual([one.pollUnsafe(), all.pollUnsafe()], [undefined, undefined])
+      const own = yield* Effect.forkChild(Cache.settled(used, "default/a"))
+      yield* settle
+      assert.isUndefined(own.pollUnsafe(), "so does who looks for what is to be reconciled")
       server.release()
       yield* settle
       assert.strictEqual((yield* Fiber.join(one))?.spec?.role, "new")
+      assert.strictEqual((yield* Fiber.join(own) as typeof Part.Type | undefined)?.spec?.role, "new")
       assert.deepStrictEqual((yield* Fiber.join(all)).map(({ spec }) => spec?.role), ["new"])
     }))
 
@@ -190,6 +194,39 @@ describe("Cache.awaitObserved", () => {
       server.delete(Part, "a")
       yield* settle
       assert.deepStrictEqual(done(), [true, true, true, true])
+    }))
+
+  it.effect("of several selections has been seen what one shows, or all have passed", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      const { run, used } = yield* reading(server, { resource: Part, labels: "app=web" }, {
+        resource: Part,
+        labels: "app=db"
+      })
+      server.hold()
+      const labels = { app: "web" }
+      const made = yield* server.own.create(Part, { metadata: { ...ref("a"), labels }, spec: { role: "x" } })
+      const { resourceVersion } = made.metadata
+      const fibers = yield* Effect.forEach(
+        [run(Cache.awaitObserved(Part, made)), run(Cache.awaitObserved(Part, { resourceVersion }))],
+        (wait) => Effect.forkChild(wait)
+      )
+      const done = Effect.as(settle, fibers).pipe(Effect.map((all) => all.map((one) => one.pollUnsafe() !== undefined)))
+      used[1]!.store.apply([{ type: "BOOKMARK", object: { ...made, metadata: { resourceVersion } } }])
+      assert.deepStrictEqual(yield* done, [false, false], "the other is not where it is to be seen")
+      used[0]!.store.apply([{ type: "ADDED", object: made }])
+      assert.deepStrictEqual(yield* done, [true, true])
+      const shown = { ...made, metadata: { ...made.metadata, resourceVersion: "8000" } }
+      used[0]!.store.apply([{ type: "MODIFIED", object: shown }])
+      yield* run(Cache.awaitObserved(Part, shown, 0))
+      // What no selection shows has been seen when none is going to.
+      const elsewhere = { ...made, metadata: { ...made.metadata, name: "b", resourceVersion: "9000" } }
+      const fiber = yield* Effect.forkChild(run(Cache.awaitObserved(Part, elsewhere)))
+      for (const [i, { store }] of used.entries()) {
+        store.apply([{ type: "BOOKMARK", object: { ...made, metadata: { resourceVersion: "9000" } } }])
+        yield* settle
+        assert.strictEqual(fiber.pollUnsafe() !== undefined, i === 1)
+      }
     }))
 
   it.effect("fails with NotObserved when it takes too long", () =>
