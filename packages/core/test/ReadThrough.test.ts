@@ -82,6 +82,24 @@ describe("Cache.live", () => {
       assert.strictEqual(yield* role, "4")
     }))
 
+  it.effect("a request that was overtaken by an own write is remembered by nobody, however late its answer", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      server.put(Part, "a", { spec: { role: "1" } })
+      const { live } = yield* reading(server)
+      const role = Effect.map(live("a"), (part) => part?.spec?.role)
+      // Answered at once, and long on its way.
+      server.latency = () => Effect.sleep("10 seconds")
+      const early = yield* Effect.forkChild(role)
+      yield* settle
+      server.latency = () => Effect.void
+      yield* server.own.patch(Part, ref("a"), { _tag: "Merge", body: { spec: { role: "2" } } })
+      assert.strictEqual(yield* role, "2")
+      yield* pass("10 seconds")
+      assert.strictEqual(yield* Fiber.join(early), "1")
+      assert.strictEqual(yield* role, "2")
+    }))
+
   it.effect("readers at once share one request, and outlive the one that made it", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
