@@ -32,8 +32,11 @@ export interface Writing {
    * long after (its turn has to come, it is sent once more). The answer is the failure of the write, and nothing is sent.
    */
   readonly permit: () => KubeError.KubeError | undefined
-  /** Told of every accepted write before the writer has the answer. Must not throw. */
-  readonly wrote: (write: Write) => void
+  /**
+   * Told of every accepted write before the writer has the answer, and of the fields that it spoke of, unless it spoke of
+   * the whole object. Must not throw.
+   */
+  readonly wrote: (write: Write, fields?: unknown) => void
   /** Gives a whole object that is to be written, or applied, what it is to carry besides. */
   readonly mark?: Mark | undefined
 }

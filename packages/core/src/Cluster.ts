@@ -118,7 +118,8 @@ export const router = (home: Client): { readonly client: Client; readonly cluste
     const sent = at(verb, resource, known, Effect.fail)
     return resource.cluster === undefined ? sent : Effect.updateService(sent, Writing, (writing) => ({
       ...writing,
-      wrote: (write) => writing.wrote({ ...write, resource: on(write.resource, { name: resource.cluster! }) })
+      wrote: (write, fields) =>
+        writing.wrote({ ...write, resource: on(write.resource, { name: resource.cluster! }) }, fields)
     }))
   }
 

@@ -5,13 +5,15 @@ import {
   Cache,
   CacheIndex,
   Controller,
+  CustomResource,
+  KubeClient,
   type KubeObject,
   Manager,
   type Supervisor,
   Watch
 } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Stream } from "effect"
+import { Effect, Layer, Schema, Stream } from "effect"
 import { Part, Secret, Widget } from "./support/Kinds.ts"
 import { operate } from "./support/Operating.ts"
 import { Server } from "./support/Server.ts"
@@ -181,6 +183,42 @@ describe("own writes and others'", () => {
       server.release()
       yield* settle
       assert.deepStrictEqual(seen, [[1, false], [2, true]])
+    }))
+
+  it.effect("a status of somebody else inside the window of an own write that changes nothing wakes the controller", () =>
+    Effect.gen(function*() {
+      const Report = CustomResource.make({
+        group: "test.io",
+        version: "v1",
+        kind: "Report",
+        spec: Schema.Struct({ size: Schema.Int }),
+        status: Schema.Struct({ ready: Schema.Boolean, by: Schema.optionalKey(Schema.String) })
+      })
+      const server = new Server(Report)
+      server.put(Report, "a", { spec: { size: 1 }, status: { ready: true } }, { generation: 1 })
+      const seen: Array<string | undefined> = []
+      yield* operate(server, [
+        Controller.make("reports", {
+          for: Report,
+          reconcile: (report) =>
+            Effect.gen(function*() {
+              seen.push(report.status?.by)
+              if (seen.length === 1) {
+                server.hold()
+                server.patch(Report, "a", { status: { by: "others" } })
+              }
+              const body = { status: { ready: true } }
+              yield* KubeClient.KubeClient.use((client) =>
+                client.patch(Report, report, { _tag: "Merge", body }, { subresource: "status" })
+              )
+              return Action.done
+            })
+        })
+      ])
+      yield* settle
+      server.release()
+      yield* settle
+      assert.deepStrictEqual(seen, [undefined, "others"])
     }))
 
   it.effect("own writes of another manager on the same client are seen, too", () =>

@@ -123,7 +123,12 @@ describe("Cache.layer", () => {
       yield* settle
       assert.deepStrictEqual(journal.words, ["p selected"])
       const { watches } = yield* Context.get(context, Manager.Manager).report
-      assert.deepStrictEqual(watches.map(({ plural }) => plural).sort(), ["parts", "secrets", "secrets", "widgets.test.io"])
+      assert.deepStrictEqual(watches.map(({ plural }) => plural).sort(), [
+        "parts",
+        "secrets",
+        "secrets",
+        "widgets.test.io"
+      ])
       assert.lengthOf(server.watches, 4)
       server.put(Part, "q")
       yield* settle

@@ -66,7 +66,7 @@ describe("reads under own writes", () => {
       server.release()
       yield* settle
       assert.strictEqual((yield* Fiber.join(one))?.spec?.role, "new")
-      assert.strictEqual((yield* Fiber.join(own) as typeof Part.Type | undefined)?.spec?.role, "new")
+      assert.nestedPropertyVal(yield* Fiber.join(own), "spec.role", "new")
       assert.deepStrictEqual((yield* Fiber.join(all)).map(({ spec }) => spec?.role), ["new"])
     }))
 

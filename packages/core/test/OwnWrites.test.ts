@@ -47,6 +47,29 @@ describe("OwnWrites", () => {
     assert.deepStrictEqual(passed, [])
   })
 
+  it("a version that a write was answered with is another's where its status differs in what the write did not say", () => {
+    const own = new OwnWrites()
+    const { passed, see } = watching(own)
+    const fields = { status: { ready: true, parts: { a: 1 } } }
+    own.began(key)
+    // Before the event, and after it.
+    own.wrote(key, "2", fields)
+    see(2, { status: { by: "others" } })
+    see(3, { status: { ready: true, parts: { b: 1 } } })
+    own.wrote(key, "3", fields)
+    see(4, { status: { ready: true, parts: { a: 1 } } })
+    own.wrote(key, "4", fields)
+    own.wrote(key, "5", { status: { parts: null } })
+    see(5, { status: { parts: { c: 1 } } })
+    // A list may stand for two own writes.
+    own.wrote(key, "6", { status: { one: 1 } })
+    own.wrote(key, "7", { status: { two: [2] } })
+    see(7, { status: { one: 1, two: [2] } })
+    assert.deepStrictEqual(passed, [2])
+    own.ended(key)
+    assert.deepStrictEqual(passed, [2, 3])
+  })
+
   it("what others write meanwhile passes when the work ends, and at once where none is going on", () => {
     const own = new OwnWrites()
     const { passed, see } = watching(own)

@@ -63,9 +63,9 @@ const acceptOf = ({ metadataOnly }: Resource.Any, form: string) =>
 export const make = (transport: Transport["Service"]): Client => {
   const { ask, askPermitted, send, sendWrite } = Sending.make(transport)
   const observers = new Set<(write: Write) => void>()
-  const onWrite = (context: Around, write: Write): void => {
+  const onWrite = (context: Around, write: Write, fields?: unknown): void => {
     for (const observer of observers) observer(write)
-    Context.get(context, Writing).wrote(write)
+    Context.get(context, Writing).wrote(write, fields)
   }
 
   const decode = <A extends KubeObject>(
@@ -227,6 +227,8 @@ export const make = (transport: Transport["Service"]): Client => {
     readonly query?: Query
     /** What is sent, where the answer may not tell what it did. */
     readonly sent?: unknown
+    /** Whether what is sent speaks of some fields of the object, and of no others. */
+    readonly partial?: boolean
   }
 
   const change = <A extends KubeObject>(
@@ -235,7 +237,7 @@ export const make = (transport: Transport["Service"]): Client => {
     plan: () => Change
   ): Effect.Effect<A, KubeError.KubeError> =>
     Effect.contextWith((context: Around) => {
-      const { body, contentType, key, method, place, query = [], sent, verb } = plan()
+      const { body, contentType, key, method, partial = false, place, query = [], sent, verb } = plan()
       const subresource = options?.subresource
       const call = callFor(verb, resource, key, subresource)
       return Effect.flatMapEager(locate(call, resource, place), (namespace) =>
@@ -251,13 +253,13 @@ export const make = (transport: Transport["Service"]): Client => {
             ],
             headers: { ...jsonHeaders, "content-type": contentType },
             body
-          }, (body) => {
+          }, (answered) => {
             const target = { ...key, namespace }
-            const write = options?.dryRun === true ? undefined : writeOf(resource, target, subresource, sent, body)
+            const write = options?.dryRun === true ? undefined : writeOf(resource, target, subresource, sent, answered)
             if (write !== undefined) {
-              onWrite(context, write)
+              onWrite(context, write, partial ? body : undefined)
             }
-            return answer(call, resource, options, body)
+            return answer(call, resource, options, answered)
           })))
     })
 
@@ -297,7 +299,8 @@ export const make = (transport: Transport["Service"]): Client => {
         method: "PATCH",
         place: key,
         contentType: contentTypes[patch._tag],
-        body: () => Effect.succeed(patch.body)
+        body: () => Effect.succeed(patch.body),
+        partial: patch._tag !== "Json"
       }
     })
 
@@ -311,7 +314,8 @@ export const make = (transport: Transport["Service"]): Client => {
         place: key,
         contentType: "application/apply-patch+yaml",
         query: [["force", options?.force === true ? "true" : undefined]],
-        body: (call, context) => encode(context, call, resource, object as PartialKubeObject, options, "encodeFields")
+        body: (call, context) => encode(context, call, resource, object as PartialKubeObject, options, "encodeFields"),
+        partial: true
       }
     })
 

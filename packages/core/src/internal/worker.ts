@@ -145,13 +145,13 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
   const writing = (item: Item, writes: Array<Write>): Writing => ({
     permit: leadership.permit,
     mark,
-    wrote: (write: Write) => {
+    wrote: (write: Write, fields?: unknown) => {
       writes.push(write)
       tracing?.wrote(item.key, write)
       if (
         write._tag === "Written" && write.subresource === "status" && write.resource.id === resource.id &&
         keyString(write.object) === item.key
-      ) ownWrites.wrote(item.key, write.object.metadata.resourceVersion)
+      ) ownWrites.wrote(item.key, write.object.metadata.resourceVersion, fields)
     }
   })
 
