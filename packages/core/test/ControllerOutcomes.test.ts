@@ -6,6 +6,7 @@ import {
   CustomResource,
   KubeClient,
   KubeError,
+  Predicate,
   Reconciler,
   Source,
   type Transport,
@@ -709,6 +710,27 @@ describe("Controller: limits", () => {
       yield* pass("1 minute")
       assert.deepStrictEqual(conditions(), [ready])
       assert.deepStrictEqual(journal.words, ["1", "2"])
+    }))
+
+  it.effect("what is given up says so also where somebody else's status is not shown yet", () =>
+    Effect.gen(function*() {
+      const server = new Server(Task)
+      server.put(Task, "a", small, { generation: 1 })
+      yield* operate(server, [Controller.make("tasks", {
+        for: Task,
+        predicate: Predicate.generationChanged,
+        reconcile: () =>
+          Effect.suspend(() => {
+            server.hold()
+            server.patch(Task, "a", { status: { size: 9 } })
+            return Effect.fail(new Reconciler.Terminal({ message: "no such size" }))
+          })
+      })])
+      yield* pass("200 millis")
+      server.release()
+      yield* pass("1 minute")
+      const [task] = server.objects(Task)
+      assert.deepStrictEqual(task?.status?.conditions?.map(({ reason }) => reason), ["Terminal"])
     }))
 
   it.effect("a spec that another worker has reconciled is never said to be given up", () =>

@@ -9,6 +9,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
 import * as Conditions from "../Conditions.ts"
 import type { CustomResource } from "../CustomResource.ts"
 import { KubeClient, Patch } from "../KubeClient.ts"
@@ -24,8 +25,8 @@ const longest = 1024
 /** Why an object was given up, in one word. */
 export type Reason = "RetriesExhausted" | "Terminal" | "Invalid"
 
-/** How often a write that lost a race is tried anew. */
-const races = 5
+/** How often a write that lost a race is tried anew, and when: a watch has to show what it lost to. */
+const races = { times: 5, schedule: Schedule.exponential("20 millis") } as const
 
 type Said = ReadonlyArray<Conditions.Condition> | undefined
 
@@ -77,7 +78,7 @@ const write = <E>(
     const { resourceVersion } = object.metadata
     const patch = Patch.merge({ metadata: { resourceVersion }, status: { conditions } })
     yield* KubeClient.use((client) => client.patch(resource, object, patch, { subresource: "status" }))
-  }).pipe(Effect.retry({ times: races, while: isRace }))
+  }).pipe(Effect.retry({ ...races, while: isRace }))
 
 const isRace = (error: unknown): boolean =>
   (error as { readonly reason?: { readonly _tag?: string } }).reason?._tag === "Conflict"
