@@ -489,6 +489,131 @@ describe("Store", () => {
     assert.strictEqual(store.unconfirmed, 0)
   })
 
+  /** A write that was answered with something else than the object. */
+  const unshown = (name: string, rv: number, uid: string | undefined = `u-${name}`): KubeClient.Write => ({
+    _tag: "Changed",
+    resource: Thing,
+    key: { namespace: "a", name },
+    uid,
+    resourceVersion: String(rv),
+    subresource: "scale",
+    answer: undefined
+  })
+  const deleting = (name: string, uid: string | undefined): KubeClient.Write => ({
+    _tag: "Deleting",
+    resource: Thing,
+    key: { namespace: "a", name },
+    uid
+  })
+  const whole = (namespace = "a") => {
+    const store = new Store<Obj>({
+      resource: Thing,
+      matches: () => true,
+      covers: (key) => key.namespace === namespace,
+      filtered: false
+    })
+    store.replace([], "10")
+    return store
+  }
+
+  it("what a write did not show is stale until the watch has, or a later own write, whichever answer came first", () => {
+    const store = make([thing("x", 5), thing("y", 6)])
+    store.overlay(unshown("x", 11))
+    assert.deepStrictEqual(store.staleKeys(), ["a/x"])
+    store.apply([{ type: "MODIFIED", object: thing("y", 10) }])
+    assert.isTrue(store.isStale("a/x"))
+    store.apply([{ type: "MODIFIED", object: thing("x", 11) }])
+    assert.isFalse(store.isStale("a/x"))
+    for (const answers of [[unshown("x", 12), written(thing("x", 13))], [written(thing("x", 15)), unshown("x", 14)]]) {
+      for (const answer of answers) store.overlay(answer)
+      assert.isFalse(store.isStale("a/x"), "a later write shows it")
+    }
+    // The same version, shown by another answer.
+    store.overlay(written(thing("y", 16)))
+    store.overlay(unshown("y", 16))
+    assert.deepStrictEqual(store.staleKeys(), [])
+    store.overlay(unshown("y", 17))
+    store.overlay(written(thing("y", 16)))
+    assert.deepStrictEqual(store.staleKeys(), ["a/y"], "an older write does not")
+  })
+
+  it("what was written of an incarnation that this program deleted is not waited for, and of the next one it is", () => {
+    const store = make([thing("x", 5)])
+    store.overlay(deleted("x"))
+    store.overlay(unshown("x", 11))
+    assert.isFalse(store.isStale("a/x"))
+    const next = whole()
+    next.overlay(deleted("x"))
+    next.overlay(unshown("x", 11))
+    assert.isFalse(next.isStale("a/x"))
+    next.overlay(unshown("x", 12, "u-next"))
+    assert.isTrue(next.isStale("a/x"), "it is known to be there")
+    next.apply([{ type: "ADDED", object: thing("x", 12, { uid: "u-next" }) }])
+    assert.isFalse(next.isStale("a/x"))
+  })
+
+  it("what is not here is waited for only where it cannot stay away", () => {
+    const filtered = make()
+    filtered.overlay(unshown("x", 11))
+    assert.deepStrictEqual(filtered.staleKeys(), [])
+    const store = whole()
+    store.overlay(unshown("x", 11))
+    assert.deepStrictEqual(store.staleKeys(), ["a/x"])
+    store.apply([bookmark(11)])
+    assert.deepStrictEqual(store.staleKeys(), [])
+    const elsewhere = whole("b")
+    for (const write of [unshown("x", 11), deleting("x", "u-x"), deleting("x", undefined)]) elsewhere.overlay(write)
+    assert.strictEqual(elsewhere.unconfirmed, 0)
+  })
+
+  it("an accepted deletion is waited for until the object shows it, and not where it does already", () => {
+    const terminating = (rv: number) => thing("x", rv, { deletionTimestamp: "now", finalizers: ["test.io/hold"] })
+    const store = make([thing("x", 5)])
+    for (const write of [deleting("x", "u-x"), deleting("x", undefined)]) {
+      store.overlay(write)
+      assert.isTrue(store.isStale("a/x"))
+    }
+    store.apply([{ type: "MODIFIED", object: terminating(11) }])
+    assert.isFalse(store.isStale("a/x"))
+    for (const write of [deleting("x", "u-x"), deleting("x", undefined)]) store.overlay(write)
+    assert.deepStrictEqual([store.isStale("a/x"), store.unconfirmed], [false, 0])
+    store.overlay(deleted("x"))
+    store.overlay(deleting("x", "u-x"))
+    assert.isFalse(store.isStale("a/x"))
+  })
+
+  it("whoever waits is told of own writes, of lists, and of guesses that are given up", () => {
+    const store = make([thing("x", 5)])
+    let told = 0
+    const off = store.onChange(() => told++)
+    const tells = (what: () => unknown) => {
+      const before = told
+      what()
+      assert.isAbove(told, before, String(what))
+    }
+    tells(() => store.overlay(written(thing("x", 11))))
+    tells(() => store.replace([thing("x", 11)], "12"))
+    tells(() => store.apply([bookmark(13)]))
+    store.overlay(deleting("x", undefined))
+    assert.isTrue(store.isStale("a/x"))
+    tells(() => store.giveUpGuesses("a/x"))
+    assert.isFalse(store.isStale("a/x"))
+    off()
+    store.apply([bookmark(14)])
+    assert.strictEqual(store.listeners, 0)
+  })
+
+  it("a list settles writes outside the selection, and that of a restored server ends every wait", () => {
+    const store = make([thing("x", 5)], 100)
+    store.overlay(written(thing("gone", 101, { labels: {} })))
+    store.replace([thing("x", 5)], "102")
+    assert.strictEqual(store.unconfirmed, 0)
+    for (const write of [unshown("x", 200), deleting("x", "u-x"), deleting("x", undefined)]) store.overlay(write)
+    assert.isTrue(store.isStale("a/x"))
+    store.replace([thing("x", 3)], "50")
+    assert.deepStrictEqual([store.isStale("a/x"), store.unconfirmed], [false, 0])
+  })
+
   it("a watch bookmark settles writes outside the selection", () => {
     const store = make()
     for (let i = 0; i < 10; i++) store.overlay(written(thing(`x${i}`, 20 - i, { labels: {} })))
