@@ -448,6 +448,7 @@ describe("Store", () => {
     const store = make([thing("x", 5)])
     store.overlay({ ...deleted("x"), uid: undefined } as KubeClient.Write)
     assert.strictEqual(rvOf(store.get("a/x")), "5")
+    assert.isFalse(store.isStale("a/x"))
   })
 
   it("an own write that does not decode hides the older state", () => {
@@ -480,12 +481,15 @@ describe("Store", () => {
   })
 
   it("the list of a restored server, whose resourceVersions start again, ends what was known of own writes", () => {
-    const store = make([thing("x", 500), thing("y", 501)], 600)
+    const store = make([thing("x", 500), thing("y", 501), thing("w", 502)], 600)
     store.overlay(written(thing("x", 601)))
     store.overlay(deleted("y"))
     store.overlay(written(thing("z", 602)))
-    store.replace([thing("x", 50), thing("y", 51)], "60")
-    assert.deepStrictEqual([...store.values()].map(rvOf), ["50", "51"])
+    store.overlay(written(thing("w", 603, { labels: {} })))
+    const deltas = store.replace([thing("x", 50), thing("y", 51), thing("w", 52)], "60")
+    assert.deepStrictEqual([...store.values()].map(rvOf), ["50", "51", "52"])
+    const ofZ = deltas.filter((delta) => deltaObject(delta)?.metadata.name === "z")
+    assert.deepStrictEqual(ofZ.map(({ _tag }) => _tag), ["Added", "Deleted"], "who has read it learns that it is gone")
     assert.strictEqual(store.unconfirmed, 0)
   })
 
@@ -535,6 +539,9 @@ describe("Store", () => {
     store.overlay(unshown("y", 17))
     store.overlay(written(thing("y", 16)))
     assert.deepStrictEqual(store.staleKeys(), ["a/y"], "an older write does not")
+    store.apply([bookmark(20)])
+    store.overlay(unshown("x", 20))
+    assert.deepStrictEqual(store.staleKeys(), [], "the watch has been there before the answer")
   })
 
   it("what was written of an incarnation that this program deleted is not waited for, and of the next one it is", () => {
@@ -580,6 +587,18 @@ describe("Store", () => {
     store.overlay(deleted("x"))
     store.overlay(deleting("x", "u-x"))
     assert.isFalse(store.isStale("a/x"))
+  })
+
+  it("a guess ends with the incarnation that it was about, unless that may only have left the selection", () => {
+    for (const [store, isOver] of [[whole(), true], [make(), false]] as const) {
+      // An eviction of what is not shown yet.
+      store.overlay(deleting("x", undefined))
+      store.apply([{ type: "ADDED", object: thing("x", 11) }])
+      assert.isTrue(store.isStale("a/x"))
+      store.apply([{ type: "DELETED", object: thing("x", 12) }])
+      store.apply([{ type: "ADDED", object: thing("x", 13, isOver ? { uid: "u-next" } : {}) }])
+      assert.strictEqual(store.isStale("a/x"), !isOver)
+    }
   })
 
   it("whoever waits is told of own writes, of lists, and of guesses that are given up", () => {

@@ -77,6 +77,12 @@ describe("WatchBody.step", () => {
     assert.strictEqual(readAll([bytes("1\n"), bytes(line), bytes("2\n")], options).fault, "TooLong@2")
   })
 
+  it("it is the line that may be too long, and not what came with it", () => {
+    const line = "1".repeat(10)
+    const { fault, values } = readAll([bytes(`${line}\n`.repeat(50) + line)], { maxLineBytes: 10 })
+    assert.deepStrictEqual([values.length, fault], [50, "Truncated@51"])
+  })
+
   const Body = {
     values: Schema.Array(Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Int, Schema.Null]))),
     ends: Schema.Array(Schema.Literals(["\n", "\r\n", "\n\n", "\r\n \n"])),
