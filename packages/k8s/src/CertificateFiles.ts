@@ -1,15 +1,16 @@
 /**
  * `CertificateFiles`: certificates that somebody else keeps, in files of a mounted volume.
  *
- * They are looked at every ten seconds, as in controller-runtime's certwatcher, and taken into use when both are there
- * and belong together: while a volume is being written the old ones stay. Every look is counted, and what is wrong is
- * logged when it comes up.
+ * They are looked at every ten seconds, as in controller-runtime's certwatcher, and taken into use when both are there,
+ * belong together, and are what TLS takes: while a volume is being written the old ones stay. Every look is counted, and
+ * what is wrong is logged when it comes up.
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as NodeCrypto from "node:crypto"
 import * as Fs from "node:fs/promises"
+import * as Tls from "node:tls"
 import * as Metrics from "./CertificateMetrics.ts"
 import type * as TlsServer from "./TlsServer.ts"
 
@@ -39,6 +40,15 @@ export interface Files {
   readonly trouble: () => string | undefined
 }
 
+/** Throws where a server could not show this: a chain that is broken, a key that is too short. */
+const takenByTls = (file: string, cert: string, key: string): void => {
+  try {
+    Tls.createSecureContext({ cert, key })
+  } catch (error) {
+    throw new Error(`${file} cannot be shown: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
 export const make = ({ cert, interval = defaults.interval, key }: Options): Files => {
   let trouble: string | undefined
   const now = Effect.tryPromise({
@@ -48,6 +58,7 @@ export const make = ({ cert, interval = defaults.interval, key }: Options): File
       if (!certificate.checkPrivateKey(NodeCrypto.createPrivateKey(keyPem))) {
         throw new Error(`${cert} and ${key} do not belong together`)
       }
+      takenByTls(cert, certPem, keyPem)
       return { certPem, keyPem, until: certificate.validToDate.getTime() }
     },
     catch: (error) => error instanceof Error ? error.message : String(error)

@@ -13,6 +13,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as NodeCrypto from "node:crypto"
 import * as Net from "node:net"
+import * as Tls from "node:tls"
 import * as Certificates from "../Certificates.ts"
 
 export const defaults = {
@@ -200,10 +201,13 @@ export const fromSecret = ({ data = {}, metadata }: Stored): Keyring | undefined
     const fits = (certPem: string, keyPem: string) =>
       new NodeCrypto.X509Certificate(certPem).checkPrivateKey(NodeCrypto.createPrivateKey(keyPem))
     for (const pem of authorities) void new NodeCrypto.X509Certificate(pem)
-    return authorities.length > 0 && fits(authorities.at(-1)!, keyring.signingKey) &&
-        fits(keyring.serving.certPem, keyring.serving.keyPem)
-      ? keyring
-      : undefined
+    const { certPem, keyPem } = keyring.serving
+    if (authorities.length === 0 || !fits(authorities.at(-1)!, keyring.signingKey) || !fits(certPem, keyPem)) {
+      return undefined
+    }
+    // Throws where a server could not show it: what follows the certificate is a chain, too.
+    Tls.createSecureContext({ cert: certPem, key: keyPem })
+    return keyring
   } catch {
     return undefined
   }

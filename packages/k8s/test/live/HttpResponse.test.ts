@@ -58,6 +58,21 @@ describe("HttpResponse", () => {
     })
   })
 
+  it("reads every digit of a length, and a length or a coding however it is written", () => {
+    const long = "x".repeat(0xabcdef)
+    for (const digits of ["abcdef", "ABCDEF", "0abcdef"]) {
+      assert.deepInclude(read([`${chunked}${digits}\r\n${long}\r\n0\r\n\r\n`]), { body: long, fault: undefined })
+    }
+    const text = "x".repeat(0x91a)
+    assert.strictEqual(read([`${chunked}91a\t\r\n`]).fault?.includes("no number"), true)
+    assert.strictEqual(read([`${chunked}91a\t;\r\n${text}\r\n0\r\n\r\n`]).body, text)
+    const coded = chunked.replace("chunked", "Chunked")
+    assert.strictEqual(read([`${coded}${chunk("hi")}0\r\n\r\n`]).body, "hi")
+    for (const length of ["2, 2", "2 ,2", "2\r\nContent-Length: 2"]) {
+      assert.strictEqual(read([`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\nhi`]).body, "hi")
+    }
+  })
+
   it("knows answers that have no body, and passes over interim ones", () => {
     const early = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n"
     assert.deepInclude(read([`${early}HTTP/1.1 204 No Content\r\n\r\n`]), { status: 204, body: "", isReusable: true })
@@ -87,6 +102,7 @@ describe("HttpResponse", () => {
       ["HTTP/1.1 200 OK\r\nX-Token: s3cret\0\r\n\r\n", "it has a line among its headers that is none"],
       ["HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", `its Content-Length is "-1"`],
       ["HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\n", `its Content-Length is "1, 2"`],
+      ["HTTP/1.1 200 OK\r\nContent-Length: 1, 1, 2\r\n\r\n", `its Content-Length is "1, 1, 2"`],
       ["HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", `its Content-Length is ["1","2"]`],
       ["HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999\r\n\r\n", `its Content-Length is "99999999999999999"`],
       ["HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", `its Transfer-Encoding is "gzip", not chunked`],
@@ -103,6 +119,10 @@ describe("HttpResponse", () => {
       [`${chunked}2\nhi`, "it has a chunk whose length is no number"],
       [`${chunked}2\rhi`, "a line end is not where it belongs"],
       [`${chunked}2\r\nhiX`, "a line end is not where it belongs"],
+      [`${chunked}2\r\nhi\rX`, "a line end is not where it belongs"],
+      ...["g", ":", "/", "`", "@"].map((none) =>
+        [`${chunked}1${none}\r\n`, "it has a chunk whose length is no number"] as const
+      ),
       [`${chunked}0\r\n\rX`, "a line end is not where it belongs"],
       [`HTTP/1.1 200 OK\r\nX-A: ${"x".repeat(defaults.maxHeadBytes)}`, "its head is longer than 16384 bytes"],
       [`${chunked}2;${"x".repeat(defaults.maxLineBytes)}`, "its line before a chunk is longer than 16384 bytes"],

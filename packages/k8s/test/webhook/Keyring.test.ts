@@ -29,6 +29,8 @@ const trusts = (bundle: Keyring.Keyring, shown: Keyring.Keyring, now: number) =>
     })
 }
 
+const noCertificate = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+
 describe("Keyring", () => {
   it.effect("a new one names every host, and is left alone for two thirds of its certificate's life", () =>
     Effect.gen(function*() {
@@ -120,7 +122,9 @@ describe("Keyring", () => {
         { ...data, "tls.key": strange["tls.key"] },
         { ...data, "ca.key": strange["ca.key"] },
         { ...data, "ca.crt": "" },
-        { ...data, "tls.crt": Buffer.from("nonsense").toString("base64") }
+        { ...data, "tls.crt": Buffer.from("nonsense").toString("base64") },
+        // A chain whose second certificate is none: no server can show it.
+        { ...data, "tls.crt": Buffer.from(`${keyring.serving.certPem}${noCertificate}`).toString("base64") }
       ]
       for (const data of broken) assert.isUndefined(Keyring.fromSecret({ metadata: {}, data }))
     }))

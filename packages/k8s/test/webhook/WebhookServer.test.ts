@@ -215,7 +215,14 @@ describe("WebhookServer", () => {
       yield* eventually("half a change is told", server.status, ({ trouble }) => trouble?.includes("belong") === true)
       assert.strictEqual((yield* call).serial, serial, "and not taken into use")
       Fs.writeFileSync(files.key, next.keyPem)
-      yield* eventually("the other is shown", call, (reply) => reply.serial !== serial)
+      const other = yield* eventually("the other is shown", call, (reply) => reply.serial !== serial)
+      // A chain whose second certificate is none.
+      Fs.writeFileSync(files.cert, `${next.certPem}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`)
+      yield* eventually("what TLS does not take is told", server.status, ({ trouble }) => trouble !== undefined)
+      assert.strictEqual((yield* call).serial, other.serial)
+      Fs.writeFileSync(files.cert, issued.certPem)
+      Fs.writeFileSync(files.key, issued.keyPem)
+      yield* eventually("it ended nothing", call, (reply) => reply.serial === serial)
     }).pipe(Effect.provide(cluster({}))), 30_000)
 
   it.live("after SIGTERM whoever still comes is answered, until it has lingered", () =>
