@@ -45,7 +45,8 @@ const takenByTls = (file: string, cert: string, key: string): void => {
   try {
     Tls.createSecureContext({ cert, key })
   } catch (error) {
-    throw new Error(`${file} cannot be shown: ${error instanceof Error ? error.message : String(error)}`)
+    const why = error instanceof Error ? error.message : String(error)
+    throw new Error(`${file} cannot be shown: ${why}`, { cause: error })
   }
 }
 
