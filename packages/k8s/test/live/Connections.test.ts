@@ -313,9 +313,9 @@ describe("Connections", () => {
         socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${size}\r\n\r\n`)
         if (!socket.write(text)) socket.once("drain", () => (drained = true))
       })
-      const arrived = yield* body(yield* open(server.url, { bodyTimeout: 30 }))
+      const arrived = yield* body(yield* open(server.url, { bodyTimeout: 300 }))
       // Nobody reads.
-      yield* Effect.sleep(100)
+      yield* Effect.sleep(400)
       assert.isFalse(drained)
       const pieces: Array<Buffer> = []
       let wanted = true
@@ -329,7 +329,7 @@ describe("Connections", () => {
         end: (how) => (ending = how)
       })
       yield* eventually(() => !wanted)
-      yield* Effect.sleep(100)
+      yield* Effect.sleep(400)
       assert.strictEqual(pieces.length, 3)
       assert.isFalse(drained)
       assert.isUndefined(ending)
