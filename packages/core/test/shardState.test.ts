@@ -276,6 +276,52 @@ describe("shardState", () => {
     })
   })
 
+  describe("what a replica waits for", () => {
+    const lease = (identity: string, rv: number, holder = identity): Lease => {
+      const server = new Leases()
+      for (let i = 0; i < rv; i++) server.write(identity, holder, { [Shards.annotations.members]: "a,b,c" })
+      return server.now.get(identity)!
+    }
+    const begun = Shards.joined(Shards.led(Shards.listed(Shards.initial("a"), [lease("b", 1)], 0), 1))
+    const members = ["a", "b"]
+    const idle = Shards.released(Shards.releasing(begun, members), members)
+    const due = { _tag: "Ask", name: "op-b" } as const
+
+    it("is the first lease that may have run out, of which it asks the server, and again where that does not answer", () => {
+      assert.deepStrictEqual(Shards.next(idle, 0), { _tag: "Wait", until: duration })
+      const two = Shards.saw(idle, lease("c", 1), 1_000)
+      const both = Shards.released(Shards.releasing(two, ["a", "b", "c"]), ["a", "b", "c"])
+      assert.deepStrictEqual(Shards.next(both, 1_000), { _tag: "Wait", until: duration })
+      assert.deepStrictEqual(Shards.next(both, duration), due)
+      const later = Shards.unanswered(both, "op-b", duration + 2_000)
+      assert.deepStrictEqual(Shards.next(later, duration), { _tag: "Wait", until: duration + 1_000 })
+      assert.strictEqual(Shards.unanswered(both, "op-d", 0), both)
+    })
+
+    it("begins anew with each change of a lease, and not with a list that shows it as it was", () => {
+      const again = Shards.listed(idle, [lease("b", 1)], 10_000)
+      assert.deepStrictEqual(Shards.next(again, duration), due)
+      const renewed = Shards.saw(idle, lease("b", 2), 10_000)
+      assert.deepStrictEqual(Shards.next(renewed, duration), { _tag: "Wait", until: 10_000 + duration })
+    })
+
+    it("is over at once where a replica says that it has stopped", () => {
+      const left = Shards.saw(idle, lease("b", 2, ""), 1_000)
+      assert.deepStrictEqual(Shards.next(left, 1_000), { _tag: "Release", members: ["a"] })
+    })
+
+    it("is that a dead one comes back, whose lease is swept away after ten times as long", () => {
+      const dead = Shards.asked(idle, "op-b", lease("b", 1), duration)
+      assert.deepStrictEqual(Shards.next(dead, duration), { _tag: "Release", members: ["a"] })
+      const alone = Shards.released(Shards.releasing(dead, ["a"]), ["a"])
+      assert.deepStrictEqual(Shards.next(alone, duration), { _tag: "Wait", until: 11 * duration })
+      assert.deepInclude(Shards.next(alone, 11 * duration), { _tag: "Sweep", name: "op-b" })
+      assert.deepStrictEqual(Shards.next(Shards.swept(alone, "op-b"), 11 * duration), { _tag: "Wait", until: Infinity })
+      const back = Shards.saw(alone, lease("b", 2), 2 * duration)
+      assert.deepStrictEqual(Shards.next(back, 2 * duration), { _tag: "Release", members: ["a", "b"] })
+    })
+  })
+
   it("shares evenly, and moves only what it has to", () => {
     const many = Array.from({ length: 9_000 }, (_, i) => `shop-${i % 30}/order-${i}`)
     const three = ["a", "b", "c"]
