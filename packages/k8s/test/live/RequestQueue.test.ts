@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Schema } from "effect"
+import { Clock, Deferred, Effect, Fiber, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import * as RequestQueue from "../../src/live/RequestQueue.ts"
 
@@ -103,6 +103,53 @@ describe("RequestQueue", () => {
       yield* TestClock.adjust("1 seconds")
       assert.deepStrictEqual(out, ["lease", "r"])
       assert.strictEqual(yield* Fiber.join(waited), 5000)
+    }))
+
+  it.effect("lets all go at once whom nothing but a pause has held up, and says how long that was", () =>
+    Effect.gen(function*() {
+      const { out, queue, send } = yield* office({ concurrency: 10 })
+      queue.pause("others", 1_000)
+      yield* TestClock.adjust("400 millis")
+      const waited = yield* Effect.forkChild(within(queue, ask("a"), Effect.succeed), { startImmediately: true })
+      for (const name of ["a1", "a2", "a3"]) yield* send(name, ask("a"))
+      yield* TestClock.adjust("600 millis")
+      assert.strictEqual(yield* Fiber.join(waited), 600)
+      assert.deepStrictEqual(out, ["a1", "a2", "a3"])
+    }))
+
+  it.effect("who withdraws from among others of a lane takes no place, and nobody else's", () =>
+    Effect.gen(function*() {
+      const { end, out, queue, send } = yield* office({ concurrency: 1 })
+      yield* send("first", ask("a"))
+      const [, second] = [yield* send("a1", ask("a")), yield* send("a2", ask("a")), yield* send("a3", ask("a"))]
+      yield* Fiber.interrupt(second!)
+      assert.deepStrictEqual(queue.stats(), { running: 1, waiting: 2 })
+      for (const name of ["first", "a1", "a3"]) yield* end(name)
+      assert.deepStrictEqual(out, ["first", "a1", "a3"])
+      assert.deepStrictEqual(queue.stats(), { running: 0, waiting: 0 })
+    }))
+
+  it.effect("sets no timer while all places are taken", () =>
+    Effect.gen(function*() {
+      const clock = yield* Clock.Clock
+      let sleeps = 0
+      const counting: Clock.Clock = Object.assign(Object.create(clock) as Clock.Clock, {
+        sleep: (duration: Parameters<Clock.Clock["sleep"]>[0]) => {
+          sleeps += 1
+          return clock.sleep(duration)
+        }
+      })
+      const { end, out, send } = yield* Effect.provideService(
+        office({ concurrency: 1, qps: 100 }),
+        Clock.Clock,
+        counting
+      )
+      yield* send("first", ask("a"))
+      yield* send("a1", ask("a"))
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(sleeps, 0)
+      yield* end("first")
+      assert.deepStrictEqual(out, ["first", "a1"])
     }))
 
   it.effect("bounds what a server may ask for", () =>
