@@ -70,6 +70,29 @@ describe("OwnWrites", () => {
     assert.deepStrictEqual(passed, [2, 3])
   })
 
+  it("of conditions each is its writer's, though all stand in one list", () => {
+    const own = new OwnWrites()
+    const [ready, unready, synced] = [["Ready", "True"], ["Ready", "False"], ["Synced", "True"]].map(
+      ([type, status]) => ({ type, status })
+    )
+    const passed: Array<number> = []
+    const see = (version: number, before: ReadonlyArray<unknown>, after: ReadonlyArray<unknown>) => {
+      const states = [before, after].map((conditions, i) => object(version - 1 + i, { status: { conditions } }))
+      const delta = { _tag: "Updated", old: states[0]!, object: states[1]! } as const
+      const pass = () => void passed.push(version)
+      if (!own.echoes(delta, pass)) pass()
+    }
+    own.began(key)
+    for (const version of [2, 3, 4]) {
+      own.wrote(key, String(version), { status: { conditions: [version === 4 ? unready : ready] } })
+    }
+    see(2, [], [ready])
+    see(3, [ready], [ready, synced])
+    see(4, [ready, synced], [unready, synced])
+    own.ended(key)
+    assert.deepStrictEqual(passed, [3])
+  })
+
   it("what others write meanwhile passes when the work ends, and at once where none is going on", () => {
     const own = new OwnWrites()
     const { passed, see } = watching(own)

@@ -104,11 +104,23 @@ const statusOf = (object: KubeObject): unknown => (object as { readonly status?:
 const isMadeBy = (made: ReadonlyArray<Own>, { object, old }: Updated): boolean =>
   speakOf(made.map(({ status }) => status), statusOf(old), statusOf(object))
 
+/** The same of a list: conditions, which several write into one, are told apart by their types. */
+const speakOfItems = (spoken: ReadonlyArray<unknown>, before: unknown, after: ReadonlyArray<unknown>): boolean => {
+  const known = Array.isArray(before) ? before : []
+  const typeOf = (item: unknown): unknown => isObject(item) ? own(item, "type") : undefined
+  return after.every((item) =>
+    typeOf(item) === undefined || known.some((one) => equals(one, item)) ||
+    spoken.some((one) => typeOf(one) === typeOf(item))
+  )
+}
+
 /** Whether two values differ in nothing but what is spoken of: all of it by what is no object. */
 const speakOf = (spoken: ReadonlyArray<unknown>, before: unknown, after: unknown): boolean => {
   const said = spoken.filter((one) => one !== undefined)
   if (equals(before, after)) return true
   if (said.length === 0) return false
+  const lists = said.filter(Array.isArray)
+  if (lists.length === said.length && Array.isArray(after)) return speakOfItems(lists.flat(), before, after)
   const fields = said.filter(isObject)
   const [a, b] = [before ?? {}, after ?? {}]
   if (fields.length < said.length || !isObject(a) || !isObject(b)) return true
