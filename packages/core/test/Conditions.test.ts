@@ -31,6 +31,14 @@ describe("Conditions", () => {
     })
   })
 
+  it("a message alone is news, and so is that it holds for a later generation", () => {
+    const first = Conditions.set(undefined, ready(true), about, "t1")
+    const worded = Conditions.set(first, { ...ready(true), message: "all is well" }, about, "t2")
+    assert.deepInclude(worded[0], { message: "all is well", lastTransitionTime: "t1" })
+    const later = Conditions.set(first, ready(true), { generation: 4 }, "t2")
+    assert.deepInclude(later[0], { observedGeneration: 4, lastTransitionTime: "t1" })
+  })
+
   it("keeps its laws: one of a type, others untouched, set twice is set once", () => {
     for (let seed = 1; seed <= 400; seed++) {
       const random = new Prng(seed)
