@@ -1,7 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
+import * as Fs from "node:fs"
+import * as Path from "node:path"
 import type { ClusterConfig } from "../src/KubeConfig.ts"
 import * as Certificates from "../src/Certificates.ts"
+import * as Dispatcher from "../src/Dispatcher.ts"
+import { eventually } from "./support/eventually.ts"
+import { folder } from "./support/folder.ts"
 import { cluster, ConfigMap, connect, json, key, object, serve } from "./support/liveServer.ts"
 import { httpProxy, socksProxy } from "./support/proxies.ts"
 
@@ -86,5 +91,38 @@ describe("Dispatcher", () => {
         proxy: Redacted.make(`socks5://127.0.0.1:${port}`)
       })
       assert.deepStrictEqual(joined, [Number(new URL(server.url).port)])
+    }))
+
+  it.live("closes what it keeps when the scope does", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((_, response) => json(response, 200, object("a")))
+      yield* Effect.scoped(Effect.gen(function*() {
+        yield* get(server.url, {})
+        assert.isFalse(server.sockets[0]!.destroyed, "it is kept for the next request")
+      }))
+      yield* eventually(() => server.sockets[0]!.destroyed)
+    }))
+
+  it.live("connects anew once any of its files is another, be it a certificate for the same key", () =>
+    Effect.gen(function*() {
+      const { ca } = yield* pki
+      const alice = yield* Certificates.issue(ca, { now, commonName: "alice", hosts: [] })
+      const texts = { ca: ca.certPem, cert: alice.certPem, key: alice.keyPem }
+      const at = yield* folder(texts)
+      const files = Object.fromEntries(Object.keys(texts).map((name) => [name, Path.join(at, name)]))
+      const { doubt, pools } = yield* Dispatcher.make(
+        cluster("https://127.0.0.1:1", { ca: texts.ca, cert: texts.cert, key: Redacted.make(texts.key), files })
+      )
+      let last = yield* pools()
+      for (const [name, text] of Object.entries(texts)) {
+        // As good as before, and not the same.
+        Fs.writeFileSync(files[name]!, `${text}\n`)
+        assert.strictEqual(yield* pools(), last, "as long as nobody doubts it")
+        doubt()
+        const next = yield* pools()
+        assert.notStrictEqual(next, last, name)
+        assert.strictEqual(yield* pools(), next)
+        last = next
+      }
     }))
 })
