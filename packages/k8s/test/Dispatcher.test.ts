@@ -95,9 +95,11 @@ describe("Dispatcher", () => {
 
   it.live("closes what it keeps when the scope does", () =>
     Effect.gen(function*() {
-      const server = yield* serve((_, response) => json(response, 200, object("a")))
+      const { ca, leaf } = yield* pki
+      const patient = { keepAliveTimeout: 60_000 }
+      const server = yield* serve((_, response) => json(response, 200, object("a")), leaf, patient)
       yield* Effect.scoped(Effect.gen(function*() {
-        yield* get(server.url, {})
+        yield* get(server.url, { ca: ca.certPem })
         assert.isFalse(server.sockets[0]!.destroyed, "it is kept for the next request")
       }))
       yield* eventually(() => server.sockets[0]!.destroyed)
