@@ -29,6 +29,7 @@ import { patch } from "./statements/patch.ts"
 import { policies } from "./statements/policies.ts"
 import { ratcheting } from "./statements/ratcheting.ts"
 import { reviews } from "./statements/reviews.ts"
+import { podSecurity } from "./statements/podsecurity.ts"
 import { plugins } from "./statements/plugins.ts"
 import { selectors } from "./statements/selectors.ts"
 import { services } from "./statements/services.ts"
@@ -81,6 +82,7 @@ export const suite: ReadonlyArray<Statement> = [
   ...ratcheting,
   ...reviews,
   ...plugins,
+  ...podSecurity,
   ...selectors,
   ...services,
   ...staleEntries,

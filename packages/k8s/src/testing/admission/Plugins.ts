@@ -11,6 +11,7 @@ import * as CertificatePlugins from "./CertificatePlugins.ts"
 import * as LimitRanger from "./LimitRanger.ts"
 import * as MutatingPolicy from "./MutatingPolicy.ts"
 import * as PodPlugins from "./PodPlugins.ts"
+import * as PodSecurity from "./PodSecurity.ts"
 import * as ResourceQuota from "./ResourceQuota.ts"
 import * as StoragePlugins from "./StoragePlugins.ts"
 import * as ValidatingPolicy from "./ValidatingPolicy.ts"
@@ -23,6 +24,7 @@ export type Factory = (server: Admission.Server) => Admission.Plugin
 const first: ReadonlyArray<Factory> = [
   LimitRanger.plugin,
   PodPlugins.taintNodesByCondition,
+  PodSecurity.plugin,
   PodPlugins.priority,
   PodPlugins.defaultTolerationSeconds,
   StoragePlugins.defaultStorageClass,
