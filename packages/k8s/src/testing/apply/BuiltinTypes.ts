@@ -3,10 +3,11 @@
  *
  * Lists are atomic unless the document gives them a list type or, for lack of that, a merging patch strategy. What a Go
  * struct writes though nobody set it is known to the type, for it decides who owns what: of a Deployment's `template`,
- * which is always there, only the parts are owned; of a container's `securityContext`, the whole and the parts. Each
- * definition is converted once, when it is first needed.
+ * which is always there, only the parts are owned; of a container's `securityContext`, the whole and the parts. A text
+ * or number that it always writes is empty by default: an item without it has a key. Each definition is converted once,
+ * when it is first needed.
  *
- * Source: k8s.io/kube-openapi/pkg/schemaconv/openapi.go.
+ * Source: k8s.io/kube-openapi/pkg/schemaconv/openapi.go and pkg/generators (`defaultFromComments`, `mustEnforceDefault`).
  */
 import { definitions, type Schema } from "../../kinds/definitions.ts"
 import * as GoZero from "../server/go/GoZero.ts"
@@ -52,13 +53,11 @@ const mapOf = (schema: Schema, name: string): Types.MapType => {
   return {
     atomic: schema.mapType === "atomic",
     fields: new Map(
-      Object.entries(schema.properties ?? {}).map(([field, property]) => [
-        field,
-        // A schema says what the default is only where it is a text.
-        typeof property.default === "string"
-          ? { type: typeOf(property), default: property.default }
-          : { type: typeOf(property) }
-      ])
+      Object.entries(schema.properties ?? {}).map(([field, property]) => {
+        const zero = property.ref === undefined ? zeros?.get(field) : undefined
+        const byDefault = property.default ?? (typeof zero === "object" ? undefined : zero)
+        return [field, { type: typeOf(property), ...(byDefault === undefined ? {} : { default: byDefault }) }]
+      })
     ),
     element: schema.values === undefined
       ? schema.properties === undefined ? Types.deduced : undefined

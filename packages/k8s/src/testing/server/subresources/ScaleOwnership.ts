@@ -108,7 +108,7 @@ export const applied = Effect.fnUntraced(function*(
   const { config, force, options } = request.apply
   const expected = { apiVersion: ScaleEntries.scaleVersion, kind: "Scale" }
   const refused = ApplyPatch.fault(expected, BuiltinTypes.ofDefinition(definition), config) ??
-    ApplyPatch.repeatedKeys(request)
+    ApplyPatch.repeatedKeys(exchange, request)
   if (refused !== undefined) return yield* Effect.fail(refused)
   const liveEntries = scaleEntries(exchange, stored)
   // What nobody owns is first given an owner, as what it was made of: no custom object is made of a Scale.

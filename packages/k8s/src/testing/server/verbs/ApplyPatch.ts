@@ -2,8 +2,7 @@
  * `ApplyPatch`: the request of a server-side apply, from options and body to the object to store.
  *
  * The body is YAML, and so may be JSON; it comes as text from the network and as a value from the same process. A key
- * that occurs twice is refused under `fieldValidation=Strict` only; the warning that would be due otherwise has several
- * lines, which no header can hold, so the server sends none.
+ * that occurs twice is refused or warned of, as `fieldValidation` says, once the configuration was applied.
  *
  * A configuration that does not fit the kind's schema is a 500: unknown fields and wrong types are not pruned away or
  * told as causes, as they are everywhere else.
@@ -118,10 +117,15 @@ export const unconverted = (config: JsonValue.JsonObject, text: string): string 
     `unable to convert unstructured object to ${kind}: ${Restoring.word(text)}`
 }
 
-/** 400 for keys that occur twice, where the client wants to know. */
-export const repeatedKeys = ({ apply, repeated }: Request): Refused | undefined => {
+/** What comes of keys that occur twice: 400 for a strict client, a warning for each of them unless they are ignored. */
+export const repeatedKeys = (
+  { warnings }: Pick<Exchange.Exchange, "warnings">,
+  { apply, repeated }: Request
+): Refused | undefined => {
+  const { fieldValidation } = apply.options
   const fault = YamlBody.repeatedFault(repeated)
-  return apply.options.fieldValidation === "Strict" && fault !== undefined
+  if (fieldValidation === "Warn") warnings.push(...repeated)
+  return fieldValidation === "Strict" && fault !== undefined
     ? StatusError.badRequest(`error strict decoding YAML: error converting YAML to JSON: ${fault}`)
     : undefined
 }
@@ -143,7 +147,7 @@ export const next = Effect.fnUntraced(function*(
   const refused = fault({ apiVersion, kind }, Ownership.typeOf(exchange.resource), config, unfit)
   if (refused !== undefined) return yield* Effect.fail(refused)
   const { entries, object } = yield* Ownership.applied(exchange, options, stored, config, force)
-  const strict = repeatedKeys(request)
+  const strict = repeatedKeys(exchange, request)
   if (strict !== undefined) return yield* Effect.fail(strict)
   if (object === undefined && stored !== undefined) return Ownership.withEntries(stored, entries)
   const unreadable = (text: string) =>

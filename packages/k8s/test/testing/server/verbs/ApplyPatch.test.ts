@@ -55,12 +55,50 @@ describe("ApplyPatch", () => {
           `  line 1: key "k" already set in map`
       )
       assert.strictEqual((yield* get(`${configMaps}/a`)).status, 404)
-      const created = yield* apply(text)
-      assert.deepStrictEqual([created.status, created.body.data, created.headers["warning"]], [
-        201,
-        { k: "w" },
-        undefined
-      ])
+      const silent = yield* apply(text, "fieldManager=m&fieldValidation=Ignore&dryRun=All")
+      assert.deepStrictEqual([silent.status, silent.headers["warning"]], [201, undefined])
+      for (const status of [201, 200]) {
+        const applied = yield* apply(text)
+        assert.deepStrictEqual([applied.status, applied.body.data, applied.headers["warning"]], [
+          status,
+          { k: "w" },
+          `299 - "line 1: key \\"k\\" already set in map"`
+        ])
+      }
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("an item without its key has the one that its type writes for it", () =>
+    Effect.gen(function*() {
+      const pods = "/api/v1/namespaces/default/pods"
+      const send = (spec: object) =>
+        patch(`${pods}/p?fieldManager=m`, "apply", { apiVersion: "v1", kind: "Pod", metadata: { name: "p" }, spec })
+      const head = "500 failed to create typed patch object (/p; /v1, Kind=Pod): .spec.containers"
+      assert.strictEqual(
+        message(yield* send({ containers: [{ image: "i" }] })),
+        `422 Pod "p" is invalid: spec.containers[0].name: Required value`
+      )
+      assert.strictEqual(
+        message(yield* send({ containers: [{ image: "i" }, { image: "j" }] })),
+        `${head}: duplicate entries for key [name=""]`
+      )
+      assert.strictEqual(
+        message(yield* send({ containers: [{ name: "c", image: "i", ports: [{ name: "a" }, { name: "b" }] }] })),
+        `${head}[name="c"].ports: duplicate entries for key [containerPort=0,protocol="TCP"]`
+      )
+      assert.strictEqual(
+        message(
+          yield* patch("/api/v1/namespaces/default/serviceaccounts/s?fieldManager=m", "apply", {
+            apiVersion: "v1",
+            kind: "ServiceAccount",
+            metadata: { name: "s" },
+            secrets: [{}]
+          })
+        ),
+        "500 failed to create typed patch object (/s; /v1, Kind=ServiceAccount): .secrets: element 0: associative list " +
+          `with keys has an element that omits all key fields ["name"] (and doesn't have default values for any key ` +
+          "fields)",
+        "what may be left out has none"
+      )
     }).pipe(Effect.provide(layer)))
 
   it.effect("what a type cannot hold, though its schema has it, is told by the converter", () =>
