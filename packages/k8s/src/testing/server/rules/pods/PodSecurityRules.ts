@@ -136,6 +136,32 @@ const longestSysctl = 253
 const sysctlFormat = "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
 const sysctlName = new RegExp(sysctlFormat)
 
+/** Parameters of the kernel that each IPC namespace has for itself. */
+const ofIpc: ReadonlySet<string> = new Set([
+  "kernel.sem",
+  ...["", "all", "max", "mni", "_rmid_forced"].map((name) => `kernel.shm${name}`),
+  ...["", "max", "mnb", "mni"].map((name) => `kernel.msg${name}`)
+])
+
+/** The field by which a Pod shares the namespace of a parameter with its node. */
+const sharing = (sysctl: string): "hostNetwork" | "hostIPC" | undefined => {
+  const swapped = /^[^./]*\//.test(sysctl)
+  const name = swapped ? sysctl.replace(/[./]/g, (separator) => (separator === "/" ? "." : "/")) : sysctl
+  return name.startsWith("net.")
+    ? "hostNetwork"
+    : ofIpc.has(name) || name.startsWith("fs.mqueue.")
+    ? "hostIPC"
+    : undefined
+}
+
+/** What a node's own processes share is not a Pod's to set. */
+const hostSysctl = (spec: unknown, name: string, path: string): Faults => {
+  const field = sharing(name)
+  return field !== undefined && at(spec, field) === true
+    ? [FieldError.invalid(path, name, `may not be specified when '${field}' is true`)]
+    : []
+}
+
 /** Faults of the security context of a Pod. */
 export const ofPod = (spec: unknown, path: string): Faults => {
   const context = at(spec, "securityContext")
@@ -159,7 +185,7 @@ export const ofPod = (spec: unknown, path: string): Faults => {
       const repeated = sysctls.has(name)
       sysctls.add(name)
       const at = `${here}.sysctls[${index}].name`
-      return name === ""
+      const own = name === ""
         ? [FieldError.required(at, "")]
         : name.length > longestSysctl || !sysctlName.test(name)
         ? [FieldError.invalid(
@@ -170,6 +196,7 @@ export const ofPod = (spec: unknown, path: string): Faults => {
         : repeated
         ? [FieldError.duplicate(at, name)]
         : []
+      return [...own, ...hostSysctl(spec, name, at)]
     }),
     ...optional(context, here, "fsGroupChangePolicy", ["Always", "OnRootMismatch"]),
     ...seccomp(context, here),

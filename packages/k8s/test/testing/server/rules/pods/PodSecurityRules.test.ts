@@ -55,6 +55,23 @@ describe("PodSecurityRules", () => {
     ])
   })
 
+  it("a parameter of the kernel that is the node's own is not a Pod's to set", () => {
+    const sysctls = ["net.ipv4.tcp_rmem", "kernel.shmmax", "fs/mqueue/msg_max", "kernel.domainname"].map((name) => ({
+      name
+    }))
+    assert.deepStrictEqual(ofPod({ sysctls }), [])
+    assert.deepStrictEqual(ofPod({ sysctls }, { hostPID: true }), [])
+    assert.deepStrictEqual(ofPod({ sysctls }, { hostNetwork: true }), [
+      `spec.securityContext.sysctls[0].name: Invalid value: "net.ipv4.tcp_rmem": may not be specified when ` +
+      "'hostNetwork' is true"
+    ])
+    assert.deepStrictEqual(ofPod({ sysctls }, { hostIPC: true }), [
+      `spec.securityContext.sysctls[1].name: Invalid value: "kernel.shmmax": may not be specified when 'hostIPC' is true`,
+      `spec.securityContext.sysctls[2].name: Invalid value: "fs/mqueue/msg_max": may not be specified when 'hostIPC' ` +
+      "is true"
+    ])
+  })
+
   it("knows profiles", () => {
     assert.deepStrictEqual(ofContainer({ seccompProfile: {} }), [
       "c.securityContext.seccompProfile.type: Required value: type is required when seccompProfile is set"
