@@ -66,12 +66,27 @@ export const spoken = ({ parameters, type }: MediaType): Encoding | undefined =>
     : undefined
 }
 
-/**
- * How to answer, or undefined where nothing the client accepts is spoken (406). A watch is spoken in JSON only, and the
- * first that is spoken at all is taken at its word.
- */
+/** An alternative of an `Accept` header that is spoken. */
+export interface Accepted {
+  readonly encoding: Encoding
+  /** Whether it asks for lines that people can read, which only JSON has. */
+  readonly indented: boolean
+}
+
+const firstSpoken = (alternatives: ReadonlyArray<MediaType>): Accepted | undefined => {
+  for (const alternative of alternatives) {
+    const encoding = spoken(alternative)
+    if (encoding !== undefined) return { encoding, indented: alternative.parameters["pretty"] === "1" }
+  }
+  return undefined
+}
+
+/** How to answer; undefined where nothing the client accepts is spoken (406). */
+export const accepted = (header: string | undefined): Accepted | undefined => firstSpoken(parseAccept(header))
+
+/** As `accepted`. A watch is spoken in JSON only, and the first that is spoken at all is taken at its word. */
 export const acceptable = (header: string | undefined, watch: boolean): Encoding | undefined => {
-  const encoding = parseAccept(header).map(spoken).find((encoding) => encoding !== undefined)
+  const encoding = accepted(header)?.encoding
   return watch && encoding === "yaml" ? undefined : encoding
 }
 
@@ -88,12 +103,13 @@ export const passesRouter = (header: string | undefined, types: ReadonlySet<stri
   parseAccept(header).some(({ type }) => types.has(type))
 
 /** How to answer with what has but one form (a document, an error); undefined where only others are accepted. */
-export const asItIs = (header: string | undefined): Encoding | undefined =>
-  parseAccept(header).filter(({ parameters: { as, g, v } }) => as === undefined && g === undefined && v === undefined)
-    .map(spoken).find((encoding) => encoding !== undefined)
+export const asItIs = (header: string | undefined): Accepted | undefined =>
+  firstSpoken(
+    parseAccept(header).filter(({ parameters: { as, g, v } }) => as === undefined && g === undefined && v === undefined)
+  )
 
-/** The encoding of an error: as asked where that is possible, JSON otherwise. */
-export const errorEncoding = (header: string | undefined): Encoding => asItIs(header) ?? "json"
+/** What the route of a Pod's logs lets pass besides. */
+export const routableText: ReadonlySet<string> = new Set(["text/plain", ...routable])
 
 /** What a refusal names as accepted. */
 export const spokenTypes = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"] as const

@@ -18,12 +18,13 @@ import * as Warnings from "./Warnings.ts"
 /** Answers longer than this many bytes are compressed for clients that accept gzip, as in a real server. */
 export const gzipAboveBytes = 128 * 1024
 
-/** People at a terminal get indented JSON, as from a real server. */
+/** What Go reads as true. */
+const yes: ReadonlySet<string> = new Set(["1", "t", "T", "true", "TRUE", "True"])
+
+/** People at a terminal get indented JSON, and whoever asks for it. */
 const wantsPretty = ({ headers, query }: Request): boolean => {
-  const asked = query.find(([name]) => name === "pretty")?.[1]
-  return asked === undefined
-    ? /^(?:curl|Wget|Mozilla\/5\.0)/.test(headers["user-agent"] ?? "")
-    : asked === "true" || asked === "1"
+  const asked = query.find(([name]) => name === "pretty")?.[1] ?? ""
+  return asked === "" ? /^(?:curl|Wget|Mozilla\/5\.0)/.test(headers["user-agent"] ?? "") : yes.has(asked)
 }
 
 /** Of a Status there is but one form. */
@@ -36,11 +37,13 @@ const encodeBody = (body: unknown, said: string | undefined, request: Request): 
   const json = said !== undefined && /^application\/(?:[\w.-]+\+)?json\b/.test(said)
   if (typeof body === "string" && !json) return [Buffer.from(body, "utf8"), said ?? "text/plain; charset=utf-8"]
   const { accept } = request.headers
-  const encoding = isStatus(body)
-    ? Negotiation.errorEncoding(accept)
-    : Negotiation.acceptable(accept, false) ?? "json"
+  const chosen = isStatus(body) ? Negotiation.asItIs(accept) : Negotiation.accepted(accept)
+  const encoding = chosen?.encoding ?? "json"
   const contentType = encoding === "json" && json ? said : Negotiation.contentTypes[encoding]
-  return [Buffer.from(Negotiation.encode(encoding, body, wantsPretty(request)), "utf8"), contentType]
+  // A refusal to who accepts no form of it is not encoded but written down.
+  const written = isStatus(body) && chosen === undefined
+  const pretty = written || chosen?.indented === true || wantsPretty(request)
+  return [Buffer.from(Negotiation.encode(encoding, body, pretty), "utf8"), contentType]
 }
 
 /** Whether a header names gzip, and not as what is not wanted. */

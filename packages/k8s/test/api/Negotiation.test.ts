@@ -30,8 +30,10 @@ describe("Negotiation", () => {
     assert.isUndefined(Negotiation.acceptable("application/yaml", true))
     assert.isUndefined(Negotiation.acceptable("application/json;q=0.1, application/yaml", true))
     assert.strictEqual(Negotiation.acceptable("text/html, application/json, application/yaml", true), "json")
-    assert.strictEqual(Negotiation.errorEncoding("text/html"), "json")
-    assert.strictEqual(Negotiation.errorEncoding("application/yaml"), "yaml")
+    assert.isUndefined(Negotiation.asItIs("text/html"))
+    assert.deepStrictEqual(Negotiation.asItIs("application/yaml"), { encoding: "yaml", indented: false })
+    assert.deepStrictEqual(Negotiation.accepted("application/json;pretty=1"), { encoding: "json", indented: true })
+    assert.deepStrictEqual(Negotiation.accepted("application/json;pretty=true"), { encoding: "json", indented: false })
   })
 
   it("knows the encoding of a body by its content type", () => {
@@ -154,7 +156,7 @@ describe("Negotiation", () => {
     assert.isFalse(Negotiation.passesRouter("*"))
     assert.isFalse(Negotiation.passesRouter("application/*"))
     assert.isUndefined(Negotiation.asItIs("application/yaml;as=Table;g=meta.k8s.io;v=v1"))
-    assert.strictEqual(Negotiation.errorEncoding("application/yaml;g=meta.k8s.io,application/yaml"), "yaml")
+    assert.strictEqual(Negotiation.asItIs("application/yaml;g=meta.k8s.io,application/yaml")?.encoding, "yaml")
   })
 
   it("quotes the start of a body: text if it is JSON, hexadecimal otherwise", () => {

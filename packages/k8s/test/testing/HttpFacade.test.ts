@@ -114,7 +114,9 @@ describe("HttpFacade", () => {
       for (const path of ["/openapi/v3/nope", "/openapi/v3/apis/apps/v9", "/openapi/v3/"]) {
         for (const call of [{}, yaml]) assert.deepStrictEqual(yield* status(path, call), [404, ""], path)
       }
-      assert.strictEqual((yield* fetch(facade, "/openapi/v3", yaml)).headers["content-type"], "application/json")
+      const index = yield* fetch(facade, "/openapi/v3", yaml)
+      assert.strictEqual(index.headers["content-type"], "text/plain; charset=utf-8", "of what it is nothing is said")
+      assert.isObject((JSON.parse(index.text) as { readonly paths: unknown }).paths)
       const preferring = yield* fetch(facade, "/openapi/v2", {
         headers: { accept: "application/json;q=0.5, application/yaml", "accept-encoding": "gzip;q=0" }
       })
@@ -403,9 +405,48 @@ describe("HttpFacade", () => {
       const watch = yield* accept("application/yaml", `${configMaps}?watch=true`)
       assert.strictEqual(watch.status, 406)
       assert.match(watch.text, /^apiVersion: v1\ncode: 406\nkind: Status\n/)
-      for (const type of [`${protobuf},application/json`, "application/json;as=Table;v=v1;g=meta.k8s.io", "*/*"]) {
+      const table = "application/json;as=Table;v=v1;g=meta.k8s.io"
+      for (const type of [`${protobuf},application/json`, table, "*/*"]) {
         assert.strictEqual((yield* accept(type)).status, 200)
       }
+      // What is refused in no form that the client accepts is written down, for people.
+      for (const [type, path] of [["text/html", configMaps], [table, `${configMaps}/none`]] as const) {
+        const { text } = yield* accept(type, path)
+        assert.strictEqual(text, JSON.stringify(JSON.parse(text), null, 2), type)
+      }
+      const json = yield* accept("application/json", `${configMaps}/none`)
+      assert.strictEqual(json.text, `${JSON.stringify(JSON.parse(json.text))}\n`)
+    }).pipe(Effect.provide(whole())))
+
+  it.live("looks at the options of a list before it looks for a form, and at a watch before its encoding", () =>
+    Effect.gen(function*() {
+      const facade = yield* HttpFacade.HttpFacade
+      const status = (accept: string, query: string) =>
+        Effect.map(fetch(facade, `${configMaps}?${query}`, { headers: { accept } }), (answer) => answer.status)
+      const formless = "application/json;as=Other;v=v1;g=meta.k8s.io"
+      assert.strictEqual(yield* status(formless, "limit=x"), 400)
+      assert.strictEqual(yield* status(formless, "resourceVersionMatch=Exact"), 422)
+      assert.strictEqual(yield* status(formless, "fieldSelector=a.b%3Dc"), 406)
+      assert.strictEqual(yield* status("text/html", "limit=x"), 406, "the router comes first")
+      assert.strictEqual(yield* status("application/yaml", "watch=1&resourceVersion=x"), 500)
+      assert.strictEqual(yield* status("application/yaml", "watch=1"), 406)
+    }).pipe(Effect.provide(whole())))
+
+  it.live("a log is text, which its route lets pass, beside a form of objects", () =>
+    Effect.gen(function*() {
+      const facade = yield* HttpFacade.HttpFacade
+      const log = (accept: string) =>
+        Effect.map(
+          fetch(facade, "/api/v1/namespaces/default/pods/none/log", { headers: { accept } }),
+          ({ text }) => (JSON.parse(text) as { readonly message: string }).message
+        )
+      assert.strictEqual(yield* log("text/plain, application/json"), `pods "none" not found`)
+      assert.match(yield* log("text/plain"), /^only the following media types are accepted: /)
+      assert.strictEqual(
+        yield* log("text/html"),
+        "406: Not Acceptable\n\nAvailable representations: text/plain, application/json, application/yaml, " +
+          "application/vnd.kubernetes.protobuf"
+      )
     }).pipe(Effect.provide(whole())))
 
   it.live("compresses long answers for clients that accept it, and indents for people", () =>
@@ -417,8 +458,18 @@ describe("HttpFacade", () => {
       assert.strictEqual(zipped.headers["content-encoding"], "gzip")
       assert.isBelow(zipped.bytes.length, plain.bytes.length / 10)
       assert.isTrue(gunzipSync(zipped.bytes).equals(plain.bytes))
-      const pretty = yield* fetch(facade, `${configMaps}?pretty=true`)
-      assert.match(pretty.text, /^\{\n {2}"data": "x/)
+      const text = (path: string, headers: Record<string, string> = {}) =>
+        Effect.map(fetch(facade, path, { headers }), ({ text }) => text)
+      const [indented, compact] = [/^\{\n {2}"data": "x/, /^\{"data":"x/]
+      const curl = { "user-agent": "curl/8" }
+      for (const yes of ["true", "1", "T", "TRUE"]) {
+        assert.match(yield* text(`${configMaps}?pretty=${yes}`), indented, yes)
+      }
+      assert.match(yield* text(configMaps, curl), indented)
+      assert.match(yield* text(`${configMaps}?pretty=`, curl), indented, "nothing was asked")
+      assert.match(yield* text(`${configMaps}?pretty=no`, curl), compact)
+      assert.match(yield* text(`${configMaps}?pretty=false`, { accept: "application/json;pretty=1" }), indented)
+      assert.match(yield* text(configMaps, { accept: "application/json;pretty=true" }), compact)
     }).pipe(Effect.provide(serving(() => Effect.succeed(json(200, { data: "x".repeat(200_000) }))))))
 
   it.live("writes each watch event as it happens, and ends the watch when the client goes away", () =>

@@ -162,7 +162,7 @@ export const make = (server: Pick<ApiServer["Service"], "handle" | "remotes">) =
     if (root === undefined) {
       if (request.path !== "/openapi/v3") return undefined
       const index = OpenApiDocument.version3Root(source, (root) => hashOf(current, root))
-      return document(index, "application/json", hash(JSON.stringify(index)))
+      return { status: 200, headers: { "content-type": "text/plain; charset=utf-8" }, body: index, json: "compact" }
     }
     const behind = remotes.find((entry) => `apis/${entry.groupVersion}` === root)
     if (behind !== undefined) {

@@ -144,7 +144,8 @@ export const verb: Exchange.Verb = (exchange) => {
         : StatusError.methodNotAllowed
     )
   }
-  const unacceptable = Respond.unacceptable(exchange)
+  const options = answer === Read.list || answer === Read.watch
+  const unacceptable = Respond.unroutable(exchange) ?? (options ? undefined : Respond.unacceptable(exchange))
   if (unacceptable !== undefined) return Effect.fail(unacceptable)
   const kind = subresource(resource, route.subresource)?.kind ?? resource.kind
   const bodiless = request.method === "GET" || request.method === "HEAD" || route.verb === "watch"

@@ -19,20 +19,33 @@ export const deprecated = ({ deprecation }: Served, response: Representation.Api
     ? response
     : { ...response, headers: { ...response.headers, ...Warnings.header([deprecation]) } }
 
-/** 406 for a request whose answer the client could not read; asked before anything is done. */
-export const unacceptable = (exchange: Exchange.Exchange): StatusError.StatusError | undefined => {
-  const { accept } = exchange.request.headers
-  if (exchange.resource.custom === undefined && !Negotiation.passesRouter(accept)) {
-    const listed = exchange.route.verb === "list" || exchange.route.verb === "watch"
-    return StatusError.notAcceptable(listed ? Negotiation.listedTypes : Negotiation.spokenTypes)
+/** Whether the answer is the text of a log. A client must accept a form of objects as well. */
+const isLog = ({ resource, route }: Exchange.Exchange): boolean =>
+  resource.collection === "pods" && route.subresource === "log"
+
+/** 406 of the router before built-in resources; asked before anything is done. */
+export const unroutable = (exchange: Exchange.Exchange): StatusError.StatusError | undefined => {
+  const { request: { headers: { accept } }, resource, route: { verb } } = exchange
+  if (resource.custom !== undefined) return undefined
+  if (isLog(exchange)) {
+    return Negotiation.passesRouter(accept, Negotiation.routableText)
+      ? undefined
+      : StatusError.notAcceptable(["text/plain", ...Negotiation.spokenTypes])
   }
-  if (Representation.form(accept, Table.isTabular(exchange)) === undefined) {
-    return StatusError.notAcceptableTypes(Negotiation.spokenTypes)
-  }
-  return exchange.route.verb === "watch" && Negotiation.acceptable(accept, true) === undefined
-    ? StatusError.notAcceptableWatch
-    : undefined
+  return Negotiation.passesRouter(accept)
+    ? undefined
+    : StatusError.notAcceptable(verb === "list" || verb === "watch" ? Negotiation.listedTypes : Negotiation.spokenTypes)
 }
+
+/** 406 for a request whose answer the client could not read. Lists and watches look at their options first. */
+export const unacceptable = (exchange: Exchange.Exchange): StatusError.StatusError | undefined =>
+  Representation.form(exchange.request.headers["accept"], Table.isTabular(exchange)) === undefined
+    ? StatusError.notAcceptableTypes(Negotiation.spokenTypes)
+    : undefined
+
+/** 406 for a watch whose events the client could not read; asked once there could be one. */
+export const unwatchable = ({ request }: Exchange.Exchange): StatusError.StatusError | undefined =>
+  Negotiation.acceptable(request.headers["accept"], true) === undefined ? StatusError.notAcceptableWatch : undefined
 
 /** With the warnings: about the version asked for, then those of the verb. A refusal has them, too. */
 const warned = (exchange: Exchange.Exchange, response: Representation.ApiResponse): Representation.ApiResponse => {

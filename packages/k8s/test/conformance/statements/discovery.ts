@@ -1,5 +1,6 @@
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { indexWith } from "../OpenApiIndex.ts"
 import { statement } from "../Statement.ts"
 import { type Answer, Target } from "../Target.ts"
 
@@ -325,19 +326,16 @@ export const discovery = [
     since: 24,
     note: "the in-memory server called directly has no documents: they are its HTTP side's"
   }, function*() {
-    const { kind, request, server, until } = yield* Target
+    const { kind, request, server } = yield* Target
     const { group } = yield* kind()
     if (server === "memory") {
       assert.strictEqual((yield* request("GET", "/openapi/v3")).status, 404)
       return
     }
     const name = `apis/${group}/v1`
-    const { object } = yield* until(
-      request("GET", "/openapi/v3"),
-      ({ object }) => object["paths"] !== undefined && name in object["paths"]
-    )
-    assert.includeMembers(Object.keys(object["paths"]), ["api/v1", "apis/apps/v1"])
-    const url: string = object["paths"][name].serverRelativeURL
+    const paths = yield* indexWith(name)
+    assert.includeMembers(Object.keys(paths), ["api/v1", "apis/apps/v1"])
+    const url = paths[name]!.serverRelativeURL
     assert.match(url, /^\/openapi\/v3\/apis\/.*\/v1\?hash=[0-9A-F]+$/)
     const [path, hash] = url.split("?hash=")
     const document = yield* request("GET", path!, { query: { hash: hash! } })

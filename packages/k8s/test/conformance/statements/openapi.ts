@@ -2,6 +2,7 @@
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Crypto from "node:crypto"
+import { indexWith } from "../OpenApiIndex.ts"
 import { statement } from "../Statement.ts"
 import { type Answer, Target } from "../Target.ts"
 
@@ -228,12 +229,11 @@ export const openapi = [
     since: 27,
     note: "the in-memory server called directly has no documents: they are its HTTP side's"
   }, function*() {
-    const { request, server, until } = yield* Target
+    const { request, server } = yield* Target
     if (server === "memory") return
     const group = yield* told
     const key = `apis/${group}/v1`
-    const index = yield* until(request("GET", "/openapi/v3"), ({ object }) => object["paths"]?.[key] !== undefined)
-    const url: string = index.object["paths"][key].serverRelativeURL
+    const url = (yield* indexWith(key))[key]!.serverRelativeURL
     const [path, hash] = url.split("?hash=")
     const found = yield* request("GET", path!, { query: { hash: hash! } })
     assert.deepInclude(found.headers, { etag: `"${hash}"`, "cache-control": "public, immutable" })

@@ -19,6 +19,7 @@ import * as StatusError from "../../../api/StatusError.ts"
 import type * as Exchange from "../Exchange.ts"
 import { nameFault, notFound, storageKey } from "../Exchange.ts"
 import { apiVersionOf, selectable } from "../Registry.ts"
+import * as Respond from "../Respond.ts"
 import * as Versions from "./Versions.ts"
 
 /** GET of an object. */
@@ -47,6 +48,8 @@ export const list: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchang
   const parsed = yield* Effect.fromResult(Selecting.parse(request))
   const faults = Reading.optionFaults(exchange)
   if (faults.length > 0) return yield* Effect.fail(StatusError.invalidOptions("ListOptions", faults))
+  const unacceptable = Respond.unacceptable(exchange)
+  if (unacceptable !== undefined) return yield* Effect.fail(unacceptable)
   const { fields, matches } = yield* Effect.fromResult(Selecting.read(selectable(resource), parsed))
   const wanted = yield* Effect.fromResult(Reading.version(exchange))
   if (wanted !== undefined && parameter(request, "continue") === undefined) {
@@ -75,6 +78,8 @@ export const watch: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchan
   const parsed = yield* Effect.fromResult(Selecting.parse(request))
   const faults = Reading.optionFaults(exchange)
   if (faults.length > 0) return yield* Effect.fail(StatusError.invalidOptions("ListOptions", faults))
+  const unacceptable = Respond.unacceptable(exchange)
+  if (unacceptable !== undefined) return yield* Effect.fail(unacceptable)
   const selecting = yield* Effect.fromResult(Selecting.read(selectable(resource), parsed))
   const since = yield* Effect.fromResult(Reading.version(exchange))
   const { fields, matches } = selecting
@@ -88,6 +93,8 @@ export const watch: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchan
     object.metadata.name === route.name && (matches === undefined || matches(object))
   const selected = route.name === "" ? matches : byName
   yield* Versions.watchable(resource, core.storage.list(resource.collection))
+  const unwatchable = Respond.unwatchable(exchange)
+  if (unwatchable !== undefined) return yield* Effect.fail(unwatchable)
   const late = since !== undefined && flag(request, "sendInitialEvents")
     ? yield* Effect.option(Effect.flip(Reading.reached(core.storage, since)))
     : Option.none()
