@@ -183,6 +183,17 @@ export const canonical = (text: string): string | undefined => {
   return typeof parsed === "string" ? undefined : toText(parsed)
 }
 
+const milli = -3
+
+/** The amount in whole thousandths, rounded away from zero. */
+export const inThousandths = (text: string): string => {
+  const parsed = parse(text.trim())
+  if (typeof parsed === "string" || parsed.scale >= milli) return text
+  const divisor = powerOfTen(milli - parsed.scale)
+  const magnitude = (absolute(parsed.digits) + divisor - 1n) / divisor
+  return toText({ ...parsed, digits: parsed.digits < 0n ? -magnitude : magnitude, scale: milli, text: undefined })
+}
+
 const nothing: Quantity = ofInteger(0n)
 
 /** 0 of a text that is no amount. */

@@ -50,6 +50,20 @@ describe("Quantity", () => {
     assert.strictEqual(Quantity.add("8Ei", "1"), "8Ei")
   })
 
+  it("is rounded to thousandths, away from zero", () => {
+    const cases = ["1.0001", "0.00001", "-1.0001", "1.5", "3n", "1Gi", "0", "1e-4"]
+    assert.deepStrictEqual(cases.map(Quantity.inThousandths), [
+      "1001m",
+      "1m",
+      "-1001m",
+      "1.5",
+      "1m",
+      "1Gi",
+      "0",
+      "1e-3"
+    ])
+  })
+
   it("refuses what is no amount", () => {
     for (const text of ["", "x", "1 Gi", "1KI", "--1", "1ki", "1e", "e", "Pi", "1.2.3"]) {
       assert.isUndefined(Quantity.canonical(text), text)

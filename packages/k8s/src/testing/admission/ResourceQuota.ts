@@ -115,6 +115,12 @@ const charge = (
     : asObject({ ...quota, status: { ...objectAt(quota, "status"), used: next } })
 }
 
+/** In no order, says a real server; it comes to that in which they were created, nearly always. */
+const byAge = (a: KubeObject, b: KubeObject): number => {
+  const [left, right] = [a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? ""]
+  return left < right ? -1 : left > right ? 1 : 0
+}
+
 export const plugin = ({ storage }: Admission.Server): Admission.Plugin => ({
   name: "ResourceQuota",
   handles: (attributes) =>
@@ -126,8 +132,7 @@ export const plugin = ({ storage }: Admission.Server): Admission.Plugin => ({
         const evaluator = QuotaUsage.evaluatorOf(attributes.resource.collection)
         const { get, keys } = storage.list(quotas, namespace)
         const charged: Array<KubeObject> = []
-        for (const key of keys) {
-          const quota = get(key)
+        for (const quota of keys.map(get).sort(byAge)) {
           const result = charge(attributes, quota, evaluator, now)
           if ("body" in result) return Effect.fail(result)
           if (result !== quota) charged.push(result)

@@ -181,6 +181,15 @@ describe("Plugins", () => {
       assert.strictEqual(storage.revision, revision)
     }))
 
+  it.effect("the older of two quotas is asked first", () =>
+    Effect.gen(function*() {
+      const { put, server: own } = server()
+      const full = { status: { hard: { pods: "0" }, used: { pods: "0" } } }
+      put("resourcequotas", "a", { ...full, metadata: { creationTimestamp: "2026-01-01T00:00:02Z" } }, "ns")
+      put("resourcequotas", "b", { ...full, metadata: { creationTimestamp: "2026-01-01T00:00:01Z" } }, "ns")
+      assert.include(yield* verdict(ResourceQuota.plugin(own), about("pods", pod())), "exceeded quota: b")
+    }))
+
   it.effect("of several default priority classes the lowest counts; an update keeps what was computed", () =>
     Effect.gen(function*() {
       const { put, server: own } = server()

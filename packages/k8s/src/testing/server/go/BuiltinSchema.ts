@@ -108,6 +108,8 @@ const scalar = (value: unknown, schema: Schema, path: string, walk: Walk): unkno
 /** The Go type of a definition, without its package. */
 const ownerOf = (definition: string): string => definition.slice(definition.lastIndexOf(".") + 1)
 
+const quantity = "io.k8s.apimachinery.pkg.api.resource.Quantity"
+
 const schemaOf = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
 
 /**
@@ -126,7 +128,7 @@ const alternative = (value: unknown, ref: string, path: string): unknown => {
 
 const named = (value: unknown, ref: string, path: string, walk: Walk): unknown => {
   if (ref.startsWith(`${schemaOf}Or`)) return alternative(value, ref, path)
-  if (ref.endsWith("resource.Quantity")) {
+  if (ref === quantity) {
     const text = typeof value === "number" ? String(value) : value
     if (typeof text !== "string") return new Fault(Quantity.malformed)
     const read = Quantity.parse(text.trim())
@@ -168,7 +170,7 @@ export const fits = (value: unknown, schema: Schema, definition: string): boolea
 
 /** What null is in a list or a map: an empty value of its type. */
 const nothing = (schema: Schema): unknown => {
-  if (schema.ref?.endsWith("resource.Quantity") === true) return "0"
+  if (schema.ref === quantity) return "0"
   if (schema.ref !== undefined) return definitions[schema.ref]?.properties === undefined ? null : {}
   return zeroOf(schema.type) ?? null
 }
@@ -185,6 +187,15 @@ const list = (items: ReadonlyArray<unknown>, schema: Schema, path: string, walk:
 
 /** A path through a value of a map, whose key may be any text. */
 const inMap = /\[(?!\d+\])/
+
+/**
+ * Amounts of resources, one by name, have no less than thousandths. Source: k8s.io/kubernetes/pkg/apis/core/v1/defaults.go
+ * (`SetDefaults_ResourceList`).
+ */
+const rounded = (value: unknown, schema: Schema, { definition }: Walk): unknown =>
+  schema.ref === quantity && definition.startsWith("io.k8s.api.core.v1.") && typeof value === "string"
+    ? Quantity.inThousandths(value)
+    : value
 
 const object = (value: JsonValue.JsonObject, schema: Schema, path: string, walk: Walk): unknown => {
   const out: Draft = {}
@@ -203,7 +214,8 @@ const object = (value: JsonValue.JsonObject, schema: Schema, path: string, walk:
       const next = item === null ? nothing(known) : read(item, known, here, walk)
       if (next instanceof Fault) return next
       if (next === undefined) continue
-      if (schema.properties === undefined || !GoZero.leftOut(walk.definition, key, known, next)) put(out, key, next)
+      if (schema.properties === undefined) put(out, key, rounded(next, known, walk))
+      else if (!GoZero.leftOut(walk.definition, key, known, next)) put(out, key, next)
       else if (GoZero.isToldList(walk.definition, key, known) && !inMap.test(here)) {
         walk.emptied.push(withoutEmbedded(here).slice(1))
       }

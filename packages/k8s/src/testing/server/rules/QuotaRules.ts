@@ -233,6 +233,19 @@ const ratioFaults = (item: unknown, name: string, path: string): Faults => {
   ]
 }
 
+/** A default of what cannot be shared is what is requested by default. */
+const fixedFaults = (item: unknown, name: string, path: string): Faults => {
+  const [limit, request] = [at(item, "default", name), at(item, "defaultRequest", name)]
+  return !ResourceRules.isFixed(name) || limit === undefined || request === undefined ||
+      Quantity.compare(String(limit), String(request)) === 0
+    ? []
+    : [FieldError.invalid(
+      `${path}.defaultRequest[${name}]`,
+      request,
+      `default value ${String(limit)} must equal to defaultRequest value ${String(request)} in ${name}`
+    )]
+}
+
 const parts = ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"]
 
 const itemFaults = (item: unknown, path: string): Faults => {
@@ -270,7 +283,8 @@ const itemFaults = (item: unknown, path: string): Faults => {
             order.why(String(low), String(high))
           )]
       }),
-      ...ratioFaults(item, name, path)
+      ...ratioFaults(item, name, path),
+      ...(ofPod ? [] : fixedFaults(item, name, path))
     ])
   ]
 }

@@ -28,6 +28,27 @@ describe("BuiltinSchema", () => {
     assert.match(String(read("%%")), /^illegal base64 data/)
   })
 
+  it("amounts of resources have no less than thousandths; others, and those of a RuntimeClass, do", () => {
+    assert.deepStrictEqual(
+      decode("ResourceQuota", { spec: { hard: { cpu: "1.00001", pods: "1" } } })["spec" as never],
+      {
+        hard: { cpu: "1001m", pods: "1" }
+      } as never
+    )
+    assert.deepStrictEqual(
+      decode("Pod", { spec: { volumes: [{ name: "v", emptyDir: { sizeLimit: "1.00001" } }] } })["spec" as never],
+      { volumes: [{ name: "v", emptyDir: { sizeLimit: "1000010u" } }] } as never
+    )
+    const definition = BuiltinSchema.definitionOf("node.k8s.io", "v1", "RuntimeClass")!
+    assert.deepStrictEqual(
+      Result.map(
+        BuiltinSchema.decode(definition, { handler: "h", overhead: { podFixed: { cpu: "1.00001" } } }),
+        ({ object }) => object["overhead"]
+      ),
+      Result.succeed({ podFixed: { cpu: "1000010u" } })
+    )
+  })
+
   it("calls the type of a field what Go calls it", () => {
     const pod = (spec: Record<string, unknown>) => decode("Pod", { spec })
     const wrong = "json: cannot unmarshal number into Go struct field "

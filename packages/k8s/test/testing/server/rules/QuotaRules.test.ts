@@ -59,6 +59,16 @@ describe("QuotaRules", () => {
         `${l}.min[cpu]: Invalid value: "2": min value 2 is greater than max value 1`
       ],
       [
+        object({
+          limits: [{
+            type: "Container",
+            default: { "a.b/c": "2", "a.b/d": "2", cpu: "2" },
+            defaultRequest: { "a.b/c": "1", "a.b/d": "2", cpu: "1" }
+          }]
+        }),
+        `${l}.defaultRequest[a.b/c]: Invalid value: "1": default value 2 must equal to defaultRequest value 1 in a.b/c`
+      ],
+      [
         object({ limits: [{ type: "PersistentVolumeClaim", maxLimitRequestRatio: { storage: "500m" } }] }),
         `${l}.limits: Required value: either minimum or maximum storage value is required, but neither was provided`,
         `${l}.maxLimitRequestRatio[storage]: Invalid value: "500m": ratio 500m is less than 1`

@@ -109,7 +109,7 @@ const faults = (spec: JsonValue.JsonObject, path: string, owner: VolumeRules.Own
     ...volumes.faults,
     ...resourceClaims(spec, path),
     ...ContainerRules.faults({ spec, path, volumes: volumes.known, claims }),
-    ...(at(spec, "resources") === undefined ? [] : ResourceRules.ofPod(at(spec, "resources"), `${path}.resources`)),
+    ...ResourceRules.ofPod(spec, `${path}.resources`),
     ...PodNetworkRules.hostPorts(spec, path, owner.isPod),
     ...oneOf(spec, "restartPolicy", path, ["Always", "OnFailure", "Never"]),
     ...oneOf(spec, "dnsPolicy", path, ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"]),

@@ -5,10 +5,11 @@
  * pkg/apis/core/helper/helpers.go.
  */
 import * as Names from "../../../../api/Names.ts"
-import { arrayAt, objectAt, stringAt } from "../../../../api/Plain.ts"
+import { arrayAt, at, objectAt, stringAt } from "../../../../api/Plain.ts"
 import * as FieldError from "../../../../schema/FieldError.ts"
 import type * as JsonValue from "../../../../schema/JsonValue.ts"
 import * as Quantity from "../../../../api/Quantity.ts"
+import * as PodResources from "../../PodResources.ts"
 import { type Faults, invalids, when } from "../Checks.ts"
 
 const ofContainers: ReadonlySet<string> = new Set(["cpu", "memory", "ephemeral-storage"])
@@ -48,6 +49,9 @@ const isOfContainers = (name: string): boolean => ofContainers.has(name) || isHu
 
 /** Not one that somebody added. */
 const isNative = (name: string): boolean => !name.includes("/") || name.includes("kubernetes.io/")
+
+/** One of which nobody can use more than was requested. */
+export const isFixed = (name: string): boolean => !isNative(name) || isHugePages(name)
 
 const isExtended = (name: string): boolean =>
   !isNative(name) && !name.startsWith("requests.") && Names.labelKey(`requests.${name}`).length === 0
@@ -114,7 +118,7 @@ const amounts = (
 const requestFaults = (requests: JsonValue.JsonObject, limits: JsonValue.JsonObject, path: string): Faults =>
   Object.entries(requests).flatMap(([key, text]) => {
     const limit = limits[key]
-    const fixed = !isNative(key) || isHugePages(key)
+    const fixed = isFixed(key)
     const order = limit === undefined ? 0 : Quantity.compare(String(text), String(limit))
     const refused = (words: string) => [
       FieldError.invalid(`${path}.requests`, text, `must be ${words} ${key} limit of ${String(limit)}`)
@@ -174,11 +178,49 @@ export const ofContainer = (resources: unknown, path: string, claims: ReadonlyAr
   ...claimFaults(resources, path, claims)
 ]
 
+/** Containers together request no more than their Pod, and none of them may use more. */
+const shares = (spec: unknown, path: string): Faults => {
+  const whole = (key: "requests" | "limits"): JsonValue.JsonObject => objectAt(spec, "resources", key)
+  const together = (key: "requests" | "limits", isJudged: (name: string) => boolean): Faults =>
+    Object.entries(PodResources.ofContainers({ spec }, key)).flatMap(([name, sum]) => {
+      const most = whole(key)[name]
+      return most === undefined || !isJudged(name) || Quantity.compare(sum, String(most)) <= 0
+        ? []
+        : [FieldError.invalid(
+          `${path}.${key}[${name}]`,
+          most,
+          `must be greater than or equal to aggregate container ${key} of ${sum}`
+        )]
+    })
+  const each = arrayAt(spec, "containers").flatMap((container, index) =>
+    Object.entries(PodResources.ofContainer(container).limits).flatMap(([name, limit]) => {
+      const most = whole("limits")[name]
+      return most === undefined || Quantity.compare(limit, String(most)) <= 0
+        ? []
+        : [FieldError.invalid(
+          `${path}.containers[${index}][${name}].limits`,
+          limit,
+          `must be less than or equal to pod limits of ${String(most)}`
+        )]
+    })
+  )
+  // Only of huge pages is what is requested what is used.
+  return [...together("requests", () => true), ...together("limits", isHugePages), ...each]
+}
+
 /** Faults of what a Pod as a whole requests and is limited to. */
-export const ofPod = (resources: unknown, path: string): Faults => [
-  ...when(
-    arrayAt(resources, "claims").length > 0,
-    FieldError.forbidden(`${path}.claims`, "claims may not be set for Resources at pod-level")
-  ),
-  ...requirements(resources, path, ofPods)
-]
+export const ofPod = (spec: unknown, path: string): Faults => {
+  const resources = at(spec, "resources")
+  if (resources === undefined) return []
+  if (stringAt(spec, "os", "name") === "windows") {
+    return [FieldError.forbidden(path, "may not be set for a windows pod")]
+  }
+  return [
+    ...when(
+      arrayAt(resources, "claims").length > 0,
+      FieldError.forbidden(`${path}.claims`, "claims may not be set for Resources at pod-level")
+    ),
+    ...requirements(resources, path, ofPods),
+    ...shares(spec, path)
+  ]
+}
