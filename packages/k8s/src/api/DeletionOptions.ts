@@ -110,6 +110,12 @@ const faults = (options: DeleteOptions): ReadonlyArray<FieldError.FieldError> =>
   ]
 }
 
+/** The options, or why nothing is deleted by them. */
+export const judged = (options: DeleteOptions): Result.Result<DeleteOptions, Refused> => {
+  const found = faults(options)
+  return found.length > 0 ? Result.fail(StatusError.invalidOptions("DeleteOptions", found)) : Result.succeed(options)
+}
+
 /** The options of a request, or why it is refused. */
 export const read = (request: Pick<Request, "query" | "body">): Result.Result<DeleteOptions, Refused> => {
   const { body } = request
@@ -118,8 +124,5 @@ export const read = (request: Pick<Request, "query" | "body">): Result.Result<De
   }
   const unreadable = isObject(body) ? kindFault(body) ?? typeFault(body) : undefined
   if (unreadable !== undefined) return Result.fail(StatusError.badRequest(unreadable))
-  return Result.flatMap(isObject(body) ? Result.succeed(of(body)) : ofQuery(request), (options) => {
-    const found = faults(options)
-    return found.length > 0 ? Result.fail(StatusError.invalidOptions("DeleteOptions", found)) : Result.succeed(options)
-  })
+  return Result.flatMap(isObject(body) ? Result.succeed(of(body)) : ofQuery(request), judged)
 }

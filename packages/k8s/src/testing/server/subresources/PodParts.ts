@@ -10,6 +10,7 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { arrayAt, at, objectAt, stringAt } from "../../../api/Plain.ts"
 import * as FieldError from "../../../schema/FieldError.ts"
 import * as JsonValue from "../../../schema/JsonValue.ts"
+import * as PodResources from "../PodResources.ts"
 import type { Strategy } from "../Strategy.ts"
 import { qosClass } from "../defaults/Defaults.ts"
 import { type Faults, when } from "../rules/Checks.ts"
@@ -118,7 +119,7 @@ const removalFaults = (after: unknown, before: unknown, path: string): Faults =>
 const fixed = (container: unknown): unknown => {
   const { resources, ...rest } = objectAt(container)
   const amounts = (key: string) => omit(objectAt(resources, key), "cpu", "memory")
-  return { ...rest, claims: arrayAt(resources, "claims"), limits: amounts("limits"), requests: amounts("requests") }
+  return { ...rest, limits: amounts("limits"), requests: amounts("requests") }
 }
 
 const containerFaults = (next: unknown, previous: unknown): Faults =>
@@ -146,6 +147,9 @@ const changeFaults = (next: unknown, previous: unknown): Faults =>
     })
   )
 
+const ofWhole = "resize of pods with pod-level resources is forbidden when " +
+  "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled"
+
 /** Containers have more or less of processors and memory; what kind of Pod it is for its node stays. */
 export const resize: Part = {
   prepareUpdate: (next, previous) =>
@@ -158,12 +162,17 @@ export const resize: Part = {
       return [FieldError.forbidden("[]", "windows pods cannot be resized")]
     }
     const before = stringAt(previous, "status", "qosClass") || qosClass(previous)
+    const classFaults = when(
+      before !== qosClass(next),
+      FieldError.invalid("spec", before, "Pod QOS Class may not change as a result of resizing")
+    )
+    // The gate for that is off.
+    if (PodResources.isPodLevelSet(previous) || PodResources.isPodLevelSet(next)) {
+      return [...classFaults, FieldError.forbidden("[]", ofWhole)]
+    }
     const order = orderFaults(next, previous)
     return [
-      ...when(
-        before !== qosClass(next),
-        FieldError.invalid("spec", before, "Pod QOS Class may not change as a result of resizing")
-      ),
+      ...classFaults,
       ...order,
       ...(order.length > 0 ? [] : [...containerFaults(next, previous), ...changeFaults(next, previous)])
     ]

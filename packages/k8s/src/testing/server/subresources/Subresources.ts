@@ -14,6 +14,7 @@ import type * as Deletion from "../../../api/Deletion.ts"
 import * as DeletionOptions from "../../../api/DeletionOptions.ts"
 import { arrayAt, asObject, at, objectAt, stringAt } from "../../../api/Plain.ts"
 import * as StatusError from "../../../api/StatusError.ts"
+import * as FieldError from "../../../schema/FieldError.ts"
 import * as JsonValue from "../../../schema/JsonValue.ts"
 import * as Admission from "../../Admission.ts"
 import * as TokenRequests from "../../auth/TokenRequests.ts"
@@ -193,6 +194,13 @@ const evict: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exch
   if (stringAt(body, "metadata", "name") !== route.name) {
     return yield* Effect.fail(StatusError.badRequest("name in URL does not match name in Eviction object"))
   }
+  const unsafe = "ignoreStoreReadErrorWithClusterBreakingPotential"
+  if (at(body, "deleteOptions", unsafe) === true) {
+    const why = "can not be set for pod eviction, try after removing the option"
+    return yield* Effect.fail(
+      StatusError.invalid("Eviction", "policy", route.name, [FieldError.invalid(`deleteOptions.${unsafe}`, true, why)])
+    )
+  }
   yield* Admission.review(core, attributes)
   const said = DeletionOptions.of(objectAt(body, "deleteOptions"))
   const options: Deletion.DeleteOptions = dryRun && said.dryRun.length === 0 ? { ...said, dryRun: ["All"] } : said
@@ -206,6 +214,8 @@ const evict: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exch
   }
   const fault = covering[0] === undefined ? undefined : spend(exchange, covering[0], options.dryRun.length > 0)
   if (fault !== undefined) return yield* Effect.fail(fault)
+  // What is asked of the deletion is judged once it may be.
+  yield* Effect.fromResult(DeletionOptions.judged(options))
   yield* deleteObject(exchange, route.name, route.namespace, options, "none")
   return created
 })

@@ -53,6 +53,28 @@ describe("PodParts", () => {
       )
     }).pipe(Effect.provide(layer)))
 
+  it.effect("a Pod that says what it needs as a whole is not resized", () =>
+    Effect.gen(function*() {
+      const resources = { requests: { cpu: "100m" } }
+      yield* post(
+        pods,
+        pod({ resources: { requests: { cpu: "1" } }, containers: [container("c", { resources })] })
+      )
+      assert.deepStrictEqual(faults(yield* resize({ name: "c", resources: { requests: { cpu: "200m" } } })), [
+        "[]: Forbidden: resize of pods with pod-level resources is forbidden when " +
+        "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled"
+      ])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a claim that is not the Pod's is all that is wrong with it", () =>
+    Effect.gen(function*() {
+      yield* post(pods, pod({ containers: [container("c", { resources: { requests: { cpu: "100m" } } })] }))
+      assert.deepStrictEqual(faults(yield* resize({ name: "c", resources: { claims: [{ name: "x" }] } })), [
+        `spec.containers[0].resources.claims[0]: Not found: "x": must be one of the names in pod.spec.resourceClaims ` +
+        "which is empty"
+      ])
+    }).pipe(Effect.provide(layer)))
+
   it.effect("a Pod without amounts is given none", () =>
     Effect.gen(function*() {
       yield* post(pods, pod({}))

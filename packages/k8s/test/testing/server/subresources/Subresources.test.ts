@@ -291,6 +291,17 @@ describe("pods", () => {
         message(yield* post(`${pods}/a/eviction`, { apiVersion: "v1", kind: "Pod", metadata: { name: "a" } })),
         "400 Pod in version \"v1\" cannot be handled as a Eviction: converting (v1.Pod) to (policy.Eviction): unknown conversion"
       )
+      const unsafe = "ignoreStoreReadErrorWithClusterBreakingPotential"
+      assert.strictEqual(
+        message(yield* post(`${pods}/a/eviction`, eviction("a", { deleteOptions: { [unsafe]: true } }))),
+        `422 Eviction.policy "a" is invalid: deleteOptions.${unsafe}: Invalid value: true: can not be set for pod ` +
+          "eviction, try after removing the option"
+      )
+      assert.strictEqual(
+        message(yield* post(`${pods}/a/eviction`, eviction("a", { deleteOptions: { propagationPolicy: "Foo" } }))),
+        `422 DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "Foo": supported values: ` +
+          `"Foreground", "Background", "Orphan", "nil"`
+      )
       yield* post(`${pods}/a/eviction?dryRun=All`, eviction("a"))
       yield* post(`${pods}/a/eviction`, eviction("a", { deleteOptions: { dryRun: ["All"] } }))
       assert.strictEqual((yield* get(`${pods}/a`)).status, 200)

@@ -4,7 +4,7 @@
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go (`ValidatePodSpecificAnnotations`,
  * `validateSeccompAnnotationsAndFields`, `validateAppArmorAnnotationsAndFieldsMatchOnCreate`).
  */
-import { at, objectAt, stringAt } from "../../../../api/Plain.ts"
+import { arrayAt, at, objectAt, stringAt } from "../../../../api/Plain.ts"
 import * as FieldError from "../../../../schema/FieldError.ts"
 import { type Faults, when } from "../Checks.ts"
 import * as AppArmor from "./AppArmor.ts"
@@ -63,6 +63,12 @@ export const faults = (pod: unknown, path: string): Faults => {
       mirrored !== undefined && stringAt(pod, "spec", "nodeName") === "",
       FieldError.invalid(`${path}[${mirror}]`, mirrored, "must set spec.nodeName if mirror pod annotation is set")
     ),
+    // Told of no field at all.
+    ...(mirrored === undefined ?
+      [] :
+      arrayAt(pod, "spec", "resourceClaims").map(() =>
+        FieldError.forbidden("[]", "static pods do not support resource claims")
+      )),
     ...when(
       costs !== undefined && !isCost(String(costs)),
       FieldError.invalid(`${path}[${cost}]`, costs, "must be a 32bit integer")

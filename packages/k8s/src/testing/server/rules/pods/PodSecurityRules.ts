@@ -1,7 +1,7 @@
 /**
  * `PodSecurityRules`: what a security context of a Pod or of a container may say.
  *
- * Not judged: the options for Windows, and which capabilities there are.
+ * Not judged: which capabilities there are.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidateSecurityContext` and
  * `validatePodSpecSecurityContext`.
@@ -9,6 +9,7 @@
 import { arrayAt, at, stringAt } from "../../../../api/Plain.ts"
 import * as FieldError from "../../../../schema/FieldError.ts"
 import * as GoStruct from "../../go/GoStruct.ts"
+import * as WindowsRules from "./WindowsRules.ts"
 
 type Faults = ReadonlyArray<FieldError.FieldError>
 
@@ -128,6 +129,7 @@ export const ofContainer = (container: unknown, path: string, hostUsers = true):
       : arrayAt(context, "capabilities", "add").filter((added) => added === "CAP_SYS_ADMIN").flatMap(() =>
         cannot("`capabilities.Add` CAP_SYS_ADMIN")
       )),
+    ...WindowsRules.options(context, here),
     ...appArmor(context, here)
   ]
 }
@@ -200,6 +202,7 @@ export const ofPod = (spec: unknown, path: string): Faults => {
     }),
     ...optional(context, here, "fsGroupChangePolicy", ["Always", "OnRootMismatch"]),
     ...seccomp(context, here),
+    ...WindowsRules.options(context, here),
     ...appArmor(context, here),
     ...optional(context, here, "supplementalGroupsPolicy", ["Merge", "Strict"]),
     // "MountOption" comes with the gate SELinuxMount, which is off in 1.35.

@@ -22,6 +22,7 @@ import * as PodSecurityRules from "./PodSecurityRules.ts"
 import * as PodSystemRules from "./PodSystemRules.ts"
 import * as ResourceRules from "./ResourceRules.ts"
 import * as VolumeRules from "./VolumeRules.ts"
+import * as WindowsRules from "./WindowsRules.ts"
 
 const claimFields: GoStruct.Fields = [["name", "\"\""], ["resourceClaimName", "null"], [
   "resourceClaimTemplateName",
@@ -122,6 +123,7 @@ const faults = (spec: JsonValue.JsonObject, path: string, owner: VolumeRules.Own
     ...PodNetworkRules.dns(spec, path),
     ...gates(spec, path),
     ...PlacementRules.spreads(spec, path),
+    ...WindowsRules.hostProcesses(spec, path),
     ...PodSystemRules.hostUsers(spec, path),
     ...PodNetworkRules.hostnameOverride(spec, path),
     ...subdomain(spec, "serviceAccountName", path),

@@ -7,6 +7,7 @@
 import * as Names from "../../../../api/Names.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../../../api/Plain.ts"
 import * as FieldError from "../../../../schema/FieldError.ts"
+import type * as JsonValue from "../../../../schema/JsonValue.ts"
 import type { Strategy } from "../../Strategy.ts"
 import * as GoStruct from "../../go/GoStruct.ts"
 import { type Faults, invalids, ip, isAddress, isAddress6, when } from "../Checks.ts"
@@ -35,11 +36,24 @@ const withoutHealth = Disabled.dropping(
   ...lists.map((list) => `status.${list}.*.allocatedResourcesStatus`)
 )
 
+/** What nobody tells of a Pod as long as nobody asks for it, and which stays where it was told once. */
+const untold = [["extendedResourceClaimStatus"], ["resources", "allocatedResources"]]
+
+const withoutUntold = (object: JsonValue.JsonObject, before: unknown): JsonValue.JsonObject =>
+  untold.reduce(
+    (kept, fields) =>
+      fields.some((field) => at(before, field) !== undefined)
+        ? kept
+        : Disabled.dropping(...fields.map((field) => `status.${field}`))(kept),
+    object
+  )
+
 /** What class a Pod is of is told when it comes, and which generation it is of once: neither is lost to a status that
  * leaves it out. */
 export const prepareStatus: Strategy["prepareStatus"] = (object, previous) => {
-  const next = withoutHealth(object)
-  const [after, before] = [objectAt(next, "status"), objectAt(previous, "status")]
+  const before = objectAt(previous, "status")
+  const next = withoutUntold(withoutHealth(object), before)
+  const after = objectAt(next, "status")
   const kept = ["qosClass", "observedGeneration"].filter((key) => !after[key] && before[key] !== undefined)
   const conditions = arrayAt(after, "conditions")
   return {
@@ -167,15 +181,18 @@ const transitionFaults = (
 
 const claimFaults = (pod: unknown): Faults => {
   const claims = arrayAt(pod, "spec", "resourceClaims").map((claim) => stringAt(claim, "name"))
-  const told = arrayAt(pod, "status", "resourceClaimStatuses").map((status) => stringAt(status, "name"))
+  const statuses = arrayAt(pod, "status", "resourceClaimStatuses")
+  const told = statuses.map((status) => stringAt(status, "name"))
   return told.flatMap((name, index) => {
     const path = `status.resourceClaimStatuses[${index}].name`
+    const claim = at(statuses[index], "resourceClaimName")
     return [
       ...when(
         !claims.includes(name),
         FieldError.invalid(path, name, "must match the name of an entry in `spec.resourceClaims`")
       ),
-      ...when(told.indexOf(name) < index, FieldError.duplicate(path, name))
+      ...when(told.indexOf(name) < index, FieldError.duplicate(path, name)),
+      ...(typeof claim === "string" ? invalids(path, claim, Names.dnsSubdomain(claim)) : [])
     ]
   })
 }

@@ -40,6 +40,22 @@ export const driverName = (name: string, path: string): Faults =>
     ...invalids(path, name, Names.dnsSubdomain(name.toLowerCase()))
   ]
 
+/** Options that begin with a domain of Kubernetes are not for everybody to give. */
+const flexVolume: Source = (source, path) => [
+  ...required(source, path, "driver"),
+  ...Object.keys(objectAt(source, "options")).filter((key) =>
+    /\.(?:kubernetes|k8s)\.io$/.test(`.${(key.includes("/") ? key.slice(0, key.indexOf("/")) : key).toLowerCase()}`)
+  ).map((key) => FieldError.invalid(`${path}.options[${key}]`, key, "kubernetes.io and k8s.io namespaces are reserved"))
+]
+
+const partition = (source: unknown, path: string): Faults => {
+  const number = at(source, "partition")
+  return when(
+    typeof number === "number" && (number < 0 || number > 255),
+    FieldError.invalid(`${path}.partition`, number, "must be between 1 and 255, inclusive")
+  )
+}
+
 /** As `driverName`, of a source that names a driver. */
 export const driver = (source: unknown, path: string): Faults =>
   driverName(stringAt(source, "driver"), `${path}.driver`)
@@ -93,8 +109,11 @@ const sources: Readonly<Record<string, Source>> = {
     ...required(source, path, "repository"),
     ...PathRules.descending(stringAt(source, "directory"), `${path}.directory`)
   ],
-  gcePersistentDisk: (source, path) => required(source, path.replace(/gceP/, "p"), "pdName"),
-  awsElasticBlockStore: needs("volumeID"),
+  gcePersistentDisk: (source, path) => {
+    const here = path.replace(/gceP/, "p")
+    return [...required(source, here, "pdName"), ...partition(source, here)]
+  },
+  awsElasticBlockStore: (source, path) => [...required(source, path, "volumeID"), ...partition(source, path)],
   secret: (source, path) => [...required(source, path, "secretName"), ...items(source, path)],
   nfs: (source, path) => [
     ...required(source, path, "server", "path"),
@@ -145,7 +164,7 @@ const sources: Readonly<Record<string, Source>> = {
     ...arrayAt(source, "items").flatMap((file) => EnvironmentRules.fileFaults(file, path))
   ],
   fc: NetworkDiskRules.fc,
-  flexVolume: needs("driver"),
+  flexVolume,
   configMap: (source, path) => [...required(source, path, "name"), ...items(source, path)],
   azureFile: needs("secretName", "shareName"),
   vsphereVolume: needs("volumePath"),

@@ -34,6 +34,15 @@ describe("PodAnnotations", () => {
     ])
   })
 
+  it("a Pod that mirrors one of a node's own has no claims", () => {
+    const claims = { nodeName: "n", resourceClaims: [{ name: "a" }, { name: "b" }] }
+    const of = (annotations: Record<string, string>) =>
+      PodAnnotations.faults(pod(annotations, claims), "metadata.annotations").map(FieldError.format)
+    const why = "[]: Forbidden: static pods do not support resource claims"
+    assert.deepStrictEqual(of({ "kubernetes.io/config.mirror": "h" }), [why, why])
+    assert.deepStrictEqual(of({ a: "b" }), [])
+  })
+
   it("judges annotations beside fields", () => {
     const context = (more: object) => ({ securityContext: more })
     const of = (annotations: Record<string, string>, spec: object, container: object = {}) =>

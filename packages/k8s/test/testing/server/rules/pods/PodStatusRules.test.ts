@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import * as Names from "../../../../../src/api/Names.ts"
 import { causes } from "../../../support/refusals.ts"
 import { layer, patch, pods, post } from "../../../support/server.ts"
 
@@ -34,6 +35,17 @@ describe("PodStatusRules", () => {
         ...seen,
         conditions: [seen.conditions[0], ready]
       })
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("what nobody asks for is not told", () =>
+    Effect.gen(function*() {
+      yield* post(pods, { metadata: { name: "a" }, spec: { containers: [container] } })
+      const { body } = yield* put({
+        allocatedResources: { cpu: "1" },
+        resources: { requests: { cpu: "1" } },
+        extendedResourceClaimStatus: { resourceClaimName: "a", requestMappings: [] }
+      })
+      assert.deepStrictEqual(body.status, { phase: "Pending", qosClass: "BestEffort" })
     }).pipe(Effect.provide(layer)))
 
   it.effect("judges conditions, addresses, claims and where it is nominated to", () =>
@@ -77,6 +89,12 @@ describe("PodStatusRules", () => {
           { conditions: [{ type: "a b", status: "True", observedGeneration: -2 }] },
           "status.conditions[0].observedGeneration: Invalid value: -2: must be a non-negative integer",
           `status.conditions[0].Type: Invalid value: "a b": ${name}`
+        ],
+        [
+          { resourceClaimStatuses: [{ name: "q", resourceClaimName: "A_" }] },
+          "status.resourceClaimStatuses[0].name: Invalid value: \"q\": must match the name of an entry in " +
+          "`spec.resourceClaims`",
+          `status.resourceClaimStatuses[0].name: Invalid value: "A_": ${Names.dnsSubdomain("A_")[0]}`
         ],
         [
           { resourceClaimStatuses: [{ name: "q" }, { name: "q" }] },

@@ -18,6 +18,21 @@ const rows: ReadonlyArray<readonly [source: object, ...faults: ReadonlyArray<str
     `${v}.hostPath.type: Unsupported value: "Other": supported values: "", "BlockDevice", "CharDevice", "Directory", ` +
     `"DirectoryOrCreate", "File", "FileOrCreate", "Socket"`
   ],
+  [
+    { flexVolume: { driver: "a/b", options: { "a.k8s.io/b": "1", "Kubernetes.io": "2", "k8s.io.a/b": "3" } } },
+    `${v}.flexVolume.options[a.k8s.io/b]: Invalid value: "a.k8s.io/b": kubernetes.io and k8s.io namespaces are reserved`,
+    `${v}.flexVolume.options[Kubernetes.io]: Invalid value: "Kubernetes.io": kubernetes.io and k8s.io namespaces are ` +
+    "reserved"
+  ],
+  [
+    { awsElasticBlockStore: { volumeID: "v", partition: 256 } },
+    `${v}.awsElasticBlockStore.partition: Invalid value: 256: must be between 1 and 255, inclusive`
+  ],
+  [
+    { gcePersistentDisk: { pdName: "", partition: -1 } },
+    `${v}.persistentDisk.pdName: Required value`,
+    `${v}.persistentDisk.partition: Invalid value: -1: must be between 1 and 255, inclusive`
+  ],
   [{ persistentVolumeClaim: {} }, `${v}.persistentVolumeClaim.claimName: Required value`],
   [{ nfs: { server: "s", path: "a" } }, `${v}.nfs.path: Invalid value: "a": must be an absolute path`],
   [
