@@ -2,8 +2,9 @@
  * `PatchedDocument`: what a JSON or merge patch has made of a built-in object, with its fields in the server's order.
  *
  * Objects have no order, but this document is told in a refusal, and of its faults the first one counts. The library
- * behind patches reads no more than it must: what a patch has touched has its keys sorted, what it has not is as the
- * server wrote it, in the order of the Go types. A value of a JSON patch stays as it was sent.
+ * behind patches reads no more than it must: what a patch has touched, if only to leave it as it was, has its keys
+ * sorted, what it has not is as the server wrote it, in the order of the Go types. A value of a JSON patch stays as it
+ * was sent, and so does what a merge patch puts in the place of an object.
  *
  * Source: gopkg.in/evanphx/json-patch.v4 `partialDoc`, `mergeDocs`.
  */
@@ -55,6 +56,14 @@ const inner = (schema: Schema | undefined, key: string): Schema | undefined => {
   return type?.properties?.[key] ?? type?.values ?? type?.items
 }
 
+/** What a merge patch has made of a value: a value that it says nothing of is as it was. */
+const merged = (value: unknown, before: unknown, schema: Schema | undefined, patch: unknown): unknown => {
+  if (patch === undefined) return written(value, schema)
+  if (!JsonValue.isObject(before)) return allSorted(value)
+  if (!JsonValue.isObject(value) || !JsonValue.isObject(patch)) return value
+  return inOrder(value, sorted, (item, key) => merged(item, before[key], inner(schema, key), patch[key]))
+}
+
 /** The patched object of a definition, where `stored` was before; `patch` is the body of the request. */
 export const ordered = (
   definition: string,
@@ -62,7 +71,8 @@ export const ordered = (
   stored: unknown,
   patch: unknown
 ): JsonValue.JsonObject => {
-  const given = Array.isArray(patch) ? patch.map((_, index) => at(arrayAt({ patch }, "patch")[index], "value")) : []
+  if (JsonValue.isObject(patch)) return merged(patched, stored, { ref: definition }, patch) as JsonValue.JsonObject
+  const given = arrayAt({ patch }, "patch").map((operation) => at(operation, "value"))
   const touched = (value: unknown, before: unknown, schema: Schema | undefined): unknown => {
     if (typeof value !== "object" || value === null) return value
     if (JsonValue.equals(value, before)) return written(value, schema)
@@ -72,7 +82,7 @@ export const ordered = (
         ? inOrder(value, sorted, (item, key) => touched(item, before[key], inner(schema, key)))
         : allSorted(value)
     }
-    return Array.isArray(patch) && Array.isArray(before)
+    return Array.isArray(before)
       ? (value as ReadonlyArray<unknown>).map((item, index) => touched(item, before[index], inner(schema, "")))
       : allSorted(value)
   }

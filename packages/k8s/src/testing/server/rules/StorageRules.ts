@@ -10,6 +10,7 @@ import { arrayAt, at, objectAt, stringAt } from "../../../api/Plain.ts"
 import * as FieldError from "../../../schema/FieldError.ts"
 import * as JsonValue from "../../../schema/JsonValue.ts"
 import type { Strategy } from "../Strategy.ts"
+import * as GoStruct from "../go/GoStruct.ts"
 import * as Quantity from "../../../api/Quantity.ts"
 import { type Faults, invalids, optional, required, subdomain, when } from "./Checks.ts"
 import * as ClaimRules from "./ClaimRules.ts"
@@ -215,6 +216,42 @@ const validateVolumeUpdate: Strategy["validateUpdate"] = (next, previous) => [
   ...volumeChanges(next, previous)
 ]
 
+const requirementFields: GoStruct.Fields = [["key", "\"\""], ["operator", "\"\""], ["values", "null"]]
+const affinityFields: GoStruct.Fields = [
+  ["required", "null", [
+    ["nodeSelectorTerms", "null", [
+      ["matchExpressions", "null", requirementFields],
+      ["matchFields", "null", requirementFields]
+    ]]
+  ]]
+]
+
+/** What labels of nodes were called before they were there to stay. */
+const stable: Readonly<Record<string, string>> = {
+  "beta.kubernetes.io/arch": "kubernetes.io/arch",
+  "beta.kubernetes.io/os": "kubernetes.io/os",
+  "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+  "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+  "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type"
+}
+
+/** The affinity as it was, with the lasting names of labels where the next one has them. */
+const graduated = (before: unknown, next: unknown): unknown => {
+  if (Array.isArray(before)) {
+    return before.map((item, index) => graduated(item, Array.isArray(next) ? next[index] : undefined))
+  }
+  if (!JsonValue.isObject(before)) return before
+  return Object.fromEntries(
+    Object.entries(before).map(([key, value]) => {
+      const after = at(next, key)
+      return [
+        key,
+        key === "key" && stable[String(value)] === after && after !== undefined ? after : graduated(value, after)
+      ]
+    })
+  )
+}
+
 const volumeChanges: Strategy["validateUpdate"] = (next, previous) => {
   const [mode, old] = [next, previous].map((volume) => at(volume, "spec", "volumeMode"))
   const [nodes, before] = [next, previous].map((volume) => at(volume, "spec", "nodeAffinity"))
@@ -229,8 +266,12 @@ const volumeChanges: Strategy["validateUpdate"] = (next, previous) => {
     ),
     ...when(mode !== old, FieldError.invalid("volumeMode", mode ?? null, "field is immutable")),
     ...when(
-      before !== undefined && !JsonValue.equals(nodes, before),
-      FieldError.invalid("nodeAffinity", nodes ?? null, "field is immutable")
+      before !== undefined && !JsonValue.equals(nodes, graduated(before, nodes)),
+      FieldError.invalidPrinted(
+        "nodeAffinity",
+        nodes === undefined ? "null" : GoStruct.print(nodes, affinityFields),
+        "field is immutable, except for updating from beta label to GA"
+      )
     ),
     ...when(
       attributes !== undefined && name === undefined,

@@ -37,6 +37,17 @@ describe("PatchedDocument", () => {
     )
   })
 
+  it("what a merge patch names is touched, though it stays, and what it puts in the place of an object is as sent", () => {
+    const body = { metadata: { name: "a" }, spec: { replicas: "x" } }
+    assert.include(
+      printed({ ...stored, spec: { ...stored.spec, replicas: "x" } }, body),
+      `"metadata":{"managedFields":[{"manager":"m","operation":"Update","time":"t","fieldsV1":{"f:metadata":{},"f:spec":{}}` +
+        `}],"name":"a","uid":"u"}`
+    )
+    const spec = [{ b: 1, a: 2 }]
+    assert.include(printed({ ...stored, spec }, { spec }), `"spec":[{"b":1,"a":2}]`)
+  })
+
   it("what a merge patch brings is sorted, what a JSON patch brings is as it was sent", () => {
     const value = [{ name: 5, image: "i" }]
     const template = { ...stored.spec.template, spec: { containers: value } }

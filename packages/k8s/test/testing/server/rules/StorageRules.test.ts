@@ -107,6 +107,30 @@ describe("StorageRules", () => {
       )
     }).pipe(Effect.provide(layer)))
 
+  it.effect("a volume stays near the nodes it is near, but for names of labels that were never meant to stay", () =>
+    Effect.gen(function*() {
+      const url = "/api/v1/persistentvolumes"
+      const near = (key: string, ...values: ReadonlyArray<string>) => ({
+        required: { nodeSelectorTerms: [{ matchExpressions: [{ key, operator: "In", values }] }] }
+      })
+      const beta = "failure-domain.beta.kubernetes.io/zone"
+      const made = volume()
+      const { body } = yield* post(url, { ...made, spec: { ...made.spec, nodeAffinity: near(beta, "a") } })
+      const why = "field is immutable, except for updating from beta label to GA"
+      const to = (nodeAffinity: unknown) => (object: any) => ({ ...object, spec: { ...object.spec, nodeAffinity } })
+      yield* refusesUpdates(
+        `${url}/a`,
+        body,
+        [
+          to(near(beta, "b")),
+          `nodeAffinity: Invalid value: {"Required":{"NodeSelectorTerms":[{"MatchExpressions":[{"Key":"${beta}",` +
+          `"Operator":"In","Values":["b"]}],"MatchFields":null}]}}: ${why}`
+        ],
+        [to(undefined), `nodeAffinity: Invalid value: null: ${why}`],
+        [to(near("topology.kubernetes.io/zone", "a"))]
+      )
+    }).pipe(Effect.provide(layer)))
+
   it.effect("judges classes, which do not change", () =>
     Effect.gen(function*() {
       const url = "/apis/storage.k8s.io/v1/storageclasses"

@@ -6,7 +6,7 @@
  * `validateWindowsHostProcessPod`.
  */
 import * as FieldError from "../../../../schema/FieldError.ts"
-import * as Names from "../../api/Names.ts"
+import * as Names from "../../../../api/Names.ts"
 import { at } from "../../../../api/Plain.ts"
 import { type Faults, when } from "../Checks.ts"
 import * as PodSystemRules from "./PodSystemRules.ts"
