@@ -8,8 +8,11 @@ import type { Schema } from "../kinds/definitions.ts"
 
 export class Fault {
   readonly message: string
-  constructor(message: string) {
+  /** Whether it ends the reading: said by a type that reads itself. Of all others the first counts, once all is read. */
+  readonly isFinal: boolean
+  constructor(message: string, isFinal = false) {
     this.message = message
+    this.isFinal = isFinal
   }
 }
 

@@ -126,18 +126,36 @@ const alternative = (value: unknown, ref: string, path: string): unknown => {
   return list(value, ref === `${schemaOf}OrArray` ? { ref: schemaOf } : { type: "string" }, path, walk)
 }
 
-const named = (value: unknown, ref: string, path: string, walk: Walk): unknown => {
-  if (ref.startsWith(`${schemaOf}Or`)) return alternative(value, ref, path)
-  if (ref === quantity) {
+type Reader = (value: unknown, path: string, walk: Walk) => unknown
+
+const timeOf = (read: (text: string) => unknown): Reader => (value, path, walk) =>
+  typeof value === "string" ? read(value) : wrong(value, "string", path, walk.owner)
+
+/** Types that read themselves. */
+const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
+  [quantity, (value) => {
     const text = typeof value === "number" ? String(value) : value
     if (typeof text !== "string") return new Fault(Quantity.malformed)
     const read = Quantity.parse(text.trim())
     return typeof read === "string" ? new Fault(read) : Quantity.toText(read)
-  }
-  if (ref === `${meta}Time` || ref === `${meta}MicroTime`) {
-    return typeof value === "string"
-      ? (ref.endsWith("MicroTime") ? microTime : time)(value)
-      : wrong(value, "string", path, walk.owner)
+  }],
+  [`${meta}Time`, timeOf(time)],
+  [`${meta}MicroTime`, timeOf(microTime)],
+  [
+    "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
+    (value, path, walk) => scalar(value, { type: "string", format: "int-or-string" }, path, walk)
+  ],
+  ...["Bool", "Array", "StringArray"].map((other): [string, Reader] => {
+    const ref = `${schemaOf}Or${other}`
+    return [ref, (value, path) => alternative(value, ref, path)]
+  })
+])
+
+const named = (value: unknown, ref: string, path: string, walk: Walk): unknown => {
+  const reader = readers.get(ref)
+  if (reader !== undefined) {
+    const own = reader(value, path, walk)
+    return own instanceof Fault ? new Fault(own.message, true) : own
   }
   const schema = definitions[ref] ?? {}
   if (schema.properties !== undefined && !JsonValue.isObject(value)) return wrong(value, nameOf(ref), path, walk.owner)
@@ -177,12 +195,14 @@ const nothing = (schema: Schema): unknown => {
 
 const list = (items: ReadonlyArray<unknown>, schema: Schema, path: string, walk: Walk): unknown => {
   const out: Array<unknown> = []
+  let fault: Fault | undefined
   for (const [index, item] of items.entries()) {
     const next = item === null ? nothing(schema) : read(item, schema, `${path}[${index}]`, walk)
-    if (next instanceof Fault) return next
-    out.push(next)
+    if (!(next instanceof Fault)) out.push(next)
+    else if (next.isFinal) return next
+    else fault ??= next
   }
-  return out
+  return fault ?? out
 }
 
 /** A path through a value of a map, whose key may be any text. */
@@ -199,6 +219,7 @@ const rounded = (value: unknown, schema: Schema, { definition }: Walk): unknown 
 
 const object = (value: JsonValue.JsonObject, schema: Schema, path: string, walk: Walk): unknown => {
   const out: Draft = {}
+  let fault: Fault | undefined
   for (const key of Object.keys(value)) {
     const item = value[key]
     const here = schema.properties === undefined
@@ -212,7 +233,11 @@ const object = (value: JsonValue.JsonObject, schema: Schema, path: string, walk:
     if (known === undefined) walk.unknown.push(plainPath(here))
     else if (item !== null || schema.properties === undefined) {
       const next = item === null ? nothing(known) : read(item, known, here, walk)
-      if (next instanceof Fault) return next
+      if (next instanceof Fault) {
+        if (next.isFinal) return next
+        fault ??= next
+        continue
+      }
       if (next === undefined) continue
       if (schema.properties === undefined) put(out, key, rounded(next, known, walk))
       else if (!GoZero.leftOut(walk.definition, key, known, next)) put(out, key, next)
@@ -221,7 +246,7 @@ const object = (value: JsonValue.JsonObject, schema: Schema, path: string, walk:
       }
     }
   }
-  return out
+  return fault ?? out
 }
 
 /** Reads one field of an object of a kind; `undefined` for nothing. Adds to `unknown` and `emptied`. */

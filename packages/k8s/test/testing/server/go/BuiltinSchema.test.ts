@@ -49,6 +49,23 @@ describe("BuiltinSchema", () => {
     )
   })
 
+  it("of several faults the first is told, unless a type that reads itself has one", () => {
+    const lease = BuiltinSchema.definitionOf("coordination.k8s.io", "v1", "Lease")!
+    const read = (spec: Record<string, unknown>) =>
+      Result.match(BuiltinSchema.decode(lease, { spec }), { onFailure: (why) => why, onSuccess: () => "fine" })
+    const wrong = (what: string, field: string, type: string) =>
+      `json: cannot unmarshal ${what} into Go struct field LeaseSpec.spec.${field} of type ${type}`
+    assert.strictEqual(
+      read({ leaseTransitions: "a", holderIdentity: 5 }),
+      wrong("string", "leaseTransitions", "int32")
+    )
+    assert.strictEqual(read({ leaseTransitions: "a", renewTime: 1 }), wrong("number", "renewTime", "string"))
+    assert.strictEqual(
+      decode("Pod", { spec: { hostname: 5, containers: [{ name: 5, resources: { limits: { cpu: "x" } } }] } }),
+      "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+    )
+  })
+
   it("calls the type of a field what Go calls it", () => {
     const pod = (spec: Record<string, unknown>) => decode("Pod", { spec })
     const wrong = "json: cannot unmarshal number into Go struct field "
