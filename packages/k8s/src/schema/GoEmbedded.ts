@@ -20,6 +20,8 @@ const only = (name: string, ...fields: ReadonlyArray<string>): Structs => (field
 const referring = ["ConfigMapEnvSource", "SecretEnvSource", "ConfigMapKeySelector", "SecretKeySelector"]
 const mounting = ["ConfigMapProjection", "SecretProjection", "ConfigMapVolumeSource"]
 
+const configuring = ["DeviceClaimConfiguration", "DeviceAllocationConfiguration", "DeviceClassConfiguration"]
+
 const structs: ReadonlyMap<string, Structs> = new Map<string, Structs>([
   ...[...referring, ...mounting].map((name) => [`${core}${name}`, only("LocalObjectReference", "name")] as const),
   [`${core}Volume`, all("VolumeSource", "name")],
@@ -40,6 +42,7 @@ const structs: ReadonlyMap<string, Structs> = new Map<string, Structs>([
   ],
   [`${core}Probe`, only("ProbeHandler", "exec", "httpGet", "tcpSocket", "grpc")],
   [`${core}EphemeralContainer`, all("EphemeralContainerCommon", "targetContainerName")],
+  ...configuring.map((name) => [`io.k8s.api.resource.v1.${name}`, only("DeviceConfiguration", "opaque")] as const),
   ["io.k8s.api.networking.v1.IngressRule", only("IngressRuleValue", "http")],
   [`${registration}RuleWithOperations`, all("Rule", "operations")],
   [

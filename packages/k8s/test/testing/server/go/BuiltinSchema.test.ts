@@ -179,6 +179,12 @@ describe("BuiltinSchema", () => {
       pod({ resources: { limits: 1 } }),
       into("ResourceRequirements.spec.containers.resources.limits", "v1.ResourceList")
     )
+    const device = BuiltinSchema.definitionOf("resource.k8s.io", "v1", "DeviceClass")!
+    const refused = BuiltinSchema.decode(device, { spec: { config: [{ opaque: { driver: 1 } }] } })
+    assert.strictEqual(
+      Result.isFailure(refused) && refused.failure,
+      into("OpaqueDeviceConfiguration.spec.config.DeviceConfiguration.opaque.driver", "string")
+    )
     const definition = BuiltinSchema.definitionOf("", "v1", "Pod")!
     const read = BuiltinSchema.decode(definition, { spec: { volumes: [{ configMap: { nope: 1 } }] } })
     assert.deepStrictEqual(
