@@ -22,7 +22,10 @@ const changedBy = ({ entries }: Recording): ReadonlyArray<ReadonlyArray<KubeObje
     ]
   })
 
-/** Custom resources that steps of their own have made, changed and deleted, while others stay; each with those steps. */
+/**
+ * Custom resources that steps of their own have made, changed and deleted, while others stay; each with those steps. One that
+ * has changed nothing on the way (people ask for the same again) is among them: without the others it would make something.
+ */
 const passing = (
   run: Recording
 ): ReadonlyArray<{ readonly object: KubeObject; readonly steps: ReadonlyArray<number> }> => {
@@ -33,7 +36,10 @@ const passing = (
   return [...all.values()].flatMap((object) => {
     const { uid } = object.metadata
     if (run.objects.some(({ metadata }) => metadata.uid === uid)) return []
-    const steps = changed.flatMap((objects, step) => objects.some(({ metadata }) => metadata.uid === uid) ? [step] : [])
+    const its = changed.flatMap((objects, step) => objects.some(({ metadata }) => metadata.uid === uid) ? [step] : [])
+    const steps = changed.flatMap((objects, step) =>
+      its.includes(step) || objects.length === 0 && step > its[0]! && step < its.at(-1)! ? [step] : []
+    )
     const alone = steps.every((step) => changed[step]!.every(({ metadata }) => metadata.uid === uid))
     return alone ? [{ object, steps }] : []
   })
