@@ -226,8 +226,7 @@ export const checkConvergence = (
     const scenario = patient(given, seed)
     const until = after(options.budget ?? defaults.budget)
     // Where time is short the first ones have most of it.
-    const stories = storiesOf(scenario, seed, options.stories ?? defaults.stories)
-      .toSorted((a, b) => Draw.variety(b.changes) - Draw.variety(a.changes))
+    const stories = Draw.telling(storiesOf(scenario, seed, options.stories ?? defaults.stories))
     const shares = Shares.make(realNow, until, stories.length)
     const parts: Array<Coverage.Coverage> = []
     let runs = 0

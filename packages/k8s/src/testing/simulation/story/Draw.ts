@@ -134,15 +134,61 @@ export const changes = (scenario: Scenario, draws: Draws, seed: number, turn: nu
   )
 }
 
-/** How many different things happen to the object: it is made, changed, deleted, made anew. */
-export const variety = (changes: ReadonlyArray<Change>): number => {
-  const kinds = changes.map((change, index) => {
+/** Whether nothing is asked for: what programs that ask `if (value)` take for a value that is not there. */
+const isNothing = (value: unknown): boolean =>
+  value === null || value === false || value === 0 || value === "" ||
+  (typeof value === "object" && Object.keys(value).length === 0)
+
+const sizeOf = (value: unknown): number | undefined =>
+  typeof value === "number" ? value : Array.isArray(value) ? value.length : undefined
+
+/** How each field becomes another: more, less, nothing (or not even that), or something else. */
+const turns = (before: unknown, after: unknown, path: string, found: Set<string>): void => {
+  if (JSON.stringify(before) === JSON.stringify(after)) return
+  if (after === undefined) found.add(`${path}: gone`)
+  else if (isNothing(after)) found.add(`${path}: nothing`)
+  else if (isObject(before) && isObject(after)) {
+    for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+      turns(before[key], after[key], `${path}.${key}`, found)
+    }
+  } else {
+    const [one, two] = [sizeOf(before), sizeOf(after)]
+    found.add(
+      `${path}: ${one === undefined || two === undefined || one === two ? "other" : one < two ? "more" : "less"}`
+    )
+  }
+}
+
+/** The different things that happen to the object: it is made, changed, each field in its ways, deleted, made anew. */
+export const happenings = (changes: ReadonlyArray<Change>): ReadonlySet<string> => {
+  const found = new Set<string>()
+  for (const [index, change] of changes.entries()) {
     const before = changes[index - 1]
-    if (change === null) return "deleted"
-    if (before === undefined || before === null) return index === 0 ? "made" : "made anew"
-    return JSON.stringify(change) === JSON.stringify(before) ? "asked for again" : "changed"
-  })
-  return new Set(kinds).size
+    if (change === null) found.add("deleted")
+    else if (before === undefined || before === null) found.add(index === 0 ? "made" : "made anew")
+    else if (JSON.stringify(change) === JSON.stringify(before)) found.add("asked for again")
+    else {
+      found.add("changed")
+      turns(before, change, "spec", found)
+    }
+  }
+  return found
+}
+
+/** Stories in the order in which each has the most of what does not happen in those before it; where that is equal, the most. */
+export const telling = <A extends { readonly changes: ReadonlyArray<Change> }>(
+  stories: ReadonlyArray<A>
+): ReadonlyArray<A> => {
+  const left = stories.map((story) => ({ story, all: happenings(story.changes) }))
+  const known = new Set<string>()
+  const told: Array<A> = []
+  while (left.length > 0) {
+    const worth = left.map(({ all }) => [...all].filter((one) => !known.has(one)).length + all.size / 1_000)
+    const [next] = left.splice(worth.indexOf(Math.max(...worth)), 1)
+    for (const one of next!.all) known.add(one)
+    told.push(next!.story)
+  }
+  return told
 }
 
 /** Simpler texts, numbers, lists and objects, the simplest first. */

@@ -81,12 +81,47 @@ describe("Draw", () => {
     assert.isTrue(stories.some((story) => story.filter((change) => change !== null).length > 2), "changed twice")
   })
 
-  it("knows in how many ways a story changes its object", () => {
+  it("knows what happens to the object of a story, and to each of its fields", () => {
     const [one, two] = [{ size: 1 }, { size: 2 }]
-    assert.strictEqual(Draw.variety([one]), 1)
-    assert.strictEqual(Draw.variety([one, one, two]), 3)
-    assert.strictEqual(Draw.variety([one, two, one, null]), 3)
-    assert.strictEqual(Draw.variety([one, two, null, two]), 4)
+    assert.deepStrictEqual([...Draw.happenings([one])], ["made"])
+    assert.deepStrictEqual([...Draw.happenings([one, one, two])], [
+      "made",
+      "asked for again",
+      "changed",
+      "spec.size: more"
+    ])
+    assert.deepStrictEqual([...Draw.happenings([two, one, null, two])], [
+      "made",
+      "changed",
+      "spec.size: less",
+      "deleted",
+      "made anew"
+    ])
+    assert.deepStrictEqual([
+      ...Draw.happenings([{ size: 1, on: true, names: ["a"], of: { a: "b" }, word: "x" }, {
+        size: 0,
+        on: false,
+        names: ["b"],
+        of: {}
+      }])
+    ], [
+      "made",
+      "changed",
+      "spec.size: nothing",
+      "spec.on: nothing",
+      "spec.names: other",
+      "spec.of: nothing",
+      "spec.word: gone"
+    ])
+  })
+
+  it("tells the story first in which most happens, then what has not been told", () => {
+    const story = (...sizes: ReadonlyArray<number | null>) => ({
+      changes: sizes.map((size) => (size === null ? null : { size }))
+    })
+    const [short, grows, ends, anew] = [story(1), story(1, 2), story(2, 1, 0, null), story(1, 2, null, 1)]
+    assert.deepStrictEqual(Draw.telling([short, grows, ends, anew]), [ends, anew, grows, short])
+    assert.deepStrictEqual(Draw.telling([]), [])
   })
 
   it("offers simpler stories only, and only such as the server accepts", () => {
