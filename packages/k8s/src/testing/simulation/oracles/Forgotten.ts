@@ -4,7 +4,8 @@
  * A story is told again with all of its steps at once, so that nobody ever sees what was wanted in between: what there is
  * in the end follows from what is wanted in the end. Source: Acto (SOSP'23).
  */
-import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
+import { controllerOf, isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
+import { isObject } from "../../../schema/JsonValue.ts"
 import { isPaused } from "../recording/Excuses.ts"
 import { precious } from "../recording/Precious.ts"
 import { calls, firstChanges, type Recording } from "../recording/Recording.ts"
@@ -12,7 +13,8 @@ import { writes } from "../recording/Writes.ts"
 import * as Canonical from "../state/Canonical.ts"
 import { isLookedAfter, turnsWith } from "../state/Standby.ts"
 import type { Oracle } from "./Oracle.ts"
-import { outdated, outdatedOutside } from "./Outdated.ts"
+import { notBack, outdated, outdatedOutside } from "./Outdated.ts"
+import { tellsOf } from "./Refused.ts"
 
 /** Kinds whose specs are not changed once they are there: what they were made for is history. */
 export const fixed: ReadonlySet<string | undefined> = new Set([...precious, "Job", "Pod"])
@@ -29,6 +31,57 @@ export const standing: ReadonlySet<string | undefined> = new Set([
   "Service",
   "StatefulSet"
 ])
+
+/** Kinds that say who may do what, or how much there may be: what nobody asks for any more is too much, or too little. */
+const allowing: ReadonlySet<string | undefined> = new Set([
+  "ClusterRole",
+  "ClusterRoleBinding",
+  "LimitRange",
+  "ResourceQuota",
+  "Role",
+  "RoleBinding"
+])
+
+/** Kinds that others read, or are. */
+const read: ReadonlySet<string | undefined> = new Set(["ConfigMap", "Secret", "ServiceAccount"])
+
+/** Whether it runs for good: a Pod whose containers are started again whenever they end does no work that is over once. */
+const runs = (object: KubeObject): boolean =>
+  object.kind === "Pod" &&
+  (object as { readonly spec?: { readonly restartPolicy?: string } }).spec?.restartPolicy === "Always"
+
+/** All numbers and words that the custom resource has been asked for with. */
+const wordsOf = ({ entries }: Recording, { metadata: { uid } }: KubeObject): ReadonlyArray<string> => {
+  const words = new Set<string>()
+  const walk = (value: unknown): void => {
+    if (typeof value === "object" && value !== null) Object.values(value).forEach(walk)
+    else if (value !== undefined && value !== null) words.add(String(value))
+  }
+  for (const entry of entries) {
+    if (entry._tag !== "Change" || entry.change.object.metadata.uid !== uid) continue
+    walk((entry.change.object as { readonly spec?: unknown }).spec)
+  }
+  return [...words].filter((word) => word !== "")
+}
+
+/** When an object was there for the first time. */
+const firstOf = ({ entries }: Recording, uid: string): number | undefined =>
+  entries.find((entry) => entry._tag === "Change" && entry.change.object.metadata.uid === uid)?.at
+
+/**
+ * A part of the custom resource, and no record of what it was once: it is there from the beginning, before anything was over,
+ * under a name that tells of no spec, no number and no chance; and nothing in its kind is drawn, which would be lost with it.
+ */
+const isPart = (object: KubeObject, run: Recording, own: KubeObject, mask: Canonical.Mask): boolean => {
+  const { kind, metadata: { name, uid } } = object
+  if (!read.has(kind) || controllerOf(object)?.uid !== own.metadata.uid) return false
+  if ([...mask].some((path) => path.startsWith(kind))) return false
+  const [since, from] = [own.metadata.uid, uid].map((of) => firstOf(run, of))
+  if (from === undefined || since === undefined) return false
+  if (from >= (run.steps.find((begin) => begin > since) ?? Infinity)) return false
+  const rest = name.replace(own.metadata.name, "")
+  return !/\d/.test(rest) && wordsOf(run, own).every((word) => !rest.includes(word))
+}
 
 /** Of a family that is in other namespaces under the same name: a copy, and no record of something that is over. */
 const isCopy = (family: string, state: Canonical.State): boolean => {
@@ -84,6 +137,18 @@ const ofPeople = (run: Recording, own: ReadonlySet<string>, mask: Canonical.Mask
 
 const specOf = (object: KubeObject): string => JSON.stringify((object as { readonly spec?: unknown }).spec)
 
+/** The same, where what is not is as if nothing was said of it. */
+const wantedBy = (object: KubeObject): string => {
+  const sorted = (value: unknown): unknown =>
+    Array.isArray(value)
+      ? value.map(sorted)
+      : isObject(value)
+      ? Object.entries(value).filter(([, item]) => item !== false).map(([key, item]) => [key, sorted(item)])
+        .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1))
+      : value
+  return JSON.stringify(sorted((object as { readonly spec?: unknown }).spec ?? null))
+}
+
 /** The one custom resource of a story, in the end, if there was never another. */
 export const onlyOne = ({ entries, kinds, objects }: Recording): KubeObject | undefined => {
   const uids = new Set(
@@ -136,27 +201,46 @@ export const forgotten: Oracle = {
     if (failed || other.failure !== undefined || !wantTheSame(run, other, mask)) return undefined
     const families = Canonical.families(run, mask)
     const atOnce = Canonical.state(other, mask)
+    const only = onlyOne(run)
+    const isTold = tellsOf(run, run.steps.at(-1)!)
+    const lookedAt = (object: KubeObject, family: string): Canonical.Looked | undefined => {
+      const { kind } = object
+      if (runs(object)) return { number: !isTold, fields: false }
+      if (fixed.has(kind)) return undefined
+      const isPartOf = allowing.has(kind) || only !== undefined && isPart(object, run, only, mask)
+      const number = standing.has(kind) || run.kinds.length === 0 || isCopy(family, atOnce) || isPartOf && !isTold
+      return { number, fields: true }
+    }
     const asked = new Map([
       ...worked(run, uidsOf(made)).flatMap(({ metadata }) => {
         const family = families.get(metadata.uid)
-        return family === undefined ? [] : [[family, false] as const]
+        return family === undefined ? [] : [[family, { number: false, fields: true }] as const]
       }),
-      ...made.flatMap(({ kind, metadata }) => {
-        const family = families.get(metadata.uid)
-        return family === undefined || fixed.has(kind)
-          ? []
-          : [[family, standing.has(kind) || run.kinds.length === 0 || isCopy(family, atOnce)] as const]
+      ...made.flatMap((object) => {
+        const family = families.get(object.metadata.uid)
+        const looked = family === undefined ? undefined : lookedAt(object, family)
+        return family === undefined || looked === undefined ? [] : [[family, looked] as const]
       })
     ])
-    const rests = run.rests.flatMap((rest) =>
-      rest === undefined ? [] : [Canonical.state({ entries: run.entries, ...rest }, mask)]
-    )
+    const withFields = [...asked].flatMap(([family, { fields }]) => fields ? [family] : [])
+    const rests = run.rests.flatMap((rest) => {
+      if (rest === undefined) return []
+      const own = rest.objects.find(({ metadata }) => metadata.uid === only?.metadata.uid)
+      return [{
+        state: Canonical.state({ entries: run.entries, ...rest }, mask),
+        wanted: own === undefined ? "" : wantedBy(own)
+      }]
+    })
     const isWanted = (family: string): boolean =>
       [...families].every(([uid, its]) => its !== family || isLookedAfter(uid, run, faulty))
     const standsBy = (family: string): boolean =>
       turnsWith(family, state, atOnce).some((other) => isWanted(family) && isWanted(other))
     const found = Canonical.leftover(state, atOnce, asked, standsBy) ??
-      outdated(run, people, asked.keys(), state, atOnce, rests) ?? outdatedOutside(run, people, other, mask)
+      outdated(run, people, withFields, state, atOnce, rests.map((rest) => rest.state)) ??
+      (only === undefined || isTold
+        ? undefined
+        : notBack(rests, { state, wanted: wantedBy(only) }, withFields, atOnce)) ??
+      outdatedOutside(run, people, other, mask)
     return found === undefined ? undefined : `left of what was wanted before: ${found}`
   }
 }

@@ -95,6 +95,25 @@ const places = (found: unknown, wanted: unknown, path: string): ReadonlyArray<Pl
   return isScalar(one) && isScalar(two) && one !== two && !fixed.test(path) ? [{ path, found: one, wanted: two }] : []
 }
 
+/** The value at a path that `places` tells of. */
+const scalarAt = (value: unknown, path: string, of: string): Scalar | undefined => {
+  if (path === of) {
+    const said = plain(value, path)
+    return isScalar(said) ? said : undefined
+  }
+  const entries = Array.isArray(value)
+    ? value.map((item, index) => [`${path}[${index}]`, item] as const)
+    : isObject(value)
+    ? Object.entries(value).map(([key, item]) => [`${path}.${key}`, item] as const)
+    : []
+  for (const [inner, item] of entries) {
+    if (!of.startsWith(inner)) continue
+    const found = scalarAt(item, inner, of)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
 /** What an object was made with: not its status, nor notes. */
 const madeWith = (member: string): Fields => {
   const { metadata, status: _, ...rest } = JSON.parse(member) as Fields
@@ -116,12 +135,15 @@ const hasStayed = (known: ReadonlyArray<unknown>, wanted: unknown, from: string,
   known.length > 0 &&
   known.every((fields) => places(fields, wanted, from).some((place) => place.path === path && place.found === found))
 
+/** What the only one of a family was made with; nothing where there is none, or more. */
+const onlyMember = (state: State, family: string): ReadonlyArray<Fields> => {
+  const members = state.get(family) ?? []
+  return members.length === 1 ? members.map(madeWith) : []
+}
+
 /** What a family was at each rest that has known one of it. */
 const membersOf = (rests: ReadonlyArray<State>, family: string): ReadonlyArray<Fields> =>
-  rests.flatMap((rest) => {
-    const [member, ...more] = rest.get(family) ?? []
-    return member === undefined || more.length > 0 ? [] : [madeWith(member)]
-  })
+  rests.flatMap((rest) => onlyMember(rest, family))
 
 /** Yes and no are said of everything: which of them is meant the name tells. */
 const isSwitch = (text: string): boolean => text === "true" || text === "false"
@@ -166,6 +188,43 @@ export const outdated = (
       const change = changeOf(all, place)
       if (change === undefined || isElsewhere(state, family, place.wanted)) continue
       if (hasStayed(membersOf(rests, family), wanted, family, place)) return told(place, change)
+    }
+  }
+  return undefined
+}
+
+/** The cluster at a rest, and what people wanted then. */
+export interface Rest {
+  readonly state: State
+  readonly wanted: string
+}
+
+/**
+ * What is as it was when people wanted something else, though they want again what they wanted before that, and then it was
+ * as it is where they want that at once: it has followed them there, and not back.
+ */
+export const notBack = (
+  rests: ReadonlyArray<Rest>,
+  now: Rest,
+  families: Iterable<string>,
+  other: State
+): string | undefined => {
+  const before = rests.at(-1)
+  if (before === undefined || before.wanted === now.wanted) return undefined
+  const same = rests.slice(0, -1).filter(({ wanted }) => wanted === now.wanted)
+  for (const family of families) {
+    const [[found], [wanted], [last]] = [
+      onlyMember(now.state, family),
+      onlyMember(other, family),
+      onlyMember(before.state, family)
+    ]
+    if (found === undefined || wanted === undefined || last === undefined || found["immutable"] === true) continue
+    const once = same.flatMap(({ state }) => onlyMember(state, family))
+    for (const place of places(found, wanted, family)) {
+      const said = (fields: Fields): Scalar | undefined => scalarAt(fields, family, place.path)
+      if (said(last) !== place.found || !once.some((fields) => said(fields) === place.wanted)) continue
+      const [is, was] = [place.found, place.wanted].map((value: Json) => JSON.stringify(value))
+      return `${place.path}: ${is}, as before; people want again what they wanted once, and then it was ${was}`
     }
   }
   return undefined

@@ -282,26 +282,32 @@ const isInPlace = (family: string, one: State, two: State): boolean => {
   return countOf(one, kind) <= countOf(two, kind)
 }
 
+/** What a family is looked at for: whether there are more of it than there should be, and whether one says too much. */
+export interface Looked {
+  readonly number: boolean
+  readonly fields: boolean
+}
+
 /**
  * What a state has in an object that is in another state, too, of what its owner asks for: not its status, nor notes.
- * Families that are `true` are of kinds that have nothing to be there for: there are no more of them than there, unless one
- * of them stands by.
+ * Families that are looked at for their number have nothing to be there for: there are no more of them than there, unless
+ * one of them stands by.
  */
 export const leftover = (
   a: State,
   b: State,
-  families: ReadonlyMap<string, boolean>,
+  families: ReadonlyMap<string, Looked>,
   standsBy: (family: string) => boolean = () => false
 ): string | undefined => {
-  for (const [family, whole] of families) {
+  for (const [family, { fields, number }] of families) {
     const [one, two] = [a.get(family) ?? [], b.get(family) ?? []]
-    const isMore = whole && one.length > two.length && !one.some(isIdle) && !isInPlace(family, a, b)
+    const isMore = number && one.length > two.length && !one.some(isIdle) && !isInPlace(family, a, b)
     if (isMore && !standsBy(family)) {
       return two.length === 0
         ? `${family} is there, and where people want at once what they want in the end it is not`
         : `${one.length} of ${family} are there, and where people want at once what they want in the end ${two.length}`
     }
-    if (one.length !== 1 || two.length !== 1) continue
+    if (!fields || one.length !== 1 || two.length !== 1) continue
     const [first, second] = [one[0]!, two[0]!].map((member) => {
       const { metadata, status: _, ...rest } = JSON.parse(member) as Fields
       return { ...rest, labels: (metadata as Fields)["labels"] ?? {} }

@@ -1,5 +1,5 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import { outdated, outdatedOutside } from "@effect-operator/k8s/testing/simulation/oracles/Outdated"
+import { notBack, outdated, outdatedOutside } from "@effect-operator/k8s/testing/simulation/oracles/Outdated"
 import type { Entry } from "@effect-operator/k8s/testing/simulation/recording/Recording"
 import type { State } from "@effect-operator/k8s/testing/simulation/state/Canonical"
 import { assert, describe, it } from "@effect/vitest"
@@ -37,6 +37,24 @@ const said = (found: State, wanted: State, { last = object({ pods: 9 }), rests =
 }
 
 describe("Outdated", () => {
+  it("what has followed people, and does not follow them back", () => {
+    const at = (wanted: string, large: string | undefined) => ({
+      wanted,
+      state: state({ "ConfigMap default/a": { data: { name: "a", ...(large === undefined ? {} : { large }) } } })
+    })
+    const said = (...rests: ReadonlyArray<ReturnType<typeof at>>) =>
+      notBack(rests.slice(0, -1), rests.at(-1)!, ["ConfigMap default/a"], at("1", "no").state)
+    assert.strictEqual(
+      said(at("1", "no"), at("3", "yes"), at("1", "yes")),
+      "ConfigMap default/a.data.large: \"yes\", as before; people want again what they wanted once, and then it was \"no\""
+    )
+    assert.isUndefined(said(at("1", "no"), at("3", "yes"), at("1", "no")), "it follows")
+    assert.isUndefined(said(at("1", "no"), at("3", "yes"), at("2", "yes")), "they want something else")
+    assert.isUndefined(said(at("1", "no"), at("3", "once"), at("1", "twice")), "it counts")
+    assert.isUndefined(said(at("1", undefined), at("3", "yes"), at("1", "yes")), "it was not there then")
+    assert.isUndefined(said(at("1", "yes"), at("1", "yes")), "nothing is changed")
+  })
+
   it("what stays as people wanted it before is told, with its place, and theirs", () => {
     assert.strictEqual(
       said(pods("5"), pods("9")),

@@ -124,6 +124,31 @@ const ripe = (later: (left: number) => Action.Action): B.Reconcile => (box) =>
     return Action.requeueAfter(left)
   })
 
+/** One Pod, of a name for each kind of size; `former` says which of another name go. */
+const named = (former: (pods: ReadonlyArray<Pod>) => ReadonlyArray<Pod>): B.Reconcile => (box) =>
+  Effect.gen(function*() {
+    const it = yield* B.client
+    const name = box.spec.size > 1 ? "large" : "small"
+    const all = yield* B.living(box)
+    const others = former(all.filter(({ metadata }) => metadata.name !== name))
+    for (const pod of [...all.filter(B.isFailed), ...others]) yield* B.unlessGone(it.delete(Pod, pod))
+    if (!all.some(({ metadata }) => metadata.name === name)) {
+      yield* B.unlessThere(it.create(Pod, B.podOf(box, { name })))
+    }
+    return Action.done
+  })
+
+/** Has settings for what is shared where there is something to share; what becomes of them afterwards is in `none`. */
+const configured = (none: Effect.Effect<unknown, KubeError.KubeError, KubeClient.KubeClient>): B.Reconcile => (box) =>
+  box.spec.size > 1 ? B.done(B.keep(box, "sharing", { by: "all" })) : B.done(none)
+
+/** Says whether it is large; `says` is what is said of one that is not any more. */
+const sizes = (says: (found: ConfigMap | undefined) => string): B.Reconcile => (box) =>
+  Effect.gen(function*() {
+    const large = box.spec.size > 2 ? "yes" : says(yield* B.cached("sizes"))
+    return yield* B.done(B.keep(box, "sizes", { large }))
+  })
+
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "ends: let go by what the status says, which was to be written",
@@ -210,5 +235,26 @@ export const planted: ReadonlyArray<B.Planted> = [
     B.sized(1),
     B.boxes(ripe(() => Action.done)),
     B.boxes(ripe(Action.requeueAfter))
+  ),
+  B.bug(
+    "ends: a Pod of a former name runs on",
+    "what is not wanted any more goes",
+    [...B.sized(1, 2), ...B.deleted],
+    B.boxes(named(() => [])),
+    B.boxes(named((pods) => pods))
+  ),
+  B.bug(
+    "ends: settings of what is not shared any more stay",
+    "what is not wanted any more goes",
+    [...B.sized(2, 1), ...B.deleted],
+    B.boxes(configured(Effect.void)),
+    B.boxes(configured(B.client.use((it) => B.unlessGone(it.delete(ConfigMap, B.named("sharing"))))))
+  ),
+  B.bug(
+    "ends: large once, large for ever",
+    "what is not wanted any more goes",
+    [...B.sized(1, 3, 1), ...B.deleted],
+    B.boxes(sizes((found) => found?.data?.["large"] ?? "no")),
+    B.boxes(sizes(() => "no"))
   )
 ]

@@ -218,7 +218,7 @@ describe("Canonical", () => {
 
   it("what one state has and another has not is told, but of status and annotations", () => {
     const state = (data: object) => Canonical.state(end([object("ConfigMap", "a", "1", data)]), new Set())
-    const families = new Map([["ConfigMap default/a", false]])
+    const families = new Map([["ConfigMap default/a", { number: false, fields: true }]])
     const more = state({ data: { a: "1", b: "2" }, status: { x: 1 } })
     assert.include(Canonical.leftover(more, state({ data: { a: "1" } }), families), "data.b")
     assert.isUndefined(Canonical.leftover(state({ data: { a: "1" } }), more, families))
@@ -230,7 +230,7 @@ describe("Canonical", () => {
       Canonical.leftover(
         Canonical.state(end([object("Deployment", "a", "1", { spec })]), new Set()),
         nothing,
-        new Map([["Deployment default/a", stands]])
+        new Map([["Deployment default/a", { number: stands, fields: true }]])
       )
     assert.include(told({ replicas: 1 }), "Deployment default/a is there")
     assert.isUndefined(told({ replicas: 0 }))
@@ -241,7 +241,7 @@ describe("Canonical", () => {
         end(names.map((name) => object("Deployment", name, `uid of ${name}`, { spec: { replicas: 1 } }))),
         new Set()
       )
-    const green = new Map([["Deployment default/green", true]])
+    const green = new Map([["Deployment default/green", { number: true, fields: true }]])
     assert.isUndefined(Canonical.leftover(colours("green"), colours("blue"), green))
     assert.include(
       Canonical.leftover(colours("green", "blue"), colours("blue"), green),
