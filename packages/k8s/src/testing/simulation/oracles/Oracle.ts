@@ -31,6 +31,7 @@ import { alike } from "./Alike.ts"
 import { available } from "./Available.ts"
 import { course, ownersOwn } from "./Course.ts"
 import { disowned } from "./Disowned.ts"
+import { departed } from "./Departed.ts"
 import { fixed, forgotten, standing } from "./Forgotten.ts"
 import { dataKept } from "./Kept.ts"
 import { noted } from "./Noted.ts"
@@ -417,6 +418,7 @@ export const all: ReadonlyArray<Oracle> = [
   noted,
   strangersKept,
   sameEnd,
+  departed,
   tied,
   renewed,
   forgotten,

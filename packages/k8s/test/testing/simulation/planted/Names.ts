@@ -165,6 +165,16 @@ const drawn = (shared: boolean) =>
     ))
   )
 
+/** As many Pods as the size says, and a list of them, which is written anew where it is not as it `is` to be. */
+const listed = (is: (listed: ReadonlyArray<string>, there: ReadonlyArray<string>) => boolean): B.Reconcile => (box) =>
+  Effect.gen(function*() {
+    yield* B.asMany(box, yield* B.living(box))
+    const there = (yield* B.living(box)).filter((pod) => !B.isFailed(pod)).map(({ metadata }) => metadata.name)
+    const members = (yield* B.cached("members"))?.data?.["members"]
+    if (members !== undefined && is(members.split(" "), there)) return Action.done
+    return yield* B.done(B.keep(box, "members", { members: there.join(" ") }))
+  })
+
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "names: Pods are found by a label that all Boxes share",
@@ -217,5 +227,12 @@ export const planted: ReadonlyArray<B.Planted> = [
     deployed(true),
     deployed(false),
     { faults: ["removed", "annotated", "crashAfter"] }
+  ),
+  B.bug(
+    "names: who has come in another's place is not written down",
+    "who is told of is there",
+    B.sized(2, 1),
+    B.boxes(listed((listed, there) => listed.length === there.length)),
+    B.boxes(listed((listed, there) => listed.join() === there.join()))
   )
 ]

@@ -1,0 +1,109 @@
+/**
+ * `Departed`: whom an operator tells of is there.
+ *
+ * A list of members is written anew where there are more or fewer; where one has come in another's place it names who is
+ * gone. Every run calls both the same (names are drawn, or counted), so that the ends do not differ. What names somebody at a
+ * place where without faults all that are named are there, names nobody who is gone.
+ *
+ * Source: the tutorial of the Operator SDK, whose `status.nodes` is compared name by name.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { isObject } from "../../../schema/JsonValue.ts"
+import { taken } from "../recording/Excuses.ts"
+import { calls, type Recording, seen } from "../recording/Recording.ts"
+import { name } from "../recording/Writes.ts"
+import type { Reference } from "../running/Reference.ts"
+import * as Canonical from "../state/Canonical.ts"
+import type { Oracle } from "./Oracle.ts"
+
+/** Who is named at a place. */
+interface Named {
+  readonly teller: string
+  readonly path: string
+  /** Kinds of those who are there. */
+  readonly there: Set<string>
+  readonly gone: Map<string, KubeObject>
+}
+
+/** What the operator says in an object: in what it has made all but the status, of a custom resource only that. */
+const saidIn = (object: KubeObject, run: Recording): unknown => {
+  const { apiVersion: _, kind, metadata: __, status, ...rest } = object as KubeObject & { readonly status?: unknown }
+  return run.kinds.includes(kind) ? { status } : rest
+}
+
+/** The kinds of what there is at the end of a run under each name. */
+const living = ({ objects }: Recording): ReadonlyMap<string, ReadonlySet<string>> => {
+  const kinds = new Map<string, Set<string>>()
+  for (const { kind, metadata } of objects) kinds.set(metadata.name, (kinds.get(metadata.name) ?? new Set()).add(kind))
+  return kinds
+}
+
+/** What was there under names that nothing has any more. */
+const departedOf = (run: Recording, there: ReadonlyMap<string, unknown>): ReadonlyMap<string, KubeObject> =>
+  new Map(
+    seen(run).flatMap((object) =>
+      there.has(object.metadata.name) || object.kind === "Event" ? [] : [[object.metadata.name, object] as const]
+    )
+  )
+
+/** Who is named in what the operator says at the end of a run, by what every run calls the place. */
+const named = (run: Recording, mask: Canonical.Mask): ReadonlyMap<string, Named> => {
+  const there = living(run)
+  const gone = departedOf(run, there)
+  const made = new Set(
+    calls(run).flatMap(({ object, status }) => status === 201 && object !== undefined ? [object.metadata.uid] : [])
+  )
+  const found = new Map<string, Named>()
+  const families = Canonical.families(run, mask)
+  const note = (word: string, path: string, teller: KubeObject): void => {
+    const [lives, went] = [there.get(word), gone.get(word)]
+    if (lives === undefined && went === undefined) return
+    const key = `${families.get(teller.metadata.uid)}${path}`
+    const known = found.get(key) ?? { teller: name(teller), path, there: new Set(), gone: new Map() }
+    found.set(key, known)
+    for (const kind of lives ?? []) known.there.add(kind)
+    if (went !== undefined) known.gone.set(word, went)
+  }
+  const walk = (value: unknown, path: string, teller: KubeObject): void => {
+    if (Array.isArray(value)) { for (const item of value) walk(item, `${path}[]`, teller) }
+    else if (isObject(value)) {
+      for (const [key, item] of Object.entries(value)) {
+        const isName = there.has(key) || gone.has(key)
+        if (isName) note(key, path, teller)
+        walk(item, `${path}${isName ? "{}" : `.${key}`}`, teller)
+      }
+    } else if (typeof value === "string") {
+      for (const [word] of value.matchAll(/[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?/g)) note(word, path, teller)
+    }
+  }
+  for (const object of run.objects) {
+    if (run.kinds.includes(object.kind) || made.has(object.metadata.uid)) walk(saidIn(object, run), "", object)
+  }
+  return found
+}
+
+const references = new WeakMap<Recording, ReadonlyMap<string, Named>>()
+
+const namedIn = ({ mask, recording }: Reference): ReadonlyMap<string, Named> => {
+  const known = references.get(recording) ?? named(recording, mask)
+  references.set(recording, known)
+  return known
+}
+
+export const departed: Oracle = {
+  name: "who is told of is there",
+  judge: (run, reference) => {
+    if (run === reference.recording || taken(run)) return undefined
+    const wanted = namedIn(reference)
+    if (wanted.size === 0 || departedOf(run, living(run)).size === 0) return undefined
+    for (const [key, { gone, path, teller }] of named(run, reference.mask)) {
+      const known = wanted.get(key)
+      if (known === undefined || known.gone.size > 0) continue
+      const lost = [...gone.values()].find(({ kind }) => known.there.has(kind))
+      if (lost !== undefined) {
+        return `${teller}${path} names ${name(lost)}, which is gone; without faults all that it names are there`
+      }
+    }
+    return undefined
+  }
+}
