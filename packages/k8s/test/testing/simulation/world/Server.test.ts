@@ -1,0 +1,16 @@
+import { begun, imageOf } from "@effect-operator/k8s/testing/simulation/world/Server"
+import { assert, describe, it } from "@effect/vitest"
+
+describe("Server", () => {
+  it("begins, in each of two runs elsewhere, shortly before its versions are of one digit more", () => {
+    const image = imageOf([])
+    const [one, two] = [1, 2].map((seed) => begun(image, seed).revision) as [number, number]
+    assert.isAtLeast(one, image.revision)
+    for (const revision of [one, two]) {
+      assert.isBelow(String(revision).length, String(revision + 5).length)
+    }
+    assert.isAbove(two, one + 1_000)
+    assert.strictEqual(begun(image, 3).revision, one)
+    assert.strictEqual(begun({ ...image, revision: 997 }, 1).revision, 9_995)
+  })
+})
