@@ -3,8 +3,8 @@
  * of its kind.
  */
 import { met } from "../recording/Excuses.ts"
-import { accepted, type Call, calls, line, type Recording } from "../recording/Recording.ts"
-import { name } from "../running/Strangers.ts"
+import { accepted, type Call, calls, line, type Recording, seen } from "../recording/Recording.ts"
+import { name, ownNamespaces, spared } from "../running/Strangers.ts"
 import type { Oracle } from "./Oracle.ts"
 
 /** Whether a request is about one of them. */
@@ -23,15 +23,40 @@ const isDrained = ({ entries }: Recording, { at, request: { method, path } }: Ca
   return [...nodes.values()].includes(true)
 }
 
+/** Where the operator has made what somebody else has, too: `/api/v1/namespaces/default/configmaps`, and of which kind. */
+const places = (run: Recording): ReadonlyMap<string, string> => {
+  const none = spared(run)
+  const own = ownNamespaces(run, seen(run))
+  return new Map(
+    calls(run).flatMap(({ object, request: { method, path }, status }) => {
+      if (status !== 201 || object === undefined) return []
+      const { kind, metadata: { name: its, namespace } } = object
+      if (namespace === undefined || own.has(namespace) || none.has(kind)) return []
+      return [[method === "POST" ? path : path.slice(0, -its.length - 1), kind] as const]
+    })
+  )
+}
+
+/** Whether a request asks for a part of a kind only. */
+const selects = ({ request: { query = [] } }: Call): boolean =>
+  query.some(([key, value]) => (key === "labelSelector" || key === "fieldSelector") && (value ?? "") !== "")
+
 export const strangersKept: Oracle = {
   name: "what is somebody else's is let alone",
   judge: (run) => {
     if (!met(run, "stranger")) return undefined
-    const write = calls(run).find((call) => accepted(call) && isAbout(call.request.path) && !isDrained(run, call))
+    const since = run.entries.find((entry) => entry._tag === "Fault" && entry.point.fault === "stranger")!.at
+    const all = places(run)
+    // Who deletes all of a kind does not name it.
+    const swept = (call: Call): string | undefined =>
+      call.at >= since && call.request.method === "DELETE" && !selects(call) ? all.get(call.request.path) : undefined
+    const write = calls(run).find((call) =>
+      accepted(call) && (isAbout(call.request.path) || swept(call) !== undefined) && !isDrained(run, call)
+    )
     if (write === undefined) return undefined
     const done = write.request.method === "DELETE" ? "deletes" : "changes"
     return `somebody else has ${
-      write.object?.kind ?? "an object"
+      swept(write) ?? write.object?.kind ?? "an object"
     } ${name} for himself, without an owner or a label, and ` +
       `the operator ${done} it (it takes all of a kind for its own): ${line(write.request)}`
   }

@@ -55,6 +55,21 @@ const kindsOfPeople = (entries: Recording["entries"]): ReadonlyArray<string> => 
   )
 }
 
+/** Kinds that somebody else has none of: people make their own, or two are not alike. */
+export const spared = ({ entries, kinds }: Pick<Recording, "entries" | "kinds">): ReadonlySet<string> =>
+  new Set([...unlike, ...kinds, ...kindsOfPeople(entries)])
+
+/** The namespaces that the operator has made. */
+export const ownNamespaces = (
+  { entries }: Pick<Recording, "entries">,
+  objects: ReadonlyArray<KubeObject>
+): ReadonlySet<string> => {
+  const own = madeByOperator(entries)
+  return new Set(
+    objects.flatMap(({ kind, metadata }) => kind === "Namespace" && own.has(metadata.uid) ? [metadata.name] : [])
+  )
+}
+
 /**
  * Objects that somebody else may have one like: made by the operator, or Pods made for what it has made, in a namespace
  * that it has not made; the first of each kind and namespace. Of kinds that people make in their steps they have their
@@ -66,7 +81,7 @@ export const models = (
 ): ReadonlyArray<KubeObject> => {
   if (objects.some(({ kind }) => limiting.has(kind))) return []
   const own = madeByOperator(entries)
-  const spared = new Set([...unlike, ...kinds, ...kindsOfPeople(entries)])
+  const none = spared({ entries, kinds })
   const byUid = new Map(objects.map((object) => [object.metadata.uid, object]))
   const isOwn = ({ metadata }: KubeObject): boolean => own.has(metadata.uid)
   /** Whether it was made for what the operator has made, whichever controllers come between. */
@@ -75,12 +90,10 @@ export const models = (
       const owner = byUid.get(uid)
       return owner !== undefined && (isOwn(owner) || comesOfOwn(owner))
     })
-  const namespaces = new Set(
-    objects.filter((object) => object.kind === "Namespace" && isOwn(object)).map(({ metadata }) => metadata.name)
-  )
+  const namespaces = ownNamespaces({ entries }, objects)
   const found = objects.filter((object) => {
     const { kind, metadata: { namespace } } = object
-    if (namespace === undefined || namespaces.has(namespace) || spared.has(kind)) return false
+    if (namespace === undefined || namespaces.has(namespace) || none.has(kind)) return false
     if (isTerminating(object) || isElected(object) || claims(object)) return false
     return isOwn(object) || (kind === "Pod" && comesOfOwn(object))
   })

@@ -1,6 +1,15 @@
 /** What others do meanwhile: whoever holds the same object, was faster, or takes a Pod when nothing else happens. */
 import { controllerReference } from "@effect-operator/core/KubeObject"
-import { Action, Cache, KubeObject, type Predicate, Watch } from "@effect-operator/core"
+import {
+  Action,
+  Adoption,
+  Cache,
+  type KubeClient,
+  KubeObject,
+  type Predicate,
+  ServerSideApply,
+  Watch
+} from "@effect-operator/core"
 import { ConfigMap, Deployment, Pod } from "@effect-operator/k8s/kinds"
 import { External, type Simulation } from "@effect-operator/k8s/testing"
 import { Effect, Layer, Random, Schedule } from "effect"
@@ -265,6 +274,20 @@ const telling = (listed: Listed): B.Reconcile => (box) =>
     return yield* B.done(B.status(box, { count: (yield* Cache.list(Pod, listed(box))).length }))
   })
 
+const ofBox = { box: "box" }
+
+/** Has settings that nobody owns, and takes away what is selected when it goes. */
+const sweeping = (selection: KubeClient.Selection): Simulation.Operator =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      if (!(yield* Adoption.isAlive(B.Box, box))) return Action.done
+      const metadata = { ...B.named("settings"), labels: ofBox }
+      return yield* B.done(ServerSideApply.apply(ConfigMap, { metadata, data: { size: String(box.spec.size) } }))
+    }), {
+    watches: [Watch.make(ConfigMap, { map: ({ metadata }) => metadata.labels?.["box"] === "box" ? [B.key] : [] })],
+    finalize: () => B.done(B.client.use((it) => it.deleteCollection(ConfigMap, { namespace: "default", ...selection })))
+  })
+
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "others: held by a list of finalizers with its own alone",
@@ -380,5 +403,12 @@ export const planted: ReadonlyArray<B.Planted> = [
     B.sized(1),
     B.boxes(telling(everyPod)),
     B.boxes(telling(ownPods))
+  ),
+  B.bug(
+    "others: when it goes, all of a kind goes",
+    "what is somebody else's is let alone",
+    life,
+    sweeping({}),
+    sweeping({ labels: ofBox })
   )
 ]
