@@ -3,7 +3,8 @@
  *
  * A list of members is written anew where there are more or fewer; where one has come in another's place it names who is
  * gone. Every run calls both the same (names are drawn, or counted), so that the ends do not differ. What names somebody at a
- * place where without faults all that are named are there, names nobody who is gone.
+ * place where without faults all that are named are there, names nobody who is gone. One that names more than without faults
+ * may tell a history: of those who came one after the other.
  *
  * Source: the tutorial of the Operator SDK, whose `status.nodes` is compared name by name.
  */
@@ -20,6 +21,7 @@ import type { Oracle } from "./Oracle.ts"
 interface Named {
   readonly teller: string
   readonly path: string
+  readonly all: Set<string>
   /** Kinds of those who are there. */
   readonly there: Set<string>
   readonly gone: Map<string, KubeObject>
@@ -59,8 +61,9 @@ const named = (run: Recording, mask: Canonical.Mask): ReadonlyMap<string, Named>
     const [lives, went] = [there.get(word), gone.get(word)]
     if (lives === undefined && went === undefined) return
     const key = `${families.get(teller.metadata.uid)}${path}`
-    const known = found.get(key) ?? { teller: name(teller), path, there: new Set(), gone: new Map() }
+    const known = found.get(key) ?? { teller: name(teller), path, all: new Set(), there: new Set(), gone: new Map() }
     found.set(key, known)
+    known.all.add(word)
     for (const kind of lives ?? []) known.there.add(kind)
     if (went !== undefined) known.gone.set(word, went)
   }
@@ -96,9 +99,9 @@ export const departed: Oracle = {
     if (run === reference.recording || taken(run)) return undefined
     const wanted = namedIn(reference)
     if (wanted.size === 0 || departedOf(run, living(run)).size === 0) return undefined
-    for (const [key, { gone, path, teller }] of named(run, reference.mask)) {
+    for (const [key, { all, gone, path, teller }] of named(run, reference.mask)) {
       const known = wanted.get(key)
-      if (known === undefined || known.gone.size > 0) continue
+      if (known === undefined || known.gone.size > 0 || all.size > known.all.size) continue
       const lost = [...gone.values()].find(({ kind }) => known.there.has(kind))
       if (lost !== undefined) {
         return `${teller}${path} names ${name(lost)}, which is gone; without faults all that it names are there`

@@ -12,6 +12,7 @@ import { calls, firstChanges, type Recording } from "../recording/Recording.ts"
 import { writes } from "../recording/Writes.ts"
 import * as Canonical from "../state/Canonical.ts"
 import { isLookedAfter, turnsWith } from "../state/Standby.ts"
+import type { Reference } from "../running/Reference.ts"
 import type { Oracle } from "./Oracle.ts"
 import { notBack, outdated, outdatedOutside } from "./Outdated.ts"
 import { tellsOf } from "./Refused.ts"
@@ -183,22 +184,31 @@ const peoples = (run: Recording, own: ReadonlySet<string>): ReadonlyArray<KubeOb
 }
 
 /**
+ * The story with all of its steps at once, where it can be told: what is given cannot come at once with what follows, what
+ * people touch of the operator's is not there yet, and what is to be left alone is left as it was.
+ */
+const atOnceOf = (run: Recording, { hasty, mask, recording }: Reference): Recording | undefined => {
+  if (run !== recording || run.steps.length < 2 || run.begun.step > 0) return undefined
+  const own = uidsOf(created(run))
+  if (!keepOff(run, own) || (run.kinds.length > 0 && onlyOne(run) === undefined)) return undefined
+  if (peoples(run, own).some(isPaused)) return undefined
+  const { recording: other } = hasty(run.steps.map((_, index) => index).slice(1))
+  const failed = other.entries.some((entry) => entry._tag === "Step" && entry.failed !== undefined)
+  return failed || other.failure !== undefined || !wantTheSame(run, other, mask) ? undefined : other
+}
+
+/**
  * What was made, or worked on, has no fields but those that it has when all steps come at once, and there are no other
  * objects of kinds that say what is to be; nor, where there is no custom resource that could keep a history, of any other kind.
  */
 export const forgotten: Oracle = {
   name: "what is not wanted any more goes",
-  judge: (run, { faulty, hasty, mask, recording, state }) => {
-    // What is given cannot come at once with what follows.
-    if (run !== recording || run.steps.length < 2 || run.begun.step > 0) return undefined
+  judge: (run, reference) => {
+    const { faulty, mask, state } = reference
+    const other = atOnceOf(run, reference)
+    if (other === undefined) return undefined
     const made = created(run)
-    if (!keepOff(run, uidsOf(made)) || (run.kinds.length > 0 && onlyOne(run) === undefined)) return undefined
     const people = peoples(run, uidsOf(made))
-    // What is to be left alone is left as it was.
-    if (people.some(isPaused)) return undefined
-    const { recording: other } = hasty(run.steps.map((_, index) => index).slice(1))
-    const failed = other.entries.some((entry) => entry._tag === "Step" && entry.failed !== undefined)
-    if (failed || other.failure !== undefined || !wantTheSame(run, other, mask)) return undefined
     const families = Canonical.families(run, mask)
     const atOnce = Canonical.state(other, mask)
     const only = onlyOne(run)
@@ -242,5 +252,25 @@ export const forgotten: Oracle = {
         : notBack(rests, { state, wanted: wantedBy(only) }, withFields, atOnce)) ??
       outdatedOutside(run, people, other, mask)
     return found === undefined ? undefined : `left of what was wanted before: ${found}`
+  }
+}
+
+/** Whether there is to be one of it for as long as people want what they want. */
+const lasts = (object: KubeObject): boolean => standing.has(object.kind) || allowing.has(object.kind) || runs(object)
+
+/**
+ * What is made where all steps come at once is made, too, where they come one after the other. Who makes something only when
+ * an object is new does not, where people want it later.
+ */
+export const followed: Oracle = {
+  name: "what is wanted now is made",
+  judge: (run, reference) => {
+    const { mask, state } = reference
+    const other = atOnceOf(run, reference)
+    if (other === undefined || tellsOf(run, run.steps.at(-1)!)) return undefined
+    const families = Canonical.families(other, mask)
+    const wanted = created(other).filter(lasts).flatMap(({ metadata }) => families.get(metadata.uid) ?? [])
+    const found = Canonical.missing(state, Canonical.state(other, mask), new Set(wanted))
+    return found && `${found}, and it is not paused, nor is anybody told`
   }
 }

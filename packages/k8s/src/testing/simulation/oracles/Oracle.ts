@@ -32,7 +32,7 @@ import { available } from "./Available.ts"
 import { course, ownersOwn } from "./Course.ts"
 import { disowned } from "./Disowned.ts"
 import { departed } from "./Departed.ts"
-import { fixed, forgotten, standing } from "./Forgotten.ts"
+import { fixed, followed, forgotten, standing } from "./Forgotten.ts"
 import { dataKept } from "./Kept.ts"
 import { noted } from "./Noted.ts"
 import { nought } from "./Nought.ts"
@@ -422,6 +422,7 @@ export const all: ReadonlyArray<Oracle> = [
   tied,
   renewed,
   forgotten,
+  followed,
   nought,
   unharmed,
   alike,

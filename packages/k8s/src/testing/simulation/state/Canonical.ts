@@ -318,6 +318,16 @@ export const leftover = (
   return undefined
 }
 
+/** What a state has less of than another, unless that rests, or something else of its kind is in its place. */
+export const missing = (a: State, b: State, families: Iterable<string>): string | undefined => {
+  for (const family of families) {
+    const [one, two] = [a.get(family) ?? [], b.get(family) ?? []]
+    if (one.length >= two.length || two.some(isIdle) || isInPlace(family, b, a)) continue
+    return `${one.length} of ${family} are there, and where people want at once what they want in the end ${two.length}`
+  }
+  return undefined
+}
+
 /** The family of each object of a run. */
 export const families = (run: Pick<Run, "entries" | "objects">, mask: Mask): ReadonlyMap<string, string> => {
   const rename = renamerOf(run, mask)

@@ -256,5 +256,16 @@ export const planted: ReadonlyArray<B.Planted> = [
     [...B.sized(1, 3, 1), ...B.deleted],
     B.boxes(sizes((found) => found?.data?.["large"] ?? "no")),
     B.boxes(sizes(() => "no"))
+  ),
+  B.bug(
+    "ends: what a larger size needs is made only at the beginning",
+    "what is wanted now is made",
+    B.sized(1, 2),
+    served((box) =>
+      box.status?.phase !== undefined
+        ? Effect.succeed(Action.done)
+        : Effect.andThen(sharing(Effect.void)(box), B.done(B.status(box, { phase: "ready" })))
+    ),
+    served((box) => Effect.andThen(sharing(Effect.void)(box), B.done(B.status(box, { phase: "ready" }))))
   )
 ]

@@ -249,6 +249,20 @@ describe("Canonical", () => {
     )
   })
 
+  it("what another state has more of is missing, unless that rests, or another of its kind is in its place", () => {
+    const services = (names: ReadonlyArray<string>, spec = {}) =>
+      Canonical.state(end(names.map((name) => object("Service", name, `uid of ${name}`, { spec }))), new Set())
+    const family = ["Service default/a"]
+    assert.strictEqual(
+      Canonical.missing(services([]), services(["a"]), family),
+      "0 of Service default/a are there, and where people want at once what they want in the end 1"
+    )
+    assert.isUndefined(Canonical.missing(services(["a"]), services(["a"]), family))
+    assert.isUndefined(Canonical.missing(services([]), services(["a"], { replicas: 0 }), family))
+    assert.isUndefined(Canonical.missing(services(["b"]), services(["a"]), family))
+    assert.isUndefined(Canonical.missing(services([]), services(["a"]), ["Service default/b"]))
+  })
+
   it("what the cluster makes of what differs is not told beside it", () => {
     const state = (image: string, own: string) => {
       const ownerReferences = [{ kind: "ReplicaSet", name: "web", uid: "2", controller: true }]
