@@ -15,7 +15,7 @@ import { isLookedAfter, turnsWith } from "../state/Standby.ts"
 import type { Reference } from "../running/Reference.ts"
 import type { Oracle } from "./Oracle.ts"
 import { notBack, outdated, outdatedOutside } from "./Outdated.ts"
-import { tellsOf } from "./Refused.ts"
+import { isTold } from "./Refused.ts"
 
 /** Kinds whose specs are not changed once they are there: what they were made for is history. */
 export const fixed: ReadonlySet<string | undefined> = new Set([...precious, "Job", "Pod"])
@@ -212,13 +212,13 @@ export const forgotten: Oracle = {
     const families = Canonical.families(run, mask)
     const atOnce = Canonical.state(other, mask)
     const only = onlyOne(run)
-    const isTold = tellsOf(run, run.steps.at(-1)!)
+    const told = isTold(run)
     const lookedAt = (object: KubeObject, family: string): Canonical.Looked | undefined => {
       const { kind } = object
-      if (runs(object)) return { number: !isTold, fields: false }
+      if (runs(object)) return { number: !told, fields: false }
       if (fixed.has(kind)) return undefined
       const isPartOf = allowing.has(kind) || only !== undefined && isPart(object, run, only, mask)
-      const number = standing.has(kind) || run.kinds.length === 0 || isCopy(family, atOnce) || isPartOf && !isTold
+      const number = standing.has(kind) || run.kinds.length === 0 || isCopy(family, atOnce) || isPartOf && !told
       return { number, fields: true }
     }
     const asked = new Map([
@@ -247,7 +247,7 @@ export const forgotten: Oracle = {
       turnsWith(family, state, atOnce).some((other) => isWanted(family) && isWanted(other))
     const found = Canonical.leftover(state, atOnce, asked, standsBy) ??
       outdated(run, people, withFields, state, atOnce, rests.map((rest) => rest.state)) ??
-      (only === undefined || isTold
+      (only === undefined || told
         ? undefined
         : notBack(rests, { state, wanted: wantedBy(only) }, withFields, atOnce)) ??
       outdatedOutside(run, people, other, mask)
@@ -267,7 +267,7 @@ export const followed: Oracle = {
   judge: (run, reference) => {
     const { mask, state } = reference
     const other = atOnceOf(run, reference)
-    if (other === undefined || tellsOf(run, run.steps.at(-1)!)) return undefined
+    if (other === undefined || isTold(run)) return undefined
     const families = Canonical.families(other, mask)
     const wanted = created(other).filter(lasts).flatMap(({ metadata }) => families.get(metadata.uid) ?? [])
     const found = Canonical.missing(state, Canonical.state(other, mask), new Set(wanted))

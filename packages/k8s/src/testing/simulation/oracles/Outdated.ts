@@ -16,7 +16,7 @@ import type { Recording } from "../recording/Recording.ts"
 import type { Json, Mask, State } from "../state/Canonical.ts"
 import { outside, pathOf } from "../state/Outside.ts"
 import { renamerOf } from "../state/Renaming.ts"
-import { tellsOf } from "./Refused.ts"
+import { isTold } from "./Refused.ts"
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -165,7 +165,7 @@ const told = ({ found, path, wanted }: Place, { path: theirs }: Replaced): strin
 /** What people have replaced, unless they have asked for it to rest, or were told that it does. */
 const changesOf = (run: Recording, people: ReadonlyArray<KubeObject>): ReadonlyArray<Replaced> => {
   const all = people.flatMap((object) => replacedIn(run, object))
-  return all.length === 0 || people.some(isPaused) || tellsOf(run, run.steps.at(-1)!) ? [] : all
+  return all.length === 0 || people.some(isPaused) || isTold(run) ? [] : all
 }
 
 /** What a run has in some families as people wanted it before, and `other`, where all comes at once, as they want it. */

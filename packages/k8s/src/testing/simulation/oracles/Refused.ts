@@ -63,6 +63,22 @@ export const tellsOf = ({ entries }: Recording, since: number): boolean => {
   return entries.some((entry) => entry.at >= since && tells(known)(entry))
 }
 
+/**
+ * Whether people are told, when all is over, that something is not as they want it: since the last step, or from an earlier
+ * one on, but the first, and it is said still.
+ */
+export const isTold = (run: Recording): boolean => {
+  const [first, second] = run.steps
+  if (first === undefined) return false
+  const known = new Set(
+    run.entries.flatMap((entry) =>
+      entry._tag === "Change" && entry.at < (second ?? Infinity) ? complaints(entry.change.object) : []
+    )
+  )
+  return tellsOf(run, run.steps.at(-1)!) ||
+    run.objects.some((object) => complaints(object).some((text) => !known.has(text)))
+}
+
 const silent = ({ entries, steps }: Recording): string | undefined => {
   const known = new Set<string>()
   const seen = new Set<string>()

@@ -134,6 +134,20 @@ describe("Outdated", () => {
     assert.isUndefined(said(pods("5"), pods("9"), { last: refusing }))
   })
 
+  it("nor where they have been told before, and it is said still", () => {
+    const refusal = { message: "the quota cannot be changed" }
+    const [second, third] = [object({ pods: 7 }, undefined, refusal), object({ pods: 9 }, undefined, refusal)]
+    const run = {
+      ...blank,
+      entries: [changed(1, object({ pods: 5 })), changed(2, second), changed(3, third)],
+      steps: [1, 2, 3]
+    }
+    const told = (last: KubeObject) =>
+      outdated({ ...run, objects: [last] }, [last], [quota], pods("5"), pods("9"), [pods("5")])
+    assert.isUndefined(told(third))
+    assert.include(told(object({ pods: 9 })), "as Tenant.spec.pods was before")
+  })
+
   describe("outside of the cluster", () => {
     const asked = (spec: object, finalizers: ReadonlyArray<string>): KubeObject => {
       const plain = object(spec)
