@@ -194,7 +194,10 @@ const atOnceOf = (run: Recording, { hasty, mask, recording }: Reference): Record
   if (peoples(run, own).some(isPaused)) return undefined
   const { recording: other } = hasty(run.steps.map((_, index) => index).slice(1))
   const failed = other.entries.some((entry) => entry._tag === "Step" && entry.failed !== undefined)
-  return failed || other.failure !== undefined || !wantTheSame(run, other, mask) ? undefined : other
+  // What is not as it should be itself is no measure.
+  return failed || other.missed.length > 0 || other.failure !== undefined || !wantTheSame(run, other, mask)
+    ? undefined
+    : other
 }
 
 /**
