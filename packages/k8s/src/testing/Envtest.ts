@@ -26,6 +26,7 @@ import * as Fs from "node:fs"
 import * as Net from "node:net"
 import * as Os from "node:os"
 import * as Path from "node:path"
+import { at } from "../api/Plain.ts"
 import * as Credentials from "../Credentials.ts"
 import type { ClusterConfig } from "../KubeConfig.ts"
 import * as LiveClient from "../LiveClient.ts"
@@ -80,6 +81,10 @@ const realClock = Clock.Clock.defaultValue()
 
 const apiServerProgram = "kube-apiserver"
 const controllerManagerProgram = "kube-controller-manager"
+
+/** Minor version of the first controller manager that has no port without TLS, and no flag for it. */
+const withoutPlainPort = 24
+
 const frontProxyClient = "front-proxy-client"
 
 const make = (options: Options): Effect.Effect<Service, EnvtestError, Scope.Scope> =>
@@ -158,13 +163,14 @@ const make = (options: Options): Effect.Effect<Service, EnvtestError, Scope.Scop
         Effect.timeoutOption(timeout)
       )
     }
+    const withPlainPort = assets.controllerManager && (yield* minorVersion(clusterConfig)) < withoutPlainPort
     const manager = assets.controllerManager
       ? [
         yield* Process.start(Path.join(assets.folder, controllerManagerProgram), [
           `--kubeconfig=${kubeconfigPath}`,
           `--service-account-private-key-file=${serviceAccountKey}`,
           "--use-service-account-credentials=false",
-          "--port=0",
+          ...(withPlainPort ? ["--port=0"] : []),
           `--secure-port=${managerPort}`,
           "--bind-address=127.0.0.1",
           "--cert-dir=certs",
@@ -264,6 +270,16 @@ const answers = (cluster: ClusterConfig, path: string) =>
       Effect.match({ onSuccess: (answer) => answer.status, onFailure: () => undefined })
     )
     while ((yield* status) !== 200) yield* Effect.sleep(defaults.pollInterval)
+  }))
+
+/** The minor version of a server that is ready. */
+const minorVersion = (cluster: ClusterConfig): Effect.Effect<number> =>
+  Effect.scoped(Effect.gen(function*() {
+    const transport = yield* LiveClient.makeTransport(cluster)
+    const { body } = yield* Effect.orDie(
+      transport.request({ method: "GET", path: "/version", query: [], headers: {} })
+    )
+    return Number.parseInt(String(at(body, "minor")), 10)
   }))
 
 const failsWithProgram = (program: Process.Running): Effect.Effect<never, EnvtestError> =>
