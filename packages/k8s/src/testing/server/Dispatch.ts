@@ -50,7 +50,12 @@ const hasPath = ({ scope, verbs }: Served, { name, namespace, watchPrefix }: Res
 export const find = (registry: Registry, route: ResourceRoute): Found => {
   const generic = missing(Representation.refused(StatusError.genericNotFound))
   const resource = registry.lookup(route.group, route.version, route.plural)
-  if (resource === undefined) return registry.isBuiltin(route.group) ? generic : missing(unserved)
+  if (resource === undefined) {
+    if (registry.isUnready(route)) {
+      return missing(Representation.refused(StatusError.internal("error resolving resource")))
+    }
+    return registry.isBuiltin(route.group) ? generic : missing(unserved)
+  }
   const custom = resource.custom !== undefined
   // All namespaces at once: nothing by name, and custom resources can only be read.
   const misplaced = resource.scope === "Cluster"

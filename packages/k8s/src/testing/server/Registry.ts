@@ -145,6 +145,12 @@ export const compareVersions = (a: string, b: string): number => {
   return stageA - stageB || majorB - majorA || minorB - minorA || (a < b ? -1 : a > b ? 1 : 0)
 }
 
+export interface ResourcePath {
+  readonly group: string
+  readonly version: string
+  readonly plural: string
+}
+
 const key = (group: string, version: string, plural: string): string => `${group}/${version}/${plural}`
 
 interface Index {
@@ -184,6 +190,8 @@ export class Registry {
   /** By name of the definition. */
   private readonly customs = new Map<string, ReadonlyArray<Served>>()
   private readonly byPath = new Map<string, Served>()
+  /** By name of the definition. */
+  private readonly unready = new Map<string, ReadonlySet<string>>()
   /** Grows with every change of what is served. */
   generation = 0
 
@@ -213,6 +221,17 @@ export class Registry {
   /** True for a group that the server has by itself. */
   isBuiltin(group: string): boolean {
     return this.builtinGroupNames.has(group)
+  }
+
+  /** What a definition would serve, were it ready. */
+  setUnready(definition: string, paths: ReadonlyArray<ResourcePath>): void {
+    if (paths.length === 0) this.unready.delete(definition)
+    else this.unready.set(definition, new Set(paths.map((path) => key(path.group, path.version, path.plural))))
+  }
+
+  /** True for a path that a definition has taken, though it cannot serve it. */
+  isUnready({ group, plural, version }: ResourcePath): boolean {
+    return this.unready.get(`${plural}.${group}`)?.has(key(group, version, plural)) === true
   }
 
   /** Serves the versions of a definition; none ends that. */

@@ -395,7 +395,13 @@ export const conversion = [
       status: "False",
       message: "The conversion webhook CABundle is invalid"
     })
-    assert.strictEqual((yield* request("GET", `/apis/${group}/v1/widgets`)).status, 404)
+    const unready = yield* request("GET", `/apis/${group}/v1/widgets`)
+    assert.deepStrictEqual([unready.status, unready.error.message], [
+      500,
+      "Internal error occurred: error resolving resource"
+    ])
+    assert.strictEqual((yield* request("GET", `/apis/${group}/v1`)).status, 404)
+    assert.strictEqual((yield* request("GET", `/apis/${group}/v2/widgets`)).status, 404)
     yield* request("PATCH", path, {
       contentType: mergePatch,
       body: { spec: { conversion: { strategy: "None", webhook: null } } }

@@ -19,8 +19,16 @@ import * as JsonValue from "../../../schema/JsonValue.ts"
 import * as ServedDefaults from "../../../schema/ServedDefaults.ts"
 import * as StructuralSchema from "../../../schema/StructuralSchema.ts"
 import type { Calls } from "../../Backends.ts"
-import { apiVersionOf, compareVersions, type Custom, type ScalePaths, type Served } from "../Registry.ts"
+import {
+  apiVersionOf,
+  compareVersions,
+  type Custom,
+  type ResourcePath,
+  type ScalePaths,
+  type Served
+} from "../Registry.ts"
 import * as Strategy from "../Strategy.ts"
+import * as ConversionRules from "./ConversionRules.ts"
 import * as ConversionWebhook from "./ConversionWebhook.ts"
 import * as CustomConversion from "./CustomConversion.ts"
 
@@ -255,4 +263,15 @@ export const served = (
   }
   if (convert === undefined && !strays) known.set(definition, found)
   return found
+}
+
+/** The paths that a definition has taken, though nothing can be read or written there: nobody may be asked to convert. */
+export const unready = (definition: KubeObject): ReadonlyArray<ResourcePath> => {
+  const taken = conditionIsTrue(definition, "NamesAccepted") && !conditionIsTrue(definition, "Established")
+  if (!taken || !ConversionRules.hasBrokenBundle(definition)) return []
+  const group = stringAt(definition, "spec", "group")
+  const plural = stringAt(definition, "spec", "names", "plural")
+  return arrayAt(definition, "spec", "versions")
+    .filter((version) => at(version, "served") === true)
+    .map((version) => ({ group, plural, version: stringAt(version, "name") }))
 }

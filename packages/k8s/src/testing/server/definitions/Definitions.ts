@@ -273,6 +273,7 @@ export class Definitions {
     if (JsonValue.equals(before, shown)) return
     this.serving.set(name, shown)
     registry.setCustom(name, CustomResources.served(definition, this.core))
+    registry.setUnready(name, CustomResources.unready(definition))
     // A changed definition is served by a new store; its old watches end.
     if (before !== undefined && !JsonValue.equals(before.slice(0, 2), shown.slice(0, 2))) hub.endAll(name)
   }
@@ -281,6 +282,7 @@ export class Definitions {
     const { hub, registry, storage } = this.core
     if (!this.serving.delete(name)) return
     registry.setCustom(name, [])
+    registry.setUnready(name, [])
     hub.endAll(name)
     // Names that were taken may be free now.
     for (const other of storage.list(collection).keys) this.dirty.add(other)
