@@ -230,10 +230,9 @@ export class Aggregator {
         if (condition.status === "True") {
           const trust = { ...Proxy.trustOf(service), certificate: this.certificate }
           const entry = yield* RemoteDiscovery.read(service, backends, trust)
-          const known = this.discovery.get(path)?.resources
-          if (this.remote.has(path)) this.discovery.set(path, { ...entry, resources: entry.resources ?? known })
-        } else if (this.discovery.has(path)) {
-          this.discovery.set(path, { ...this.discovery.get(path)!, freshness: "Stale" })
+          if (this.remote.has(path)) this.discovery.set(path, entry)
+        } else {
+          this.discovery.delete(path)
         }
         failures = condition.reason === "FailedDiscoveryCheck" ? failures + 1 : 0
         const retry = defaults.firstRetry * 2 ** (failures - 1)
