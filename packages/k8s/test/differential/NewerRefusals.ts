@@ -86,7 +86,32 @@ const uncounted: Rewrite = everywhere((object) => {
   }
 })
 
+/** What a list can be asked to be, which no server makes of it. */
+const formless = /^(?:text\/html|application\/json;as=(?:Nope|PartialObjectMetadata);[^,]*)$/
+
+const listOptions: ReadonlySet<string> = new Set([
+  "continue",
+  "fieldSelector",
+  "labelSelector",
+  "limit",
+  "resourceVersion",
+  "resourceVersionMatch",
+  "timeoutSeconds"
+])
+
+/** A list with options, in a form that there is not: either is refused, by which comes first. */
+const unformed: Rewrite = (answer, step) =>
+  step.method === "GET" && formless.test(step.headers["accept"] ?? "") &&
+    step.query.some(([name]) => listOptions.has(name)) && [400, 406, 422].includes(answer.status)
+    ? { ...answer, status: 406, headers: {}, body: "refused" }
+    : answer
+
 export const newerRefusals: ReadonlyArray<Normalisation> = [
+  {
+    name: "options of lists in a form that there is not",
+    reason: "1.20 looks at the form first, newer releases at the options",
+    apply: unformed
+  },
   {
     name: "numbers of properties",
     reason: "in 1.20 nothing else is said of an object that has too many or too few",

@@ -22,4 +22,23 @@ describe("Normalisations", () => {
       "Invalid value: \"\": \"spec.b\" must validate all the schemas (allOf)"
     ])
   })
+
+  it("make one of what options and what forms of a list are refused, where there is neither", () => {
+    const asked = (accept: string, ...query: Step["query"]): Step => ({
+      id: 1,
+      method: "GET",
+      path: "/api/v1/pods",
+      query,
+      headers: { accept }
+    })
+    const [options, form] = [422, 406].map((status) => ({
+      status,
+      headers: {},
+      body: { kind: "Status", code: status }
+    }))
+    const both = (step: Step) => [options!, form!].map((answer) => normalise(answer, step).status)
+    assert.deepStrictEqual(both(asked("text/html", ["resourceVersionMatch", "Nope"])), [406, 406])
+    assert.deepStrictEqual(both(asked("text/html")), [422, 406])
+    assert.deepStrictEqual(both(asked("*/*", ["resourceVersionMatch", "Nope"])), [422, 406])
+  })
 })

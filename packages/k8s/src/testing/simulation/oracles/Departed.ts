@@ -80,6 +80,8 @@ const named = (run: Recording, mask: Canonical.Mask): ReadonlyMap<string, Named>
     }
   }
   for (const object of run.objects) {
+    // An Event tells what was.
+    if (object.kind === "Event") continue
     if (run.kinds.includes(object.kind) || made.has(object.metadata.uid)) walk(saidIn(object, run), "", object)
   }
   return found

@@ -57,10 +57,12 @@ describe("Departed", () => {
     assert.isUndefined(said(ends(members("ring-x", "ring-y"), [y, pod("ring-x")], [x]), without))
   })
 
-  it("nor who names some who are gone without faults, too, or more of them, or those of whom none is there: it is a history", () => {
+  it("nor who names some who are gone without faults, too, or more of them, or those of whom none is there, or in an Event: it is a history", () => {
     const history = ends(members("ring-x", "ring-y"), [y], [x])
     assert.isUndefined(said(ends(members("ring-y", "ring-z"), [z], [y]), history))
     assert.isUndefined(said(ends(members("ring-x", "ring-y", "ring-z"), [y, z], [x]), without))
+    const event = object("Event", "e", { note: "created ring-x" })
+    assert.isUndefined(said(ends(event, [y], [x]), ends(event, [x])))
     const other = ends(members("web"), [object("Service", "web")])
     assert.isUndefined(said(ends(members("web", "ring-x"), [object("Service", "web")], [x]), other))
   })
