@@ -65,8 +65,8 @@ const absolute = (number: bigint): bigint => number < 0n ? -number : number
 
 /** An amount from its text, or why it is none. */
 export const parse = (text: string): Quantity | string => {
-  const [, sign = "", zeros = "", number = "", point = "", fraction = "", name] =
-    /^([+-]?)(0*)(\d*)(?:(\.)(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/.exec(text) ?? []
+  const [, sign = "", zeros = "", number = "", fraction = "", name] =
+    /^([+-]?)(0*)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/.exec(text) ?? []
   if (text === "" || name === undefined) return malformed
   const suffix = suffixOf(name)
   if (suffix === undefined) return wrongSuffix
@@ -88,14 +88,10 @@ export const parse = (text: string): Quantity | string => {
       : scale % 3 === 0 && number !== "" && !`${number}${fraction}`.endsWith("000")
     return { digits: signed(digits * factor), scale, large: false, format, text: stays ? text : undefined }
   }
-  if (`${zeros}${number}${point}${fraction}` === "" || `${zeros}${number}${fraction}` === "") return wrongNumber
-  return signedBy(signed, large(digits * factor, scale, format))
+  if (`${zeros}${number}${fraction}` === "") return wrongNumber
+  const magnitude = large(digits * factor, scale, format)
+  return { ...magnitude, digits: signed(magnitude.digits) }
 }
-
-const signedBy = (signed: (magnitude: bigint) => bigint, quantity: Quantity): Quantity => ({
-  ...quantity,
-  digits: signed(quantity.digits)
-})
 
 /** An amount that is counted in billionths, rounded up to one. */
 const large = (digits: bigint, scale: number, format: Format): Quantity => {
@@ -147,8 +143,8 @@ export const integer = ({ digits, large, scale }: Quantity): bigint | undefined 
 export const approximate = ({ digits, scale }: Quantity): number =>
   scale === 0 ? Number(digits) : Number(digits) * 10 ** scale
 
-/** Without factors, and how often it had them. */
-const reduced = (number: bigint, factor: bigint): readonly [number: bigint, times: number] => {
+/** A number without factors, and how often it had them. */
+export const reduced = (number: bigint, factor: bigint): readonly [number: bigint, times: number] => {
   let times = 0
   let rest = number
   while (rest !== 0n && rest % factor === 0n) {

@@ -27,11 +27,19 @@ const isSet = (schema: Schema.Schema, name: string): boolean => {
     value !== "" && !(JsonValue.isObject(value) && Object.keys(value).length === 0))
 }
 
+/** Whether something holds of the schema, or of one in it. */
+const some = (schema: Schema.Schema, holds: (schema: Schema.Schema) => boolean): boolean =>
+  holds(schema) || children(schema, "").some(([child]) => some(child, holds))
+
 /** True if the schema cannot be read as structural at all, so that only the keywords are worth a complaint. */
 export const usesUnsupported = (schema: Schema.Schema): boolean =>
-  unsupported.some((name) => isSet(schema, name)) || isSet(schema, "$schema") ||
-  JsonValue.isArray(schema.items) || schema["x-kubernetes-preserve-unknown-fields"] === false ||
-  children(schema, "").some(([child]) => usesUnsupported(child))
+  some(schema, (one) =>
+    unsupported.some((name) => isSet(one, name)) || isSet(one, "$schema") ||
+    JsonValue.isArray(one.items) || one["x-kubernetes-preserve-unknown-fields"] === false)
+
+/** True if anything in the schema has a default. */
+export const hasDefaults = (schema: Schema.Schema): boolean =>
+  some(schema, (one) => one.default !== undefined && one.default !== null)
 
 /** Every schema directly inside another, where it is, and the name of the property that it is of. */
 const children = (schema: Schema.Schema, path: string): ReadonlyArray<readonly [Schema.Schema, string, string?]> => {

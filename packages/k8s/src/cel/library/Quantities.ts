@@ -14,12 +14,8 @@ const type = named("quantity", Types.struct("kubernetes.Quantity"))
 
 /** What two amounts have in common that are equal. */
 const text = ({ digits, scale }: Quantity.Quantity): string => {
-  let [number, exponent] = [digits, scale]
-  while (number !== 0n && number % 10n === 0n) {
-    number /= 10n
-    exponent++
-  }
-  return number === 0n ? "0" : `${number}e${exponent}`
+  const [number, times] = Quantity.reduced(digits, 10n)
+  return number === 0n ? "0" : `${number}e${scale + times}`
 }
 
 export const value = (quantity: Quantity.Quantity): Amount => new Opaque(type, quantity, text(quantity))

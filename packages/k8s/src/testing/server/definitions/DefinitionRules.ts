@@ -9,6 +9,7 @@ import * as Names from "../../../api/Names.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../../api/Plain.ts"
 import * as FieldError from "../../../schema/FieldError.ts"
 import * as JsonValue from "../../../schema/JsonValue.ts"
+import * as SchemaKeywords from "../../../schema/SchemaKeywords.ts"
 import * as StructuralSchema from "../../../schema/StructuralSchema.ts"
 import type { Strategy } from "../Strategy.ts"
 import { named } from "../rules/Checks.ts"
@@ -237,28 +238,8 @@ const warningFaults = (version: unknown): ReadonlyArray<string> => {
 }
 
 /** Whether anything in the schema of a version has a default. */
-const hasDefaults = (version: unknown): boolean => {
-  const has = (value: unknown): boolean =>
-    Array.isArray(value) ? value.some(has) : JsonValue.isObject(value) && (
-      value["default"] !== undefined && value["default"] !== null ||
-      Object.entries(value).some(([key, part]) =>
-        key === "properties" || key === "patternProperties" || key === "definitions"
-          ? Object.values(objectAt(part)).some(has)
-          : schemaParts.has(key) && has(part)
-      )
-    )
-  return has(at(version, "schema", "openAPIV3Schema"))
-}
-
-const schemaParts: ReadonlySet<string> = new Set([
-  "items",
-  "allOf",
-  "oneOf",
-  "anyOf",
-  "not",
-  "additionalProperties",
-  "additionalItems"
-])
+const hasDefaults = (version: unknown): boolean =>
+  SchemaKeywords.hasDefaults(objectAt(version, "schema", "openAPIV3Schema"))
 
 const versionsFaults = (definition: unknown): Faults => {
   const versions = arrayAt(definition, "spec", "versions")
