@@ -39,6 +39,7 @@ describe("Normalisations", () => {
     const both = (step: Step) => [options!, form!].map((answer) => normalise(answer, step).status)
     assert.deepStrictEqual(both(asked("text/html", ["resourceVersionMatch", "Nope"])), [406, 406])
     assert.deepStrictEqual(both(asked("text/html")), [422, 406])
+    assert.deepStrictEqual(both(asked("text/html", ["pretty", "true"])), [422, 406])
     assert.deepStrictEqual(both(asked("*/*", ["resourceVersionMatch", "Nope"])), [422, 406])
   })
 })
