@@ -24,7 +24,8 @@ import type { CacheIndex } from "./CacheIndex.ts"
 import * as Informers from "./Informers.ts"
 import * as Changes from "./internal/changes.ts"
 import { freeze } from "./internal/freeze.ts"
-import { makeReader, newest, onChange } from "./internal/reader.ts"
+import { makeReader, newest, onChange, type Reader, type Where } from "./internal/reader.ts"
+import type { IndexOptions, ListOptions, ListOptionsOf, ReadOptions, View } from "./internal/reads.ts"
 import { KubeClient } from "./KubeClient.ts"
 import {
   compareResourceVersions,
@@ -43,7 +44,8 @@ import * as Watch from "./Watch.ts"
 type Informer = Informers.Informer
 
 export type { Change } from "./internal/changes.ts"
-export { makeReader } from "./internal/reader.ts"
+export { makeReader, type Reader } from "./internal/reader.ts"
+export type { IndexOptions, ListOptions, ListOptionsOf, ReadOptions, View } from "./internal/reads.ts"
 export * from "./ReadThrough.ts"
 
 /** Figures that hold unless options say otherwise. */
@@ -55,49 +57,6 @@ export const defaults = {
 /** The need for a cached kind, as a requirement of an Effect. Has no value: `Controller.make` or `layer` discharges it. */
 export interface Cached<out Id extends string> {
   readonly Cached: Id
-}
-
-export interface ReadOptions {
-  /** `watched` reads what the watch has reported, without own writes, and never waits; `own-writes` by default. */
-  readonly consistency?: "own-writes" | "watched" | undefined
-}
-
-export interface ListOptions extends ReadOptions {
-  /** One namespace; everything cached if absent. */
-  readonly namespace?: string | undefined
-  readonly labels?: LabelsInput | undefined
-  /** Only objects with an owner reference to this object, or to the object of this uid. */
-  readonly owner?: KubeObject | string | undefined
-  readonly filter?: ((object: KubeObject) => boolean) | undefined
-}
-
-/** Options of a list of one type. */
-export type ListOptionsOf<A> = Omit<ListOptions, "filter"> & {
-  readonly filter?: ((object: A) => boolean) | undefined
-}
-
-export interface IndexOptions extends ReadOptions {
-  readonly namespace?: string | undefined
-}
-
-/** What is read: an object, or a namespace, or all there is. */
-interface Where {
-  readonly key?: string | undefined
-  readonly namespace?: string | undefined
-}
-
-/** The stored objects, as they are at the moment. */
-export interface Reader {
-  readonly has: (resource: Resource.Any) => boolean
-  /** Completes when what may hold objects of that key or namespace has its first list; nothing if it has. */
-  readonly filling: (resource: Resource.Any, where: Where) => Effect.Effect<void> | undefined
-  readonly get: (resource: Resource.Any, ref: ObjectRef, options?: ReadOptions) => KubeObject | undefined
-  readonly list: (resource: Resource.Any, options: ListOptions) => ReadonlyArray<KubeObject>
-  readonly byIndex: (index: CacheIndex, value: string, options: IndexOptions) => ReadonlyArray<KubeObject>
-  /** Whether something of a key, or of a namespace, is older than an own write. */
-  readonly stale: (resource: Resource.Any, where: Where) => boolean
-  /** The informers that may hold objects of a namespace; a defect if the declaration leaves it out. */
-  readonly covering: (resource: Resource.Any, namespace: string | undefined) => ReadonlyArray<Informer>
 }
 
 /** Reads of one controller, or of a layer. */
@@ -212,26 +171,6 @@ export const changes = <A extends KubeObject, Id extends string>(
       )
     )
   ) as Stream.Stream<Changes.Change<any>, never, any>
-
-/**
- * Reads at the moment, for the map function of a watch: synchronous, of the kinds the watch named in `reads`. Own
- * writes are in it as far as they are known; it cannot wait for more.
- */
-export interface View<in Ids extends string> {
-  readonly get: <A extends KubeObject, Id extends Ids>(
-    resource: Resource.Resource<A, Id>,
-    ref: ObjectRef
-  ) => A | undefined
-  readonly list: <A extends KubeObject, Id extends Ids>(
-    resource: Resource.Resource<A, Id>,
-    options?: ListOptionsOf<A>
-  ) => ReadonlyArray<A>
-  readonly byIndex: <A extends KubeObject, Id extends Ids>(
-    index: CacheIndex<A, Id>,
-    value: string,
-    options?: IndexOptions
-  ) => ReadonlyArray<A>
-}
 
 /** A kind, or a selection of its objects. */
 export type Selected = Resource.Any | Watch.Watch

@@ -21,7 +21,6 @@ import type { KubeObject } from "./KubeObject.ts"
 import type { Predicate } from "./Predicate.ts"
 import type { Context, Retried } from "./Reconciler.ts"
 import type * as Resource from "./Resource.ts"
-import type { Figures } from "./Settings.ts"
 import type * as Source from "./Source.ts"
 import * as Watch from "./Watch.ts"
 import type * as WorkQueue from "./WorkQueue.ts"
@@ -97,6 +96,14 @@ export interface Options<
   readonly rate?: WorkQueue.Rate | undefined
   readonly cacheSyncTimeout?: Duration.Input | undefined
   readonly resync?: Duration.Input | undefined
+}
+
+/** What `Settings` may say of every controller that does not say otherwise. */
+export interface Figures {
+  readonly concurrency?: number | undefined
+  readonly timeout?: Duration.Duration | undefined
+  readonly cacheSyncTimeout?: Duration.Duration | undefined
+  readonly resync?: Duration.Duration | undefined
 }
 
 /** The description of a controller that needs `R` to run. */

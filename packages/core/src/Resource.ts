@@ -6,16 +6,13 @@
  * reading an undeclared kind a compile error (see `Cache`).
  */
 import * as Result from "effect/Result"
-import { total } from "./internal/total.ts"
+import { type Invalid, total } from "./internal/total.ts"
 import type { KubeObject, NamespacedObjectMeta, ObjectMeta, PartialObjectMeta } from "./KubeObject.ts"
+
+export type { Invalid } from "./internal/total.ts"
 
 /** Where objects of a kind live. */
 export type Scope = "Namespaced" | "Cluster"
-
-/** Why a JSON value is not an object of the resource: one line per fault, each with its field path. */
-export interface Invalid {
-  readonly issues: ReadonlyArray<string>
-}
 
 /** Describes a kind. `A` is the object's type, `Id` its identity (`Pod.v1`, `Deployment.v1.apps`). */
 export interface Resource<out A extends KubeObject = KubeObject, out Id extends string = string> {

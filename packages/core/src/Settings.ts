@@ -22,14 +22,6 @@ import * as SchemaTransformation from "effect/SchemaTransformation"
 import type * as Controller from "./Controller.ts"
 import * as LeaderElection from "./LeaderElection.ts"
 
-/** Of every controller that does not say otherwise. */
-export interface Figures {
-  readonly concurrency?: number | undefined
-  readonly timeout?: Duration.Duration | undefined
-  readonly cacheSyncTimeout?: Duration.Duration | undefined
-  readonly resync?: Duration.Duration | undefined
-}
-
 export interface Settings {
   readonly drain?: Duration.Duration | undefined
   readonly identity?: string | undefined
@@ -38,7 +30,7 @@ export interface Settings {
     | { readonly enabled?: boolean | undefined; readonly per?: LeaderElection.Per | undefined }
       & Partial<LeaderElection.Options>
     | undefined
-  readonly controllers?: Figures | undefined
+  readonly controllers?: Controller.Figures | undefined
 }
 
 /** The settings in context; none by default. */

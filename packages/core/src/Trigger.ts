@@ -1,8 +1,8 @@
 /**
  * `Trigger`: why a key is reconciled, and how deltas become keys.
  */
-import type { View } from "./Cache.ts"
 import { type Delta, objects } from "./Delta.ts"
+import type { View } from "./internal/reads.ts"
 import { keyString, type KubeObject } from "./KubeObject.ts"
 import { nobody, type Watch } from "./Watch.ts"
 

@@ -4,8 +4,8 @@
  * A watch is data. Running it gives the controller a cached view of exactly that selection: what `Cache.list` can see
  * is what was declared here.
  */
-import type { View } from "./Cache.ts"
 import type { CacheIndex } from "./CacheIndex.ts"
+import type { View } from "./internal/reads.ts"
 import { key, keyString, type KubeObject, type ObjectKey } from "./KubeObject.ts"
 import * as OwnerLabel from "./OwnerLabel.ts"
 import type { Predicate } from "./Predicate.ts"

@@ -12,7 +12,7 @@ import * as NodeCrypto from "node:crypto"
 import * as Fs from "node:fs/promises"
 import * as Tls from "node:tls"
 import * as Metrics from "./CertificateMetrics.ts"
-import type * as TlsServer from "./TlsServer.ts"
+import type { Certificate } from "./Certificates.ts"
 
 export const defaults = {
   interval: "10 seconds"
@@ -27,7 +27,7 @@ export interface Options {
 }
 
 /** Certificates that can be used. */
-export interface Read extends TlsServer.Shown {
+export interface Read extends Certificate {
   /** Until when they hold, in milliseconds since 1970. */
   readonly until: number
 }

@@ -20,7 +20,7 @@ import * as Net from "node:net"
 /** A certificate and its private key, both PEM. */
 export interface Certificate {
   readonly certPem: string
-  /** PKCS #8. */
+  /** PKCS #8 where it is made here. */
   readonly keyPem: string
 }
 

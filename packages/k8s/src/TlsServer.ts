@@ -18,6 +18,7 @@ import type * as HttpServerRequest from "effect/http/HttpServerRequest"
 import type * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Https from "node:https"
 import * as Tls from "node:tls"
+import type { Certificate } from "./Certificates.ts"
 import * as Endpoints from "./Endpoints.ts"
 import * as HangUp from "./HangUp.ts"
 
@@ -28,13 +29,7 @@ export const defaults = {
   closeGrace: "10 seconds"
 } as const
 
-/** A certificate that is shown, and its key, in PEM. */
-export interface Shown {
-  readonly certPem: string
-  readonly keyPem: string
-}
-
-export interface Options extends Shown {
+export interface Options extends Certificate {
   /** For messages: `webhooks`. */
   readonly what: string
   readonly address: Endpoints.Address
@@ -47,7 +42,7 @@ export interface Options extends Shown {
 export interface Server {
   readonly address: Endpoints.Address
   /** Shows another certificate from now on. */
-  readonly renew: (certificate: Shown) => Effect.Effect<void>
+  readonly renew: (certificate: Certificate) => Effect.Effect<void>
   /** From now on every answer ends its connection: the next request comes by another, and finds who is meant by then. */
   readonly leave: Effect.Effect<void>
   /** Trusts other authorities of clients from now on. */
@@ -72,7 +67,7 @@ export const make = Effect.fnUntraced(function*(app: App, options: Options) {
   const { address, what } = options
   const requestTimeout = Duration.toMillis(Duration.fromInputUnsafe(options.requestTimeout ?? defaults.requestTimeout))
   const { headersTimeout, idleTimeout, maxHeaderSize } = Endpoints.defaults
-  let shown: Shown = options
+  let shown: Certificate = options
   let { clientAuthorityPem } = options
   const tls = (): Tls.SecureContextOptions => ({
     minVersion: "TLSv1.2",

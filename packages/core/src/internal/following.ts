@@ -8,11 +8,11 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
-import type { View } from "../Cache.ts"
 import type { Delta } from "../Delta.ts"
 import { idOf, type Informer, Informers, type Options, type Subscriber } from "../Informers.ts"
 import { keyString } from "../KubeObject.ts"
 import type { Watch } from "../Watch.ts"
+import type { View } from "./reads.ts"
 
 /** A selection that is followed, and whom its changes are told. */
 interface Followed {

@@ -4,14 +4,42 @@
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import type { ListOptions, Reader, ReadOptions } from "../Cache.ts"
+import type { CacheIndex } from "../CacheIndex.ts"
 import type { Informer } from "../Informers.ts"
-import { compareResourceVersions, key as keyOf, keyString, type KubeObject, parseKey } from "../KubeObject.ts"
+import {
+  compareResourceVersions,
+  key as keyOf,
+  keyString,
+  type KubeObject,
+  type ObjectRef,
+  parseKey
+} from "../KubeObject.ts"
 import type * as Resource from "../Resource.ts"
 import { parsed } from "../Unparsed.ts"
 import { type LabelSelector, matchesLabels, toLabels } from "../Selector.ts"
+import type { IndexOptions, ListOptions, ReadOptions } from "./reads.ts"
 
 type Store = Informer["store"]
+
+/** What is read: an object, or a namespace, or all there is. */
+export interface Where {
+  readonly key?: string | undefined
+  readonly namespace?: string | undefined
+}
+
+/** The stored objects, as they are at the moment. */
+export interface Reader {
+  readonly has: (resource: Resource.Any) => boolean
+  /** Completes when what may hold objects of that key or namespace has its first list; nothing if it has. */
+  readonly filling: (resource: Resource.Any, where: Where) => Effect.Effect<void> | undefined
+  readonly get: (resource: Resource.Any, ref: ObjectRef, options?: ReadOptions) => KubeObject | undefined
+  readonly list: (resource: Resource.Any, options: ListOptions) => ReadonlyArray<KubeObject>
+  readonly byIndex: (index: CacheIndex, value: string, options: IndexOptions) => ReadonlyArray<KubeObject>
+  /** Whether something of a key, or of a namespace, is older than an own write. */
+  readonly stale: (resource: Resource.Any, where: Where) => boolean
+  /** The informers that may hold objects of a namespace; a defect if the declaration leaves it out. */
+  readonly covering: (resource: Resource.Any, namespace: string | undefined) => ReadonlyArray<Informer>
+}
 
 /** A reader over informers. */
 export const makeReader = (informers: ReadonlyArray<Informer>): Reader => {

@@ -4,7 +4,11 @@
  */
 import * as Cause from "effect/Cause"
 import * as Result from "effect/Result"
-import type { Invalid } from "../Resource.ts"
+
+/** Why a JSON value is not an object of the resource: one line per fault, each with its field path. */
+export interface Invalid {
+  readonly issues: ReadonlyArray<string>
+}
 
 /** What `run` answers, or the fault: `issue` makes a line of what was thrown. */
 export const total = <A>(

@@ -4,7 +4,6 @@
  * What was there from the start, and what is looked at again from time to time, has the lower priority: a change of
  * today does not wait behind ten thousand objects that nothing happened to.
  */
-import type { View } from "../Cache.ts"
 import type { Delta } from "../Delta.ts"
 import type { Subscriber } from "../Informers.ts"
 import { isTerminating, type KubeObject } from "../KubeObject.ts"
@@ -12,6 +11,7 @@ import type * as Resource from "../Resource.ts"
 import * as Trigger from "../Trigger.ts"
 import type * as Watch from "../Watch.ts"
 import { priorities, type WorkQueue } from "../WorkQueue.ts"
+import type { View } from "./reads.ts"
 
 /** An object that is left out, and why. */
 export interface Fault {

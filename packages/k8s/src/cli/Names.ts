@@ -14,6 +14,16 @@ export interface Kind {
   readonly version: string
 }
 
+/** A version in a project. */
+export interface Version {
+  /** `v2`. */
+  readonly version: string
+  /** `WebsiteV2`. */
+  readonly name: string
+  /** `v2.ts`, beside the kind's others. */
+  readonly file: string
+}
+
 const label = /^[a-z]([-a-z0-9]*[a-z0-9])?$/
 
 /** Names that the sources of a new kind import already. */

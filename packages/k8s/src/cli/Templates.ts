@@ -9,8 +9,7 @@ import * as FileSystem from "effect/FileSystem"
 import { fileURLToPath } from "node:url"
 import * as Failure from "./Failure.ts"
 import type { Files } from "./Folder.ts"
-import type { Kind } from "./Names.ts"
-import type { Version } from "./Versions.ts"
+import type { Kind, Version } from "./Names.ts"
 
 // `src/cli` and `dist/cli` are at the same depth.
 const folder = fileURLToPath(new URL("../../templates/", import.meta.url))

@@ -10,18 +10,8 @@ import * as FileSystem from "effect/FileSystem"
 import * as Path from "node:path"
 import * as Failure from "./Failure.ts"
 import * as Folder from "./Folder.ts"
-import type { Kind } from "./Names.ts"
+import type { Kind, Version } from "./Names.ts"
 import * as Templates from "./Templates.ts"
-
-/** A version in a project. */
-export interface Version {
-  /** `v2`. */
-  readonly version: string
-  /** `WebsiteV2`. */
-  readonly name: string
-  /** `v2.ts`, beside the kind's others. */
-  readonly file: string
-}
 
 /** What was made of the newest version. */
 export interface Made {

@@ -24,7 +24,7 @@ import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { storageKey } from "./server/Exchange.ts"
+import { storageKey } from "../api/Identity.ts"
 import { at, stringAt } from "../api/Plain.ts"
 import type { Storage } from "../api/Storage.ts"
 

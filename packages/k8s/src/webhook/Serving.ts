@@ -18,6 +18,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import * as CertificateFiles from "../CertificateFiles.ts"
+import type { Certificate } from "../Certificates.ts"
 import * as Endpoints from "../Endpoints.ts"
 import * as Linger from "../Linger.ts"
 import { Termination } from "../Termination.ts"
@@ -47,7 +48,7 @@ export interface Options {
   readonly linger: Duration.Input | undefined
   /** Begins to listen. */
   readonly listen: (
-    certificate: TlsServer.Shown,
+    certificate: Certificate,
     address: Endpoints.Address
   ) => Effect.Effect<TlsServer.Server, Endpoints.ListenFailed, Scope.Scope>
 }
@@ -145,7 +146,7 @@ export const make = Effect.fnUntraced(function*(supervisor: Supervisor.Superviso
     )
   }
   let server: TlsServer.Server | undefined
-  const serve = (shown: Stream.Stream<TlsServer.Shown>) =>
+  const serve = (shown: Stream.Stream<Certificate>) =>
     Stream.runForEach(shown, (certificate) =>
       Effect.gen(function*() {
         if (server !== undefined) return yield* server.renew(certificate)

@@ -10,9 +10,10 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Selector from "@effect-operator/core/Selector"
 import * as Result from "effect/Result"
-import type { Attributes, Kind, Server } from "../Admission.ts"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
-import { type Served, subresource as subresourceOf } from "../server/Registry.ts"
+import type { Storage } from "../../api/Storage.ts"
+import type { Attributes, Kind } from "./Plugin.ts"
+import { type Registry, type Served, subresource as subresourceOf } from "../server/Registry.ts"
 import * as StatusError from "../../api/StatusError.ts"
 
 /** A rule, compiled. */
@@ -71,7 +72,7 @@ export const invocation = (
   rules: ReadonlyArray<Rule>,
   equivalent: boolean,
   attributes: Attributes,
-  { registry }: Pick<Server, "registry">
+  { registry }: { readonly registry: Registry }
 ): Invocation | undefined => {
   const { resource, subresource } = attributes
   if (rules.some((rule) => ruleMatches(rule, attributes))) return { resource, kind: attributes.kind }
@@ -88,7 +89,7 @@ const known = new WeakMap<Served, Map<string, ReadonlyArray<Served>>>()
 
 /** The other resources under which the objects of a resource are served, with the same subresource. */
 const equivalents = (
-  registry: Server["registry"],
+  registry: Registry,
   resource: Served,
   subresource: string
 ): ReadonlyArray<Served> => {
@@ -119,7 +120,7 @@ export const selector = (value: unknown): Selector.LabelSelector | undefined => 
 export const namespaceMatches = (
   selector: Selector.LabelSelector | undefined,
   attributes: Attributes,
-  { storage }: Pick<Server, "storage">
+  { storage }: { readonly storage: Storage }
 ): Result.Result<boolean, StatusError.StatusError> => {
   const { namespace, object, operation, resource, subresource } = attributes
   const isNamespace = resource.collection === "namespaces"

@@ -187,7 +187,12 @@ export const applied = Effect.fnUntraced(function*(writer: Writer, apply: Apply)
   }
   const managers = stored.success.size > 0
     ? stored.success
-    : yield* track({ ...writer, manager: "before-first-apply" }, Managers.none, LastApplied.emptyOf(apply), apply.live)
+    : yield* track(
+      { ...writer, manager: "before-first-apply" },
+      Managers.none,
+      LastApplied.emptyOf(apply.config),
+      apply.live
+    )
   let result = yield* attempt(writer, managers, apply)
   if (result._tag === "Conflicts") {
     // Only kubectl takes over what it applied from the client's side.

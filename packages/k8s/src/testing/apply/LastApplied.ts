@@ -7,7 +7,6 @@
  *
  * Source: k8s.io/apimachinery/pkg/util/managedfields/internal/{lastappliedmanager,lastappliedupdater}.go.
  */
-import type { Applied, Apply } from "./FieldManager.ts"
 import * as Checking from "./Checking.ts"
 import { compare } from "./Comparison.ts"
 import * as FieldError from "../../schema/FieldError.ts"
@@ -21,7 +20,7 @@ import type { Versions } from "./Updater.ts"
 const annotation = "kubectl.kubernetes.io/last-applied-configuration"
 
 /** An object of the kind that holds nothing. */
-export const emptyOf = ({ config }: Pick<Apply, "config">): JsonValue.JsonObject => ({
+export const emptyOf = (config: JsonValue.JsonObject): JsonValue.JsonObject => ({
   apiVersion: config["apiVersion"],
   kind: config["kind"]
 })
@@ -69,7 +68,10 @@ const size = (annotations: JsonValue.JsonObject): number =>
   )
 
 /** The result of an apply with the annotation brought up to date, if it is there. */
-export const synchronized = (applied: Applied, { config, live }: Apply): Applied => {
+export const synchronized = <A extends { readonly object: JsonValue.JsonObject | undefined }>(
+  applied: A,
+  { config, live }: { readonly config: JsonValue.JsonObject; readonly live: JsonValue.JsonObject }
+): A => {
   const object = applied.object ?? live
   const metadata = objectAt(object, "metadata")
   const annotations = objectAt(metadata, "annotations")

@@ -5,7 +5,7 @@ import type { Request } from "@effect-operator/core/Transport"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
-import type * as Admission from "../Admission.ts"
+import type { Plugin } from "../admission/Plugin.ts"
 import type { Authorizer } from "../auth/Rbac.ts"
 import type { Tokens } from "../auth/Tokens.ts"
 import type * as Backends from "../Backends.ts"
@@ -36,7 +36,7 @@ export interface Core {
   /** What Services share. */
   readonly services: ServicePool
   readonly registry: Registry
-  readonly admission: ReadonlyArray<Admission.Plugin>
+  readonly admission: ReadonlyArray<Plugin>
   /** What the server calls outside of itself. */
   readonly backends: Backends.Calls
   /** Who may do what. */

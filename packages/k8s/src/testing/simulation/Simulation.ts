@@ -28,12 +28,13 @@ import type { Scenario } from "./Scenario.ts"
 import * as Coverage from "./exploring/Coverage.ts"
 import * as Explore from "./exploring/Explore.ts"
 import * as Given from "./exploring/Given.ts"
+import type { Options } from "./exploring/Given.ts"
 import { withHindsight } from "./exploring/Hindsight.ts"
 import * as Shares from "./exploring/Shares.ts"
 import { shrink } from "./exploring/Shrink.ts"
 import { judge } from "./oracles/Judge.ts"
 import * as Oracle from "./oracles/Oracle.ts"
-import { isNone, type Kind, none } from "./recording/Fault.ts"
+import { isNone, none } from "./recording/Fault.ts"
 import type { Recording } from "./recording/Recording.ts"
 import * as Patience from "./running/Patience.ts"
 import * as Reference from "./running/Reference.ts"
@@ -47,6 +48,7 @@ import * as Report from "./telling/Report.ts"
 
 export type { Coverage } from "./exploring/Coverage.ts"
 export type { Part } from "./exploring/Explore.ts"
+export type { Options } from "./exploring/Given.ts"
 export type { Oracle } from "./oracles/Oracle.ts"
 export { all as oracles } from "./oracles/Oracle.ts"
 export type { Kind as FaultKind } from "./recording/Fault.ts"
@@ -69,45 +71,6 @@ export const defaults = {
   /** Real time that making a failure smaller may take. */
   shrinking: "5 seconds"
 } as const
-
-export interface Options {
-  readonly seed?: number | undefined
-  readonly runs?: number | undefined
-  readonly budget?: Duration.Input | undefined
-  /** How long what goes wrong is made smaller, at most: 5 seconds by default. */
-  readonly shrinking?: Duration.Input | undefined
-  /** Faults in one run at most. */
-  readonly depth?: 1 | 2 | 3 | undefined
-  /** Runs in another order of tasks, without faults, of each story. */
-  readonly interleavings?: number | undefined
-  /** Runs with several faults at most, of each story: by default as many as `runs` and `budget` leave. */
-  readonly deeper?: number | undefined
-  /**
-   * For long stories: so many steps that a run with a fault lives through, from the step the fault is at; 2 are that step
-   * and the one that shows what is left of it. Such a run goes on from a cluster at rest, as the steps before have left
-   * it, with a process that has just started. By default each run is the whole story, which finds more: also what a
-   * process remembers that has gone wrong some steps ago. Faults of the time around a step (restarts, Pods that are lost)
-   * and other orders of tasks are lived through in whole either way. What a scenario keeps outside (`External.state`) has
-   * to be of Maps, Sets, lists and plain objects.
-   */
-  readonly window?: number | undefined
-  /**
-   * Single faults share runs of the whole story, some five to a run, where nobody complains: those of a run that anything
-   * is said about are run alone. Each is counted as run. Not together with `window`; with several replicas nothing is
-   * shared.
-   */
-  readonly pooled?: boolean | undefined
-  /** Stories to draw, of a scenario that draws them; runs and time are shared out among them. */
-  readonly stories?: number | undefined
-  /** Kinds of faults; all by default. */
-  readonly faults?: ReadonlyArray<Kind> | undefined
-  /** Further oracles, beside the ones that are always asked. */
-  readonly oracles?: ReadonlyArray<Oracle.Oracle> | undefined
-  /** One of several parts, for processes side by side; `together` tells what they came to. */
-  readonly part?: Explore.Part | undefined
-  /** A token of an earlier failure: that run, and no other. */
-  readonly replay?: string | undefined
-}
 
 /** What was explored, and found to converge. */
 export interface ConvergenceReport extends Coverage.Coverage {

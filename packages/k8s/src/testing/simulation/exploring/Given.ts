@@ -4,8 +4,49 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { Scenario } from "../Scenario.ts"
-import type { Options } from "../Simulation.ts"
-import { allFaults } from "../recording/Fault.ts"
+import type { Oracle } from "../oracles/Oracle.ts"
+import { allFaults, type Kind } from "../recording/Fault.ts"
+import type { Part } from "./Explore.ts"
+
+/** How much is explored, and what. */
+export interface Options {
+  readonly seed?: number | undefined
+  readonly runs?: number | undefined
+  readonly budget?: Duration.Input | undefined
+  /** How long what goes wrong is made smaller, at most: 5 seconds by default. */
+  readonly shrinking?: Duration.Input | undefined
+  /** Faults in one run at most. */
+  readonly depth?: 1 | 2 | 3 | undefined
+  /** Runs in another order of tasks, without faults, of each story. */
+  readonly interleavings?: number | undefined
+  /** Runs with several faults at most, of each story: by default as many as `runs` and `budget` leave. */
+  readonly deeper?: number | undefined
+  /**
+   * For long stories: so many steps that a run with a fault lives through, from the step the fault is at; 2 are that step
+   * and the one that shows what is left of it. Such a run goes on from a cluster at rest, as the steps before have left
+   * it, with a process that has just started. By default each run is the whole story, which finds more: also what a
+   * process remembers that has gone wrong some steps ago. Faults of the time around a step (restarts, Pods that are lost)
+   * and other orders of tasks are lived through in whole either way. What a scenario keeps outside (`External.state`) has
+   * to be of Maps, Sets, lists and plain objects.
+   */
+  readonly window?: number | undefined
+  /**
+   * Single faults share runs of the whole story, some five to a run, where nobody complains: those of a run that anything
+   * is said about are run alone. Each is counted as run. Not together with `window`; with several replicas nothing is
+   * shared.
+   */
+  readonly pooled?: boolean | undefined
+  /** Stories to draw, of a scenario that draws them; runs and time are shared out among them. */
+  readonly stories?: number | undefined
+  /** Kinds of faults; all by default. */
+  readonly faults?: ReadonlyArray<Kind> | undefined
+  /** Further oracles, beside the ones that are always asked. */
+  readonly oracles?: ReadonlyArray<Oracle> | undefined
+  /** One of several parts, for processes side by side; `together` tells what they came to. */
+  readonly part?: Part | undefined
+  /** A token of an earlier failure: that run, and no other. */
+  readonly replay?: string | undefined
+}
 
 type Looked = readonly [name: string, value: unknown, wanted: string | undefined]
 

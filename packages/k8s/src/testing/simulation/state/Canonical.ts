@@ -13,14 +13,13 @@ import { isTime, timeless } from "../recording/Times.ts"
 import { untold } from "./Generations.ts"
 import * as Names from "./Names.ts"
 import type { Mask } from "./Names.ts"
-import { differing, isEmpty } from "./Outside.ts"
+import { differing, isEmpty, type Json } from "./Outside.ts"
 import { familyOf, hashing, type Rename, renamerOf } from "./Renaming.ts"
 
 export type { Mask } from "./Names.ts"
+export type { Json } from "./Outside.ts"
 
 type Fields = Readonly<Record<string, unknown>>
-
-export type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [key: string]: Json }
 
 /** Objects in their canonical form, each with its family: kind, namespace, and name or the base of a generated one. */
 export type State = ReadonlyMap<string, ReadonlyArray<string>>

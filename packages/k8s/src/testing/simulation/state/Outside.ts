@@ -2,8 +2,10 @@
 import { isObject, type JsonObject } from "../../../schema/JsonValue.ts"
 import type { Recording } from "../recording/Recording.ts"
 import { isTime } from "../recording/Times.ts"
-import type { Json, Mask } from "./Canonical.ts"
+import type { Mask } from "./Names.ts"
 import type { Rename } from "./Renaming.ts"
+
+export type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [key: string]: Json }
 
 type Entries<A = unknown> = ReadonlyArray<readonly [string, A]>
 

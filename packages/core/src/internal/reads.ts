@@ -1,0 +1,50 @@
+/**
+ * What may be asked of a cache, and the reads of a map function: what a watch can say of them before there is a cache.
+ */
+import type { CacheIndex } from "../CacheIndex.ts"
+import type { KubeObject, ObjectRef } from "../KubeObject.ts"
+import type * as Resource from "../Resource.ts"
+import type { LabelsInput } from "../Selector.ts"
+
+export interface ReadOptions {
+  /** `watched` reads what the watch has reported, without own writes, and never waits; `own-writes` by default. */
+  readonly consistency?: "own-writes" | "watched" | undefined
+}
+
+export interface ListOptions extends ReadOptions {
+  /** One namespace; everything cached if absent. */
+  readonly namespace?: string | undefined
+  readonly labels?: LabelsInput | undefined
+  /** Only objects with an owner reference to this object, or to the object of this uid. */
+  readonly owner?: KubeObject | string | undefined
+  readonly filter?: ((object: KubeObject) => boolean) | undefined
+}
+
+/** Options of a list of one type. */
+export type ListOptionsOf<A> = Omit<ListOptions, "filter"> & {
+  readonly filter?: ((object: A) => boolean) | undefined
+}
+
+export interface IndexOptions extends ReadOptions {
+  readonly namespace?: string | undefined
+}
+
+/**
+ * Reads at the moment, for the map function of a watch: synchronous, of the kinds the watch named in `reads`. Own
+ * writes are in it as far as they are known; it cannot wait for more.
+ */
+export interface View<in Ids extends string> {
+  readonly get: <A extends KubeObject, Id extends Ids>(
+    resource: Resource.Resource<A, Id>,
+    ref: ObjectRef
+  ) => A | undefined
+  readonly list: <A extends KubeObject, Id extends Ids>(
+    resource: Resource.Resource<A, Id>,
+    options?: ListOptionsOf<A>
+  ) => ReadonlyArray<A>
+  readonly byIndex: <A extends KubeObject, Id extends Ids>(
+    index: CacheIndex<A, Id>,
+    value: string,
+    options?: IndexOptions
+  ) => ReadonlyArray<A>
+}
