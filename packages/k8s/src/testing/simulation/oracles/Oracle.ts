@@ -31,6 +31,7 @@ import { alike } from "./Alike.ts"
 import { available } from "./Available.ts"
 import { course, ownersOwn } from "./Course.ts"
 import { disowned } from "./Disowned.ts"
+import { isDue } from "./Due.ts"
 import { departed } from "./Departed.ts"
 import { fixed, followed, forgotten, standing } from "./Forgotten.ts"
 import { dataKept } from "./Kept.ts"
@@ -190,7 +191,9 @@ const quiet: Oracle = {
     // Who does not take what is nobody's for its own is refused, again and again, and says so.
     const isRefused = (entry: Entry) =>
       taken(run) && entry._tag === "Call" && (entry.status === 409 || entry.status === 422)
-    const left = run.restless.filter((entry) => entry.at > since && !isRefused(entry) && !isAnswer(run, entry))
+    const left = run.restless.filter((entry) =>
+      entry.at > since && !isRefused(entry) && !isAnswer(run, entry) && !isDue(run, entry)
+    )
     return left.length === 0 ? undefined : `${left.length} writes in a quiet time, the first: ${describe(left[0]!)}`
   }
 }

@@ -85,6 +85,7 @@ export class Play {
   #quietAt: number | undefined
   #restless: ReadonlyArray<Entry> = []
   #objects: ReadonlyArray<KubeObject> = []
+  #outside: ReadonlyMap<string, unknown> = new Map()
   /** What there was before the last step. */
   #before: ReadonlyArray<KubeObject> = []
 
@@ -103,19 +104,19 @@ export class Play {
     return this.#stage.leave(this.#steps, this.#failure)
   }
 
-  /** The whole story, and `quiet` milliseconds after it. */
-  play(quiet: number): Played {
+  /** The whole story, and `quiet` milliseconds after it, of which `ending` are to how things ended. */
+  play(quiet: number, ending: number): Played {
     this.#attempt(() => {
       this.#all(this.#stage.scenario.steps.length)
-      this.#objects = this.#stage.objects()
-      if (this.#failure === undefined) this.#watch(quiet)
+      this.#end()
+      if (this.#failure === undefined) this.#watch(quiet, ending)
     })
-    const { scenario, wire } = this.#stage
+    const { scenario } = this.#stage
     return {
       kinds: Declared.stored(scenario.resources).map(({ kind }) => kind),
       keeps: scenario.keeps ?? [],
       objects: this.#objects,
-      outside: wire.outside,
+      outside: this.#outside,
       rests: this.#rested,
       missed: this.#missed,
       unnoticed: this.#unnoticed,
@@ -317,18 +318,25 @@ export class Play {
     }
   }
 
-  /** The quiet time. */
-  #watch(quiet: number): void {
+  /** How things ended. */
+  #end(): void {
+    this.#objects = this.#stage.objects()
+    this.#outside = copyOf(this.#stage.wire.outside) as ReadonlyMap<string, unknown>
+  }
+
+  /** The quiet time. What is done each hour is part of no end: of the runs that are compared few are watched for so long. */
+  #watch(quiet: number, ending: number): void {
     const { entries, scenario, world } = this.#stage
     const from = entries.length
     this.#quietAt = world.now
-    world.advance(quiet)
+    world.advance(ending)
+    this.#end()
+    world.advance(quiet - ending)
     this.#restless = entries.slice(from).filter((entry) =>
       entry._tag === "Call" && entry.request.method !== "GET" && !isElection(entry.request)
     )
-    this.#objects = this.#stage.objects()
     const last = scenario.steps.at(-1)
-    if (last !== undefined && this.#missed.length === 0 && this.#isAstray(last, this.#objects)) {
+    if (last !== undefined && this.#missed.length === 0 && this.#isAstray(last, this.#stage.objects())) {
       this.#missed.push(`${last.name}, some time later`)
     }
   }

@@ -60,9 +60,10 @@ const onStage = <A>(
 
 /** Runs a scenario. Never throws: what goes wrong is in the recording. */
 export const run = (scenario: Scenario, plan: Plan, options: Options): Recording => {
-  const quiet = (options.quiet ?? defaults.quiet) * ((scenario.replicas ?? 1) > 1 ? defaults.replicas : 1)
+  const share = (scenario.replicas ?? 1) > 1 ? defaults.replicas : 1
+  const { quiet = defaults.quiet } = options
   return onStage(scenario, plan, options, ({ entries, wire }, play) => {
-    const outcome = play.play(quiet)
+    const outcome = play.play(quiet * share, Math.min(quiet, defaults.shortQuiet) * share)
     const { calls, events, externals, met } = wire
     return { ...outcome, entries, begun: options.from?.reach ?? nowhere, calls, events, externals, met }
   })
@@ -77,4 +78,4 @@ export const upTo = (scenario: Scenario, steps: number, seed: number): Checkpoin
  * cluster does not come to rest.
  */
 export const lull = (scenario: Scenario, seed: number): number | undefined =>
-  onStage(scenario, none, { seed }, (stage, play) => (play.play(0).failure === undefined ? stage.lull : undefined))
+  onStage(scenario, none, { seed }, (stage, play) => (play.play(0, 0).failure === undefined ? stage.lull : undefined))

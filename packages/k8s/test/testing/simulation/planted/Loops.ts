@@ -8,6 +8,19 @@ const steady = B.boxes((box) => B.done(B.keep(box, "settings", { size: String(bo
 
 const seconds = Effect.clockWith((clock) => Effect.map(clock.currentTimeMillis, (now) => Math.floor(now / 1000)))
 
+/** Issues what holds for an hour. */
+const hourly = (issued: (hour: number) => string) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const text = issued(Math.floor((yield* seconds) / 3600))
+      const it = yield* B.client
+      if ((yield* B.cached("issued")) === undefined) yield* it.create(ConfigMap, B.map("issued", { text }, box))
+      else yield* it.patch(ConfigMap, B.named("issued"), B.merge({ data: { text } }))
+      yield* B.status(box, { count: box.spec.size, phase: text })
+      return Action.requeueAfter("1 hour")
+    })
+  )
+
 const owners = (...wanted: ReadonlyArray<string>) =>
   Manager.layer(
     wanted.map((by, index) =>
@@ -31,6 +44,13 @@ export const planted: ReadonlyArray<B.Planted> = [
       })
     ),
     B.boxes((box) => Effect.as(B.status(box, { count: box.spec.size }), Action.requeueAfter("10 minutes")))
+  ),
+  B.bug(
+    "hot loop: each hour writes again what holds",
+    "quiet once stable",
+    B.sized(1, 2),
+    hourly(() => "the same"),
+    hourly((hour) => `issued in hour ${hour}`)
   ),
   B.bug(
     "hot loop: counts how often it has looked",

@@ -55,6 +55,22 @@ const tried = (hasFailed: (job: Job) => boolean) =>
       return yield* B.done(phase === undefined ? Effect.void : B.status(box, { phase }))
     }), { owns: [Job] })
 
+/** A report each hour; when the next one is due is in the status. */
+const reporting = (of: (hour: number) => { readonly name: string } | { readonly generateName: string }) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* KubeClient.KubeClient
+      const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+      const hour = Math.floor(now / 3_600_000)
+      if ((box.status?.count ?? 0) <= hour) {
+        const metadata = { namespace: "default", ...of(hour), ownerReferences: [controllerReference(box)] }
+        yield* B.unlessThere(it.create(ConfigMap, { metadata }))
+        yield* B.status(box, { count: hour + 1 })
+      }
+      return Action.requeueAfter((hour + 1) * 3_600_000 - now)
+    })
+  )
+
 const names = ["a", "b", "c"]
 
 const boxed = (name: string): B.Steps[number] => ({
@@ -239,6 +255,13 @@ export const planted: ReadonlyArray<B.Planted> = [
     right: B.worked("work-note-right", migrating(({ data }) => data?.["version"]), [...B.sized(1), ...settings]),
     options: { faults: ["crashAfter", "annotated"] }
   },
+  B.bug(
+    "work: who dies before he has said so makes the report of an hour again",
+    "same end state",
+    B.sized(1),
+    reporting(() => ({ generateName: "report-" })),
+    reporting((hour) => ({ name: `report-${hour}` }))
+  ),
   B.bug(
     "work: what takes long is taken for lost, and ordered again",
     "same end state",
