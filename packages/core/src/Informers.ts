@@ -39,6 +39,8 @@ export interface Informer {
   readonly status: SubscriptionRef.SubscriptionRef<Reflector.Status>
   /** When the server sent something last, in milliseconds since the epoch; undefined before. */
   readonly lastEventAt: () => number | undefined
+  /** How long ago that was, in milliseconds, by a clock that nobody sets. */
+  readonly quietFor: () => number | undefined
   /** Completes when the first list is in the store. */
   readonly synced: Effect.Effect<void>
   /** From now on: first what is there, as additions, then every delta, with nothing lost or twice in between. */
@@ -104,6 +106,7 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
           store,
           status: reflector.status,
           lastEventAt: reflector.lastEventAt,
+          quietFor: reflector.quietFor,
           synced: reflector.synced,
           traffic: traffic.now,
           subscribers: () => subscribers.size,

@@ -94,6 +94,8 @@ export interface Report {
     readonly status: Reflector.Status
     /** When the server sent something last, in milliseconds since the epoch; undefined before. */
     readonly lastEventAt: number | undefined
+    /** How long ago that was, in milliseconds. */
+    readonly quietFor: number | undefined
     /** Whether the first list is there. */
     readonly synced: boolean
     readonly objects: number
@@ -286,7 +288,7 @@ const make = Effect.fnUntraced(function*<R>(
 
   const report = Effect.gen(function*() {
     const watches: Array<Report["watches"][number]> = []
-    for (const { lastEventAt, resource, selection, status, store, traffic } of informers.active()) {
+    for (const { lastEventAt, quietFor, resource, selection, status, store, traffic } of informers.active()) {
       watches.push({
         resource: resource.id,
         plural: Resource.qualifiedName(resource),
@@ -295,6 +297,7 @@ const make = Effect.fnUntraced(function*<R>(
         selector: Metrics.selectorText(selection),
         status: yield* SubscriptionRef.get(status),
         lastEventAt: lastEventAt(),
+        quietFor: quietFor(),
         synced: store.resourceVersion !== "0",
         objects: store.size,
         bytes: store.bytes,

@@ -306,7 +306,7 @@ export interface Observed {
   readonly resource: Resource.Any
   readonly selection: Selection
   readonly status: SubscriptionRef.SubscriptionRef<Reflector.Status>
-  readonly lastEventAt: () => number | undefined
+  readonly quietFor: () => number | undefined
   readonly store: {
     readonly size: number
     readonly unconfirmed: number
@@ -369,13 +369,9 @@ export const traffic = (client: Client): { readonly client: Client; readonly now
 /** Shows a watch and its cache, computed when somebody asks; until the scope closes. */
 export const forWatch = Effect.fnUntraced(function*(observed: Observed, traffic: () => Traffic) {
   const context = yield* Effect.context<never>()
-  const clock = yield* Clock.Clock
   const labels = watchLabels(observed)
-  const { lastEventAt, status, store } = observed
-  const since = (): number => {
-    const at = SubscriptionRef.getUnsafe(status)._tag === "Live" ? lastEventAt() : undefined
-    return at === undefined ? 0 : (clock.currentTimeMillisUnsafe() - at) / 1000
-  }
+  const { quietFor, status, store } = observed
+  const since = (): number => SubscriptionRef.getUnsafe(status)._tag === "Live" ? (quietFor() ?? 0) / 1000 : 0
   yield* computed(context, cacheObjects, labels, () => store.size)
   yield* computed(context, cacheBytes, labels, () => store.bytes)
   yield* computed(context, unconfirmedWrites, labels, () => store.unconfirmed)

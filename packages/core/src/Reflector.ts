@@ -60,6 +60,8 @@ export interface Reflector {
   readonly status: SubscriptionRef.SubscriptionRef<Status>
   /** When the server sent something last, be it a bookmark, in milliseconds since the epoch; undefined before. */
   readonly lastEventAt: () => number | undefined
+  /** How long ago that was, in milliseconds, by a clock that nobody sets. */
+  readonly quietFor: () => number | undefined
   /** Completes when the first list is in the sink. */
   readonly synced: Effect.Effect<void>
   /** Runs for ever; fails never. A defect is a bug and must be supervised. */
@@ -76,7 +78,13 @@ export const make = Effect.fnUntraced(function*(
   const status = yield* SubscriptionRef.make<Status>(listing)
   const synced = yield* Deferred.make<void>()
   const raw = Resource.unstructured(resource)
-  let lastEventAt: number | undefined
+  const clock = yield* Clock.Clock
+  let heard: { readonly at: number; readonly moment: number } | undefined
+  const hear = (): number => {
+    const at = clock.currentTimeMillisUnsafe()
+    heard = { at, moment: monotonicMillis(clock) }
+    return at
+  }
   const reading = { without: [...unread, ...resource.without ?? []], lazily: resource.lazy }
 
   /** One page of a list, and what it means. */
@@ -120,7 +128,6 @@ export const make = Effect.fnUntraced(function*(
     ) {
       const { max, min } = defaults.watchTimeout
       const timeoutSeconds = yield* Random.nextIntBetween(min, max)
-      const clock = yield* Clock.Clock
       const started = monotonicMillis(clock)
       let open = false
       let quiet = true
@@ -197,13 +204,9 @@ export const make = Effect.fnUntraced(function*(
       SubscriptionRef.get(status),
       (now) => now._tag === "Live" ? SubscriptionRef.set(status, listing) : Effect.void
     )
-    const clock = yield* Clock.Clock
-    const goLive = Effect.suspend(() => {
-      lastEventAt = clock.currentTimeMillisUnsafe()
-      return SubscriptionRef.set(status, { _tag: "Live", since: lastEventAt })
-    })
+    const goLive = Effect.suspend(() => SubscriptionRef.set(status, { _tag: "Live", since: hear() }))
     const follow = (events: ReadonlyArray<WatchEvent>): Effect.Effect<boolean> => {
-      lastEventAt = clock.currentTimeMillisUnsafe()
+      hear()
       return Effect.succeed(take({ _tag: "Events", events }).next._tag === "Read")
     }
     while (true) {
@@ -268,7 +271,13 @@ export const make = Effect.fnUntraced(function*(
     }
   })).pipe(Effect.annotateLogs({ resource: resource.id }))
 
-  return { status, lastEventAt: () => lastEventAt, synced: Deferred.await(synced), run } satisfies Reflector
+  return {
+    status,
+    lastEventAt: () => heard?.at,
+    quietFor: () => heard === undefined ? undefined : monotonicMillis(clock) - heard.moment,
+    synced: Deferred.await(synced),
+    run
+  } satisfies Reflector
 })
 
 /** Now, for the state: by a clock that nobody sets. */

@@ -20,6 +20,7 @@ const watch = (more: Partial<Watch>): Watch => ({
   selector: "",
   status: live,
   lastEventAt: 0,
+  quietFor: 0,
   synced: true,
   objects: 0,
   bytes: 0,

@@ -1,11 +1,11 @@
 import type { Delta, Informers, KubeObject } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Scope } from "effect"
+import { Clock, Deferred, Effect, Exit, Metric, Scope } from "effect"
 import { informing } from "./support/Informing.ts"
 import { Part, Secret, Widget } from "./support/Kinds.ts"
 import { Prng } from "./support/Prng.ts"
 import { isWatch, parameter, Server, statusOf } from "./support/Server.ts"
-import { settle } from "./support/Time.ts"
+import { pass, settable, settle } from "./support/Time.ts"
 
 const text = (delta: Delta.Delta): string => {
   const { metadata } = delta._tag === "Invalid" ? delta.raw : delta.object
@@ -220,4 +220,15 @@ describe("Informers", () => {
       assert.deepStrictEqual(informer.store.get("default/a"), created)
       assert.strictEqual(informer.store.unconfirmed, 0)
     }))
+
+  it.effect("how long a watch has been quiet does not go by the time of day, which somebody may set", () =>
+    Effect.gen(function*() {
+      const { clock, putBack } = yield* settable
+      const { informers } = yield* informing(new Server(Part))
+      yield* Effect.provideService(informers.get({ resource: Part }), Clock.Clock, clock)
+      yield* pass("10 seconds")
+      putBack(3_600_000)
+      const ages = (yield* Metric.snapshot).filter(({ id }) => id === "effect_operator_watch_last_event_age_seconds")
+      assert.deepStrictEqual(ages.map(({ state }) => state), [{ value: 10 }])
+    }).pipe(Effect.provideService(Metric.MetricRegistry, new Map())))
 })

@@ -20,6 +20,7 @@ export interface Reflected {
   readonly status: Effect.Effect<Reflector.Status>
   readonly changes: Stream.Stream<Reflector.Status>
   readonly lastEventAt: () => number | undefined
+  readonly quietFor: () => number | undefined
   readonly synced: Effect.Effect<boolean>
   readonly names: () => ReadonlyArray<string>
 }
@@ -49,6 +50,7 @@ export const reflect = Effect.fnUntraced(function*(server: Server): Effect.fn.Re
     status: SubscriptionRef.get(reflector.status),
     changes: SubscriptionRef.changes(reflector.status),
     lastEventAt: reflector.lastEventAt,
+    quietFor: reflector.quietFor,
     synced: Effect.sync(() => synced),
     names: () => [...store.values()].map(({ metadata }) => metadata.name).sort()
   }

@@ -9,6 +9,7 @@
  *
  * Source: k8s.io/apiserver/pkg/storage/cacher/cache_watcher.go.
  */
+import { monotonicMillis } from "@effect-operator/core/internal/monotonic"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { initialEventsEnd, type WatchEvent, type WireEvent } from "@effect-operator/core/WatchEvent"
 import type * as Cause from "effect/Cause"
@@ -212,10 +213,11 @@ export class WatchHub {
   /** Bookmarks about once a minute and shortly before the end, then the end. */
   private readonly tick = (options: WatchOptions, watcher: Watcher) =>
     Effect.gen({ self: this }, function*() {
-      const end = (yield* Clock.currentTimeMillis) + options.timeoutMillis
+      const clock = yield* Clock.Clock
+      const end = monotonicMillis(clock) + options.timeoutMillis
       const last = end - defaults.lastBookmarkMillis
       for (;;) {
-        const now = yield* Clock.currentTimeMillis
+        const now = monotonicMillis(clock)
         if (now >= end) break
         const next = now + defaults.bookmarkMillis
         const until = !options.bookmarks ? end : now < last ? Math.min(next, last) : end

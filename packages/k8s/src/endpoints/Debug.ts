@@ -35,7 +35,7 @@ export const describe = Effect.fnUntraced(function*(
       failed: report.failed ?? null,
       parts: report.parts,
       controllers: report.controllers.map((controller) => describeController(manager, controller, now, limit)),
-      watches: report.watches.map((watch) => describeWatch(watch, now)),
+      watches: report.watches.map((watch) => describeWatch(watch)),
       caches: report.watches.map((watch) => ({
         ...whose(watch),
         objects: watch.objects,
@@ -111,8 +111,8 @@ const whose = ({ cluster, namespace, resource, selector }: Report["watches"][num
   selector
 })
 
-const describeWatch = (watch: Report["watches"][number], now: number) => {
-  const { lastEventAt, status, synced, traffic } = watch
+const describeWatch = (watch: Report["watches"][number]) => {
+  const { lastEventAt, quietFor, status, synced, traffic } = watch
   const common = { ...whose(watch), status: status._tag, synced, ...traffic }
   switch (status._tag) {
     case "Listing":
@@ -121,9 +121,9 @@ const describeWatch = (watch: Report["watches"][number], now: number) => {
       return {
         ...common,
         since: iso(status.since),
-        ...(lastEventAt === undefined ? {} : {
+        ...(lastEventAt === undefined || quietFor === undefined ? {} : {
           lastEvent: iso(lastEventAt),
-          secondsSinceEvent: seconds(now - lastEventAt)
+          secondsSinceEvent: seconds(quietFor)
         })
       }
     case "Degraded":

@@ -72,6 +72,10 @@ const renewal = (certificate: NodeCrypto.X509Certificate): number => {
   return end - (end - made) / 3
 }
 
+/** Whether a certificate holds only from later on. */
+const isEarly = (certificate: NodeCrypto.X509Certificate, now: number): boolean =>
+  certificate.validFromDate.getTime() > now
+
 const has = (certificate: NodeCrypto.X509Certificate, host: string): boolean =>
   (Net.isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined
 
@@ -85,8 +89,15 @@ export const plan = (keyring: Keyring | undefined, now: number, policy: Policy):
   const serving = new NodeCrypto.X509Certificate(keyring.serving.certPem)
   const newest = authorities.at(-1)!
   if (newest.validToDate.getTime() <= now) return { _tag: "Make", why: "the authority has expired" }
-  if (serving.validToDate.getTime() <= now) return { _tag: "Issue", why: "the certificate has expired" }
   const signer = authorities.find((authority) => signs(authority, serving))
+  if (isEarly(newest, now)) {
+    const why = "the authority is not valid yet: the clock of whoever made it was ahead"
+    return signer === undefined || isEarly(signer, now) ? { _tag: "Make", why } : { _tag: "AddAuthority", why }
+  }
+  if (serving.validToDate.getTime() <= now) return { _tag: "Issue", why: "the certificate has expired" }
+  if (isEarly(serving, now)) {
+    return { _tag: "Issue", why: "the certificate is not valid yet: the clock of whoever made it was ahead" }
+  }
   if (signer === undefined) return { _tag: "Issue", why: "the certificate is of an authority that nobody trusts" }
   const missing = policy.hosts.find((host) => !has(serving, host))
   if (missing !== undefined) return { _tag: "Issue", why: `the certificate does not name ${missing}` }

@@ -1,6 +1,6 @@
 import { initialEventsEnd, type WireEvent } from "@effect-operator/core/WatchEvent"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Ref, Stream } from "effect"
+import { Clock, Effect, Fiber, Layer, Ref, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { ApiServer } from "../../src/testing/ApiServer.ts"
 import * as TestClient from "../../src/testing/TestClient.ts"
@@ -160,6 +160,19 @@ describe("watch", () => {
       yield* Fiber.join(other.fiber)
       assert.deepStrictEqual(yield* other.events, [])
       assert.strictEqual(yield* server.watchers, 0)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a watch ends in its time, whatever somebody makes of the time of day", () =>
+    Effect.gen(function*() {
+      const clock = yield* Clock.Clock
+      let behind = 0
+      const today = () => clock.currentTimeMillisUnsafe() - behind
+      const settable = { ...clock, currentTimeMillisUnsafe: today, currentTimeMillis: Effect.sync(today) }
+      const { fiber } = yield* Effect.provideService(observe(`${configMaps}?timeoutSeconds=90`), Clock.Clock, settable)
+      yield* TestClock.adjust("60 seconds")
+      behind = 3_600_000
+      yield* TestClock.adjust("30 seconds")
+      assert.isDefined(fiber.pollUnsafe())
     }).pipe(Effect.provide(layer)))
 
   it.effect("sendInitialEvents marks where they end", () =>

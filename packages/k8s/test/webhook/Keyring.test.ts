@@ -109,6 +109,35 @@ describe("Keyring", () => {
       assert.strictEqual(Keyring.plan({ ...keyring, serving: other.serving }, start, policy)._tag, "Issue")
     }))
 
+  it.effect("what was made by a clock that is ahead is replaced by the first whose clock is not", () =>
+    Effect.gen(function*() {
+      const ahead = (yield* step(undefined, start + 3 * day))!.keyring
+      const anew = (yield* step(ahead, start))!
+      assert.strictEqual(anew.tag, "Make")
+      for (const now of [start, start + 3 * day]) {
+        assert.isTrue(trusts(anew.keyring, anew.keyring, now))
+        assert.strictEqual(
+          Keyring.plan(anew.keyring, now, policy)._tag,
+          "Keep",
+          "and stays, for whoever made the other, too"
+        )
+      }
+      const keyring = yield* made
+      const late = yield* Keyring.perform({ _tag: "Issue", why: "" }, keyring, start + 3 * day, policy)
+      const issued = (yield* step(late, start))!
+      assert.strictEqual(issued.tag, "Issue")
+      assert.isTrue(trusts(keyring, issued.keyring, start))
+      const added = yield* Keyring.perform({ _tag: "AddAuthority", why: "" }, keyring, start + 3 * day, policy)
+      const another = (yield* step(added, start))!
+      assert.strictEqual(another.tag, "AddAuthority", "the certificate that is shown is good")
+      assert.isTrue(trusts(another.keyring, keyring, start))
+      const signing = (yield* step(another.keyring, start + 300_000))!
+      assert.isTrue(trusts(another.keyring, signing.keyring, start + 300_000))
+      // An hour ahead is within what every certificate allows for.
+      const little = (yield* step(undefined, start + hour))!.keyring
+      assert.strictEqual(Keyring.plan(little, start, policy)._tag, "Keep")
+    }))
+
   it.effect("a Secret gives back what went in, and nothing where it does not fit together", () =>
     Effect.gen(function*() {
       const keyring = yield* made
