@@ -29,7 +29,7 @@ import { fromLabels } from "./Selector.ts"
 import type { Supervisor } from "./Supervisor.ts"
 
 export const defaults = {
-  /** How long the server may take to say whether a replica is dead, and when it is asked again, in milliseconds. */
+  /** How long the server may take to say whether a replica is dead, or to sweep it away, in milliseconds. */
   patience: 2_000
 } as const
 
@@ -159,13 +159,25 @@ export const make = Effect.fnUntraced(function*(
     yield* election.renew
   })
 
-  const ask = (name: string) =>
-    client.get(LeaderElection.Lease, { namespace, name }).pipe(
+  const ask = (subject: State.Subject) =>
+    client.get(LeaderElection.Lease, { namespace, name: subject.name }).pipe(
       Effect.catchReason("KubeError", "NotFound", () => Effect.undefined),
       Effect.timeout(defaults.patience),
       Effect.match({
-        onSuccess: (lease) => become(State.asked(state, name, lease, now())),
-        onFailure: () => become(State.unanswered(state, name, now() + defaults.patience))
+        onSuccess: (lease) => become(State.asked(state, subject, lease, now())),
+        onFailure: () => become(State.unanswered(state, subject, now() + defaults.patience))
+      })
+    )
+
+  // One that is still there would be taken for a living replica's by whoever lists it anew.
+  const sweep = (subject: State.Subject) =>
+    remove(subject.lease).pipe(
+      Effect.asVoid,
+      Effect.catchReason("KubeError", "NotFound", () => Effect.void),
+      Effect.timeout(defaults.patience),
+      Effect.match({
+        onSuccess: () => become(State.swept(state, subject)),
+        onFailure: () => become(State.unanswered(state, subject, now()))
       })
     )
 
@@ -176,10 +188,9 @@ export const make = Effect.fnUntraced(function*(
       case "Release":
         return yield* release(step.members)
       case "Ask":
-        return yield* ask(step.name)
+        return yield* ask(step)
       case "Sweep":
-        yield* Effect.ignore(remove(step.lease))
-        return become(State.swept(state, step.name))
+        return yield* sweep(step)
       case "Wait":
         return yield* step.until === Infinity
           ? Queue.take(changed)

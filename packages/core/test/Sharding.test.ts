@@ -108,6 +108,37 @@ describe("Sharding", () => {
       yield* b.stop
     }))
 
+  it.effect("a dead replica whose lease cannot be swept away holds up nobody, and is not taken for alive again", () =>
+    Effect.gen(function*() {
+      const server = filled()
+      const watchman = new Asked()
+      const start = (who: string) => replica(server, who, [reconciling(watchman, who)])
+      const a = yield* start("a")
+      const b = yield* start("b")
+      yield* pass("5 seconds")
+      yield* a.cut(true)
+      server.fault = ({ method, path }) =>
+        method === "DELETE" && path.endsWith("/leases/operator-a") ? Effect.never : Effect.undefined
+      yield* pass("3 minutes")
+      assert.lengthOf(server.requestsFor("DELETE", "leases"), 1)
+      // The leases are listed anew, and those who come are told of.
+      server.compact()
+      for (const watch of server.watchesOf(Lease)) watch.break()
+      yield* pass("1 second")
+      for (const name of names) server.patch(Widget, name, { spec: { size: 3 } })
+      watchman.last.clear()
+      yield* pass("2 seconds")
+      assert.deepStrictEqual(watchman.shares, { b: 24 })
+      yield* pass("3 minutes")
+      assert.isAbove(server.requestsFor("DELETE", "leases").length, 1, "it is tried again")
+      server.fault = () => Effect.undefined
+      yield* pass("3 minutes")
+      assert.deepStrictEqual(server.objects(Lease).map(({ metadata }) => metadata.name), ["operator-b"])
+      assert.isUndefined(watchman.problem)
+      yield* a.stop
+      yield* b.stop
+    }))
+
   it.effect(
     "a reconcile that is under way is finished first; one that takes too long is interrupted",
     () =>

@@ -6,6 +6,7 @@ import { Prng } from "./support/Prng.ts"
 
 const duration = 15_000
 const renewDeadline = 10_000
+const patience = 2_000
 const keys = Array.from({ length: 12 }, (_, i) => `default/o${i}`)
 
 /** A server with nothing but leases: each change has a resourceVersion, and a watch shows them in this order. */
@@ -55,6 +56,8 @@ class Replica {
   #term: number | undefined
   #terms = 0
   #renewedAt = -Infinity
+  /** A request that is under way, and what comes of it, answered or not. */
+  #asking: ((now: number, answered: boolean) => Shards.State) | undefined
   /** What is known to have stopped, and is yet to be said. */
   #stopped: ReadonlyArray<string> | undefined
   readonly server: Leases
@@ -110,8 +113,13 @@ class Replica {
     if (this.owns(key, now)) this.working.add(key)
   }
 
-  /** The next step of the protocol. */
-  step(now: number): void {
+  /** The next step of the protocol. What the server says to a request it says when that is made, and is heard later. */
+  step(now: number, answered: boolean): void {
+    if (this.#asking !== undefined) {
+      this.state = this.#asking(now, answered)
+      this.#asking = undefined
+      return
+    }
     if (this.#stopped !== undefined) {
       this.state = Shards.released(this.state, this.#stopped)
       this.#stopped = undefined
@@ -126,12 +134,15 @@ class Replica {
     const step = Shards.next(this.state, now)
     if (step._tag === "Release") this.state = Shards.releasing(this.state, step.members)
     else if (step._tag === "Ask") {
-      const { name } = step
-      const lease = [...this.server.now.values()].find(({ metadata }) => metadata.name === name)
-      this.state = Shards.asked(this.state, name, lease, now)
+      const lease = [...this.server.now.values()].find(({ metadata }) => metadata.name === step.name)
+      this.#asking = (now, answered) =>
+        answered
+          ? Shards.asked(this.state, step, lease, now)
+          : Shards.unanswered(this.state, step, now + patience)
     } else if (step._tag === "Sweep") {
       this.server.delete(step.lease.spec!.holderIdentity!, step.lease.metadata.resourceVersion)
-      this.state = Shards.swept(this.state, step.name)
+      this.#asking = (now, answered) =>
+        answered ? Shards.swept(this.state, step) : Shards.unanswered(this.state, step, now)
     }
   }
 
@@ -179,7 +190,7 @@ const run = (seed: number, deliver: (replica: Replica, now: number, random: Prng
     const actions: ReadonlyArray<readonly [string, number, () => void]> = [
       ["show", 30, () => deliver(replica!, now, random)],
       ["renew", 14, () => replica!.renew(now, random.chance(0.85))],
-      ["step", 25, () => replica!.step(now)],
+      ["step", 25, () => replica!.step(now, random.chance(0.8))],
       ["hear", 20, () => replica!.hear()],
       ["begin", 25, () => replica!.begin(random.pick(keys), now)],
       ["end", 12, () => replica!.working.delete(random.pick(keys))],
@@ -222,7 +233,7 @@ describe("shardState", () => {
           replica.hear()
           while (replica.isBehind || !replica.state.listed) replica.show(now)
           replica.working.clear()
-          replica.step(now)
+          replica.step(now, true)
         }
       }
       for (const key of keys) {
@@ -285,7 +296,8 @@ describe("shardState", () => {
     const begun = Shards.joined(Shards.led(Shards.listed(Shards.initial("a"), [lease("b", 1)], 0), 1))
     const members = ["a", "b"]
     const idle = Shards.released(Shards.releasing(begun, members), members)
-    const due = { _tag: "Ask", name: "op-b" } as const
+    const due = { _tag: "Ask", name: "op-b", lease: lease("b", 1) } as const
+    const ofB = (state: Shards.State): Shards.Subject => ({ name: "op-b", lease: state.others.get("op-b")!.lease })
 
     it("is the first lease that may have run out, of which it asks the server, and again where that does not answer", () => {
       assert.deepStrictEqual(Shards.next(idle, 0), { _tag: "Wait", until: duration })
@@ -293,9 +305,9 @@ describe("shardState", () => {
       const both = Shards.released(Shards.releasing(two, ["a", "b", "c"]), ["a", "b", "c"])
       assert.deepStrictEqual(Shards.next(both, 1_000), { _tag: "Wait", until: duration })
       assert.deepStrictEqual(Shards.next(both, duration), due)
-      const later = Shards.unanswered(both, "op-b", duration + 2_000)
+      const later = Shards.unanswered(both, ofB(both), duration + 2_000)
       assert.deepStrictEqual(Shards.next(later, duration), { _tag: "Wait", until: duration + 1_000 })
-      assert.strictEqual(Shards.unanswered(both, "op-d", 0), both)
+      assert.strictEqual(Shards.unanswered(both, { ...ofB(both), name: "op-d" }, 0), both)
     })
 
     it("begins anew with each change of a lease, and not with a list that shows it as it was", () => {
@@ -311,15 +323,59 @@ describe("shardState", () => {
     })
 
     it("is that a dead one comes back, whose lease is swept away after ten times as long", () => {
-      const dead = Shards.asked(idle, "op-b", lease("b", 1), duration)
+      const dead = Shards.asked(idle, ofB(idle), lease("b", 1), duration)
       assert.deepStrictEqual(Shards.next(dead, duration), { _tag: "Release", members: ["a"] })
       const alone = Shards.released(Shards.releasing(dead, ["a"]), ["a"])
       assert.deepStrictEqual(Shards.next(alone, duration), { _tag: "Wait", until: 11 * duration })
       assert.deepInclude(Shards.next(alone, 11 * duration), { _tag: "Sweep", name: "op-b" })
-      assert.deepStrictEqual(Shards.next(Shards.swept(alone, "op-b"), 11 * duration), { _tag: "Wait", until: Infinity })
+      assert.deepStrictEqual(Shards.next(Shards.swept(alone, ofB(alone)), 11 * duration), {
+        _tag: "Wait",
+        until: Infinity
+      })
+      const refused = Shards.unanswered(alone, ofB(alone), 11 * duration)
+      assert.deepStrictEqual(
+        Shards.next(Shards.listed(refused, [lease("b", 1)], 11 * duration), 11 * duration),
+        { _tag: "Wait", until: 21 * duration },
+        "it is dead whether or not its lease can be swept away"
+      )
       const back = Shards.saw(alone, lease("b", 2), 2 * duration)
       assert.deepStrictEqual(Shards.next(back, 2 * duration), { _tag: "Release", members: ["a", "b"] })
     })
+  })
+
+  it("knows nothing of a lease from a request about the one before", () => {
+    const [first, second] = [1, 2].map((rv) => {
+      const server = new Leases()
+      for (let i = 0; i < rv; i++) server.write("b", "b", { [Shards.annotations.members]: "a,b" })
+      return server.now.get("b")!
+    }) as [Lease, Lease]
+    const joined = Shards.joined(Shards.led(Shards.listed(Shards.initial("a"), [first], 0), 1))
+    const subject = { name: "op-b", lease: first }
+    // It renewed its lease while the server was asked.
+    const renewed = Shards.saw(joined, second, duration + 1_000)
+    assert.strictEqual(Shards.unanswered(renewed, subject, duration + 2_000), renewed, "it has all its time again")
+    assert.strictEqual(Shards.asked(renewed, subject, undefined, duration + 2_000), renewed, "it has come back since")
+    assert.strictEqual(Shards.asked(renewed, subject, first, duration + 2_000), renewed)
+    assert.strictEqual(Shards.swept(renewed, subject), renewed)
+  })
+
+  it("has news only where its own lease shows another claim", () => {
+    const idle = Shards.released(
+      Shards.releasing(Shards.joined(Shards.led(Shards.listed(Shards.initial("a"), [], 0), 1)), ["a"]),
+      ["a"]
+    )
+    const server = new Leases()
+    server.write("a", "a", Shards.said(idle, 1))
+    const confirmed = Shards.saw(idle, server.now.get("a")!, 0)
+    assert.strictEqual(confirmed.confirmed, idle.claim)
+    server.write("a", "a", Shards.said(idle, 1))
+    assert.strictEqual(Shards.saw(confirmed, server.now.get("a")!, 2_000), confirmed, "a renewal is none")
+    const anew = Shards.led(Shards.initial("a"), 1)
+    assert.strictEqual(
+      Shards.saw(anew, server.now.get("a")!, 0),
+      anew,
+      "nor is the claim of somebody before of its name"
+    )
   })
 
   it("shares evenly, and moves only what it has to", () => {

@@ -59,14 +59,20 @@ export interface State {
   readonly count: number
 }
 
+/** The lease that a request is about, as it was seen when that began. What comes of it says nothing of a later one. */
+export interface Subject {
+  readonly name: string
+  readonly lease: Lease
+}
+
 /** What is to be done next. */
 export type Step =
   /** Stop what the list takes away, then say so: `released`. */
   | { readonly _tag: "Release"; readonly members: ReadonlyArray<string> }
   /** Ask the server for the lease of a replica that may be dead: `asked`. */
-  | { readonly _tag: "Ask"; readonly name: string }
-  /** Delete the lease of a replica that is long dead. */
-  | { readonly _tag: "Sweep"; readonly name: string; readonly lease: Lease }
+  | { readonly _tag: "Ask" } & Subject
+  /** Delete the lease of a replica that is long dead: `swept`. */
+  | { readonly _tag: "Sweep" } & Subject
   /** Nothing until then, unless something is seen. */
   | { readonly _tag: "Wait"; readonly until: number }
 
@@ -113,7 +119,7 @@ export const next = (state: State, now: number): Step => {
   let until = Infinity
   for (const [name, sight] of state.others) {
     const due = sight.dead ? sight.until + sweptAfter * durationOf(sight.lease) : sight.until
-    if (now >= due) return sight.dead ? { _tag: "Sweep", name, lease: sight.lease } : { _tag: "Ask", name }
+    if (now >= due) return { _tag: sight.dead ? "Sweep" : "Ask", name, lease: sight.lease }
     until = Math.min(until, due)
   }
   return { _tag: "Wait", until }
@@ -139,7 +145,8 @@ export const saw = (state: State, lease: Lease, now: number): State => {
   const identity = lease.spec?.holderIdentity ?? ""
   const claim = claimOf(lease)
   if (identity === state.me) {
-    return state.claim !== undefined && claim?.id === state.claim.id ? { ...state, confirmed: state.claim } : state
+    const isNews = state.confirmed !== state.claim && claim?.id === state.claim?.id
+    return isNews ? { ...state, confirmed: state.claim } : state
   }
   const before = state.others.get(name)
   if (before?.lease.metadata.resourceVersion === resourceVersion) return state
@@ -150,20 +157,28 @@ export const saw = (state: State, lease: Lease, now: number): State => {
   return { ...state, others }
 }
 
+/** Whose lease it is, unless that has changed meanwhile. */
+const still = ({ others }: State, { lease, name }: Subject): Sight | undefined => {
+  const sight = others.get(name)
+  return sight?.lease === lease ? sight : undefined
+}
+
 /** The server was asked for a lease: it has none, or this one. */
-export const asked = (state: State, name: string, lease: Lease | undefined, now: number): State => {
-  const before = state.others.get(name)
+export const asked = (state: State, subject: Subject, lease: Lease | undefined, now: number): State => {
+  const before = still(state, subject)
   if (before === undefined) return state
   const same = lease === undefined || lease.metadata.resourceVersion === before.lease.metadata.resourceVersion
   return same
-    ? { ...state, others: new Map(state.others).set(name, { ...before, dead: true }) }
+    ? { ...state, others: new Map(state.others).set(subject.name, { ...before, dead: true }) }
     : saw(state, lease, now)
 }
 
-/** It has not answered, and is asked again then. */
-export const unanswered = (state: State, name: string, until: number): State => {
-  const before = state.others.get(name)
-  return before === undefined ? state : { ...state, others: new Map(state.others).set(name, { ...before, until }) }
+/** It has not answered, or refused: who may be dead may be so then, and who is dead is swept away so long after. */
+export const unanswered = (state: State, subject: Subject, until: number): State => {
+  const before = still(state, subject)
+  return before === undefined
+    ? state
+    : { ...state, others: new Map(state.others).set(subject.name, { ...before, until }) }
 }
 
 /** All leases were listed: what is missing was deleted, which does not say that its replica has stopped. */
@@ -171,9 +186,10 @@ export const listed = (state: State, leases: ReadonlyArray<Lease>, now: number):
   leases.reduce<State>((state, lease) => saw(state, lease, now), { ...state, listed: true })
 
 /** A lease was swept away. */
-export const swept = (state: State, name: string): State => {
+export const swept = (state: State, subject: Subject): State => {
+  if (still(state, subject) === undefined) return state
   const others = new Map(state.others)
-  others.delete(name)
+  others.delete(subject.name)
   return { ...state, others }
 }
 
