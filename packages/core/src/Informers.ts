@@ -99,7 +99,6 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
           },
           apply: (events) => publish(store.apply(events), false)
         })
-        yield* supervisor.run(`reflector ${id}`, reflector.run)
         const informer: Informer = {
           resource,
           selection,
@@ -120,11 +119,15 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
               () => Effect.sync(() => subscribers.delete(subscriber))
             ))
         }
-        yield* Metrics.forWatch(informer, traffic.now)
+        const entry = { informer, matches }
+        // Before anything is read: no write is accepted that neither the list shows nor the store hears of.
         yield* Effect.acquireRelease(
-          Effect.sync(() => active.set(id, { informer, matches })),
-          () => Effect.sync(() => active.delete(id))
+          Effect.sync(() => active.set(id, entry)),
+          // Whoever comes while this one goes has taken its place already.
+          () => Effect.sync(() => active.get(id) === entry && active.delete(id))
         )
+        yield* Metrics.forWatch(informer, traffic.now)
+        yield* supervisor.run(`reflector ${id}`, reflector.run)
         return informer
       })
 

@@ -1,11 +1,11 @@
 import type { Delta, Informers, KubeObject } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Deferred, Effect, Exit, Metric, Scope } from "effect"
+import { Clock, Deferred, Effect, Exit, Fiber, Metric, Scope } from "effect"
 import { informing } from "./support/Informing.ts"
 import { Part, Secret, Widget } from "./support/Kinds.ts"
 import { Prng } from "./support/Prng.ts"
 import { isWatch, parameter, Server, statusOf } from "./support/Server.ts"
-import { pass, settable, settle } from "./support/Time.ts"
+import { between, pass, settable, settle } from "./support/Time.ts"
 
 const text = (delta: Delta.Delta): string => {
   const { metadata } = delta._tag === "Invalid" ? delta.raw : delta.object
@@ -231,4 +231,29 @@ describe("Informers", () => {
       const ages = (yield* Metric.snapshot).filter(({ id }) => id === "effect_operator_watch_last_event_age_seconds")
       assert.deepStrictEqual(ages.map(({ state }) => state), [{ value: 10 }])
     }).pipe(Effect.provideService(Metric.MetricRegistry, new Map())))
+
+  it.effect("whoever comes while the last user leaves has an informer of his own, whenever that is", () =>
+    Effect.gen(function*() {
+      for (let steps = 1, reached = true; reached; steps++) {
+        assert.isBelow(steps, 500)
+        yield* Effect.scoped(Effect.gen(function*() {
+          const server = new Server(Part)
+          const { informers } = yield* informing(server)
+          const first = yield* Scope.make()
+          yield* Scope.provide(informers.get({ resource: Part }), first)
+          yield* settle
+          let next: Fiber.Fiber<Informers.Informer> | undefined
+          const come = Effect.runForkWith(yield* Effect.context<Scope.Scope>())
+          const left = yield* between(steps, Scope.close(first, Exit.void), () => {
+            next = come(informers.get({ resource: Part }))
+          })
+          reached = left.reached
+          if (next === undefined) return
+          const { store } = yield* Fiber.join(next)
+          yield* settle
+          assert.deepStrictEqual(informers.active().map((informer) => informer.store), [store], `after ${steps} steps`)
+          assert.lengthOf(server.watches, 1, `after ${steps} steps`)
+        }))
+      }
+    }))
 })
