@@ -108,6 +108,79 @@ describe("Sharding", () => {
       yield* b.stop
     }))
 
+  it.effect("only what moves is looked at anew, and leases of others are nobody's business", () =>
+    Effect.gen(function*() {
+      const server = filled()
+      const watchman = new Asked()
+      server.put(Lease, "somebody", { spec: { holderIdentity: "somebody", leaseDurationSeconds: 15 } })
+      const start = (who: string) => replica(server, who, [reconciling(watchman, who)])
+      const a = yield* start("a")
+      yield* pass("5 seconds")
+      const b = yield* start("b")
+      yield* pass("5 seconds")
+      const { b: moved = 0 } = watchman.shares
+      assert.isAbove(moved, 0)
+      assert.lengthOf(watchman.reasons, 24 + moved)
+      yield* b.stop
+      yield* pass("5 seconds")
+      assert.lengthOf(watchman.reasons, 24 + 2 * moved)
+      yield* pass("5 minutes")
+      assert.deepStrictEqual(server.requests.filter(({ path }) => path.endsWith("/somebody")), [])
+      assert.deepStrictEqual(server.objects(Lease).map(({ metadata }) => metadata.name), ["somebody", "operator-a"])
+      yield* a.stop
+    }))
+
+  it.effect("a dead replica is asked about until the server says so, in peace, and also where its lease is deleted", () =>
+    Effect.gen(function*() {
+      for (const isDeleted of [false, true]) {
+        const server = filled()
+        const watchman = new Asked()
+        const start = (who: string) => replica(server, who, [reconciling(watchman, who)])
+        const a = yield* start("a")
+        const b = yield* start("b")
+        yield* pass("5 seconds")
+        yield* a.cut(true)
+        if (isDeleted) server.delete(Lease, "operator-a")
+        const asks = () => server.requestsFor("GET", "leases").filter(({ path }) => path.endsWith("/operator-a")).length
+        const before = asks()
+        let answered = 0
+        server.fault = ({ method, path }) =>
+          method !== "GET" || !path.endsWith("/operator-a")
+            ? Effect.undefined
+            : answered++ % 2 === 0
+            ? Effect.never
+            : Effect.succeed(refuse(503, "ServiceUnavailable"))
+        yield* pass("30 seconds")
+        assert.deepStrictEqual(Object.keys(watchman.shares), ["a", "b"], "nobody knows")
+        assert.isAtMost(asks() - before, 8)
+        server.fault = () => Effect.undefined
+        yield* pass("5 seconds")
+        assert.deepStrictEqual(watchman.shares, { b: 24 })
+        assert.isUndefined(watchman.problem)
+        yield* a.stop
+        yield* b.stop
+      }
+    }))
+
+  it.effect("what is interrupted for another replica is waited for, however long it takes to end", () =>
+    Effect.gen(function*() {
+      const server = filled()
+      const watchman = new Asked()
+      let long: Effect.Effect<void> = Effect.sleep("2 minutes")
+      const a = yield* replica(server, "a", [reconciling(watchman, "a", () => Effect.uninterruptible(long))])
+      yield* pass("1 second")
+      assert.strictEqual(watchman.underWay.size, 8)
+      const b = yield* replica(server, "b", [reconciling(watchman, "b")])
+      yield* pass("80 seconds")
+      assert.deepStrictEqual(Object.keys(watchman.shares), ["a"])
+      long = Effect.void
+      yield* pass("80 seconds")
+      assert.deepStrictEqual(Object.keys(watchman.shares), ["a", "b"])
+      assert.isUndefined(watchman.problem)
+      yield* a.stop
+      yield* b.stop
+    }))
+
   it.effect("a dead replica whose lease cannot be swept away holds up nobody, and is not taken for alive again", () =>
     Effect.gen(function*() {
       const server = filled()
@@ -120,7 +193,11 @@ describe("Sharding", () => {
       server.fault = ({ method, path }) =>
         method === "DELETE" && path.endsWith("/leases/operator-a") ? Effect.never : Effect.undefined
       yield* pass("3 minutes")
-      assert.lengthOf(server.requestsFor("DELETE", "leases"), 1)
+      const { metadata: { resourceVersion, uid } } = server.get(Lease, "operator-a")!
+      const sent = server.requestsFor("DELETE", "leases").map(({ body }) => body)
+      assert.deepStrictEqual(sent.map((body) => (body as { readonly preconditions: unknown }).preconditions), [
+        { uid, resourceVersion }
+      ])
       // The leases are listed anew, and those who come are told of.
       server.compact()
       for (const watch of server.watchesOf(Lease)) watch.break()
