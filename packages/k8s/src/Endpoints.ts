@@ -21,6 +21,7 @@ import * as Settings from "@effect-operator/core/Settings"
 import * as Config from "effect/Config"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
@@ -219,8 +220,13 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
   const serve = same
     ? listenOn("metrics", answering(probes, metrics))
     : Effect.andThen(listenOn("probes", answering(probes)), listenOn("metrics", answering(metrics)))
-  // Served once, whoever comes first; an address that cannot be had ends the program that asked for it.
-  const served = yield* Effect.cached(Effect.orDie(Scope.provide(serve, scope)))
+  const begin = Effect.runForkWith(yield* Effect.context<never>())
+  let serving: Fiber.Fiber<void> | undefined
+  // Served once, whoever comes first, and whether or not he waits for it: what listens cannot begin to listen again. An
+  // address that cannot be had ends the program that asked for it.
+  const served = Effect.suspend(() =>
+    Fiber.join(serving ??= Fiber.runIn(begin(Effect.orDie(Scope.provide(serve, scope))), scope))
+  )
 
   const board: Manager.Board = {
     register: (manager) =>

@@ -252,6 +252,31 @@ describe("Endpoints over sockets", () => {
       assert.match((yield* Effect.flip(request(probes!.port, "/readyz"))).message, /ECONNREFUSED/)
     }).pipe(Effect.provide(live)))
 
+  it.live("are served for the next manager where the start of the first is given up, whenever that is", () =>
+    Effect.gen(function*() {
+      for (let turns = 0; turns < 40; turns++) {
+        yield* Effect.scoped(Effect.gen(function*() {
+          const [probes, metrics] = yield* Effect.all([Port.free, Port.free])
+          const { addresses, board } = yield* Endpoints.make({
+            probes: `127.0.0.1:${probes}`,
+            metrics: `127.0.0.1:${metrics}`
+          })
+          const manager = {} as Manager.Manager["Service"]
+          const first = yield* Effect.forkChild(Effect.scoped(board.register(manager)), { startImmediately: true })
+          for (let turn = 0; turn < turns; turn++) yield* Effect.yieldNow
+          yield* Fiber.interrupt(first)
+          yield* board.register(manager)
+          assert.deepStrictEqual(addresses(), {
+            probes: { host: "127.0.0.1", port: probes },
+            metrics: { host: "127.0.0.1", port: metrics }
+          })
+          for (const port of [probes, metrics]) {
+            assert.isFalse(yield* Port.isFree(port), `given up after ${turns} turns`)
+          }
+        }))
+      }
+    }))
+
   it.live("on one address both are served together", () =>
     Effect.gen(function*() {
       const { endpoints } = yield* served({ metrics: "127.0.0.1:0", probes: "127.0.0.1:0" })
