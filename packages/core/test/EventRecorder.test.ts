@@ -16,7 +16,7 @@ const clusterScoped = { ...web, metadata: global }
 
 interface Body {
   readonly metadata: { readonly name: string; readonly namespace: string }
-  readonly regarding: { readonly namespace?: string }
+  readonly regarding: { readonly namespace?: string; readonly name?: string }
   readonly [field: string]: unknown
 }
 const bytes = (text: unknown) => new TextEncoder().encode(String(text)).length
@@ -171,6 +171,58 @@ describe("EventRecorder", () => {
       yield* sink.flush
       assert.deepStrictEqual(requests.map(({ method }) => method), ["POST", "PATCH", "POST", "PATCH"])
       assert.deepStrictEqual((events()[0]!["series"] as { readonly count: number }).count, 2)
+    }))
+
+  it.effect("creates it anew as often as the server expires it, with what the server does not know", () =>
+    Effect.gen(function*() {
+      const { events, sink, stored } = yield* recorded()
+      const { normal } = sink.recorder("webs", web)
+      for (let round = 0; round < 3; round++) {
+        stored.clear()
+        for (let i = 0; i < 3; i++) yield* normal({ reason: "Up", note: "n" })
+        yield* sink.flush
+        assert.deepStrictEqual(events().map(({ series }) => (series as { readonly count: number }).count), [3])
+      }
+    }))
+
+  it.effect("a series that the server refuses on stop holds up no other", () =>
+    Effect.gen(function*() {
+      let refused = ""
+      const { events, sink } = yield* recorded(({ method, path }) =>
+        method === "PATCH" && (refused === "" || path.endsWith(refused)) ? { status: 403, body: "no" } : undefined
+      )
+      for (const name of ["a", "b"]) {
+        const { normal } = sink.recorder("webs", object(name))
+        for (let i = 0; i < 2; i++) yield* normal({ reason: "Up", note: "n" })
+      }
+      yield* TestClock.adjust(1)
+      const [a, b] = events()
+      refused = a!.metadata.name
+      yield* sink.flush
+      assert.isUndefined(a!["series"])
+      assert.strictEqual((b!["series"] as { readonly count: number }).count, 2)
+    }))
+
+  it.effect("remembers what happened last of so many series and objects, and no more", () =>
+    Effect.gen(function*() {
+      const { requests, sink } = yield* recorded()
+      const { burst, limitsKept, seriesKept } = EventRecorder.defaults
+      const say = (name: string, note = "n") =>
+        Effect.andThen(
+          sink.recorder("webs", object(name)).normal({ reason: "Up", note }),
+          TestClock.adjust(0)
+        )
+      const made = (name: string) => requests.filter(({ body }) => (body as Body).regarding?.name === name).length
+      for (let i = 0; i < burst; i++) yield* say("loud", String(i))
+      yield* say("often")
+      yield* say("once")
+      for (let i = 0; i < Math.max(seriesKept, limitsKept) - 2; i++) yield* say(`other-${i}`)
+      yield* say("often")
+      yield* say("other-last")
+      yield* say("often")
+      yield* say("once")
+      yield* say("loud", "news")
+      assert.deepStrictEqual([made("often"), made("once"), made("loud")], [1, 2, burst + 1])
     }))
 
   it.effect("cuts what is too long by the API's measure, at the end of a character", () =>

@@ -39,6 +39,8 @@ const report = (more: Partial<Manager.Report>): Manager.Report => ({
   ...more
 })
 
+const queue = { ready: 0, waiting: 0, processing: 0 }
+
 const wrong = (checks: ReadonlyArray<Health.Check>) =>
   checks.filter(({ failure }) => failure !== undefined).map(({ failure, name }) => `${name}: ${failure}`)
 
@@ -57,7 +59,7 @@ describe("Health", () => {
         resource: "Pod.v1",
         status: { _tag: "Running", since: 0 },
         waitingFor: [],
-        queue: { ready: 0, waiting: 0, processing: 0 }
+        queue
       }]
     }))
     assert.deepStrictEqual(checks.map(({ name }) => name), [
@@ -107,6 +109,19 @@ describe("Health", () => {
     ])
   })
 
+  it("who stops is not ready, nor is a controller that waits for its caches", () => {
+    const controller = { resource: "Pod.v1", status: { _tag: "Running", since: 0 }, queue } as const
+    const bad = report({
+      stopping: true,
+      controllers: [{ ...controller, name: "c", waitingFor: ["Pod.v1: Forbidden: no", "Job.v1: Listing"] }]
+    })
+    assert.deepStrictEqual(wrong(Health.readiness(bad)), [
+      "shutdown: the process is stopping",
+      "controller:c: waits for Pod.v1: Forbidden: no; Job.v1: Listing"
+    ])
+    assert.deepStrictEqual(wrong(Health.liveness(bad)), [])
+  })
+
   const checks = [{ name: "ping", failure: undefined }, { name: "a/b", failure: "line one\nline two" }]
 
   it("the answers have the kube-apiserver's form, one line per check", () => {
@@ -119,6 +134,14 @@ describe("Health", () => {
       status: 200,
       body: "[+]ping ok\nlivez check passed\n"
     })
+    assert.deepStrictEqual(
+      Health.answer(checks, { endpoint: "readyz", verbose: true, only: "", exclude: ["a/b", "c", "d"] }),
+      {
+        status: 200,
+        body: "[+]ping ok\n[+]a/b excluded: ok\n" +
+          "warn: some health checks cannot be excluded: no matches for \"c\",\"d\"\nreadyz check passed\n"
+      }
+    )
     assert.deepStrictEqual(Health.answer(checks, { endpoint: "readyz", only: "ping" }), { status: 200, body: "ok" })
     assert.deepStrictEqual(Health.answer(checks, { endpoint: "readyz", only: "a/b" }).status, 500)
     assert.deepStrictEqual(Health.answer(checks, { endpoint: "readyz", only: "c" }).status, 404)
