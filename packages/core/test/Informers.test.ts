@@ -234,9 +234,9 @@ describe("Informers", () => {
 
   it.effect("whoever comes while the last user leaves has an informer of his own, whenever that is", () =>
     Effect.gen(function*() {
-      for (let steps = 1, reached = true; reached; steps++) {
-        assert.isBelow(steps, 500)
-        yield* Effect.scoped(Effect.gen(function*() {
+      let reached = true
+      for (let steps = 1; reached; steps++) {
+        reached = yield* Effect.scoped(Effect.gen(function*() {
           const server = new Server(Part)
           const { informers } = yield* informing(server)
           const first = yield* Scope.make()
@@ -247,12 +247,12 @@ describe("Informers", () => {
           const left = yield* between(steps, Scope.close(first, Exit.void), () => {
             next = come(informers.get({ resource: Part }))
           })
-          reached = left.reached
-          if (next === undefined) return
+          if (next === undefined) return false
           const { store } = yield* Fiber.join(next)
           yield* settle
           assert.deepStrictEqual(informers.active().map((informer) => informer.store), [store], `after ${steps} steps`)
           assert.lengthOf(server.watches, 1, `after ${steps} steps`)
+          return left.reached
         }))
       }
     }))
