@@ -2,8 +2,8 @@
  * `Views`: kinds that nobody writes, brought into the log as what they are computed from changes.
  *
  * Only true changes are written: an object that is computed anew and is the same keeps its resourceVersion. It keeps its
- * uid as long as it is there. What has no fit name, and what cannot be computed since `make` throws, is left out, and told
- * of in the log.
+ * uid as long as it is there. What has no fit name, and what cannot be computed since `make` throws, is left out, also where
+ * it was there before, and told of in the log.
  */
 import type * as Informers from "@effect-operator/core/Informers"
 import { keyString, type KubeObject } from "@effect-operator/core/KubeObject"
@@ -47,6 +47,11 @@ export const writer = Effect.fnUntraced(function*(served: Served, storage: Stora
   const keyOf = ({ metadata: { name, namespace = "" } }: Computed<KubeObject>) =>
     storageKey(scope === "Cluster" ? "" : namespace, name)
 
+  const remove = (key: string): void => {
+    const stored = storage.get(collection, key)
+    if (stored !== undefined) storage.remove(collection, key, stored.metadata.namespace ?? "")
+  }
+
   return {
     keyOf,
     /** Why an object cannot be served; nothing where it can. */
@@ -58,7 +63,10 @@ export const writer = Effect.fnUntraced(function*(served: Served, storage: Stora
         namespaced: scope === "Namespaced",
         nameRule: "subdomain"
       })
-      if (faults.length > 0) return `${kind} ${key} is left out: ${FieldError.aggregate(faults)}`
+      if (faults.length > 0) {
+        remove(key)
+        return `${kind} ${key} is left out: ${FieldError.aggregate(faults)}`
+      }
       if (stored !== undefined && JsonValue.equals(next, stored)) return undefined
       const bumped = stored !== undefined && !JsonValue.equals({ ...next, metadata: 0 }, { ...stored, metadata: 0 })
       const generation = (stored?.metadata.generation ?? 0) + (bumped || stored === undefined ? 1 : 0)
@@ -68,10 +76,7 @@ export const writer = Effect.fnUntraced(function*(served: Served, storage: Stora
       })
       return undefined
     },
-    remove: (key: string): void => {
-      const stored = storage.get(collection, key)
-      if (stored !== undefined) storage.remove(collection, key, stored.metadata.namespace ?? "")
-    }
+    remove
   }
 })
 
@@ -118,6 +123,7 @@ export const derived = Effect.fnUntraced(function*(
     }
     const why = put(made)
     if (why === undefined) shown.set(idOf(object), key)
+    else shown.delete(idOf(object))
     return faultOf(why)
   }
   const hide = (object: KubeObject): undefined => {

@@ -4,18 +4,27 @@
  *
  * They are watched by name, so that a bundle that somebody removes, or a configuration that is applied again, is put
  * right at once. Only entries that lead to the operator's Service (or URL) are touched, one patch for all of an object,
- * guarded by its resourceVersion: what has changed meanwhile is looked at again. What is not there is waited for.
+ * guarded by its resourceVersion: what has changed meanwhile is looked at again. What is not there is waited for; what
+ * cannot be seen, since its list is refused, holds up nothing else.
  */
 import type * as Informers from "@effect-operator/core/Informers"
 import * as KubeClient from "@effect-operator/core/KubeClient"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { hint } from "@effect-operator/core/Reflector"
 import * as Resource from "@effect-operator/core/Resource"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as SubscriptionRef from "effect/SubscriptionRef"
 import { MutatingWebhookConfiguration, ValidatingWebhookConfiguration } from "../kinds/admissionregistration.v1.ts"
 import { CustomResourceDefinition } from "../kinds/apiextensions.v1.ts"
 import { APIService } from "../kinds/apiregistration.v1.ts"
 import type { Any, Hook } from "./Hook.ts"
 import { isObject, type JsonObject } from "./Review.ts"
+
+export const defaults = {
+  /** How long the first list of a target is waited for. */
+  patience: "2 seconds"
+} as const
 
 /** Where the API server finds the hooks, or the API. */
 export type Reachable =
@@ -87,8 +96,18 @@ export const patch = (
 
 /** Targets that are watched. */
 export interface Injector {
-  /** Puts every target right that is there. Whether all of them are: false where one could not be patched. */
+  /** Puts every target right that is there. Whether all of them are: false where one could not be seen or patched. */
   readonly inject: (bundlePem: string) => Effect.Effect<boolean>
+  /** Why one of them cannot be seen, if so. */
+  readonly trouble: () => string | undefined
+}
+
+/** Why an object that is watched by its name cannot be seen, if so. */
+export const unseen = ({ resource, status }: Informers.Informer, name: string): string | undefined => {
+  const now = SubscriptionRef.getUnsafe(status)
+  return now._tag === "Degraded"
+    ? `${resource.kind} ${name}: ${now.reason.message}${hint(now.reason, Resource.qualifiedName(resource))}`
+    : undefined
 }
 
 /** Watches the targets; `changed` is told of every change of one. */
@@ -112,7 +131,7 @@ export const make = Effect.fnUntraced(function*(
     { informer, name, resource }: (typeof watched)[number],
     bundlePem: string
   ) {
-    yield* informer.synced
+    if (Option.isNone(yield* Effect.timeoutOption(informer.synced, defaults.patience))) return false
     const object = informer.store.get(name)
     if (object === undefined) return true
     const operations = patch(object, bundlePem, reachable)
@@ -137,6 +156,13 @@ export const make = Effect.fnUntraced(function*(
       Effect.map(
         Effect.forEach(watched, (one) => injectInto(one, bundlePem), { concurrency: "unbounded" }),
         (results) => results.every((done) => done)
-      )
+      ),
+    trouble: () => {
+      for (const { informer, name } of watched) {
+        const why = unseen(informer, name)
+        if (why !== undefined) return why
+      }
+      return undefined
+    }
   } satisfies Injector
 })

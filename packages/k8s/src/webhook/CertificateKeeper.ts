@@ -41,7 +41,7 @@ export interface Keeper {
   readonly current: SubscriptionRef.SubscriptionRef<Keyring.Keyring | undefined>
   /** Endless. */
   readonly run: Effect.Effect<never>
-  /** What the last look failed with; nothing where it went well. */
+  /** What the last look failed with, or what cannot be seen; nothing where all is well. */
   readonly trouble: () => string | undefined
 }
 
@@ -122,5 +122,9 @@ export const make = Effect.fnUntraced(function*(
     if (wait > 0) yield* Effect.timeoutOption(stirred.await, wait)
   }))
 
-  return { current, run, trouble: () => trouble } satisfies Keeper
+  return {
+    current,
+    run,
+    trouble: () => trouble ?? CaBundle.unseen(informer, key) ?? injector.trouble()
+  } satisfies Keeper
 })

@@ -479,6 +479,29 @@ describe("views", () => {
   )
 
   it_(
+    "leave out an object that cannot be shown any more, rather than show what it was",
+    Effect.gen(function*() {
+      yield* TestClock.adjust("10 minutes")
+      const client = yield* KubeClient.KubeClient
+      const noted = ApiService.derived(FarmPod, {
+        from: Pod,
+        make: ({ metadata: { annotations, name, namespace }, spec }) => ({
+          metadata: { name: `farm-${name}`, namespace, labels: { note: annotations?.["note"] ?? "" } },
+          spec: { containers: spec.containers.length }
+        })
+      })
+      const { call } = yield* direct(farm(noted))
+      yield* client.create(Pod, pod("a", ["x"]))
+      for (const [note, shown] of [["fit", 1], ["no label's value", 0], ["fit", 1]] as const) {
+        const noting = KubeClient.Patch.merge({ metadata: { annotations: { note } } })
+        yield* client.patch(Pod, { namespace: "default", name: "a" }, noting)
+        yield* TestClock.adjust("1 second")
+        assert.lengthOf(expect(yield* call("GET", "farmpods"), 200).items, shown, note)
+      }
+    })
+  )
+
+  it_(
     "of a stream are unknown until it has said something, and keep their identity",
     Effect.gen(function*() {
       yield* TestClock.adjust("10 minutes")
@@ -487,7 +510,10 @@ describe("views", () => {
       const early = yield* Effect.forkChild(call("GET", "farmpods"), { startImmediately: true })
       yield* TestClock.adjust("5 seconds")
       assert.strictEqual(expect(yield* Fiber.join(early), 503).reason, "ServiceUnavailable")
-      const view = (name: string, containers: number) => ({ metadata: { name, namespace: "n" }, spec: { containers } })
+      const view = (name: string, containers: number, note = "fit") => ({
+        metadata: { name, namespace: "n", labels: { note } },
+        spec: { containers }
+      })
       const show = (...objects: ReadonlyArray<ReturnType<typeof view>>) =>
         Effect.gen(function*() {
           yield* PubSub.publish(hub, objects)
@@ -501,6 +527,7 @@ describe("views", () => {
       assert.strictEqual(after.items[1].metadata.generation, 2)
       assert.lengthOf(after.items, 2)
       assert.deepStrictEqual((yield* show(view("b", 2))).items, [after.items[1]])
+      assert.deepStrictEqual((yield* show(view("b", 2, "no label's value"))).items, [], "is not shown as it was")
     })
   )
 })

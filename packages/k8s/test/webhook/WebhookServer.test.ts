@@ -1,4 +1,4 @@
-import { KubeClient, Manager } from "@effect-operator/core"
+import { KubeClient, KubeError, Manager } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Context, Deferred, Effect, Exit, Fiber, Layer, Ref, Scope } from "effect"
 import * as Fs from "node:fs"
@@ -65,7 +65,7 @@ const bundles = Effect.gen(function*() {
 
 const eventually = <A, E, R>(what: string, look: Effect.Effect<A, E, R>, is: (value: A) => boolean) =>
   Effect.gen(function*() {
-    for (let n = 0; n < 300; n++) {
+    for (let n = 0; n < 800; n++) {
       const value = yield* look
       if (is(value)) return value
       yield* Effect.sleep("20 millis")
@@ -187,6 +187,44 @@ describe("WebhookServer", () => {
       assert.isAtMost(Buffer.from(data!["ca.crt"]!, "base64").toString().split("BEGIN").length - 1, 2)
     }).pipe(Effect.provide(cluster(services)))
   }, 60_000)
+
+  it.live(
+    "certificates are replaced in time also where a configuration cannot be seen, which is told",
+    () =>
+      Effect.gen(function*() {
+        const client = yield* prepare
+        let isForbidden = true
+        const forbidding: KubeClient.Client = {
+          ...client,
+          listPage: (resource, options) =>
+            isForbidden && resource.kind === "MutatingWebhookConfiguration"
+              ? Effect.fail(
+                KubeError.make(
+                  { verb: "list", resource: "mutatingwebhookconfigurations.admissionregistration.k8s.io" },
+                  new KubeError.Forbidden({ message: "no list for you", code: 403 })
+                )
+              )
+              : client.listPage(resource, options)
+        }
+        const certificates = { validity: "3 seconds" } as const
+        const { server } = yield* Effect.provideService(
+          replica({ certificates }),
+          KubeClient.KubeClient,
+          KubeClient.KubeClient.of(forbidding)
+        )
+        const shown = Effect.map(client.get(Secret, secretKey), ({ data }) => data!["tls.crt"]!)
+        const seen = new Set<string>()
+        yield* eventually("three certificates", shown, (text) => seen.add(text).size > 2)
+        assert.include(
+          (yield* server.status).trouble,
+          "MutatingWebhookConfiguration databases: no list for you (does the operator's role allow list and watch?)"
+        )
+        isForbidden = false
+        yield* injected
+        yield* eventually("no trouble", server.status, ({ trouble }) => trouble === undefined)
+      }).pipe(Effect.provide(cluster({}))),
+    30_000
+  )
 
   it.live("a Secret that somebody spoilt is made anew", () =>
     Effect.gen(function*() {
