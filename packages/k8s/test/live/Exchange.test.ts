@@ -74,6 +74,27 @@ describe("Exchange", () => {
       assert.deepStrictEqual(told, [])
     }))
 
+  it.live("has no deadline where none is given, and leaves no timer that would keep a process alive", () =>
+    Effect.gen(function*() {
+      const timers = () => process.getActiveResourcesInfo().filter((what) => what === "Timeout").length
+      const before = timers()
+      for (const timeout of [0, Infinity]) {
+        const { listener, told } = begin({ timeout })
+        assert.strictEqual(timers(), before)
+        yield* Effect.sleep("20 millis")
+        assert.deepStrictEqual(told, [])
+        listener.answered({ status: 204, headers: {} }, bodyOf(Buffer.alloc(0)))
+        assert.lengthOf(told, 1)
+      }
+      const answered = begin({ timeout: 60_000 })
+      assert.isAbove(timers(), before)
+      answered.listener.answered({ status: 204, headers: {} }, bodyOf(Buffer.alloc(0)))
+      const failed = begin({ timeout: 60_000 })
+      failed.listener.failed(new Error("no"))
+      begin({ timeout: 60_000 }).giveUp()
+      assert.strictEqual(timers(), before)
+    }))
+
   it.effect("is over already when its answer is there, unless that has to be unpacked", () =>
     Effect.gen(function*() {
       const text = `{"kind":"Status"}`
