@@ -5,7 +5,8 @@
  * meant, too, under the match policy `Equivalent`; the objects are then shown in that version. Selectors look at the
  * labels of the namespace, of the new and of the old object.
  *
- * Source: k8s.io/apiserver/pkg/admission/plugin/webhook/{predicates,generic}.
+ * Source: k8s.io/apiserver/pkg/admission/plugin/{webhook/{predicates,generic},policy/generic},
+ * k8s.io/kubernetes/pkg/kubeapiserver/admission/exclusion.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Selector from "@effect-operator/core/Selector"
@@ -152,6 +153,28 @@ const configurations: ReadonlySet<string> = new Set([
   "MutatingAdmissionPolicyBinding"
 ])
 
-/** Nothing that is configured about admission is admitted by it: one could lock oneself out. */
+/** No webhook is asked about what is configured of admission: one could lock oneself out. */
 export const isExempt = ({ kind }: Attributes): boolean =>
   kind.group === "admissionregistration.k8s.io" && configurations.has(kind.kind)
+
+const unjudged: ReadonlySet<string> = new Set([
+  "validatingadmissionpolicies.admissionregistration.k8s.io",
+  "validatingadmissionpolicybindings.admissionregistration.k8s.io",
+  "mutatingadmissionpolicies.admissionregistration.k8s.io",
+  "mutatingadmissionpolicybindings.admissionregistration.k8s.io",
+  "selfsubjectreviews.authentication.k8s.io",
+  "tokenreviews.authentication.k8s.io",
+  "localsubjectaccessreviews.authorization.k8s.io",
+  "selfsubjectaccessreviews.authorization.k8s.io",
+  "selfsubjectrulesreviews.authorization.k8s.io",
+  "subjectaccessreviews.authorization.k8s.io"
+])
+
+/** Policies judge neither policies nor reviews, on which a cluster depends; configurations of webhooks they do. */
+export const isUnjudged = ({ resource: { group, plural } }: Attributes): boolean => unjudged.has(`${plural}.${group}`)
+
+/** Whether requests for a resource or its subresource bring objects of the resource: for `status`, not for `scale`. */
+export const bringsObjects = (resource: Served, subresource: string): boolean => {
+  const { group, kind } = kindOf(resource, subresource)
+  return kind === resource.kind && group === resource.group
+}

@@ -156,7 +156,7 @@ const patchedBy = ({ object }: Seen, value: Value): Patched => {
 /** A changed object as its kind reads it. */
 const read = ({ attributes, kind, resource }: Seen, value: unknown): Result.Result<KubeObject, string> => {
   const typed = { ...objectAt(value), apiVersion: apiVersionOf(kind), kind: kind.kind }
-  if (Matching.kindOf(resource, attributes.subresource) !== resource) return Result.succeed(asObject(typed))
+  if (!Matching.bringsObjects(resource, attributes.subresource)) return Result.succeed(asObject(typed))
   const decoded = resource.decode({ ...typed, metadata: objectAt(value, "metadata") })
   return Result.isSuccess(decoded)
     ? Result.succeed(asObject(decoded.success.object))
@@ -272,7 +272,7 @@ export const plugin = (server: Admission.Server): Admission.Plugin => {
 
   return {
     name,
-    handles: (attributes) => hooks().length > 0 && !Matching.isExempt(attributes),
+    handles: (attributes) => hooks().length > 0 && !Matching.isUnjudged(attributes),
     mutate: run
   }
 }

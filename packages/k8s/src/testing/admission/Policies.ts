@@ -135,7 +135,7 @@ const converted = (
   subresource: string,
   object: KubeObject | undefined
 ): Effect.Effect<KubeObject | undefined, StatusError> =>
-  object === undefined || from === to || Matching.kindOf(to, subresource) !== to
+  object === undefined || from === to || !Matching.bringsObjects(to, subresource)
     ? Effect.succeed(object)
     : Versions.between(from, to, object)
 

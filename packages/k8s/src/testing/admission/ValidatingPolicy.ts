@@ -242,7 +242,7 @@ export const plugin = (server: Admission.Server): Admission.Plugin => {
   const hooks = Policies.hooks(server, "validatingadmissionpolicies", compile)
   return {
     name: "ValidatingAdmissionPolicy",
-    handles: (attributes) => hooks().length > 0 && !Matching.isExempt(attributes),
+    handles: (attributes) => hooks().length > 0 && !Matching.isUnjudged(attributes),
     validate: Effect.fnUntraced(function*(attributes) {
       const answer = new Answer(attributes)
       for (const hook of hooks()) {

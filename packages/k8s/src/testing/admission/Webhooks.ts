@@ -36,7 +36,7 @@ const converted = (
   subresource: string,
   object: KubeObject | undefined
 ): Effect.Effect<KubeObject | undefined, StatusError.StatusError> =>
-  object === undefined || from === to || Matching.kindOf(to, subresource) !== to
+  object === undefined || from === to || !Matching.bringsObjects(to, subresource)
     ? Effect.succeed(object)
     : Versions.between(from, to, object)
 
@@ -158,7 +158,7 @@ const read = (
   const fault = kindFault(seen, server, value)
   if (fault !== undefined) return refuse(fault)
   const typed = { ...value, apiVersion: apiVersionOf(kind), kind: kind.kind }
-  if (Matching.kindOf(resource, seen.attributes.subresource) !== resource) return Effect.succeed(asObject(typed))
+  if (!Matching.bringsObjects(resource, seen.attributes.subresource)) return Effect.succeed(asObject(typed))
   const decoded = resource.decode({ ...typed, metadata: objectAt(value, "metadata") })
   if (Result.isSuccess(decoded)) return Effect.succeed(asObject(decoded.success.object))
   const { message = "" } = decoded.failure.body

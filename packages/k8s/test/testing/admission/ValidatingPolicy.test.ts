@@ -258,6 +258,50 @@ describe("matching", () => {
     assert.strictEqual((yield* create()).status, 201)
   })
 
+  test("reviews are not judged, configurations of webhooks are", function*() {
+    yield* validating({
+      matchConstraints: {
+        resourceRules: [{ apiGroups: ["*"], apiVersions: ["*"], operations: ["*"], resources: ["*"] }]
+      },
+      validations: [{ expression: "false", message: "no" }]
+    })
+    const review = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" }
+    assert.strictEqual((yield* post("/apis/authentication.k8s.io/v1/selfsubjectreviews", review)).status, 201)
+    const configuration = {
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "MutatingWebhookConfiguration",
+      metadata: { name: "w" }
+    }
+    assert.strictEqual(
+      message(yield* post("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations", configuration)),
+      "422 Invalid mutatingwebhookconfigurations.admissionregistration.k8s.io \"w\" is forbidden: " +
+        "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no"
+    )
+  })
+
+  test("a status is seen in the version that a rule names, as the object is", function*() {
+    const autoscalers = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
+    yield* post(autoscalers, {
+      apiVersion: "autoscaling/v2",
+      kind: "HorizontalPodAutoscaler",
+      metadata: { name: "a" },
+      spec: { maxReplicas: 3, scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "d" } }
+    })
+    yield* validating({
+      matchConstraints: {
+        resourceRules: [{
+          apiGroups: ["autoscaling"],
+          apiVersions: ["v1"],
+          operations: ["UPDATE"],
+          resources: ["horizontalpodautoscalers/status"]
+        }]
+      },
+      validations: [{ expression: "false", messageExpression: "object.apiVersion + ' ' + oldObject.apiVersion" }]
+    })
+    const { body } = yield* patch(`${autoscalers}/a/status`, "merge", { status: { desiredReplicas: 1 } })
+    assert.match(body.message, /denied request: autoscaling\/v1 autoscaling\/v1$/)
+  })
+
   test("custom resources are seen as they are", function*() {
     yield* post(crds, widgetDefinition())
     yield* validating({
