@@ -69,6 +69,12 @@ export const unrecognized = (
         `(${summarize(said({ request }, body))})`
   )
 
+/** The version that a body says it is of, as Go reads one: a group may be there and empty (`/v1`). */
+export const apiVersionOf = (body: unknown): string => {
+  const text = stringAt(body, "apiVersion")
+  return text.lastIndexOf("/") === 0 ? text.slice(1) : text
+}
+
 /** Why a body whose type cannot be read is refused. */
 export const typeFault = (
   coming: Pick<Coming, "request" | "resource">,

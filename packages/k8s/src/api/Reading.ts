@@ -41,6 +41,12 @@ export const defaults = {
   watchMillis: 1_800_000
 } as const
 
+/** Why an object is not shown as it was once exported: with what a server fills in left out. */
+export const exportFault = ({ request }: Pick<Asked, "request">): Refused | undefined =>
+  flag(request, "export")
+    ? StatusError.badRequest("the export parameter, deprecated since v1.14, is no longer supported")
+    : undefined
+
 /** A resourceVersion parameter: none, or a number. */
 export const version = (exchange: Asked): Result.Result<number | undefined, Refused> => {
   const text = parameter(exchange.request, "resourceVersion") ?? ""

@@ -39,7 +39,10 @@ export interface Strategy extends Deletion {
   readonly statusSubresource: boolean
   /** An object may come with a status all the same. */
   readonly createsStatus: boolean
-  /** What the status subresource does with metadata: keep the old, take labels and the like from the request. */
+  /**
+   * What the status subresource does with metadata: keep the old, take labels and the like from the request. Where owners
+   * are kept, a deletion is not taken from the request either.
+   */
   readonly statusMetadata: "kept" | "written" | "labelsKept" | "ownersKept"
   /** A new object without any name is named by the server. */
   readonly namesItself: boolean

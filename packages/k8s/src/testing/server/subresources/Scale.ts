@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Bodies from "../../../api/Bodies.ts"
 import { asObject, at, objectAt, stringAt } from "../../../api/Plain.ts"
+import * as Reading from "../../../api/Reading.ts"
 import * as StatusError from "../../../api/StatusError.ts"
 import * as FieldError from "../../../schema/FieldError.ts"
 import * as JsonValue from "../../../schema/JsonValue.ts"
@@ -285,6 +286,8 @@ const write = (patch: boolean): Exchange.Verb =>
 
 const get: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { core, resource, route } = exchange
+  const refused = Reading.exportFault(exchange)
+  if (refused !== undefined) return yield* Effect.fail(refused)
   const stored = core.storage.get(resource.collection, Exchange.storageKey(route.namespace, route.name))
   if (stored === undefined) return yield* Effect.fail(Exchange.notFound(exchange))
   const object = yield* Versions.show(resource, stored)

@@ -90,7 +90,7 @@ export const fault = (
   config: JsonValue.JsonObject,
   unfit?: { readonly live: KubeObject; readonly why: string }
 ): Refused | undefined => {
-  if (config["apiVersion"] !== expected.apiVersion || config["kind"] !== expected.kind) {
+  if (Bodies.apiVersionOf(config) !== expected.apiVersion || config["kind"] !== expected.kind) {
     return StatusError.badRequest(`invalid object type: ${printKind(config)}`)
   }
   if ((at(config, "metadata", "managedFields") ?? null) !== null) {

@@ -31,7 +31,7 @@ export const kindFault = (
   if (resource.custom !== undefined) return Bodies.kindFault(exchange, body)
   const unreadable = Bodies.typeFault(exchange, body)
   if (unreadable !== undefined) return unreadable
-  const apiVersion = stringAt(body, "apiVersion")
+  const apiVersion = Bodies.apiVersionOf(body)
   const kind = stringAt(body, "kind")
   const expected = apiVersionOf(resource)
   const version = apiVersion === "" ? expected : apiVersion

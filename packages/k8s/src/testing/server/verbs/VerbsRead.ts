@@ -25,8 +25,8 @@ import * as Versions from "./Versions.ts"
 /** GET of an object. */
 export const get: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { core, resource, route } = exchange
-  const misnamed = nameFault(route.name)
-  if (misnamed !== undefined) return yield* Effect.fail(misnamed)
+  const refused = Reading.exportFault(exchange) ?? nameFault(route.name)
+  if (refused !== undefined) return yield* Effect.fail(refused)
   const wanted = yield* Effect.fromResult(Reading.version(exchange))
   if (wanted !== undefined) yield* Reading.reached(core.storage, wanted)
   const found = core.storage.get(resource.collection, storageKey(route.namespace, route.name))

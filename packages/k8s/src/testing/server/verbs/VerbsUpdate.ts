@@ -78,7 +78,7 @@ const statusWrite = (exchange: Exchange.Exchange, next: KubeObject, stored: Kube
     : strategy.statusMetadata === "labelsKept"
     ? { ...written, ...(stored.metadata.labels === undefined ? {} : { labels: stored.metadata.labels }) }
     : strategy.statusMetadata === "ownersKept"
-    ? { ...next.metadata, ownerReferences: stored.metadata.ownerReferences }
+    ? { ...next.metadata, ownerReferences: stored.metadata.ownerReferences, deletionTimestamp: undefined }
     : next.metadata
   return Metadata.withStatus(
     { ...stored, metadata: Metadata.withoutUndefined(metadata) as KubeObject["metadata"] },

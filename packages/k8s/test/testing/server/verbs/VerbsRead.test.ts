@@ -56,6 +56,16 @@ describe("get", () => {
       assert.strictEqual(refused.headers["retry-after"], "1")
     }).pipe(Effect.provide(layer)))
 
+  it.effect("exports nothing", () =>
+    Effect.gen(function*() {
+      const refused = "400 the export parameter, deprecated since v1.14, is no longer supported"
+      assert.strictEqual(message(yield* get(`${configMaps}/none?export=true`)), refused)
+      assert.strictEqual(message(yield* get("/apis/apps/v1/namespaces/default/deployments/d/scale?export=")), refused)
+      yield* post(configMaps, configMap("a"))
+      assert.strictEqual((yield* get(`${configMaps}/a?export=0`)).status, 200)
+      assert.strictEqual((yield* get(`${configMaps}?export=true`)).status, 200)
+    }).pipe(Effect.provide(layer)))
+
   it.effect("refuses a resourceVersion that is no number", () =>
     Effect.gen(function*() {
       const why = "resourceVersion: Invalid value: \"abc\": strconv.ParseUint: parsing \"abc\": invalid syntax"

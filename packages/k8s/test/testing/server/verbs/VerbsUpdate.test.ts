@@ -51,6 +51,17 @@ describe("replace", () => {
       assert.strictEqual(message(odd), "500 strconv.ParseUint: parsing \"abc\": invalid syntax")
     }).pipe(Effect.provide(layer)))
 
+  it.effect("the group in an apiVersion may be there and empty", () =>
+    Effect.gen(function*() {
+      const written = { ...configMap("a"), apiVersion: "/v1" }
+      assert.strictEqual((yield* post(configMaps, written)).status, 201)
+      const { body, status } = yield* put(`${configMaps}/a`, { ...written, data: { k: "v" } })
+      assert.deepStrictEqual([status, body.apiVersion], [200, "v1"])
+      const query = "?fieldManager=m"
+      const applied = yield* patch(`${configMaps}/a${query}`, "apply", { ...written, data: { l: "v" } })
+      assert.deepStrictEqual([applied.status, applied.body.data], [200, { k: "v", l: "v" }])
+    }).pipe(Effect.provide(layer)))
+
   it.effect("loses with a version that is not the stored one, even if nothing would change", () =>
     Effect.gen(function*() {
       const { body } = yield* post(configMaps, configMap("a"))
@@ -232,6 +243,21 @@ describe("patch", () => {
       const status = yield* patch(`${widgets}/a/status`, "merge", { metadata })
       assert.match(status.headers["warning"]!, /contains duplicate entries after mutating admission happens; /)
       assert.notProperty(status.body.metadata, "ownerReferences")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a Pod's status brings neither owners nor a deletion", () =>
+    Effect.gen(function*() {
+      yield* post(pods, pod("a"))
+      const owner = { apiVersion: "v1", kind: "ConfigMap", name: "o", uid: "u" }
+      const metadata = { deletionTimestamp: "2020-01-01T00:00:00Z", ownerReferences: [owner] }
+      const { body, status } = yield* patch(`${pods}/a/status`, "merge", { metadata, status: { message: "m" } })
+      assert.strictEqual(status, 200)
+      assert.notProperty(body.metadata, "deletionTimestamp")
+      assert.notProperty(body.metadata, "ownerReferences")
+      const deletion = message(
+        yield* patch(`${pods}/a`, "merge", { metadata: { deletionTimestamp: "2020-01-01T00:00:00Z" } })
+      )
+      assert.match(deletion, /^422 Pod "a" is invalid: metadata.deletionTimestamp: /)
     }).pipe(Effect.provide(layer)))
 
   it.effect("needs an object, a known type and a body that is a patch", () =>
