@@ -12,11 +12,13 @@ import * as StatusError from "./StatusError.ts"
 /** A body as the resource's type reads it. */
 export interface Decoded {
   readonly object: JsonValue.JsonObject
-  /** Paths of unknown fields that were left out. */
+  /** Paths of unknown fields that were left out: those of its own metadata first, those of metadata in it last. */
   readonly unknown: ReadonlyArray<string>
   /** Paths of empty lists that were left out, and whose are somebody's. */
   readonly emptied?: ReadonlyArray<string>
 }
+
+const isOwn = (path: string): boolean => path.startsWith("metadata.")
 
 /**
  * Reads bodies of a kind in one version. One of another kind or group is read as nothing but metadata and the rest as it
@@ -45,7 +47,7 @@ export const decoder = (
   return Result.succeed(
     {
       object: (own ? defaulted(used, pruned.object) : object) as JsonValue.JsonObject,
-      unknown: [...unknown, ...pruned.unknown].sort()
+      unknown: [...unknown.filter(isOwn), ...pruned.unknown, ...unknown.filter((path) => !isOwn(path))]
     } satisfies Decoded
   )
 }
