@@ -5,7 +5,7 @@
  *
  * Source: github.com/google/cel-go/common/stdlib/standard.go.
  */
-import * as GoRegExp from "../schema/GoRegExp.ts"
+import * as GoMatch from "../schema/GoMatch.ts"
 import * as Result from "effect/Result"
 import * as Conversions from "./Conversions.ts"
 import { define, type FunctionDeclaration, operator, overload } from "./Functions.ts"
@@ -90,8 +90,8 @@ const index = (container: Value, key: Value): Value => {
 /** Whether a pattern is found, as Go finds it. */
 export const matches = (text: Value, pattern: Value): Value => {
   if (typeof text !== "string" || typeof pattern !== "string") return noSuchOverload
-  const compiled = GoRegExp.compile(pattern)
-  return Result.isSuccess(compiled) ? compiled.success.test(text) : fault(compiled.failure)
+  const found = GoMatch.matches(pattern, text)
+  return Result.isSuccess(found) ? found.success : fault(found.failure)
 }
 
 const textual = (test: (text: string, other: string) => boolean) =>

@@ -8,10 +8,20 @@
  */
 import * as Result from "effect/Result"
 
-const cache = new Map<string, Result.Result<RegExp, string>>()
+/** A pattern as JavaScript reads it. */
+export interface Translated {
+  readonly regExp: RegExp
+  /**
+   * How many steps, as a power of 2, JavaScript may take to find that a text of that length does not match; endless where it
+   * cannot be relied on.
+   */
+  readonly effort: (length: number) => number
+}
 
-/** The expression, or Go's complaint about it. */
-export const compile = (pattern: string): Result.Result<RegExp, string> => {
+const cache = new Map<string, Result.Result<Translated, string>>()
+
+/** What became of the pattern, or Go's complaint about it. */
+export const translated = (pattern: string): Result.Result<Translated, string> => {
   const known = cache.get(pattern)
   if (known !== undefined) return known
   const made = translate(pattern)
@@ -19,17 +29,22 @@ export const compile = (pattern: string): Result.Result<RegExp, string> => {
   return made
 }
 
-const translate = (pattern: string): Result.Result<RegExp, string> => {
+/** The expression, or Go's complaint about it. For what is matched against texts of others see `GoMatch`. */
+export const compile = (pattern: string): Result.Result<RegExp, string> =>
+  Result.map(translated(pattern), ({ regExp }) => regExp)
+
+const translate = (pattern: string): Result.Result<Translated, string> => {
   // Flags for the whole pattern, the usual case, need no modifier groups, which older JavaScript engines lack.
   const head = /^\(\?([imsU]+)\)/.exec(pattern)
   const flags = head?.[1] ?? ""
   try {
-    const source = new Translation(pattern, head?.[0].length ?? 0, {
+    const translation = new Translation(pattern, head?.[0].length ?? 0, {
       dotAll: flags.includes("s"),
       lazy: flags.includes("U"),
       lines: flags.includes("m")
-    }).run()
-    return Result.succeed(new RegExp(source, flags.includes("i") ? "ui" : "u"))
+    })
+    const regExp = new RegExp(translation.run(), flags.includes("i") ? "ui" : "u")
+    return Result.succeed({ regExp, effort: translation.effort() })
   } catch (error) {
     // Only `Refused` and the SyntaxError of RegExp can be thrown here; both mean that the pattern is none.
     const why = error instanceof Refused ? error.message : `invalid syntax: \`${pattern}\``
@@ -96,9 +111,22 @@ class Translation {
   private last: "opening" | "atom" | "operator" = "opening"
   private operator = ""
   /** What to return to at the end of each open group. */
-  private readonly groups: Array<{ flags: Flags; extra: ReadonlyArray<string> }> = []
+  private readonly groups: Array<{ flags: Flags; extra: ReadonlyArray<string>; isChoice: boolean }> = []
   /** The groups opened in the present one only for their flags. */
   private extra: ReadonlyArray<string> = []
+  /** Whether the group that is open leaves a choice, and the one that was closed last, if nothing came after it. */
+  private isChoice = false
+  private wasChoice = false
+  /** Repetitions, and what may be there or not. */
+  private loops = 0
+  private options = 0
+  /** Whether there is a choice in what is repeated. */
+  private isNested = false
+  /**
+   * Whether V8 makes mistakes in it: it does where a part has flags of its own, others once the expression is compiled than
+   * before, and finds `\B` within a character of two units.
+   */
+  private isUnreliable = false
 
   constructor(text: string, start: number, flags: Flags) {
     this.text = text
@@ -127,6 +155,12 @@ class Translation {
     return out + ")".repeat(this.extra.length)
   }
 
+  /** Each choice in something repeated may be taken at each character; each repetition by itself may end at each. */
+  effort(): (length: number) => number {
+    const { isUnreliable, isNested, loops, options } = this
+    return (length) => isUnreliable ? Infinity : options + (isNested ? length : loops * Math.log2(length + 1))
+  }
+
   /** `*`, `+`, `?` or `{n,m}`, perhaps lazy: needs something to repeat that is no repetition itself. */
   private repeat(operator: string): string {
     if (this.last === "opening") throw new Refused(`missing argument to repetition operator: \`${operator}\``)
@@ -141,12 +175,18 @@ class Translation {
     }
     this.last = "operator"
     this.operator = operator
+    const isOption = greedy === "?"
+    if (this.wasChoice && !isOption) this.isNested = true
+    if (isOption) this.options++
+    else if (!/^\{[0-9]+\}$/.test(greedy)) this.loops++
+    this.isChoice = true
     this.at += operator.length
     return isOther === this.flags.lazy ? greedy : `${greedy}?`
   }
 
   private next(): string {
     const char = this.text[this.at]!
+    this.wasChoice = false
     switch (char) {
       case "\\":
         return this.escape(false)
@@ -160,12 +200,15 @@ class Translation {
         const close = ")".repeat(this.extra.length) + ")"
         this.flags = open.flags
         this.extra = open.extra
+        this.wasChoice = this.isChoice
+        this.isChoice ||= open.isChoice
         this.at++
         return close
       }
       case "|":
         // Flags set in one alternative hold in the next ones too.
         this.at++
+        this.isChoice = true
         return `${")".repeat(this.extra.length)}|${this.extra.join("")}`
       case ".":
         this.at++
@@ -208,6 +251,7 @@ class Translation {
       this.at += whole.length
       const kept = off.replaceAll(/[msU]/g, "")
       const modifiers = on.replaceAll(/[msU]/g, "") + (kept === "" ? "" : `-${kept}`)
+      if (modifiers !== "") this.isUnreliable = true
       if (end === ":") return `(?${modifiers}:`
       // `(?i)` holds until the end of the enclosing group: the rest of it becomes a group with that flag.
       if (modifiers === "") return ""
@@ -221,8 +265,9 @@ class Translation {
   }
 
   private open(): void {
-    this.groups.push({ flags: this.flags, extra: this.extra })
+    this.groups.push({ flags: this.flags, extra: this.extra, isChoice: this.isChoice })
     this.extra = []
+    this.isChoice = false
   }
 
   /** An escape sequence; inside a class it may only stand for characters. */
@@ -244,6 +289,7 @@ class Translation {
         return inClass ? this.refuse(from) : "$"
       case "b":
       case "B":
+        if (char === "B") this.isUnreliable = true
         return inClass ? this.refuse(from) : `\\${char}`
       case "a":
         return "\\x07"

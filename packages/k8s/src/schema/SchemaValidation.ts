@@ -15,7 +15,7 @@ import * as Result from "effect/Result"
 import * as Correlation from "./Correlation.ts"
 import * as FieldError from "./FieldError.ts"
 import * as GoInt64 from "./GoInt64.ts"
-import * as GoRegExp from "./GoRegExp.ts"
+import * as GoMatch from "./GoMatch.ts"
 import * as JsonValue from "./JsonValue.ts"
 import * as Schema from "./Schema.ts"
 import * as SchemaFormats from "./SchemaFormats.ts"
@@ -184,17 +184,17 @@ const checkString: Check = (context, outcome, path, value) => {
     return failValue(context, outcome, path, value, `should be at least ${minLength} chars long`)
   }
   if (pattern !== undefined && pattern !== "") {
-    const compiled = GoRegExp.compile(pattern)
-    if (Result.isFailure(compiled)) {
+    const matches = GoMatch.matches(pattern, text)
+    if (Result.isFailure(matches)) {
       return failValue(
         context,
         outcome,
         path,
         value,
-        `should match '${pattern}, but pattern is invalid: ${compiled.failure}'`
+        `should match '${pattern}, but pattern is invalid: ${matches.failure}'`
       )
     }
-    if (!compiled.success.test(text)) failValue(context, outcome, path, value, `should match '${pattern}'`)
+    if (!matches.success) failValue(context, outcome, path, value, `should match '${pattern}'`)
   }
 }
 
