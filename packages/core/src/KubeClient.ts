@@ -19,9 +19,15 @@ export * from "./Client.ts"
 export { make } from "./internal/verbs.ts"
 
 export class KubeClient extends Context.Service<KubeClient, Client>()("@effect-operator/core/KubeClient") {
-  /** The client over the transport in context. */
-  static readonly layer: Layer.Layer<KubeClient, never, Transport> = Layer.effect(
-    KubeClient,
-    Effect.map(Transport, (transport) => make(transport))
-  )
+  /** A layer of its own for each call: what one has built, another of its transport would be given. */
+  private static inContext(): Layer.Layer<KubeClient, never, Transport> {
+    return Layer.effect(KubeClient, Effect.map(Transport, (transport) => make(transport)))
+  }
+
+  /** The client over the transport in context. Like any layer it is built once: for several transports there is `over`. */
+  static readonly layer: Layer.Layer<KubeClient, never, Transport> = KubeClient.inContext()
+
+  /** The client over this transport, also where a program has clients over others. */
+  static readonly over = <E, R>(transport: Layer.Layer<Transport, E, R>): Layer.Layer<KubeClient, E, R> =>
+    Layer.provide(KubeClient.inContext(), transport)
 }

@@ -349,6 +349,26 @@ describe("observe", () => {
     }))
 })
 
+it.effect("KubeClient.over is a client of its own for each transport of a program, and one where it is used twice", () =>
+  Effect.gen(function*() {
+    const seen: Array<KubeClient.Client> = []
+    const using = (layer: Layer.Layer<KubeClient.KubeClient>) =>
+      Layer.effectDiscard(Effect.map(KubeClient.KubeClient, (client) => void seen.push(client))).pipe(
+        Layer.provide(layer)
+      )
+    const over = (name: string) =>
+      KubeClient.KubeClient.over(
+        Layer.sync(Transport.Transport, () =>
+          scripted([{ body: { ...node, metadata: { ...node.metadata, name } } }]).transport)
+      )
+    const east = over("east")
+    yield* Layer.build(Layer.mergeAll(using(east), using(over("west")), using(east)))
+    const [first, second, third] = seen
+    assert.strictEqual(first, third)
+    const names = yield* Effect.forEach([first!, second!], (client) => client.get(Node, { name: "n" }))
+    assert.deepStrictEqual(names.map(({ metadata }) => metadata.name), ["east", "west"])
+  }))
+
 it.effect("KubeClient.layer is the client over the transport in context", () =>
   Effect.gen(function*() {
     const client = yield* KubeClient.KubeClient

@@ -402,14 +402,13 @@ export const transportLayer: Layer.Layer<Transport, KubeConfig.KubeConfigError> 
 export const layerCluster = (
   cluster: KubeConfig.ClusterConfig,
   options: Options = {}
-): Layer.Layer<KubeClient.KubeClient> =>
-  Layer.provide(KubeClient.KubeClient.layer, transportLayerCluster(cluster, options))
+): Layer.Layer<KubeClient.KubeClient> => KubeClient.KubeClient.over(transportLayerCluster(cluster, options))
 
 /** The client of the cluster the options lead to. */
 export const layerOptions = (
   options: KubeConfig.Options & Options
 ): Layer.Layer<KubeClient.KubeClient, KubeConfig.KubeConfigError> =>
-  Layer.provide(KubeClient.KubeClient.layer, transportLayerOptions(options))
+  KubeClient.KubeClient.over(transportLayerOptions(options))
 
 /** The client of the cluster that the default configuration leads to (see `KubeConfig`). */
 export const layer: Layer.Layer<KubeClient.KubeClient, KubeConfig.KubeConfigError> = layerOptions({})

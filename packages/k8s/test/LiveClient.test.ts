@@ -1,6 +1,6 @@
 import { KubeClient } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Redacted, Stream } from "effect"
+import { Deferred, Effect, Exit, Fiber, Layer, Redacted, Stream } from "effect"
 import * as Fs from "node:fs"
 import * as Credentials from "../src/Credentials.ts"
 import * as LiveClient from "../src/LiveClient.ts"
@@ -35,6 +35,22 @@ describe("LiveClient requests", () => {
       assert.strictEqual(request?.headers["accept"], "application/json")
       assert.strictEqual(request?.headers["content-type"], "application/json")
       assert.strictEqual(JSON.parse(body).data.k, "ü")
+    }))
+
+  it.live("goes to the server of its own layer, also where a program has clients of several clusters", () =>
+    Effect.gen(function*() {
+      const servers = yield* Effect.forEach(
+        ["east", "west"],
+        (name) => serve((_, response) => json(response, 200, object(name)))
+      )
+      const asking = Layer.effectDiscard(KubeClient.KubeClient.use((client) => client.get(ConfigMap, key)))
+      const asked = (layer: (url: string) => Layer.Layer<KubeClient.KubeClient, unknown>) =>
+        Layer.build(Layer.mergeAll(...servers.map(({ url }) => Layer.fresh(asking).pipe(Layer.provide(layer(url)))) as [
+          Layer.Layer<never, unknown>
+        ]))
+      yield* asked((url) => LiveClient.layerCluster(cluster(url)))
+      yield* asked((server) => LiveClient.layerOptions({ server }))
+      assert.deepStrictEqual(servers.map(({ requests }) => requests.length), [2, 2])
     }))
 
   it.live("keeps the case and the escapes of a path", () =>

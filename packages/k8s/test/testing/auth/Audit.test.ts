@@ -1,7 +1,7 @@
 import * as ConfigMap from "../../../src/kinds/core.v1.ts"
 import { KubeClient } from "@effect-operator/core/KubeClient"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Stream } from "effect"
+import { Effect, Fiber, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { ApiServer } from "../../../src/testing/ApiServer.ts"
 import * as Audit from "../../../src/testing/auth/Audit.ts"
@@ -26,7 +26,7 @@ const during = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 
 const robot = TestClient.serviceAccount("default", "robot")
 
-const asRobot = Layer.fresh(TestClient.layerAs(robot))
+const asRobot = TestClient.layerAs(robot)
 
 /** A program that wants to do more than it may. */
 const program = Effect.gen(function*() {
