@@ -204,6 +204,38 @@ describe("KubeConfig.load", () => {
       )
     }))
 
+  it.effect("a pod trusts the CA of its service account, which is read again, and no other server", () =>
+    Effect.gen(function*() {
+      const serviceAccount = yield* folder({ "token": "t", "ca.crt": pem })
+      const env = {
+        KUBERNETES_SERVICE_HOST: "10.0.0.1",
+        KUBERNETES_SERVICE_PORT: "6443",
+        HTTPS_PROXY: "http://proxy.example:3128"
+      }
+      const { credentials: _, proxy, ...inside } = yield* load({ inCluster: true, serviceAccount }, env)
+      assert.deepStrictEqual(inside, {
+        context: "in-cluster",
+        server: "https://10.0.0.1:6443",
+        namespace: "default",
+        skipTlsVerify: false,
+        ca: pem,
+        files: { ca: Path.join(serviceAccount, "ca.crt") }
+      })
+      assert.strictEqual(Redacted.value(proxy!), "http://proxy.example:3128")
+      assert.isUndefined((yield* load({ inCluster: true, serviceAccount }, { ...env, HTTPS_PROXY: "" })).proxy)
+      const alone = yield* load({ server: "https://127.0.0.1:8001" }, { HTTPS_PROXY: "http://proxy.example:3128" })
+      assert.deepStrictEqual([alone.skipTlsVerify, alone.namespace, alone.proxy], [false, "default", undefined])
+      const far = yield* load({ server: "https://far.example" }, { HTTPS_PROXY: "http://proxy.example:3128" })
+      assert.strictEqual(Redacted.value(far.proxy!), "http://proxy.example:3128")
+      const { KUBERNETES_SERVICE_PORT: __, ...portless } = env
+      assert.include(
+        yield* refused({ inCluster: true, serviceAccount }, portless),
+        "KUBERNETES_SERVICE_PORT: is not set"
+      )
+      Fs.rmSync(Path.join(serviceAccount, "token"))
+      assert.include(yield* refused({ inCluster: true, serviceAccount }, env), "in-cluster: token: ")
+    }))
+
   it.effect("reads its options from configuration", () =>
     Effect.gen(function*() {
       const options = yield* KubeConfig.config
@@ -299,6 +331,10 @@ describe("KubeConfig of kubectl's", () => {
       assert.strictEqual(
         proxy(yield* load({ kubeconfig: withUser({}) }, env)),
         "http://me:pass@proxy.example:3128"
+      )
+      assert.include(
+        yield* refused({ kubeconfig: withUser({}, { "proxy-url": "own:1080" }) }),
+        "clusters[k].cluster.proxy-url: has the scheme own:"
       )
       const own = withUser({}, { "proxy-url": "socks5://own:1080" })
       assert.strictEqual(proxy(yield* load({ kubeconfig: own }, env)), "socks5://own:1080")

@@ -176,6 +176,34 @@ describe("WatchBody.stream", () => {
       }
     }))
 
+  it.effect("hears of the end, and of what cannot be read, between any two steps of the reader and while it waits", () =>
+    Effect.gen(function*() {
+      for (const [what, last] of [["end", undefined], ["fault", "x\n"]] as const) {
+        for (let steps = 1, isOver = false; !isOver; steps++) {
+          const { body, end, isRead, send } = open()
+          const happens = () => last === undefined ? end() : void send(last)
+          const scheduler = new Scheduler.MixedScheduler()
+          let taken = 0
+          scheduler.shouldYield = () => {
+            if (isRead() && ++taken === steps) happens()
+            return false
+          }
+          const reading = Effect.provideService(
+            Stream.runCollect(WatchBody.stream(body, lost)),
+            Scheduler.Scheduler,
+            scheduler
+          )
+          const fiber = yield* Effect.forkChild(reading, { startImmediately: true })
+          isOver = taken < steps
+          scheduler.shouldYield = () => false
+          if (isOver) happens()
+          yield* turns
+          const exit = fiber.pollUnsafe()
+          assert.strictEqual(exit?._tag, what === "end" ? "Success" : "Failure", `${what} after ${steps} steps`)
+        }
+      }
+    }))
+
   it.effect("fails after the values before a fault, and wants nothing more", () =>
     Effect.gen(function*() {
       const { body, send, told } = open()

@@ -131,11 +131,31 @@ describe("Keyring", () => {
       const another = (yield* step(added, start))!
       assert.strictEqual(another.tag, "AddAuthority", "the certificate that is shown is good")
       assert.isTrue(trusts(another.keyring, keyring, start))
+      const strange = (yield* step(undefined, start - day))!.keyring.serving
+      assert.strictEqual(
+        Keyring.plan({ ...added, serving: strange }, start, policy)._tag,
+        "Make",
+        "there is nothing good"
+      )
       const signing = (yield* step(another.keyring, start + 300_000))!
       assert.isTrue(trusts(another.keyring, signing.keyring, start + 300_000))
       // An hour ahead is within what every certificate allows for.
       const little = (yield* step(undefined, start + hour))!.keyring
       assert.strictEqual(Keyring.plan(little, start, policy)._tag, "Keep")
+    }))
+
+  it.effect("a certificate holds no longer than its authority, and has a name that fits, however long its host's is", () =>
+    Effect.gen(function*() {
+      const host = `${"a".repeat(60)}.${"b".repeat(60)}.svc`
+      const brief: Keyring.Policy = { hosts: [host], authorityValidity: "30 days" }
+      const { authorities: [authority], serving } = (yield* step(undefined, start, brief))!.keyring
+      const [by, shown] = [authority!, serving.certPem].map((pem) => new X509Certificate(pem)) as [
+        X509Certificate,
+        X509Certificate
+      ]
+      assert.strictEqual(shown.validToDate.getTime(), by.validToDate.getTime())
+      for (const { subject } of [by, shown]) assert.isAtMost(subject.replace("CN=", "").length, 64)
+      assert.strictEqual(shown.checkHost(host), host)
     }))
 
   it.effect("a Secret gives back what went in, and nothing where it does not fit together", () =>
@@ -156,5 +176,9 @@ describe("Keyring", () => {
         { ...data, "tls.crt": Buffer.from(`${keyring.serving.certPem}${noCertificate}`).toString("base64") }
       ]
       for (const data of broken) assert.isUndefined(Keyring.fromSecret({ metadata: {}, data }))
+      // Nobody knows since when: long ago.
+      for (const metadata of [{}, { annotations: { [Keyring.annotation]: "some day" } }]) {
+        assert.strictEqual(Keyring.fromSecret({ metadata, data })?.changedAt, 0)
+      }
     }))
 })
