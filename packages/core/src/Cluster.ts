@@ -84,15 +84,17 @@ export const router = (home: Client): { readonly client: Client; readonly cluste
     names: () => [...clients.keys()],
     add: ({ name }, client) =>
       Effect.gen(function*() {
-        if (clients.has(name)) return yield* Effect.die(new Error(`Cluster: ${name} is there already`))
+        yield* Effect.acquireRelease(
+          Effect.suspend(() => {
+            if (clients.has(name)) return Effect.die(new Error(`Cluster: ${name} is there already`))
+            return Effect.succeed(clients.set(name, client))
+          }),
+          () => Effect.sync(() => clients.delete(name))
+        )
         yield* client.observe((write) => {
           const ours = { ...write, resource: on(write.resource, { name }) }
           for (const observer of observers) observer(ours)
         })
-        yield* Effect.acquireRelease(
-          Effect.sync(() => clients.set(name, client)),
-          () => Effect.sync(() => clients.delete(name))
-        )
       })
   })
 
@@ -123,8 +125,8 @@ export const router = (home: Client): { readonly client: Client; readonly cluste
     }))
   }
 
+  // Each by name: what is forgotten here would be asked of the program's own cluster.
   const client: Client = {
-    ...home,
     get: (resource, ...rest) => at("get", resource, (to, it) => to.get(it, ...rest), Effect.fail),
     list: (resource, ...rest) => at("list", resource, (to, it) => to.list(it, ...rest), Stream.fail),
     listPage: (resource, ...rest) => at("list", resource, (to, it) => to.listPage(it, ...rest), Effect.fail),
@@ -136,6 +138,8 @@ export const router = (home: Client): { readonly client: Client; readonly cluste
     delete: (resource, ...rest) => write("delete", resource, (to, it) => to.delete(it, ...rest)),
     deleteCollection: (resource, ...rest) =>
       write("deletecollection", resource, (to, it) => to.deleteCollection(it, ...rest)),
+    connect: (resource, ...rest) => at("connect", resource, (to, it) => to.connect(it, ...rest), Effect.fail),
+    lines: (resource, ...rest) => at("connect", resource, (to, it) => to.lines(it, ...rest), Stream.fail),
     observe: (onWrite) =>
       Effect.andThen(
         home.observe(onWrite),

@@ -1,6 +1,6 @@
 import { Action, Cache, Cluster, Controller, KubeClient, Manager, Watch } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Scope } from "effect"
+import { Context, Effect, Exit, Layer, Scope, Stream } from "effect"
 import { Part, Widget } from "./support/Kinds.ts"
 import { Journal } from "./support/Operating.ts"
 import { Server } from "./support/Server.ts"
@@ -34,6 +34,26 @@ describe("Cluster", () => {
       yield* client.delete(EastPart, part("there").metadata)
       assert.deepStrictEqual([home.objects(Part).length, away.objects(Part).length], [1, 0])
       assert.deepStrictEqual(Context.get(context, Cluster.Clusters).names(), ["east"])
+    }))
+
+  it.effect("what is asked of a subresource, and what is followed, is asked of the cluster of its kind", () =>
+    Effect.gen(function*() {
+      const [home, away] = [new Server(Part), new Server(Part)]
+      const client = Context.get(yield* Layer.build(twoClusters(home, away)), KubeClient.KubeClient)
+      const { metadata } = part("a")
+      yield* Effect.exit(client.connect(EastPart, metadata, { subresource: "eviction", method: "POST", body: {} }))
+      yield* Effect.forkChild(Stream.runDrain(client.lines(EastPart, metadata, { subresource: "log" })))
+      yield* settle
+      assert.deepStrictEqual(home.requests, [])
+      assert.deepStrictEqual(away.requests.map(({ path }) => path.split("/").at(-1)), ["eviction", "log"])
+      const west = Cluster.on(Part, Cluster.make("west"))
+      const failure = yield* Effect.flip(client.connect(west, metadata, { subresource: "log" }))
+      assert.include(failure.message, "there is no client of cluster west")
+      assert.include(
+        (yield* Effect.flip(Stream.runDrain(client.lines(west, metadata, { subresource: "log" })))).message,
+        "there is no client of cluster west"
+      )
+      assert.deepStrictEqual(home.requests, [])
     }))
 
   it.effect("who asks to know of writes is told under the kind's own name, once", () =>

@@ -14,6 +14,7 @@
  *
  * Source: kubernetes/enhancements KEP-4006 (WebSockets in place of SPDY); k8s.io/client-go/tools/remotecommand.
  */
+import * as Cluster from "@effect-operator/core/Cluster"
 import { KubeClient } from "@effect-operator/core/KubeClient"
 import * as KubeError from "@effect-operator/core/KubeError"
 import { key, type ObjectRef } from "@effect-operator/core/KubeObject"
@@ -26,6 +27,8 @@ export interface Options {
   readonly command: readonly [program: string, ...arguments: ReadonlyArray<string>]
   /** May be left out where the Pod has only one. */
   readonly container?: string | undefined
+  /** Where the Pod is; the program's own cluster by default. */
+  readonly cluster?: Cluster.Cluster | undefined
   /** All that it reads from its standard input; it has none by default. Takes Kubernetes 1.30 or later. */
   readonly stdin?: string | undefined
 }
@@ -41,10 +44,10 @@ export interface Result {
 /** Runs a command to its end. */
 export const run = (
   pod: ObjectRef,
-  { command, container, stdin }: Options
+  { cluster, command, container, stdin }: Options
 ): Effect.Effect<Result, KubeError.KubeError, KubeClient> =>
   KubeClient.use((client) =>
-    client.connect(Pod, pod, {
+    client.connect(cluster === undefined ? Pod : Cluster.on(Pod, cluster), pod, {
       subresource: "exec",
       method: "POST",
       query: [

@@ -10,6 +10,7 @@
  * const last = yield* PodLogs.read(pod, { container: "migrate", tailLines: 20 })
  * ```
  */
+import * as Cluster from "@effect-operator/core/Cluster"
 import { KubeClient } from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"
 import type { ObjectRef } from "@effect-operator/core/KubeObject"
@@ -20,6 +21,8 @@ import { Pod } from "./kinds/core.v1.ts"
 export interface Options {
   /** May be left out where the Pod has only one. */
   readonly container?: string | undefined
+  /** Where the Pod is; the program's own cluster by default. */
+  readonly cluster?: Cluster.Cluster | undefined
   /** Of its run before this one: after a crash. */
   readonly previous?: boolean | undefined
   /** Only the last lines. */
@@ -34,13 +37,18 @@ export interface Options {
   readonly timestamps?: boolean | undefined
 }
 
-const parameters = (options: object) =>
+const kindIn = (cluster: Cluster.Cluster | undefined) => cluster === undefined ? Pod : Cluster.on(Pod, cluster)
+
+const parameters = (options: Omit<Options, "cluster">) =>
   Object.entries(options).flatMap(([name, value]) => value === undefined ? [] : [[name, String(value)] as const])
 
 /** All that there is by now. */
-export const read = (pod: ObjectRef, options: Options = {}): Effect.Effect<string, KubeError, KubeClient> =>
+export const read = (
+  pod: ObjectRef,
+  { cluster, ...options }: Options = {}
+): Effect.Effect<string, KubeError, KubeClient> =>
   KubeClient.use((client) =>
-    client.connect(Pod, pod, {
+    client.connect(kindIn(cluster), pod, {
       subresource: "log",
       query: parameters(options)
     })
@@ -50,9 +58,12 @@ export const read = (pod: ObjectRef, options: Options = {}): Effect.Effect<strin
  * The lines that there are, and all that come, until the container ends (or its node, or the server, ends it: `sinceTime` goes
  * on from there). Lines have no line ends; one that is longer than a mebibyte comes in pieces.
  */
-export const follow = (pod: ObjectRef, options: Options = {}): Stream.Stream<string, KubeError, KubeClient> =>
+export const follow = (
+  pod: ObjectRef,
+  { cluster, ...options }: Options = {}
+): Stream.Stream<string, KubeError, KubeClient> =>
   Stream.unwrap(
     KubeClient.useSync((client) =>
-      client.lines(Pod, pod, { subresource: "log", query: [...parameters(options), ["follow", "true"]] })
+      client.lines(kindIn(cluster), pod, { subresource: "log", query: [...parameters(options), ["follow", "true"]] })
     )
   )

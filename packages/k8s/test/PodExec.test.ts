@@ -1,4 +1,4 @@
-import { KubeClient, KubeError } from "@effect-operator/core"
+import { Cluster, KubeClient, KubeError } from "@effect-operator/core"
 import { PodExec, PodLogs } from "@effect-operator/k8s"
 import { Pod } from "@effect-operator/k8s/kinds"
 import { type Kubelet, TestCluster } from "@effect-operator/k8s/testing"
@@ -51,6 +51,21 @@ describe("PodExec", () => {
       })
       const { stdout } = yield* PodExec.run(web, { container: "a", command: ["cat"], stdin: "ünı\n" })
       assert.strictEqual(stdout, "ünı\n")
+    }).pipe(Effect.provide(cluster({ exec }))))
+
+  it.effect("is begun, and logs are read, in the cluster that is named", () =>
+    Effect.gen(function*() {
+      yield* running
+      const east = Cluster.make("east")
+      const asking = [
+        PodExec.run(web, { cluster: east, container: "a", command: ["ls"] }),
+        PodLogs.read(web, { cluster: east, container: "a" }),
+        Stream.runDrain(PodLogs.follow(web, { cluster: east, container: "a" }))
+      ]
+      for (const ask of asking) {
+        const message = yield* refusal(Effect.provide(Effect.asVoid(ask), Cluster.layer()))
+        assert.include(message, "there is no client of cluster east")
+      }
     }).pipe(Effect.provide(cluster({ exec }))))
 
   it.effect("says why a command cannot be begun: no such Pod, no such container, one of several, none that runs", () =>
