@@ -206,12 +206,14 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
   const pause = Effect.map(Random.next, (random) => Math.round(timing.retryPeriod * (0.8 + 0.2 * random)))
   const courtesy = Effect.map(Random.next, (random) => Math.round(defaults.courtesy * random))
 
+  const troubles = { reading: "", writing: "" }
   const see = Effect.fnUntraced(function*({ lease, version }: Sight) {
+    // By whichever way: who is shown the lease by its watch need not ask for it again.
+    troubles.reading = ""
     if (lease?.metadata.annotations !== undefined) word?.hear(lease.metadata.annotations)
     yield* become(State.seen(state, identity, lease, now(), yield* courtesy, version))
   })
 
-  const troubles = { reading: "", writing: "" }
   const trouble = Effect.fnUntraced(function*(doing: keyof typeof troubles, what: string) {
     troubles[doing] = what
     yield* Effect.logWarning(`lease ${namespace}/${name}: ${what}`)
@@ -223,7 +225,6 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     const absent = Result.isFailure(answer) && answer.failure.reason._tag === "NotFound"
     if (Result.isFailure(answer) && !absent) return yield* trouble("reading", answer.failure.message)
     if (Result.isSuccess(answer) && Option.isNone(answer.success)) return yield* trouble("reading", "no answer in time")
-    troubles.reading = ""
     unanswered = false
     return yield* see({ lease: Result.isSuccess(answer) ? Option.getOrNull(answer.success) : null })
   })

@@ -9,7 +9,7 @@ import {
   Supervisor
 } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Context, Effect, Exit, Fiber, Layer, Logger, Scope, Stream, SubscriptionRef } from "effect"
+import { Clock, Context, Effect, Exit, Fiber, Layer, Logger, Metric, Scope, Stream, SubscriptionRef } from "effect"
 import { Part, Widget } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
 import { isWatch, refuse, Server } from "./support/Server.ts"
@@ -365,6 +365,76 @@ describe("LeaderElection", () => {
         "stands by: c holds default/operator"
       ])
       yield* b.stop
+    }))
+
+  it.effect("a renewal that is not answered ends the work in time, however long it has led; then it leads anew", () =>
+    Effect.gen(function*() {
+      const server = new Server(Lease)
+      const registry: Metric.MetricRegistry = new Map()
+      const { election } = yield* Effect.provideService(replica(server, "a"), Metric.MetricRegistry, registry)
+      const journal: Array<string> = []
+      const work = Effect.onInterrupt(
+        Effect.andThen(Effect.sync(() => journal.push(`term ${election.term()}`)), Effect.never),
+        () => Effect.sync(() => journal.push("interrupted"))
+      )
+      yield* Effect.forkScoped(election.lead(work))
+      yield* pass("1 hour")
+      const gauge = () => Metric.snapshotUnsafe(Context.make(Metric.MetricRegistry, registry)).map(({ state }) => state)
+      assert.deepStrictEqual([journal, election.trouble(), gauge()], [["term 1"], undefined, [{ value: 1 }]])
+      server.fault = ({ method }) => method === "PUT" ? Effect.never : Effect.undefined
+      yield* pass("11 seconds")
+      assert.deepStrictEqual([journal, election.term(), gauge()], [["term 1", "interrupted"], undefined, [{
+        value: 0
+      }]])
+      assert.strictEqual(election.trouble(), "no answer in time")
+      server.fault = () => Effect.undefined
+      yield* pass("20 seconds")
+      assert.deepStrictEqual(journal, ["term 1", "interrupted", "term 2"])
+      assert.isUndefined(election.trouble())
+    }))
+
+  it.effect("what cannot be read or written is told, and no more once it can be, by whichever way", () =>
+    Effect.gen(function*() {
+      const server = new Server(Lease)
+      const failing = (method: string, path: RegExp = /leases/) => {
+        server.fault = (request) =>
+          request.method === method && path.test(request.path)
+            ? Effect.succeed(refuse(403, "Forbidden", `no ${method} for you`))
+            : Effect.undefined
+      }
+      failing("GET")
+      const { election } = yield* replica(server, "a")
+      yield* pass("3 seconds")
+      assert.include(election.trouble(), "no GET for you")
+      failing("GET", /leases\/operator$/)
+      yield* pass("10 seconds")
+      assert.deepStrictEqual([election.trouble(), election.term()], [undefined, 1], "the watch shows it")
+      failing("PUT")
+      yield* pass("3 seconds")
+      assert.include(election.trouble(), "no PUT for you")
+      failing("")
+      yield* pass("3 seconds")
+      assert.deepStrictEqual([election.trouble(), election.term()], [undefined, 1])
+    }))
+
+  it.effect("one that stops leaves alone a lease that somebody else has taken meanwhile", () =>
+    Effect.gen(function*() {
+      const server = new Server(Lease)
+      const a = yield* replica(server, "a")
+      yield* pass("5 seconds")
+      server.hold()
+      server.patch(Lease, "operator", { spec: { holderIdentity: "z" } })
+      yield* a.stop
+      assert.strictEqual(holderOf(server), "z")
+      // Or deleted.
+      server.release()
+      server.delete(Lease, "operator")
+      const b = yield* replica(server, "b")
+      yield* pass("5 seconds")
+      server.hold()
+      server.delete(Lease, "operator")
+      yield* b.stop
+      assert.isUndefined(holderOf(server))
     }))
 
   it("refuses times that cannot work, and says which", () => {
