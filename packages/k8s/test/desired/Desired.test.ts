@@ -496,6 +496,60 @@ describe("Sync", () => {
         assert.deepStrictEqual([yield* all(Service), yield* all(ConfigMap)], [[], []])
       }).pipe(Effect.provide(Manager.layer([staged])))
     }).pipe(Effect.provide(cluster)))
+
+  it.effect("takes away only what its parent controls, each once, and waits for what is slow to go", () =>
+    Effect.gen(function*() {
+      const kube = yield* client
+      const removed: Array<boolean> = []
+      const owning = Controller.make("owning", {
+        for: Site,
+        owns: [ConfigMap, Service],
+        reconcile: (site) =>
+          Effect.as(
+            Sync.children(site, [ConfigMap, Service], [
+              Sync.child(ConfigMap, { metadata: { name: "settings" } }),
+              Sync.child(Service, { metadata: { name: "web" }, spec: { ports: [{ port: 80 }] } })
+            ]),
+            Action.done
+          ),
+        finalize: (site) =>
+          Effect.map(Sync.remove(site, [ConfigMap, Service]), (gone) => {
+            removed.push(gone)
+            return gone ? Action.done : Action.awaitChange
+          })
+      })
+      yield* Effect.gen(function*() {
+        const site = yield* create(1, [])
+        yield* TestClock.adjust("10 seconds")
+        const { controller: _, ...reference } = controllerReference(site)
+        const friend = { namespace: "default", name: "friend" }
+        const other = yield* kube.create(ConfigMap, { metadata: { namespace: "default", name: "other" } })
+        const { controller: __, ...toOther } = controllerReference(other)
+        yield* kube.create(ConfigMap, { metadata: { ...friend, ownerReferences: [reference, toOther] } })
+        const slow = (finalizers: ReadonlyArray<string>) =>
+          kube.patch(Service, { ...key, name: "web" }, KubeClient.Patch.merge({ metadata: { finalizers } }))
+        yield* slow(["example.com/slow"])
+        yield* TestClock.adjust("10 seconds")
+        yield* kube.delete(Site, key)
+        yield* TestClock.adjust("10 seconds")
+        // Seen again while it waits.
+        yield* kube.patch(Site, key, KubeClient.Patch.merge({ metadata: { annotations: { again: "yes" } } }))
+        yield* TestClock.adjust("10 seconds")
+        assert.isAbove(removed.length, 1)
+        assert.isFalse(removed.includes(true))
+        assert.strictEqual((yield* writes)["delete services"], 1)
+        assert.deepStrictEqual((yield* all(ConfigMap)).map(({ metadata }) => metadata.name).sort(), [
+          "friend",
+          "other",
+          "settings"
+        ])
+        yield* slow([])
+        yield* TestClock.adjust("10 seconds")
+        assert.strictEqual(removed.at(-1), true)
+        yield* Effect.flip(kube.get(Site, key))
+        assert.deepStrictEqual((yield* all(ConfigMap)).map(({ metadata }) => metadata.name).sort(), ["friend", "other"])
+      }).pipe(Effect.provide(Manager.layer([owning])))
+    }).pipe(Effect.provide(cluster)))
 })
 
 describe("ServerSideApply.apply", () => {
