@@ -114,6 +114,35 @@ describe("who follows another replica", () => {
       }
     }))
 
+  it.effect("leaves nothing in the caches that it has waited for, however that ended", () =>
+    Effect.gen(function*() {
+      const { informers } = yield* informing(new Server(Part))
+      const { store } = yield* informers.get({ resource: Part })
+      yield* settle
+      const { onChange } = store
+      let listeners = 0
+      store.onChange = (listener) => {
+        const end = onChange.call(store, listener)
+        listeners += 1
+        return () => {
+          listeners -= 1
+          end()
+        }
+      }
+      const legacy = new Legacy(informers.written, informers.active)
+      for (const version of ["1000", "2000", "3000"]) {
+        legacy.inherit(JSON.stringify({ "Part.v1|||": version }))
+        const waiting = yield* Effect.forkChild(legacy.caughtUp, { startImmediately: true })
+        assert.strictEqual(listeners, 1)
+        if (version === "2000") yield* Fiber.interrupt(waiting)
+        else if (version === "3000") yield* pass("1 minute")
+        else store.apply([{ type: "BOOKMARK", object: { ...Part, metadata: { resourceVersion: version } } }])
+        yield* settle
+        assert.isDefined(waiting.pollUnsafe())
+        assert.strictEqual(listeners, 0, version)
+      }
+    }))
+
   it.effect("does not care what another program has written there", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part, Lease)

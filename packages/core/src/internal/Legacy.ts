@@ -11,6 +11,7 @@ import * as Effect from "effect/Effect"
 import type { Informer } from "../Informers.ts"
 import { defaults as informers, idOf } from "../Informers.ts"
 import { compareResourceVersions } from "../KubeObject.ts"
+import { onChange } from "./reader.ts"
 
 export const defaults = {
   /** How long caches may take, in milliseconds: then it is told, and work goes on with what they show. */
@@ -80,13 +81,15 @@ export class Legacy {
   get #wait(): Effect.Effect<void> {
     return Effect.gen({ self: this }, function*() {
       yield* Effect.callback<void>((resume) => {
-        const look = () => {
-          if (this.#behind().length === 0) resume(Effect.void)
-        }
-        const ends = this.#behind().map(({ store }) => store.onChange(look))
+        const behind = this.#behind()
         // They may have come as far since somebody looked.
-        if (ends.length === 0) look()
-        return Effect.sync(() => ends.forEach((end) => end()))
+        if (behind.length === 0) return resume(Effect.void)
+        const off = onChange(behind.map(({ store }) => store), () => {
+          if (this.#behind().length > 0) return
+          off()
+          resume(Effect.void)
+        })
+        return Effect.sync(off)
       }).pipe(
         Effect.timeoutOrElse({
           duration: defaults.patience,
