@@ -7,14 +7,16 @@
  * client-go.
  *
  * `issued` is a source that costs something to ask (an exec plugin, an identity provider) and says how long its answer
- * holds. It is asked once at a time however many requests wait, never for longer than its time-out, and again when four
- * fifths of the answer's life are over: one request asks, the others use what is still good. If that fails, the answer
- * stays in use until it expires.
+ * holds. It is asked once at a time, never for longer than its time-out, and what comes of it, be it a failure, is for all
+ * who have waited: a source that is down is not asked once for each request. It is asked again when four fifths of the
+ * answer's life are over: one request asks, the others use what is still good. If that fails, the answer stays in use until
+ * it expires.
  */
 import * as Moment from "@effect-operator/core/internal/Moment"
 import { Transport } from "@effect-operator/core/KubeError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Redacted from "effect/Redacted"
 import * as Semaphore from "effect/Semaphore"
 import * as FileSource from "./live/FileSource.ts"
@@ -123,9 +125,22 @@ export const issued = (ask: Effect.Effect<Issued, Transport>, options: IssuedOpt
   const turn = Semaphore.makeUnsafe(1)
   const timeout = options.timeout ?? defaults.issueTimeout
   let kept: Kept | undefined
+  /** How often the source has answered, or failed, and how it did that last. */
   let asked = 0
+  let last: Exit.Exit<Headers, Transport> | undefined
 
-  const renew = Effect.gen(function*() {
+  const renew = Effect.onExit(
+    Effect.suspend(() => renewing),
+    (exit) =>
+      Effect.sync(() => {
+        // Where it was interrupted nothing is known.
+        if (Exit.hasInterrupts(exit)) return
+        asked += 1
+        last = exit
+      })
+  )
+
+  const renewing = Effect.gen(function*() {
     const before = yield* Moment.now
     const answer = yield* Effect.timeoutOrElse(ask, {
       duration: timeout,
@@ -147,16 +162,13 @@ export const issued = (ask: Effect.Effect<Issued, Transport>, options: IssuedOpt
       refreshAfter: defaults.refreshAfter * life,
       life
     }
-    asked += 1
     return kept.headers
   })
 
   const fresh = Effect.suspend(() => {
     const before = asked
     // Of many who were refused at once, the first asks; its answer is fresh enough for those who waited.
-    return turn.withPermit(
-      Effect.suspend(() => asked === before || kept === undefined ? renew : Effect.succeed(kept.headers))
-    )
+    return turn.withPermit(Effect.suspend(() => asked === before || last === undefined ? renew : last))
   })
 
   /** Asks early, while the last answer is still good: if that fails nothing is lost yet. */

@@ -95,6 +95,25 @@ describe("Credentials.issued", () => {
       assert.strictEqual(state.asked, 2)
     }))
 
+  it.effect("a source that is down, or says nothing, is asked once for all who wait", () =>
+    Effect.gen(function*() {
+      const { credentials, state } = counting(undefined)
+      const many = Effect.all(Array.from({ length: 10 }, () => Effect.flip(credentials.headers)), {
+        concurrency: "unbounded"
+      })
+      state.down = true
+      assert.deepStrictEqual([...new Set((yield* many).map(({ message }) => message))], ["the plugin is down"])
+      assert.strictEqual(state.asked, 1)
+      state.gate = Deferred.makeUnsafe<void>()
+      const waiting = yield* Effect.forkChild(many, { startImmediately: true })
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual((yield* Fiber.join(waiting)).length, 10)
+      assert.strictEqual(state.asked, 2)
+      state.down = false
+      state.gate = undefined
+      assert.strictEqual(tokenOf(yield* credentials.headers), "token-3", "who comes later asks anew")
+    }))
+
   it.effect("does not wait for ever, and who gives up does not spoil it for the others", () =>
     Effect.gen(function*() {
       const { credentials, state } = counting(undefined)
