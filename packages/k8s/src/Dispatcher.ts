@@ -9,7 +9,8 @@
  * The pools belong to what they prove themselves and their server with: CA, client certificate and key. Where these come
  * from files or from an exec plugin, they are looked at again as time goes by (`FileSource`); once they differ, new
  * requests get new pools, and the old ones live until what runs on them is over: a rotation fails no request. A
- * certificate that does not go with its key (a rotation half done) is not used. Everything closes with the scope.
+ * certificate that does not go with its key, and a CA that is not there as a whole (a rotation half done), is not used.
+ * Everything closes with the scope.
  */
 import { monotonicMillis } from "@effect-operator/core/internal/monotonic"
 import { Transport } from "@effect-operator/core/KubeError"
@@ -18,6 +19,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
+import * as NodeCrypto from "node:crypto"
 import * as Tls from "node:tls"
 import type * as KubeConfig from "./KubeConfig.ts"
 import * as Http from "./live/Connections.ts"
@@ -163,8 +165,20 @@ const source = (cluster: Cluster): {
   return { material, doubt: () => sources.forEach(({ source }) => source.doubt()) }
 }
 
+/** Whether a text ends before the certificates in it do, or has none that can be read: TLS says nothing, and trusts nobody. */
+const isBroken = (pem: string): boolean => {
+  const [first, ...more] = pem.split("-----BEGIN ").slice(1)
+  if (![first, ...more].every((block) => block?.includes("-----END "))) return true
+  try {
+    return new NodeCrypto.X509Certificate(`-----BEGIN ${first}`).raw.length === 0
+  } catch {
+    return true
+  }
+}
+
 /** Why TLS would not work with this, if so. Tells no more than the code. */
 const faultOf = ({ ca, cert, key }: Material): string | undefined => {
+  if (ca !== undefined && isBroken(ca)) return "the CA file holds no whole certificate"
   try {
     Tls.createSecureContext({
       ...(ca === undefined ? {} : { ca }),

@@ -7,7 +7,7 @@ import * as Certificates from "../src/Certificates.ts"
 import * as Dispatcher from "../src/Dispatcher.ts"
 import { eventually } from "./support/eventually.ts"
 import { folder } from "./support/folder.ts"
-import { cluster, ConfigMap, connect, json, key, object, serve } from "./support/liveServer.ts"
+import { arrive, cluster, ConfigMap, connect, json, key, object, serve, status } from "./support/liveServer.ts"
 import { httpProxy, socksProxy } from "./support/proxies.ts"
 
 describe("Dispatcher", () => {
@@ -127,4 +127,36 @@ describe("Dispatcher", () => {
         last = next
       }
     }))
+
+  it.live("trusts whom it has trusted until another CA is there as a whole", () =>
+    Effect.gen(function*() {
+      const { ca, leaf } = yield* pki
+      const other = yield* Certificates.authority({ now })
+      const path = yield* folder({ "ca.crt": ca.certPem })
+      const file = Path.join(path, "ca.crt")
+      const server = yield* serve(
+        (request, response) =>
+          request.url?.endsWith("/refused")
+            ? json(response, 401, status(401, "Unauthorized"))
+            : json(response, 200, object("a")),
+        leaf
+      )
+      const { client } = yield* connect(cluster(server.url, { ca: ca.certPem, files: { ca: file } }))
+      // What is refused makes it look at the file.
+      const look = Effect.ignore(client.get(ConfigMap, { ...key, name: "refused" }))
+      const both = `${ca.certPem}${other.certPem}`
+      const broken = both.replace(/-----BEGIN CERTIFICATE-----\n[^-]+/, "-----BEGIN CERTIFICATE-----\nAAAA\n")
+      for (const text of [other.certPem.slice(0, 300), both.slice(0, -100), broken]) {
+        Fs.writeFileSync(file, text)
+        yield* look
+        for (const socket of server.sockets) socket.destroy()
+        yield* arrive
+        assert.strictEqual((yield* client.get(ConfigMap, key)).metadata.name, "a", JSON.stringify(text))
+      }
+      Fs.writeFileSync(file, other.certPem)
+      // It is looked at again a second after what could not be used.
+      yield* Effect.sleep("1100 millis")
+      yield* look
+      assert.include((yield* Effect.flip(client.get(ConfigMap, key))).message, "is not of the CA")
+    }), 20_000)
 })
