@@ -8,14 +8,16 @@
  *
  * Source: k8s.io/apiserver/pkg/admission, pkg/endpoints/handlers.
  */
-import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { type KubeObject, withoutManagedFields } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import type { JsonObject } from "../schema/JsonValue.ts"
 import * as Exchange from "./server/Exchange.ts"
 import { stringAt } from "../api/Plain.ts"
 import { parameter } from "../api/Routing.ts"
 import { kindOf } from "./admission/Matching.ts"
 import type { Attributes, Operation, Plugin, Rounds } from "./admission/Plugin.ts"
+import * as Managers from "./apply/Managers.ts"
 import * as StatusError from "../api/StatusError.ts"
 
 export type { Attributes, Kind, Operation, Plugin, Rounds } from "./admission/Plugin.ts"
@@ -168,6 +170,21 @@ const rounds = Effect.fnUntraced(function*(
     : first
 })
 
+/** An object that plugins have made, with the managers it had before where they left nothing that can be read. */
+const withReadableManagers = (before: KubeObject, after: KubeObject, { warn }: Attributes): KubeObject => {
+  const entries = after.metadata?.managedFields
+  if (entries === before.metadata?.managedFields) return after
+  const read = Managers.decode(entries)
+  if (Result.isSuccess(read)) return after
+  warn(
+    ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating " +
+      `admission controller; please fix your requests: ${read.failure}`
+  )
+  const { managedFields } = before.metadata
+  const own = withoutManagedFields(after)
+  return managedFields === undefined ? own : { ...own, metadata: { ...own.metadata, managedFields } }
+}
+
 /** Asks every mutating plugin; the result is the object to go on with. */
 export const admit = (
   core: Chain,
@@ -179,7 +196,9 @@ export const admit = (
     if (fault !== undefined) return Effect.fail(fault)
     const { mutating } = rolesOf(core)
     // Where no plugin has anything to say, none changes the object so that another would have.
-    return someAsked(mutating, attributes) ? rounds(mutating, attributes, object) : Effect.succeed(object)
+    return someAsked(mutating, attributes)
+      ? Effect.map(rounds(mutating, attributes, object), (made) => withReadableManagers(object, made, attributes))
+      : Effect.succeed(object)
   })
 
 /** Asks plugins one after the other, until one refuses. */

@@ -133,6 +133,19 @@ describe("Webhooks", () => {
       assert.deepStrictEqual((yield* Fiber.join(creating)).object["data"], { a: "1", slow: "1" })
     }).pipe(Effect.provide(layer)))
 
+  it.effect("managers that a webhook has made unreadable are as they were, with a warning", () =>
+    Effect.gen(function*() {
+      const patch = Buffer.from(JSON.stringify([{ op: "remove", path: "/metadata/managedFields/0/apiVersion" }]))
+      hooks({ old: () => Effect.succeed({ patchType: "JSONPatch", patch: patch.toString("base64") }) })
+      yield* install("Mutating", ["old"])
+      const { headers, object } = yield* create("x")
+      assert.strictEqual(object["metadata"].managedFields[0].apiVersion, "v1")
+      assert.match(
+        headers["warning"]!,
+        /\.metadata\.managedFields was in an invalid state .*; please fix your requests: apiVersion must not be empty/
+      )
+    }).pipe(Effect.provide(layer)))
+
   it.effect("a webhook has the time it was given, and not more", () =>
     Effect.gen(function*() {
       hooks({ stuck: () => Effect.never })
