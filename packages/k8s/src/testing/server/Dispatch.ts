@@ -105,6 +105,8 @@ const allowed = ({ resource, route }: Exchange.Exchange): boolean => {
 /** The verb of an exchange; undefined where the resource has none such. */
 const chosen = (exchange: Exchange.Exchange): Exchange.Verb | undefined => {
   const { request: { method }, resource, route } = exchange
+  // What is passed on may come by any method.
+  if (Connect.headOf(route) === "proxy") return Subresources.find(exchange)
   // Methods beyond those of the API: the router of built-in kinds has none, that of custom ones takes HEAD for GET.
   if (route.verb === "" || (method === "HEAD" && resource.custom === undefined)) return undefined
   // Custom kinds have no router that looks at the method: there the old prefix watches whatever it is.

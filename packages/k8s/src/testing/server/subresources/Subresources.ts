@@ -268,9 +268,10 @@ const builtin: Readonly<Record<string, Verbs>> = {
 /** The verb of a subresource other than status; undefined where there is none. */
 export const find = ({ resource, route }: Exchange.Exchange): Exchange.Verb | undefined => {
   if (route.subresource === "scale") return (Scale.verbs as Verbs)[route.verb]
-  return route.verb === ""
-    ? undefined
-    : builtin[`${resource.collection}/${Connect.headOf(route)}`]?.[route.verb]
+  const head = Connect.headOf(route)
+  // What is passed on may come by a method that is no verb.
+  const verb = route.verb === "" && head === "proxy" ? "get" : route.verb
+  return verb === "" ? undefined : builtin[`${resource.collection}/${head}`]?.[verb]
 }
 
 const withoutUid = (body: unknown): JsonValue.JsonObject | undefined => {

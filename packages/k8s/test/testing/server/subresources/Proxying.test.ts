@@ -9,10 +9,10 @@ const core = "/api/v1/namespaces/default"
 const service = (name: string, ports: ReadonlyArray<object>) => ({ metadata: { name }, spec: { ports } })
 
 describe("Proxying", () => {
-  it.effect("a Pod is reached at its address, by every verb and with any path", () =>
+  it.effect("a Pod is reached at its address, by every method and with any path", () =>
     Effect.gen(function*() {
       yield* post(pods, pod("a"))
-      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"] as const) {
+      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] as const) {
         assert.strictEqual(message(yield* call(method, `${pods}/a/proxy/some/path`)), "400 address not allowed", method)
       }
       yield* patch(`${pods}/a/status`, "merge", { status: { podIP: "10.1.2.3" } })
