@@ -234,19 +234,24 @@ export class Registry {
     return this.unready.get(`${plural}.${group}`)?.has(key(group, version, plural)) === true
   }
 
-  /** Serves the versions of a definition; none ends that. */
+  /**
+   * Serves the versions of a definition; none ends that. All paths of a group that the server has by itself lead to what
+   * it has there: a definition in one is established, and nothing comes of it.
+   */
   setCustom(definition: string, served: ReadonlyArray<Served>): void {
     this.generation += 1
     for (const old of this.customs.get(definition) ?? []) this.byPath.delete(key(old.group, old.version, old.plural))
     if (served.length === 0) this.customs.delete(definition)
     else this.customs.set(definition, served)
-    for (const next of served) this.byPath.set(key(next.group, next.version, next.plural), next)
+    for (const next of served) {
+      if (!this.isBuiltin(next.group)) this.byPath.set(key(next.group, next.version, next.plural), next)
+    }
   }
 
   /** The group versions of custom resources. */
   customVersions(): ReadonlyArray<{ readonly group: string; readonly version: string }> {
     const seen = new Map(
-      [...this.byPath.values()].map(({ group, version }) => [`${group}/${version}`, { group, version }])
+      [...this.customs.values()].flat().map(({ group, version }) => [`${group}/${version}`, { group, version }])
     )
     return [...seen.values()].filter(({ group, version }) => !this.isBuiltinVersion(group, version))
   }

@@ -43,6 +43,36 @@ describe("definitions", () => {
       ])
     }).pipe(Effect.provide(layer)))
 
+  it.effect("in a group that the server has by itself are established, and nothing comes of it", () =>
+    Effect.gen(function*() {
+      for (const version of ["v1", "v9"]) {
+        const { spec } = widgetDefinition() as any
+        const metadata = {
+          name: "widgets.networking.k8s.io",
+          annotations: { "api-approved.kubernetes.io": "unapproved, of a test" }
+        }
+        const versions = [{ ...spec.versions[0], name: version }]
+        const defined = yield* post(crds, {
+          ...widgetDefinition({ group: "networking.k8s.io", versions }),
+          metadata
+        })
+        assert.strictEqual(defined.status, 201)
+        assert.strictEqual(
+          conditions(yield* get(`${crds}/${metadata.name}`))["Established"],
+          "True InitialNamesAccepted"
+        )
+        const path = `/apis/networking.k8s.io/${version}`
+        const words = "404 the server could not find the requested resource"
+        assert.strictEqual(message(yield* get(`${path}/namespaces/default/widgets`)), words)
+        const discovered = (yield* get(path)).body?.resources ?? []
+        assert.notInclude(discovered.map((resource: any) => resource.name), "widgets")
+        const service = yield* get(`/apis/apiregistration.k8s.io/v1/apiservices/${version}.networking.k8s.io`)
+        assert.strictEqual(service.status, 200)
+        assert.strictEqual((yield* del(`${crds}/${metadata.name}`)).status, 200)
+        assert.strictEqual((yield* get(`${crds}/${metadata.name}`)).status, 404)
+      }
+    }).pipe(Effect.provide(layer)))
+
   it.effect("that keep unknown fields have no defaults", () =>
     Effect.gen(function*() {
       const schema = (inner: object) => ({
