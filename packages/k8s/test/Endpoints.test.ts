@@ -222,7 +222,7 @@ const untilReady = (port: number) =>
 
 describe("Endpoints over sockets", () => {
   const served = Effect.fnUntraced(function*(options: Endpoints.Options) {
-    const scope = yield* Scope.make()
+    const scope = yield* Scope.fork(yield* Effect.scope)
     const endpoints = yield* Scope.provide(Endpoints.make(options), scope)
     yield* Layer.build(
       Manager.layer([idle("gadgets")]).pipe(
