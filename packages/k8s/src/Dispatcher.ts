@@ -26,7 +26,7 @@ import * as Http from "./live/Connections.ts"
 import * as FileSource from "./live/FileSource.ts"
 import type * as Processes from "./live/Processes.ts"
 
-/** Figures that hold unless `Options` say otherwise. Zero switches a time-out off. */
+/** Figures that hold unless `Options` say otherwise. Zero, or more than a timer can wait (24 days), switches a time-out off. */
 export const defaults = {
   /** TCP and TLS together. */
   connectTimeout: "10 seconds",
@@ -208,8 +208,10 @@ const openPools = (
   options: Options,
   connect: Connect
 ): Pools => {
-  const millis = (name: "connectTimeout" | "headersTimeout" | "bodyTimeout" | "idleTimeout") =>
-    Duration.toMillis(options[name] ?? defaults[name])
+  const millis = (name: "connectTimeout" | "headersTimeout" | "bodyTimeout" | "idleTimeout", times = 1) => {
+    const wanted = times * Duration.toMillis(options[name] ?? defaults[name])
+    return wanted > Http.defaults.longestTimer ? 0 : wanted
+  }
   const settings: Http.Options = {
     origin: new URL(cluster.server),
     tls: {
@@ -227,7 +229,7 @@ const openPools = (
   return {
     unary: connect(options.connections ?? defaults.connections, settings),
     // A proxy may hold back the head until something of the body comes: a bookmark, once a minute.
-    watch: connect(null, { ...settings, headersTimeout: 2 * settings.headersTimeout, bodyTimeout: 0 }),
+    watch: connect(null, { ...settings, headersTimeout: millis("headersTimeout", 2), bodyTimeout: 0 }),
     processes: { ...settings, proxy: cluster.proxy === undefined ? undefined : Redacted.value(cluster.proxy) }
   }
 }

@@ -184,6 +184,25 @@ describe("LiveClient requests", () => {
       assert.strictEqual(refused.message, "get configmaps ns/a: Transport: connect ECONNREFUSED 127.0.0.1:1")
     }))
 
+  it.live("waits for ever where it is told to, also where no timer could wait as long", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((_, response) => void setTimeout(() => json(response, 200, object("a")), 50))
+      for (const long of ["Infinity", "60 days", "20 days"] as const) {
+        const { client } = yield* connect(cluster(server.url), {
+          connectTimeout: long,
+          headersTimeout: long,
+          bodyTimeout: long,
+          idleTimeout: long,
+          requestTimeout: long
+        })
+        for (let i = 0; i < 2; i++) assert.deepStrictEqual(yield* client.get(ConfigMap, key), object("a"))
+        const watching = Stream.runHead(client.watch(ConfigMap, { namespace: "ns" }))
+        const exit = yield* Effect.exit(watching)
+        assert.notInclude(String(exit), "within", "20 days twice are too long for a timer")
+      }
+      assert.lengthOf(server.sockets, 6, "each kept for the next request")
+    }))
+
   it.live("gives up on a server that does not answer", () =>
     Effect.gen(function*() {
       const server = yield* serve(() => {})

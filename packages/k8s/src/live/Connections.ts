@@ -27,7 +27,9 @@ export const defaults = {
   smallestRead: 4 * 1024,
   largestRead: 64 * 1024,
   /** How long before its server closes it an idle connection is not used any more, in milliseconds. */
-  margin: 1_000
+  margin: 1_000,
+  /** The longest that node's timers wait, in milliseconds: of what is longer they make a single one. */
+  longestTimer: 2 ** 31 - 1
 } as const
 
 /** A request. Only GET and HEAD go without a length of their body. */
@@ -266,7 +268,7 @@ class Connection {
     const millis = Math.min(idleTimeout || Infinity, (keptFor ?? Infinity) - defaults.margin)
     if (this.#isOver || socket.writableLength > 0 || millis <= 0) return this.end({})
     this.#call = undefined
-    if (millis < Infinity) this.#idle(millis)
+    if (millis <= defaults.longestTimer) this.#idle(millis)
     socket.unref()
     this.#pool.release(this)
   }

@@ -13,7 +13,7 @@ import * as Effect from "effect/Effect"
 import type { Buffer } from "node:buffer"
 import * as Zlib from "node:zlib"
 import * as Body from "./Body.ts"
-import type { Connections, Outgoing } from "./Connections.ts"
+import { type Connections, defaults as timers, type Outgoing } from "./Connections.ts"
 import * as Documents from "./Documents.ts"
 import type { Head } from "./HttpResponse.ts"
 import { tlsProblem } from "./tlsProblem.ts"
@@ -40,7 +40,7 @@ export interface Answer extends Response {
 }
 
 export interface Options {
-  /** In milliseconds of real time; none if it is 0. */
+  /** In milliseconds of real time; none if it is 0, or longer than timers wait. */
   readonly timeout: number
   /** Whether compression was asked for here. */
   readonly unpack: boolean
@@ -70,7 +70,7 @@ export const begin = (
     done(outcome)
   }
   const fail = (cause: unknown) => end(Effect.fail(describing(describe)(cause, sent)))
-  const timer = timeout > 0 && Number.isFinite(timeout)
+  const timer = timeout > 0 && timeout <= timers.longestTimer
     ? setTimeout(() => {
       const late = new Error(`no whole answer within ${Duration.format(Duration.millis(timeout))}`)
       fail(Object.assign(late, { code: "TIMEOUT" }))
