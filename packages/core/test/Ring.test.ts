@@ -247,19 +247,38 @@ describe("Ring", () => {
 
   it.effect("nobody works on what a late watch still shows", () =>
     Effect.gen(function*() {
-      const server = new Server(Widget, Lease)
-      const labels = { "shard.alpha.sharding.timebertt.dev/widgets": "a" }
-      server.put(Widget, "w", sized(1), { labels })
-      const watchman = new Counting()
-      server.fault = (request) =>
-        // The list is read before the object goes to somebody else, and answered after it.
-        request.method === "GET" && request.path.endsWith("/widgets") && !isWatch(request)
-          ? Effect.as(Effect.sync(() => server.hold()), undefined)
-          : Effect.undefined
-      yield* replica(server, "a", [parts(watchman, "a", false)])
-      server.patch(Widget, "w", { metadata: { labels: { "shard.alpha.sharding.timebertt.dev/widgets": "b" } } })
-      yield* pass("1 minute")
-      assert.strictEqual(watchman.last.size, 0)
+      const drain = "drain.alpha.sharding.timebertt.dev/widgets"
+      const happens: ReadonlyArray<(server: Server) => void> = [
+        (server) => server.patch(Widget, "w", { metadata: { labels: others } }),
+        (server) => server.patch(Widget, "w", { metadata: { labels: { [drain]: "true" } } }),
+        (server) => server.delete(Widget, "w"),
+        (server) => {
+          server.delete(Widget, "w")
+          server.put(Widget, "w", sized(1), { labels: mine })
+        }
+      ]
+      for (const [what, happen] of happens.entries()) {
+        const server = new Server(Widget, Part, Lease)
+        server.put(Widget, "w", sized(1), { labels: mine })
+        const watchman = new Counting()
+        let listed = 0
+        server.latency = (request) =>
+          // The list is read before that, and answered after it.
+          request.method === "GET" && request.path.endsWith("/widgets") && !isWatch(request)
+            ? Effect.sync(() => {
+              if (++listed > 1) return
+              server.hold()
+              happen(server)
+            })
+            : Effect.void
+        const a = yield* replica(server, "a", [parts(watchman, "a", false)])
+        yield* pass("20 seconds")
+        assert.deepStrictEqual([listed, watchman.last.size], [1, 0], `case ${what}`)
+        server.release()
+        yield* pass("20 seconds")
+        assert.strictEqual(watchman.last.size, what === 3 ? 1 : 0, `case ${what}`)
+        yield* a.stop
+      }
     }).pipe(silent, Effect.scoped))
 
   const looksForChildren = (request: Transport.Request) =>
@@ -425,6 +444,34 @@ describe("Ring", () => {
       assert.deepStrictEqual(
         server.objects(Part).map(({ metadata: { labels, name } }) => [name, labels]).sort(),
         [["of-a-service", mine], ["of-a-source", mine]]
+      )
+    }).pipe(silent, Effect.scoped))
+
+  it.effect("what is no child has no label, whoever makes it", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Part, Region, Lease)
+      server.put(Widget, "w", sized(1), { labels: mine })
+      yield* replica(server, "a", [
+        Controller.make("widgets", {
+          for: Widget,
+          owns: [Child],
+          reconcile: (widget) =>
+            Effect.gen(function*() {
+              const client = yield* KubeClient.KubeClient
+              const { controller: _, ...owned } = controllerReference(widget)
+              const strange = { ...controllerReference(widget), kind: "Gadget" }
+              const references = { alone: undefined, owned: [owned], "of-another": [strange] }
+              for (const [name, ownerReferences] of Object.entries(references)) {
+                yield* Effect.ignore(client.create(Part, { metadata: { name, namespace, ownerReferences } }))
+              }
+              return Action.done
+            })
+        })
+      ])
+      yield* pass("10 seconds")
+      assert.deepStrictEqual(
+        server.objects(Part).map(({ metadata: { labels, name } }) => [name, labels]).sort(),
+        [["alone", undefined], ["of-another", undefined], ["owned", undefined]]
       )
     }).pipe(silent, Effect.scoped))
 
