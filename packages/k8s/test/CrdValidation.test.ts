@@ -110,6 +110,33 @@ describe("rules", () => {
     assert.match(faults[1]!, /^spec\.low: /)
   })
 
+  it("let through as JSON what is right, and whoever cleans up after what breaks them", () => {
+    const right = CrdValidation.validate(Box, box())
+    assert.deepStrictEqual(Result.getOrThrow(right), {
+      apiVersion: "example.com/v1",
+      kind: "Box",
+      metadata: { name: "x", namespace: "default" },
+      spec
+    })
+    const json = (size: string, metadata: object) => ({
+      apiVersion: "example.com/v1",
+      kind: "Box",
+      metadata: {
+        name: "x",
+        namespace: "default",
+        uid: "u",
+        resourceVersion: "1",
+        creationTimestamp: "2026-01-01T00:00:00Z",
+        ...metadata
+      },
+      spec: { ...spec, size }
+    })
+    const { decode } = CrdValidation.checked(Box)
+    assert.isTrue(Result.isSuccess(decode(json("2Gi", {}))))
+    assert.isTrue(Result.isFailure(decode(json("1Mi", {}))))
+    assert.isTrue(Result.isSuccess(decode(json("1Mi", { deletionTimestamp: "2026-01-01T00:00:00Z" }))))
+  })
+
   it("name only fields the struct has", () => {
     // @ts-expect-error there is no field of that name
     Schema.Struct({ a: Schema.Int }).pipe(CelRule.rules(CelRule.exactlyOneOf("a", "b")))
