@@ -124,10 +124,53 @@ it("names, versions and subresources", () => {
     "version-added:",
     "storage-changed:"
   ])
-  assert.deepStrictEqual(
-    rules(withSpec(spec), withSpec(spec, { selectableFields: [{ jsonPath: ".spec.size" }] })),
-    ["selectable-field-removed:clients"]
-  )
+  const selectable = withSpec(spec, { selectableFields: [{ jsonPath: ".spec.size" }] })
+  assert.deepStrictEqual(rules(withSpec(spec), selectable), ["selectable-field-removed:clients"])
+  assert.deepStrictEqual(rules(selectable), ["selectable-field-added:"])
+  assert.deepStrictEqual(rules(selectable, selectable), [])
+
+  const { names } = base.spec
+  for (
+    const [before, after, expected] of [
+      [{}, { group: "example.org" }, ["group-changed:stored,clients"]],
+      [{}, { names: { ...names, kind: "Crate" } }, ["kind-changed:stored,clients"]],
+      [{}, { names: { ...names, plural: "boxen" } }, ["plural-changed:stored,clients"]],
+      [{ names: { ...names, categories: ["all", "ours"] } }, { names: { ...names, categories: ["all"] } }, [
+        "name-removed:clients"
+      ]],
+      [{ names: { ...names, singular: "box" } }, { names: { ...names, singular: "crate" } }, ["name-removed:clients"]],
+      [{}, { conversion: { strategy: "Webhook" } }, ["conversion-changed:"]]
+    ] as const
+  ) assert.deepStrictEqual(rules(withSpec(spec, {}, after), withSpec(spec, {}, before)), [...expected])
+
+  const scale = { specReplicasPath: ".spec.size", statusReplicasPath: ".status.size" }
+  const other = { ...scale, specReplicasPath: ".spec.count" }
+  const column = { name: "Size", type: "integer", jsonPath: ".spec.size" }
+  for (
+    const [before, after, expected] of [
+      [{ served: false }, {}, ["version-served:"]],
+      [{ deprecated: true }, {}, []],
+      [{ deprecated: true }, { deprecated: true }, []],
+      [{ subresources: {} }, {}, ["subresource-added:clients"]],
+      [{ subresources: {} }, { subresources: { scale } }, ["subresource-added:"]],
+      [{ subresources: { scale } }, { subresources: { scale } }, []],
+      [{ subresources: { scale } }, { subresources: { scale: other } }, ["scale-changed:clients"]],
+      [{ additionalPrinterColumns: [] }, { additionalPrinterColumns: [column] }, ["columns-changed:"]],
+      [{ additionalPrinterColumns: [column] }, { additionalPrinterColumns: [column] }, []]
+    ] as const
+  ) {
+    const version = (more: object) => withSpec(spec, more as Partial<Version>)
+    assert.deepStrictEqual(rules(version(after), version(before)), [...expected], JSON.stringify([before, after]))
+  }
+
+  const [v1] = withSpec(spec).spec.versions
+  const versions = (...all: ReadonlyArray<Partial<Version>>) =>
+    withSpec(spec, {}, { versions: all.map((version) => ({ ...v1!, ...version })) })
+  const served = { name: "v0", storage: false }
+  const unserved = { ...served, served: false }
+  assert.deepStrictEqual(rules(versions({}), versions({}, served)), ["version-removed:clients"])
+  assert.deepStrictEqual(rules(versions({}), versions({}, unserved)), ["version-removed:"])
+  assert.deepStrictEqual(rules(versions({}, served), versions({}, served)), [])
 })
 
 it("is read line by line, and asked for what breaks", () => {

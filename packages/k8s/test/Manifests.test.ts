@@ -6,6 +6,7 @@ import * as ApiService from "../src/ApiService.ts"
 import { ConfigMap, Deployment, Namespace, Secret } from "../src/kinds/index.ts"
 import * as Environment from "../src/Environment.ts"
 import * as Manifests from "../src/Manifests.ts"
+import * as Permissions from "../src/manifests/Permissions.ts"
 import { ApiServer } from "../src/testing/index.ts"
 import * as Webhook from "../src/Webhook.ts"
 
@@ -175,6 +176,30 @@ it("the status of Kubernetes' own kinds is left to Kubernetes, unless it is name
     granted(Manifests.rules({ ...options(false), controllers: [controller], writes })[""])["namespaces/status."]
   assert.isUndefined(statusOf([]))
   assert.strictEqual(statusOf([{ resource: Namespace, subresource: "status", verbs: ["patch"] }]), "patch")
+})
+
+it("a permission is left out only where another one allows all of it", () => {
+  const permission = (more: Partial<Permissions.Permission>): Permissions.Permission => ({
+    namespace: "",
+    group: "",
+    resource: "secrets",
+    verb: "get",
+    names: undefined,
+    origin: "declared",
+    ...more
+  })
+  const told = (...permissions: ReadonlyArray<Partial<Permissions.Permission>>) =>
+    Object.entries(Permissions.rules(permissions.map(permission))).flatMap(([namespace, rules]) =>
+      rules.map(({ resourceNames, verbs }) => `${namespace}:${resourceNames?.join() ?? "*"}:${verbs.join()}`)
+    )
+  assert.deepStrictEqual(told({ names: ["a"] }, { names: ["a", "b"] }), [":a,b:get"])
+  assert.deepStrictEqual(told({ names: ["a"] }, { names: ["b", "a"], namespace: "x" }), [":a:get", "x:b,a:get"])
+  assert.deepStrictEqual(told({ names: ["a"], namespace: "x" }, { names: ["a", "b"] }), [":a,b:get"])
+  assert.deepStrictEqual(told({ names: ["a"] }, {}), [":*:get"])
+  assert.deepStrictEqual(told({}, {}, { names: ["a"], verb: "list" }), [":a:list", ":*:get"])
+  assert.deepStrictEqual(told({ namespace: "x" }, { namespace: "y" }), ["x:*:get", "y:*:get"])
+  assert.deepStrictEqual(told({ namespace: "x", group: "apps" }, {}), [":*:get", "x:*:get"])
+  assert.deepStrictEqual(told({ namespace: "x", resource: "pods" }, {}), [":*:get", "x:*:get"])
 })
 
 it("a kind that only sounds like one of Kubernetes has its status written by its own controller", () => {
