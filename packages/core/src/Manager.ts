@@ -180,7 +180,8 @@ export const Board: Context.Reference<Board | undefined> = Context.Reference<Boa
 /**
  * Runs controllers for as long as the layer lives. Building it does not wait for the caches: see `ready`.
  *
- * What the controllers need besides a client and their declared kinds is what the layer needs.
+ * What the controllers need besides a client and their declared kinds is what the layer needs. Like any layer, one that is
+ * used twice in a program is built once: for the same controllers in two clusters call this twice.
  */
 export const layer = <const Cs extends ReadonlyArray<Controller.Controller<any>>>(
   controllers: Cs,

@@ -290,6 +290,52 @@ it("an API of its own brings its registration, the Service, and the right to kno
   assert.strictEqual(binding.roleRef.name, "extension-apiserver-authentication-reader")
 })
 
+it("what the operator listens on is a port of its container, has a Service, and is let through, and nothing else is", () => {
+  const apiService = gadgets
+  const cases: ReadonlyArray<readonly [Partial<Manifests.Options>, ReadonlyArray<string>]> = [
+    [{}, ["metrics 8080"]],
+    [{ webhooks: hooks }, ["metrics 8080", "webhooks 443"]],
+    [{ apiService }, ["metrics 8080", "api 443"]],
+    [{ webhooks: hooks, apiService }, ["metrics 8080", "webhooks 443", "api 443"]]
+  ]
+  const numbers: Readonly<Record<string, number>> = { metrics: 8080, probes: 8081, webhooks: 9443, api: 8443 }
+  for (const [more, expected] of cases) {
+    const files = Manifests.files({ ...options(false), ...more }) as Readonly<Record<string, ReadonlyArray<any>>>
+    const served = files["service.yaml"]!.flatMap(({ spec }) => spec.ports)
+    assert.deepStrictEqual(served.map(({ port, targetPort }) => `${targetPort} ${port}`), expected)
+    const names = served.map(({ targetPort }) => targetPort)
+    assert.deepStrictEqual(served.map(({ name }) => name), names)
+    const { containers: [container] } = files["deployment.yaml"]![0].spec.template.spec
+    assert.deepStrictEqual(
+      Object.fromEntries(container.ports.map(({ containerPort, name }: any) => [name, containerPort])),
+      Object.fromEntries(["metrics", "probes", ...names.slice(1)].map((name) => [name, numbers[name]]))
+    )
+    const { ingress } = files["network-policy.yaml"]![0].spec
+    assert.deepStrictEqual(ingress.flatMap(({ ports }: any) => ports.map(({ port }: any) => port)), names)
+  }
+})
+
+it("the operator is told what it is to do by its environment", () => {
+  const told = (more: Partial<Manifests.Options>) => {
+    const files = Manifests.files({ ...options(false), ...more }) as Readonly<Record<string, ReadonlyArray<any>>>
+    const { replicas, template } = files["deployment.yaml"]![0].spec
+    const env = Object.fromEntries(template.spec.containers[0].env.map(({ name, value }: any) => [name, value]))
+    return { replicas, env }
+  }
+  const plain = told({})
+  assert.strictEqual(plain.replicas, 1)
+  assert.notProperty(plain.env, "EFFECT_OPERATOR_METRICS_AUTHENTICATION")
+  assert.notProperty(plain.env, "EFFECT_OPERATOR_LEASE_PER")
+  const env = { EFFECT_OPERATOR_WORKERS: "4" }
+  const more = told({ authentication: true, env, replicas: 3, leaderElection: { per: "controller" } })
+  assert.deepInclude(more.env, {
+    EFFECT_OPERATOR_METRICS_AUTHENTICATION: "true",
+    EFFECT_OPERATOR_WORKERS: "4",
+    EFFECT_OPERATOR_LEASE_PER: "controller"
+  })
+  assert.strictEqual(more.replicas, 3)
+})
+
 it("webhooks bring their configurations, the Service, and permissions on exactly these objects", () => {
   const all = { ...options(false), webhooks: hooks }
   const rules = Manifests.rules(all)
