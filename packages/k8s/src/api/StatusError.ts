@@ -275,6 +275,13 @@ export const serviceUnavailable = (message: string): StatusError => make(503, "S
 export const timeout = (message: string, details: StatusDetails = {}): StatusError =>
   make(504, "Timeout", `Timeout: ${message}`, details)
 
+/** 504 of the filter that minds the time, which writes its Status without saying what it is. */
+export const allottedTimeout: StatusError = (() => {
+  const { body, status } = timeout("request did not complete within the allotted timeout")
+  const { apiVersion: _, kind: __, ...rest } = body
+  return { status, body: rest as Status }
+})()
+
 /** 504: a read asked for a version the server has not reached. */
 export const tooLargeResourceVersion = (requested: string, current: string): StatusError => ({
   ...timeout(`Too large resource version: ${requested}, current: ${current}`, {

@@ -1,11 +1,21 @@
 /**
- * `GoDuration`: why a text is no duration, in the words of Go.
+ * `GoDuration`: durations as Go reads them, and in its words why a text is none.
  *
  * Source: Go's time/format.go (`ParseDuration`).
  */
 import { quote } from "./FieldError.ts"
 
-const units: ReadonlySet<string> = new Set(["ns", "us", "µs", "μs", "ms", "s", "m", "h"])
+/** In milliseconds. */
+const units: ReadonlyMap<string, number> = new Map([
+  ["ns", 1e-6],
+  ["us", 1e-3],
+  ["µs", 1e-3],
+  ["μs", 1e-3],
+  ["ms", 1],
+  ["s", 1000],
+  ["m", 60_000],
+  ["h", 3_600_000]
+])
 
 const term = /^(\d+\.?\d*|\.\d+)([^\d.]*)/
 
@@ -22,4 +32,14 @@ export const fault = (text: string): string | undefined => {
     rest = rest.slice(all.length)
   } while (rest !== "")
   return undefined
+}
+
+/** How many milliseconds a text such as `1h30m` is; 0 of a text that is no duration. */
+export const millis = (text: string): number => {
+  if (fault(text) !== undefined) return 0
+  let sum = 0
+  for (const [, amount = "", unit = ""] of text.matchAll(/([\d.]+)([^\d.]+)/g)) {
+    sum += Number(amount) * (units.get(unit) ?? 0)
+  }
+  return text.startsWith("-") ? -sum : sum
 }

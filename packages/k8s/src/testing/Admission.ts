@@ -12,6 +12,7 @@ import { type KubeObject, withoutManagedFields } from "@effect-operator/core/Kub
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { JsonObject } from "../schema/JsonValue.ts"
+import * as Deadline from "./server/Deadline.ts"
 import * as Exchange from "./server/Exchange.ts"
 import { stringAt } from "../api/Plain.ts"
 import { parameter } from "../api/Routing.ts"
@@ -73,6 +74,7 @@ export const attributes = (
     user: exchange.user,
     dryRun,
     rounds: noRounds,
+    deadline: Deadline.of(exchange),
     warn: (text) => exchange.warnings.push(text),
     annotate: (key, value) => exchange.annotations.set(key, value),
     uuid: () => Exchange.uuid(exchange.random)

@@ -8,6 +8,11 @@ describe("GoDuration", () => {
     }
   })
 
+  it("counts their milliseconds, of what is none nothing", () => {
+    const texts = ["1h30m", "1.5s", "-.5s", "0", "", "5", "250us"]
+    assert.deepStrictEqual(texts.map(GoDuration.millis), [5_400_000, 1500, -500, 0, 0, 0, 0.25])
+  })
+
   const faults: ReadonlyArray<readonly [string, string]> = [
     ["", "time: invalid duration \"\""],
     ["bad", "time: invalid duration \"bad\""],

@@ -2,6 +2,7 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type * as Effect from "effect/Effect"
 import type { JsonObject } from "../../schema/JsonValue.ts"
+import type { Deadline } from "../server/Deadline.ts"
 import type { Served } from "../server/Registry.ts"
 import type * as StatusError from "../../api/StatusError.ts"
 import type { UserInfo } from "../../api/UserInfo.ts"
@@ -45,6 +46,7 @@ export interface Attributes {
   readonly user: UserInfo
   readonly dryRun: boolean
   readonly rounds: Rounds
+  readonly deadline: Deadline
   /** Adds a Warning header to the answer. */
   readonly warn: (text: string) => void
   /** Annotates the audit event. */

@@ -7,6 +7,7 @@
  *
  * Source: k8s.io/apiserver/pkg/admission/plugin/webhook/{mutating,validating}/dispatcher.go.
  */
+import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -40,7 +41,7 @@ const headers = {
   "user-agent": "kube-apiserver-admission"
 }
 
-/** Asks. The answer is an allowed one. */
+/** Asks, for as long as the webhook and the request have time. The answer is an allowed one. */
 export const ask = Effect.fnUntraced(function*(
   backends: Backends.Calls,
   hook: Hook,
@@ -48,7 +49,8 @@ export const ask = Effect.fnUntraced(function*(
   seen: AdmissionReview.Seen
 ) {
   const { attributes } = seen
-  const fail = (why: string) => Effect.fail(new CallFailed({ hook: hook.name, why }))
+  const failed = (why: string) => new CallFailed({ hook: hook.name, why })
+  const fail = (why: string) => Effect.fail(failed(why))
   if (attributes.dryRun && !hook.supportsDryRun) {
     const why = `admission webhook ${FieldError.quote(hook.name)} does not support dry run`
     return yield* new Refused({ error: StatusError.badRequest(why) })
@@ -62,15 +64,25 @@ export const ask = Effect.fnUntraced(function*(
   const untrusted = Backends.bundleFault(hook.caBundle)
   if (untrusted !== undefined) return yield* fail(`could not get REST client: ${untrusted}`)
   const uid = attributes.uuid()
+  const { at, passed } = attributes.deadline
+  const left = at - (yield* Clock.currentTimeMillis)
+  const late = new Refused({ error: passed })
+  if (left <= 0) return yield* late
+  const own = hook.timeoutSeconds * 1000
+  const millis = Math.min(own, left)
   const reply = yield* Redirects.call(backends, {
     target: hook.target,
     caBundle: hook.caBundle,
     method: "POST",
-    query: [["timeout", `${hook.timeoutSeconds}s`]],
+    query: [["timeout", `${Math.ceil(millis / 1000)}s`]],
     headers,
     body: copy(AdmissionReview.request(version, uid, seen)),
-    timeout: `${hook.timeoutSeconds} seconds`
-  }).pipe(Effect.catch((failure) => fail(`failed to call webhook: ${failure.message}`)))
+    timeout: millis
+  }).pipe(Effect.mapError((failure) =>
+    left <= own && failure.error === Backends.deadlineExceeded
+      ? late
+      : failed(`failed to call webhook: ${failure.message}`)
+  ))
   const review = RestReply.read(reply, AdmissionReview.wanted(version))
   const undecodable = Result.isFailure(review) ? review.failure : AdmissionReview.decodeFault(review.success)
   if (undecodable !== undefined || Result.isFailure(review)) {

@@ -28,10 +28,15 @@ const hooks = (known: Readonly<Record<string, (request: Json) => Effect.Effect<J
 
 const layer = ApiServer.ApiServer.layer.pipe(Layer.provide(Layer.fresh(Backends.layerHandlers(answers))), Layer.fresh)
 
-const send = Effect.fnUntraced(function*(method: "GET" | "POST" | "DELETE", path: string, body?: Json) {
+const send = Effect.fnUntraced(function*(
+  method: "GET" | "POST" | "DELETE",
+  path: string,
+  body?: Json,
+  query: ReadonlyArray<readonly [string, string]> = []
+) {
   const server = yield* ApiServer.ApiServer
   const headers = { "content-type": "application/json", accept: "application/json" }
-  const answer = yield* server.handle({ method, path, query: [], headers, ...(body === undefined ? {} : { body }) })
+  const answer = yield* server.handle({ method, path, query, headers, ...(body === undefined ? {} : { body }) })
   return { ...answer, object: answer.body as Json }
 })
 
@@ -55,13 +60,13 @@ const install = (kind: "Mutating" | "Validating", ...webhooks: ReadonlyArray<rea
     ({ object, status }) => assert.strictEqual(status, 201, JSON.stringify(object))
   )
 
-const create = (name: string) =>
-  send("POST", "/api/v1/namespaces/default/configmaps", {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { name },
-    data: { a: "1" }
-  })
+const create = (name: string, timeout?: string) =>
+  send(
+    "POST",
+    "/api/v1/namespaces/default/configmaps",
+    { apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { a: "1" } },
+    timeout === undefined ? [] : [["timeout", timeout]]
+  )
 
 const adding = (key: string) => ({
   patchType: "JSONPatch",
@@ -131,6 +136,36 @@ describe("Webhooks", () => {
       assert.isUndefined(creating.pollUnsafe())
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual((yield* Fiber.join(creating)).object["data"], { a: "1", slow: "1" })
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a request has the time that it gives itself, whatever its webhooks are forgiven", () =>
+    Effect.gen(function*() {
+      hooks({ stuck: () => Effect.never })
+      const [stuck, asked] = [answers.get("ops/stuck")!, Array<string>()]
+      answers.set("ops/stuck", (request) => {
+        asked.push(request.query.find(([name]) => name === "timeout")![1])
+        return stuck(request)
+      })
+      yield* install("Mutating", ["stuck", { failurePolicy: "Ignore" }], ["again", {
+        failurePolicy: "Ignore",
+        clientConfig: { service: { namespace: "ops", name: "stuck" } },
+        timeoutSeconds: 30
+      }])
+      const answered = Effect.fnUntraced(function*(after: number, timeout?: string) {
+        const creating = yield* Effect.forkChild(create("x", timeout))
+        yield* TestClock.adjust(after - 1)
+        assert.isUndefined(creating.pollUnsafe())
+        yield* TestClock.adjust(1)
+        const { object, status } = yield* Fiber.join(creating)
+        return `${status} ${object["message"]}`
+      })
+      const passed = "504 Timeout: request did not complete within the allotted timeout"
+      assert.strictEqual(yield* answered(1500, "1.5s"), passed)
+      assert.strictEqual(yield* answered(12_000, "12s"), passed)
+      const said = "504 Timeout: request did not complete within requested timeout - context deadline exceeded"
+      assert.strictEqual(yield* answered(34_000, "50s"), said)
+      assert.strictEqual(yield* answered(34_000), said)
+      assert.deepStrictEqual(asked, ["2s", "10s", "2s", "10s", "24s", "10s", "24s"])
     }).pipe(Effect.provide(layer)))
 
   it.effect("managers that a webhook has made unreadable are as they were, with a warning", () =>
