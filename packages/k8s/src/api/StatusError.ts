@@ -247,9 +247,15 @@ export const tooManyRequests = (message: string, retryAfterSeconds: number): Sta
     "retry-after": String(retryAfterSeconds)
   })
 
-/** 429 of an eviction that a disruption budget forbids: neither a Retry-After nor retryAfterSeconds. */
-export const evictionRefused = (causes: ReadonlyArray<StatusCause>): StatusError =>
-  make(429, "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget.", { causes })
+/** 429 of an eviction that a disruption budget forbids; where no time is given, it has neither header nor detail of one. */
+export const evictionRefused = (causes: ReadonlyArray<StatusCause>, retryAfterSeconds?: number): StatusError =>
+  make(
+    429,
+    "TooManyRequests",
+    "Cannot evict pod as it would violate the pod's disruption budget.",
+    { causes, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) },
+    retryAfterSeconds === undefined ? undefined : { "retry-after": String(retryAfterSeconds) }
+  )
 
 /** 500, reason `InternalError`. */
 export const internal = (message: string): StatusError =>

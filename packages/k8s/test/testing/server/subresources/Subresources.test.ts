@@ -260,7 +260,8 @@ describe("pods", () => {
       const budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
       for (const name of ["a", "b"]) {
         yield* post(pods, pod(name, { metadata: { labels: { app: "x" } }, spec: { nodeName: "n" } }))
-        yield* patch(`${pods}/${name}/status`, "merge", { status: { phase: "Running" } })
+        const conditions = [{ type: "Ready", status: "True" }]
+        yield* patch(`${pods}/${name}/status`, "merge", { status: { phase: "Running", conditions } })
       }
       yield* post(budgets, {
         metadata: { name: "p" },

@@ -124,7 +124,7 @@ describe("Ownership", () => {
         spec: { minAvailable: 1, selector: { matchLabels: { app: "x" } } }
       })
       const budget = (yield* get(`${budgets}/b`)).body
-      const status = { ...budget.status, observedGeneration: 1, disruptionsAllowed: 1 }
+      const status = { ...budget.status, observedGeneration: 1, disruptionsAllowed: 2 }
       yield* put(`${budgets}/b/status?fieldManager=m`, { ...budget, status })
       const created = yield* post(pods, pod("a", { metadata: { labels: { app: "x" } } }))
       yield* put(`${pods}/a/status`, { ...created.body, status: { ...created.body.status, phase: "Running" } })
