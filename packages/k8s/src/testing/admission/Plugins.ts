@@ -34,7 +34,8 @@ const first: ReadonlyArray<Factory> = [
   CertificatePlugins.approval,
   CertificatePlugins.signing,
   CertificatePlugins.subjectRestriction,
-  StoragePlugins.defaultIngressClass
+  StoragePlugins.defaultIngressClass,
+  PodPlugins.podTopologyLabels
 ]
 
 /** After the user's plugins. */

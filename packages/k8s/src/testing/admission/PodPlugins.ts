@@ -1,7 +1,8 @@
 /**
- * `PodPlugins`: the small plugins about Pods: priority, tolerations of failing nodes, runtime classes.
+ * `PodPlugins`: the small plugins about Pods: priority, tolerations of failing nodes, runtime classes, where a node is.
  *
- * Source: k8s.io/kubernetes/plugin/pkg/admission/{priority,defaulttolerationseconds,runtimeclass,nodetaint}.
+ * Source: k8s.io/kubernetes/plugin/pkg/admission/{priority,defaulttolerationseconds,runtimeclass,nodetaint,
+ * podtopologylabels}.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
@@ -203,3 +204,24 @@ export const runtimeClass = ({ storage }: Admission.Server): Admission.Plugin =>
     }
   }
 }
+
+/** What a Pod tells of where its node is. */
+const places = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"]
+
+/** `PodTopologyLabels`: a Pod that gets a node gets its zone and region, too, whatever it had for them before. */
+export const podTopologyLabels = ({ storage }: Admission.Server): Admission.Plugin => ({
+  name: "PodTopologyLabels",
+  handles: ({ operation, resource, subresource }) =>
+    operation === "CREATE" && resource.collection === "pods" && (subresource === "" || subresource === "binding"),
+  mutate: ({ subresource }, object) => {
+    const bound = subresource === "binding"
+    // What is bound to anything else is refused later.
+    if (bound && stringAt(object, "target", "kind") !== "Node") return Effect.succeed(object)
+    const name = bound ? stringAt(object, "target", "name") : stringAt(object, "spec", "nodeName")
+    const labels = name === "" ? undefined : storage.get("nodes", name)?.metadata.labels
+    const told = Object.entries(labels ?? {}).filter(([key]) => places.includes(key))
+    if (told.length === 0) return Effect.succeed(object)
+    const metadata = { ...object.metadata, labels: { ...object.metadata.labels, ...Object.fromEntries(told) } }
+    return Effect.succeed(asObject({ ...object, metadata }))
+  }
+})

@@ -255,6 +255,29 @@ describe("pods", () => {
       )
     }).pipe(Effect.provide(layer)))
 
+  it.effect("tell the zone and the region of the node that they get", () =>
+    Effect.gen(function*() {
+      const [zone, region] = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"]
+      yield* post("/api/v1/nodes", { metadata: { name: "n", labels: { [zone]: "z", [region]: "r", other: "o" } } })
+      const labelsOf = Effect.fnUntraced(function*(name: string) {
+        return (yield* get(`${pods}/${name}`)).body.metadata.labels
+      })
+      const bind = (name: string, target: object) => post(`${pods}/${name}/binding`, { metadata: { name }, target })
+      for (const name of ["bound", "unspoken", "lost"]) {
+        yield* post(pods, pod(name, { metadata: { labels: { a: "b", [zone]: "wrong" } } }))
+      }
+      yield* post(pods, pod("placed", { spec: { nodeName: "n" } }))
+      assert.deepStrictEqual(yield* labelsOf("placed"), { [zone]: "z", [region]: "r" })
+      assert.strictEqual((yield* bind("bound", { kind: "Node", name: "n" })).status, 201)
+      assert.deepStrictEqual(yield* labelsOf("bound"), { a: "b", [zone]: "z", [region]: "r" })
+      // As on a real server, a target that does not say what it is is a node, but not to this plugin.
+      assert.strictEqual((yield* bind("unspoken", { name: "n" })).status, 201)
+      assert.strictEqual((yield* bind("lost", { kind: "Node", name: "none" })).status, 201)
+      for (const name of ["unspoken", "lost"]) {
+        assert.deepStrictEqual(yield* labelsOf(name), { a: "b", [zone]: "wrong" })
+      }
+    }).pipe(Effect.provide(layer)))
+
   it.effect("are evicted as their budget allows", () =>
     Effect.gen(function*() {
       const budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
