@@ -141,7 +141,7 @@ const dropped = (spec: JsonValue.JsonObject, before: JsonValue.JsonObject): Json
 
 /** The ports with those of the nodes that ports of the same name had, where they are left out and not used by others. */
 const keptPorts = (spec: JsonValue.JsonObject, before: JsonValue.JsonObject): JsonValue.JsonObject => {
-  if (!usesNodes(spec) || !usesNodes(before)) return spec
+  if (!isGivenPorts(spec) || !isGivenPorts(before)) return spec
   const [now, then] = [nodePortsOf(spec), nodePortsOf(before)]
   const used = new Set(then.filter((port) => now.includes(port)))
   const byName = new Map(arrayAt(before, "ports").map((port) => [stringAt(port, "name"), numberAt(port, "nodePort")]))
@@ -159,14 +159,23 @@ const keptCheck = (spec: JsonValue.JsonObject, before: JsonValue.JsonObject): Js
     ? { ...spec, healthCheckNodePort: before["healthCheckNodePort"] }
     : spec
 
-/** What was given to the Service and is left out it keeps; another first address is the only one. */
+/**
+ * What was given to the Service and is left out it keeps; another first address is the only one. Who knows of one address
+ * alone means all by it, whatever the Service is to be.
+ */
 const kept = (spec: JsonValue.JsonObject, before: JsonValue.JsonObject): JsonValue.JsonObject => {
-  if (!hasAddress(spec) || !hasAddress(before)) return spec
-  const one = stringAt(spec, "clusterIP") || stringAt(before, "clusterIP")
+  const stays = hasAddress(spec) && hasAddress(before)
+  const [was, had] = [stringAt(before, "clusterIP"), arrayAt(before, "clusterIPs")]
+  const one = stringAt(spec, "clusterIP") || (stays ? was : "")
   const given = arrayAt(spec, "clusterIPs")
-  const all = given.length === 0 ? arrayAt(before, "clusterIPs") : given
-  const moved = one !== stringAt(before, "clusterIP") && JsonValue.equals(all, before["clusterIPs"])
-  return { ...spec, ...(one === "" ? {} : { clusterIP: one }), clusterIPs: moved ? [one] : all }
+  const all = given.length === 0 && (stays || one === was) ? had : given
+  const moved = one !== was && JsonValue.equals(all, had)
+  const addresses = !moved ? all : one === "" ? [] : [one]
+  return {
+    ...omit(spec, "clusterIPs"),
+    ...(one === "" ? {} : { clusterIP: one }),
+    ...(addresses.length === 0 ? {} : { clusterIPs: addresses })
+  }
 }
 
 export const prepareUpdate: Strategy["prepareUpdate"] = (next, previous, pool) => {

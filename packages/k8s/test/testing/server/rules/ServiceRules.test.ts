@@ -198,6 +198,31 @@ describe("ServiceRules", () => {
       assert.notProperty(named.spec, "ipFamilies")
     }).pipe(Effect.provide(layer)))
 
+  it.effect("a balancer that is to do without ports of nodes gives back those that an update leaves out", () =>
+    Effect.gen(function*() {
+      const ports = [{ name: "a", port: 80 }, { name: "b", port: 81 }]
+      const { body } = yield* post(url, service({ type: "LoadBalancer", ports }))
+      const [one, other] = body.spec.ports
+      const update = (spec: object) => put(`${url}/a`, service({ ...body.spec, ...spec }))
+      const given = ({ body: { spec } }: any) => spec.ports.map((port: any) => port.nodePort)
+      const without = { allocateLoadBalancerNodePorts: false }
+      assert.deepStrictEqual(given(yield* update(without)), [one.nodePort, other.nodePort])
+      const parted = yield* update({ ...without, ports: [{ ...one, nodePort: 0 }, other] })
+      assert.deepStrictEqual(given(parted), [undefined, other.nodePort])
+      assert.deepStrictEqual(given(yield* update({ ...without, ports })), [undefined, undefined])
+      assert.isNumber(given(yield* update({ ports }))[0])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("who knows of one address alone may give up all for a name", () =>
+    Effect.gen(function*() {
+      yield* post(url, service({ clusterIP: "None" }))
+      const named = { type: "ExternalName", externalName: "example.com", clusterIP: "None" }
+      const { body, status } = yield* put(`${url}/a`, service(named))
+      assert.strictEqual(status, 200)
+      assert.notProperty(body.spec, "clusterIP")
+      assert.notProperty(body.spec, "clusterIPs")
+    }).pipe(Effect.provide(layer)))
+
   it.effect("a dry run asks for no address, and of a port no more than whether it is taken", () =>
     Effect.gen(function*() {
       const services = "/api/v1/namespaces/default/services"
