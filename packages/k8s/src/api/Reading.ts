@@ -47,13 +47,20 @@ export const exportFault = ({ request }: Pick<Asked, "request">): Refused | unde
     ? StatusError.badRequest("the export parameter, deprecated since v1.14, is no longer supported")
     : undefined
 
+const versionWithToken = StatusError.badRequest("specifying resource version is not allowed when using continue")
+
 /** A resourceVersion parameter: none, or a number. */
 export const version = (exchange: Asked): Result.Result<number | undefined, Refused> => {
   const text = parameter(exchange.request, "resourceVersion") ?? ""
   if (text === "") return Result.succeed(undefined)
   const number = /^\d+$/.test(text)
   if (number && BigInt(text) < 2n ** 64n) return Result.succeed(Number(text))
-  const { resource, route } = exchange
+  const { request, resource, route } = exchange
+  const token = parameter(request, "continue") ?? ""
+  // A token is judged first, and goes with no version, whatever that is.
+  if (token !== "" && (route.verb === "list" || route.verb === "deletecollection")) {
+    return Result.flatMap(ContinueToken.decode(token), () => Result.fail(versionWithToken))
+  }
   const error = `strconv.ParseUint: parsing ${FieldError.quote(text)}: ${
     number ? "value out of range" : "invalid syntax"
   }`
@@ -186,7 +193,7 @@ export const plan = (
     return Result.flatMap(ContinueToken.decode(token), ({ revision, start }) => {
       const from = prefixOf(route) + start
       return wanted !== undefined && wanted !== 0
-        ? Result.fail(StatusError.badRequest("specifying resource version is not allowed when using continue"))
+        ? Result.fail(versionWithToken)
         : revision < 0
         ? Result.succeed(now(from))
         : revision < storage.compacted

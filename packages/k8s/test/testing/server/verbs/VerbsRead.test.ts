@@ -130,6 +130,21 @@ describe("list", () => {
       assert.isString(page.body.metadata.continue)
     }).pipe(Effect.provide(layer)))
 
+  it.effect("a continue token is judged before a version, and goes with none", () =>
+    Effect.gen(function*() {
+      yield* many
+      const { body: { metadata } } = yield* get(`${configMaps}?limit=1`)
+      const asked = (token: string, version: string) =>
+        Effect.map(get(`${configMaps}?continue=${token}&resourceVersion=${version}`), message)
+      for (const version of ["abc", "1"]) {
+        assert.match(yield* asked("abc", version), /^400 invalid continue token: continue key is not valid: /)
+        assert.strictEqual(
+          yield* asked(metadata.continue, version),
+          "400 specifying resource version is not allowed when using continue"
+        )
+      }
+    }).pipe(Effect.provide(layer)))
+
   it.effect("a compacted continue token is 410, and offers to go on inconsistently", () =>
     Effect.gen(function*() {
       yield* many
