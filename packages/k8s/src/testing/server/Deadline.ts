@@ -7,10 +7,10 @@
  * Source: k8s.io/apiserver/pkg/endpoints/filters/request_deadline.go, pkg/server/filters/timeout.go,
  * pkg/endpoints/handlers/rest.go (`requestTimeoutUpperBound`).
  */
+import type { Request } from "@effect-operator/core/Transport"
 import { parameter } from "../../api/Routing.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import * as GoDuration from "../../schema/GoDuration.ts"
-import type { Exchange } from "./Exchange.ts"
 
 export const defaults = {
   /** How long a write may take that does not say. */
@@ -25,7 +25,7 @@ export interface Deadline {
 }
 
 /** The deadline of a write. A time that is none, or not to come, says nothing. */
-export const of = ({ now, request }: Pick<Exchange, "now" | "request">): Deadline => {
+export const of = ({ now, request }: { readonly now: number; readonly request: Request }): Deadline => {
   const said = GoDuration.millis(parameter(request, "timeout") ?? "")
   return said > 0 && said <= defaults.writeMillis
     ? { at: now + said, passed: StatusError.allottedTimeout }
