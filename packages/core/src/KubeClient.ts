@@ -24,10 +24,10 @@ export class KubeClient extends Context.Service<KubeClient, Client>()("@effect-o
     return Layer.effect(KubeClient, Effect.map(Transport, (transport) => make(transport)))
   }
 
-  /** The client over the transport in context. Like any layer it is built once: for several transports there is `over`. */
+  /** The client over the transport in context. Like any layer it is built once: for several transports there is `layerOver`. */
   static readonly layer: Layer.Layer<KubeClient, never, Transport> = KubeClient.inContext()
 
   /** The client over this transport, also where a program has clients over others. */
-  static readonly over = <E, R>(transport: Layer.Layer<Transport, E, R>): Layer.Layer<KubeClient, E, R> =>
+  static readonly layerOver = <E, R>(transport: Layer.Layer<Transport, E, R>): Layer.Layer<KubeClient, E, R> =>
     Layer.provide(KubeClient.inContext(), transport)
 }

@@ -349,7 +349,7 @@ describe("observe", () => {
     }))
 })
 
-it.effect("KubeClient.over is a client of its own for each transport of a program, and one where it is used twice", () =>
+it.effect("KubeClient.layerOver is a client of its own for each transport of a program, and one where it is used twice", () =>
   Effect.gen(function*() {
     const seen: Array<KubeClient.Client> = []
     const using = (layer: Layer.Layer<KubeClient.KubeClient>) =>
@@ -357,7 +357,7 @@ it.effect("KubeClient.over is a client of its own for each transport of a progra
         Layer.provide(layer)
       )
     const over = (name: string) =>
-      KubeClient.KubeClient.over(
+      KubeClient.KubeClient.layerOver(
         Layer.sync(Transport.Transport, () =>
           scripted([{ body: { ...node, metadata: { ...node.metadata, name } } }]).transport)
       )

@@ -402,13 +402,13 @@ export const transportLayer: Layer.Layer<Transport, KubeConfig.KubeConfigError> 
 export const layerCluster = (
   cluster: KubeConfig.ClusterConfig,
   options: Options = {}
-): Layer.Layer<KubeClient.KubeClient> => KubeClient.KubeClient.over(transportLayerCluster(cluster, options))
+): Layer.Layer<KubeClient.KubeClient> => KubeClient.KubeClient.layerOver(transportLayerCluster(cluster, options))
 
 /** The client of the cluster the options lead to. */
 export const layerOptions = (
   options: KubeConfig.Options & Options
 ): Layer.Layer<KubeClient.KubeClient, KubeConfig.KubeConfigError> =>
-  KubeClient.KubeClient.over(transportLayerOptions(options))
+  KubeClient.KubeClient.layerOver(transportLayerOptions(options))
 
 /** The client of the cluster that the default configuration leads to (see `KubeConfig`). */
 export const layer: Layer.Layer<KubeClient.KubeClient, KubeConfig.KubeConfigError> = layerOptions({})

@@ -41,8 +41,10 @@ export const transportLayer: Layer.Layer<Transport, never, ApiServer> = transpor
 export const transportLayerAs = (user: UserInfo): Layer.Layer<Transport, never, ApiServer> => transport(user)
 
 /** The client every program uses, on the server in context. */
-export const layer: Layer.Layer<KubeClient.KubeClient, never, ApiServer> = KubeClient.KubeClient.over(transportLayer)
+export const layer: Layer.Layer<KubeClient.KubeClient, never, ApiServer> = KubeClient.KubeClient.layerOver(
+  transportLayer
+)
 
 /** The client of a program that has a user's rights and no others. */
 export const layerAs = (user: UserInfo): Layer.Layer<KubeClient.KubeClient, never, ApiServer> =>
-  KubeClient.KubeClient.over(transport(user))
+  KubeClient.KubeClient.layerOver(transport(user))
