@@ -124,9 +124,9 @@ const failure = (
   })
 }
 
-/** The scenario as it is explored with a seed. */
+/** The scenario as it is explored with a seed: with as much patience as the story asks for in which most happens. */
 const patient = (scenario: Scenario, seed: number): Scenario =>
-  Patience.patient(scenario, storiesOf(scenario, seed, 1)[0] ?? whole(scenario), seed)
+  Patience.patient(scenario, storiesOf(scenario, seed, defaults.stories)[0] ?? whole(scenario), seed)
 
 /** The run of a token. */
 const replayed = (given: Scenario, oracles: ReadonlyArray<Oracle.Oracle>, text: string) => {
@@ -139,16 +139,20 @@ const replayed = (given: Scenario, oracles: ReadonlyArray<Oracle.Oracle>, text: 
   return found === undefined ? undefined : { plan, seed, story, recording, reference, ...found }
 }
 
-/** The stories to explore: the scenario's own, or so many different drawn ones, as far as there are. */
+/**
+ * The stories to explore: the scenario's own, or so many different drawn ones, as far as there are, the one in which most
+ * happens first.
+ */
 const storiesOf = (scenario: Scenario, seed: number, wanted: number): ReadonlyArray<Story> => {
   const { draws } = scenario
   if (draws === undefined) return [whole(scenario)]
   const found = new Map<string, Story>()
-  for (let turn = 0; turn < 4 * wanted && found.size < wanted; turn++) {
+  const drawn = Draw.defaults.choice * Math.max(wanted, defaults.stories)
+  for (let turn = 0; turn < 4 * drawn && found.size < drawn; turn++) {
     const story = whole(scenario, Draw.changes(scenario, draws, seed, turn))
     found.set(key(story), story)
   }
-  return [...found.values()]
+  return Draw.telling([...found.values()]).slice(0, wanted)
 }
 
 const nothing: ConvergenceReport = {
@@ -189,7 +193,7 @@ export const checkConvergence = (
     const scenario = patient(given, seed)
     const until = after(options.budget ?? defaults.budget)
     // Where time is short the first ones have most of it.
-    const stories = Draw.telling(storiesOf(scenario, seed, options.stories ?? defaults.stories))
+    const stories = storiesOf(scenario, seed, options.stories ?? defaults.stories)
     const shares = Shares.make(realNow, until, stories.length)
     const parts: Array<Coverage.Coverage> = []
     let runs = 0

@@ -28,7 +28,9 @@ export const defaults = {
   /** So many times as many specs are drawn, as the server may refuse some. */
   spare: 3,
   /** Stories that are drawn to find one that the server accepts. */
-  tries: 50
+  tries: 50,
+  /** So many times as many stories are drawn as are told: those in which most happens. */
+  choice: 3
 } as const
 
 /** The drawn object's name. */
@@ -108,6 +110,32 @@ const judged = (scenario: Scenario, { resource }: Draws, changes: ReadonlyArray<
   return { accepted, refusal }
 }
 
+/**
+ * What people change: half of the time one field and nothing else, as what follows from that shows only then; now and then
+ * all of it, or they go back to what they wanted before. `chance(what, n)` draws a number below n.
+ */
+const next = (
+  drawn: JsonObject,
+  earlier: ReadonlyArray<JsonObject>,
+  chance: (what: number, below: number) => number,
+  fits: Draws["fits"]
+): JsonObject => {
+  const before = earlier.at(-1)
+  if (before === undefined) return drawn
+  const how = chance(0, 8)
+  const others = earlier.filter((one) => JSON.stringify(one) !== JSON.stringify(before))
+  if (how === 0 && others.length > 0) return others[chance(1, others.length)]!
+  if (how > 4) return drawn
+  const fields = Object.keys({ ...before, ...drawn }).filter((key) =>
+    JSON.stringify(before[key]) !== JSON.stringify(drawn[key])
+  )
+  if (fields.length < 2) return drawn
+  const field = fields[chance(2, fields.length)]!
+  const { [field]: _, ...rest } = before
+  const changed = field in drawn ? { ...before, [field]: drawn[field]! } : rest
+  return fits(changed) ? changed : drawn
+}
+
 /** The changes of a story. Throws if the server accepts nothing that the Schema makes. */
 export const changes = (scenario: Scenario, draws: Draws, seed: number, turn: number): ReadonlyArray<Change> => {
   let refused = ""
@@ -116,9 +144,14 @@ export const changes = (scenario: Scenario, draws: Draws, seed: number, turn: nu
     // One change at least: what only creates is the beginning of it.
     const count = 2 + draw(seed + 1, chance, defaults.changes - 1)
     const specs = draws.specs(draw(seed, chance, 2 ** 31), count * defaults.spare)
-    const wanted = specs.map((spec, index): Change =>
-      index > 0 && draw(seed + 2, chance * specs.length + index, 4) === 0 ? null : spec
-    )
+    const earlier: Array<JsonObject> = []
+    const wanted = specs.map((spec, index): Change => {
+      const own = chance * specs.length + index
+      if (index > 0 && draw(seed + 2, own, 4) === 0) return null
+      const change = next(spec, earlier, (what, below) => draw(seed + 4 + what, own, below), draws.fits)
+      earlier.push(change)
+      return change
+    })
     const { accepted: some, refusal } = judged(scenario, draws, wanted)
     const accepted = some.slice(0, count)
     if (accepted.length > 0) {
@@ -159,7 +192,17 @@ const turns = (before: unknown, after: unknown, path: string, found: Set<string>
   }
 }
 
-/** The different things that happen to the object: it is made, changed, each field in its ways, deleted, made anew. */
+/** The field that is another, if it is the only one of several. */
+const onlyField = (before: JsonObject, after: JsonObject): string | undefined => {
+  const all = Object.keys({ ...before, ...after })
+  const [field, ...more] = all.filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]))
+  return all.length > 1 && more.length === 0 ? field : undefined
+}
+
+/**
+ * The different things that happen to the object: it is made, changed, each field in its ways, or alone, changed back,
+ * deleted, made anew.
+ */
 export const happenings = (changes: ReadonlyArray<Change>): ReadonlySet<string> => {
   const found = new Set<string>()
   for (const [index, change] of changes.entries()) {
@@ -170,6 +213,11 @@ export const happenings = (changes: ReadonlyArray<Change>): ReadonlySet<string> 
     else {
       found.add("changed")
       turns(before, change, "spec", found)
+      const alone = onlyField(before, change)
+      if (alone !== undefined) found.add(`spec.${alone}: alone`)
+      if (changes.slice(0, index).some((other) => JSON.stringify(other) === JSON.stringify(change))) {
+        found.add("changed back")
+      }
     }
   }
   return found
@@ -219,13 +267,15 @@ const simpler = (value: unknown): ReadonlyArray<unknown> => {
   ]
 }
 
-/** Stories with one change less, then with one change simpler. Lazily: each is asked of the server. */
+/** Stories that begin later, then with one change less, then with one change simpler. Lazily: each is asked of the server. */
 export function* smaller(
   scenario: Scenario,
   draws: Draws,
   changes: ReadonlyArray<Change>
 ): Generator<ReadonlyArray<Change>> {
   const candidates = [
+    // Without one that was there before: neither its end nor its beginning can be left out alone.
+    ...changes.flatMap((change, index) => change === null ? [changes.slice(index + 1)] : []).toReversed(),
     ...changes.map((_, index) => changes.toSpliced(index, 1)).toReversed(),
     ...changes.flatMap((change, index) =>
       change === null

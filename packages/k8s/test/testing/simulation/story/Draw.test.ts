@@ -4,7 +4,7 @@ import { Simulation } from "@effect-operator/k8s/testing"
 import * as Draw from "@effect-operator/k8s/testing/simulation/story/Draw"
 import * as Token from "@effect-operator/k8s/testing/simulation/story/Token"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Clock, Duration, Effect, Schema } from "effect"
 import * as B from "../planted/Box.ts"
 
 /** A crate may not change its colour, nor shrink while it is marked. */
@@ -23,7 +23,11 @@ type Crate = typeof Crate.Type
 const settings = B.named("settings")
 
 /** The size that the ConfigMap tells, as the operator sees fit. */
-const crates = (size: (spec: Crate["spec"], before: number) => number): Simulation.Scenario => ({
+const crates = (
+  size: (spec: Crate["spec"], before: number) => number,
+  /** How long it has to have been smaller before it is made so. */
+  cooling?: Duration.Input
+): Simulation.Scenario => ({
   name: "crates",
   resources: [Crate],
   operator: Manager.layer([
@@ -31,8 +35,19 @@ const crates = (size: (spec: Crate["spec"], before: number) => number): Simulati
       for: Crate,
       owns: [ConfigMap],
       reconcile: Effect.fnUntraced(function*(crate) {
-        const before = Number((yield* Cache.get(ConfigMap, settings))?.data?.["size"] ?? 0)
-        yield* B.keep(crate as never, "settings", { size: String(size(crate.spec, before)) })
+        const { since, size: last = "0" } = (yield* Cache.get(ConfigMap, settings))?.data ?? {}
+        const wanted = size(crate.spec, Number(last))
+        if (cooling !== undefined && wanted < Number(last)) {
+          const now = yield* Clock.currentTimeMillis
+          const left = Number(since ?? now) + Duration.toMillis(Duration.fromInputUnsafe(cooling)) - now
+          if (since === undefined) yield* B.keep(crate as never, "settings", { size: last, since: String(now) })
+          if (left > 0) return Action.requeueAfter(left)
+        }
+        if (since === undefined) yield* B.keep(crate as never, "settings", { size: String(wanted) })
+        else {
+          const body = { data: { size: String(wanted), since: null } }
+          yield* (yield* B.client).patch(ConfigMap, settings, B.merge(body))
+        }
         return Action.done
       })
     })
@@ -114,6 +129,30 @@ describe("Draw", () => {
       "spec.word: gone"
     ])
   })
+
+  it("knows what is changed alone, and what is changed back", () => {
+    const [one, two, three] = [{ size: 1, on: true }, { size: 2, on: true }, { size: 2, on: false }]
+    assert.includeMembers([...Draw.happenings([one, two])], ["spec.size: alone"])
+    assert.notInclude([...Draw.happenings([one, three])], "spec.size: alone")
+    assert.include([...Draw.happenings([one, two, one])], "changed back")
+    assert.notInclude([...Draw.happenings([one, null, one])], "changed back")
+  })
+
+  it("draws changes of one field alone, and changes back", () => {
+    const all = new Set(
+      Array.from({ length: 24 }, (_, turn) => Draw.happenings(Draw.changes(right, right.draws!, 7, turn))).flatMap((
+        one
+      ) => [...one])
+    )
+    assert.includeMembers([...all], ["spec.size: alone", "spec.label: alone", "changed back"])
+  })
+
+  it.live("people wait as long as the story asks for in which most happens, whatever the first one is that is drawn", () =>
+    Effect.gen(function*() {
+      const slow = crates(({ size }) => size, "90 seconds")
+      const report = yield* Simulation.checkConvergence(slow, { ...options, runs: 0, stories: 8 })
+      assert.strictEqual(report.stories, 8)
+    }))
 
   it("tells the story first in which most happens, then what has not been told", () => {
     const story = (...sizes: ReadonlyArray<number | null>) => ({
