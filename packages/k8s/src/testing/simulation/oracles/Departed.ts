@@ -4,7 +4,7 @@
  * A list of members is written anew where there are more or fewer; where one has come in another's place it names who is
  * gone. Every run calls both the same (names are drawn, or counted), so that the ends do not differ. What names somebody at a
  * place where without faults all that are named are there, names nobody who is gone. One that names more than without faults
- * may tell a history: of those who came one after the other.
+ * may tell a history: of those who came one after the other. Addresses are names, too: another Pod has another one.
  *
  * Source: the tutorial of the Operator SDK, whose `status.nodes` is compared name by name.
  */
@@ -14,6 +14,7 @@ import { taken } from "../recording/Excuses.ts"
 import { calls, type Recording, seen } from "../recording/Recording.ts"
 import { name } from "../recording/Writes.ts"
 import type { Reference } from "../running/Reference.ts"
+import { addressesOf } from "../state/Addresses.ts"
 import * as Canonical from "../state/Canonical.ts"
 import type { Oracle } from "./Oracle.ts"
 
@@ -33,20 +34,24 @@ const saidIn = (object: KubeObject, run: Recording): unknown => {
   return run.kinds.includes(kind) ? { status } : rest
 }
 
-/** The kinds of what there is at the end of a run under each name. */
-const living = ({ objects }: Recording): ReadonlyMap<string, ReadonlySet<string>> => {
+/** The kinds of what there is at the end of a run under each name, and under each address. */
+const living = (run: Recording): ReadonlyMap<string, ReadonlySet<string>> => {
   const kinds = new Map<string, Set<string>>()
-  for (const { kind, metadata } of objects) kinds.set(metadata.name, (kinds.get(metadata.name) ?? new Set()).add(kind))
+  const note = (word: string, kind: string) => kinds.set(word, (kinds.get(word) ?? new Set()).add(kind))
+  for (const { kind, metadata } of run.objects) note(metadata.name, kind)
+  for (const [address, { kind }] of addressesOf(run.objects, run)) note(address, kind)
   return kinds
 }
 
-/** What was there under names that nothing has any more. */
-const departedOf = (run: Recording, there: ReadonlyMap<string, unknown>): ReadonlyMap<string, KubeObject> =>
-  new Map(
-    seen(run).flatMap((object) =>
-      there.has(object.metadata.name) || object.kind === "Event" ? [] : [[object.metadata.name, object] as const]
-    )
-  )
+/** What was there under names and addresses that nothing has any more. */
+const departedOf = (run: Recording, there: ReadonlyMap<string, unknown>): ReadonlyMap<string, KubeObject> => {
+  const all = seen(run)
+  const known = [
+    ...all.map((object) => [object.metadata.name, object] as const),
+    ...addressesOf(all, run)
+  ]
+  return new Map(known.filter(([word, { kind }]) => !there.has(word) && kind !== "Event"))
+}
 
 /** Who is named in what the operator says at the end of a run, by what every run calls the place. */
 const named = (run: Recording, mask: Canonical.Mask): ReadonlyMap<string, Named> => {
@@ -104,9 +109,10 @@ export const departed: Oracle = {
     for (const [key, { all, gone, path, teller }] of named(run, reference.mask)) {
       const known = wanted.get(key)
       if (known === undefined || known.gone.size > 0 || all.size > known.all.size) continue
-      const lost = [...gone.values()].find(({ kind }) => known.there.has(kind))
-      if (lost !== undefined) {
-        return `${teller}${path} names ${name(lost)}, which is gone; without faults all that it names are there`
+      const [word, lost] = [...gone].find(([, { kind }]) => known.there.has(kind)) ?? []
+      if (word !== undefined && lost !== undefined) {
+        const what = word === lost.metadata.name ? name(lost) : `${word}, the address of a former ${name(lost)}`
+        return `${teller}${path} names ${what}, which is gone; without faults all that it names are there`
       }
     }
     return undefined

@@ -6,6 +6,7 @@
  */
 import { controllerOf, type KubeObject } from "@effect-operator/core/KubeObject"
 import { type Recording, seen } from "../recording/Recording.ts"
+import { addressed, addressesOf } from "./Addresses.ts"
 import * as Names from "./Names.ts"
 import type { Mask } from "./Names.ts"
 
@@ -80,7 +81,8 @@ const renamer = (objects: Iterable<KubeObject>): Rename =>
 /** What texts that name objects that are there call them, whichever of some replicas each is. */
 export const whichever = (objects: ReadonlyArray<KubeObject>): Rename => {
   const rename = renamer(objects)
-  return (text) => text.replace(/[\w-]+/g, rename)
+  const address = addressed(addressesOf(objects, { entries: [], objects: [] }), (object) => familyOf(object, rename))
+  return (text) => address(text).replace(/[\w-]+/g, rename)
 }
 
 const renamers = new WeakMap<Recording["entries"], Map<Mask | undefined, Rename>>()
@@ -96,9 +98,17 @@ export const renamerOf = (run: Pick<Recording, "entries" | "objects">, mask?: Ma
   renamers.set(run.entries, known)
   const found = known.get(key)
   if (found !== undefined) return found
-  const made = common === undefined ? renamer(seen(run)) : namingToo(run, common)
+  const made = common === undefined ? withAddresses(run) : namingToo(run, common)
   known.set(key, made)
   return made
+}
+
+/** `renamer`, and whose the addresses are that there ever were. */
+const withAddresses = (run: Pick<Recording, "entries" | "objects">): Rename => {
+  const objects = seen(run)
+  const rename = renamer(objects)
+  const address = addressed(addressesOf(objects, run), (object) => familyOf(object, rename))
+  return (text) => address(rename(text))
 }
 
 /** The same, and what every run calls the families whose names chance has a part in. */

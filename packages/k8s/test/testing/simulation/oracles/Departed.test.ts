@@ -67,6 +67,31 @@ describe("Departed", () => {
     assert.isUndefined(said(ends(members("web", "ring-x"), [object("Service", "web")], [x]), other))
   })
 
+  it("an address is a name, too, but for one that people speak of themselves", () => {
+    const at = (uid: string, podIP: string) => {
+      const { metadata, ...rest } = pod("ring-x")
+      return { ...rest, metadata: { ...metadata, uid }, status: { podIP } } as KubeObject
+    }
+    const [old, now] = [at("1", "10.0.0.1"), at("2", "10.0.0.2")]
+    const known = ends(members("10.0.0.1:80"), [old])
+    const stale = ends(members("10.0.0.1:80"), [now], [old])
+    assert.strictEqual(
+      said(stale, known),
+      "ConfigMap a.data.members names 10.0.0.1, the address of a former Pod ring-x, which is gone; without faults all that it names are there"
+    )
+    assert.isUndefined(said(ends(members("10.0.0.2:80"), [now], [old]), known))
+    const ring = object("Ring", "r", { spec: { address: "10.0.0.1" } })
+    const spoken = (run: Recording): Recording => ({
+      ...run,
+      entries: [
+        { _tag: "Step", at: 0, name: "r", failed: undefined, made: [ring.metadata.uid] },
+        change(ring),
+        ...run.entries
+      ]
+    })
+    assert.isUndefined(said(spoken(stale), spoken(known)))
+  })
+
   it("nor what people or the cluster say", () => {
     const people = { ...ends(members("ring-x", "ring-y"), [y, z], [x]) }
     const theirs: Recording = { ...people, entries: people.entries.filter(({ _tag }) => _tag !== "Call") }

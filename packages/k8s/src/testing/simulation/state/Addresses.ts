@@ -1,0 +1,60 @@
+/**
+ * `Addresses`: what the cluster hands out as it comes, and whose it is.
+ *
+ * Another Pod of the same name has another address. Whoever writes down addresses writes down another one, and means the same. An
+ * address that people have written themselves is no more than their word.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { madeByPeople, type Recording, seen } from "../recording/Recording.ts"
+
+interface Addressed extends KubeObject {
+  readonly spec?: { readonly clusterIP?: string }
+  readonly status?: { readonly podIP?: string }
+}
+
+const pattern = /\b\d+\.\d+\.\d+\.\d+\b/g
+
+/** The address that the cluster has given an object. */
+const addressOf = (object: KubeObject): string | undefined => {
+  const { kind, spec, status } = object as Addressed
+  const address = kind === "Pod" ? status?.podIP : kind === "Service" ? spec?.clusterIP : undefined
+  return address === "None" || address === "" ? undefined : address
+}
+
+/** Addresses that people's own objects speak of. */
+const spoken = (run: Pick<Recording, "entries" | "objects">): ReadonlySet<string> => {
+  const people = new Set(madeByPeople(run.entries))
+  const theirs = seen(run).filter((object) => people.has(object.metadata.uid) && addressOf(object) === undefined)
+  return new Set(
+    theirs.flatMap((object) =>
+      JSON.stringify({ ...object, metadata: undefined, status: undefined }).match(pattern) ?? []
+    )
+  )
+}
+
+/** Whose each address is that some objects have. */
+export const addressesOf = (
+  objects: Iterable<KubeObject>,
+  run: Pick<Recording, "entries" | "objects">
+): ReadonlyMap<string, KubeObject> => {
+  const found = new Map<string, KubeObject>()
+  for (const object of objects) {
+    const address = addressOf(object)
+    if (address !== undefined) found.set(address, object)
+  }
+  if (found.size > 0) { for (const address of spoken(run)) found.delete(address) }
+  return found
+}
+
+/** A text in which whose they are stands in the place of addresses. */
+export const addressed = (
+  owners: ReadonlyMap<string, KubeObject>,
+  nameOf: (object: KubeObject) => string
+): (text: string) => string =>
+  owners.size === 0
+    ? (text) => text
+    : (text) =>
+      text.replace(pattern, (address) => {
+        const owner = owners.get(address)
+        return owner === undefined ? address : `(address of ${nameOf(owner)})`
+      })
