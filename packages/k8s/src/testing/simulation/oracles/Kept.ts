@@ -115,6 +115,11 @@ const isMarked = ({ metadata: { annotations, labels } }: KubeObject, resource: K
   return Object.keys({ ...annotations, ...labels }).some((key) => key.split("/")[0]!.endsWith(group))
 }
 
+/** Whether people have given an object to a custom resource that lives, by its name in a label: an order for it, say. */
+const isGiven = (object: KubeObject, resource: KubeObject): boolean =>
+  !precious.has(object.kind) && !isTerminating(resource) &&
+  Object.values(object.metadata.labels ?? {}).includes(resource.metadata.name)
+
 /** Whether all that names data is going, and none of it says that the data goes with it: it was used, not given away. */
 const isLent = (object: KubeObject, resources: ReadonlyArray<KubeObject>): boolean =>
   precious.has(object.kind) && resources.every((resource) => {
@@ -178,7 +183,7 @@ export const peoplesKept: Oracle = {
       if (run.kinds.includes(after.kind) || ownerReferences.length > 0) continue
       const resources = [...objects.values()].filter(({ kind }) => run.kinds.includes(kind))
       const object = before ?? after
-      if (resources.some((resource) => isMarked(object, resource))) continue
+      if (resources.some((resource) => isMarked(object, resource) || isGiven(object, resource))) continue
       const naming = resources.filter((resource) => names(resource, object))
       if (naming.length > 0) {
         if (!isLent(object, naming)) continue

@@ -84,6 +84,33 @@ const taking = (labels: Readonly<Record<string, string>>): Simulation.Scenario =
   ]
 })
 
+/** People have a letter; a Tenant comes, whose operator throws it away when it has seen it, or when the Tenant goes. */
+const consuming = (labels: Readonly<Record<string, string>>, atLast: boolean): Simulation.Scenario => {
+  const letter = { namespace: "default", name: "letter" }
+  const consumed = (now: boolean) =>
+    client.use((it) => now ? it.delete(ConfigMap, letter) : Effect.void).pipe(
+      Effect.catchReason("KubeError", "NotFound", () => Effect.void),
+      Effect.as(Action.done)
+    )
+  return {
+    name: "consumes",
+    resources: [Tenant],
+    operator: Manager.layer([Controller.make("tenants", {
+      for: Tenant,
+      reconcile: () => consumed(!atLast),
+      finalize: () => consumed(atLast)
+    })]),
+    steps: [
+      { name: "a letter", act: client.use((it) => it.create(ConfigMap, { metadata: { ...letter, labels } })) },
+      {
+        name: "a Tenant",
+        act: client.use((it) => it.create(Tenant, { metadata: key, spec: { namespace: "legacy" } }))
+      },
+      { name: "the Tenant goes", act: client.use((it) => it.delete(Tenant, key)) }
+    ]
+  }
+}
+
 const options = { depth: 1, runs: 0, interleavings: 0 } as const
 const oracleOf = (scenario: Simulation.Scenario) =>
   Simulation.checkConvergence(scenario, options).pipe(
@@ -104,6 +131,14 @@ describe("what people have made is kept", () => {
     Effect.gen(function*() {
       assert.isUndefined(yield* oracleOf(story(true, { deletionPolicy: "Delete" })))
       assert.isUndefined(yield* oracleOf(story(true, {}, { "kept.example.com/tenant": "team" })))
+    }))
+
+  it.live("nor what they have given to a custom resource by its name in a label, as long as that lives", () =>
+    Effect.gen(function*() {
+      assert.strictEqual(yield* oracleOf(consuming({}, false)), "what people have made is kept")
+      assert.strictEqual(yield* oracleOf(consuming({ app: "mail" }, false)), "what people have made is kept")
+      assert.isUndefined(yield* oracleOf(consuming({ to: "team" }, false)))
+      assert.strictEqual(yield* oracleOf(consuming({ to: "team" }, true)), "what people have made is kept")
     }))
 
   it.live("nor is it taken for a child that goes with its owner, if no label is the name of that", () =>
