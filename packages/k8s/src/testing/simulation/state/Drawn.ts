@@ -13,7 +13,12 @@ export const drawn = (run: Canonical.Run, mask: Canonical.Mask): ReadonlyMap<str
       if (typeof value === "string" && value.length > 5) found.set(place, found.has(place) ? undefined : decoded(value))
       return
     }
-    for (const [key, item] of entriesOf(value) ?? []) walk(item, `${path}.${key}`, `${place}.${key}`)
+    // Keys by chance (a uid) are no places.
+    const isKeyed = mask.has(`${path}{}`)
+    for (const [key, item] of entriesOf(value) ?? []) {
+      const step = isKeyed ? "*" : key
+      walk(item, `${path}.${step}`, `${place}.${step}`)
+    }
     for (const item of itemsOf(value) ?? []) walk(item, `${path}[]`, `${place}[]`)
   }
   for (const object of run.objects) walk(object, object.kind, families.get(object.metadata.uid)!)

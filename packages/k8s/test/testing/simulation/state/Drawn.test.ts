@@ -34,6 +34,18 @@ describe("Drawn", () => {
     assert.deepStrictEqual([...torn], [[places[0], "secret-3"], [places[1], "secret-4"]])
   })
 
+  it("also where it is filed under a key that is drawn itself, as long as that is the only one", () => {
+    const kept = (word: string, ...ids: ReadonlyArray<string>) => ({
+      ...run(word),
+      outside: new Map([["server", new Map(ids.map((id) => [id, word]))]])
+    })
+    const both = ["Secret default/s.data.word", "outside server.*"] as const
+    const [a, b] = [kept("secret-1", "x1"), kept("secret-2", "y2")]
+    assert.deepStrictEqual(Drawn.tied(a, b, Canonical.mask(a, b)), [both])
+    const [c, d] = [kept("secret-1", "x1", "x2"), kept("secret-2", "y1", "y2")]
+    assert.deepStrictEqual(Drawn.tied(c, d, Canonical.mask(c, d)), [])
+  })
+
   it("what only one of the runs has alike is chance", () => {
     const [a, b] = [run("secret-1"), run("secret-2", "secret-5")]
     assert.deepStrictEqual(Drawn.tied(a, b, Canonical.mask(a, b)), [])
