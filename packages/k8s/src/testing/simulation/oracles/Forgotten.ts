@@ -14,7 +14,7 @@ import * as Canonical from "../state/Canonical.ts"
 import { isLookedAfter, turnsWith } from "../state/Standby.ts"
 import type { Reference } from "../running/Reference.ts"
 import type { Oracle } from "./Oracle.ts"
-import { notBack, outdated, outdatedOutside } from "./Outdated.ts"
+import { notBack, notBackOutside, outdated, outdatedOutside } from "./Outdated.ts"
 import { isTold } from "./Refused.ts"
 
 /** Kinds whose specs are not changed once they are there: what they were made for is history. */
@@ -241,18 +241,22 @@ export const forgotten: Oracle = {
       const own = rest.objects.find(({ metadata }) => metadata.uid === only?.metadata.uid)
       return [{
         state: Canonical.state({ entries: run.entries, ...rest }, mask),
-        wanted: own === undefined ? "" : wantedBy(own)
+        outside: rest.outside,
+        wanted: own === undefined ? "" : wantedBy(own),
+        paused: own !== undefined && isPaused(own)
       }]
     })
     const isWanted = (family: string): boolean =>
       [...families].every(([uid, its]) => its !== family || isLookedAfter(uid, run, faulty))
     const standsBy = (family: string): boolean =>
       turnsWith(family, state, atOnce).some((other) => isWanted(family) && isWanted(other))
-    const found = Canonical.leftover(state, atOnce, asked, standsBy) ??
-      outdated(run, people, withFields, state, atOnce, rests.map((rest) => rest.state)) ??
+    const found = Canonical.leftover(state, atOnce, asked, standsBy, rests.map((rest) => rest.state)) ??
+      // What is as it is while it rests says nothing of what it is like otherwise.
+      outdated(run, people, withFields, state, atOnce, rests.flatMap((rest) => rest.paused ? [] : [rest.state])) ??
       (only === undefined || told
         ? undefined
-        : notBack(rests, { state, wanted: wantedBy(only) }, withFields, atOnce)) ??
+        : notBack(rests, { state, wanted: wantedBy(only) }, withFields, atOnce) ??
+          notBackOutside(run, rests, only, wantedBy(only), other, mask)) ??
       outdatedOutside(run, people, other, mask)
     return found === undefined ? undefined : `left of what was wanted before: ${found}`
   }

@@ -63,7 +63,7 @@ const asked = (object: KubeObject): Fields => {
 }
 
 /** What people have replaced in an object, in any of its states by what there is in the last. */
-const replacedIn = ({ entries }: Recording, object: KubeObject): ReadonlyArray<Replaced> => {
+export const replacedIn = ({ entries }: Recording, object: KubeObject): ReadonlyArray<Replaced> => {
   const found: Array<Replaced> = []
   for (const entry of entries) {
     if (entry._tag !== "Change" || entry.change.object.metadata.uid !== object.metadata.uid) continue
@@ -220,12 +220,64 @@ export const notBack = (
     ]
     if (found === undefined || wanted === undefined || last === undefined || found["immutable"] === true) continue
     const once = same.flatMap(({ state }) => onlyMember(state, family))
-    for (const place of places(found, wanted, family)) {
-      const said = (fields: Fields): Scalar | undefined => scalarAt(fields, family, place.path)
-      if (said(last) !== place.found || !once.some((fields) => said(fields) === place.wanted)) continue
-      const [is, was] = [place.found, place.wanted].map((value: Json) => JSON.stringify(value))
-      return `${place.path}: ${is}, as before; people want again what they wanted once, and then it was ${was}`
+    const stayed = stays({ found, wanted, last, once }, family)
+    if (stayed !== undefined) return stayed
+  }
+  return undefined
+}
+
+/** What is there, what is wanted, what there was at the last rest, and at those at which the same was wanted. */
+interface Then {
+  readonly found: unknown
+  readonly wanted: unknown
+  readonly last: unknown
+  readonly once: ReadonlyArray<unknown>
+}
+
+/** Where something is as it was at the last rest, and not as it was when the same was wanted before. */
+const stays = ({ found, last, once, wanted }: Then, from: string): string | undefined => {
+  for (const place of places(found, wanted, from)) {
+    const said = (fields: unknown): Scalar | undefined => scalarAt(fields, from, place.path)
+    if (said(last) !== place.found || !once.some((fields) => said(fields) === place.wanted)) continue
+    const [is, was] = [place.found, place.wanted].map((value: Json) => JSON.stringify(value))
+    return `${place.path}: ${is}, as before; people want again what they wanted once, and then it was ${was}`
+  }
+  return undefined
+}
+
+/** Whether the operator vouches for what is outside, by a finalizer on what people have. */
+const vouches = ({ metadata: { finalizers = [] } }: KubeObject): boolean =>
+  finalizers.some((finalizer) => finalizer !== guard)
+
+/** What there was outside at a rest, and what people wanted then. */
+export interface RestOutside {
+  readonly outside: ReadonlyMap<string, unknown>
+  readonly wanted: string
+}
+
+/** The same of what is kept outside, by an operator that vouches for it. */
+export const notBackOutside = (
+  run: Recording,
+  rests: ReadonlyArray<RestOutside>,
+  only: KubeObject,
+  wanted: string,
+  other: Recording,
+  mask: Mask
+): string | undefined => {
+  const before = rests.at(-1)
+  if (before === undefined || before.wanted === wanted || !vouches(only)) return undefined
+  const same = rests.slice(0, -1).filter((rest) => rest.wanted === wanted)
+  const rename = renamerOf(run, mask)
+  for (const name of run.outside.keys()) {
+    const at = (rest: Pick<Recording, "outside">): Json | undefined => outside(rest, name, mask, rename)
+    const then = {
+      found: at(run),
+      wanted: outside(other, name, mask, renamerOf(other, mask)),
+      last: at(before),
+      once: same.map(at)
     }
+    const stayed = stays(then, pathOf(name))
+    if (stayed !== undefined) return stayed
   }
   return undefined
 }
@@ -240,9 +292,7 @@ export const outdatedOutside = (
   other: Recording,
   mask: Mask
 ): string | undefined => {
-  if (!people.some(({ metadata: { finalizers = [] } }) => finalizers.some((finalizer) => finalizer !== guard))) {
-    return undefined
-  }
+  if (!people.some(vouches)) return undefined
   const all = changesOf(run, people)
   if (all.length === 0) return undefined
   const rename = renamerOf(run, mask)

@@ -245,20 +245,41 @@ export const mask = (a: Run, b: Run, known: ReadonlyArray<Mask> = []): Mask => {
     paths
 }
 
-/** Where a value has what another has not: keys of maps, items of lists; notes aside. */
-const surplus = (a: unknown, b: unknown, path: string): string | undefined => {
+/**
+ * Whether a field holds what another one beside it held before, and holds no more (`current`, and now `previous`): what is
+ * forgotten stays where it was.
+ */
+const isFormer = (fields: Fields, key: string, before: ReadonlyArray<unknown>): boolean => {
+  const value = fields[key]
+  return (typeof value === "string" || typeof value === "number") &&
+    before.some((then) =>
+      isObject(then) &&
+      Object.keys(fields).some((other) => other !== key && then[other] === value && fields[other] !== value)
+    )
+}
+
+/**
+ * Where a value has what another has not: keys of maps, items of lists; notes aside, and what was elsewhere `before`.
+ */
+const surplus = (a: unknown, b: unknown, path: string, before: ReadonlyArray<unknown>): string | undefined => {
   if (Array.isArray(a) && Array.isArray(b)) {
     if (a.length > b.length) return `${path}: ${shown(a)} instead of ${shown(b)}`
     for (const [index, item] of a.entries()) {
-      const found = surplus(item, b[index], `${path}[]`)
+      const found = surplus(
+        item,
+        b[index],
+        `${path}[]`,
+        before.map((then) => Array.isArray(then) ? then[index] : undefined)
+      )
       if (found !== undefined) return found
     }
   } else if (isObject(a) && isObject(b)) {
     for (const [key, item] of Object.entries(a)) {
       if (key === "annotations") continue
+      if (b[key] === undefined && isFormer(a, key, before)) continue
       const found = b[key] === undefined && !isEmpty(item)
         ? `${path}.${key}: ${shown(item)}`
-        : surplus(item, b[key], `${path}.${key}`)
+        : surplus(item, b[key], `${path}.${key}`, before.map((then) => isObject(then) ? then[key] : undefined))
       if (found !== undefined) return found
     }
   }
@@ -296,7 +317,8 @@ export const leftover = (
   a: State,
   b: State,
   families: ReadonlyMap<string, Looked>,
-  standsBy: (family: string) => boolean = () => false
+  standsBy: (family: string) => boolean = () => false,
+  rests: ReadonlyArray<State> = []
 ): string | undefined => {
   for (const [family, { fields, number }] of families) {
     const [one, two] = [a.get(family) ?? [], b.get(family) ?? []]
@@ -307,11 +329,15 @@ export const leftover = (
         : `${one.length} of ${family} are there, and where people want at once what they want in the end ${two.length}`
     }
     if (!fields || one.length !== 1 || two.length !== 1) continue
-    const [first, second] = [one[0]!, two[0]!].map((member) => {
+    const [first, second, ...before] = [
+      one[0]!,
+      two[0]!,
+      ...rests.flatMap((rest) => rest.get(family) ?? [])
+    ].map((member) => {
       const { metadata, status: _, ...rest } = JSON.parse(member) as Fields
       return { ...rest, labels: (metadata as Fields)["labels"] ?? {} }
     })
-    const found = surplus(first, second, family)
+    const found = surplus(first, second, family, before)
     if (found !== undefined) return found
   }
   return undefined

@@ -224,6 +224,17 @@ describe("Canonical", () => {
     assert.isUndefined(Canonical.leftover(state({ data: { a: "1" } }), more, families))
   })
 
+  it("what a field beside it held before is no more than that", () => {
+    const state = (data: object) => Canonical.state(end([object("Secret", "a", "1", { data })]), new Set())
+    const families = new Map([["Secret default/a", { number: false, fields: true }]])
+    const [turned, wanted] = [state({ current: "two", previous: "one" }), state({ current: "two" })]
+    const told = (...rests: ReadonlyArray<Canonical.State>) =>
+      Canonical.leftover(turned, wanted, families, undefined, rests)
+    assert.isUndefined(told(state({ current: "one" })))
+    assert.include(told(state({ current: "none" })), "data.previous")
+    assert.include(told(state({ current: "two", previous: "one" })), "data.previous")
+  })
+
   it("an object that another state has not is told where its kind says what is to be, unless it rests", () => {
     const nothing = Canonical.state(end([]), new Set())
     const told = (spec: object, stands = true) =>
