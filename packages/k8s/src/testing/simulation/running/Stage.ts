@@ -89,6 +89,8 @@ export class Stage {
   hurry: Effect.Effect<void> = Effect.void
   /** What there was outside after the last call. */
   #outside: string
+  /** Whether somebody has taken from its owner what the operator has written. */
+  #taken = false
   /** When something happened last. */
   #active = 0
   /** The longest time, in ms, in which nothing happened while all waited for the cluster to rest, and then something did. */
@@ -191,7 +193,7 @@ export class Stage {
     const counts = entry._tag === "Change"
       ? !isIdle(entry.change.object)
       : entry._tag === "Call"
-      ? entry.request.method !== "GET" && !isElection(entry.request)
+      ? entry.request.method !== "GET" && !isElection(entry.request) && !this.#isRefused(entry)
       : entry._tag === "Event"
       ? !isIdle(entry.object)
       : entry._tag === "External"
@@ -202,9 +204,15 @@ export class Stage {
       this.#active = this.world.now
     }
     if (entry._tag !== "Fault") return
+    if (entry.point.fault === "orphaned") this.#taken = true
     if (fails(entry.point)) this.#failed = this.world.now
     // Until then nobody can be asked again.
     if (entry.point.fault === "cutOff") this.#failed = this.world.now + wire.cut
+  }
+
+  /** Who asks again and again for what somebody has taken, and does not take it for its own, has nothing else to do. */
+  #isRefused({ status }: Extract<Entry, { readonly _tag: "Call" }>): boolean {
+    return this.#taken && (status === 409 || status === 422)
   }
 
   /** Asking the outside how it is, is no sign of life; changing it is. */

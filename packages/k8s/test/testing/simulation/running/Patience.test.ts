@@ -1,11 +1,11 @@
 import { Action } from "@effect-operator/core"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { ConfigMap } from "@effect-operator/k8s/kinds"
-import type { Simulation } from "@effect-operator/k8s/testing"
+import { Simulation } from "@effect-operator/k8s/testing"
 import { patient } from "@effect-operator/k8s/testing/simulation/running/Patience"
 import { whole } from "@effect-operator/k8s/testing/simulation/story/Story"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, type Duration, Effect } from "effect"
+import { Clock, type Duration, Effect, Layer, Schedule } from "effect"
 import * as B from "../planted/Box.ts"
 
 const restOf = (reconcile: B.Reconcile, rest?: Duration.Input) => {
@@ -69,6 +69,31 @@ describe("Patience", () => {
       })
     assert.isUndefined(restOf(restless))
   })
+
+  it.live("who is refused again and again what somebody has taken has come to rest", () =>
+    Effect.gen(function*() {
+      const labels = { by: "boxes" }
+      const turn = Effect.gen(function*() {
+        const it = yield* B.client
+        const { items } = yield* it.listPage(B.Box)
+        const made = yield* it.listPage(ConfigMap, { namespace: "default", labels })
+        for (const box of items) {
+          if (made.items.some(({ metadata }) => metadata.name === "settings")) continue
+          const { data, metadata } = B.map("settings", { size: String(box.spec.size) }, box)
+          yield* B.unlessThere(it.create(ConfigMap, { metadata: { ...metadata, labels }, data }))
+        }
+      })
+      const scenario: Simulation.Scenario = {
+        name: "taken",
+        resources: B.resources,
+        operator: Layer.effectDiscard(
+          Effect.forkScoped(Effect.repeat(Effect.ignore(turn), Schedule.spaced("20 seconds")))
+        ),
+        steps: B.sized(1)
+      }
+      const { run } = yield* Simulation.checkConvergence(scenario, { depth: 1, faults: ["orphaned"], interleavings: 0 })
+      assert.strictEqual(run, 1)
+    }))
 
   it("people may say themselves how long they wait", () => {
     assert.strictEqual(restOf(after(90_000), "4 minutes"), "4 minutes")
