@@ -1,5 +1,6 @@
 /** Operators that are wrong in one way each, after patterns of published bugs, and their corrected twins. */
 import type * as B from "./planted/Box.ts"
+import { planted as answers } from "./planted/Answers.ts"
 import { planted as course } from "./planted/Course.ts"
 import { planted as ends } from "./planted/Ends.ts"
 import { planted as errors } from "./planted/Errors.ts"
@@ -35,5 +36,6 @@ export const planted: ReadonlyArray<B.Planted> = [
   ...haste,
   ...names,
   ...work,
+  ...answers,
   ...replicas
 ]

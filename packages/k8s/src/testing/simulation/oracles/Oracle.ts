@@ -35,6 +35,7 @@ import { isDue } from "./Due.ts"
 import { departed } from "./Departed.ts"
 import { fixed, followed, forgotten, standing } from "./Forgotten.ts"
 import { dataKept } from "./Kept.ts"
+import { leftOutside } from "./LeftOutside.ts"
 import { noted } from "./Noted.ts"
 import { nought } from "./Nought.ts"
 import { noPingPong } from "./PingPong.ts"
@@ -44,6 +45,7 @@ import { sameEnd } from "./SameEnd.ts"
 import { singleWriter } from "./SingleWriter.ts"
 import { strangersKept } from "./StrangersKept.ts"
 import { surplus } from "./Surplus.ts"
+import { unanswered } from "./Unanswered.ts"
 import { unharmed } from "./Unharmed.ts"
 import { unrest } from "./Unrest.ts"
 
@@ -369,10 +371,11 @@ const createsAndDeletes: Oracle = {
 const boundedRetries: Oracle = {
   name: "bounded retries",
   judge: (run, reference) => {
-    // Who waits for what somebody has taken to come back looks for it every few seconds.
+    // Who waits for what somebody has taken to come back looks for it every few seconds, or asks for it, and is refused.
     const waits = taken(run)
+    const isFree = ({ request: { method }, status }: Call) => method === "GET" || status === 409 || status === 422
     const requests = (recording: Recording) =>
-      calls(recording).filter(({ request }) => !isElection(request) && !(waits && request.method === "GET")).length
+      calls(recording).filter((call) => !isElection(call.request) && !(waits && isFree(call))).length
     const outside = (recording: Recording) => recording.entries.filter(({ _tag }) => _tag === "External").length
     const blind = blindings(run)
     for (const [what, count] of [["requests", requests], ["calls of something outside", outside]] as const) {
@@ -429,6 +432,8 @@ export const all: ReadonlyArray<Oracle> = [
   nought,
   unharmed,
   alike,
+  leftOutside,
+  unanswered,
   quiet,
   observedGeneration,
   surplus,

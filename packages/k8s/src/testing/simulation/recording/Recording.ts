@@ -47,6 +47,8 @@ export type Entry =
     readonly n: number
     readonly name: string
     readonly failed: boolean
+    /** What there is outside then (see `keysOf`). */
+    readonly kept: ReadonlyArray<string>
   }
   /** The store changed, by whomever. */
   | { readonly _tag: "Change"; readonly at: number; readonly change: Change }

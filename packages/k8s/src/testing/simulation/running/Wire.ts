@@ -15,7 +15,7 @@ import type { ApiServer } from "../../ApiServer.ts"
 import type { Outside } from "../External.ts"
 import type { CallFault, EventFault, ExternalFault, Plan, Point } from "../recording/Fault.ts"
 import { type Entry, nowhere, type Reach, type Told } from "../recording/Recording.ts"
-import { copyOf } from "../state/Outside.ts"
+import { copyOf, keysOf } from "../state/Outside.ts"
 import { draw } from "../world/Seed.ts"
 import type { Checkpoint } from "./Checkpoint.ts"
 
@@ -221,8 +221,10 @@ export class Wire {
       const n = ++this.externals
       const { number, replica } = life
       const fault = this.#externals.get(n)
-      const note = (failed: boolean) =>
-        this.#run.note({ _tag: "External", at: this.#run.now(), n, replica, life: number, name, failed })
+      const note = (failed: boolean) => {
+        const kept = keysOf(this.outside)
+        this.#run.note({ _tag: "External", at: this.#run.now(), n, replica, life: number, name, failed, kept })
+      }
       if (fault !== undefined) this.happens({ _tag: "External", at: n, fault })
       if (fault === "externalOutage") this.#outsideFailsUntil = this.#run.now() + defaults.outage
       if (fault === "externalFails" || this.#outsideFailsUntil > this.#run.now()) {

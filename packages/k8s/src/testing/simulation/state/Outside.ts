@@ -70,6 +70,13 @@ const sorted = (items: ReadonlyArray<Json>): ReadonlyArray<Json> =>
 export const isEmpty = (value: unknown): boolean =>
   typeof value === "object" && value !== null && Object.keys(value).length === 0
 
+/** What there is outside, by name and what it is filed under; or what it is, in a list. */
+export const keysOf = (outside: ReadonlyMap<string, unknown>): ReadonlyArray<string> =>
+  [...outside].flatMap(([name, value]) => {
+    const keys = entriesOf(value)?.map(([key]) => key) ?? itemsOf(value)?.map((item) => JSON.stringify(copyOf(item)))
+    return (keys ?? []).map((key) => `${name}: ${key}`)
+  })
+
 /** Where it is, as a path of a mask. */
 export const pathOf = (name: string): string => `outside ${name}`
 

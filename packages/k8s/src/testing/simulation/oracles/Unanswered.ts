@@ -1,0 +1,87 @@
+/**
+ * `Unanswered`: an answer that does not come says nothing of what there is.
+ *
+ * Whoever takes a list that could not be had for an empty one takes away what is wanted, and makes it again once the list can
+ * be had: things end as they should, and meanwhile nothing was there. So after a read that has failed, and nothing else that
+ * has gone wrong, what was there when the step began does not go and come again, unless it does so without faults.
+ *
+ * Source: published bugs of controllers that delete nodes, records or certificates when a list fails.
+ */
+import { isTerminating } from "@effect-operator/core/KubeObject"
+import type { Kind } from "../recording/Fault.ts"
+import { calls, type Entry, isOver, line, type Recording, type Rest } from "../recording/Recording.ts"
+import { keyOf, name, writes } from "../recording/Writes.ts"
+import { keysOf } from "../state/Outside.ts"
+import type { Oracle } from "./Oracle.ts"
+
+/** Faults after which nothing is known, where something was asked. */
+const failing: ReadonlySet<Kind> = new Set<Kind>(["serverError", "lostAnswer", "externalFails"])
+
+/** What calls of the outside are called that only ask; one that tries something out has its answer when that fails. */
+const asks = /^(?:list|find|look|get|read|search|describe|query|fetch)/i
+
+/** The read that has failed, if that is all that has gone wrong: when, and in words. */
+const failed = (run: Recording): { readonly at: number; readonly what: string } | undefined => {
+  const [fault, ...more] = run.entries.filter((entry) => entry._tag === "Fault")
+  if (fault === undefined || more.length > 0 || !failing.has(fault.point.fault)) return undefined
+  const { at, point } = fault
+  if (point._tag === "External") {
+    const call = run.entries.find((entry) => entry._tag === "External" && entry.n === point.at)
+    return call?._tag === "External" && asks.test(call.name)
+      ? { at, what: `the outside call "${call.name}"` }
+      : undefined
+  }
+  const call = point._tag === "Call" ? calls(run).find(({ n }) => n === point.at) : undefined
+  return call?.request.method === "GET" ? { at, what: line(call.request) } : undefined
+}
+
+/** What is done in a step, from 0. */
+const within = ({ steps }: Recording, step: number) => ({ at }: { readonly at: number }): boolean =>
+  at >= steps[step]! && at < (steps[step + 1] ?? Infinity)
+
+/** What of the outside, as it was at a rest, is missing at some time in a step. */
+const missing = (run: Recording, step: number, { outside }: Rest, since: number): ReadonlySet<string> => {
+  const isThen = within(run, step)
+  const states = run.entries.filter((entry): entry is Extract<Entry, { readonly _tag: "External" }> =>
+    entry._tag === "External" && entry.at >= since && isThen(entry)
+  ).map(({ kept }) => new Set(kept))
+  return new Set(keysOf(outside).filter((key) => states.some((kept) => !kept.has(key))))
+}
+
+/** What the operator deletes in a step, of what there was at a rest. */
+const deleted = (run: Recording, step: number, { objects }: Rest, since: number): ReadonlySet<string> => {
+  const isThen = within(run, step)
+  const there = new Set(objects.map(({ metadata }) => metadata.uid))
+  const found = new Set<string>()
+  for (const write of writes(run)) {
+    const { after, before, call } = write
+    if (write.at < since || !isThen(write) || call.request.method !== "DELETE") continue
+    if (before === undefined || isTerminating(before) || isOver(before) || !there.has(after.metadata.uid)) continue
+    found.add(keyOf(after))
+  }
+  return found
+}
+
+export const unanswered: Oracle = {
+  name: "no answer is not an empty one",
+  judge: (run, { recording }) => {
+    const read = failed(run)
+    if (read === undefined || run.failure !== undefined || run.steps.length !== recording.steps.length) return undefined
+    const step = run.steps.findLastIndex((begin) => begin <= read.at)
+    const [before, wanted] = [run, recording].map(({ rests }) => rests[step - 1])
+    if (before === undefined || wanted === undefined) return undefined
+    const anew = (key: string): string =>
+      `${key} is taken away after ${read.what} has failed, and made again; without faults it stays: who has no answer knows nothing`
+    const now = new Set(keysOf(run.rests[step]?.outside ?? run.outside))
+    const asEver = missing(recording, step, wanted, 0)
+    const known = new Set(keysOf(wanted.outside))
+    for (const key of missing(run, step, before, read.at)) {
+      if (now.has(key) && known.has(key) && !asEver.has(key)) return anew(`outside ${key}`)
+    }
+    const expected = deleted(recording, step, wanted, 0)
+    const gone = deleted(run, step, before, read.at)
+    const objects = (run.rests[step] ?? run).objects
+    const again = objects.find((object) => gone.has(keyOf(object)) && !expected.has(keyOf(object)))
+    return again && anew(name(again))
+  }
+}
