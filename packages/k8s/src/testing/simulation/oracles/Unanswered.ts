@@ -8,7 +8,7 @@
  * Source: published bugs of controllers that delete nodes, records or certificates when a list fails.
  */
 import { isTerminating } from "@effect-operator/core/KubeObject"
-import type { Kind } from "../recording/Fault.ts"
+import { fails, type Kind } from "../recording/Fault.ts"
 import { calls, type Entry, isOver, line, type Recording, type Rest } from "../recording/Recording.ts"
 import { keyOf, name, writes } from "../recording/Writes.ts"
 import { keysOf } from "../state/Outside.ts"
@@ -20,19 +20,17 @@ const failing: ReadonlySet<Kind> = new Set<Kind>(["serverError", "lostAnswer", "
 /** What calls of the outside are called that only ask; one that tries something out has its answer when that fails. */
 const asks = /^(?:list|find|look|get|read|search|describe|query|fetch)/i
 
-/** The read that has failed, if that is all that has gone wrong: when, and in words. */
-const failed = (run: Recording): { readonly at: number; readonly what: string } | undefined => {
-  const [fault, ...more] = run.entries.filter((entry) => entry._tag === "Fault")
-  if (fault === undefined || more.length > 0 || !failing.has(fault.point.fault)) return undefined
-  const { at, point } = fault
+type Fault = Extract<Entry, { readonly _tag: "Fault" }>
+
+/** The read that a fault has failed, in words. */
+const readOf = (run: Recording, { point }: Fault): string | undefined => {
+  if (!failing.has(point.fault)) return undefined
   if (point._tag === "External") {
     const call = run.entries.find((entry) => entry._tag === "External" && entry.n === point.at)
-    return call?._tag === "External" && asks.test(call.name)
-      ? { at, what: `the outside call "${call.name}"` }
-      : undefined
+    return call?._tag === "External" && asks.test(call.name) ? `the outside call "${call.name}"` : undefined
   }
   const call = point._tag === "Call" ? calls(run).find(({ n }) => n === point.at) : undefined
-  return call?.request.method === "GET" ? { at, what: line(call.request) } : undefined
+  return call?.request.method === "GET" ? line(call.request) : undefined
 }
 
 /** What is done in a step, from 0. */
@@ -62,26 +60,43 @@ const deleted = (run: Recording, step: number, { objects }: Rest, since: number)
   return found
 }
 
+const judgeStep = (
+  run: Recording,
+  recording: Recording,
+  step: number,
+  at: number,
+  read: string
+): string | undefined => {
+  const [before, wanted] = [run, recording].map(({ rests }) => rests[step - 1])
+  if (before === undefined || wanted === undefined) return undefined
+  const anew = (key: string): string =>
+    `${key} is taken away after ${read} has failed, and made again; without faults it stays: who has no answer knows nothing`
+  const now = new Set(keysOf(run.rests[step]?.outside ?? run.outside))
+  const asEver = missing(recording, step, wanted, 0)
+  const known = new Set(keysOf(wanted.outside))
+  for (const key of missing(run, step, before, at)) {
+    if (now.has(key) && known.has(key) && !asEver.has(key)) return anew(`outside ${key}`)
+  }
+  const expected = deleted(recording, step, wanted, 0)
+  const gone = deleted(run, step, before, at)
+  const { objects } = run.rests[step] ?? run
+  const again = objects.find((object) => gone.has(keyOf(object)) && !expected.has(keyOf(object)))
+  return again && anew(name(again))
+}
+
 export const unanswered: Oracle = {
   name: "no answer is not an empty one",
   judge: (run, { recording }) => {
-    const read = failed(run)
-    if (read === undefined || run.failure !== undefined || run.steps.length !== recording.steps.length) return undefined
-    const step = run.steps.findLastIndex((begin) => begin <= read.at)
-    const [before, wanted] = [run, recording].map(({ rests }) => rests[step - 1])
-    if (before === undefined || wanted === undefined) return undefined
-    const anew = (key: string): string =>
-      `${key} is taken away after ${read.what} has failed, and made again; without faults it stays: who has no answer knows nothing`
-    const now = new Set(keysOf(run.rests[step]?.outside ?? run.outside))
-    const asEver = missing(recording, step, wanted, 0)
-    const known = new Set(keysOf(wanted.outside))
-    for (const key of missing(run, step, before, read.at)) {
-      if (now.has(key) && known.has(key) && !asEver.has(key)) return anew(`outside ${key}`)
+    if (run.met !== 1 || run.failure !== undefined || run.steps.length !== recording.steps.length) return undefined
+    // Faults of different steps that share a run count as one each.
+    const faults = run.entries.filter((entry) => entry._tag === "Fault")
+    if (!faults.every(({ point }) => fails(point))) return undefined
+    for (const step of run.steps.keys()) {
+      const [fault, ...more] = faults.filter(within(run, step))
+      const read = fault === undefined || more.length > 0 ? undefined : readOf(run, fault)
+      const found = read === undefined ? undefined : judgeStep(run, recording, step, fault!.at, read)
+      if (found !== undefined) return found
     }
-    const expected = deleted(recording, step, wanted, 0)
-    const gone = deleted(run, step, before, read.at)
-    const objects = (run.rests[step] ?? run).objects
-    const again = objects.find((object) => gone.has(keyOf(object)) && !expected.has(keyOf(object)))
-    return again && anew(name(again))
+    return undefined
   }
 }

@@ -4,7 +4,7 @@ import { External, type Simulation } from "@effect-operator/k8s/testing"
 import { Effect, Layer, Schedule } from "effect"
 import * as B from "./Box.ts"
 
-const refused = () => new Error("nobody answers")
+const refused = () => "nobody answers"
 
 const idOf = (box: B.Box) => `${box.metadata.namespace}/${box.metadata.name}`
 
