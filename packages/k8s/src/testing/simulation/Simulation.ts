@@ -125,8 +125,11 @@ const failure = (
 }
 
 /** The scenario as it is explored with a seed: with as much patience as the story asks for in which most happens. */
-const patient = (scenario: Scenario, seed: number): Scenario =>
-  Patience.patient(scenario, storiesOf(scenario, seed, defaults.stories)[0] ?? whole(scenario), seed)
+const patient = (
+  scenario: Scenario,
+  seed: number,
+  [story = whole(scenario)]: ReadonlyArray<Story> = storiesOf(scenario, seed, defaults.stories)
+): Scenario => Patience.patient(scenario, story, seed)
 
 /** The run of a token. */
 const replayed = (given: Scenario, oracles: ReadonlyArray<Oracle.Oracle>, text: string) => {
@@ -190,10 +193,11 @@ export const checkConvergence = (
     }
     const after = (input: Duration.Input) => realNow() + Duration.toMillis(Duration.fromInputUnsafe(input))
     const seed = options.seed ?? defaults.seed
-    const scenario = patient(given, seed)
-    const until = after(options.budget ?? defaults.budget)
+    const wanted = options.stories ?? defaults.stories
     // Where time is short the first ones have most of it.
-    const stories = storiesOf(scenario, seed, options.stories ?? defaults.stories)
+    const stories = storiesOf(given, seed, wanted)
+    const scenario = wanted > defaults.stories ? patient(given, seed) : patient(given, seed, stories)
+    const until = after(options.budget ?? defaults.budget)
     const shares = Shares.make(realNow, until, stories.length)
     const parts: Array<Coverage.Coverage> = []
     let runs = 0

@@ -79,14 +79,15 @@ export const draws = <A extends KubeObject>(resource: CustomResource<A>, options
   }
 }
 
-/** Which of the changes the server takes, each after the ones before it; what a refusal says. */
-const judged = (scenario: Scenario, { resource }: Draws, changes: ReadonlyArray<Change>) => {
+/** Which of the changes the server takes, so many at most, each after the ones before it; what a refusal says. */
+const judged = (scenario: Scenario, { resource }: Draws, changes: ReadonlyArray<Change>, most = Infinity) => {
   const server = Server.make(scenario.resources)
   const place = resource.scope === "Namespaced" ? { namespace: "default" } : {}
   const accepted: Array<Change> = []
   let refusal = "nothing was drawn"
   let there = false
   for (const change of changes) {
+    if (accepted.length >= most) break
     if (change === null && !there) continue
     const own = Resource.path(resource, { ...place, name })
     const answer = change === null
@@ -152,8 +153,7 @@ export const changes = (scenario: Scenario, draws: Draws, seed: number, turn: nu
       earlier.push(change)
       return change
     })
-    const { accepted: some, refusal } = judged(scenario, draws, wanted)
-    const accepted = some.slice(0, count)
+    const { accepted, refusal } = judged(scenario, draws, wanted, count)
     if (accepted.length > 0) {
       return accepted.at(-1) === null || draw(seed + 3, chance, 2) === 0
         ? accepted
