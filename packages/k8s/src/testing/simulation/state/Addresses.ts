@@ -46,6 +46,19 @@ export const addressesOf = (
   return found
 }
 
+const everSeen = new WeakMap<Recording["entries"], ReadonlyMap<string, KubeObject>>()
+
+/** How often what there is at some time of a run speaks of addresses that nobody has then, and somebody had. */
+export const strayAddresses = (run: Pick<Recording, "entries" | "objects">): number => {
+  const all = everSeen.get(run.entries) ?? addressesOf(seen(run), run)
+  everSeen.set(run.entries, all)
+  const living = new Set(run.objects.flatMap((object) => addressOf(object) ?? []))
+  if ([...all.keys()].every((address) => living.has(address))) return 0
+  const told = run.objects.filter(({ kind }) => kind !== "Event" && kind !== "Pod" && kind !== "Service")
+  const texts = told.flatMap((object) => JSON.stringify({ ...object, metadata: undefined }).match(pattern) ?? [])
+  return texts.filter((address) => all.has(address) && !living.has(address)).length
+}
+
 /** A text in which whose they are stands in the place of addresses. */
 export const addressed = (
   owners: ReadonlyMap<string, KubeObject>,

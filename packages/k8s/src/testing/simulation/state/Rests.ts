@@ -8,6 +8,7 @@
 import { calls, type Recording, type Rest } from "../recording/Recording.ts"
 import { timeless } from "../recording/Times.ts"
 import { name } from "../recording/Writes.ts"
+import { strayAddresses } from "./Addresses.ts"
 import * as Canonical from "./Canonical.ts"
 import * as Drawn from "./Drawn.ts"
 import { relabelled } from "./Identities.ts"
@@ -52,6 +53,8 @@ export interface Known {
   readonly mask: Canonical.Mask
   readonly state: Canonical.State
   readonly text: string
+  /** How often it speaks of addresses that nobody has any more. */
+  readonly stray: number
   /** Places of what chance decides that hold the same. */
   readonly tied: Drawn.Tied
 }
@@ -76,13 +79,20 @@ export const known = (run: Recording, other: Recording, end: Canonical.Mask): Re
     const [one, two] = [runOf(run, rest), runOf(other, same)]
     const mask = Canonical.mask(one, two, masks)
     masks.push(mask)
-    return { mask, state: everything(one, mask), text: textOf(one, mask), tied: Drawn.tied(one, two, mask) }
+    return {
+      mask,
+      state: everything(one, mask),
+      text: textOf(one, mask),
+      stray: strayAddresses(one),
+      tied: Drawn.tied(one, two, mask)
+    }
   })
 }
 
-const differs = (run: Canonical.Run, { mask, state, text, tied }: Known): boolean => {
+const differs = (run: Canonical.Run, { mask, state, stray, text, tied }: Known): boolean => {
   const isSame = (one: Canonical.Run) => textOf(one, mask) === text
   if (!isSame(run) && !relabelled(run).some(isSame)) return !swapped(state, everything(run, mask))
+  if (strayAddresses(run) > stray) return true
   if (tied.length === 0) return false
   const drawn = Drawn.drawn(run, mask)
   return tied.some(([a, b]) => drawn.has(a) && drawn.has(b) && drawn.get(a) !== drawn.get(b))

@@ -121,6 +121,14 @@ export const planted: ReadonlyArray<B.Planted> = [
     seeds(false)
   ),
   B.bug(
+    "names: an address that is known is not written again, and the end hides it",
+    "who is told of is there",
+    [...B.sized(2), ...B.deleted],
+    seeds(true),
+    seeds(false),
+    { faults: ["podFailed"] }
+  ),
+  B.bug(
     "ends: done once for each size, and people go back",
     "what is not wanted any more goes",
     [...B.sized(1, 2, 1), ...B.deleted],
