@@ -33,7 +33,8 @@ import { withHindsight } from "./exploring/Hindsight.ts"
 import * as Shares from "./exploring/Shares.ts"
 import { shrink } from "./exploring/Shrink.ts"
 import { judge } from "./oracles/Judge.ts"
-import * as Oracle from "./oracles/Oracle.ts"
+import type { Oracle } from "./oracles/Oracle.ts"
+import * as Oracles from "./oracles/Oracles.ts"
 import { isNone, none } from "./recording/Fault.ts"
 import type { Recording } from "./recording/Recording.ts"
 import * as Patience from "./running/Patience.ts"
@@ -50,7 +51,7 @@ export type { Coverage } from "./exploring/Coverage.ts"
 export type { Part } from "./exploring/Explore.ts"
 export type { Options } from "./exploring/Given.ts"
 export type { Oracle } from "./oracles/Oracle.ts"
-export { all as oracles } from "./oracles/Oracle.ts"
+export { all as oracles } from "./oracles/Oracles.ts"
 export type { Kind as FaultKind } from "./recording/Fault.ts"
 export type { Entry, Recording } from "./recording/Recording.ts"
 export type { Reference } from "./running/Reference.ts"
@@ -132,7 +133,7 @@ const patient = (
 ): Scenario => Patience.patient(scenario, story, seed)
 
 /** The run of a token. */
-const replayed = (given: Scenario, oracles: ReadonlyArray<Oracle.Oracle>, text: string) => {
+const replayed = (given: Scenario, oracles: ReadonlyArray<Oracle>, text: string) => {
   const { plan, seed, story } = Token.parseFor(given, text)
   const scenario = patient(given, seed)
   const chosen = tell(scenario, story)
@@ -184,7 +185,7 @@ export const checkConvergence = (
   Effect.suspend(() => {
     const wrong = Given.fault(given, options)
     if (wrong !== undefined) return Effect.die(new Error(wrong))
-    const oracles = Oracle.among(options.oracles ?? [])
+    const oracles = Oracles.among(options.oracles ?? [])
     if (options.replay !== undefined) {
       const divergence = replayed(given, oracles, options.replay)
       return divergence === undefined

@@ -9,7 +9,7 @@
 import type { Scenario } from "../Scenario.ts"
 import { calmStart } from "../oracles/Course.ts"
 import { judge, strays } from "../oracles/Judge.ts"
-import type * as Oracle from "../oracles/Oracle.ts"
+import type { Oracle } from "../oracles/Oracle.ts"
 import { sameEnd } from "../oracles/SameEnd.ts"
 import { hastens, type Kind, none, type Plan, type Point } from "../recording/Fault.ts"
 import type { Recording } from "../recording/Recording.ts"
@@ -62,7 +62,7 @@ export interface Options {
   readonly faults?: ReadonlyArray<Kind> | undefined
   /** Every how-manieth run is made, from which on; all by default. */
   readonly part?: Part | undefined
-  readonly oracles: ReadonlyArray<Oracle.Oracle>
+  readonly oracles: ReadonlyArray<Oracle>
   /** What was explored of other stories before. */
   readonly earlier?: ReadonlyArray<Coverage> | undefined
   /** Whether to go on: asked before each run. */

@@ -13,7 +13,7 @@
  * it anew, comes before what it may not have noticed. Two that undo each other are not found together.
  */
 import { judge } from "../oracles/Judge.ts"
-import * as Oracle from "../oracles/Oracle.ts"
+import type { Oracle } from "../oracles/Oracle.ts"
 import { blinds, isEvent, type Kind, none, type Plan, type Point } from "../recording/Fault.ts"
 import { type Entry, line, type Recording, type Told } from "../recording/Recording.ts"
 import { timeless } from "../recording/Times.ts"
@@ -232,7 +232,7 @@ const views = (run: Recording): ReadonlyArray<Recording> => {
 }
 
 /** Whether anything is said about a run, or would be of one of its faults without the others. */
-const isSuspect = (run: Recording, reference: Reference, oracles: ReadonlyArray<Oracle.Oracle>): boolean =>
+const isSuspect = (run: Recording, reference: Reference, oracles: ReadonlyArray<Oracle>): boolean =>
   run.rests.some((rest) => rest === undefined) || Rests.astray(run, reference.rests) !== undefined ||
   views(run).some((view) => judge(oracles, view, reference) !== undefined)
 
@@ -261,7 +261,7 @@ export interface Pooling {
     pool: Pool,
     run: Recording,
     reference: Reference,
-    oracles: ReadonlyArray<Oracle.Oracle>
+    oracles: ReadonlyArray<Oracle>
   ) => ReadonlySet<Single>
 }
 

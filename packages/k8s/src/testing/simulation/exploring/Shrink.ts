@@ -7,7 +7,8 @@
  */
 import type { Scenario } from "../Scenario.ts"
 import { judge } from "../oracles/Judge.ts"
-import * as Oracle from "../oracles/Oracle.ts"
+import type { Oracle } from "../oracles/Oracle.ts"
+import * as Oracles from "../oracles/Oracles.ts"
 import { isNone, none, type Plan, type Point } from "../recording/Fault.ts"
 import { line, type Recording } from "../recording/Recording.ts"
 import * as Reference from "../running/Reference.ts"
@@ -32,7 +33,7 @@ const sight = (point: Point, run: Recording): string | undefined => {
 
 export const shrink = (
   scenario: Scenario,
-  oracles: ReadonlyArray<Oracle.Oracle>,
+  oracles: ReadonlyArray<Oracle>,
   divergence: Divergence,
   more: () => boolean
 ): Divergence => {
@@ -52,7 +53,7 @@ export const shrink = (
 
   /** Which of the scenario's own steps a complaint is about, which has the same name in a smaller story. */
   const stepIn = (complaint: string): number =>
-    divergence.oracle === Oracle.desired.name || divergence.oracle === Oracle.sound.name
+    divergence.oracle === Oracles.desired.name || divergence.oracle === Oracles.sound.name
       ? scenario.steps.findLastIndex(({ name }) => complaint.includes(JSON.stringify(name)))
       : -1
   const about = stepIn(divergence.complaint)

@@ -4,7 +4,8 @@ import { ConfigMap } from "@effect-operator/k8s/kinds"
 import { Simulation } from "@effect-operator/k8s/testing"
 import * as Points from "@effect-operator/k8s/testing/simulation/exploring/Points"
 import * as Pools from "@effect-operator/k8s/testing/simulation/exploring/Pools"
-import * as Oracle from "@effect-operator/k8s/testing/simulation/oracles/Oracle"
+import type { Oracle } from "@effect-operator/k8s/testing/simulation/oracles/Oracle"
+import * as Oracles from "@effect-operator/k8s/testing/simulation/oracles/Oracles"
 import { blinds, type Plan } from "@effect-operator/k8s/testing/simulation/recording/Fault"
 import type { Recording } from "@effect-operator/k8s/testing/simulation/recording/Recording"
 import * as Reference from "@effect-operator/k8s/testing/simulation/running/Reference"
@@ -42,7 +43,7 @@ const reference = Reference.of(scenario, story, 1)
 const all = Points.of(reference.recording, 1).map((point) => ({ point, lived: story }))
 const pooling = Pools.make(all, () => reference.recording)
 const live = (plan: Plan) => Run.run(scenario, plan, { seed: 1, quiet: Run.defaults.shortQuiet })
-const cleared = (pool: Pools.Pool, run: Recording, oracles: ReadonlyArray<Oracle.Oracle> = Oracle.all) =>
+const cleared = (pool: Pools.Pool, run: Recording, oracles: ReadonlyArray<Oracle> = Oracles.all) =>
   pooling.cleared(pool, run, reference, oracles)
 
 const singlesOf = ({ members }: Pools.Pool) => [...members.values()].flat()
@@ -144,7 +145,7 @@ describe("Pools", () => {
     const crowd = pooling.pools.find(({ members }) => [...members.values()].some(isCrowd))!
     const [step, share] = [...crowd.members].find(([, share]) => isCrowd(share))!
     const run = Run.run(scenario, pooling.planOf(crowd), { seed: 1, quiet: Run.defaults.shortQuiet })
-    const cleared = (run: Recording) => pooling.cleared(crowd, run, reference, Oracle.all)
+    const cleared = (run: Recording) => pooling.cleared(crowd, run, reference, Oracles.all)
     const faults = run.entries.filter((entry) => entry._tag === "Fault" && entry.at >= run.steps[step]!)
     const call = run.entries.find(({ _tag }) => _tag === "Call")!
     /** A recording in which something is asked for before one of the faults. */
@@ -289,7 +290,7 @@ describe("Pools", () => {
 
   it("nothing is cleared of a run that anybody complains about, or that was anywhere else at a rest", () => {
     const run = live(pooling.planOf(pool!))
-    const complains: Oracle.Oracle = { name: "never", judge: () => "something" }
+    const complains: Oracle = { name: "never", judge: () => "something" }
     assert.strictEqual(cleared(pool!, run, [complains]).size, 0)
     const [rest] = run.rests
     const without = { ...rest!, objects: rest!.objects.filter(({ kind }) => kind !== "ConfigMap") }
@@ -300,7 +301,7 @@ describe("Pools", () => {
   it("is asked of each fault that oracles are lenient after as if there were no others", () => {
     const blinding = pooling.pools.find((pool) => singlesOf(pool).every(({ point }) => blinds(point)))!
     const seen: Array<number> = []
-    const counts: Oracle.Oracle = {
+    const counts: Oracle = {
       name: "counts",
       judge: ({ entries, met }) => {
         seen.push(entries.filter(({ _tag }) => _tag === "Fault").length, met)
@@ -318,7 +319,7 @@ describe("pooled", () => {
       const options = { depth: 2, interleavings: 0, deeper: 5 } as const
       const alone = yield* Simulation.checkConvergence(scenario, options)
       let several = 0
-      const counts: Oracle.Oracle = {
+      const counts: Oracle = {
         name: "counts",
         judge: ({ met }) => {
           if (met > 1) several += 1
@@ -363,7 +364,7 @@ describe("pooled", () => {
       assert.isAtMost(report.runs, 3)
       // Nor where what is left of the last pool has yet to share others.
       const crowded = { ...scenario, name: "crowded", operator: B.boxes(B.pods), steps: B.sized(3, 1) }
-      const most: Oracle.Oracle = {
+      const most: Oracle = {
         name: "not so many",
         judge: ({ entries }) => entries.filter(({ _tag }) => _tag === "Fault").length > 5 ? "too many" : undefined
       }
