@@ -62,6 +62,11 @@ export const normalisationsOfKinds: ReadonlyArray<Normalisation> = [
     apply: forPath(/csidrivers/, fields("spec storageCapacity", "spec requiresRepublish", "spec seLinuxMount"))
   },
   {
+    name: "conditions of budgets",
+    reason: "1.20 does not tell of the last disruption that a budget allowed; its API has no conditions of budgets",
+    apply: forPath(/poddisruptionbudgets/, fields("status conditions"))
+  },
+  {
     name: "classes of Pods",
     reason: "1.20 takes the class off where a status leaves it out",
     apply: unlessCreated(forPath(/\/pods/, fields("status qosClass")))
