@@ -23,7 +23,7 @@ import { Prng } from "./support/Prng.ts"
 import * as Replicas from "./support/Replicas.ts"
 import { isWatch, parameter, refuse, Server } from "./support/Server.ts"
 import { Sharder } from "./support/Sharder.ts"
-import { pass, settable } from "./support/Time.ts"
+import { pass, seeded, settable } from "./support/Time.ts"
 
 const { Lease } = LeaderElection
 const namespace = "default"
@@ -506,34 +506,37 @@ describe("Ring", () => {
           const sharder = new Sharder(server, "widgets", Widget)
           const watchman = new Counting()
           const finalize = prng.chance(0.5)
-          yield* Effect.scoped(Effect.gen(function*() {
-            yield* Effect.forkScoped(sharder.run)
-            const running = new Map<string, Effect.Success<ReturnType<typeof replica>>>()
-            for (let turn = 0; turn < 10; turn++) {
-              const who = `r${seed}-${turn}`
-              if (running.size === 0 || prng.chance(0.5)) {
-                running.set(who, yield* replica(server, who, [parts(watchman, who, finalize)]))
-              } else {
-                const [name, gone] = prng.pick([...running])
-                running.delete(name)
-                if (prng.chance(0.5)) yield* gone.stop
-                else yield* gone.cut(true)
+          yield* seeded(
+            seed,
+            Effect.scoped(Effect.gen(function*() {
+              yield* Effect.forkScoped(sharder.run)
+              const running = new Map<string, Effect.Success<ReturnType<typeof replica>>>()
+              for (let turn = 0; turn < 10; turn++) {
+                const who = `r${seed}-${turn}`
+                if (running.size === 0 || prng.chance(0.5)) {
+                  running.set(who, yield* replica(server, who, [parts(watchman, who, finalize)]))
+                } else {
+                  const [name, gone] = prng.pick([...running])
+                  running.delete(name)
+                  if (prng.chance(0.5)) yield* gone.stop
+                  else yield* gone.cut(true)
+                }
+                if (prng.chance(0.3)) server.hold()
+                else server.release()
+                yield* pass(prng.int(100, 20_000))
               }
-              if (prng.chance(0.3)) server.hold()
-              else server.release()
-              yield* pass(prng.int(100, 20_000))
-            }
-            server.release()
-            if (running.size === 0) {
-              const who = `r${seed}-last`
-              running.set(who, yield* replica(server, who, [parts(watchman, who, finalize)]))
-            }
-            yield* pass("2 minutes")
-            assert.isUndefined(watchman.problem, `seed ${seed}`)
-            assert.deepStrictEqual(counts(server), new Set([2]), `seed ${seed}`)
-            assert.isTrue(Object.keys(sharder.shares).every((who) => running.has(who)), `seed ${seed}`)
-            for (const { stop } of running.values()) yield* stop
-          }))
+              server.release()
+              if (running.size === 0) {
+                const who = `r${seed}-last`
+                running.set(who, yield* replica(server, who, [parts(watchman, who, finalize)]))
+              }
+              yield* pass("2 minutes")
+              assert.isUndefined(watchman.problem, `seed ${seed}`)
+              assert.deepStrictEqual(counts(server), new Set([2]), `seed ${seed}`)
+              assert.isTrue(Object.keys(sharder.shares).every((who) => running.has(who)), `seed ${seed}`)
+              for (const { stop } of running.values()) yield* stop
+            }))
+          )
         }
       }).pipe(silent),
     120_000

@@ -6,7 +6,7 @@ import { Journal } from "./support/Operating.ts"
 import { Prng } from "./support/Prng.ts"
 import * as Replicas from "./support/Replicas.ts"
 import { refuse, Server } from "./support/Server.ts"
-import { pass } from "./support/Time.ts"
+import { pass, seeded } from "./support/Time.ts"
 
 const { Lease } = LeaderElection
 const small = { spec: { size: 1 } }
@@ -40,6 +40,17 @@ const filled = () => {
   for (const name of names) server.put(Widget, name, small)
   return server
 }
+
+/** Two replicas, five seconds after the second has come. */
+const two = Effect.gen(function*() {
+  const server = filled()
+  const watchman = new Asked()
+  const start = (who: string) => replica(server, who, [reconciling(watchman, who)])
+  const a = yield* start("a")
+  const b = yield* start("b")
+  yield* pass("5 seconds")
+  return { server, watchman, a, b }
+})
 
 describe("Sharding", () => {
   it.effect("one replica has everything, three share it, and what one leaves goes to the others at once", () =>
@@ -84,12 +95,7 @@ describe("Sharding", () => {
 
   it.effect("what a replica had that cannot be reached is taken over when it has stopped, 17 s later at most", () =>
     Effect.gen(function*() {
-      const server = filled()
-      const watchman = new Asked()
-      const start = (who: string) => replica(server, who, [reconciling(watchman, who)])
-      const a = yield* start("a")
-      const b = yield* start("b")
-      yield* pass("5 seconds")
+      const { a, b, server, watchman } = yield* two
       assert.deepStrictEqual(Object.keys(watchman.shares), ["a", "b"])
       yield* a.cut(true)
       yield* pass("10 seconds")
@@ -133,12 +139,7 @@ describe("Sharding", () => {
   it.effect("a dead replica is asked about until the server says so, in peace, and also where its lease is deleted", () =>
     Effect.gen(function*() {
       for (const isDeleted of [false, true]) {
-        const server = filled()
-        const watchman = new Asked()
-        const start = (who: string) => replica(server, who, [reconciling(watchman, who)])
-        const a = yield* start("a")
-        const b = yield* start("b")
-        yield* pass("5 seconds")
+        const { a, b, server, watchman } = yield* two
         yield* a.cut(true)
         if (isDeleted) server.delete(Lease, "operator-a")
         const asks = () => server.requestsFor("GET", "leases").filter(({ path }) => path.endsWith("/operator-a")).length
@@ -183,12 +184,7 @@ describe("Sharding", () => {
 
   it.effect("a dead replica whose lease cannot be swept away holds up nobody, and is not taken for alive again", () =>
     Effect.gen(function*() {
-      const server = filled()
-      const watchman = new Asked()
-      const start = (who: string) => replica(server, who, [reconciling(watchman, who)])
-      const a = yield* start("a")
-      const b = yield* start("b")
-      yield* pass("5 seconds")
+      const { a, b, server, watchman } = yield* two
       yield* a.cut(true)
       server.fault = ({ method, path }) =>
         method === "DELETE" && path.endsWith("/leases/operator-a") ? Effect.never : Effect.undefined
@@ -288,40 +284,46 @@ describe("Sharding", () => {
     () =>
       Effect.gen(function*() {
         for (let seed = 1; seed <= 20; seed++) {
-          const random = new Prng(seed)
-          const server = filled()
-          const watchman = new Asked()
-          const clock = yield* Clock.Clock
-          let bad = false
-          server.fault = () => Effect.succeed(bad && random.chance(0.2) ? refuse(503, "ServiceUnavailable") : undefined)
-          server.latency = () => bad ? Effect.sleep(random.int(0, 1_500)) : Effect.void
-          const start = (who: string) =>
-            replica(server, who, [reconciling(watchman, who, () => Effect.sleep(random.int(1, 3_000)))])
-          const running = new Map([["r0", yield* start("r0")]])
-          for (let turn = 1; turn <= 25; turn++) {
-            bad = true
-            const [who, one] = random.pick([...running])
-            if (running.size < 3 && random.chance(0.4)) running.set(`r${turn}`, yield* start(`r${turn}`))
-            else if (running.size > 1 && random.chance(0.3)) {
-              running.delete(who)
-              yield* Effect.forkChild(one.stop)
-            } else if (random.chance(0.3)) yield* one.cut(random.chance(0.6))
-            server.patch(Widget, random.pick(names), { spec: { size: clock.currentTimeMillisUnsafe() % 1_000 } })
-            if (random.chance(0.1)) server.compact()
-            yield* pass(random.int(100, 6_000))
-            assert.isUndefined(watchman.problem, `seed ${seed}, turn ${turn}`)
-          }
-          bad = false
-          for (const { cut } of running.values()) yield* cut(false)
-          yield* pass("2 minutes")
-          watchman.last.clear()
-          for (const name of names) server.patch(Widget, name, { spec: { size: 1_000 + seed } })
-          yield* pass("1 minute")
-          assert.strictEqual(watchman.last.size, names.length, `seed ${seed}`)
-          assert.isTrue([...watchman.last.values()].every((who) => running.has(who)), `seed ${seed}`)
-          assert.isUndefined(watchman.problem, `seed ${seed}`)
-          for (const { stop } of running.values()) yield* stop
-          yield* pass("1 minute")
+          yield* seeded(
+            seed,
+            Effect.gen(function*() {
+              const random = new Prng(seed)
+              const server = filled()
+              const watchman = new Asked()
+              const clock = yield* Clock.Clock
+              let bad = false
+              server.fault = () =>
+                Effect.succeed(bad && random.chance(0.2) ? refuse(503, "ServiceUnavailable") : undefined)
+              server.latency = () => bad ? Effect.sleep(random.int(0, 1_500)) : Effect.void
+              const start = (who: string) =>
+                replica(server, who, [reconciling(watchman, who, () => Effect.sleep(random.int(1, 3_000)))])
+              const running = new Map([["r0", yield* start("r0")]])
+              for (let turn = 1; turn <= 25; turn++) {
+                bad = true
+                const [who, one] = random.pick([...running])
+                if (running.size < 3 && random.chance(0.4)) running.set(`r${turn}`, yield* start(`r${turn}`))
+                else if (running.size > 1 && random.chance(0.3)) {
+                  running.delete(who)
+                  yield* Effect.forkChild(one.stop)
+                } else if (random.chance(0.3)) yield* one.cut(random.chance(0.6))
+                server.patch(Widget, random.pick(names), { spec: { size: clock.currentTimeMillisUnsafe() % 1_000 } })
+                if (random.chance(0.1)) server.compact()
+                yield* pass(random.int(100, 6_000))
+                assert.isUndefined(watchman.problem, `seed ${seed}, turn ${turn}`)
+              }
+              bad = false
+              for (const { cut } of running.values()) yield* cut(false)
+              yield* pass("2 minutes")
+              watchman.last.clear()
+              for (const name of names) server.patch(Widget, name, { spec: { size: 1_000 + seed } })
+              yield* pass("1 minute")
+              assert.strictEqual(watchman.last.size, names.length, `seed ${seed}`)
+              assert.isTrue([...watchman.last.values()].every((who) => running.has(who)), `seed ${seed}`)
+              assert.isUndefined(watchman.problem, `seed ${seed}`)
+              for (const { stop } of running.values()) yield* stop
+              yield* pass("1 minute")
+            })
+          )
         }
       }),
     60_000

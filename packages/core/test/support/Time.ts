@@ -1,5 +1,5 @@
 /** Virtual time, and quiet: a step of the clock runs fibers one hop, and a request takes several. */
-import { Clock, type Duration, Effect, Fiber, Scheduler } from "effect"
+import { Clock, type Duration, Effect, Fiber, Random, Scheduler } from "effect"
 import { TestClock } from "effect/testing"
 
 /** Lets everything happen that is to happen now. */
@@ -8,6 +8,13 @@ export const settle: Effect.Effect<void> = Effect.asVoid(Effect.repeat(TestClock
 /** Lets time pass, and everything happen that is to happen by then. */
 export const pass = (duration: Duration.Input): Effect.Effect<void> =>
   settle.pipe(Effect.andThen(TestClock.adjust(duration)), Effect.andThen(settle))
+
+/**
+ * Runs something with chance by a seed, in a time of its own: its clock waits for what it wakes however long a busy machine
+ * takes. By itself one goes on after a second, as if the process had stood still.
+ */
+export const seeded = <A, E, R>(seed: number, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Random.withSeed(effect, `${seed}`).pipe(Effect.provide(TestClock.layer({ warningDelay: "10 minutes" })))
 
 /**
  * Begins an effect, and interrupts it where it lets others go first after so many steps, or else where it waits. True if it
