@@ -74,7 +74,7 @@ export const attributes = (
     user: exchange.user,
     dryRun,
     rounds: noRounds,
-    deadline: Deadline.of(exchange),
+    deadline: () => Deadline.of(exchange),
     warn: (text) => exchange.warnings.push(text),
     annotate: (key, value) => exchange.annotations.set(key, value),
     uuid: () => Exchange.uuid(exchange.random)

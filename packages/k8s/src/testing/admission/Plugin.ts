@@ -46,7 +46,8 @@ export interface Attributes {
   readonly user: UserInfo
   readonly dryRun: boolean
   readonly rounds: Rounds
-  readonly deadline: Deadline
+  /** Until when webhooks may be waited for. */
+  readonly deadline: () => Deadline
   /** Adds a Warning header to the answer. */
   readonly warn: (text: string) => void
   /** Annotates the audit event. */

@@ -64,7 +64,7 @@ export const ask = Effect.fnUntraced(function*(
   const untrusted = Backends.bundleFault(hook.caBundle)
   if (untrusted !== undefined) return yield* fail(`could not get REST client: ${untrusted}`)
   const uid = attributes.uuid()
-  const { at, passed } = attributes.deadline
+  const { at, passed } = attributes.deadline()
   const left = at - (yield* Clock.currentTimeMillis)
   const late = new Refused({ error: passed })
   if (left <= 0) return yield* late
