@@ -155,40 +155,35 @@ const make = (options: Options): Effect.Effect<Service, EnvtestError, Scope.Scop
       skipTlsVerify: false,
       credentials: Credentials.token(Redacted.make(token))
     }
-    // The controller manager gives up after ten seconds without a server; a busy machine may need longer than that.
-    const timeout = options.startTimeout ?? defaults.startTimeout
-    if (assets.controllerManager) {
-      yield* answers(clusterConfig, "/readyz").pipe(
-        Effect.raceFirst(Effect.raceAllFirst([etcd, apiServer].map(failsWithProgram))),
-        Effect.timeoutOption(timeout)
-      )
-    }
-    const withPlainPort = assets.controllerManager && (yield* minorVersion(clusterConfig)) < withoutPlainPort
-    const manager = assets.controllerManager
-      ? [
-        yield* Process.start(Path.join(assets.folder, controllerManagerProgram), [
-          `--kubeconfig=${kubeconfigPath}`,
-          `--service-account-private-key-file=${serviceAccountKey}`,
-          "--use-service-account-credentials=false",
-          ...(withPlainPort ? ["--port=0"] : []),
-          `--secure-port=${managerPort}`,
-          "--bind-address=127.0.0.1",
-          "--cert-dir=certs",
-          "--leader-elect=false"
-        ], folder)
-      ]
-      : []
+    const programs = [etcd, apiServer]
+    const controllerManager = Effect.gen(function*() {
+      // It gives up after ten seconds without a server, and a busy machine may need longer than that.
+      yield* answer(clusterConfig, "/readyz")
+      const version = yield* answer(clusterConfig, "/version")
+      const minor = Number.parseInt(String(at(version, "minor")), 10)
+      const manager = yield* Process.start(Path.join(assets.folder, controllerManagerProgram), [
+        `--kubeconfig=${kubeconfigPath}`,
+        `--service-account-private-key-file=${serviceAccountKey}`,
+        "--use-service-account-credentials=false",
+        ...(minor < withoutPlainPort ? ["--port=0"] : []),
+        `--secure-port=${managerPort}`,
+        "--bind-address=127.0.0.1",
+        "--cert-dir=certs",
+        "--leader-elect=false"
+      ], folder)
+      programs.push(manager)
+      const managerConfig = { ...clusterConfig, server: `https://127.0.0.1:${managerPort}`, skipTlsVerify: true }
+      yield* Effect.raceFirst(answer(managerConfig, "/healthz"), failsWithProgram(manager))
+    })
 
+    const timeout = options.startTimeout ?? defaults.startTimeout
     const waits = [
-      answers(clusterConfig, "/readyz"),
-      answers(clusterConfig, "/api/v1/namespaces/default"),
-      ...manager.map(() =>
-        answers({ ...clusterConfig, server: `https://127.0.0.1:${managerPort}`, skipTlsVerify: true }, "/healthz")
-      )
+      answer(clusterConfig, "/readyz"),
+      answer(clusterConfig, "/api/v1/namespaces/default"),
+      ...(assets.controllerManager ? [controllerManager] : [])
     ]
-    const programs = [etcd, apiServer, ...manager]
     yield* Effect.all(waits, { concurrency: "unbounded", discard: true }).pipe(
-      Effect.raceFirst(Effect.raceAllFirst(programs.map(failsWithProgram))),
+      Effect.raceFirst(Effect.raceAllFirst([etcd, apiServer].map(failsWithProgram))),
       Effect.timeoutOrElse({
         duration: timeout,
         orElse: () =>
@@ -262,24 +257,16 @@ const freePorts = Effect.promise(async () => {
   return ports
 })
 
-/** Waits until the path answers 200. */
-const answers = (cluster: ClusterConfig, path: string) =>
+/** The body of the answer, once the path answers 200. */
+const answer = (cluster: ClusterConfig, path: string) =>
   Effect.scoped(Effect.gen(function*() {
     const transport = yield* LiveClient.makeTransport(cluster, { retry: { times: 0 } })
-    const status = transport.request({ method: "GET", path, query: [], headers: {} }).pipe(
-      Effect.match({ onSuccess: (answer) => answer.status, onFailure: () => undefined })
-    )
-    while ((yield* status) !== 200) yield* Effect.sleep(defaults.pollInterval)
-  }))
-
-/** The minor version of a server that is ready. */
-const minorVersion = (cluster: ClusterConfig): Effect.Effect<number> =>
-  Effect.scoped(Effect.gen(function*() {
-    const transport = yield* LiveClient.makeTransport(cluster)
-    const { body } = yield* Effect.orDie(
-      transport.request({ method: "GET", path: "/version", query: [], headers: {} })
-    )
-    return Number.parseInt(String(at(body, "minor")), 10)
+    const ask = Effect.option(transport.request({ method: "GET", path, query: [], headers: {} }))
+    for (;;) {
+      const answered = yield* ask
+      if (Option.isSome(answered) && answered.value.status === 200) return answered.value.body
+      yield* Effect.sleep(defaults.pollInterval)
+    }
   }))
 
 const failsWithProgram = (program: Process.Running): Effect.Effect<never, EnvtestError> =>
