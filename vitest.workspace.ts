@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
 
 // vitest reads no workspace file of its own accord: the npm scripts name this one (`vitest -c vitest.workspace.ts`).
@@ -14,8 +15,8 @@ export default defineConfig({
   resolve: { conditions: ["op-source"] },
   ssr: { resolve: { conditions: ["op-source"] } },
   test: {
-    // By default one core is left idle.
-    maxWorkers: "100%",
+    // By default one core is left idle. One worker more than cores: some files mostly wait, for sockets or real servers.
+    maxWorkers: availableParallelism() + 1,
     projects: [
       project("core", "packages/core", tests),
       project("k8s", "packages/k8s", [...tests, "templates/test/*.test.ts"]),
