@@ -5,14 +5,14 @@ import { Layer } from "effect"
 import { controller as website } from "./website/reconciler.ts"
 import { Website } from "./website/resource.ts"
 
-/** What the operator is: `effect-operator dev`, `manifests` and `check` read it here. */
+/** The operator. `effect-operator dev`, `manifests` and `check` read this declaration. */
 export const operator = {
   name: "demo",
   namespace: "demo-system",
   image: "demo:0.1.0",
   resources: [Website],
   controllers: [website],
-  // What the controllers write besides the status of their own kind, and read besides what they watch.
+  // Permissions beyond those that follow from the controllers: here, for the objects that the reconciler writes.
   writes: [{ resource: Deployment, verbs: ["create", "patch", "delete"] }]
 } satisfies Manifests.Options
 

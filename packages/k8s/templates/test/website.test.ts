@@ -10,7 +10,7 @@ import { Website } from "../src/website/resource.ts"
 
 const key = { namespace: "default", name: "sample" }
 
-/** An in-memory API server with everything a cluster has; time passes when the test says so. */
+/** An in-memory cluster. Time passes only when the test says so. */
 const cluster = TestCluster.layer({ resources: [Website] })
 
 const scenario = Effect.gen(function*() {
@@ -30,7 +30,7 @@ const scenario = Effect.gen(function*() {
   assert.deepStrictEqual((yield* client.listPage(Deployment, { namespace: key.namespace })).items, [])
 })
 
-it.effect("a Website has as many Pods as it asks for, and none once it is gone", () =>
+it.effect("a Website has the Pods it asks for, and none once it is gone", () =>
   scenario.pipe(Effect.provide(Manager.layer([controller]).pipe(Layer.provideMerge(cluster)))))
 
 it.effect("the permissions in the manifests are enough", () =>
@@ -38,14 +38,14 @@ it.effect("the permissions in the manifests are enough", () =>
     Effect.provide(cluster)
   ))
 
-/** A Deployment of so many Pods, all of them available. */
+/** There is a Deployment with this number of Pods, all of them available. */
 const runs = (replicas: number): Simulation.Desired => (objects) =>
   objects.some((object) =>
     object.kind === Deployment.kind && (object as Deployment).status?.availableReplicas === replicas
   )
 
-// Every single thing that can go wrong, as far as there is time for it: the process dies at a write, an answer is lost, a
-// cache is behind, a Pod dies, … What fails says what the operator saw and did, and how to play that again.
+// Every single fault, as far as the budget allows: the process dies at a write, an answer is lost, a cache is behind, a
+// Pod dies, … A failure prints what the operator saw and did, and a token that replays it.
 Simulation.converges(it.live)({
   name: "website",
   resources: [Website],

@@ -3,8 +3,8 @@ import { it } from "@effect/vitest"
 import { WebsiteVersions } from "../src/website/versions.ts"
 
 it.effect(
-  "a Website goes to every other version and back unchanged",
+  "a Website is converted to every other version and back unchanged",
   () => ConversionProof.prove(WebsiteVersions),
-  // A thousand objects of each.
+  // A thousand objects of each version.
   60_000
 )

@@ -8,7 +8,7 @@ import { webhooks } from "../src/website/webhook.ts"
 
 const service = { namespace: "default", name: "webhooks" }
 
-/** An in-memory API server that asks the hooks, without sockets and certificates. */
+/** An in-memory API server that calls the hooks, without sockets and certificates. */
 const cluster = Webhook.layer(webhooks, { name: "test", service }).pipe(
   Layer.provide(TestWebhooks.layer),
   Layer.provideMerge(TestCluster.layer({ resources: [Website] }))
@@ -21,5 +21,5 @@ it.effect("a Website with a long name is refused", () =>
     const create = (name: string) =>
       client.create(Website, { metadata: { namespace: "default", name }, spec: { image: "nginx:1.29", replicas: 1 } })
     yield* create("short")
-    assert.include((yield* Effect.flip(create("a".repeat(41)))).message, "must have 40 characters at most")
+    assert.include((yield* Effect.flip(create("a".repeat(41)))).message, "must be at most 40 characters")
   }).pipe(Effect.provide(cluster)))

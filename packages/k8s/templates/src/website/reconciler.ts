@@ -3,7 +3,7 @@ import { Deployment } from "@effect-operator/k8s/kinds"
 import { Effect } from "effect"
 import { Website } from "./resource.ts"
 
-/** The Deployment of an object, as it should be. */
+/** The desired Deployment of a Website. */
 const deploymentOf = ({ metadata: { name }, spec: { image, replicas } }: Website) => {
   const labels = { "app.kubernetes.io/name": "website", "app.kubernetes.io/instance": name }
   return Sync.child(Deployment, {
@@ -16,7 +16,7 @@ const deploymentOf = ({ metadata: { name }, spec: { image, replicas } }: Website
   })
 }
 
-/** Called whenever a Website or its Deployment changes; brings the cluster to what the Website says. */
+/** Called whenever a Website or its Deployment changes. Brings the cluster to the state that the Website declares. */
 export const controller = Controller.make("website", {
   for: Website,
   owns: [Deployment],

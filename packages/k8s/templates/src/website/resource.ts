@@ -1,21 +1,21 @@
 import { Conditions, CustomResource } from "@effect-operator/core"
 import { Effect, Schema } from "effect"
 
-/** Everything about the kind follows from this: its type, its definition, its validation. */
+/** The declaration of the kind. Its type, definition and validation are derived from it. */
 export const Website = CustomResource.make({
   group: "example.com",
   version: "v1",
   kind: "Website",
   description: "Runs an image in a number of Pods.",
   spec: Schema.Struct({
-    image: Schema.NonEmptyString.annotate({ description: "What the Pods run." }),
+    image: Schema.NonEmptyString.annotate({ description: "The image that the Pods run." }),
     replicas: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 100 }))
-      .annotate({ description: "How many Pods there are to be." })
+      .annotate({ description: "The desired number of Pods." })
       .pipe(Schema.withDecodingDefaultKey(Effect.succeed(1)))
   }),
-  // Nothing in it is required: each field is written by whoever knows it, when it is known.
+  // All fields are optional: an object has no status at first, and each field is written when its value is known.
   status: Schema.Struct({
-    availableReplicas: Schema.optionalKey(Schema.Int.annotate({ description: "How many Pods are available." })),
+    availableReplicas: Schema.optionalKey(Schema.Int.annotate({ description: "The number of available Pods." })),
     conditions: Schema.optionalKey(Schema.Array(Conditions.Condition))
   }),
   printerColumns: [
