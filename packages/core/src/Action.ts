@@ -1,7 +1,7 @@
 /**
- * `Action`: what a reconcile that succeeded asks for next.
+ * `Action`: what a successful reconcile asks for next.
  *
- * Failing is not an action: an error is retried with a growing delay, a `Terminal` error waits for the next change.
+ * Failing is not an action: an error is retried with a growing delay, and a `Terminal` error waits for the next change.
  */
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"

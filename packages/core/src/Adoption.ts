@@ -1,10 +1,10 @@
 /**
- * `Adoption`: which dependents are an owner's, by label and controller reference, as a ReplicaSet claims its Pods.
+ * `Adoption`: which dependents belong to an owner, by label and controller reference, as a ReplicaSet claims its Pods.
  *
- * An object that matches the selector and has no controller is adopted: the owner becomes its controller. One that has
- * the owner as its controller and does not match any more is released. One of another controller is left alone. Nothing
- * is adopted by an owner that is being deleted, judged by the server and not by the cache: what has just been deleted
- * must not gather new dependents.
+ * An object that matches the selector and has no controller is adopted: the owner becomes its controller. An object
+ * that has the owner as its controller but no longer matches is released. An object of another controller is left
+ * alone. An owner that is being deleted adopts nothing. The server decides that, not the cache, so that an object that
+ * has just been deleted gets no new dependents.
  *
  * Source: k8s.io/kubernetes/pkg/controller/controller_ref_manager.go.
  */

@@ -1,5 +1,6 @@
 /**
- * Delays between attempts, as data: the figures here, the arithmetic below, the waiting elsewhere.
+ * `Backoff`: delays between attempts, as data. The figures are here, the arithmetic is below, and the waiting is
+ * elsewhere.
  */
 export interface Backoff {
   /** First delay, in milliseconds. */

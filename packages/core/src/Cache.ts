@@ -1,18 +1,19 @@
 /**
- * `Cache`: what a reconciler reads. Local, never older than the program's own writes.
+ * `Cache`: what a reconciler reads. Reads are local, and never older than the program's own writes.
  *
- * A controller's cache is exactly what the controller declared with `for`, `owns` and `watches`. Reading a kind it did
- * not declare does not compile: `Cache.list(Secret)` needs `Cached<"Secret.v1">`, which only a declaration of Secret
- * discharges. Reading a namespace the declaration leaves out is a defect that says so, rather than an empty answer.
+ * A controller's cache contains exactly what the controller declared with `for`, `owns` and `watches`. Reading a kind
+ * that it did not declare does not compile: `Cache.list(Secret)` needs `Cached<"Secret.v1">`, which only a declaration
+ * of Secret satisfies. Reading a namespace outside the declaration is a defect that says so, rather than an empty
+ * answer.
  *
- * How old a read may be: as old as the watch lags, milliseconds as a rule. A write of this program is visible as soon
- * as the server accepted it. Where its answer did not show the new state (`scale`, an eviction, the deletion of a
- * collection), a read of what it concerns waits until the watch has: that is the only time a read waits. One that
- * would wait longer than `defaults.patience` is a defect, and the reconcile is tried again later.
+ * A read is as old as the watch lags, usually milliseconds. A write of this program is visible as soon as the server
+ * has accepted it. If the answer did not show the new state (`scale`, an eviction, the deletion of a collection), a
+ * read of the objects concerned waits until the watch has shown it. No other read waits. A read that would wait longer
+ * than `defaults.patience` is a defect, and the reconcile is retried later.
  *
- * Objects are shared and frozen, deeply, when they are first read.
+ * Objects are shared and deeply frozen when they are first read.
  *
- * What is no controller, a webhook or a program of its own, reads the kinds of a `layer`.
+ * Outside controllers, in a webhook or a program of its own, read the kinds of a `layer`.
  */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"

@@ -1,10 +1,10 @@
 /**
- * `CacheIndex`: a value, or several, by which the cached objects of a kind are found without looking at each.
+ * `CacheIndex`: one or more values by which cached objects of a kind are found without looking at each.
  *
- * Declare one beside the kind it is of, once, at the top of a module; read it with `Cache.byIndex`. It needs no
- * registration: a cache builds it when it is first asked for it, and keeps it up to date from then on, own writes
- * included. The function must be pure and cheap, it runs for every change of every object of the kind. An object on
- * which it throws cannot be filed: each read of the index then fails with a defect that names the object.
+ * Declare an index once, beside its kind, at the top of a module, and read it with `Cache.byIndex`. It needs no
+ * registration: a cache builds it on first use, and keeps it up to date from then on, own writes included. The function
+ * must be pure and cheap, because it runs for every change of every object of the kind. If it throws for an object,
+ * that object cannot be indexed: each read of the index then fails with a defect that names the object.
  *
  * ```ts
  * const byNode = CacheIndex.make(Pod, "node", (pod) => pod.spec?.nodeName === undefined ? [] : [pod.spec.nodeName])

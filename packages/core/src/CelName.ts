@@ -1,10 +1,11 @@
 /**
- * `CelName`: how a field is written in CEL, whose names have no dots and dashes and whose words are taken.
+ * `CelName`: how a field is written in CEL, which allows no dots and dashes in names and reserves some words.
  *
- * `storage-size` is `storage__dash__size`, `namespace` is `__namespace__`; a field whose name begins otherwise than with
- * a letter or `_`, or has other characters than letters, digits, `_`, `.`, `-` and `/`, cannot be named at all.
+ * `storage-size` is `storage__dash__size`, and `namespace` is `__namespace__`. A field cannot be named at all if its
+ * name does not begin with a letter or `_`, or has characters other than letters, digits, `_`, `.`, `-` and `/`.
  *
- * Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
+ * Source:
+ * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
  * ("escaping"), and k8s.io/apiserver/pkg/cel/escaping.go.
  */
 

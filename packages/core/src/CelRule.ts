@@ -1,14 +1,14 @@
 /**
- * Rules in CEL (`x-kubernetes-validations`), declared beside the field they speak of.
+ * `CelRule`: rules in CEL (`x-kubernetes-validations`), declared beside the field that they are about.
  *
- * `schema.pipe(CelRule.rules(CelRule.exactlyOneOf("image", "build"), …))` puts rules on a Schema: the definition
- * carries them, the server runs them, and `CrdValidation` of `@effect-operator/k8s` runs the same ones on the client.
- * `self` is the value of the Schema the rules stand on, `oldSelf` what it was before an update; a rule that uses
- * `oldSelf` is not asked of new objects. The builders know the fields of a struct: a name it does not have is a compile
- * error. Optional fields are asked for with `has` first, so a rule about two fields holds while one is absent.
+ * `schema.pipe(CelRule.rules(CelRule.exactlyOneOf("image", "build"), …))` adds rules to a Schema. The definition
+ * contains them, the server runs them, and `CrdValidation` of `@effect-operator/k8s` runs the same ones on the client.
+ * `self` is the value of the Schema that has the rules, and `oldSelf` is that value before an update; a rule that uses
+ * `oldSelf` does not apply to new objects. The builders know the fields of a struct: a name that it does not have is a
+ * compile error. Optional fields are checked with `has` first, so a rule about two fields holds while one is absent.
  *
- * Servers run rules since 1.25, `quantity` since 1.29. The cost of a rule counts: give lists and strings that a rule
- * walks through a largest length, or the server refuses the definition.
+ * Servers run rules since 1.25, `quantity` since 1.29. The cost of a rule counts: set a maximum length for lists and
+ * strings that a rule iterates over, or the server refuses the definition.
  *
  * Source: "Validation rules" in the Kubernetes documentation of CustomResourceDefinitions.
  */

@@ -1,9 +1,9 @@
 /**
  * `Cluster`: kinds of other clusters than the program's own, in one program.
  *
- * Where an object lives is part of its kind's identity: `Cluster.on(Pod, east)` is `Pod.v1@east`, another kind than
- * `Pod.v1` to the type checker and to the cache. A controller that reads Pods of the east has to declare them, and a
- * declaration of one's own Pods does not help:
+ * The cluster is part of a kind's identity: `Cluster.on(Pod, east)` is `Pod.v1@east`, another kind than `Pod.v1` to the
+ * type checker and to the cache. A controller that reads Pods of the east must declare them; a declaration of its own
+ * cluster's Pods does not help:
  *
  * ```ts
  * const east = Cluster.make("east")
@@ -13,11 +13,12 @@
  * Manager.layer([controller]).pipe(Layer.provide(Cluster.layer([[east, eastClient]])), Layer.provide(homeClient))
  * ```
  *
- * The client in context becomes one that sends each kind to its cluster, reads and writes alike; reads see own writes
- * in each. A kind of a cluster that nobody added is answered with a failure that says so, never by another cluster: a
- * watch of it is degraded until somebody does. Clusters come and go while the program runs: see `Clusters`.
+ * The client in context becomes one that sends each kind to its cluster, for reads and writes. Reads see own writes in
+ * each cluster. A request for a kind of a cluster that was not added fails and says so; no other cluster answers it. A
+ * watch of that kind is degraded until the cluster is added. Clusters can be added and removed while the program runs:
+ * see `Clusters`.
  *
- * Leases are of the program's own cluster. So are events: about an object elsewhere they are written here, in the
+ * Leases are in the program's own cluster. So are events: an event about an object elsewhere is written here, in the
  * namespace of that name. Owner references do not cross clusters, and `owns` refuses it.
  */
 import * as Context from "effect/Context"

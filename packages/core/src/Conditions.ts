@@ -1,8 +1,8 @@
 /**
- * `Conditions`: what an object's status says about it, as Kubernetes' conventions have it.
+ * `Conditions`: the conditions in an object's status, by Kubernetes' conventions.
  *
- * `set` and `remove` are pure: they give the list anew, with a transition time only where the status changed, or the
- * same list if nothing did, so that a status that needs no write is not written. `ObjectStatus.write` writes it.
+ * `set` and `remove` are pure. They return a new list, with a transition time only if the status changed, or the same
+ * list if nothing did, so that an unchanged status is not written. `ObjectStatus.write` writes it.
  *
  * Source: kubernetes/community, sig-architecture/api-conventions.md, "Typical status properties".
  */

@@ -1,14 +1,16 @@
 /**
  * `Controller`: one kind, the kinds it depends on, and the reconciler that brings objects to their desired state.
  *
- * `make` is a description, nothing more; a `Manager` runs it. Guarantees: every cache is full before the first
- * reconcile, and one that does not fill is reported until it does; a key is never in two workers; a key that changes
- * while it is reconciled is reconciled again; errors and defects of one object delay that object alone and never stop
- * the controller; a key that writes the same over and over is slowed down; an object that does not decode is reported
- * (log, event, metric) and skipped; on stop the reconciles under way finish.
+ * `make` is only a description; a `Manager` runs it. Guarantees:
+ * - Every cache is full before the first reconcile. A cache that does not fill is reported until it does.
+ * - A key is never in two workers. A key that changes while it is reconciled is reconciled again.
+ * - Errors and defects of one object delay only that object, and never stop the controller.
+ * - A key that writes the same again and again is slowed down.
+ * - An object that does not decode is reported (log, event, metric) and skipped.
+ * - On stop, the reconciles under way finish.
  *
- * The controller's own status writes, and the finalizer it adds, wake nobody: the reconcile that made them has seen
- * them. Every other change does, also what it wrote to other objects.
+ * The controller's own status writes, and the finalizer it adds, do not wake it: the reconcile that made them has seen
+ * them. Every other change does, including its writes to other objects.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -2,16 +2,17 @@
  * `CustomResource.make`: one declaration gives the TypeScript type, the decoder, the descriptor and (in
  * `@effect-operator/k8s`) the CustomResourceDefinition.
  *
- * Unknown fields survive: what a Schema does not know stays in the decoded object and goes back with it, so that a
+ * Unknown fields survive: what a Schema does not know stays in the decoded object and is written back with it, so a
  * read-modify-write by an older operator never erases what a newer one wrote. A spec that does not decode makes the
- * object `Invalid`, with every fault and its path; so does one on which a transformation of the Schema throws. A status
- * that does not decode counts as absent: the status is the operator's own word, and its next write replaces it.
+ * object `Invalid`, with every error and its path; so does one on which a transformation of the Schema throws. A status
+ * that does not decode counts as absent: the status belongs to the operator, and its next write replaces it.
  *
- * Of an object that is being deleted only the types count, not limits, patterns and other checks of its values: one that
- * was stored before a limit was set would otherwise never be cleaned up, and its namespace never go.
+ * For an object that is being deleted only the types count, not limits, patterns and other checks of its values.
+ * Otherwise an object that was stored before a limit existed would never be cleaned up, and its namespace would never
+ * be deleted.
  *
- * Where a Schema makes class instances, a plain object with the same fields is as good: change what was read by
- * spreading it. An instance built anew (`new Spec(…)`) has only what its class knows.
+ * If a Schema makes class instances, a plain object with the same fields is also accepted: change what you read by
+ * spreading it. A new instance (`new Spec(…)`) has only the fields that its class knows.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"

@@ -1,17 +1,19 @@
 /**
- * Several versions of one kind, each a `CustomResource` of its own, and how an object of one becomes one of another.
+ * `CustomResourceVersions`: several versions of one kind, each a `CustomResource` of its own, and the conversions
+ * between them.
  *
  * Versions are listed from the oldest to the newest, with a step between each two neighbours: either functions on whole
- * objects (`between`) or transformations of spec and status (`transformed`). Longer ways are made of steps. Steps say
- * what they know, and nothing is lost all the same: what the target cannot say is kept in an annotation of the object,
- * named after the version it came from, and put back on the way back, merged with what was changed in the meantime. An
- * object that loses nothing carries no annotation. So an object read in any version and written back is unchanged, which
- * is what the API server relies on.
+ * objects (`between`) or transformations of spec and status (`transformed`). Conversions between other versions chain
+ * the steps. Steps convert what they know, and still nothing is lost: data that the target cannot express is kept in an
+ * annotation of the object, named after the version it came from. On the way back it is restored, merged with the
+ * changes made in between. An object that loses nothing has no annotation. So an object that is read in any version and
+ * written back is unchanged, which is what the API server relies on.
  *
- * Conversion is pure, and it works on JSON, as the server does: `convert` for one object, `review` for the
- * `ConversionReview` a webhook answers. Limits, patterns and other checks of values do not count on the way: a server
- * asks for all objects at once, and one that was stored before a limit was set would hide all others. An object whose
- * types do not fit cannot be converted; the server must be told, and then answers no request that would need it.
+ * Conversion is pure, and works on JSON, as the server does: `convert` for one object, `review` for the
+ * `ConversionReview` that a webhook answers. Limits, patterns and other checks of values do not count during
+ * conversion: a server asks for all objects at once, and one that was stored before a limit existed would hide all
+ * others. An object whose types do not fit cannot be converted. The server must be told, and then answers no request
+ * that would need it.
  *
  * Source: "Versions in CustomResourceDefinitions" in the Kubernetes documentation.
  */

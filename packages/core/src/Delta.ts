@@ -1,7 +1,7 @@
 /**
- * `Delta`: one true change of an object in a cache, with what it was before.
+ * `Delta`: one real change of an object in a cache, with its previous state.
  *
- * The reflector's store makes deltas; triggers turn them into keys. A relist yields deltas only for what differs.
+ * The reflector's store makes deltas, and triggers turn them into keys. A relist yields deltas only for what differs.
  */
 import type { KubeObject } from "./KubeObject.ts"
 

@@ -2,15 +2,15 @@
  * `EventRecorder`: Kubernetes Events (events.k8s.io/v1) about objects, for `kubectl events` and `kubectl describe`.
  *
  * Recording never blocks and never fails a reconcile: events wait in a bounded queue for one background writer. The
- * same event about the same object within six minutes becomes a series (count and last time) instead of another Event;
- * if the server has expired the Event meanwhile, a new one is created.
+ * same event about the same object within six minutes becomes a series (count and last time) instead of another Event.
+ * If the server has expired the Event in the meantime, a new one is created.
  *
- * A controller may write 25 times at once about an object, and then once in five minutes (figures of client-go's spam
- * filter): a reconciler that reports each of its failures cannot flood the API. What is held back is counted all the
- * same, and the next write that is let through, or the end of the program, tells the count.
+ * A controller may write 25 events at once about an object, and then one every five minutes (figures of client-go's
+ * spam filter), so a reconciler that reports each of its failures cannot flood the API. Events that are held back are
+ * counted, and the next write that is let through, or the end of the program, reports the count.
  *
- * A request without an answer, or one the server wants to see later, is tried again; an event the server refuses is
- * logged and gone. On stop what was recorded is written out.
+ * A request without an answer, or one that the server asks to repeat later, is retried. An event that the server
+ * refuses is logged and dropped. On stop, recorded events are written out.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

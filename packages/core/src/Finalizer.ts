@@ -1,8 +1,9 @@
 /**
- * Finalizers, kept by the framework: added before the first reconcile of an object, removed after its clean-up.
+ * `Finalizer`: finalizers managed by the framework, added before the first reconcile of an object and removed after its
+ * clean-up.
  *
- * Both are JSON patches guarded by `test` operations on the list that was seen, so they never touch another owner's
- * finalizer and never lose a concurrent change; a lost race is a `Conflict`, retried like any other.
+ * Both are JSON patches guarded by `test` operations on the list that was read, so they never touch another owner's
+ * finalizer and never lose a concurrent change. A lost race is a `Conflict`, retried like any other.
  */
 import * as Effect from "effect/Effect"
 import { guarded, unchanged } from "./internal/guarded.ts"

@@ -1,14 +1,15 @@
 /**
- * `Health`: what a manager's report means to the kubelet, as named checks.
+ * `Health`: turns a manager's report into named checks for the kubelet.
  *
- * Ready is who can do the work: every watch has its list and is not degraded, every lease can be read and written, every
- * controller has its caches, and nobody has asked the process to stop. A check that fails says what and why, and turns
- * by itself when the kind or the permission is there again. A standby is ready: it waits as it should.
+ * Ready means that the program can do its work: every watch has its list and is not degraded, every lease can be read
+ * and written, every controller has its caches, and nobody has asked the process to stop. A failing check says what is
+ * wrong and why, and recovers by itself when the kind or the permission is there again. A standby is ready: it waits as
+ * it should.
  *
- * Alive is who would not be helped by a restart: only the end of a background part is a reason for one. A cluster that
+ * Alive means that a restart would not help. Only the end of a background part is a reason to restart. A cluster that
  * cannot be reached is none, and a restart of all operators is the last thing it needs.
  *
- * `answer` is an endpoint of the kube-apiserver's kind: `?verbose`, `?exclude=name`, and a single check by its name.
+ * `answer` works like an endpoint of the kube-apiserver: `?verbose`, `?exclude=name`, and a single check by its name.
  */
 import type * as Manager from "./Manager.ts"
 import { hint } from "./Reflector.ts"

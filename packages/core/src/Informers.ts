@@ -1,9 +1,9 @@
 /**
- * `Informers`: the reflectors and stores of a manager, one per kind and selection, shared by whoever asks for it.
+ * `Informers`: the reflectors and stores of a manager, one per kind and selection, shared by all users.
  *
  * An informer starts with its first user and stops after its last: both are scopes. Accepted writes of the client in
- * context, whoever makes them, are laid over every store they concern, which is what makes reads see own writes: also
- * those through another version of the kind, or of what the kind is a projection of.
+ * context, whoever makes them, are laid over every store that they concern, which is why reads see own writes. That
+ * includes writes through another version of the kind, or of the kind that a projection is made of.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

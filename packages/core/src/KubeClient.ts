@@ -1,12 +1,16 @@
 /**
  * `KubeClient`: every verb of the Kubernetes API, typed by `Resource`, over a `Transport`.
  *
- * Guarantees: plain JSON in and out, unknown fields kept; exactly one request of the transport per call (retrying is the
- * caller's `Schedule`; the live transport repeats only what cannot do anything twice); every failure is a `KubeError`; a namespaced kind without a namespace fails before anything
- * is sent. `delete` of an object (rather than of a key) deletes only that object: its uid goes along as precondition,
- * so that a re-created namesake survives.
+ * Guarantees:
+ * - Plain JSON in and out, with unknown fields kept.
+ * - Exactly one request of the transport per call. Retrying is the caller's `Schedule`; the live transport repeats only
+ *   what cannot do anything twice.
+ * - Every failure is a `KubeError`.
+ * - A namespaced kind without a namespace fails before anything is sent.
+ * - `delete` of an object (rather than of a key) deletes only that object: its uid is sent as precondition, so a
+ *   recreated object of the same name survives.
  *
- * The client reads from the server. Reading from the operator's cache is `Cache`.
+ * The client reads from the server. To read from the operator's cache, use `Cache`.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,8 +1,8 @@
 /**
- * `KubeError`: the one error of every call to an API server.
+ * `KubeError`: the only error of calls to an API server.
  *
- * What failed is in `verb`, `resource` and the key; why is the `reason`, a tagged union that mirrors the reasons of the
- * server's `Status` and adds what can go wrong before or after it (`Transport`, `Decode`). Handle one reason with
+ * `verb`, `resource` and the key say what failed. The `reason` says why: a tagged union that mirrors the reasons of the
+ * server's `Status`, and adds what can go wrong before or after it (`Transport`, `Decode`). Handle one reason with
  * `Effect.catchReason("KubeError", "NotFound", …)`, or unwrap them all with `Effect.unwrapReason("KubeError")`.
  */
 import * as Schema from "effect/Schema"

@@ -1,9 +1,9 @@
 /**
- * The object model: what every Kubernetes object has, as the plain JSON the API server sends.
+ * `KubeObject`: what every Kubernetes object has, as the plain JSON that the API server sends.
  *
- * Objects are `readonly` data, never classes. Timestamps, quantities and resource versions stay strings. An object a
- * server answered has a `KubeObject` type (name, uid and resourceVersion are there); an object a program writes has an
- * `Input` type (see `Resource.Input`), where the server fills those in.
+ * Objects are `readonly` data, never classes. Timestamps, quantities and resource versions stay strings. An object from
+ * a server has a `KubeObject` type, with name, uid and resourceVersion. An object that a program writes has an `Input`
+ * type (see `Resource.Input`), where the server fills these in.
  */
 
 /** Who a dependent object belongs to; the garbage collector compares owners by `uid`. */

@@ -1,9 +1,9 @@
 /**
- * Schemas of what Kubernetes has and JSON has not, and how lists and maps are merged.
+ * `KubeSchema`: Schemas for types that Kubernetes has and JSON does not, and for how lists and maps are merged.
  *
- * Every Schema here accepts only what the API server accepts under the definition made of it: a quantity, a time of
- * RFC 3339, an integer or a string, an object of any kind inside of another. `list…` and `map…` say how server-side apply
- * treats a list or an object (`x-kubernetes-list-type`, `x-kubernetes-map-type`), with the uniqueness that follows.
+ * Every Schema here accepts only what the API server accepts under the definition made of it: a quantity, an RFC 3339
+ * time, an integer or a string, an object of any kind inside another. `list…` and `map…` declare how server-side apply
+ * treats a list or an object (`x-kubernetes-list-type`, `x-kubernetes-map-type`), and the uniqueness that follows.
  *
  * Source: "Merge strategy" in the Kubernetes documentation of server-side apply; "Specifying a structural schema" in
  * that of CustomResourceDefinitions.

@@ -1,17 +1,17 @@
 /**
- * `LeaderElection`: of several replicas, one leads, by a Lease (coordination.k8s.io/v1).
+ * `LeaderElection`: one of several replicas leads, by a Lease (coordination.k8s.io/v1).
  *
- * Guarantees, whatever the clocks of the replicas say or are set to, and however requests are lost or delayed, as long
- * as no request takes longer than the difference of lease duration and renew deadline (5 s by default): no write of one
- * leader is accepted after one of the next. A leader that cannot renew stops before anybody else may start: its work is
- * interrupted, and its writes fail before they are sent, also where the process or its machine stood still meanwhile. A
- * crashed leader is followed after the lease duration, one that stops orderly at once. A process that lost the lease
- * stays a candidate and may lead again.
+ * Guarantee: no write of one leader is accepted after a write of the next. It holds whatever the clocks of the replicas
+ * say or are set to, and however requests are lost or delayed, as long as no request takes longer than the difference
+ * of lease duration and renew deadline (5 s by default). A leader that cannot renew stops before another may start: its
+ * work is interrupted, and its writes fail before they are sent, even if the process or its machine stood still in
+ * between. A crashed leader is followed after the lease duration, one that shuts down gracefully at once. A process
+ * that lost the lease stays a candidate and may lead again.
  *
- * Standbys watch the lease; while nothing happens only the leader's renewals cost a request. A candidate runs from the
+ * Standbys watch the lease. While nothing happens, only the leader's renewals cost a request. A candidate runs from the
  * start, whether or not anything else of the process is ready.
  *
- * Interoperates with other implementations of the protocol (client-go's): the lease has the same form.
+ * It interoperates with other implementations of the protocol (client-go's): the lease has the same form.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"

@@ -1,9 +1,9 @@
 /**
- * `Leadership`: whether this process may act, and on what.
+ * `Leadership`: whether this process may act, and on which objects.
  *
- * Of several replicas one reconciles, while the others keep their caches warm; or each of them does with the objects that
- * are its own. What decides it is behind this interface: see `LeaderElection`, `Sharding` and `Ring`. Without it every
- * process leads, and all is its own.
+ * Either one of several replicas reconciles while the others keep their caches warm, or each reconciles its own
+ * objects. `LeaderElection`, `Sharding` and `Ring` implement this interface. Without it, every process leads and owns
+ * all objects.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"

@@ -1,16 +1,16 @@
 /**
- * `Manager`: runs controllers on shared informers and one client, and answers for all of it.
+ * `Manager`: runs controllers on shared informers and one client, and reports their failures.
  *
- * Its scope is its life. On close: no new reconcile starts, those under way finish (up to the drain time), events are
- * written out, watches close. Whatever part fails in the background, its own or one of the layers that are provided to
- * it, `launch` ends with it, and nobody has to notice a log line.
+ * The manager lives as long as its scope. On close, no new reconcile starts, those under way finish (up to the drain
+ * time), events are written out, and watches close. If any part fails in the background, in the manager or in a layer
+ * provided to it, `launch` fails with it, so nobody has to notice a log line.
  *
- * Controllers come and go while it runs: `run` starts one for as long as a scope is open. Watches are shared by
- * reference count, so that what a controller leaves behind is nothing. A kind that is missing or forbidden holds up the
- * controllers that need it and no other; they start when it is there.
+ * Controllers can be added and removed while it runs: `run` starts one for as long as a scope is open. Watches are
+ * shared by reference count, so a controller leaves nothing behind. A kind that is missing or forbidden delays only the
+ * controllers that need it; they start when it is there.
  *
- * Managers share nothing with each other, names and metrics included; several may run in one process. Where there is a
- * `Board`, they are on it, for health, metrics and debug endpoints to look at.
+ * Managers share nothing with each other, not even names and metrics; several may run in one process. If there is a
+ * `Board`, they register on it for health, metrics and debug endpoints.
  */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"

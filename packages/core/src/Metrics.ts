@@ -1,5 +1,6 @@
 /**
- * Metrics of a controller, under controller-runtime's and client-go's names, so that existing dashboards work.
+ * `Metrics`: metrics of a controller, under controller-runtime's and client-go's names, so that existing dashboards
+ * work.
  *
  * They are bound to their labels once, when the controller starts: an update on the hot path is one call.
  */

@@ -1,17 +1,17 @@
 /**
- * `ObjectStatus`: writes an object's status, in one request, and only if it says something new.
+ * `ObjectStatus`: writes an object's status in one request, and only if it changes something.
  *
- * What goes over the wire is a JSON patch of the difference, on the status subresource: a field that another controller
- * keeps in the same status is left alone. Fields that the new status leaves out are removed if the old one had them. The
- * difference is that to the object as it was read. Lists go whole, those of conditions, say, to which several controllers
- * add: where one is put, replaced or removed, the patch holds for that very version of the object, and a race is a
- * `Conflict`. What it replaces is not compared by value: a Schema may have made something else of it. For the rest, a
- * status that can be worked out anew each time is right after the next look, however old the object was. What is written
- * nowhere else (how often something ran) belongs into a patch that says which `resourceVersion` it is of, so that a write
- * from an old read is refused.
+ * It sends a JSON patch of the difference to the object as it was read, on the status subresource. Fields that another
+ * controller keeps in the same status are left alone. Fields that the new status leaves out are removed if the old one
+ * had them. Replaced values are not tested, because a Schema may have decoded them to something else.
  *
- * The patch tests the object's uid: what is known of an object that is gone meanwhile never comes to the next one of its
- * name.
+ * Lists are written as a whole, such as conditions, to which several controllers add. If a list is added, replaced or
+ * removed, the patch applies only to that very version of the object, and a race is a `Conflict`. For everything else,
+ * a status that can be computed anew each time is right after the next reconcile, however old the object was. Data that
+ * is recorded nowhere else (such as how often something ran) belongs in a patch with the `resourceVersion` it is based
+ * on, so that a write from an old read is refused.
+ *
+ * The patch tests the object's uid, so a status is never written to a later object of the same name.
  */
 import * as Effect from "effect/Effect"
 import { guarded, unchanged } from "./internal/guarded.ts"

@@ -2,8 +2,8 @@
  * `OwnerLabel`: ownership where owner references do not reach, across namespaces.
  *
  * The dependent carries the owner's uid as a label (a uid is always a legal label value, a `namespace/name` is not) and
- * the owner's `namespace/name` as an annotation of the same key, so that both the owner's dependents and a dependent's
- * owner are found without a look-up. The garbage collector knows nothing of it: clean up in `finalize`.
+ * the owner's `namespace/name` as an annotation with the same key. So both the owner's dependents and a dependent's
+ * owner are found without a request. The garbage collector does not know these labels: clean up in `finalize`.
  */
 import { keyString, type KubeObject, type ObjectKey, parseKey, type PartialObjectMeta } from "./KubeObject.ts"
 import { fromLabels, type LabelSelector } from "./Selector.ts"

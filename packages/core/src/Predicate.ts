@@ -1,9 +1,9 @@
 /**
- * Predicates: which changes are worth a reconcile. They see the delta, before and after.
+ * `Predicate`: which changes are worth a reconcile. Predicates see the delta, with the object before and after.
  *
  * An addition, a deletion, its beginning (`deletionTimestamp`) and a change of uid pass every predicate named
- * `…Changed`: an object re-created under the same name is another object, whatever its fields say. One that throws lets
- * the change pass, which is told of like an object that does not decode.
+ * `…Changed`: an object that is recreated under the same name is another object, whatever its fields say. If a
+ * predicate throws, the change passes, and the error is reported like an object that does not decode.
  */
 import type { Delta } from "./Delta.ts"
 import { isTerminating, type KubeObject } from "./KubeObject.ts"

@@ -1,18 +1,18 @@
 /**
- * `Projection`: a kind with only those parts a program reads, so that a cache holds no more.
+ * `Projection`: a kind reduced to the parts that a program reads, so that a cache holds no more.
  *
  * A projection is a kind of its own to the type checker and to the cache: reading `RunningPod` needs a declaration of
- * `RunningPod`, and gives exactly its fields. The rest is dropped as objects are decoded, before they are stored; own
- * writes are seen as ever, also those made through the whole kind. What identifies, labels and relates an object is
- * always there; annotations may be dropped.
+ * `RunningPod`, and gives exactly its fields. The rest is dropped when objects are decoded, before they are stored. Own
+ * writes are visible as usual, including those made through the whole kind. The fields that identify, label and relate
+ * an object are always there; annotations may be dropped.
  *
  * ```ts
  * const PodPhase = Projection.make(Pod, "phase", ({ status }) => ({ status: { phase: status?.phase } }))
  * const SecretHead = Projection.metadata(Secret)
  * ```
  *
- * `metadata` also spares the wire: the server sends nothing else (`PartialObjectMetadata`). A projection cannot be
- * created or replaced, because what it left out would be lost; patch, apply and delete work as they do on the whole.
+ * `metadata` also saves the transfer: the server sends nothing else (`PartialObjectMetadata`). A projection cannot be
+ * created or replaced, because the dropped fields would be lost. Patch, apply and delete work as on the whole kind.
  */
 import * as Result from "effect/Result"
 import { total } from "./internal/total.ts"

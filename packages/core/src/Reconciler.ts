@@ -1,15 +1,16 @@
 /**
- * The contract of a reconciler: bring the world from where it is to where the object says it should be.
+ * `Reconciler`: the contract of a reconciler, which brings the world to the state that an object declares.
  *
  * Level-based: a reconcile sees the current object, never the event that woke it, and must work from any state: after a
- * crash half way, after missed events, twice in a row. One object is never reconciled twice at once; several objects
+ * crash half way, after missed events, twice in a row. One object is never reconciled twice at once. Different objects
  * are, up to the controller's concurrency. An object that changes while it is being reconciled is reconciled again.
  *
- * Success says what comes next (`Action`); an error is retried with growing delays; `Terminal` waits for a change; a
- * defect is caught, counted and retried like an error. A reconcile is never called for an object that does not exist
- * any more or is being deleted; clean up in `finalize`.
+ * Success returns what comes next (`Action`). An error is retried with growing delays, and `Terminal` waits for a
+ * change. A defect is caught, counted and retried like an error. A reconcile is never called for an object that no
+ * longer exists or is being deleted; clean up in `finalize`.
  *
- * Reads through `Cache` are local, may lag behind the server by a moment, and never behind the reconciler's own writes.
+ * Reads through `Cache` are local. They may lag behind the server by a moment, but never behind the reconciler's own
+ * writes.
  */
 import type * as Cause from "effect/Cause"
 import * as Schema from "effect/Schema"

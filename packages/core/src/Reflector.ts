@@ -1,17 +1,17 @@
 /**
  * `Reflector`: keeps a store equal to one selection of one kind on the server, for as long as its scope is open.
  *
- * It lists in pages, swaps the list in whole, then watches from the list's resourceVersion with bookmarks. A watch that
- * ends is resumed at once from the last resourceVersion; one that fails is resumed after a delay of its own, or the
- * longer one that the server asked for; only `Gone` (410) and a resourceVersion that goes backwards lead to a new list.
- * A connection silent beyond the idle deadline is given up and resumed. It never ends by itself and never gives up: what
- * is wrong stands in `status`.
+ * It lists in pages, swaps the list in as a whole, then watches from the list's resourceVersion with bookmarks. A watch
+ * that ends is resumed at once from the last resourceVersion. One that fails is resumed after a delay of its own, or
+ * the longer one that the server asked for. Only `Gone` (410) and a resourceVersion that goes backwards lead to a new
+ * list. A connection that is silent beyond the idle deadline is abandoned and resumed. The reflector never ends by
+ * itself and never gives up; `status` says what is wrong.
  *
- * With `ListBy` set to `Stream` the list comes as the first events of the watch itself, which spares the server the
- * memory of a whole answer. A server that knows no streaming lists says so, or shows it by a bookmark of another kind:
- * it is asked for pages from then on. A streamed list that fails otherwise is followed by a paged one.
+ * With `ListBy` set to `Stream` the list is the first events of the watch itself, which saves the server the memory of
+ * a whole answer. A server that does not support streaming lists says so, or shows it by a bookmark of another kind:
+ * from then on it is asked for pages. A streamed list that fails in another way is followed by a paged one.
  *
- * The decisions are those of `ReflectorState`; what is here only performs them.
+ * `ReflectorState` makes the decisions; this module only carries them out.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

@@ -1,9 +1,9 @@
 /**
- * A resource: the value that describes one kind, with the kind's TypeScript type and a literal identity.
+ * `Resource`: the value that describes one kind, with the kind's TypeScript type and a literal identity.
  *
  * Built-in kinds come from `@effect-operator/k8s/kinds`, custom ones from `CustomResource.make`. Everything that
- * touches the API (client, cache, controller) takes a resource, never a string: the identity in its type is what makes
- * reading an undeclared kind a compile error (see `Cache`).
+ * touches the API (client, cache, controller) takes a resource, never a string: the identity in its type makes reading
+ * an undeclared kind a compile error (see `Cache`).
  */
 import * as Result from "effect/Result"
 import { type Invalid, total } from "./internal/total.ts"

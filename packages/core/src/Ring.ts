@@ -1,32 +1,32 @@
 /**
  * `Ring`: replicas share the objects as a `ControllerRing` of kubernetes-controller-sharding assigns them.
  *
- * That project's sharder is installed in the cluster: it labels each object with the replica that is to work on it, and
- * asks a replica to hand one back by a second label. A replica watches and caches its own objects and their children, so
- * that memory, too, is shared out (with `Sharding`, every replica keeps everything). What a replica must keep to, and how
- * it is kept:
+ * The sharder of that project is installed in the cluster. It labels each object with the replica that works on it, and
+ * asks a replica to hand an object back with a second label. A replica watches and caches only its own objects and
+ * their children, so memory is shared out as well (with `Sharding`, every replica keeps everything). The protocol
+ * requires:
  *
- * - **Its Lease**, named like the replica and labelled with the ring, is held as long as it works. A replica that cannot
- *   renew it, or that another takes it from, stops working, as its objects may be others' by then; and its part of the
- *   program fails, so that the process ends and begins anew.
- * - **Label selectors** on the watches of a controller's own kind, and of those it `owns`.
- * - **Handing back**: an object that is asked for is not worked on any more. Both labels are taken off it when what was
- *   under way with it has ended, whatever the predicate says of the change; only then somebody else gets it.
+ * - **Its Lease**, named after the replica and labelled with the ring, is held as long as the replica works. A replica
+ *   that cannot renew it, or loses it to another, stops working, because its objects may belong to others by then. Its
+ *   part of the program fails, so that the process ends and starts again.
+ * - **Label selectors** on the watches of a controller's own kind, and of the kinds it `owns`.
+ * - **Handing back**: a replica stops work on an object that is asked for. Both labels are removed when the work under
+ *   way has ended, whatever the predicate says about that change; only then another replica gets it.
  *
- * Guaranteed beyond that protocol: children follow their owner, and are there before it is reconciled. Each child that a
- * controller makes (its reconciler, its sources, a service with a client of its own) carries the label from the start; when
- * an object comes from another replica, or from a time before the ring, its children are looked for, at the server, and
- * labelled. So what is made under generated names is not made again, whoever died meanwhile. Therefore leave
- * `controlledResources` of the ring empty: the sharder moves children on its own account, sooner or later than their owner.
- * A kind that another controller of the same manager reconciles is a main resource of the ring itself, and is watched whole
- * by its owner's controller.
+ * Beyond that protocol, children are guaranteed to follow their owner, and to be there before it is reconciled. Each
+ * child that a controller makes (its reconciler, its sources, a service with a client of its own) carries the label
+ * from the start. When an object comes from another replica, or from a time before the ring, its children are looked up
+ * on the server and labelled. So a child with a generated name is not made again, even if its maker died. Therefore
+ * leave `controlledResources` of the ring empty: the sharder would move children by itself, earlier or later than their
+ * owner. A kind that another controller of the same manager reconciles is a main resource of the ring itself, and its
+ * owner's controller watches all of it.
  *
- * Who has a finalizer has been reconciled before, and who has none has no children: let an operator get its first `finalize`
- * under one leader, and put it into a ring when all objects have the finalizer.
+ * An object with a finalizer has been reconciled before; one without has no children. So let an operator get its first
+ * `finalize` under one leader, and move it to a ring when all objects have the finalizer.
  *
- * Nor is an object reconciled before the caches here show what others have written, of whatever kind: each shard says in
- * its lease how far its writes have come (see `internal/Legacy`), before it hands back what it has worked on, and who gets
- * an object that was reconciled before reads the leases first.
+ * An object is also not reconciled before the caches show what others have written, of whatever kind. Each shard
+ * records in its lease how far its writes have come (see `internal/Legacy`), before it hands back objects. A shard that
+ * receives an object that was reconciled before reads the leases first.
  *
  * Source: docs/implement-sharding.md of timebertt/kubernetes-controller-sharding (v1alpha1).
  */

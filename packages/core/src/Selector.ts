@@ -1,8 +1,11 @@
 /**
- * Label and field selectors, as Kubernetes writes them: `app=web,tier in (a,b),!legacy` and `metadata.name=x`.
+ * `Selector`: label and field selectors, as Kubernetes writes them: `app=web,tier in (a,b),!legacy` and
+ * `metadata.name=x`.
  *
- * Parsing is total and says what it did not understand in the API server's words. Source: "Labels and Selectors" and
- * "Field Selectors" of the Kubernetes documentation; `!=` and `notin` also match objects without the key.
+ * Parsing is total, and reports what it did not understand in the API server's words. `!=` and `notin` also match
+ * objects without the key.
+ *
+ * Source: "Labels and Selectors" and "Field Selectors" of the Kubernetes documentation.
  */
 import * as Result from "effect/Result"
 import { keyFault, valueFault } from "./internal/LabelSyntax.ts"

@@ -1,14 +1,14 @@
 /**
- * `ServerSideApply`: says what fields of an object should be, and leaves the rest to others.
+ * `ServerSideApply`: declares the desired fields of an object, and leaves the rest to others.
  *
- * `apply` sends the wanted fields in one request, which creates the object or changes exactly those fields, and removes
- * what this controller applied before and does not want any more. The field manager is the controller; conflicts are
+ * `apply` sends the desired fields in one request. It creates the object or changes exactly those fields, and removes
+ * fields that this controller applied before and no longer wants. The field manager is the controller. Conflicts are
  * forced, as Kubernetes recommends for controllers, which have nobody to ask.
  *
- * **Nothing is sent when nothing would change.** What was wanted last, and what the server made of it (with its
- * defaults), is remembered; as long as the same is wanted and the cached object still has those values, the request is
- * left out. A field that somebody else changed, an object that was removed or made anew, other wishes: each sends it.
- * The memory is the process's own: after a restart each object is applied once.
+ * **Nothing is sent when nothing would change.** `apply` remembers what was desired last, and what the server made of
+ * it (with its defaults). As long as the same is desired and the cached object still has those values, no request is
+ * sent. It is sent if somebody else changed a field, if the object was removed or recreated, or if something else is
+ * desired. This memory belongs to the process: after a restart, each object is applied once.
  *
  * Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/
  */

@@ -1,13 +1,14 @@
 /**
  * `Settings`: the figures of an operator that its environment may choose.
  *
- * What the code says, stands: `Manager.layer(…, { drain })` and `Controller.make(…, { concurrency })` are not overruled.
- * Where the code is silent, the settings in context count, and where they are silent, too, the default of the module.
- * There is one switch besides: `EFFECT_OPERATOR_LEADER_ELECTION=false` runs an operator without its lease, on a desk.
+ * The code takes precedence: `Manager.layer(…, { drain })` and `Controller.make(…, { concurrency })` are not overruled.
+ * Otherwise the settings in context apply, and otherwise the default of the module. One switch overrules the code:
+ * `EFFECT_OPERATOR_LEADER_ELECTION=false` runs an operator without its lease, for development.
  *
- * Nothing reads the environment by itself, so that a test is what it says: `layer` does, from the `ConfigProvider` in
- * context, and the main process of a pod (`runMain` of `@effect-operator/k8s`) starts with it. Command line flags are
- * such a provider: see `fromFlags`. Durations may be written as Effect's (`30 seconds`) or as Go's (`1m30s`).
+ * Nothing reads the environment by itself, so a test depends only on its code. `layer` reads it, from the
+ * `ConfigProvider` in context, and the main process of a pod (`runMain` of `@effect-operator/k8s`) starts with it.
+ * Command line flags are such a provider: see `fromFlags`. Durations may be written as Effect's (`30 seconds`) or as
+ * Go's (`1m30s`).
  */
 import * as Config from "effect/Config"
 import * as ConfigProvider from "effect/ConfigProvider"

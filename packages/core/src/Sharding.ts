@@ -1,16 +1,18 @@
 /**
- * `Sharding`: of several replicas, each reconciles a part of the objects.
+ * `Sharding`: each of several replicas reconciles a part of the objects.
  *
- * Each replica keeps all its caches, and has a Lease of its own. To whom an object belongs follows from its key and who
- * is there. Guarantees, as long as no request takes longer than the difference of lease duration and renew deadline (5 s
- * by default): no two replicas reconcile objects of one key at a time, and no write of one replica for it is accepted
- * after one of the next. What comes and goes with the replicas is handed over as soon as what is under way is finished,
- * or interrupted after `handover`; that of a replica that crashes is taken over after its lease duration. Each object is
- * reconciled when it comes to a replica, whatever has changed meanwhile, and not before the caches there show what others
- * have written (see `internal/Legacy`).
+ * Each replica keeps all its caches, and has a Lease of its own. Which replica an object belongs to follows from its
+ * key and the list of replicas. Guarantees, as long as no request takes longer than the difference of lease duration
+ * and renew deadline (5 s by default):
+ * - No two replicas reconcile objects of one key at a time, and no write of one replica for a key is accepted after a
+ *   write of the next.
+ * - When replicas come and go, objects are handed over as soon as the work under way is finished, or interrupted after
+ *   `handover`. Those of a replica that crashed are taken over after its lease duration.
+ * - Each object is reconciled when it moves to a replica, whatever has changed meanwhile, and not before the caches
+ *   there show what others have written (see `internal/Legacy`).
  *
- * A replica joins when it has work to do: when the caches of its first controller are full. The protocol is that of
- * `internal/shardState`.
+ * A replica joins when it has work to do: when the caches of its first controller are full. `internal/shardState` has
+ * the protocol.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"

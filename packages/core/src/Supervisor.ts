@@ -2,10 +2,10 @@
  * `Supervisor`: nothing dies quietly.
  *
  * A background fiber that fails or dies would otherwise go unnoticed: neither its parent nor `Layer.launch` looks at
- * it. Whatever runs in the background is started through a supervisor, which keeps the first failure and hands it to
- * whoever waits. Being interrupted is no failure: it is how a part is stopped. Interrupting itself is one.
+ * it. Everything that runs in the background is started through a supervisor, which keeps the first failure and passes
+ * it to those who wait. Being interrupted is not a failure: it is how a part is stopped. Interrupting itself is one.
  *
- * Whoever runs a program hears of the failures of all its supervisors, as `Above`.
+ * The main program is told of the failures of all its supervisors through `Above`.
  */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"

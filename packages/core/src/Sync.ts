@@ -1,16 +1,20 @@
 /**
  * `Sync`: a reconcile as a function from an object to the objects it should have.
  *
- * `children` takes what is wanted and brings the cluster there: every wanted child is applied (see `ServerSideApply`:
- * nothing is sent where nothing would change), with the parent as its controller; every other child of the kinds named
- * is deleted. Children are told apart by kind, namespace and name; what the parent does not control is never touched,
- * and a wanted name that belongs to somebody else is an error that says to whom. An object that no controller has, and
- * this one has never written, is somebody else's, too, unless the child is `adopted`; one that lost its owner reference
- * is known by its managed fields, and gets it again. That the cache shows no such object is not taken for an answer: a
- * filtered watch leaves objects out, and every watch lags. The server is asked, once for a child that is to be made.
+ * `children` takes the desired children and brings the cluster there. Every desired child is applied (see
+ * `ServerSideApply`: nothing is sent if nothing would change), with the parent as its controller. Every other child of
+ * the named kinds is deleted. Children are identified by kind, namespace and name.
  *
- * A child that is made `once` is left as it is from then on. With `stages`, children are made in order: those of a stage
- * when all of the stages before are ready; and `remove` takes them away in reverse.
+ * What the parent does not control is never touched. A desired name that belongs to somebody else is an error that
+ * names the owner. An object that has no controller, and that this controller has never written, also counts as
+ * somebody else's, unless the child is `adopted`. An object that lost its owner reference is recognised by its managed
+ * fields, and gets it again.
+ *
+ * If the cache does not show a child, it may still exist, because a filtered watch leaves objects out and every watch
+ * lags. The server is asked once before a child is made.
+ *
+ * A child that is made `once` is left alone from then on. With `stages`, children are made in order: those of a stage
+ * when all of the previous stages are ready. `remove` deletes them in reverse.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"

@@ -2,8 +2,8 @@
  * `Transport`: the seam between the typed client and whatever answers it.
  *
  * A transport moves plain JSON and knows nothing of kinds. There are two: the live one speaks HTTP to an API server,
- * the test one calls the in-memory API server directly. Everything above (paths, options, errors, decoding) is shared
- * and lives in `KubeClient`, so that a program cannot tell the two apart.
+ * and the test one calls the in-memory API server directly. Everything above (paths, options, errors, decoding) is
+ * shared and lives in `KubeClient`, so a program cannot tell the two apart.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"

@@ -1,9 +1,9 @@
 /**
- * `Unparsed`: an object of a list or watch as its JSON text, with no more of it known than a cache needs to file it.
+ * `Unparsed`: an object of a list or watch as its JSON text, of which only what a cache needs to index it is known.
  *
- * A transport makes them where a request allows it (`Transport.Reading.lazily`), a store keeps them, and nobody else ever
- * sees one: what leaves a store is a plain object, parsed on the way out. An object is parsed when it is first read, and
- * kept parsed until another version of it comes. A text that turns out to be no JSON object is a defect of its reader.
+ * A transport makes them if a request allows it (`Transport.Reading.lazily`), a store keeps them, and nobody else ever
+ * sees one: what leaves a store is a plain object. An object is parsed when it is first read, and stays parsed until
+ * another version of it arrives. A text that turns out not to be a JSON object is a defect of its reader.
  */
 import type { KubeObject, ObjectMeta } from "./KubeObject.ts"
 

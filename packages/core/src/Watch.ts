@@ -1,8 +1,8 @@
 /**
- * `Watch`: which objects of another kind a controller follows, and which of its own objects each of them concerns.
+ * `Watch`: which objects of another kind a controller watches, and which of its own objects each of them concerns.
  *
- * A watch is data. Running it gives the controller a cached view of exactly that selection: what `Cache.list` can see
- * is what was declared here.
+ * A watch is data. Running it gives the controller a cached view of exactly that selection: `Cache.list` sees what was
+ * declared here.
  */
 import type { CacheIndex } from "./CacheIndex.ts"
 import type { View } from "./internal/reads.ts"

@@ -1,5 +1,5 @@
 /**
- * One event of a watch, exactly as it stands on the wire: `{ "type": …, "object": … }`, one per line.
+ * `WatchEvent`: one event of a watch, exactly as on the wire: `{ "type": …, "object": … }`, one per line.
  *
  * Events are discriminated by `type` rather than by a `_tag`, so that a parsed line is an event without a copy.
  */

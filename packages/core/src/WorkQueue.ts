@@ -1,10 +1,10 @@
 /**
- * `WorkQueue`: the keys a controller has to reconcile, handed out one at a time per key.
+ * `WorkQueue`: the keys that a controller has to reconcile, handed out one at a time per key.
  *
- * `QueueState` says which key is next; this shell adds the clock, the waiting workers, the delays after failures, and the
- * optional limits. Adding is synchronous and never blocks: keys merge, and those of objects that are gone are taken back
- * (`internal/waking`), so the queue is never longer than the number of objects. Nothing polls: one timer sleeps until the
- * earliest moment something is due, exactly.
+ * `QueueState` decides which key is next. This shell adds the clock, the waiting workers, the delays after failures,
+ * and the optional limits. Adding is synchronous and never blocks. Keys merge, and keys of deleted objects are taken
+ * back (`internal/waking`), so the queue is never longer than the number of objects. Nothing polls: one timer sleeps
+ * until exactly the earliest moment something is due.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
