@@ -1,6 +1,6 @@
 /**
- * `ApiService`: an API server of an operator's own behind the cluster's aggregator: for kinds that are computed when they
- * are read, or that must not be in the cluster's store.
+ * `ApiService`: an operator's own API server behind the cluster's aggregator, for kinds that are computed when they are
+ * read, or that must not be in the cluster's store.
  *
  * ```ts
  * const api = ApiService.make({
@@ -20,7 +20,7 @@
  * const server = ApiService.layer(api, { name: "farm", service: { namespace: "farm", name: "api" } })
  * ```
  *
- * kubectl and clients see no difference to a custom resource, but for server-side apply, which is refused.
+ * kubectl and other clients see no difference to a custom resource, except that server-side apply is refused.
  */
 export { type Api, defaults, make, type Options } from "./apiservice/Api.ts"
 export { ApiServiceServer, layer, Listener, type Options as ServerOptions } from "./apiservice/ApiServiceServer.ts"

@@ -2,8 +2,8 @@
  * `Crd.make`: the CustomResourceDefinition of a `CustomResource`, ready to be applied.
  *
  * Deterministic: the same declaration gives the same object. A Schema without a structural form is a mistake in the
- * program and throws, naming every field and what to do. So is a column, a scale or a selectable field of a path that the
- * Schema does not have.
+ * program: `make` throws, and names every field and the fix. It also throws if a column, a scale or a selectable field
+ * has a path that is not in the Schema.
  */
 import type { CustomResource } from "@effect-operator/core/CustomResource"
 import { type CustomResourceVersions, isVersions, storageOf } from "@effect-operator/core/CustomResourceVersions"

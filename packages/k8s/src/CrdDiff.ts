@@ -1,10 +1,10 @@
 /**
- * `CrdDiff.diff`: what a change of a definition means for what exists.
+ * `CrdDiff.diff`: what a change of a definition means for existing objects and clients.
  *
- * A change breaks `stored` objects if some that are there would be refused or lose a field, and `clients` if a request
- * that was answered is refused, or an answer has what its readers do not expect. Each kind of change is one rule, so a
- * pipeline can let some pass by name. The judgement is careful: where two schemas cannot be compared (another pattern,
- * another rule in CEL), the narrower one is assumed. Descriptions say nothing.
+ * A change breaks `stored` objects if some existing ones would be refused or lose a field. It breaks `clients` if a
+ * request that was accepted is refused, or if a response has something its readers do not expect. Each kind of change
+ * is one rule, so a pipeline can allow some by name. The judgement is conservative: if two schemas cannot be compared
+ * (another pattern, another CEL rule), the new one is assumed to be narrower. Descriptions do not count.
  */
 import type { Manifest } from "./Crd.ts"
 import * as Definitions from "./crd/DefinitionChanges.ts"

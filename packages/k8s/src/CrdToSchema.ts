@@ -1,13 +1,13 @@
 /**
- * `crdToSchema`: the TypeScript source that declares the kind of an existing CustomResourceDefinition, so that foreign
- * kinds are read, watched and written with types.
+ * `crdToSchema`: generates the TypeScript source that declares the kind of an existing CustomResourceDefinition, so
+ * that foreign kinds are read, watched and written with types.
  *
- * Every served version becomes a `CustomResource`, named after the kind, with the version behind it where there are
- * several (`CertificateV1`). The source compiles under `strict`, and an object the definition's server has stored
- * decodes. It is meant to be read, changed and kept: it is made once, from then on it is yours.
+ * Every served version becomes a `CustomResource`, named after the kind, followed by the version if there are several
+ * (`CertificateV1`). The source compiles under `strict`, and decodes objects that the definition's server has stored.
+ * It is generated once; from then on it is yours to read, change and keep.
  *
- * What a `CustomResource` has no place for is said in a comment: fields beside spec and status, columns of them or of no
- * field at all, and a status that is written with the object.
+ * Comments in the source name everything that a `CustomResource` has no place for: fields beside spec and status,
+ * columns of these or of no field at all, and a status that is written with the object.
  */
 import type { Manifest } from "./Crd.ts"
 import * as FieldPaths from "./crd/FieldPaths.ts"

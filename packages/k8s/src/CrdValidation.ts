@@ -1,14 +1,14 @@
 /**
- * What the API server would say of an object, said before it is sent.
+ * `CrdValidation`: what the API server would say about an object, before it is sent.
  *
- * The schema of the definition is asked with the server's own checks: pruning and defaults, keywords, repeats in lists,
- * then the rules in CEL with `self` and `oldSelf`. Faults come all at once, each with its path and in the server's words.
- * What only the server can know is not asked: admission, quotas, whether a name is taken.
+ * The schema of the definition is checked as the server does: pruning and defaults, keywords, duplicates in lists, then
+ * the CEL rules with `self` and `oldSelf`. All errors are reported at once, each with its path and in the server's
+ * words. What only the server can know is not checked: admission, quotas, whether a name is taken.
  *
- * `checked` puts the same checks into a resource's decoder. A Schema says much that a definition cannot, and a
- * definition much that a Schema cannot; objects of a checked resource satisfy both, also those that were stored before
- * a rule existed. One that does not is `Invalid`: the controller reports it by an event on the object, a metric and a
- * log line, and goes on with the others.
+ * `checked` puts the same checks into a resource's decoder. A Schema can express much that a definition cannot, and a
+ * definition much that a Schema cannot. Objects of a checked resource satisfy both, including those that were stored
+ * before a rule existed. Any other object is `Invalid`: the controller reports it by an event on the object, a metric
+ * and a log line, and goes on with the others.
  */
 import type { CustomResource } from "@effect-operator/core/CustomResource"
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"

@@ -1,20 +1,20 @@
 /**
- * `Endpoints`: what an operator shows of itself over HTTP, on two addresses as in controller-runtime.
+ * `Endpoints`: what an operator serves about itself over HTTP, on two addresses as in controller-runtime.
  *
  * | address | paths |
  * |---|---|
  * | metrics, `:8080` | `/metrics` (Prometheus), `/debug/operator` (JSON) |
  * | probes, `:8081` | `/readyz`, `/livez`, `/healthz`, each with `?verbose`, `?exclude=` and single checks; `/readyz/serving` |
  *
- * They come up with the first manager and go down after the last thing it did: while a stopping operator drains,
- * `/readyz` says so. `runMain` serves them; a program of another kind provides `layer` to its managers. Tests have none.
+ * They open with the first manager and close after everything else: while a stopping operator drains, `/readyz` says
+ * so. `runMain` serves them; any other program provides `layer` to its managers. Tests have none.
  *
- * With a certificate the metrics address speaks HTTPS. It is followed in its files (`CertificateFiles`): handshakes show
- * the one that is there, so that whoever renews it need not restart the operator. One that cannot be used at the start
- * is a failure; later, the one before stays.
+ * With a certificate the metrics address speaks HTTPS. The certificate's files are followed (`CertificateFiles`), and
+ * handshakes show the current one, so a renewal needs no restart. If it cannot be used at the start, that is a failure;
+ * later, the previous one stays.
  *
  * An address is `host:port`, `:port` for all interfaces, or `0` for none. If a default port is taken, the operator runs
- * without that endpoint and says so; an address that somebody chose and that cannot be had is a failure.
+ * without that endpoint and says so. If an address that somebody chose is not available, that is a failure.
  */
 import * as Manager from "@effect-operator/core/Manager"
 import * as Settings from "@effect-operator/core/Settings"

@@ -1,9 +1,9 @@
 /**
- * `Environment`: what an operator takes from the environment of its pod, all of it in one place.
+ * `Environment`: everything that an operator takes from the environment of its pod, in one place.
  *
- * Figures of manager and controllers (`Settings`), addresses of metrics, probes (`Endpoints`) and hooks
- * (`WebhookAddress`), how long hooks are served after SIGTERM (`Linger`), log level and format (`Logging`), traces
- * (`Telemetry`). `runMain` puts it around a program; what the program says itself, stands.
+ * That is figures of manager and controllers (`Settings`), addresses of metrics, probes (`Endpoints`) and hooks
+ * (`WebhookAddress`), how long hooks are served after SIGTERM (`Linger`), log level and format (`Logging`), and traces
+ * (`Telemetry`). `runMain` puts it around a program. The program's own settings take precedence.
  */
 import * as Settings from "@effect-operator/core/Settings"
 import type * as Config from "effect/Config"

@@ -1,20 +1,21 @@
 /**
  * `KubeConfig`: which cluster, and as whom.
  *
- * `load` finds the configuration the way kubectl does and yields a plain, immutable `ClusterConfig`. The first of these
- * that applies decides:
+ * `load` finds the configuration the way kubectl does and returns a plain, immutable `ClusterConfig`. The first of
+ * these that applies decides:
  * 1. `options.kubeconfig`, the text of a kubeconfig;
  * 2. `options.file`;
  * 3. `$KUBECONFIG`, a list of files, merged: the first file to name a cluster, user, context or current context wins,
- *    files that do not exist are passed over (but one must exist);
+ *    and missing files are skipped (but one must exist);
  * 4. `$HOME/.kube/config`, if it exists;
- * 5. the service account of the pod this runs in.
- * `options.context` chooses another context of 1 to 4; `options.inCluster` goes straight to 5. Relative file names in
- * a kubeconfig are relative to that file. Where a setting has a `-data` twin, the data wins. A user's token file goes
- * before its token, exec plugins and auth providers before its password.
+ * 5. the service account of the pod that this runs in.
  *
- * A server that neither the kubeconfig's `proxy-url` nor Go's rules about `HTTPS_PROXY` and `NO_PROXY` send through a
- * proxy is reached directly. Secrets are `Redacted`, and no error quotes a file's content.
+ * `options.context` chooses another context of 1 to 4; `options.inCluster` goes straight to 5. Relative file names in a
+ * kubeconfig are relative to that file. If a setting has a `-data` twin, the data wins. A user's token file takes
+ * precedence over its token, exec plugins and auth providers over its password.
+ *
+ * A server is reached directly unless the kubeconfig's `proxy-url` or Go's rules about `HTTPS_PROXY` and `NO_PROXY`
+ * send it through a proxy. Secrets are `Redacted`, and no error quotes a file's content.
  */
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"

@@ -2,22 +2,22 @@
  * `LiveClient`: the `KubeClient` of a real API server, over HTTP.
  *
  * What it adds to `KubeClient` is the `Transport`, which guarantees:
- * - a request is repeated only where that is safe, a few times, after a wait (see `live/Retry`); a watch is not: that is
- *   the reflector's to do. Whatever it has waited for, it goes out only if it may by then: a process that was stopped and
- *   has lost its lease meanwhile writes nothing when it goes on. An answer 401 asks the credentials' source again, and if that gives other credentials, the
- *   request goes out once more (the server did not look at the first one);
- * - a server that asks for a pause (429 with Retry-After) gets it from all requests, not just from the one it answered;
- *   who has to wait for a turn is served fairly, a turn for each field manager (see `live/RequestQueue`);
- * - every request has an end: interrupting it aborts it on the wire, and each of its phases, and the whole of it, has a
- *   deadline; closing a watch's scope closes its connection;
- * - connections are pooled and reused, and follow rotated certificates (see `Dispatcher`); a watch is read only as fast
- *   as it is consumed;
- * - no answer at all, a connection lost inside an answer, and a watch cut off inside a line are `Transport` failures.
- *   A watch that the server ends between two events just ends;
- * - no error, log, metric or span shows credentials.
+ * - A request is repeated only if that is safe, a few times, after a wait (see `live/Retry`). A watch is not repeated:
+ *   the reflector does that. After any wait, a request is sent only if it may still be sent: a process that was stopped
+ *   and has lost its lease meanwhile writes nothing when it continues. After a 401 the credentials' source is asked
+ *   again; if it returns other credentials, the request is sent once more (the server did not process the first one).
+ * - If a server asks for a pause (429 with Retry-After), all requests pause, not just the one it answered. Waiting
+ *   requests take turns, one for each field manager (see `live/RequestQueue`).
+ * - Every request ends. Interrupting it aborts it on the wire, each of its phases and the whole of it have a deadline,
+ *   and closing a watch's scope closes its connection.
+ * - Connections are pooled and reused, and follow rotated certificates (see `Dispatcher`). A watch is read only as fast
+ *   as it is consumed.
+ * - No answer at all, a connection lost inside an answer, and a watch cut off inside a line are `Transport` failures. A
+ *   watch that the server ends between two events just ends.
+ * - No error, log, metric or span shows credentials.
  *
- * Time is real time, whatever `Clock` is in context: servers do not live in a test's. Paths go out letter for letter.
- * Redirects are not followed.
+ * Time is real time, whatever `Clock` is in context, because servers do not live in a test's time. Paths are sent
+ * letter for letter. Redirects are not followed.
  */
 import { monotonicMillis } from "@effect-operator/core/internal/monotonic"
 import * as KubeClient from "@effect-operator/core/KubeClient"

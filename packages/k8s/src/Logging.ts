@@ -1,12 +1,13 @@
 /**
  * `Logging`: log lines of an operator, for machines or for people, without secrets in them.
  *
- * One JSON object per line: `timestamp`, `level`, `message`, then what the line is about under controller-runtime's names
- * (`controller`, `controllerGroup`, `controllerKind`, `namespace`, `name`, `reconcileID`), the `error` with its causes,
- * and the `trace_id` and `span_id` of the span it was written in, if there is one.
+ * One JSON object per line: `timestamp`, `level`, `message`, then what the line is about under controller-runtime's
+ * names (`controller`, `controllerGroup`, `controllerKind`, `namespace`, `name`, `reconcileID`), the `error` with its
+ * causes, and the `trace_id` and `span_id` of the current span, if there is one.
  *
- * Whatever is logged passes `redact` first: `Redacted` values, the contents of Secrets, values under names that stand for
- * credentials, tokens, private keys, passwords in URLs. It is a net under the code, not a licence to log credentials.
+ * Everything that is logged passes `redact` first, which replaces `Redacted` values, the contents of Secrets, values
+ * under names that stand for credentials, tokens, private keys, and passwords in URLs. Do not rely on it to log
+ * credentials: it cannot recognise all of them.
  */
 import * as Cause from "effect/Cause"
 import * as Config from "effect/Config"

@@ -3,18 +3,19 @@
  *
  * `runMain` guarantees:
  * - SIGTERM and SIGINT interrupt the program, its finalizers run to the end, and the process exits 0: a pod that was
- *   asked to stop and did is `Completed`, not `Error`;
- * - SIGTERM is told to the program (`Termination`): what the API server calls of it lingers (`Linger`), and nothing else;
- * - anything else that ends the program other than success exits 1, after its cause was logged: a failure, a defect, a
- *   finalizer that failed during the stop, and also an interruption that no signal asked for;
- * - with `runMain`, what is thrown where nobody waits for it (a timer's callback, a promise that was forgotten) is logged
- *   at once and fails the program, whose finalizers run: a lease is given back. The next one ends the process at once;
- * - a second signal ends the process at once, with 128 plus the signal's number, whatever finalizers still do;
- * - a log line that cannot be written (the disk is full, the reader of a pipe is gone) is lost, which is told once, and
- *   nothing else is: no operator ends, its lease in hand, for want of a log;
- * - logs are one JSON object per line, or readable lines where standard output is a terminal, without credentials (see
- *   `Logging`). A program that brings its own loggers keeps them;
- * - with `runMain` the environment has its say (see `Environment`): figures, log level, traces, and the addresses where
+ *   asked to stop and did is `Completed`, not `Error`.
+ * - The program is told of SIGTERM (`Termination`): what the API server calls of it lingers (`Linger`), and nothing
+ *   else.
+ * - Any other end of the program except success exits 1, after its cause was logged: a failure, a defect, a finalizer
+ *   that failed during the stop, and also an interruption that no signal asked for.
+ * - With `runMain`, an exception that nobody handles (in a timer's callback, or a forgotten promise) is logged at once
+ *   and fails the program, whose finalizers run, so the lease is released. The next one ends the process at once.
+ * - A second signal ends the process at once, with 128 plus the signal's number, whatever finalizers still do.
+ * - A log line that cannot be written (the disk is full, the reader of a pipe is gone) is lost, which is reported once.
+ *   Nothing else is lost: no operator ends, its lease in hand, because it cannot log.
+ * - Logs are one JSON object per line, or readable lines if standard output is a terminal, without credentials (see
+ *   `Logging`). A program that provides its own loggers keeps them.
+ * - With `runMain`, the environment applies (see `Environment`): figures, log level, traces, and the addresses where
  *   the program's managers show metrics (`:8080`) and probes (`:8081`), until they have drained.
  *
  * There is no deadline here: give the program one below the pod's `terminationGracePeriodSeconds`.

@@ -1,11 +1,12 @@
 /**
- * The manifests that deploy an operator: definitions, identity, permissions, the Deployment and what it needs around it.
+ * `Manifests`: the manifests that deploy an operator: definitions, identity, permissions, the Deployment and what it
+ * needs around it.
  *
- * Everything follows from what the program declares: permissions from its controllers (`Permissions`), ports, Service and
- * configurations from its webhooks and its own API, the grace period from its drain and linger. Deterministic: the same
- * declaration gives the same text, so that a check in CI is a comparison.
+ * Everything follows from what the program declares: permissions from its controllers (`Permissions`), ports, Service
+ * and configurations from its webhooks and its own API, the grace period from its drain and linger. Deterministic: the
+ * same declaration gives the same text, so that a check in CI is a comparison.
  *
- * `files` is a folder for `kubectl apply -k`, `stream` the same for `kubectl apply -f`, in an order in which it can be
+ * `files` is a folder for `kubectl apply -k`. `stream` is the same for `kubectl apply -f`, in an order that can be
  * applied.
  */
 import type { Selected } from "@effect-operator/core/Cache"

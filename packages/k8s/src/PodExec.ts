@@ -1,12 +1,12 @@
 /**
  * `PodExec`: runs a command in a container of a Pod, as `kubectl exec` does.
  *
- * A command gets all of its input at once, is awaited, and what it has printed is kept whole, as text. It is begun once:
- * an answer that is lost is a `Transport` failure, and nobody knows how far the command came; have it be one that can be
- * run again. Interrupting gives up its streams, and does not end the command. A command that fails has an exit code and is
- * no failure; that it could not be begun is a `KubeError`.
+ * A command gets all of its input at once and is awaited, and all of its output is returned as text. It is started
+ * once: a lost answer is a `Transport` failure, and nobody knows how far the command came, so use commands that can be
+ * run again. Interrupting abandons its streams and does not end the command. A command that fails has an exit code and
+ * is not a failure; a command that could not be started is a `KubeError`.
  *
- * What it takes by RBAC: `get` of `pods/exec`, as which a WebSocket begins, and since Kubernetes 1.35 `create` as well.
+ * RBAC: `get` of `pods/exec`, as which a WebSocket begins, and since Kubernetes 1.35 `create` as well.
  *
  * ```ts
  * const { exitCode, stdout } = yield* PodExec.run(pod, { container: "db", command: ["pg_isready"] })

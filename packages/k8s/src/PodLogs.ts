@@ -1,10 +1,10 @@
 /**
- * `PodLogs`: what a container of a Pod has printed, as `kubectl logs` tells it.
+ * `PodLogs`: what a container of a Pod has printed, as `kubectl logs` shows it.
  *
- * The node of the Pod has it: a container that has not begun yet is a `BadRequest`, a node that does not answer a
- * `ServerError`. What the node has thrown away (rotated logs, a removed Pod) is gone.
+ * The node of the Pod answers: a container that has not started yet is a `BadRequest`, and a node that does not answer
+ * is a `ServerError`. Logs that the node has discarded (rotated logs, a removed Pod) are gone.
  *
- * What it takes by RBAC: `get` of `pods/log`.
+ * RBAC: `get` of `pods/log`.
  *
  * ```ts
  * const last = yield* PodLogs.read(pod, { container: "migrate", tailLines: 20 })

@@ -1,13 +1,13 @@
 /**
- * `StoredVersions`: brings every object of a kind to the version that is stored today.
+ * `StoredVersions`: migrates every object of a kind to the current storage version.
  *
- * The server writes an object in the storage version whenever it is written at all, and remembers in the definition's
- * `status.storedVersions` which versions may still be on disk. A version can only be taken out of the definition once it
- * is not among them. So every object is read and written back unchanged, and then the list is cut. A conflict means that
- * somebody else has just written the object, which is as good; an object that is gone needs nothing.
+ * The server writes an object in the storage version whenever it is written at all, and records in the definition's
+ * `status.storedVersions` which versions may still be on disk. A version can only be removed from the definition once
+ * it is not among them. So every object is read and written back unchanged, and then the list is cut. A conflict means
+ * that somebody else has just written the object, which is just as good; a deleted object needs nothing.
  *
- * Run it once no program of before runs any more that knows the old version alone: as an administrator, or under the
- * operator's account, whose manifests then need `migrates: [...]`. Several at once, or one that is broken off, do no harm.
+ * Run it when no program that knows only the old version is running any more: as an administrator, or under the
+ * operator's account, whose manifests then need `migrates: [...]`. Several at once, or an interrupted one, do no harm.
  *
  * Source: "Upgrade existing objects to a new stored version" in the Kubernetes documentation of versions.
  */

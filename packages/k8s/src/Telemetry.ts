@@ -1,12 +1,12 @@
 /**
- * `Telemetry`: traces by OTLP, configured by OpenTelemetry's own environment variables.
+ * `Telemetry`: traces over OTLP, configured by OpenTelemetry's own environment variables.
  *
- * With `OTEL_EXPORTER_OTLP_ENDPOINT` (or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`) set, every processing of a key becomes a
- * trace: how long it waited, the reconcile, its requests to the API server, linked to the watch events that asked for it
- * and through them to the reconcile that caused those (see `docs/observability.md`). Without it there is no tracer, no
- * span is made, and the exporter is not even loaded.
+ * With `OTEL_EXPORTER_OTLP_ENDPOINT` (or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`) set, each time a key is processed is a
+ * trace: how long it waited, the reconcile, its requests to the API server, linked to the watch events that asked for
+ * it and through them to the reconcile that caused those (see `docs/observability.md`). Without it there is no tracer,
+ * no span is made, and the exporter is not even loaded.
  *
- * A program that brings a tracer of its own keeps it.
+ * A program that provides its own tracer keeps it.
  */
 import * as Config from "effect/Config"
 import * as ConfigProvider from "effect/ConfigProvider"

@@ -15,7 +15,7 @@
  * const server = Webhook.layer(hooks, { name: "databases", service: { namespace: "databases", name: "webhook" } })
  * ```
  *
- * `Hook` has the declarations, `WebhookServer` what serves them, `Configurations` what tells the API server of them;
+ * `Hook` has the declarations, `WebhookServer` serves them, `Configurations` registers them with the API server, and
  * `Manifests` deploys all of it.
  */
 export { install, make as configurations } from "./webhook/Configurations.ts"

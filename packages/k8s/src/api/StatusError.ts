@@ -1,10 +1,10 @@
 /**
  * `StatusError`: the refusals of an API server, as HTTP code and `Status` body.
  *
- * Every function gives exactly the wording, reason and details of a real server. `details` is there only where the
+ * Every function gives exactly the wording, reason and details of a real server. `details` is present only where the
  * server sends it: some bodies have none, some have an empty one, and clients (client-go's `IsNotFound` and the like)
- * tell them apart by `reason` and `code` alone. The resource, not the kind, stands in `details.kind` and in the
- * messages, except for `invalid`, which speaks of kinds.
+ * tell them apart by `reason` and `code` alone. `details.kind` and the messages contain the resource, not the kind,
+ * except for `invalid`, which uses kinds.
  *
  * Source: k8s.io/apimachinery/pkg/api/errors, k8s.io/apiserver/pkg/endpoints/handlers and pkg/storage/errors.go;
  * checked against a kube-apiserver.

@@ -1,10 +1,10 @@
 /**
- * `Admission`: what stands between an accepted request and the store, and may change or refuse it.
+ * `Admission`: the plugins between an accepted request and the store, which may change or refuse it.
  *
- * Plugins are asked in order: first all `mutate`, on what the client sent (defaulted, but with nothing in it that the
+ * Plugins are called in order: first all `mutate`, on what the client sent (defaulted, but without the fields that the
  * server itself fills in), then, on the final and valid object, all `validate`. They see the object in the version of
- * the request. A plugin that changes the object late may ask for a second round, in which every plugin is asked once
- * more. The namespace lifecycle is always first; see `admission/Plugins` for what else a server has.
+ * the request. A plugin that changes the object late may ask for a second round, in which every plugin is called once
+ * more. The namespace lifecycle is always first; `admission/Plugins` lists the other plugins of a server.
  *
  * Source: k8s.io/apiserver/pkg/admission, pkg/endpoints/handlers.
  */

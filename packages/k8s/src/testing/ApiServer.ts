@@ -1,26 +1,27 @@
 /**
  * `ApiServer`: a Kubernetes API server in memory.
  *
- * It answers what a kube-apiserver answers, word for word, and keeps what it stores under the same rules: resource
- * versions, generations, finalizers, graceful deletion, selectors, watches with bookmarks and 410, every patch format,
+ * It answers what a kube-apiserver answers, word for word, and stores under the same rules: resource versions,
+ * generations, finalizers, graceful deletion, selectors, watches with bookmarks and 410, every patch format,
  * CustomResourceDefinitions with pruning, defaulting and validation. There is no socket, no thread and no promise
- * behind it: `handle` is an Effect, all time is the `Clock`'s and all chance the `Random`'s of the fiber that calls it,
- * so that under a `TestClock` a whole operator runs deterministically.
+ * behind it. `handle` is an Effect, all time comes from the `Clock` and all randomness from the `Random` of the calling
+ * fiber, so under a `TestClock` a whole operator runs deterministically.
  *
  * Like a kube-apiserver it has no controllers: nothing collects garbage, drains namespaces or runs Pods (see
- * `GarbageCollector`, `Kubelet` and the like), but it looks after its CustomResourceDefinitions itself.
+ * `GarbageCollector`, `Kubelet` and the like). But it maintains its CustomResourceDefinitions itself.
  *
- * Namespaces `default`, `kube-system`, `kube-public` and `kube-node-lease` are there from the start, and so are the roles,
+ * Namespaces `default`, `kube-system`, `kube-public` and `kube-node-lease` exist from the start, and so do the roles,
  * bindings and flow schemas of a new cluster.
  *
- * Who asks is an argument of `handle`; nobody is an administrator, who may do everything. To see whether a program gets
- * along with its own rights, run its client as its service account (`TestClient.layerAs`), and read in `audit` what was
- * asked, which binding allowed it, and what was refused; `Audit.needed` makes the least rules of it. Requests that come
- * over a network (`receive`) bring credentials, or are anonymous.
+ * The user is an argument of `handle`. Without one, the request comes from an administrator, who may do everything. To
+ * see whether a program gets along with its own permissions, run its client as its service account
+ * (`TestClient.layerAs`), and read in `audit` what was requested, which binding allowed it, and what was refused.
+ * `Audit.needed` derives the minimal rules from that. Requests over a network (`receive`) bring credentials, or are
+ * anonymous.
  *
- * What it consists of is in `server/`: requests go through `Dispatch` to `verbs/` and `subresources/`, which ask the
- * `Registry` for the strategy of a kind; its `rules/` and `defaults/` judge and complete what `go/` has read as the types
- * of a real server would, and `tables/` show it. Kinds that clients define are in `definitions/`.
+ * Its parts are in `server/`. Requests go through `Dispatch` to `verbs/` and `subresources/`, which ask the `Registry`
+ * for the strategy of a kind. `go/` reads objects as the types of a real server would, `rules/` and `defaults/` judge
+ * and complete them, and `tables/` shows them. Kinds that clients define are in `definitions/`.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Request } from "@effect-operator/core/Transport"

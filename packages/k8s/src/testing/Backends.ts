@@ -1,16 +1,15 @@
 /**
  * `Backends`: how the server calls what is outside of it: admission and conversion webhooks, aggregated API servers.
  *
- * The server never knows what answers. It says whom it means (a Service of the cluster, or a URL) and gets a reply or
- * a failure worded as Go's HTTP client words it, which is what a real server passes on. What answers is decided once
- * per server:
- * - `none`, the default: nothing listens anywhere; every call is refused as by an idle port;
- * - `handlers`: functions in this process, by Service or URL. No socket and no time but the `Clock`'s, so that an
+ * The server never knows what answers. It names the target (a Service of the cluster, or a URL) and gets a reply, or a
+ * failure in the words of Go's HTTP client, which a real server passes on. What answers is decided once per server:
+ * - `none`, the default: nothing listens anywhere, and every call is refused as by an idle port.
+ * - `handlers`: functions in this process, by Service or URL. They use no socket and no time but the `Clock`'s, so an
  *   operator's own webhooks run deterministically. Such a function has the shape of `ApiServer.handle`: another
- *   in-memory server can be the backend of an aggregated API;
+ *   in-memory server can be the backend of an aggregated API.
  * - `LiveBackends`: HTTPS.
  *
- * A reply's body is a JSON value where the backend is in this process and bytes where it is not; `json` reads either.
+ * A reply's body is a JSON value if the backend is in this process, otherwise bytes; `json` reads either.
  *
  * Source: k8s.io/apiserver/pkg/util/webhook/client.go, pkg/util/proxy/proxy.go; net/http and net/url of Go.
  */

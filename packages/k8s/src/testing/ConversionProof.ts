@@ -1,16 +1,16 @@
 /**
- * `ConversionProof`: every object of a kind survives the way to every other version of it, and back.
+ * `ConversionProof`: proves that every object of a kind survives the conversion to every other version, and back.
  *
- * The API server reads an object in whatever version a client asks for, and writes back what that client sends: what a
- * conversion changes or loses, somebody loses. So objects are drawn from the Schemas of each version, spec and status,
- * and brought to each other version, where they must be what its Schema says, and back, where they must be what they
- * were. The same seed draws the same objects.
+ * The API server reads an object in whatever version a client asks for, and writes back what that client sends, so
+ * anything that a conversion changes or loses is lost. The proof generates objects from the Schemas of each version,
+ * spec and status, and converts them to each other version, where they must satisfy its Schema, and back, where they
+ * must equal the original. The same seed generates the same objects.
  *
  * ```ts
  * it.effect("no conversion loses anything", () => ConversionProof.prove(WebsiteVersions))
  * ```
  *
- * Only what a Schema says is drawn: a conversion that takes a text for a number needs a Schema that says so.
+ * Only what a Schema allows is generated: a conversion that takes a text for a number needs a Schema that says so.
  */
 import type { CustomResource } from "@effect-operator/core/CustomResource"
 import * as CustomResourceVersions from "@effect-operator/core/CustomResourceVersions"

@@ -1,12 +1,12 @@
 /**
- * `DaemonSetController`: a Pod on every node a DaemonSet means, as the one in kube-controller-manager keeps them.
+ * `DaemonSetController`: a Pod on every node that a DaemonSet selects, as in kube-controller-manager.
  *
- * Pods are pinned to their node by affinity and bound by the scheduler. Nodes that come, go or are tainted are followed;
- * failed Pods are replaced after a delay that doubles from 1 s to 15 min. A rolling update replaces Pods within
- * `maxUnavailable`, or brings up new ones beside the old within `maxSurge`; OnDelete leaves it to whoever deletes them.
- * Templates are kept as ControllerRevisions.
+ * Pods are pinned to their node by affinity and bound by the scheduler. Nodes that are added, removed or tainted are
+ * followed. Failed Pods are replaced after a delay that doubles from 1 s to 15 min. A rolling update replaces Pods
+ * within `maxUnavailable`, or starts new ones beside the old within `maxSurge`; under OnDelete, Pods are replaced when
+ * somebody deletes them. Templates are kept as ControllerRevisions.
  *
- * What goes where is decided in `DaemonPods`.
+ * `DaemonPods` decides where Pods go.
  *
  * Source: k8s.io/kubernetes/pkg/controller/daemon.
  */

@@ -1,12 +1,12 @@
 /**
- * `DeploymentController`: rolls the Pods of a Deployment from one template to the next, as the one in
- * kube-controller-manager does.
+ * `DeploymentController`: rolls the Pods of a Deployment from one template to the next, as in kube-controller-manager.
  *
  * Every template has a ReplicaSet, named by a hash of it. A rolling update moves replicas from the old ones to the
  * current one within `maxSurge` and `maxUnavailable`; Recreate waits until the old Pods are gone. A Deployment that was
  * scaled, or is paused, only keeps proportions. Revisions, conditions, counts, events and the clean-up of old
- * ReplicaSets are the real one's, word for word. One step a look: what it changed comes back as news of the ReplicaSets
- * and brings the next one; a rollout without progress is looked at again when its deadline has passed.
+ * ReplicaSets are those of the real controller, word for word. Each look takes one step: its changes come back as
+ * changes of the ReplicaSets and cause the next step. A rollout without progress is looked at again when its deadline
+ * has passed.
  *
  * The arithmetic is in `Rollout`, the status in `RolloutStatus`.
  *

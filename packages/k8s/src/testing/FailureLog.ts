@@ -1,12 +1,12 @@
 /**
- * `FailureLog`: what the program warned of, printed where a test fails and nowhere else.
+ * `FailureLog`: prints the program's warnings if a test fails, and only then.
  *
- * Under `it.effect` log lines go nowhere: a reconcile that throws shows up as an object that is not what it should be.
- * With this layer warnings and errors are kept in memory, and printed if the scope closes with a failure: a failed
- * assertion, a defect, the test's time-out. A test that passes prints nothing. `TestCluster.layer` has it in it.
+ * Under `it.effect` log lines go nowhere, so a reconcile that throws shows up only as an object that is not what it
+ * should be. With this layer, warnings and errors are kept in memory, and printed if the scope closes with a failure: a
+ * failed assertion, a defect, the test's time-out. A test that passes prints nothing. `TestCluster.layer` includes it.
  *
- * Loggers that are there stay. Where lines reach the console by themselves (`it.live`), nothing is kept. A layer that
- * several tests share does not close with their failure, and prints nothing.
+ * Existing loggers stay. If lines reach the console by themselves (`it.live`), nothing is kept. A layer that several
+ * tests share does not close with their failure, and prints nothing.
  */
 import * as Console from "effect/Console"
 import * as Context from "effect/Context"

@@ -1,18 +1,18 @@
 /**
- * `GarbageCollector`: deletes what belongs to nobody any more, as the one in kube-controller-manager does.
+ * `GarbageCollector`: deletes objects whose owners are gone, as in kube-controller-manager.
  *
- * - Background: an object all of whose owners are gone is deleted. Owners are told apart by uid: a re-created namesake
- *   is no owner. An owner reference of several that points nowhere is dropped.
+ * - Background: an object all of whose owners are gone is deleted. Owners are identified by uid: a recreated object of
+ *   the same name is not the owner. If one of several owner references points nowhere, it is dropped.
  * - Foreground: an object with the finalizer `foregroundDeletion` stays until no dependent with `blockOwnerDeletion` is
- *   left; its dependents are deleted meanwhile. One that would close a circle of them first blocks its owners no more.
- * - Orphan: an object with the finalizer `orphan` is taken out of its dependents' references, then let go.
+ *   left; its dependents are deleted meanwhile. A dependent that would close a circle first stops blocking its owners.
+ * - Orphan: an object with the finalizer `orphan` is removed from its dependents' references, then released.
  *
- * An owner counts as gone only after the server was asked for it, or was seen to go while it had dependents, as custom
- * objects do with their definition. Else an object whose owner is of a kind the server does not serve is never collected
- * (until the kind is served), nor is a cluster-scoped object with a namespaced owner. An owner in another namespace counts
- * as gone. Every write is guarded by uid and resourceVersion.
+ * An owner counts as gone only if the server was asked for it, or if it was seen to go while it had dependents, as
+ * custom objects do with their definition. Otherwise, an object whose owner is of a kind that the server does not serve
+ * is never collected (until the kind is served), nor is a cluster-scoped object with a namespaced owner. An owner in
+ * another namespace counts as gone. Every write is guarded by uid and resourceVersion.
  *
- * Costs a few map operations per change; nothing is listed, scanned or polled.
+ * It costs a few map operations per change; nothing is listed, scanned or polled.
  *
  * Not simulated: the Events `OwnerRefInvalidNamespace`.
  *

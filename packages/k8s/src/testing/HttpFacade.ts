@@ -1,17 +1,21 @@
 /**
  * `HttpFacade`: the in-memory API server on a TCP port, for kubectl and any other client.
  *
- * Guarantees: listens on 127.0.0.1 only; HTTPS with a certificate of an authority made for this facade (or plain HTTP
- * on request); a request comes from whom its client certificate or its bearer token stands for, or from
- * `system:anonymous`, whom the roles of the cluster let see little; bodies are JSON or YAML, both ways, and protobuf on
- * the way in; a watch is one chunked line of JSON per event, written as the event happens; a client that goes away ends
- * its watch; closing the layer's scope ends every watch cleanly and closes every connection.
+ * Guarantees:
+ * - It listens only on 127.0.0.1, with HTTPS and a certificate of an authority made for this facade (or plain HTTP on
+ *   request).
+ * - The user of a request is the one of its client certificate or bearer token, otherwise `system:anonymous`, to whom
+ *   the roles of the cluster allow little.
+ * - Bodies are JSON or YAML in both directions, and protobuf in requests.
+ * - A watch is one chunked line of JSON per event, written as the event happens. A client that goes away ends its
+ *   watch.
+ * - Closing the layer's scope ends every watch cleanly and closes every connection.
  *
- * The facade only translates between bytes and values. Everything a request means, and who may make it, is decided by
- * the `ApiServer`, which runs on the Clock and Random in context as always. One thing is the facade's own: `/openapi/...`
- * (see `OpenApiEndpoint`).
+ * The facade only translates between bytes and values. The `ApiServer`, which runs on the Clock and Random in context
+ * as always, decides what a request means and who may make it. Only `/openapi/...` is the facade's own (see
+ * `OpenApiEndpoint`).
  *
- * A watch may also come over a WebSocket. Not there: HTTP/2, answers in protobuf (clients that offer JSON beside it get
+ * A watch may also use a WebSocket. Not supported: HTTP/2, and responses in protobuf (clients that also accept JSON get
  * that).
  */
 import * as Clock from "effect/Clock"

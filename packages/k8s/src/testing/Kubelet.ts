@@ -1,28 +1,28 @@
 /**
  * `Kubelet`: the nodes of a simulated cluster: a scheduler, and kubelets for Pods that run nothing.
  *
- * A Pod is bound to a node, at once; `startDelay` later it is Running and ready, with IP, conditions and container
- * statuses. Whatever else may befall it is said by a script per container (`script`): slow starts and readiness, images
- * that cannot be pulled, programs that end, crash or are killed, again and again (see `PodLife`). The same can be
- * brought about by hand: `crash`, `exit`, `fail`, `evict`. A deleted Pod goes once its containers have stopped, after
- * its grace period at the latest.
+ * A Pod is bound to a node at once; `startDelay` later it is Running and ready, with IP, conditions and container
+ * statuses. Anything else that can happen to it is declared by a script per container (`script`): slow starts and
+ * readiness, images that cannot be pulled, programs that end, crash or are killed, again and again (see `PodLife`). You
+ * can also cause these by hand: `crash`, `exit`, `fail`, `evict`. A deleted Pod goes once its containers have stopped,
+ * after its grace period at the latest.
  *
- * With `registerNodes` the nodes are objects that say they are well: they take Pods by selector, affinity, taints and
- * resources, have Leases, and can be lost and found. A lost node writes nothing, so its Pods stay as they are, also the
- * deleted ones; what a control plane makes of that is `NodeLifecycle`'s business. Where the cluster has no Node objects,
- * Pods are bound in turn to nodes that nobody sees.
+ * With `registerNodes`, nodes are objects that report they are healthy. They accept Pods by selector, affinity, taints
+ * and resources, have Leases, and can be lost and found. A lost node writes nothing, so its Pods stay as they are,
+ * including the deleted ones; `NodeLifecycle` does what a control plane makes of that. If the cluster has no Node
+ * objects, Pods are bound in turn to nodes that nobody sees.
  *
  * A Pod waits for the Secrets and ConfigMaps that its volumes and environments name (see `PodSources`).
  *
  * Times are those of the Clock in context. Every write is guarded by uid and resourceVersion: it loses against a
  * concurrent change and is then decided anew. Finished Pods (Succeeded, Failed) stay finished.
  *
- * The API server in memory asks the kubelets of registered nodes for logs: what the scripts say that containers print;
- * and gives them commands (`kubectl exec`), of which `exec` says what comes of them.
+ * The in-memory API server asks the kubelets of registered nodes for logs, which are what the scripts say that
+ * containers print. It also passes commands to them (`kubectl exec`), which `exec` answers.
  *
- * Not simulated: probes (a script says when a container is ready), other volumes, static Pods, resizing; what
- * changes in a Secret or ConfigMap after the start. Unless ordinary life is told (`verbose`), a Pod that is deleted
- * reports the end of its containers only if finalizers keep it.
+ * Not simulated: probes (a script says when a container is ready), other volumes, static Pods, resizing, and changes of
+ * a Secret or ConfigMap after the start. Unless ordinary life is reported (`verbose`), a deleted Pod reports the end of
+ * its containers only if finalizers keep it.
  *
  * Source: "Pod Lifecycle" of the Kubernetes documentation; k8s.io/kubernetes/pkg/kubelet.
  */

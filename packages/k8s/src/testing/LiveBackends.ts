@@ -1,12 +1,15 @@
 /**
  * `LiveBackends`: backends over HTTPS, for a server on a TCP port and the operators that run beside it.
  *
- * Guarantees: the certificate is verified against the caBundle (the system's authorities without one) and must have the
- * name `service.namespace.svc`, or that of the URL; connections are kept and reused; a call that is interrupted or times
- * out is aborted on the wire, time being real time whatever `Clock` is in context; bodies are streamed as they come.
+ * Guarantees:
+ * - The certificate is verified against the caBundle (or the system's authorities if there is none) and must have the
+ *   name `service.namespace.svc`, or that of the URL.
+ * - Connections are kept and reused.
+ * - A call that is interrupted or times out is aborted on the wire. Time is real time, whatever `Clock` is in context.
+ * - Bodies are streamed as they come.
  *
- * A Service leads, in this order, to where `services` says, to its `externalName`, to a ready address of its Endpoints.
- * What has none of these is refused: nobody routes the cluster's own addresses here.
+ * A Service leads, in this order, to where `services` says, to its `externalName`, or to a ready address of its
+ * Endpoints. A Service with none of these is refused: nobody routes the cluster's own addresses here.
  *
  * Failures are worded as by Go's client, as far as Node tells them apart.
  */

@@ -1,17 +1,19 @@
 /**
- * `NamespaceController`: empties a Namespace that is being deleted, then lets it go.
+ * `NamespaceController`: empties a Namespace that is being deleted, then releases it.
  *
- * A Namespace is left alone for `delay` after its deletion was asked for; then its Pods are deleted, and when the last of
- * them is gone everything else, so that nothing runs without what guards it (a NetworkPolicy). Its conditions say what is
- * still there and what holds it, though not while Pods are, and once nothing is, the finalizer `kubernetes` is taken out
- * of its spec, which ends it. While objects wait for finalizers or grace periods, the conditions are brought up to date
- * at most once a second.
+ * A Namespace is left alone for `delay` after its deletion was requested. Then its Pods are deleted, and when the last
+ * of them is gone, everything else, so that nothing runs without what guards it (a NetworkPolicy). Its conditions say
+ * what is still there and what holds it, but not while there are Pods. Once nothing is left, the finalizer `kubernetes`
+ * is removed from its spec, which ends it. While objects wait for finalizers or grace periods, the conditions are
+ * updated at most once a second.
  *
- * What aggregated API servers hold in it goes, too, and while one of them cannot be discovered the Namespace stays.
+ * Objects in it that aggregated API servers hold are deleted, too, and while one of these servers cannot be discovered
+ * the Namespace stays.
  *
- * Not simulated: the second look a real controller takes before it believes in emptiness.
+ * Not simulated: the second look that a real controller takes before it believes that a Namespace is empty.
  *
- * Source: k8s.io/kubernetes/pkg/controller/namespace/deletion (`OrderedNamespaceDeletion`, on since 1.33); texts compared with a kube-controller-manager 1.20.2.
+ * Source: k8s.io/kubernetes/pkg/controller/namespace/deletion (`OrderedNamespaceDeletion`, on since 1.33); texts
+ * compared with a kube-controller-manager 1.20.2.
  */
 import { FieldManager, KubeClient, Patch } from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"

@@ -1,14 +1,15 @@
 /**
- * `NodeLifecycle`: what becomes of nodes that are not well, and of their Pods.
+ * `NodeLifecycle`: what happens to unhealthy nodes, and to their Pods.
  *
  * - A node whose Lease was not renewed for 50 s is silent: its conditions become Unknown.
  * - Conditions and `unschedulable` become taints: NoSchedule at once; not ready or unreachable also NoExecute, unless
- *   every node is in that state (then it is more likely the control plane that is cut off).
+ *   every node is in that state (then it is more likely that the control plane is cut off).
  * - Pods of a node that is no longer ready are not ready either.
- * - Pods are deleted from nodes with a NoExecute taint: at once if they do not tolerate it, else when their
- *   `tolerationSeconds` are over (300 for not ready and unreachable, by admission), unless the taint goes before that.
+ * - Pods are deleted from nodes with a NoExecute taint: at once if they do not tolerate it, otherwise when their
+ *   `tolerationSeconds` are over (300 for not ready and unreachable, by admission), unless the taint is removed before
+ *   that.
  *
- * A node without a Lease is never taken for silent: nobody keeps one for nodes made by hand.
+ * A node without a Lease is never considered silent: nobody maintains one for nodes made by hand.
  *
  * Not simulated: zones, and the pace at which a real controller taints (a node every 10 s).
  *

@@ -1,8 +1,9 @@
 /**
- * `RbacProof`: the permissions in an operator's manifests are enough, and none is too much.
+ * `RbacProof`: proves that the permissions in an operator's manifests are sufficient, and that none is superfluous.
  *
- * The operator runs as its own service account, under the roles of its manifests and no others. What it is refused ends
- * the test at once, with the verb and the resource, and what to add where; what it never used is reported at the end.
+ * The operator runs as its own service account, under the roles of its manifests and no others. A refused request ends
+ * the test at once, with the verb, the resource, and what to add where. Permissions that it never used are reported at
+ * the end.
  *
  * ```ts
  * it.effect("has the permissions that it needs", () =>
@@ -13,8 +14,9 @@
  *   })).pipe(Effect.provide(TestCluster.layer({ resources: [Database] }))))
  * ```
  *
- * A proof is as good as its scenario: a permission counts as used if a request needed it while the scenario ran. What
- * the framework may need one day (series of events, finalizers under an admission plugin) does not count as unused.
+ * A proof is only as good as its scenario: a permission counts as used if a request needed it while the scenario ran.
+ * Permissions that the framework may need one day (series of events, finalizers under an admission plugin) do not count
+ * as unused.
  */
 import { KubeClient } from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"

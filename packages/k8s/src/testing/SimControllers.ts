@@ -1,9 +1,10 @@
 /**
  * `SimControllers`: what a cluster has besides its API server, as far as it is simulated.
  *
- * The controllers of kube-controller-manager, each a layer of its own on the public client and the Clock, and Pods that
- * run (`Kubelet`). `without` leaves some out, for a test that plays their part itself; `with` adds those that a test has
- * to ask for: they fill every namespace with objects, or bind the claims that many a test binds itself.
+ * That is the controllers of kube-controller-manager, each a layer of its own on the public client and the Clock, and
+ * Pods that run (`Kubelet`). `without` leaves some out, for a test that plays their part itself. `with` adds those that
+ * a test has to request, because they fill every namespace with objects, or bind the claims that many tests bind
+ * themselves.
  */
 import type { KubeClient } from "@effect-operator/core/KubeClient"
 import * as Layer from "effect/Layer"

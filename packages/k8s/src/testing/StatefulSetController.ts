@@ -1,11 +1,11 @@
 /**
- * `StatefulSetController`: Pods with names that last, as the StatefulSets of kube-controller-manager have them.
+ * `StatefulSetController`: Pods with stable names, as in kube-controller-manager.
  *
- * Every ordinal has at most one Pod, with its claims. Under OrderedReady they come up one after the other, each when
- * those before it are available, and go down from the last to the first; under Parallel all at once. Templates are kept
- * as ControllerRevisions. A rolling update replaces Pods from the last ordinal down to the partition, no more of them
- * unavailable at once than `maxUnavailable`; OnDelete leaves that to whoever deletes them. Finished Pods are replaced.
- * Claims follow the retention policy through owner references.
+ * Every ordinal has at most one Pod, with its claims. Under OrderedReady they start one after the other, each when the
+ * previous ones are available, and are removed from the last to the first; under Parallel all at once. Templates are
+ * kept as ControllerRevisions. A rolling update replaces Pods from the last ordinal down to the partition, with no more
+ * of them unavailable at once than `maxUnavailable`; under OnDelete, Pods are replaced when somebody deletes them.
+ * Finished Pods are replaced. Claims follow the retention policy through owner references.
  *
  * Identities are in `StatefulPods`, revisions in `Revisions`, the owners of claims in `ClaimRetention`.
  *

@@ -1,10 +1,11 @@
 /**
- * `TestApiServices`: an operator's own API servers without sockets and certificates, called by the in-memory server itself.
+ * `TestApiServices`: an operator's own API servers without sockets and certificates, called by the in-memory server
+ * itself.
  *
- * Under this layer an `ApiServiceServer` stands behind its Service at once, in virtual time. The aggregator still looks for
- * the Service: use `ApiService.install` with `localhost`, or apply the operator's manifests.
+ * Under this layer an `ApiServiceServer` stands behind its Service at once, in virtual time. The aggregator still looks
+ * for the Service: use `ApiService.install` with `localhost`, or apply the operator's manifests.
  *
- * For an `ApiServer` that was not built with backends of its own.
+ * It is for an `ApiServer` that was not built with backends of its own.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

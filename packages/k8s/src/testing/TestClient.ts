@@ -1,18 +1,18 @@
 /**
  * `TestClient`: a `KubeClient` whose server is the `ApiServer` in the same process.
  *
- * Requests and answers are handed over as they are: no text, no socket, no promise, and so no time passes that a
- * `TestClock` does not know of. What is read is deep-frozen: a program that changes an object it was given throws.
+ * Requests and answers are passed on as they are: no text, no socket, no promise, and so no time passes that a
+ * `TestClock` does not know of. Objects that are read are deep-frozen: a program that changes one throws.
  *
- * `layer` is an administrator's client. With `layerAs` a program has the rights of its own user or service account and
- * is told 403 where they end:
+ * `layer` is an administrator's client. With `layerAs` a program has the permissions of its own user or service account
+ * and gets a 403 beyond them:
  *
  * ```ts
  * const asOperator = TestClient.layerAs(TestClient.serviceAccount("operators", "autoscaler"))
  * ```
  *
- * Its Roles and bindings are ordinary objects, created by an administrator before; the account itself need not exist.
- * `ApiServer.audit` tells which binding allowed each request, and which requests were refused.
+ * Its Roles and bindings are ordinary objects, created by an administrator beforehand; the account itself need not
+ * exist. `ApiServer.audit` says which binding allowed each request, and which requests were refused.
  */
 import * as KubeClient from "@effect-operator/core/KubeClient"
 import { Transport } from "@effect-operator/core/Transport"

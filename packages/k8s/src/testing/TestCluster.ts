@@ -1,10 +1,10 @@
 /**
- * `TestCluster`: everything a test of an operator stands on, as one layer: the in-memory API server, the simulated
+ * `TestCluster`: everything that a test of an operator needs, as one layer: the in-memory API server, the simulated
  * controllers on it, a client, the operator's kinds installed, and a test clock that waits for the program.
  *
  * Under `it.effect` all of it runs in virtual time: `TestClock.adjust("1 hour")` is an hour of the cluster's life.
  *
- * What the operator warns of is printed where the test fails: see `FailureLog`.
+ * If a test fails, the operator's warnings are printed: see `FailureLog`.
  */
 import type { KubeClient } from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"

@@ -1,14 +1,15 @@
 /**
  * `TestWebhooks`: an operator's webhooks without sockets and certificates, called by the in-memory server itself.
  *
- * Under this layer a `WebhookServer` stands behind its Service at once, in virtual time; the Service need not exist. The
- * configurations are ordinary objects: apply the operator's manifests, or use `Webhook.install`.
+ * Under this layer a `WebhookServer` stands behind its Service at once, in virtual time; the Service need not exist.
+ * The configurations are ordinary objects: apply the operator's manifests, or use `Webhook.install`.
  *
  * ```ts
  * Manager.layer([controller]).pipe(Layer.provide(Webhook.layer(hooks, options)), Layer.provide(TestWebhooks.layer))
  * ```
  *
- * For an `ApiServer` that was not built with backends of its own. One that is served by TCP too calls nobody but these.
+ * It is for an `ApiServer` that was not built with backends of its own. If such a server is also served over TCP, it
+ * calls only these webhooks.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,17 +1,17 @@
 /**
  * `VirtualTime`: a test clock that never runs ahead of the program.
  *
- * `TestClock.adjust` wakes sleepers in order and waits for those it woke, a second of real time at most. It does not wait
- * for fibers that something else has made ready: a test that creates an object and then lets a minute pass may see the
- * minute pass before the operator has seen the object. Under this layer time moves only when nothing else can run: before
- * a sleeper wakes, and after the last, every fiber has come to rest, however busy the machine is. That makes a test in
- * virtual time mean what it says.
+ * `TestClock.adjust` wakes sleepers in order and waits for those it woke, for at most a second of real time. It does
+ * not wait for fibers that something else has made ready: a test that creates an object and then lets a minute pass may
+ * see the minute pass before the operator has seen the object. Under this layer, time moves only when nothing else can
+ * run: before a sleeper wakes, and after the last, every fiber has come to rest, however busy the machine is. So a test
+ * in virtual time means what it says.
  *
- * Chance is drawn from a seed: jitter, names and uids are the same whenever the test runs, so that it passes always or
- * never. `Random.withSeed(test, seed)` around it draws others.
+ * Randomness is drawn from a seed: jitter, names and uids are the same in every run, so a test either always passes or
+ * always fails. `Random.withSeed(test, seed)` around it uses another sequence.
  *
- * Nothing changes for the test but this: it calls `TestClock.adjust` and `TestClock.setTime` as always. Outside a test
- * (where the clock is not a `TestClock`) the layer does nothing.
+ * A test calls `TestClock.adjust` and `TestClock.setTime` as always. Outside a test (where the clock is not a
+ * `TestClock`) the layer does nothing.
  */
 import { DelayHeap } from "@effect-operator/core/internal/DelayHeap"
 import * as Manager from "@effect-operator/core/Manager"

@@ -1,14 +1,15 @@
 /**
- * `Audit`: what was asked of a server, by whom, by which right, and what it answered, as Events of audit.k8s.io/v1.
+ * `Audit`: what was requested of a server, by whom, by which permission, and what it answered, as Events of
+ * audit.k8s.io/v1.
  *
- * An event is made when a request has been answered (stage `ResponseComplete`); of a watch one when it begins
- * (`ResponseStarted`) and one when it has ended. A request whose credentials are refused has the stage
- * `ResponseStarted` only, as on a real server. The annotations say whether the request was allowed and by which binding
- * of which role. Nothing is made while nobody listens.
+ * An event is made when a request has been answered (stage `ResponseComplete`); for a watch, one when it begins
+ * (`ResponseStarted`) and one when it has ended. A request whose credentials are refused has only the stage
+ * `ResponseStarted`, as on a real server. The annotations say whether the request was allowed and by which binding of
+ * which role. Nothing is made while nobody listens.
  *
- * To learn which rights a program needs, run it as itself (`TestClient.layerAs`), collect the events and give them to
- * `needed`: the result are the rules that allow what was asked, no more. Requests with the decision `forbid` are those
- * its roles lack.
+ * To learn which permissions a program needs, run it as itself (`TestClient.layerAs`), collect the events and pass them
+ * to `needed`: the result is the rules that allow what was requested, and no more. Requests with the decision `forbid`
+ * are those that its roles lack.
  *
  * Source: k8s.io/apiserver/pkg/apis/audit/v1, pkg/audit and pkg/endpoints/filters/audit.go.
  */

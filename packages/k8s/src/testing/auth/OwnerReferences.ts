@@ -1,10 +1,10 @@
 /**
  * `OwnerReferences`: the optional admission plugin `OwnerReferencesPermissionEnforcement`.
  *
- * Who changes the owner references of an object must be allowed to delete it, as garbage collection may now do that; who
- * makes one block the deletion of its owner (`blockOwnerDeletion`) must be allowed to update the `finalizers` of that
- * owner. Creating an object takes the latter only. Some clusters (OpenShift) have it on; `ApiServer` has it off, as
- * kube-apiserver does:
+ * A user who changes the owner references of an object must be allowed to delete it, because garbage collection may now
+ * do that. A user who makes one block the deletion of its owner (`blockOwnerDeletion`) must be allowed to update the
+ * `finalizers` of that owner. Creating an object requires only the latter. Some clusters (OpenShift) have it on;
+ * `ApiServer` has it off, as kube-apiserver does:
  *
  * ```ts
  * ApiServer.layerOptions({ admission: [OwnerReferences.plugin] })

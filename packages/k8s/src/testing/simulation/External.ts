@@ -1,8 +1,8 @@
 /**
  * `External`: the seam for what an operator does outside of its cluster: a cloud's API, a database, a mail.
  *
- * A scenario gives its operator a stand-in for the outside. Wrapped in `call` it is a place where a simulation can make
- * it fail, be slow, or be done without anybody being told; `state` is what the stand-in keeps: it lives as long as the
+ * A scenario gives its operator a stand-in for the outside. Wrapped in `call`, it is a place where a simulation can
+ * make it fail, be slow, or succeed without an answer. `state` is the state of the stand-in: it lives as long as the
  * cluster of one run, whatever happens to the operator's process. Outside of a simulation `call` does nothing.
  */
 import * as Context from "effect/Context"

@@ -1,23 +1,23 @@
 /**
  * `Simulation`: finds the bug in an operator before the cluster does.
  *
- * `checkConvergence` lives through a scenario without faults, and then again and again with them: the process dies at
- * every request, requests and answers are lost, watches break, lag and expire, Pods die, what is read after a restart
- * is old, leaders are cut off, calls of the outside fail. Every run must come to the same end as the one without
- * faults, stay there, and do nothing more. A run that does not is made as small as possible, told as a story, and named
- * by a token that replays it anywhere.
+ * `checkConvergence` runs a scenario without faults, and then again and again with them: the process dies at every
+ * request, requests and answers are lost, watches break, lag and expire, Pods die, reads after a restart are old,
+ * leaders are cut off, outside calls fail. Every run must reach the same end state as the one without faults, stay
+ * there, and do nothing more. A run that does not is made as small as possible, told as a story, and named by a token
+ * that replays it anywhere.
  *
- * All of it is virtual: the server, its validation and its garbage collector included. The same token gives the same
- * run, to the letter, on any machine. A program that asks the real world (its time, its chance, its network) is found
- * out, and told where it does.
+ * All of it is virtual, including the server, its validation and its garbage collector. The same token gives exactly
+ * the same run on any machine. If a program uses the real world (its time, its randomness, its network), the simulation
+ * detects it and says where.
  *
- * Not explored: what other clients write between two requests of the operator (except Pods that die, conflicts,
- * labels and owner references that are lost, annotations and finalizers of others); time zones; the contents of answers
- * that a server would never give.
+ * Not explored: what other clients write between two requests of the operator (except Pods that die, conflicts, labels
+ * and owner references that are lost, annotations and finalizers of others); time zones; responses that a server would
+ * never give.
  *
- * Its parts are folders, of which each knows only those before it: the `world` a run lives in, the `recording` of what
- * happened, the `state` two runs are compared by, the `story` that is lived through, `running` it with faults, the
- * `oracles` that judge, `exploring` what there is, and `telling` of it.
+ * Its parts are folders, each of which knows only the previous ones: the `world` that a run lives in, the `recording`
+ * of what happened, the `state` by which two runs are compared, the `story` that is lived through, `running` it with
+ * faults, the `oracles` that judge, `exploring` what there is, and `telling` of it.
  */
 import * as Console from "effect/Console"
 import * as Data from "effect/Data"

@@ -1,8 +1,8 @@
 /**
  * `Temporal`: what must hold in the course of a run, in four words: always, never, eventually, until.
  *
- * Each makes an `Oracle` of predicates over the store as it was after every single change, from the first step to the
- * end: nothing in between is left out, as it would be by looking now and then.
+ * Each makes an `Oracle` of predicates over the store after every single change, from the first step to the end.
+ * Nothing in between is left out, as it would be by looking now and then.
  *
  * ```ts
  * const atMost = Temporal.always("at most five Pods", ({ of }) => of("Pod").length <= 5)
