@@ -7,29 +7,29 @@ import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 
 export type Action =
-  /** Nothing until something changes. */
+  /** Reconcile again only when something changes. */
   | { readonly _tag: "Done" }
-  /** The same, and of `finalize`: the object stays, as its clean-up waits for a change. */
+  /** Like `Done`. From `finalize`: the clean-up waits for a change, so the object stays. */
   | { readonly _tag: "AwaitChange" }
-  /** Once more, at once, behind the other keys; held back if that goes on and nothing is written. */
+  /** Reconcile again at once, behind the other keys; slowed down if this repeats and nothing is written. */
   | { readonly _tag: "Requeue" }
-  /** Once more after `delay` milliseconds, unless a change comes first. */
+  /** Reconcile again after `delay` milliseconds, or earlier if a change comes first. */
   | { readonly _tag: "RequeueAfter"; readonly delay: number }
 
 export const done: Action = { _tag: "Done" }
 
-/** What is waited for must wake the controller: an object of a kind that it watches. */
+/** The awaited change must be able to wake the controller: it must be of a kind that the controller watches. */
 export const awaitChange: Action = { _tag: "AwaitChange" }
 
 export const requeue: Action = { _tag: "Requeue" }
 
-/** Throws if the delay is no duration, or a negative one. */
+/** Throws if the delay is not a duration, or is negative. */
 export const requeueAfter = (delay: Duration.Input): Action => {
   const duration = Duration.fromInput(delay)
   const millis = Option.isNone(duration) ? Number.NaN : Duration.toMillis(duration.value)
-  // A negative number would be taken for none.
+  // `Duration` reads a negative number as zero.
   if (!(millis >= 0) || typeof delay === "number" && !(delay >= 0)) {
-    // JSON has no word for NaN.
+    // `JSON.stringify` turns NaN into null.
     const shown = typeof delay === "number" ? String(delay) : JSON.stringify(delay)
     throw new Error(
       `Action.requeueAfter: delay: ${shown}: must be a duration, such as "30 seconds", and not negative`

@@ -18,8 +18,9 @@ import { type LabelsInput, matchesLabels, toLabels } from "./Selector.ts"
 import * as Result from "effect/Result"
 
 /**
- * Whether an object is still there and not being deleted, by a read from the server. A cache may be filled by a server
- * that is behind: ask before something is made for an object that no garbage collector would take away after it.
+ * Whether an object still exists and is not being deleted, by a read from the server. The cache may come from a server
+ * that lags behind: call this before you create, for the object, something that garbage collection would not remove
+ * with it.
  */
 export const isAlive = Effect.fn("Adoption.isAlive")(function*<A extends KubeObject>(
   resource: Resource.Resource<A>,
@@ -58,7 +59,7 @@ export const claim = Effect.fn("Adoption.claim")(function*<
       continue
     }
     if (controller !== undefined || !matches || isTerminating(dependent) || isTerminating(object)) continue
-    // Asked once, and only if there is something to adopt.
+    // Read once, and only if there is something to adopt.
     mayAdopt ??= yield* isAlive(owner.resource, object)
     if (!mayAdopt) continue
     const adopted = yield* adopt(resource, dependent, object)
@@ -67,7 +68,7 @@ export const claim = Effect.fn("Adoption.claim")(function*<
   return claimed
 })
 
-/** An object that went meanwhile, or became another, is nobody's. */
+/** An object that was deleted meanwhile is neither adopted nor released. */
 const unlessGone = <A, R>(write: Effect.Effect<A, KubeError.KubeError, R>) =>
   Effect.catchReason(write, "KubeError", "NotFound", () => Effect.undefined)
 
@@ -78,7 +79,7 @@ const adopt = <A extends KubeObject>(resource: Resource.Resource<A>, dependent: 
       dependent,
       Patch.merge({
         metadata: {
-          // A namesake made anew, or a change in between, is a Conflict: what was judged is not what is there.
+          // If the object was recreated or changed, this is a Conflict: the decision was about another state.
           uid: dependent.metadata.uid,
           resourceVersion: dependent.metadata.resourceVersion,
           ownerReferences: [...(dependent.metadata.ownerReferences ?? []), controllerReference(owner)]

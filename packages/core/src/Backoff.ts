@@ -5,11 +5,11 @@
 export interface Backoff {
   /** First delay, in milliseconds. */
   readonly initial: number
-  /** Each delay is the one before times this. */
+  /** Each delay is the previous one times this. */
   readonly factor: number
-  /** No delay is longer, in milliseconds, before jitter. */
+  /** Upper limit of a delay, in milliseconds, before jitter. */
   readonly max: number
-  /** A share of the delay added at random: 1 means up to double. */
+  /** Share of the delay that is added at random, at most: 1 means up to double. */
   readonly jitter: number
 }
 

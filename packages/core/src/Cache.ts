@@ -49,27 +49,27 @@ export { makeReader, type Reader } from "./internal/reader.ts"
 export type { IndexOptions, ListOptions, ListOptionsOf, ReadOptions, View } from "./internal/reads.ts"
 export * from "./ReadThrough.ts"
 
-/** Figures that hold unless options say otherwise. */
+/** Default values. */
 export const defaults = {
-  /** How long a read waits for the watch to show an own write, and `awaitObserved` for what it is asked for. */
+  /** How long a read waits for the watch to show an own write, and `awaitObserved` for its observation. */
   patience: "30 seconds"
 } as const
 
-/** The need for a cached kind, as a requirement of an Effect. Has no value: `Controller.make` or `layer` discharges it. */
+/** The requirement that a kind is cached. It has no value at run time: `Controller.make` or `layer` discharges it. */
 export interface Cached<out Id extends string> {
   readonly Cached: Id
 }
 
-/** Reads of one controller, or of a layer. */
+/** The reader of one controller, or of a layer. */
 export class CacheReader extends Context.Service<CacheReader, Reader>()("@effect-operator/core/Cache/CacheReader") {}
 
-/** Whether reads are frozen, which costs about what parsing the object did, once. True by default. */
+/** Whether objects are frozen when read. Freezing costs about as much as parsing, once per object. True by default. */
 export const Frozen = Context.Reference<boolean>("@effect-operator/core/Cache/Frozen", { defaultValue: () => true })
 
-/** The watch did not show what was waited for. */
+/** The watch did not show the awaited state in time. */
 export class NotObserved extends Schema.TaggedError<NotObserved>()("NotObserved", { message: Schema.String }) {}
 
-/** The object of that key, or undefined. */
+/** The object with that key, or undefined. */
 export const get = <A extends KubeObject, Id extends string>(
   resource: Resource.Resource<A, Id>,
   ref: ObjectRef,
@@ -80,7 +80,7 @@ export const get = <A extends KubeObject, Id extends string>(
     return (object === undefined || !frozen ? object : freeze(object)) as A | undefined
   })
 
-/** The objects that match, in no particular order. Indexes of namespace, owner and labels help where they can. */
+/** The matching objects, in no particular order. Uses the indexes of namespace, owner and labels where possible. */
 export const list = <A extends KubeObject, Id extends string>(
   resource: Resource.Resource<A, Id>,
   options: ListOptionsOf<A> = {}
@@ -106,7 +106,7 @@ export const byIndex = <A extends KubeObject, Id extends string>(
   )
 
 /**
- * The objects that an owner controls and that do not decode, as JSON: what `list` leaves out. As the watch has shown them.
+ * The objects that an owner controls and that do not decode, as JSON, as the watch showed them. `list` leaves them out.
  */
 export const undecodable = <Id extends string>(
   resource: Resource.Resource<KubeObject, Id>,
@@ -123,8 +123,8 @@ export const undecodable = <Id extends string>(
   )
 
 /**
- * What is to be seen of a kind: that the watch has passed a resourceVersion; that it has reported on an object as a
- * write answered it, or on a later state; that the watched state of an object meets a condition.
+ * What to wait for: the watch has passed a resourceVersion; the watch has reported an object at the version that a
+ * write returned, or a later one; or the watched state of an object meets a condition.
  */
 export type Observation<A> =
   | { readonly resourceVersion: string; readonly namespace?: string | undefined }
@@ -132,8 +132,8 @@ export type Observation<A> =
   | { readonly object: ObjectRef; readonly where: (object: A | undefined) => boolean }
 
 /**
- * Waits until the watch has shown something, whatever own writes are laid over it. A kind of which nothing changes
- * makes progress by bookmarks alone, about once a minute.
+ * Waits until the watch itself has shown something, regardless of own writes in the overlay. If nothing of a kind
+ * changes, only bookmarks make progress, about once a minute.
  */
 export const awaitObserved = <A extends KubeObject, Id extends string>(
   resource: Resource.Resource<A, Id>,
@@ -153,17 +153,17 @@ export interface ChangesOptions<A> {
 }
 
 /**
- * What is there, and from then on every change of it, without a gap: first one `Snapshot`, then additions, updates and
- * deletions as the watch reports them. Several selections of a kind make one stream, with each object once in it.
+ * The current objects and then every change, without a gap: first one `Snapshot`, then additions, updates and deletions
+ * as the watch reports them. Several selections of a kind make one stream, in which each object appears once.
  *
- * A reader that is slower than the changes gets fewer of them: of each object the difference from what it was told
- * last to how it is now. It neither holds up the watch nor fills the memory.
+ * A reader that is slower than the changes gets fewer of them: for each object, the difference between the state it
+ * received last and the current one. It neither delays the watch nor fills the memory.
  */
 export const changes = <A extends KubeObject, Id extends string>(
   resource: Resource.Resource<A, Id>,
   options: ChangesOptions<A> = {}
 ): Stream.Stream<Changes.Change<A>, never, Cached<Id>> =>
-  // As for `declared`.
+  // The cast is sound for the reason given at `declared`.
   Stream.unwrap(
     CacheReader.use((reader) =>
       Effect.map(
@@ -176,7 +176,7 @@ export const changes = <A extends KubeObject, Id extends string>(
 /** A kind, or a selection of its objects. */
 export type Selected = Resource.Any | Watch.Watch
 
-/** What a kind, or a selection, is followed by. */
+/** The watch of a kind, or of a selection. */
 export const watchOf = (kind: Selected): Watch.Watch => "resource" in kind ? kind : Watch.cached(kind)
 
 type ResourceOf<S> = S extends Watch.Watch<infer R> ? R : S extends Resource.Any ? S : never
@@ -184,12 +184,12 @@ type ResourceOf<S> = S extends Watch.Watch<infer R> ? R : S extends Resource.Any
 type CachedEach<Id> = Id extends string ? Cached<Id> : never
 
 /**
- * Caches kinds for what is no controller: hooks of webhooks, handlers of an API service, a program of its own.
+ * Caches kinds for code that is not a controller: webhook hooks, handlers of an API service, a program of its own.
  *
- * The layer does not wait for its lists: a read does, of what it reads, so that a webhook can be there before the kinds
- * that only its conversion makes readable. Own writes are seen as in a controller, and `live` remembers. A manager that
- * is given the layer, too, shares its watches, and has them in its report, health and metrics; a controller of it may read
- * these kinds, and is woken by none of them.
+ * The layer does not wait for its lists. Each read waits for the lists it needs, so a webhook can start before kinds
+ * that only its conversion makes readable. Reads see own writes as in a controller, and `live` remembers what it read.
+ * A manager that is given the layer too shares its watches and includes them in its report, health and metrics; its
+ * controllers may read these kinds, but changes of them wake no controller.
  *
  * ```ts
  * const operator = Manager.layer([websites]).pipe(
@@ -219,7 +219,7 @@ export const layer = <const S extends ReadonlyArray<Selected>>(
     ) as Context.Context<any>
   }))
 
-/** Reads of a reader, and of another one what it has not. */
+/** Reads kinds from `inner`, and those that only `outer` has from `outer`. */
 export const layered = (inner: Reader, outer: Reader): Reader => {
   const of = (resource: Resource.Any) => inner.has(resource) || !outer.has(resource) ? inner : outer
   return {
@@ -233,7 +233,7 @@ export const layered = (inner: Reader, outer: Reader): Reader => {
   }
 }
 
-/** A view of what a reader reads. */
+/** A view of a reader. */
 export const view = (reader: Reader): View<string> => ({
   get: <A extends KubeObject>(resource: Resource.Resource<A>, ref: ObjectRef) => {
     const object = reader.get(resource, ref, {})
@@ -246,8 +246,8 @@ export const view = (reader: Reader): View<string> => ({
 })
 
 /**
- * The object of a key in these informers, once it is no older than the own writes; for whoever reconciles it. It is
- * looked up when this is called, and again only where it has to be waited for.
+ * The object of a key in these informers, once it is no older than own writes; for the worker that reconciles it. It is
+ * looked up immediately, and again only if it has to wait.
  */
 export const settled = (
   informers: ReadonlyArray<Informer>,
@@ -261,7 +261,7 @@ export const settled = (
   return isFresh() ? Effect.succeed(found()) : Effect.map(fresh(informers, isFresh, key, key), found)
 }
 
-/** Reads, once nothing that is asked for is older than an own write. */
+/** Reads, once none of the requested objects is older than an own write. */
 const reading = <B, Id extends string>(
   resource: Resource.Resource<KubeObject, Id>,
   where: Where,
@@ -292,7 +292,7 @@ const all = <A extends KubeObject>(objects: ReadonlyArray<KubeObject>, frozen: b
   return objects as ReadonlyArray<A>
 }
 
-/** Waits for the watch to show own writes. What was but guessed of them is given up when it takes too long. */
+/** Waits for the watch to show own writes. After the timeout, marks that were only guessed are given up. */
 const fresh = (
   informers: ReadonlyArray<Informer>,
   isFresh: () => boolean,
@@ -304,7 +304,7 @@ const fresh = (
     return isFresh() ? Effect.void : Effect.fail(error)
   })
 
-/** Waits until something holds of the informers' stores. A condition that throws is a defect of whoever waits. */
+/** Waits until a condition on the informers' stores holds. If the condition throws, the waiting fiber dies. */
 const until = (
   informers: ReadonlyArray<Informer>,
   holds: () => boolean,
@@ -312,7 +312,7 @@ const until = (
   message: string
 ): Effect.Effect<void, NotObserved> =>
   Effect.callback<void>((resume) => {
-    // Whoever writes the stores calls this, for all who read them: what is thrown here must not come to them.
+    // The writer of the stores calls this on behalf of all readers: an exception must not reach it.
     const ended = (): Effect.Effect<void> | undefined => {
       try {
         return holds() ? Effect.void : undefined
@@ -357,7 +357,7 @@ const condition = <A extends KubeObject>(observation: Observation<A>): {
     return {
       namespace,
       what: `${key} of resourceVersion ${resourceVersion}`,
-      // Of several selections one that has gone further need not be where it is to be seen.
+      // The selection that is furthest ahead need not be the one that contains the object.
       seen: (informers) =>
         informers.every(({ store }) => passed(resourceVersion, store.resourceVersion)) ||
         informers.some(({ store }) => passed(resourceVersion, store.watched(key)?.metadata.resourceVersion ?? "0"))

@@ -22,7 +22,7 @@ export interface CacheIndex<out A extends KubeObject = KubeObject, out Id extend
   readonly valuesOf: (object: KubeObject) => ReadonlyArray<string>
 }
 
-/** Files objects of a kind under the values of a function. */
+/** An index that files the objects of a kind under the values that a function returns. */
 export const make = <A extends KubeObject, Id extends string>(
   resource: Resource.Resource<A, Id>,
   name: string,
@@ -30,8 +30,8 @@ export const make = <A extends KubeObject, Id extends string>(
 ): CacheIndex<A, Id> => ({ resource, name, valuesOf: valuesOf as CacheIndex["valuesOf"] })
 
 /**
- * Files objects under those they refer to: by name in their own namespace, or by key. With `Watch.referenced` a change
- * of what is referred to wakes whoever refers to it.
+ * An index that files objects under those they refer to: by name in their own namespace, or by key. With
+ * `Watch.referenced`, a change of a referenced object wakes every object that refers to it.
  */
 export const references = <A extends KubeObject, Id extends string>(
   resource: Resource.Resource<A, Id>,

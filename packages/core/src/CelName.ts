@@ -9,7 +9,7 @@
  * ("escaping"), and k8s.io/apiserver/pkg/cel/escaping.go.
  */
 
-/** Words that CEL keeps for itself. */
+/** Reserved words of CEL. */
 export const reserved: ReadonlySet<string> = new Set([
   "true",
   "false",
@@ -45,14 +45,14 @@ const unescapes: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(escapes).map(([plain, escaped]) => [escaped, plain])
 )
 
-/** The name under which an expression finds a field; undefined if it cannot. */
+/** The name of a field in CEL expressions; undefined if it cannot be named. */
 export const escape = (field: string): string | undefined => {
   if (reserved.has(field)) return `__${field}__`
   if (!/^[a-zA-Z_][A-Za-z0-9_./-]*$/.test(field)) return undefined
   return field.replace(/__|[./-]/g, (match) => escapes[match]!)
 }
 
-/** The field that an escaped name stands for; undefined if it stands for none. */
+/** The field that an escaped name stands for; undefined if there is none. */
 export const unescape = (name: string): string | undefined => {
   let wrong = false
   const plain = name.replace(/__([^_]+)__/g, (escaped, word: string) => {

@@ -16,16 +16,16 @@ import type * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import * as CelName from "./CelName.ts"
 
-/** A rule as the definition has it. `Field` are the fields of `self` it needs. */
+/** A rule as it appears in the definition. `Field` is the fields of `self` that it needs. */
 export interface Rule<out Field extends string = never> {
   readonly rule: string
   readonly message?: string
-  /** CEL that gives the message; `message` is what is told if it fails. */
+  /** CEL expression for the message; if it fails, `message` is used. */
   readonly messageExpression?: string
   readonly reason?: "FieldValueInvalid" | "FieldValueForbidden" | "FieldValueRequired" | "FieldValueDuplicate"
-  /** Where a violation is told, from the value on: `.spec.size`. */
+  /** Where a violation is reported, relative to the value: `.spec.size`. */
   readonly fieldPath?: string
-  /** Asks a rule with `oldSelf` of new objects, too; `oldSelf` is then an optional. */
+  /** Also evaluates a rule with `oldSelf` for new objects; `oldSelf` is then an optional. */
   readonly optionalOldSelf?: boolean
   /** Type only: there is no value. */
   readonly Field?: Field
@@ -33,7 +33,7 @@ export interface Rule<out Field extends string = never> {
 
 type Options = Omit<Rule, "rule" | "Field">
 
-/** A rule in your own words. */
+/** A rule from a CEL expression. */
 export const make = <const Field extends string = never>(
   rule: string,
   options: Options | string = {}
@@ -45,7 +45,7 @@ export const make = <const Field extends string = never>(
 /** The key under which a Schema carries its rules. */
 export const key = "x-kubernetes-validations"
 
-/** Puts rules on a Schema, after those it has. */
+/** Adds rules to a Schema, after those it has. */
 export const rules = <Field extends string>(...added: ReadonlyArray<Rule<Field>>) =>
 <S extends Schema.Top>(
   schema: S & ([Field] extends [keyof S["Encoded"]] ? unknown : { readonly noSuchField: Field })
@@ -70,7 +70,7 @@ const at = (field: string, self = "self"): string => `${self}.${nameOf(field)}`
 
 const has = (field: string, self = "self"): string => `has(${at(field, self)})`
 
-/** JSON text is CEL text for what a rule compares with. */
+/** A JSON literal is also a CEL literal for the values that rules compare with. */
 const literal = (value: string | number | boolean): string => JSON.stringify(value)
 
 const listed = (fields: ReadonlyArray<string>): string => fields.join(", ")
@@ -78,32 +78,32 @@ const listed = (fields: ReadonlyArray<string>): string => fields.join(", ")
 const counted = (fields: ReadonlyArray<string>): string =>
   `[${fields.map((field) => has(field)).join(", ")}].filter(x, x).size()`
 
-/** The value never changes once the object is there. On an optional field: once it is set; see `immutableOnceSet`. */
+/** The value never changes once the object exists. On an optional field: once it is set; see `immutableOnceSet`. */
 export const immutable = (message = "Value is immutable"): Rule => make("self == oldSelf", message)
 
-/** An optional field can be set once, and then neither changed nor taken away. */
+/** An optional field can be set once, and then neither changed nor removed. */
 export const immutableOnceSet = <const F extends string>(field: F): Rule<F> =>
   make(
     `!${has(field, "oldSelf")} || (${has(field)} && ${at(field)} == ${at(field, "oldSelf")})`,
     `${field} is immutable once set`
   )
 
-/** A number may grow and never shrink. */
+/** A number may grow but never shrink. */
 export const neverDecreases = (message = "may not decrease"): Rule => make("self >= oldSelf", message)
 
-/** One of the fields is there, and only one. */
+/** Exactly one of the fields is set. */
 export const exactlyOneOf = <const F extends string>(...fields: ReadonlyArray<F>): Rule<F> =>
   make(`${counted(fields)} == 1`, `exactly one of ${listed(fields)} must be set`)
 
-/** At most one of the fields is there. */
+/** At most one of the fields is set. */
 export const atMostOneOf = <const F extends string>(...fields: ReadonlyArray<F>): Rule<F> =>
   make(`${counted(fields)} <= 1`, `at most one of ${listed(fields)} may be set`)
 
-/** One of the fields is there, or several. */
+/** At least one of the fields is set. */
 export const atLeastOneOf = <const F extends string>(...fields: ReadonlyArray<F>): Rule<F> =>
   make(fields.map((field) => has(field)).join(" || "), `at least one of ${listed(fields)} must be set`)
 
-/** `when` has the value `is`. */
+/** `field` has the value `is`. */
 export interface Condition<out W extends string> {
   readonly field: W
   readonly is: string | number | boolean
@@ -112,7 +112,7 @@ export interface Condition<out W extends string> {
 const unless = <W extends string>({ field, is }: Condition<W>): string =>
   `!${has(field)} || ${at(field)} != ${literal(is)}`
 
-/** `field` must be there while another has a value: `requiredWhen("schedule", { field: "mode", is: "Timed" })`. */
+/** `field` must be set while another has a value: `requiredWhen("schedule", { field: "mode", is: "Timed" })`. */
 export const requiredWhen = <const F extends string, const W extends string>(
   field: F,
   when: Condition<W>
@@ -122,7 +122,7 @@ export const requiredWhen = <const F extends string, const W extends string>(
     reason: "FieldValueRequired"
   })
 
-/** `field` must not be there while another has a value. */
+/** `field` must not be set while another has a value. */
 export const forbiddenWhen = <const F extends string, const W extends string>(
   field: F,
   when: Condition<W>
@@ -145,7 +145,7 @@ export const quantityAtMost = <const A extends string, const B extends string>(l
     `${less} must be at most ${more}`
   )
 
-/** A quantity, on its own Schema, within limits that are quantities: `quantityBetween("1Gi", "1Ti")`. */
+/** For the Schema of a quantity: it lies between two quantities, inclusive: `quantityBetween("1Gi", "1Ti")`. */
 export const quantityBetween = (minimum: string, maximum: string): Rule =>
   make(
     `quantity(self).compareTo(quantity(${literal(minimum)})) >= 0 && ` +
@@ -153,6 +153,6 @@ export const quantityBetween = (minimum: string, maximum: string): Rule =>
     `must be between ${minimum} and ${maximum}`
   )
 
-/** A quantity, on its own Schema, that may grow and never shrink: volumes are like that. */
+/** For the Schema of a quantity: it may grow but never shrink, like the size of a volume. */
 export const quantityNeverDecreases = (message = "may not decrease"): Rule =>
   make("quantity(self).compareTo(quantity(oldSelf)) >= 0", message)

@@ -12,45 +12,45 @@ import type { FieldSelector, LabelsInput } from "./Selector.ts"
 import type { Method, Process, Reading } from "./Transport.ts"
 import type { WatchEvent } from "./WatchEvent.ts"
 
-/** Figures that hold unless a call says otherwise. */
+/** Default values, unless a call sets others. */
 export const defaults = {
   /** Objects per page of a list. */
   pageSize: 500,
-  /** Who writes, where neither the call nor the context names a field manager. */
+  /** The field manager, if neither the call nor the context names one. */
   fieldManager: "effect-operator"
 } as const
 
-/** Who writes (`fieldManager`), unless the call says otherwise. A controller sets it to its own name. */
+/** The field manager of writes, unless the call names one. A controller sets it to its own name. */
 export const FieldManager = Context.Reference<string>("@effect-operator/core/KubeClient/FieldManager", {
   defaultValue: () => defaults.fieldManager
 })
 
-/** What surrounds the writes of a part of the program: who allows and marks them, and who wants to know of them. */
+/** What applies to the writes of a part of the program: who permits and marks them, and who is notified. */
 export interface Writing {
   /**
-   * Why nothing may be written, if so: asked before every write, and again whenever it is about to go out, which may be
-   * long after (its turn has to come, it is sent once more). The answer is the failure of the write, and nothing is sent.
+   * Why nothing may be written, if so. Called before every write, and again whenever it is about to be sent, which may
+   * be much later (when its turn comes, or on a retry). The returned error fails the write, and nothing is sent.
    */
   readonly permit: () => KubeError.KubeError | undefined
   /**
-   * Told of every accepted write before the writer has the answer, and of the fields that it spoke of, unless it spoke of
-   * the whole object. Must not throw.
+   * Called for every accepted write before the writer gets the response, with the fields that the write set, unless it
+   * wrote the whole object. Must not throw.
    */
   readonly wrote: (write: Write, fields?: unknown) => void
-  /** Gives a whole object that is to be written, or applied, what it is to carry besides. */
+  /** Adds to a whole object, before it is written or applied, what it must carry besides. */
   readonly mark?: Mark | undefined
 }
 
 export type Mark = <A extends { readonly metadata: object }>(resource: Resource.Any, object: A) => A
 
-/** Everything is allowed, and nobody asks, unless a controller or a lease says otherwise. */
+/** By default everything is permitted and nobody is notified. A controller or a lease changes that. */
 export const Writing = Context.Reference<Writing>("@effect-operator/core/KubeClient/Writing", {
   defaultValue: () => ({ permit: () => undefined, wrote: () => {} })
 })
 
-/** Which objects of a kind. */
+/** Selects objects of a kind. */
 export interface Selection {
-  /** One namespace; all of them if absent. */
+  /** One namespace; all if absent. */
   readonly namespace?: string | undefined
   readonly labels?: LabelsInput | undefined
   readonly fields?: FieldSelector | string | undefined
@@ -69,19 +69,19 @@ export interface ListOptions extends Selection {
 /** One page of a list. */
 export interface Page<A> {
   readonly items: ReadonlyArray<A>
-  /** Of the whole list, equal on all its pages: where a watch starts. */
+  /** Of the whole list, the same on every page: a watch starts here. */
   readonly resourceVersion: string
-  /** Asks for the next page; absent on the last. */
+  /** Token for the next page; absent on the last. */
   readonly continue?: string
 }
 
 export interface WatchOptions extends Selection {
-  /** Only later changes; existing objects first if absent. */
+  /** Only later changes; if absent, existing objects come first. */
   readonly resourceVersion?: string | undefined
   readonly resourceVersionMatch?: "NotOlderThan" | undefined
-  /** When the server is to end the watch, in whole seconds. */
+  /** After how many seconds, a whole number, the server ends the watch. */
   readonly timeoutSeconds?: number | undefined
-  /** Asks for bookmarks; true by default. */
+  /** Requests bookmarks; true by default. */
   readonly allowWatchBookmarks?: boolean | undefined
   readonly sendInitialEvents?: boolean | undefined
   /** Runs when the server has accepted the watch, before its first event. */
@@ -98,14 +98,14 @@ export interface GetOptions {
 export interface WriteOptions {
   /** `status`, `scale`, …; the object itself if absent. */
   readonly subresource?: string | undefined
-  /** Run admission and validation, answer the result, store nothing. */
+  /** Runs admission and validation and returns the result, but stores nothing. */
   readonly dryRun?: boolean | undefined
   readonly fieldManager?: string | undefined
   readonly fieldValidation?: "Ignore" | "Warn" | "Strict" | undefined
 }
 
 export interface ApplyOptions extends WriteOptions {
-  /** Take fields over from other managers instead of failing with `Conflict`. */
+  /** Takes fields over from other managers instead of failing with `Conflict`. */
   readonly force?: boolean | undefined
 }
 
@@ -119,11 +119,11 @@ export interface DeleteOptions {
   } | undefined
 }
 
-/** A request to a subresource that is answered with no object. */
+/** A request to a subresource that does not return an object. */
 export interface ConnectOptions {
   /** `log`, `exec`, `proxy/metrics`, … */
   readonly subresource: string
-  /** Anything but a GET is a write, which has to be permitted; GET by default. */
+  /** Any method but GET is a write, which `Writing` must permit; GET by default. */
   readonly method?: Method | undefined
   /** Not encoded, in order; a name may repeat. */
   readonly query?: ReadonlyArray<readonly [name: string, value: string | undefined]> | undefined
@@ -132,7 +132,7 @@ export interface ConnectOptions {
   readonly process?: Process | undefined
 }
 
-/** A change to send: the three patch formats of the API. Server-side apply is the client's `apply`. */
+/** A change in one of the three patch formats of the API. Server-side apply is the client's `apply`. */
 export type Patch =
   | { readonly _tag: "Merge"; readonly body: unknown }
   | { readonly _tag: "Strategic"; readonly body: unknown }
@@ -153,12 +153,12 @@ export const Patch = {
   json: (body: ReadonlyArray<JsonPatchOperation>): Patch => ({ _tag: "Json", body })
 } as const
 
-/** What a deletion answered: the object, still there and waiting for its finalizers or grace period, or that it went. */
+/** The result of a deletion: the object, if it still waits for its finalizers or grace period, or that it is gone. */
 export type Deletion<A> =
   | { readonly _tag: "Terminating"; readonly object: A }
   | { readonly _tag: "Deleted"; readonly uid: string | undefined }
 
-/** A write the server accepted, as the cache's overlay needs it (see `Informers`). */
+/** An accepted write, as the overlay of the cache needs it (see `Informers`). */
 export type Write =
   | {
     readonly _tag: "Written"
@@ -173,14 +173,14 @@ export type Write =
     readonly key: ObjectKey
     readonly uid: string | undefined
   }
-  /** Its deletion was accepted, and the answer does not tell whether it is gone or terminating. */
+  /** The deletion was accepted, and the response does not show whether the object is gone or terminating. */
   | {
     readonly _tag: "Deleting"
     readonly resource: Resource.Any
     readonly key: ObjectKey
     readonly uid: string | undefined
   }
-  /** The object has this resourceVersion now, and the answer does not show the object: that of a `scale`. */
+  /** The object has this resourceVersion now, but the response does not show the object, as with `scale`. */
   | {
     readonly _tag: "Changed"
     readonly resource: Resource.Any
@@ -188,7 +188,7 @@ export type Write =
     readonly uid: string | undefined
     readonly resourceVersion: string
     readonly subresource: string | undefined
-    /** What the answer shows instead. */
+    /** What the response shows instead. */
     readonly answer: unknown
   }
 
@@ -200,7 +200,7 @@ export interface Client {
     ref: ObjectRef,
     options?: GetOptions
   ) => Effect.Effect<A, KubeError.KubeError>
-  /** Every object of the selection, page by page: a consistent snapshot of the moment of the first page. */
+  /** Every object of the selection, page by page: a consistent snapshot as of the first page. */
   readonly list: <A extends KubeObject>(
     resource: Resource.Resource<A>,
     options?: ListOptions
@@ -211,8 +211,8 @@ export interface Client {
     options?: ListOptions
   ) => Effect.Effect<Page<A>, KubeError.KubeError>
   /**
-   * One watch: ends when the server ends it (which is normal), fails with the reason of an `ERROR` event. Use the
-   * cache, or `Reflector`, for a watch that lives on.
+   * One watch: ends when the server ends it (which is normal), fails with the reason of an `ERROR` event. For a watch
+   * that continues, use the cache or `Reflector`.
    */
   readonly watch: <A extends KubeObject>(
     resource: Resource.Resource<A>,
@@ -255,23 +255,26 @@ export interface Client {
     options?: DeleteOptions
   ) => Effect.Effect<void, KubeError.KubeError>
   /**
-   * Asks a subresource that answers with no object, and gives the body of the answer: a JSON value, or text. Logs and
-   * processes of Pods have modules of their own, which say what they give: `PodLogs` and `PodExec` of the k8s package.
+   * Requests a subresource that does not return an object, and returns the response body: a JSON value, or text. For
+   * logs and processes of Pods there are typed modules: `PodLogs` and `PodExec` of the k8s package.
    */
   readonly connect: <A extends KubeObject>(
     resource: Resource.Resource<A>,
     ref: ObjectRef,
     options: ConnectOptions
   ) => Effect.Effect<unknown, KubeError.KubeError>
-  /** The same, line by line as they come, without their ends: logs that are followed. Ends when the server ends it. */
+  /**
+   * Like `connect`, but line by line as they arrive, without line ends, such as followed logs. Ends when the server
+   * ends it.
+   */
   readonly lines: <A extends KubeObject>(
     resource: Resource.Resource<A>,
     ref: ObjectRef,
     options: Pick<ConnectOptions, "subresource" | "query">
   ) => Stream.Stream<string, KubeError.KubeError>
   /**
-   * Shows every accepted write of this client to `onWrite`, whoever made it, before that caller has the answer; until
-   * the scope closes.
+   * Calls `onWrite` for every accepted write of this client, whoever made it, before the writer gets the response;
+   * until the scope closes.
    */
   readonly observe: (onWrite: (write: Write) => void) => Effect.Effect<void, never, Scope.Scope>
 }

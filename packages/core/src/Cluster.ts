@@ -32,7 +32,7 @@ import * as KubeError from "./KubeError.ts"
 import type { KubeObject } from "./KubeObject.ts"
 import * as Resource from "./Resource.ts"
 
-/** The name of a cluster, as a type. */
+/** A cluster, with its name in the type. */
 export interface Cluster<out Name extends string = string> {
   readonly name: Name
 }
@@ -44,7 +44,7 @@ export const make = <const Name extends string>(name: Name): Cluster<Name> => {
   return { name }
 }
 
-/** The kind as it is in a cluster. */
+/** The kind, in a cluster. */
 export const on = <A extends KubeObject, Id extends string, Name extends string>(
   resource: Resource.Resource<A, Id>,
   cluster: Cluster<Name>
@@ -54,21 +54,21 @@ export const on = <A extends KubeObject, Id extends string, Name extends string>
   cluster: cluster.name
 })
 
-/** The clusters the client in context reaches besides its own. */
+/** The clusters that the client in context reaches besides its own. */
 export class Clusters extends Context.Service<Clusters, {
-  /** Until the scope closes, kinds of the cluster go to this client. A name that is taken is a defect. */
+  /** Sends kinds of the cluster to this client until the scope closes. A name that is already in use is a defect. */
   readonly add: (cluster: Cluster, client: Client) => Effect.Effect<void, never, Scope.Scope>
   readonly names: () => ReadonlyArray<string>
 }>()("@effect-operator/core/Cluster/Clusters") {}
 
-/** The client in context, and beside it those of other clusters. */
+/** The client in context, extended by those of other clusters. */
 export const layer = <E = never, R = never>(
   clusters: ReadonlyArray<readonly [Cluster, Layer.Layer<KubeClient, E, R>]> = []
 ): Layer.Layer<KubeClient | Clusters, E, KubeClient | R> =>
   Layer.effectContext(Effect.gen(function*() {
     const { client, clusters: all } = router(yield* KubeClient)
     for (const [cluster, theirs] of clusters) {
-      // Each its own, also where two come from one layer.
+      // Each cluster gets a client of its own, even if two use the same layer.
       yield* all.add(cluster, Context.get(yield* Layer.build(Layer.fresh(theirs)), KubeClient))
     }
     return Context.make(KubeClient, client).pipe(Context.add(Clusters, all))
@@ -112,7 +112,7 @@ export const router = (home: Client): { readonly client: Client; readonly cluste
     return client === undefined ? unknown(unreachable(verb, resource, cluster)) : known(client, local(resource))
   }
 
-  /** A write, told of under the name the program knows the kind by. */
+  /** A write, reported under the id by which the program knows the kind. */
   const write = <A extends KubeObject, Id extends string, X>(
     verb: KubeError.Call["verb"],
     resource: Resource.Resource<A, Id>,
@@ -126,7 +126,7 @@ export const router = (home: Client): { readonly client: Client; readonly cluste
     }))
   }
 
-  // Each by name: what is forgotten here would be asked of the program's own cluster.
+  // Every method by name: one that is forgotten here would go to the program's own cluster.
   const client: Client = {
     get: (resource, ...rest) => at("get", resource, (to, it) => to.get(it, ...rest), Effect.fail),
     list: (resource, ...rest) => at("list", resource, (to, it) => to.list(it, ...rest), Stream.fail),
@@ -161,7 +161,7 @@ const unreachable = (verb: KubeError.Call["verb"], resource: Resource.Any, clust
 
 const locals = new WeakMap<Resource.Any, Resource.Any>()
 
-/** The kind as its own cluster calls it. */
+/** The kind as its own cluster names it. */
 const local = <A extends KubeObject, Id extends string>(
   resource: Resource.Resource<A, Id>
 ): Resource.Resource<A, Id> => {

@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { KubeObject } from "./KubeObject.ts"
 
-/** A condition as `metav1.Condition`; for the status Schema of a custom resource. */
+/** A `metav1.Condition`, for the status Schema of a custom resource. */
 export const Condition = Schema.Struct({
   type: Schema.String,
   status: Schema.Literals(["True", "False", "Unknown"]),
@@ -24,7 +24,7 @@ export const Condition = Schema.Struct({
 })
 export type Condition = typeof Condition.Type
 
-/** What a controller says. */
+/** A condition as a controller states it. */
 export interface Statement {
   readonly type: string
   readonly status: boolean | "Unknown"
@@ -38,7 +38,7 @@ export const get = (conditions: ReadonlyArray<Condition> | undefined, type: stri
 export const isTrue = (conditions: ReadonlyArray<Condition> | undefined, type: string): boolean =>
   get(conditions, type)?.status === "True"
 
-/** The list with a statement about the object as of its generation, at `now`; the same list if nothing changes. */
+/** The list with a statement about the object at its generation, made at `now`; the same list if nothing changes. */
 export const set = (
   conditions: ReadonlyArray<Condition> | undefined,
   statement: Statement,
@@ -72,7 +72,7 @@ export const remove = (
   return get(list, type) === undefined ? list : list.filter((condition) => condition.type !== type)
 }
 
-/** Several statements about an object, at the time of the Clock. */
+/** The list with several statements about an object, made at the current time of the Clock. */
 export const state = (
   object: KubeObject,
   conditions: ReadonlyArray<Condition> | undefined,

@@ -27,13 +27,13 @@ import type * as Source from "./Source.ts"
 import * as Watch from "./Watch.ts"
 import type * as WorkQueue from "./WorkQueue.ts"
 
-/** Figures that hold unless options say otherwise. */
+/** Default values. */
 export const defaults = {
-  /** Reconciles at once. */
+  /** Maximum number of concurrent reconciles. */
   concurrency: 1,
-  /** How long all caches may take to fill before the controller says what it waits for, again and again. */
+  /** How long all caches may take to fill before the controller reports what it waits for, repeatedly. */
   cacheSyncTimeout: "2 minutes",
-  /** Every object is looked at again this often, whatever happens. */
+  /** Every object is reconciled again at this interval, even if nothing changes. */
   resync: "10 hours"
 } as const
 
@@ -53,54 +53,54 @@ export interface Options<
 > extends Watch.Scope {
   /** The kind whose objects are reconciled. */
   readonly for: Resource.Resource<A, Id>
-  /** Which changes of those objects count; all by default. */
+  /** Which changes of those objects trigger a reconcile; all by default. */
   readonly predicate?: Predicate<A> | undefined
-  /** Kinds whose objects carry a managing owner reference to an object of `for`. */
+  /** Kinds whose objects have a controller owner reference to an object of `for`. */
   readonly owns?: O | undefined
-  /** Other kinds to read, and whom their changes concern. */
+  /** Other kinds to read, and which objects are reconciled when they change. */
   readonly watches?: W | undefined
   /**
    * Watches that come and go while the controller runs: of kinds that objects refer to, of namespaces that a label
-   * chooses. Each element is all of them, and replaces the one before; a selection that stays keeps its watch, and what
-   * is there wakes whom it did not concern before (for which the same `Watch` need not be asked again). The stream
-   * may read the cache, and starts when that is full; one that fails is started again, later each time, and what is
-   * followed stays. Objects of these kinds are read with the client: what they wake, the cache does not offer.
+   * selects. Each element is the complete set and replaces the previous one. A selection that stays keeps its watch; if
+   * its `Watch` is a new value, existing objects wake those keys that they did not wake before. The stream may read the
+   * cache, and starts once the cache is full. If it fails, it is restarted with a growing delay, and the current
+   * watches stay. The cache does not offer objects of these kinds: read them with the client.
    */
   readonly dynamicWatches?: Stream.Stream<ReadonlyArray<D>, unknown, DR> | undefined
   /** What wakes the controller besides its watches. */
   readonly sources?: ReadonlyArray<Source.Source<SR>> | undefined
   readonly reconcile: (object: A, context: Context) => Effect.Effect<Action.Action, E, R>
   /**
-   * Cleans up before an object goes. With it comes a finalizer: the object stays until this succeeds with
+   * Cleans up before an object is deleted. This adds a finalizer: the object stays until the clean-up succeeds with
    * `Action.done`. A clean-up that fails, asks for another run or waits for a change (`Action.awaitChange`) keeps the
-   * finalizer; so does an object that leaves the selection (`labels`, `fields`), of which nobody takes care then: the log
-   * and an event tell of it.
+   * finalizer. So does an object that leaves the selection (`labels`, `fields`): nothing cleans it up then, which the
+   * log and an event report.
    */
   readonly finalize?: ((object: A, context: Context) => Effect.Effect<Action.Action, FE, FR>) | undefined
   /**
-   * Name of the finalizer; `<group>/<name of the controller>` by default, `effect-operator.dev/<name>` for kinds of
-   * Kubernetes itself, whose domains are reserved. A controller that gets another name keeps the one that objects have:
-   * nobody would take it off. For a kind of others give one of your own domain.
+   * Name of the finalizer. Default: `<group>/<name of the controller>`, or `effect-operator.dev/<name>` for kinds of
+   * Kubernetes itself, whose domains are reserved. If you rename a controller, keep the finalizer that objects already
+   * have: nothing would remove it. For a kind that others define, use a domain of your own.
    */
   readonly finalizer?: string | undefined
   readonly concurrency?: number | undefined
   /**
-   * Delays after failures of one key, by error (undefined for a defect); 5 ms doubled up to 16 min by default. Where the
-   * schedule ends, the object rests until something changes; where it throws on an error, the default delay holds. One
-   * that looks at errors says which it knows: `Schedule.setInputType<Reconciler.Retried<Busy>>()`.
+   * Delays after failures of one key, by error (undefined for a defect); by default 5 ms, doubled up to 16 min. When
+   * the schedule ends, the object rests until something changes; if it throws on an error, the default delay applies. A
+   * schedule that looks at errors declares which it accepts: `Schedule.setInputType<Reconciler.Retried<Busy>>()`.
    */
   readonly retry?: Schedule.Schedule<unknown, RI> | undefined
-  /** How long one reconcile or clean-up may take; then it is interrupted and counts as failed. No limit by default. */
+  /** Time limit of one reconcile or clean-up, which is then interrupted and counts as failed. No limit by default. */
   readonly timeout?: Duration.Input | undefined
-  /** How long a change waits for others of the same object to merge with; not at all by default. */
+  /** How long a change waits to be merged with others of the same object; not at all by default. */
   readonly debounce?: Duration.Input | undefined
-  /** How many reconciles may begin in an interval, of all objects together; no limit by default. */
+  /** How many reconciles may start in an interval, over all objects; no limit by default. */
   readonly rate?: WorkQueue.Rate | undefined
   readonly cacheSyncTimeout?: Duration.Input | undefined
   readonly resync?: Duration.Input | undefined
 }
 
-/** What `Settings` may say of every controller that does not say otherwise. */
+/** Values that `Settings` may set for controllers whose options leave them out. */
 export interface Figures {
   readonly concurrency?: number | undefined
   readonly timeout?: Duration.Duration | undefined
@@ -125,21 +125,21 @@ export interface Controller<out R = never> {
     | undefined
   readonly concurrency: number
   readonly timeout: Duration.Duration | undefined
-  /** What the options said, which `Settings` leave alone. */
+  /** What the options set, which `Settings` does not override. */
   readonly stated: Figures
   readonly queue: Pick<WorkQueue.Options, "retry" | "debounce" | "rate">
   readonly cacheSyncTimeout: Duration.Duration
   readonly resync: Duration.Duration
 }
 
-/** That a retry schedule knows all errors that there may be. */
+/** Requires that a retry schedule accepts every possible error. */
 type Knows<E, RI> = [Retried<E>] extends [RI] ? unknown
   : { readonly retry?: Schedule.Schedule<unknown, Retried<E>> | undefined }
 
-/** A need for each of several kinds, one apart from the other. */
+/** Distributes over a union of ids: one requirement for each. */
 type CachedEach<Id> = Id extends string ? Cached<Id> : never
 
-/** What a controller needs besides a client and the kinds it declared. */
+/** What a controller needs besides a client and the kinds it declares. */
 export type RequirementsOf<C> = C extends Controller<infer R> ? R : never
 
 /**
@@ -187,7 +187,7 @@ export const make = <
       `Controller.make: ${name}: timeout: ${Duration.format(timeout)}: must be above 0; leave it out for no limit`
     )
   }
-  // Those of a kind without namespaces say where its children are.
+  // If the kind has no namespaces, they say where its children are.
   const confined = options.owns?.find(({ scope }) => scope === "Namespaced") ?? options.for
   const own = { namespaces: options.namespaces, resource: confined }
   for (const { namespaces, resource } of [own, ...(options.watches ?? [])]) {
@@ -255,7 +255,7 @@ export const make = <
       cacheSyncTimeout: maybe(options.cacheSyncTimeout),
       resync: maybe(options.resync)
     },
-    // Every error of its code is one of `Retried`.
+    // The cast is sound: `Knows` requires a schedule that accepts every error of the controller.
     queue: { retry: options.retry as Erased["queue"]["retry"], debounce: options.debounce, rate: options.rate },
     cacheSyncTimeout,
     resync

@@ -22,7 +22,7 @@ import * as SchemaCodec from "./internal/schemaCodec.ts"
 import type { KubeObject } from "./KubeObject.ts"
 import * as Resource from "./Resource.ts"
 
-/** A Schema without services: decoding an object may not need anything but the object. */
+/** A Schema without services: decoding may depend only on the object. */
 export type AnySchema = Schema.Codec<any, any, never, never>
 
 /** A column of `kubectl get`. */
@@ -32,18 +32,18 @@ export interface PrinterColumn {
   readonly jsonPath: string
   readonly description?: string
   readonly format?: string
-  /** 0 shows always, above only with `-o wide`. */
+  /** 0 is always shown, higher values only with `-o wide`. */
   readonly priority?: number
 }
 
-/** Where the scale subresource finds its numbers (`kubectl scale`, autoscalers). */
+/** Where the scale subresource finds its values (`kubectl scale`, autoscalers). */
 export interface Scale {
   readonly specReplicasPath: string
   readonly statusReplicasPath: string
   readonly labelSelectorPath?: string
 }
 
-/** What a kind is declared from. */
+/** The declaration of a kind. */
 export interface Options<
   G extends string,
   V extends string,
@@ -62,18 +62,18 @@ export interface Options<
   readonly singular?: string
   readonly shortNames?: ReadonlyArray<string>
   readonly categories?: ReadonlyArray<string>
-  /** `Schema.UndefinedOr(…)` where objects may have none. */
+  /** `Schema.UndefinedOr(…)` if objects may have none. */
   readonly spec: Spec
-  /** With a status comes the status subresource. */
+  /** Enables the status subresource. */
   readonly status?: Status
   readonly printerColumns?: ReadonlyArray<PrinterColumn>
   readonly scale?: Scale
   readonly description?: string
-  /** Rules in CEL about the whole object: its spec and status together, or its name. */
+  /** CEL rules about the whole object: its spec and status together, or its name. */
   readonly rules?: ReadonlyArray<Rule<"apiVersion" | "kind" | "metadata" | "spec" | "status">>
-  /** Fields of the object that `fieldSelector` may ask for: `.spec.color`. Servers since 1.30. */
+  /** Fields of the object that a `fieldSelector` may use: `.spec.color`. Supported by servers since 1.30. */
   readonly selectableFields?: ReadonlyArray<string>
-  /** Whoever uses this version is warned, in the server's words or in these. */
+  /** Makes the server warn users of this version, in its own words or in these. */
   readonly deprecated?: boolean | string
 }
 
@@ -98,7 +98,7 @@ export interface CustomResource<out A extends KubeObject = KubeObject, out Id ex
   extends Resource.Resource<A, Id>
 {
   readonly schemas: { readonly spec: AnySchema; readonly status: AnySchema | undefined }
-  /** The same without limits, patterns and other checks of values: types alone. */
+  /** Decodes and encodes types only, without limits, patterns and other checks of values. */
   readonly unchecked: Pick<Resource.Resource<A>, "decode" | "encode">
   readonly printerColumns: ReadonlyArray<PrinterColumn>
   readonly scale: Scale | undefined
@@ -108,7 +108,7 @@ export interface CustomResource<out A extends KubeObject = KubeObject, out Id ex
   readonly deprecated: boolean | string
 }
 
-/** Declares a custom kind. Throws on a name the API server would refuse: that is a mistake in the program. */
+/** Declares a custom kind. Throws on a name that the API server would refuse, which is a bug in the program. */
 export const make = <
   const G extends string,
   const V extends string,
@@ -156,7 +156,7 @@ export const make = <
   }
 }
 
-/** Whole objects between JSON and their type. */
+/** Decodes and encodes whole objects. */
 const whole = (
   options: Pick<Options<string, string, string, Resource.Scope, AnySchema, AnySchema>, "kind" | "spec" | "status">,
   checks: boolean
@@ -202,7 +202,7 @@ type Part = Result.Result<unknown, Resource.Invalid> | undefined
 const ifThere = (encode: SchemaCodec.SchemaCodec["encode"] | undefined, part: unknown): Part =>
   part === undefined ? undefined : encode?.(part)
 
-/** The object with its parts encoded, or the faults of both. */
+/** The object with its encoded parts, or the issues of both. */
 const together = (json: Parts, spec: Part, status: Part): Result.Result<unknown, Resource.Invalid> => {
   const issues = [spec, status].flatMap((part) =>
     part !== undefined && Result.isFailure(part) ? part.failure.issues : []
@@ -225,7 +225,7 @@ const pluralOf = (kind: string): string => {
   return /[^aeiou]y$/.test(singular) ? `${singular.slice(0, -1)}ies` : `${singular}s`
 }
 
-/** A Schema that is imported in a circle of modules is undefined, which no type tells. */
+/** In a circular import a Schema may still be undefined, which types do not show. */
 const checkSchemas = ({ spec, status }: { readonly spec: unknown; readonly status?: unknown }): void => {
   const check = (field: string, value: unknown, besides: string) => {
     if (Schema.isSchema(value)) return
@@ -265,13 +265,13 @@ const checkNames = (options: {
   check(
     "group",
     options.group,
-    // The CustomResourceDefinition is named after both.
+    // The name of the CustomResourceDefinition, `<plural>.<group>`, has at most 253 characters.
     252 - plural.length,
     /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/,
     "must be a DNS subdomain with a dot, such as example.com"
   )
   label("version", options.version, "v1 or v1alpha1")
-  // The server asks no more; kinds of others are not always in CamelCase.
+  // The server requires no more than this; kinds of others are not always in CamelCase.
   check(
     "kind",
     options.kind,

@@ -26,7 +26,7 @@ import type { KubeObject } from "./KubeObject.ts"
 
 type Content = { readonly spec: unknown; readonly status?: unknown }
 
-/** What a step gives: the target's spec and status; labels and annotations only to change them. */
+/** The result of a step: the target's spec and status; labels and annotations only to change them. */
 export interface Converted<Spec, Status> {
   readonly spec: Spec
   readonly status?: Status | undefined
@@ -40,7 +40,7 @@ type Output<R extends CustomResource> = R["Type"] extends { readonly spec: infer
 
 type Move = (object: KubeObject) => Result.Result<Converted<unknown, unknown>, string>
 
-/** The way between two neighbours. */
+/** The conversion between two adjacent versions. */
 export interface Step {
   readonly older: CustomResource
   readonly newer: CustomResource
@@ -48,7 +48,7 @@ export interface Step {
   readonly down: Move
 }
 
-/** A step of two functions, from object to spec and status. What they throw is an object that cannot be converted. */
+/** A step of two functions, each from an object to spec and status. If one throws, the object cannot be converted. */
 export const between = <Older extends CustomResource, Newer extends CustomResource>(
   older: Older,
   newer: Newer,
@@ -69,7 +69,10 @@ type Part<R extends CustomResource, K extends "spec" | "status"> = R["Type"] ext
   ? Exclude<A, undefined>
   : never
 
-/** A step of transformations between the types of two specs, and of two statuses; a status without one stays as it is. */
+/**
+ * A step of transformations between the types of two specs, and of two statuses; without the latter, status stays as
+ * is.
+ */
 export const transformed = <Older extends CustomResource, Newer extends CustomResource>(
   older: Older,
   newer: Newer,
@@ -112,18 +115,18 @@ const through = (
 export interface CustomResourceVersions {
   /** From the oldest to the newest. */
   readonly versions: ReadonlyArray<CustomResource>
-  /** The version objects are stored in. */
+  /** The version in which objects are stored. */
   readonly storage: CustomResource
-  /** Names of the versions clients can ask for. */
+  /** Names of the versions that clients can use. */
   readonly served: ReadonlySet<string>
   readonly steps: ReadonlyArray<Step>
 }
 
-/** Whether a kind is declared with its versions. */
+/** Whether a kind is declared in several versions. */
 export const isVersions = (declared: CustomResource | CustomResourceVersions): declared is CustomResourceVersions =>
   "versions" in declared
 
-/** The version that objects of a kind are stored in. */
+/** The storage version of a kind. */
 export const storageOf = (declared: CustomResource | CustomResourceVersions): CustomResource =>
   isVersions(declared) ? declared.storage : declared
 
@@ -131,12 +134,12 @@ export const storageOf = (declared: CustomResource | CustomResourceVersions): Cu
 export const versionsOf = (declared: CustomResource | CustomResourceVersions): ReadonlyArray<CustomResource> =>
   isVersions(declared) ? declared.versions : [declared]
 
-/** Puts versions together. Throws where they do not belong together: that is a mistake in the program. */
+/** Combines versions. Throws if they do not fit together, which is a bug in the program. */
 export const make = (options: {
   readonly steps: readonly [Step, ...ReadonlyArray<Step>]
   /** The newest by default. */
   readonly storage?: CustomResource
-  /** Versions that are only still stored somewhere, and no longer served. */
+  /** Versions in which objects may still be stored, but which are no longer served. */
   readonly unserved?: ReadonlyArray<CustomResource>
 }): CustomResourceVersions => {
   const { steps, unserved = [] } = options
@@ -164,13 +167,13 @@ export const make = (options: {
   return { versions, storage, served: new Set(served), steps }
 }
 
-/** The annotation that keeps what a conversion away from `resource` could not say. */
+/** The annotation that keeps what a conversion from `resource` could not express. */
 export const annotationOf = (resource: Pick<CustomResource, "group" | "version">): string =>
   `conversion.${resource.group}/${resource.version}`
 
 const contentOf = ({ spec, status }: Content): Content => status === undefined ? { spec } : { spec, status }
 
-/** One object, as JSON of any of the versions, in another of them. */
+/** Converts one object, as JSON of any of the versions, to another of them. */
 export const convert = (
   { steps, versions }: Pick<CustomResourceVersions, "steps" | "versions">,
   object: KubeObject,
@@ -192,7 +195,7 @@ export const convert = (
   return current
 }
 
-/** One step of JSON to JSON, without a word about what is lost. */
+/** One step from JSON to JSON, without recording what is lost. */
 const moved = (
   source: CustomResource,
   target: CustomResource,
@@ -202,7 +205,7 @@ const moved = (
   const decoded = Result.mapError(source.unchecked.decode(object), ({ issues }) => issues.join("; "))
   return Result.flatMap(decoded, (object) =>
     Result.flatMap(move(object), ({ annotations, labels, spec, status }) => {
-      // Fields of the envelope that nobody knows go along.
+      // Unknown fields beside spec and status are carried along.
       const { spec: _, status: __, ...envelope } = object as KubeObject & Content
       const metadata = {
         ...object.metadata,
@@ -234,14 +237,14 @@ const step = (
   return Result.flatMap(moved(source, target, move, object), (plain) => {
     const restored = withKept(source, target, move, back, plain)
     const returned = moved(target, source, back, restored)
-    // A way back that fails loses everything, and so does one that gives something else.
+    // The step is lossy if the way back fails or yields something else.
     const lost = Result.isFailure(returned) ||
       !JsonMerge.equals(contentOf(returned.success as KubeObject & Content), content)
     return Result.succeed(annotated(restored, annotationOf(source), lost ? JSON.stringify(content) : undefined))
   })
 }
 
-/** What an earlier conversion away from `target` kept, with the changes that were made since. */
+/** The object with what an earlier conversion from `target` kept, merged with later changes. */
 const withKept = (
   source: CustomResource,
   target: CustomResource,
@@ -253,7 +256,7 @@ const withKept = (
   const kept = parsed(plain.metadata.annotations?.[name])
   const clean = annotated(plain, name, undefined)
   if (kept === undefined) return clean
-  // How the kept content looks after the same way: only what differs from that was changed by somebody.
+  // The kept content after a round trip: only what differs from this was changed since.
   const { spec: _, status: __, ...envelope } = clean as KubeObject & Content
   const there = moved(target, source, back, { ...envelope, ...kept } as KubeObject)
   const baseline = Result.flatMap(there, (object) => moved(source, target, move, object))
@@ -273,12 +276,12 @@ const parsed = (text: string | undefined): Content | undefined => {
     const value = JSON.parse(text) as unknown
     return typeof value === "object" && value !== null && "spec" in value ? contentOf(value as Content) : undefined
   } catch {
-    // An annotation somebody wrote over is none of ours.
+    // Somebody has overwritten the annotation: it is ignored.
     return undefined
   }
 }
 
-/** The object with an annotation, or without. */
+/** The object with an annotation set, or removed if the value is undefined. */
 const annotated = (object: KubeObject, name: string, value: string | undefined): KubeObject => {
   const { annotations, ...metadata } = object.metadata
   const { [name]: known, ...others } = annotations ?? {}
@@ -292,7 +295,7 @@ const annotated = (object: KubeObject, name: string, value: string | undefined):
 
 type Json = Readonly<Record<string, unknown>>
 
-/** The answer to a `ConversionReview` of apiextensions.k8s.io/v1: every object converted, or none and the reason. */
+/** The response to a `ConversionReview` of apiextensions.k8s.io/v1: every object converted, or none and the reason. */
 export const review = (versions: Pick<CustomResourceVersions, "steps" | "versions">, review: Json): Json => {
   const request = (review["request"] ?? {}) as Json
   const objects = (Array.isArray(request["objects"]) ? request["objects"] : []) as ReadonlyArray<KubeObject>

@@ -9,10 +9,12 @@ export type Delta<A extends KubeObject = KubeObject> =
   | { readonly _tag: "Added"; readonly object: A }
   | { readonly _tag: "Updated"; readonly old: A; readonly object: A }
   | { readonly _tag: "Deleted"; readonly object: A }
-  /** The object does not decode: it is not in the cache. If there was a good state, its `Deleted` came just before. */
+  /**
+   * The object does not decode and is not in the cache. If it had a good state, the `Deleted` of that came just before.
+   */
   | { readonly _tag: "Invalid"; readonly raw: KubeObject; readonly issues: ReadonlyArray<string> }
 
-/** The objects whose relations a delta can change: an update counts for what the object was and for what it is. */
+/** The states whose relations a delta can affect: for an update, both the old and the new one. */
 export const objects = <A extends KubeObject>(delta: Delta<A>): ReadonlyArray<A> => {
   switch (delta._tag) {
     case "Updated":

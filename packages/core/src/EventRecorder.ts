@@ -26,24 +26,24 @@ import type { KubeObject } from "./KubeObject.ts"
 import * as Metrics from "./Metrics.ts"
 import type { Supervisor } from "./Supervisor.ts"
 
-/** Figures of the recorder. */
+/** Limits of the recorder. */
 export const defaults = {
-  /** Events waiting to be written; more are dropped, and the loss is logged. */
+  /** Events that may wait to be written; more are dropped, and the loss is logged. */
   capacity: 1000,
-  /** How long, in milliseconds, a repeated event counts into the same series. */
+  /** How long, in milliseconds, repetitions of an event join the same series. */
   seriesWindow: 360_000,
-  /** Series remembered at most. */
+  /** Maximum number of series remembered. */
   seriesKept: 4096,
-  /** Writes a controller may make about one object at once. */
+  /** Writes that a controller may make about one object in a burst. */
   burst: 25,
-  /** Milliseconds until it may make one more. */
+  /** Milliseconds until one more write is allowed. */
   refill: 300_000,
-  /** Objects whose limit is remembered at most. */
+  /** Maximum number of objects whose limit is remembered. */
   limitsKept: 4096,
-  /** Attempts at a request that gets no answer, and the milliseconds between them. */
+  /** Attempts of a request that gets no response, and the milliseconds between them. */
   tries: 12,
   pause: 10_000,
-  /** A server that asks to be left alone is, but no longer than this, in milliseconds: other events wait behind. */
+  /** Upper limit of a Retry-After, in milliseconds: other events wait behind it. */
   longestRetryAfter: 60_000,
   /** Limits of the API, in bytes of UTF-8 (which the server calls characters). */
   maxNote: EventObject.limits.note,
@@ -55,36 +55,36 @@ export interface Note {
   readonly reason: string
   /** For a person. Cut at 1,024 bytes. */
   readonly note: string
-  /** What the controller did; the reason if absent. */
+  /** What the controller did; the reason by default. */
   readonly action?: string | undefined
-  /** Another object that has to do with it. */
+  /** Another object that is involved. */
   readonly related?: KubeObject | undefined
 }
 
-/** Events about one object. */
+/** Records events about one object. */
 export interface EventRecorder {
   readonly normal: (note: Note) => Effect.Effect<void>
   readonly warning: (note: Note) => Effect.Effect<void>
 }
 
-/** Where events of a manager go. */
+/** Where a manager's events go. */
 export class EventSink extends Context.Service<EventSink, {
-  /** A recorder for an object, in the name of a controller. */
+  /** A recorder for an object, on behalf of a controller. */
   readonly recorder: (controller: string, regarding: KubeObject) => EventRecorder
-  /** Completes when everything recorded so far, counts included, was written or given up. */
+  /** Completes when everything recorded so far, counts included, is written or given up. */
   readonly flush: Effect.Effect<void>
 }>()("@effect-operator/core/EventRecorder/EventSink") {}
 
-/** One event, however often it happened. */
+/** One event and its repetitions. */
 interface Series {
   readonly latest: EventObject.Happening
   readonly count: number
-  /** Its Event, if one was written, and the count that is in it. */
+  /** The name of its Event, if one was written, and the count in it. */
   readonly name: string | undefined
   readonly told: number
 }
 
-/** The sink, its writer run by the supervisor. `instance` names this process among its replicas. */
+/** The sink, whose writer the supervisor runs. `instance` identifies this process among the replicas. */
 export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, instance: string) {
   const client = yield* KubeClient
   const clock = yield* Clock.Clock
@@ -104,7 +104,9 @@ export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, inst
     return known
   }
 
-  /** A request, as often as it takes to be answered. `unanswered` hears of each time it was not. */
+  /**
+   * Repeats a request until it is answered, within limits. `unanswered` is called for each attempt without a response.
+   */
   const patiently = <A>(request: Effect.Effect<A, KubeError.KubeError>, unanswered: () => void = () => {}) => {
     const attempt = (tries: number): Effect.Effect<A, KubeError.KubeError> =>
       Effect.catch(request, (error) => {
@@ -120,7 +122,7 @@ export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, inst
     return attempt(1)
   }
 
-  /** Answers the name of the Event. */
+  /** Returns the name of the Event. */
   const create = Effect.fnUntraced(function*(event: EventObject.Happening, count: number) {
     for (;;) {
       const name = EventObject.nameOf(event, sequence++)
@@ -130,7 +132,8 @@ export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, inst
         lost = true
       }).pipe(
         Effect.as(true),
-        // After a lost answer that is the own one. Else another replica wrote about the object in the same millisecond.
+        // After a lost response, this is our own Event. Otherwise another replica wrote about the object in the same
+        // millisecond.
         Effect.catchReason("KubeError", "AlreadyExists", () => Effect.succeed(lost))
       )
       if (created) return name
@@ -150,7 +153,7 @@ export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, inst
       Effect.catchReason("KubeError", "NotFound", () => Effect.succeed(false))
     )
     if (known) return remember(id, { latest, count, name, told: count })
-    // The server has expired it: what it does not know is all there is to tell.
+    // The server has expired the Event: the new one has only the count that was not written yet.
     const left = count - told
     return remember(id, { latest, count: left, name: yield* create(latest, left), told: left })
   })
@@ -201,14 +204,14 @@ export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, inst
           Effect.ensuring(Effect.sync(() => {
             open -= 1
             if (open > 0) return
-            // Whoever goes on may record and wait again before this is over.
+            // A resumed fiber may record and wait again before this loop ends.
             const flushed = [...waiting]
             waiting.clear()
             for (const resume of flushed) resume()
           }))
         )
       ),
-      // Without a yield in between: a burst is written out before the fiber rests.
+      // No yield in between: a burst is written before the fiber pauses.
       Effect.forever({ disableYield: true })
     )
   )
@@ -230,7 +233,7 @@ export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, inst
     return Effect.sync(() => waiting.delete(done))
   })
 
-  /** The counts of Events that are there. What was too much to become an Event does not become one now. */
+  /** Updates the counts of existing Events. Events that the limit held back are not created now either. */
   const counts = Effect.suspend(() =>
     Effect.forEach(
       [...all].filter(([, series]) => isUntold(series)),
@@ -248,10 +251,10 @@ export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, inst
   })
 })
 
-/** Whether there is an Event with too low a count in it. */
+/** Whether the Event on the server has too low a count. */
 const isUntold = ({ count, name, told }: Series): boolean => name !== undefined && count > told
 
-/** Maps keep the order of insertion: the first is what nobody touched for longest. */
+/** A Map keeps insertion order: the first entry is the least recently used one. */
 const forgetOldest = <A>(entries: Map<string, A>, most: number): void => {
   if (entries.size > most) { for (const oldest of entries.keys()) return void entries.delete(oldest) }
 }

@@ -13,7 +13,7 @@ import type { Resource } from "./Resource.ts"
 export const has = (object: KubeObject, finalizer: string): boolean =>
   object.metadata.finalizers?.includes(finalizer) === true
 
-/** Adds the finalizer; answers the object with it. */
+/** Adds the finalizer and returns the updated object. */
 export const add = <A extends KubeObject>(resource: Resource<A>, object: A, finalizer: string) => {
   const seen = object.metadata.finalizers
   return guarded(
@@ -32,7 +32,9 @@ export const add = <A extends KubeObject>(resource: Resource<A>, object: A, fina
   )
 }
 
-/** Removes the finalizer, which lets the object go if it was the last. An object already gone is no failure. */
+/**
+ * Removes the finalizer; if it was the last, the object is deleted. An object that is already gone is not a failure.
+ */
 export const remove = <A extends KubeObject>(resource: Resource<A>, object: A, finalizer: string) => {
   const index = object.metadata.finalizers?.indexOf(finalizer) ?? -1
   return index < 0

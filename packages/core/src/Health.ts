@@ -16,7 +16,7 @@ import { hint } from "./Reflector.ts"
 
 export interface Check {
   readonly name: string
-  /** What is wrong; nothing if all is well. */
+  /** What is wrong; undefined if all is well. */
   readonly failure: string | undefined
 }
 
@@ -25,7 +25,7 @@ export type Watch = Pick<
   "resource" | "plural" | "namespace" | "selector" | "cluster"
 >
 
-/** `watch:pods`, `watch:widgets.test.io@shop[app=web]`: unlike for all watches of a manager, as far as they are. */
+/** `watch:pods`, `watch:widgets.test.io@shop[app=web]`: distinct for distinct watches of a manager. */
 export const watchName = ({ cluster, namespace, plural, selector }: Watch): string =>
   `watch:${plural}${namespace === undefined ? "" : `@${namespace}`}${selector === "" ? "" : `[${selector}]`}${
     cluster === undefined ? "" : `/${cluster}`
@@ -59,11 +59,11 @@ const watchFailure = ({ plural, status, synced }: Manager.Report["watches"][numb
   return synced ? undefined : "the list has not been answered"
 }
 
-/** What an endpoint is asked for. */
+/** A request to an endpoint. */
 export interface Question {
-  /** `readyz`, as the text of the answer has it. */
+  /** `readyz`, as it appears in the response text. */
   readonly endpoint: string
-  /** One check alone, by its name; empty for all. */
+  /** Only this check, by name; empty for all. */
   readonly only?: string | undefined
   readonly verbose?: boolean | undefined
   readonly exclude?: ReadonlyArray<string> | undefined
@@ -74,7 +74,7 @@ export interface Answer {
   readonly body: string
 }
 
-/** The answer of an endpoint, in the kube-apiserver's form, with the reasons in it. */
+/** The response of an endpoint, in the kube-apiserver's format, with the reasons. */
 export const answer = (checks: ReadonlyArray<Check>, question: Question): Answer => {
   const { endpoint, exclude = [], only, verbose = false } = question
   if (only !== undefined && only !== "") {

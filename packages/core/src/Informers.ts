@@ -25,11 +25,13 @@ import { Store } from "./Store.ts"
 import type { Supervisor } from "./Supervisor.ts"
 
 export const defaults = {
-  /** Of so many informers it is known how far the own writes have come: of those that show the last ones. */
+  /** Maximum number of informers whose last own write is recorded; the most recent ones are kept. */
   written: 200
 } as const
 
-/** Takes deltas of one informer, in order, synchronously. `initial`: of what was there from the start. */
+/**
+ * Receives the deltas of one informer, in order, synchronously. `initial` if they describe what existed from the start.
+ */
 export type Subscriber = (deltas: ReadonlyArray<Delta>, initial: boolean) => void
 
 export interface Informer {
@@ -37,37 +39,37 @@ export interface Informer {
   readonly selection: Selection
   readonly store: Store<KubeObject>
   readonly status: SubscriptionRef.SubscriptionRef<Reflector.Status>
-  /** When the server sent something last, in milliseconds since the epoch; undefined before. */
+  /** When the server last sent something, in milliseconds since the epoch; undefined before that. */
   readonly lastEventAt: () => number | undefined
-  /** How long ago that was, in milliseconds, by a clock that nobody sets. */
+  /** How long ago that was, in milliseconds, by a monotonic clock. */
   readonly quietFor: () => number | undefined
   /** Completes when the first list is in the store. */
   readonly synced: Effect.Effect<void>
-  /** From now on: first what is there, as additions, then every delta, with nothing lost or twice in between. */
+  /** Subscribes: first the existing objects as additions, then every delta. None is lost or repeated in between. */
   readonly subscribe: (subscriber: Subscriber) => Effect.Effect<void, never, Scope.Scope>
-  /** What its lists and watches cost so far. */
+  /** Counts of its lists, watches and failures so far. */
   readonly traffic: () => Metrics.Traffic
-  /** How many are subscribed. */
+  /** Number of subscribers. */
   readonly subscribers: () => number
 }
 
-/** What an informer is asked for by. */
+/** Identifies the informer to get. */
 export interface Options extends Selection {
   readonly resource: Resource.Any
-  /** Label keys by whose value objects are found without a scan. They do not tell informers apart. */
+  /** Label keys by whose values objects are found without a scan. Not part of the informer's identity. */
   readonly indexedLabels?: ReadonlyArray<string> | undefined
 }
 
 export class Informers extends Context.Service<Informers, {
-  /** The informer of a selection, started if nobody has it, kept until the scope closes. */
+  /** The informer of a selection, started for its first user and kept until the scope closes. */
   readonly get: (options: Options) => Effect.Effect<Informer, never, Scope.Scope>
   /** The informers in use. */
   readonly active: () => ReadonlyArray<Informer>
-  /** The resourceVersion of the last write of this client that the watch of an informer shows, by `idOf`. */
+  /** By `idOf`: the resourceVersion of this client's last write that the watch of the informer is sure to show. */
   readonly written: () => ReadonlyMap<string, string>
 }>()("@effect-operator/core/Informers") {}
 
-/** Informers over the client in context, their reflectors run by the supervisor. */
+/** Informers over the client in context; the supervisor runs their reflectors. */
 export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, KubeClient> =>
   Layer.effect(
     Informers,
@@ -120,10 +122,10 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
             ))
         }
         const entry = { informer, matches }
-        // Before anything is read: no write is accepted that neither the list shows nor the store hears of.
+        // Before anything is read: otherwise a write could be missing from both the list and the overlay.
         yield* Effect.acquireRelease(
           Effect.sync(() => active.set(id, entry)),
-          // Whoever comes while this one goes has taken its place already.
+          // A successor that started while this one ends has already taken its place.
           () => Effect.sync(() => active.get(id) === entry && active.delete(id))
         )
         yield* Metrics.forWatch(informer, traffic.now)
@@ -138,9 +140,9 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
           const seen = as(resource, write)
           if (seen === undefined) continue
           store.overlay(seen)
-          // What the watch shows for sure.
+          // Only what the watch is sure to show.
           if (seen._tag !== "Written" || !matches(seen.object)) continue
-          // The last written stands last.
+          // The most recent write is last.
           written.delete(id)
           written.set(id, seen.object.metadata.resourceVersion)
         }
@@ -167,7 +169,7 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
     })
   )
 
-/** What identifies an informer: two asks with the same text share one. */
+/** The identity of an informer: requests with the same text share one. */
 export const idOf = ({ fields, labels, namespace, resource }: Options): string =>
   [resource.id, namespace ?? "", labelsText(labels) ?? "", fieldsText(fields) ?? ""].join("|")
 
@@ -192,11 +194,13 @@ class Wanted implements Equal.Equal {
   }
 }
 
-/** Whether two projections of a kind have one name: either's objects would be read as the other's. */
+/** Whether two projections of a kind share a name: the objects of one would be read as those of the other. */
 const isAnother = (a: Resource.Any, b: Resource.Any): boolean =>
   a.id.includes("/") && a.metadataOnly !== true && a.decode !== b.decode
 
-/** The write as it concerns objects of a resource: one of another version tells no more than that there was one. */
+/**
+ * The write as it concerns objects of a resource. A write through another version shows only that the object changed.
+ */
 const as = (resource: Resource.Any, write: Write): Write | undefined => {
   const other = write.resource
   if (other.group !== resource.group || other.plural !== resource.plural || other.cluster !== resource.cluster) {
@@ -208,7 +212,7 @@ const as = (resource: Resource.Any, write: Write): Write | undefined => {
   return { _tag: "Changed", resource, key: { namespace, name }, uid, resourceVersion, subresource, answer: undefined }
 }
 
-/** Whether an object belongs to a selection, judged here rather than by the server. */
+/** Whether an object belongs to a selection, evaluated here rather than by the server. */
 export const matcher = (selection: Selection): (object: KubeObject) => boolean => {
   const labels = Result.getOrElse(toLabels(selection.labels), () => [])
   const fields = Result.getOrElse(parseFields(fieldsText(selection.fields) ?? ""), () => [])

@@ -23,15 +23,17 @@ export * from "./Client.ts"
 export { make } from "./internal/verbs.ts"
 
 export class KubeClient extends Context.Service<KubeClient, Client>()("@effect-operator/core/KubeClient") {
-  /** A layer of its own for each call: what one has built, another of its transport would be given. */
+  /** A new layer on each call: a shared one would be built once and reused for another transport. */
   private static inContext(): Layer.Layer<KubeClient, never, Transport> {
     return Layer.effect(KubeClient, Effect.map(Transport, (transport) => make(transport)))
   }
 
-  /** The client over the transport in context. Like any layer it is built once: for several transports there is `layerOver`. */
+  /**
+   * The client over the transport in context. Like any layer it is built once; for several transports use `layerOver`.
+   */
   static readonly layer: Layer.Layer<KubeClient, never, Transport> = KubeClient.inContext()
 
-  /** The client over this transport, also where a program has clients over others. */
+  /** The client over this transport, independent of clients over others. */
   static readonly layerOver = <E, R>(transport: Layer.Layer<Transport, E, R>): Layer.Layer<KubeClient, E, R> =>
     Layer.provide(KubeClient.inContext(), transport)
 }

@@ -14,7 +14,7 @@ const fromServer = {
   message: Schema.String,
   /** HTTP status code. */
   code: Schema.Int,
-  /** The `Status` body, where the server sent one. */
+  /** The `Status` body, if the server sent one. */
   status: Schema.optionalKey(Schema.Unknown)
 }
 
@@ -36,7 +36,7 @@ export class Conflict extends Schema.TaggedError<Conflict>()("Conflict", fromSer
 export class Gone extends Schema.TaggedError<Gone>()("Gone", fromServer) {}
 /** 422: the object or the options fail validation; `status.details.causes` has one entry per field. */
 export class Invalid extends Schema.TaggedError<Invalid>()("Invalid", fromServer) {}
-/** 429: slow down; `retryAfter` in milliseconds, where the server gave one. */
+/** 429: slow down; `retryAfter` in milliseconds, if the server sent one. */
 export class TooManyRequests extends Schema.TaggedError<TooManyRequests>()("TooManyRequests", {
   ...fromServer,
   retryAfter: Schema.optionalKey(Schema.Finite)
@@ -51,14 +51,14 @@ export class ServerError extends Schema.TaggedError<ServerError>()("ServerError"
   ...fromServer,
   retryAfter: Schema.optionalKey(Schema.Finite)
 }) {}
-/** Any other answer that is no success. */
+/** Any other unsuccessful response. */
 export class UnexpectedStatus extends Schema.TaggedError<UnexpectedStatus>()("UnexpectedStatus", fromServer) {}
-/** No answer: connection, TLS, credentials or deadline. The write may or may not have happened. */
+/** No response: connection, TLS, credentials or deadline. The write may or may not have happened. */
 export class Transport extends Schema.TaggedError<Transport>()("Transport", {
   message: Schema.String,
   cause: Schema.optionalKey(Schema.Defect())
 }) {}
-/** The answer, or the object to send, does not fit the resource's Schema; one line per fault, with its path. */
+/** The response, or the object to send, does not fit the resource's Schema; one line per issue, with its path. */
 export class Decode extends Schema.TaggedError<Decode>()("Decode", {
   message: Schema.String,
   issues: Schema.Array(Schema.String)
@@ -83,7 +83,7 @@ export const Reason = Schema.Union([
 ])
 export type Reason = typeof Reason.Type
 
-/** What a caller was doing. */
+/** What the caller was doing. */
 export const Verb = Schema.Literals([
   "get",
   "list",
@@ -103,7 +103,7 @@ export class KubeError extends Schema.TaggedError<KubeError>()("KubeError", {
   /** `pods`, `autoscalers.test.skuber.io`, with `/status` and the like for a subresource. */
   resource: Schema.String,
   namespace: Schema.optionalKey(Schema.String),
-  /** Not `name`: that is the error's own. */
+  /** Not `name`, which is the error's own. */
   objectName: Schema.optionalKey(Schema.String),
   reason: Reason
 }) {
@@ -117,7 +117,7 @@ export class KubeError extends Schema.TaggedError<KubeError>()("KubeError", {
     }`
   }
 
-  /** True where the same call may succeed later without anybody changing it. */
+  /** Whether the same call may succeed later, unchanged. */
   get isRetryable(): boolean {
     return retryable.has(this.reason._tag)
   }
@@ -128,7 +128,7 @@ export class KubeError extends Schema.TaggedError<KubeError>()("KubeError", {
   }
 }
 
-/** Causes that the message does not have: those of a webhook, which says itself what is in it. */
+/** Causes that the message does not contain: a webhook chooses its message itself. */
 const unsaid = (reason: Reason): string => {
   const causes = "status" in reason && isStatus(reason.status) ? reason.status.details?.causes ?? [] : []
   const more = causes.flatMap(({ field, message = "" }) =>
@@ -148,7 +148,7 @@ const retryable: ReadonlySet<Reason["_tag"]> = new Set([
   "Unauthorized"
 ])
 
-/** What a call was about, for the error's message. */
+/** The call that an error is about. */
 export interface Call extends Partial<ObjectKey> {
   readonly verb: Verb
   readonly resource: string
@@ -164,14 +164,14 @@ export const make = (call: Call, reason: Reason): KubeError =>
     ...(call.name === undefined ? {} : { objectName: call.name })
   })
 
-/** An answer that is no success. Header names are in lower case. */
+/** An unsuccessful response. Header names are in lower case. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: unknown
 }
 
-/** The reason of a refused call. The server's `Status` decides; without one (a proxy in between) the code does. */
+/** The reason of a failed call. The server's `Status` decides; without one (from a proxy in between), the code does. */
 export const fromAnswer = (answer: Answer): Reason => {
   const status = isStatus(answer.body) ? answer.body : undefined
   const message = status?.message ?? textOf(answer)
@@ -214,7 +214,7 @@ export const fromAnswer = (answer: Answer): Reason => {
   }
 }
 
-/** What something in between says: a page for people, maybe, of which the beginning will do. */
+/** The text of an intermediary, which may be an HTML page: its beginning is enough. */
 const textOf = ({ body, headers, status }: Answer): string => {
   const text = typeof body === "string" ? body.trim().replace(/\s+/g, " ").slice(0, longestText) : ""
   const to = headers["location"]

@@ -6,13 +6,13 @@
  * type (see `Resource.Input`), where the server fills these in.
  */
 
-/** Who a dependent object belongs to; the garbage collector compares owners by `uid`. */
+/** An owner of a dependent object; the garbage collector identifies owners by `uid`. */
 export interface OwnerReference {
   readonly apiVersion: string
   readonly kind: string
   readonly name: string
   readonly uid: string
-  /** True for the one owner that manages the object; at most one reference may have it. */
+  /** True for the owner that manages the object; at most one reference may have it. */
   readonly controller?: boolean
   readonly blockOwnerDeletion?: boolean
 }
@@ -28,20 +28,22 @@ export interface ManagedFieldsEntry {
   readonly subresource?: string
 }
 
-/** Metadata of an object that a server answered. */
+/** Metadata of an object that the server returned. */
 export interface ObjectMeta {
   readonly name: string
   readonly generateName?: string
   readonly namespace?: string
-  /** Unique over the whole cluster and all time: a deleted and re-created name has another uid. */
+  /** Unique over the whole cluster and all time: an object re-created under the same name has another uid. */
   readonly uid: string
-  /** Grows with every write; opaque, but comparable as a decimal within one resource (Kubernetes 1.35). */
+  /** Grows with every write; opaque, but comparable as a decimal number within one resource (Kubernetes 1.35). */
   readonly resourceVersion: string
   /** Counts changes of the desired state; absent for kinds that have none. */
   readonly generation?: number
   /** RFC 3339, whole seconds, UTC. */
   readonly creationTimestamp: string
-  /** Set once the object is being deleted; it goes when its finalizers are gone and its grace period is over. */
+  /**
+   * Set once deletion is requested; the object is removed when its finalizers are gone and its grace period is over.
+   */
   readonly deletionTimestamp?: string
   readonly deletionGracePeriodSeconds?: number
   readonly labels?: Readonly<Record<string, string>>
@@ -60,14 +62,14 @@ export interface NamespacedObjectMeta extends ObjectMeta {
 /** Metadata as a program writes it: everything optional. Also the type of metadata in templates. */
 export type PartialObjectMeta = { readonly [K in keyof ObjectMeta]?: ObjectMeta[K] | undefined }
 
-/** Any object a server answered. Fields beyond these are there at run time and survive a read-modify-write. */
+/** Any object that a server returned. Fields beyond these exist at run time and survive a read-modify-write. */
 export interface KubeObject {
   readonly apiVersion: string
   readonly kind: string
   readonly metadata: ObjectMeta
 }
 
-/** An object as a program writes it, before the server completed it. */
+/** An object as a program writes it, before the server completes it. */
 export interface PartialKubeObject {
   readonly apiVersion?: string | undefined
   readonly kind?: string | undefined
@@ -80,7 +82,7 @@ export interface ObjectKey {
   readonly name: string
 }
 
-/** What may stand for an object: its key, or the object itself. */
+/** A reference to an object: its key, or the object itself. */
 export type ObjectRef = ObjectKey | KubeObject
 
 const isObject = (ref: ObjectRef | PartialKubeObject): ref is KubeObject => "metadata" in ref
@@ -89,7 +91,7 @@ const isObject = (ref: ObjectRef | PartialKubeObject): ref is KubeObject => "met
 export const key = (ref: ObjectRef): ObjectKey =>
   isObject(ref) ? { namespace: ref.metadata.namespace, name: ref.metadata.name } : ref
 
-/** The uid, where the reference is an object rather than a key. */
+/** The uid, if the reference is an object rather than a key. */
 export const uid = (ref: ObjectRef): string | undefined => isObject(ref) ? ref.metadata.uid : undefined
 
 /** `namespace/name`, or `name` for a cluster-scoped object: the string key of caches and queues. */
@@ -109,8 +111,8 @@ export const isTerminating = (object: { readonly metadata: PartialObjectMeta }):
   object.metadata.deletionTimestamp !== undefined
 
 /**
- * Whether an object that a write or deletion answered is not stored any more: it was being deleted, and nothing holds it.
- * A Namespace keeps finalizers in its spec, too.
+ * Whether an object in the response to a write or deletion is no longer stored: it was being deleted, and nothing holds
+ * it. A Namespace has finalizers in its spec, too.
  */
 export const hasGone = (object: KubeObject & { readonly spec?: { readonly finalizers?: unknown } }): boolean => {
   const { deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata
@@ -126,7 +128,7 @@ export const controllerOf = (object: { readonly metadata: PartialObjectMeta }): 
 export const compareResourceVersions = (a: string, b: string): number =>
   a.length === b.length ? (a < b ? -1 : a > b ? 1 : 0) : a.length - b.length
 
-/** The object without who set which of its fields: itself, if that is not there. */
+/** The object without its managed fields; the same object if it has none. */
 export const withoutManagedFields = <A extends KubeObject>(object: A): A => {
   if (object.metadata.managedFields === undefined) return object
   const { managedFields: _, ...metadata } = object.metadata

@@ -24,22 +24,22 @@ export const Quantity = Schema.String.check(
   Schema.isMaxLength(64)
 )
 
-/** A port or a share: `8080`, `http`, `25%`. */
+/** A port or a percentage: `8080`, `http`, `25%`. */
 export const IntOrString = Schema.Union([Schema.Int, Schema.String])
 
 const timePattern =
   /^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?([zZ]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$/u
 
-/** February has no thirtieth day. */
+/** Rejects days such as February 30. */
 const dayExists = (text: string): boolean => {
   const [year, month, day] = text.slice(0, 10).split("-").map(Number)
   const date = new Date(Date.UTC(year!, month! - 1, day!))
-  // The years before 100 would be read as those of the last century.
+  // `Date.UTC` maps the years 0 to 99 to 1900 to 1999.
   date.setUTCFullYear(year!, month! - 1, day!)
   return date.getUTCDate() === day
 }
 
-/** A point in time, as text of RFC 3339. */
+/** A point in time, as RFC 3339 text. */
 export const DateTime = annotated(
   Schema.String.check(
     Schema.isPattern(timePattern, { expected: "a time of RFC 3339, such as 2026-01-31T12:00:00Z" }),
@@ -52,8 +52,8 @@ export const DateTime = annotated(
 export const AnyObject = Schema.Record(Schema.String, Schema.Unknown)
 
 /**
- * An object of a type that is declared elsewhere: a Pod's template, a selector. TypeScript knows it; nobody checks it, and
- * every field of it is kept.
+ * An object of a type declared elsewhere: a Pod template, a selector. TypeScript knows the type; the value is not
+ * validated, and every field of it is kept.
  *
  * ```ts
  * template: KubeSchema.objectOf<PodTemplateSpec>()
@@ -80,10 +80,10 @@ const map = (fault: (key: string, value: string) => string | undefined) =>
 
 const Labels = map((key, value) => LabelSyntax.keyFault(key) ?? LabelSyntax.valueFault(value))
 
-/** Annotations may be written in capitals, and say anything. */
+/** Annotation keys may be in upper case, and values are arbitrary. */
 const Annotations = map((key) => LabelSyntax.keyFault(key.toLowerCase()))
 
-/** An object of another kind, whole. The server checks its metadata and keeps all the rest. */
+/** An embedded object of another kind. The server checks its metadata and keeps all the rest. */
 export const EmbeddedResource = annotated(
   Schema.StructWithRest(
     Schema.Struct({
@@ -103,7 +103,7 @@ export const EmbeddedResource = annotated(
   { "x-kubernetes-embedded-resource": true }
 )
 
-/** Keeps fields the Schema does not know, on the server, too. */
+/** Keeps fields that the Schema does not know, also on the server. */
 export const preserveUnknown = <S extends Schema.Top>(schema: S): S["Rebuild"] =>
   annotated(schema, { "x-kubernetes-preserve-unknown-fields": true })
 
@@ -114,7 +114,9 @@ type Keys<S extends ListOf> = keyof S["Encoded"][number] & string
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null
 
-/** A list whose items are told apart by keys: two managers may each own some of them. Keys are strings or numbers. */
+/**
+ * A list whose items are identified by keys, so that managers may each own some of them. Keys are strings or numbers.
+ */
 export const listMap = <const K extends string>(...keys: readonly [K, ...ReadonlyArray<K>]) =>
 <S extends ListOf>(
   schema: S & ([K] extends [Keys<S>] ? unknown : { readonly noSuchKey: K })
@@ -127,7 +129,7 @@ export const listMap = <const K extends string>(...keys: readonly [K, ...Readonl
   return annotated(checked, { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": keys })
 }
 
-/** A list that is a set: no item twice, each owned by itself. Items are strings, numbers or booleans. */
+/** A list that is a set: no item twice, and each is owned separately. Items are strings, numbers or booleans. */
 export const listSet = <S extends ListOf>(schema: S): S["Rebuild"]["Rebuild"] => {
   const unique = Schema.makeFilter((items: ReadonlyArray<unknown>) =>
     new Set(items.map((item) => JSON.stringify(item))).size === items.length || "an item is there twice"
@@ -135,10 +137,10 @@ export const listSet = <S extends ListOf>(schema: S): S["Rebuild"]["Rebuild"] =>
   return annotated(schema.check(unique as never), { "x-kubernetes-list-type": "set" })
 }
 
-/** A list that is changed whole; what a list is by default. */
+/** A list that is replaced as a whole; this is the default for lists. */
 export const listAtomic = <S extends ListOf>(schema: S): S["Rebuild"] =>
   annotated(schema, { "x-kubernetes-list-type": "atomic" })
 
-/** An object or a record that is changed whole, such as a selector. */
+/** An object or a record that is replaced as a whole, such as a selector. */
 export const mapAtomic = <S extends Schema.Top>(schema: S): S["Rebuild"] =>
   annotated(schema, { "x-kubernetes-map-type": "atomic" })

@@ -36,62 +36,66 @@ import type { Supervisor } from "./Supervisor.ts"
 export const defaults = {
   /** How long a standby waits after the last renewal it saw. */
   leaseDuration: "15 seconds",
-  /** How long after its last accepted renewal a leader goes on. */
+  /** How long a leader continues after its last accepted renewal. */
   renewDeadline: "10 seconds",
-  /** Between renewals. */
+  /** Time between renewals. */
   retryPeriod: "2 seconds",
-  /** At most so many milliseconds, by chance, a candidate lets others go first when the lease is free. */
+  /** When the lease is free, a candidate lets others go first for a random time of at most this many milliseconds. */
   courtesy: 300
 } as const
 
 export interface Options {
-  /** Where the Lease is, and its name: the same for all replicas. */
+  /** Namespace and name of the Lease: the same for all replicas. */
   readonly namespace: string
   readonly name: string
-  /** This replica among the others, unlike any other; a random one by default. */
+  /** Identifies this replica, distinct from all others; random by default. */
   readonly identity?: string | undefined
   readonly leaseDuration?: Duration.Input | undefined
   readonly renewDeadline?: Duration.Input | undefined
   readonly retryPeriod?: Duration.Input | undefined
 }
 
-/** What is led by one of the replicas: all controllers, each of them, each object, or each as a `Ring` assigns them. */
+/**
+ * What has one leader: all controllers together, each controller, each object, or each object as a `Ring` assigns it.
+ */
 export type Per = typeof pers[number]
 export const pers = ["manager", "controller", "object", "ring"] as const
 
-/** The name of a controller's own lease, where there is one for each controller and not one for all. */
+/** The name of a controller's own lease, if each controller has one. */
 export const nameOf = (lease: string, controller: string): string => `${lease}-${controller}`
 
 export type Status =
-  /** `leader` is who holds the lease, as far as is known. */
+  /** `leader` is the holder of the lease, as far as known. */
   | { readonly _tag: "Standby"; readonly leader: string | undefined }
   | { readonly _tag: "Leading"; readonly since: number }
 
-/** A candidate that runs. */
+/** A running candidate. */
 export interface Election extends Pick<Leadership, "lead" | "permit"> {
   readonly lease: string
   readonly identity: string
   readonly status: SubscriptionRef.SubscriptionRef<Status>
-  /** Why the lease cannot be read or written, as the last answer said; nothing while it can. */
+  /** Why the lease cannot be read or written, by the last response; undefined while it can. */
   readonly trouble: () => string | undefined
-  /** Which time it is that this process leads, from 1; nothing while it does not. */
+  /** Counts the terms of this process as leader, from 1; undefined while it does not lead. */
   readonly term: () => number | undefined
-  /** How long a write may be under way that nobody waits for any more, in milliseconds: see above. */
+  /**
+   * How long, in milliseconds, a write that nobody awaits any more may still be in flight: see the top of this file.
+   */
   readonly margin: number
-  /** Writes the lease before its time. */
+  /** Writes the lease before it is due. */
   readonly renew: Effect.Effect<void>
-  /** The same; completes when it is written. */
+  /** Like `renew`; completes when the lease is written. */
   readonly renewed: Effect.Effect<void>
 }
 
-/** What a lease says besides who holds it. */
+/** What a lease carries besides its holder. */
 export interface Word {
-  /** Asked for each write, with the term that it is for; `undefined` is taken off. Others' labels and annotations stay. */
+  /** Called for each write, with its term; `undefined` removes an annotation. Labels and annotations of others stay. */
   readonly say: (term: number) => {
     readonly labels?: Readonly<Record<string, string>>
     readonly annotations: Readonly<Record<string, string | undefined>>
   }
-  /** Told what a lease says that was seen. */
+  /** Called with the annotations of each lease that is seen. */
   readonly hear: (annotations: Readonly<Record<string, string>>) => void
 }
 
@@ -108,7 +112,7 @@ const masterStatus = Metric.gauge("leader_election_master_status", {
   description: "Whether the process leads (1) or not (0), by name of the lease"
 })
 
-/** The times in milliseconds, if they make sense. Throws: that is a mistake in the program. */
+/** The times in milliseconds. Throws if they do not fit together, which is a bug in the program. */
 const timingOf = (options: Options): State.Timing => {
   const millis = (input: Duration.Input): number => Duration.toMillis(Duration.fromInputUnsafe(input))
   const leaseDuration = millis(options.leaseDuration ?? defaults.leaseDuration)
@@ -124,13 +128,13 @@ const timingOf = (options: Options): State.Timing => {
   return { leaseDuration, renewDeadline, retryPeriod }
 }
 
-/** A name that no other replica has. */
+/** A random identity, distinct from that of any other replica. */
 export const randomIdentity = Effect.map(
   Effect.replicateEffect(Random.nextIntBetween(0, 0xffff), 4),
   (words) => words.map((word) => word.toString(16).padStart(4, "0")).join("")
 )
 
-/** Runs a candidate until the scope closes, and then, if it leads, gives the lease back. */
+/** Runs a candidate until the scope closes, and then, if it leads, releases the lease. */
 export const make = Effect.fnUntraced(function*(options: Options, supervisor: Supervisor, word?: Word) {
   const client = yield* KubeClient
   const clock = yield* Clock.Clock
@@ -141,31 +145,31 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
   const leading = yield* Latch.make()
   const lost = yield* Latch.make(true)
   const gauge = Metric.withAttributes(masterStatus, { name })
-  /** Leases that were seen; `undefined` to look again at what is to be done. */
+  /** Leases that were seen; `undefined` to decide again what to do next. */
   const sights = yield* Queue.unbounded<Sight | undefined>()
   let state = State.initial
   let terms = 0
-  /** The other replica that the log has named last. */
+  /** The other holder that was logged last. */
   let named: string | undefined
-  /** Whether a claim was sent of which nobody knows what came of it. */
+  /** Whether a claim was sent whose outcome is unknown. */
   let unanswered = false
-  /** Who waits for the next write of the lease. */
+  /** Those who wait for the next write of the lease. */
   let waiting: ReadonlyArray<() => void> = []
 
-  /** Time that nobody can set, in milliseconds: what the election measures. */
+  /** Monotonic time in milliseconds, which the election measures. */
   const now = (): number => monotonicMillis(clock)
-  /** The time of day: what the lease and the status say. */
+  /** Wall-clock time in milliseconds, which the lease and the status show. */
   const today = (): number => clock.currentTimeMillisUnsafe()
-  /** When the last accepted claim was sent, by the time of day. */
+  /** When the last accepted claim was sent, by wall clock. */
   let claimedToday = 0
   /**
-   * While a machine sleeps, the time that nobody can set stands still, and the others take over: who leads believes the
-   * time of day as well, where that is later. Whoever only had it set loses the lease for a moment.
+   * While a machine sleeps, its monotonic clock stands still, and the others take over. So a leader heeds the wall
+   * clock, too, if that is later. If the clock was merely set forward, the leader loses the lease for a moment.
    */
   const overslept = (): boolean => today() - claimedToday >= timing.renewDeadline
   const leads = (): boolean => State.leads(state, timing, now()) && !overslept()
 
-  /** Takes a new state, and tells whoever works or waits by it. */
+  /** Takes a new state, and notifies all that depends on it. */
   const become = Effect.fnUntraced(function*(after: State.State) {
     const before = state
     state = after
@@ -194,7 +198,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
       : yield* client.replace(Lease, { ...lease, metadata: { ...lease.metadata, ...metadata }, spec })
   })
 
-  /** No answer is waited for beyond the moment it would come too late. */
+  /** Waits for a response only until it would come too late. */
   const inTime = <A, E, R>(request: Effect.Effect<A, E, R>): Effect.Effect<Option.Option<A>, E, R> =>
     Effect.timeoutOption(
       request,
@@ -208,7 +212,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
 
   const troubles = { reading: "", writing: "" }
   const see = Effect.fnUntraced(function*({ lease, version }: Sight) {
-    // By whichever way: who is shown the lease by its watch need not ask for it again.
+    // Whichever way the lease arrived: if the watch shows it, it need not be read again.
     troubles.reading = ""
     if (lease?.metadata.annotations !== undefined) word?.hear(lease.metadata.annotations)
     yield* become(State.seen(state, identity, lease, now(), yield* courtesy, version))
@@ -273,13 +277,13 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     }
   }
 
-  /** Gives the lease back as it is, if it is this process's. */
+  /** Releases the lease at its current version, if this process holds it. */
   const giveBackCurrent = Effect.gen(function*() {
     const current = yield* client.get(Lease, { namespace, name })
     if (current.spec?.holderIdentity === identity) yield* write(current, State.released(current, today()))
   }).pipe(Effect.catchReason("KubeError", "NotFound", () => Effect.void))
 
-  /** A renewal may have been under way when the election ended, and the lease have changed with it. */
+  /** A renewal may have been in flight when the election ended, and have changed the lease. */
   const giveBack = (lease: State.Lease) =>
     write(lease, State.released(lease, today())).pipe(
       Effect.asVoid,
@@ -304,7 +308,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
   })
 
   const told = (object: KubeObject | null, version: string) => {
-    // Somebody writes it, so that this process need not.
+    // Others write the lease, so this process need not.
     if (state._tag !== "Leading") troubles.writing = ""
     Queue.offerUnsafe(sights, { lease: object as State.Lease | null, version })
   }
@@ -317,7 +321,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     }
   })
   yield* Metric.update(gauge, 0)
-  // Last of all: what is led has stopped, and the renewals with it.
+  // Runs last: by then the led work and the renewals have stopped.
   yield* Effect.addFinalizer(() => release)
   yield* supervisor.run(`watch of lease ${namespace}/${name}`, reflector.run)
   yield* supervisor.run(
@@ -354,13 +358,13 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
   } satisfies Election
 })
 
-/** A lease as somebody has seen it; where there is none, as of which resourceVersion, if that is known. */
+/** A lease as it was seen; if there is none, the resourceVersion as of which that holds, if known. */
 interface Sight {
   readonly lease: State.Lease | null
   readonly version?: string | undefined
 }
 
-/** What a lease says from now on. */
+/** The labels and annotations to write. */
 const said = (lease: State.Lease | null, word: ReturnType<Word["say"]> | undefined) => {
   if (word === undefined) return {}
   const annotations = Object.entries({ ...lease?.metadata.annotations, ...word.annotations })

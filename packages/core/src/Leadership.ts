@@ -15,50 +15,52 @@ import type { KubeError } from "./KubeError.ts"
 import type { KubeObject } from "./KubeObject.ts"
 
 export interface Leadership {
-  /** Runs the work whenever this process leads, and interrupts it as soon as it does not; never completes. */
+  /** Runs the work while this process leads, and interrupts it as soon as it does not; never completes. */
   readonly lead: <E, R>(work: Effect.Effect<never, E, R>) => Effect.Effect<never, E, R>
-  /** Why nothing may be done, unless this process leads: asked before every reconcile and write of what is led. */
+  /**
+   * Why nothing may be done; undefined while this process leads. Called before every reconcile and write of led work.
+   */
   readonly permit: () => KubeError | undefined
-  /** Whether this process may begin to work on the object of a key. */
+  /** Whether this process may start to work on the object with this key. */
   readonly owns: (key: string) => boolean
-  /** Takes part in handing objects over until the scope closes. */
+  /** Registers a part for handing objects over, until the scope closes. */
   readonly share: (part: Part) => Effect.Effect<void, never, Scope.Scope>
-  /** The controller for what is this process's, where that is assigned to it from outside. */
+  /** Restricts the controller to the objects of this process, if they are assigned from outside. */
   readonly confine: <R>(controller: Controller<R>) => Confined<R>
 }
 
-/** A controller that follows only what is assigned to its process. */
+/** A controller that is restricted to what is assigned to its process. */
 export interface Confined<R> {
   readonly controller: Controller<R>
-  /** Whether an object is to be worked on, asked before anything is done for it; nothing where all are. */
+  /** Whether to work on an object, called before anything is done for it; undefined if all are accepted. */
   readonly accept?: ((object: KubeObject) => Effect.Effect<Accepted, KubeError, KubeClient>) | undefined
-  /** What the controller writes carries what others are to know it by. */
+  /** Marks what the controller writes, so that others recognize it. */
   readonly mark?: Mark | undefined
-  /** What is done with objects that nobody reconciles. */
+  /** Takes care of objects that nobody reconciles. */
   readonly aside?: Aside | undefined
 }
 
 export interface Aside {
-  /** Takes note of changes of the controller's own kind; returns at once. */
+  /** Observes changes of the controller's own kind; returns at once. */
   readonly see: (deltas: ReadonlyArray<Delta>) => void
-  /** Does what there is to do, while this process leads. */
+  /** Does its work while this process leads. */
   readonly run: Effect.Effect<never, never, KubeClient>
 }
 
-/** Yes, no, or to be asked again after so many milliseconds. */
+/** Yes, no, or after how many milliseconds to ask again. */
 export type Accepted = boolean | number
 
-/** Who works on objects that may go to another process, and come from one. */
+/** Works on objects that may move to another process, or come from one. */
 export interface Part {
-  /** Completes when nothing is done any more with what is not kept. Nothing of it is begun meanwhile: `owns` says so. */
+  /** Completes when no work is under way on keys that are not kept. `owns` prevents new work on them. */
   readonly release: (keeps: (key: string) => boolean) => Effect.Effect<void>
-  /** Ends at once what is still done with what is not kept. */
+  /** Interrupts the work still under way on keys that are not kept. */
   readonly interrupt: (keeps: (key: string) => boolean) => void
-  /** Others are this process's from now on. */
+  /** Starts work on keys that are new to this process. */
   readonly take: (isNew: (key: string) => boolean) => void
 }
 
-/** Leads from the start and for ever. */
+/** Leads from the start and forever. */
 export const always: Leadership = {
   lead: (work) => work,
   permit: () => undefined,
@@ -67,7 +69,7 @@ export const always: Leadership = {
   confine: (controller) => ({ controller })
 }
 
-/** Leads whenever the election says so, and then with everything. */
+/** Leads everything, whenever the election says so. */
 export const whole = ({ lead, permit }: Pick<Leadership, "lead" | "permit">): Leadership => ({
   ...always,
   lead,

@@ -42,17 +42,17 @@ import * as Sharding from "./Sharding.ts"
 import * as Supervisor from "./Supervisor.ts"
 import type * as WorkQueue from "./WorkQueue.ts"
 
-/** Figures that hold unless options say otherwise. */
+/** Default values. */
 export const defaults = {
-  /** How long reconciles under way may take on stop; below a Pod's grace period of 30 s. */
+  /** How long running reconciles may take on stop; below a Pod's grace period of 30 s. */
   drain: "25 seconds",
-  /** How long recorded events may take to be written on stop. */
+  /** How long it may take to write recorded events on stop. */
   flush: "2 seconds",
-  /** This process among its replicas, in events. */
+  /** Identifies this process among its replicas, in events. */
   identity: "effect-operator"
 } as const
 
-/** How long reconciles under way may take on stop, where neither the options nor the settings say. */
+/** How long running reconciles may take on stop, unless the options or the settings say otherwise. */
 export const Drain = Context.Reference<Duration.Input>("@effect-operator/core/Manager/Drain", {
   defaultValue: () => defaults.drain
 })
@@ -61,13 +61,16 @@ export interface Options {
   readonly drain?: Duration.Input | undefined
   readonly identity?: string | undefined
   /**
-   * Of several replicas, one reconciles; the others keep their caches warm. Without it, each does. `per` says what is led:
-   * all controllers by one of them (the default); each controller, by a lease with its name added; or each object, so
-   * that they share the work (see `Sharding`), each replica by a lease with its identity added. With `ring`, they share
-   * it as the `ControllerRing` of that name assigns the objects (see `Ring`), each by a lease named like its identity.
+   * Of several replicas, one reconciles and the others keep their caches warm. Without it, all reconcile. `per` says
+   * what has one leader: all controllers together (the default); each controller, by a lease with its name appended; or
+   * each object, so that replicas share the work (see `Sharding`), each with a lease with its identity appended. With
+   * `ring`, they share it as the `ControllerRing` of that name assigns the objects (see `Ring`), each with a lease
+   * named after its identity.
    */
   readonly leaderElection?: LeaderElection.Options & { readonly per?: LeaderElection.Per } | undefined
-  /** Tells this manager from others of the process, in metrics and health checks. Not needed where there is one. */
+  /**
+   * Distinguishes this manager from others in the process, in metrics and health checks. Not needed for a single one.
+   */
   readonly name?: string | undefined
 }
 
@@ -75,31 +78,31 @@ export interface Options {
 export interface Report {
   readonly controllers: ReadonlyArray<{
     readonly name: string
-    /** Identity of the kind it reconciles. */
+    /** Id of the kind it reconciles. */
     readonly resource: string
     readonly status: Status
-    /** What its caches wait for, and why; nothing once they are full. */
+    /** What its caches wait for, and why; empty once they are full. */
     readonly waitingFor: ReadonlyArray<string>
     readonly queue: WorkQueue.Stats
   }>
   readonly watches: ReadonlyArray<{
-    /** Identity of the kind, such as `Pod.v1`. */
+    /** Id of the kind, such as `Pod.v1`. */
     readonly resource: string
     /** `pods`, `deployments.apps`. */
     readonly plural: string
     readonly cluster: string | undefined
     readonly namespace: string | undefined
-    /** Of labels and fields, as text; empty for everything. */
+    /** Labels and fields as text; empty for all objects. */
     readonly selector: string
     readonly status: Reflector.Status
-    /** When the server sent something last, in milliseconds since the epoch; undefined before. */
+    /** When the server last sent something, in milliseconds since the epoch; undefined before that. */
     readonly lastEventAt: number | undefined
     /** How long ago that was, in milliseconds. */
     readonly quietFor: number | undefined
-    /** Whether the first list is there. */
+    /** Whether the first list has arrived. */
     readonly synced: boolean
     readonly objects: number
-    /** Roughly what they take in memory. */
+    /** Approximate memory of the objects, in bytes. */
     readonly bytes: number
     /** Own writes the watch has not yet confirmed. */
     readonly unconfirmed: number
@@ -108,10 +111,10 @@ export interface Report {
   readonly leases: ReadonlyArray<{
     readonly lease: string
     readonly status: LeaderElection.Status
-    /** Why the lease cannot be read or written; nothing while it can. */
+    /** Why the lease cannot be read or written; undefined while it can. */
     readonly trouble: string | undefined
   }>
-  /** Names of the parts running in the background. */
+  /** Names of the running background parts. */
   readonly parts: ReadonlyArray<string>
   /** Whether its scope is closing. */
   readonly stopping: boolean
@@ -125,46 +128,46 @@ export class ControllerRefused extends Data.TaggedError("ControllerRefused")<{
   readonly message: string
 }> {}
 
-/** A controller that was added to a manager that runs. */
+/** A controller that was added to a running manager. */
 export interface Added {
-  /** Completes when it has its caches and its workers. */
+  /** Completes when its caches are full and its workers run. */
   readonly ready: Effect.Effect<void>
 }
 
 export class Manager extends Context.Service<Manager, {
   readonly name: string | undefined
-  /** Completes when every controller has its caches and its workers; fails if a part failed instead. */
+  /** Completes when the caches of every controller are full and its workers run; fails if a part fails first. */
   readonly ready: Effect.Effect<void, Supervisor.PartFailed>
   /** Never succeeds; fails when a part fails. */
   readonly failure: Effect.Effect<never, Supervisor.PartFailed>
   readonly report: Effect.Effect<Report>
-  /** The keys of a controller and where they are; nothing if there is no such controller. */
+  /** The keys of a controller and their states; undefined if there is no such controller. */
   readonly keys: (controller: string) => {
     readonly known: ReadonlyArray<KeyState>
-    /** Those being processed, and since when. */
+    /** Keys being processed, and since when, in milliseconds since the epoch. */
     readonly processing: ReadonlyMap<string, number>
   } | undefined
   /**
-   * Runs another controller until the scope closes: then no new reconcile of it starts, those under way finish, and its
-   * watches end unless others use them. What it needs is taken from the context it is added in; the client and the
+   * Runs another controller until the scope closes: then no new reconcile of it starts, running ones finish, and its
+   * watches end unless others use them. Its requirements are taken from the context of this call; the client and the
    * caches are the manager's.
    */
   readonly run: <R>(
     controller: Controller.Controller<R>
   ) => Effect.Effect<Added, ControllerRefused, Exclude<R, KubeClient> | Scope.Scope>
   readonly client: Client
-  /** The manager's series: its own, unless it was given another registry than the process-wide one. */
+  /** The registry of the manager's metrics: its own, or the one in context if that is not the process-wide one. */
   readonly metrics: Metric.MetricRegistry
 }>()("@effect-operator/core/Manager") {}
 
-/** Where managers make themselves known, from their first moment to their last: see `Health`. */
+/** Where managers register, from start until nothing of them runs: see `Health`. */
 export interface Board {
   readonly register: (manager: Manager["Service"]) => Effect.Effect<void, never, Scope.Scope>
-  /** Adds a check of something that belongs to no manager, until the scope closes. */
+  /** Adds a check for something outside any manager, until the scope closes. */
   readonly check?: ((part: CheckedPart) => Effect.Effect<void, never, Scope.Scope>) | undefined
 }
 
-/** A part of a process beside its managers, for health checks: what is wrong with it, or nothing. */
+/** A part of a process outside its managers, for health checks: each effect returns what is wrong, or undefined. */
 export interface CheckedPart {
   readonly name: string
   readonly ready: Effect.Effect<string | undefined>
@@ -180,8 +183,8 @@ export const Board: Context.Reference<Board | undefined> = Context.Reference<Boa
 /**
  * Runs controllers for as long as the layer lives. Building it does not wait for the caches: see `ready`.
  *
- * What the controllers need besides a client and their declared kinds is what the layer needs. Like any layer, one that is
- * used twice in a program is built once: for the same controllers in two clusters call this twice.
+ * The layer requires what the controllers require besides a client and their declared kinds. Like any layer, one that
+ * is used twice in a program is built once: for the same controllers in two clusters, call this twice.
  */
 export const layer = <const Cs extends ReadonlyArray<Controller.Controller<any>>>(
   controllers: Cs,
@@ -193,7 +196,7 @@ export const layer = <const Cs extends ReadonlyArray<Controller.Controller<any>>
       Effect.provideService(make(controllers, options, registry), Metric.MetricRegistry, registry))
   )
 
-/** The registry in context, unless it is the one that all of the process share. */
+/** The registry in context, unless it is the process-wide one. */
 const ownRegistry = Effect.contextWith((context: Context.Context<never>) => {
   const given = Context.get(context, Metric.MetricRegistry)
   return Effect.sync(() => given === Context.get(Context.empty(), Metric.MetricRegistry) ? new Map() : given)
@@ -211,12 +214,12 @@ const make = Effect.fnUntraced(function*<R>(
       new Error(`Manager.layer: controllers: two are named ${JSON.stringify(twice)}: give each a name of its own`)
     )
   }
-  // First, so that it closes last: a manager is on the board until nothing of it runs.
+  // First, so that it closes last: a manager stays on the board until nothing of it runs.
   const visible = yield* Scope.fork(yield* Effect.scope)
   const settings = yield* Settings.Settings
   const supervisor = yield* Supervisor.make
   const client = yield* KubeClient
-  // Those of a `Cache.layer`, where the program has one.
+  // Those of a `Cache.layer`, if the program has one.
   const given = yield* Effect.serviceOption(Informers.Informers)
   const informers = Option.isSome(given)
     ? given.value
@@ -235,7 +238,7 @@ const make = Effect.fnUntraced(function*<R>(
     new Set(controllers.map(({ resource }) => Resource.qualifiedName(resource)))
   )
   const tracing = yield* Tracing.make
-  // Each controller in a scope of its own, all of them in one that closes after the finalizer below has drained them.
+  // Each controller has its own scope, within one that closes after the finalizer below has drained them all.
   const all = yield* Scope.fork(yield* Effect.scope)
   const running = new Map<string, Running>()
   const starting = new Set<string>()
@@ -256,7 +259,7 @@ const make = Effect.fnUntraced(function*<R>(
 
   /** Starts a controller in a scope of its own. */
   const begin = Effect.fnUntraced(function*<R>(controller: Controller.Controller<R>, scope: Scope.Closeable) {
-    // Before the controller, so that it ends after it: the lease is held while it drains.
+    // Before the controller, so that it ends after it: the lease is held during the drain.
     const leadership = yield* leadershipOf(controller.name)
     const started = yield* start(controller, supervisor, leadership, tracing)
     const leave = Effect.suspend(() => stopping ? Effect.void : finish([started])).pipe(
@@ -355,9 +358,9 @@ const make = Effect.fnUntraced(function*<R>(
         const { ready } = yield* begin(controller, scope)
         return { ready } satisfies Added
       })
-      // A name that is taken is free again, wherever the start is interrupted.
+      // If the start is interrupted anywhere, the name is free again.
       const added = Effect.acquireUseRelease(named, () => begun, () => Effect.sync(() => starting.delete(name)))
-      // The cached kinds are provided by `start`, and not part of R: see `Controller.make`.
+      // `start` provides the cached kinds, which are not part of R: see `Controller.make`.
       return added as Effect.Effect<Added, ControllerRefused, Exclude<R, KubeClient> | Scope.Scope>
     }
   })
@@ -366,7 +369,7 @@ const make = Effect.fnUntraced(function*<R>(
   return manager
 })
 
-/** A candidate for each lease that the controllers share or have. */
+/** The candidates for leases: one that the controllers share, or one for each. */
 const elect = Effect.fnUntraced(function*(
   options: ReturnType<typeof Settings.election>,
   supervisor: Supervisor.Supervisor,
@@ -432,11 +435,10 @@ const elect = Effect.fnUntraced(function*(
 })
 
 /**
- * Builds the layers of an operator and runs them until interrupted, or until a part fails: then so does this.
+ * Builds the layers of an operator and runs them until interrupted, or until a background part fails: then this fails,
+ * too. Parts of all layers count, including those provided to the manager, such as a webhook server.
  *
- * A part of any of the layers: what is provided to the manager, such as a webhook server, fails it too.
- *
- * The way to run a manager. `Layer.launch` runs it too, but has no way to see that a background part failed.
+ * Use this to run a manager. `Layer.launch` runs it, too, but cannot see that a background part failed.
  */
 export const launch = <E, R>(
   operator: Layer.Layer<Manager, E, R>

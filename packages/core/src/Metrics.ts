@@ -116,7 +116,7 @@ const queueDepth = Metric.gauge("workqueue_depth", {
 })
 const queueAdds = counter("workqueue_adds_total", "Total number of adds handled by workqueue")
 const queueRetries = counter("workqueue_retries_total", "Total number of retries handled by workqueue")
-/** Ten nanoseconds, twelve times multiplied by ten. */
+/** From ten nanoseconds, twelve boundaries, each ten times the previous one. */
 const queueBoundaries = Array.from({ length: 12 }, (_, i) => Number(`1e${i - 8}`))
 const queueDuration = Metric.histogram("workqueue_queue_duration_seconds", {
   description: "How long in seconds an item stays in workqueue before being requested",
@@ -158,7 +158,7 @@ export type Result = "success" | "error" | "requeue" | "requeue_after"
 
 const results: ReadonlyArray<Result> = ["success", "error", "requeue", "requeue_after"]
 
-/** What a controller tells of its work: each a synchronous call, bound to its labels. Times in milliseconds. */
+/** Records a controller's work: each is a synchronous call, bound to its labels. Times in milliseconds. */
 export interface ControllerMetrics {
   readonly started: () => void
   readonly ended: (millis: number) => void
@@ -169,17 +169,17 @@ export interface ControllerMetrics {
   readonly stalled: () => void
   readonly hotLoop: () => void
   readonly invalid: () => void
-  /** Of each source, and of the watches that come and go (`dynamicWatches`). */
+  /** Of each source, and of `dynamicWatches`. */
   readonly sourceFailed: (source: string) => () => void
   readonly cacheSyncTimedOut: () => void
   readonly queue: WorkQueue.Monitor
-  /** Shows the state of the queue, computed when somebody asks; until the scope closes. */
+  /** Exposes the state of the queue, computed on each read, until the scope closes. */
   readonly observe: (
     queue: Pick<WorkQueue.WorkQueue, "stats" | "readyAt" | "handedOut">
   ) => Effect.Effect<void, never, Scope.Scope>
 }
 
-/** A counter that is bound: each call counts one. */
+/** A bound counter: each call adds one. */
 const counting = (
   context: Context.Context<never>,
   metric: Metric.Counter<number>,
@@ -200,7 +200,7 @@ export const forEvents = (context: Context.Context<never>, controller: string): 
   lost: counting(context, eventsLost, { controller })
 })
 
-/** The metrics of one controller. Every series is there from the start, with 0. */
+/** The metrics of one controller. Every series exists from the start, with 0. */
 export const forController = (
   controller: { readonly name: string; readonly concurrency: number }
 ): Effect.Effect<ControllerMetrics> =>
@@ -272,7 +272,7 @@ export const forController = (
     } satisfies ControllerMetrics
   })
 
-/** A gauge whose value is computed when somebody asks; until the scope closes. */
+/** A gauge whose value is computed on each read, until the scope closes. */
 export const computed = (
   context: Context.Context<never>,
   gauge: Metric.Gauge<number>,
@@ -281,7 +281,7 @@ export const computed = (
 ): Effect.Effect<void, never, Scope.Scope> =>
   register(context, Metric.withAttributes(gauge, attributes), () => ({ value: value() }))
 
-/** A counter that somebody else keeps; until the scope closes. */
+/** A counter whose value is kept elsewhere, until the scope closes. */
 const counted = (
   context: Context.Context<never>,
   counter: Metric.Counter<number>,
@@ -302,7 +302,7 @@ const register = <State>(
 
 // --- watches and their caches ---------------------------------------------------------------------------------------
 
-/** What a watch and its cache are measured by. */
+/** The measured parts of a watch and its cache. */
 export interface Observed {
   readonly resource: Resource.Any
   readonly selection: Selection
@@ -311,12 +311,12 @@ export interface Observed {
   readonly store: {
     readonly size: number
     readonly unconfirmed: number
-    /** Roughly what it holds in memory. */
+    /** Approximate memory, in bytes. */
     readonly bytes: number
   }
 }
 
-/** What went over the wire for one cache. */
+/** Counts of the requests for one cache. */
 export interface Traffic {
   /** Lists that replaced the cache after the first. */
   readonly relists: number
@@ -326,7 +326,7 @@ export interface Traffic {
   readonly failures: number
 }
 
-/** Whom a watch's series are of. */
+/** The labels of a watch's series. */
 const watchLabels = ({ resource, selection }: Pick<Observed, "resource" | "selection">): Record<string, string> => ({
   resource: resource.id,
   namespace: selection.namespace ?? "",
@@ -367,7 +367,7 @@ export const traffic = (client: Client): { readonly client: Client; readonly now
   }
 }
 
-/** Shows a watch and its cache, computed when somebody asks; until the scope closes. */
+/** Exposes a watch and its cache, computed on each read, until the scope closes. */
 export const forWatch = Effect.fnUntraced(function*(observed: Observed, traffic: () => Traffic) {
   const context = yield* Effect.context<never>()
   const labels = watchLabels(observed)

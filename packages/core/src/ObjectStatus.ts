@@ -22,18 +22,19 @@ import * as KubeError from "./KubeError.ts"
 import type { KubeObject } from "./KubeObject.ts"
 import * as Resource from "./Resource.ts"
 
-/** The status of an object's type. */
+/** The status type of an object type. */
 export type StatusOf<A> = A extends { readonly status?: infer S } ? Exclude<S, undefined> : never
 
 /**
- * Gives the object this status. Answers the object as it is then. A field that is `undefined` or `null` is left out.
+ * Writes this status and returns the updated object. Fields that are `undefined` or `null` are left out.
  *
- * Fails with `Conflict`, another look being due,
- * - without a write, where the object is not the one that was read, where a field to be changed lies in what is gone
- *   meanwhile, and, for a first status, a first object in it and every list, where anything has changed: there may be one
- *   by now, or another one;
- * - after the write, where the answer shows that somebody has changed the status since it was read, and a field that was
- *   right in it is not: nobody is woken by a status, and a controller is run again by this.
+ * Fails with `Conflict`, so that the object is reconciled again:
+ *
+ * - without a write, if the object is not the one that was read, or if the parent of a field to be changed is gone. A
+ *   first status, a first object in it and every list also fail if anything has changed since the read: there may be
+ *   one by now, or another one.
+ * - after the write, if the response shows that somebody changed the status since it was read, and a field that was
+ *   right then is not any more. Status changes wake nobody, so this error causes the next reconcile.
  */
 export const write = <A extends KubeObject>(
   resource: Resource.Resource<A>,
@@ -56,13 +57,13 @@ export const write = <A extends KubeObject>(
     return isAsWanted ? answer : yield* changedSince(resource, object)
   })
 
-/** Whether an operation gives a value whole that others may have given parts of, or takes a list away. */
+/** Whether an operation sets a whole value of which others may have set parts, or removes a list. */
 const isWhole = (before: object) => (operation: JsonPatchOperation): boolean =>
   ("value" in operation && typeof operation.value === "object") || Array.isArray(at(before, operation.path))
 
 const statusOf = (object: KubeObject): unknown => (object as { readonly status?: unknown }).status
 
-/** Whether all is as it is wanted that a patch did not name. */
+/** Whether everything that the patch did not name is as wanted. */
 const holds = (path: string, now: unknown, wanted: unknown, said: ReadonlySet<string>): boolean => {
   if (said.has(path)) return true
   if (!isObject(wanted)) return equals(now, wanted)
@@ -87,7 +88,7 @@ const changedSince = (resource: Resource.Any, object: KubeObject): KubeError.Kub
     })
   )
 
-/** The JSON patch (RFC 6902) that brings one value, where it is, to the other. Empty if there is nothing to change. */
+/** The JSON patch (RFC 6902) that turns one value, at its path, into the other. Empty if nothing changes. */
 export const difference = (path: string, from: unknown, to: unknown): ReadonlyArray<JsonPatchOperation> => {
   if (!isObject(from) || !isObject(to)) return equals(from, to) ? [] : [{ op: "add", path, value: to }]
   return [
@@ -99,7 +100,7 @@ export const difference = (path: string, from: unknown, to: unknown): ReadonlyAr
   ]
 }
 
-/** What a pointer leads to. */
+/** The value that a JSON pointer leads to. */
 const at = (value: unknown, pointer: string): unknown =>
   pointer.split("/").slice(1).reduce<unknown>(
     (found, key) => isObject(found) ? own(found, key.replaceAll("~1", "/").replaceAll("~0", "~")) : undefined,
@@ -109,7 +110,7 @@ const at = (value: unknown, pointer: string): unknown =>
 /** A JSON pointer (RFC 6901) to a member. */
 const member = (path: string, key: string): string => `${path}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`
 
-/** Without the members that are null. What is in lists stays as it is: it is replaced whole. */
+/** The value without members that are null. Lists stay as they are: they are replaced whole. */
 const plain = (value: unknown): unknown =>
   isObject(value)
     ? Object.fromEntries(

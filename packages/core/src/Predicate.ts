@@ -10,16 +10,16 @@ import { isTerminating, type KubeObject } from "./KubeObject.ts"
 
 export type Predicate<in A extends KubeObject = KubeObject> = (delta: Delta<A>) => boolean
 
-/** Holds back an update that leaves what matters as it was; no field hides another object or one being deleted. */
+/** Drops an update that leaves what matters unchanged, but never another object or the beginning of a deletion. */
 const unless = <A extends KubeObject>(same: (old: A, object: A) => boolean): Predicate<A> => (delta) =>
   delta._tag !== "Updated" || delta.old.metadata.uid !== delta.object.metadata.uid ||
   isTerminating(delta.old) !== isTerminating(delta.object) || !same(delta.old, delta.object)
 
-/** Passes an update if `select` gives another value for the new state; everything else passes. Compared as JSON. */
+/** Passes an update if `select` returns another value for the new state, compared as JSON; everything else passes. */
 export const changed = <A extends KubeObject>(select: (object: A) => unknown): Predicate<A> =>
   unless((old, object) => JSON.stringify(select(old)) === JSON.stringify(select(object)))
 
-/** The desired state changed: an own status write does not pass. For kinds without generation everything passes. */
+/** Passes changes of the desired state; own status writes are none. For kinds without generation everything passes. */
 export const generationChanged: Predicate = unless(({ metadata: old }, { metadata }) =>
   metadata.generation !== undefined && metadata.generation === old.generation
 )

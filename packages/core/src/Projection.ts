@@ -19,17 +19,17 @@ import { total } from "./internal/total.ts"
 import type { KubeObject } from "./KubeObject.ts"
 import type * as Resource from "./Resource.ts"
 
-/** An object of `A` with its identity, and of its content what `B` has. */
+/** An object of `A` with its identity, and the content of `B`. */
 export type Projected<A extends KubeObject, B> =
   & { readonly apiVersion: A["apiVersion"]; readonly kind: A["kind"]; readonly metadata: A["metadata"] }
   & B
 
 export interface Options {
-  /** Which annotations stay; all by default. */
+  /** Which annotations are kept; all by default. */
   readonly annotations?: ((key: string) => boolean) | undefined
 }
 
-/** The kind with the parts a function picks; `name` tells the projections of one kind apart. */
+/** The kind with the parts that a function picks; `name` distinguishes the projections of one kind. */
 export const make = <A extends KubeObject, Id extends string, const Name extends string, B extends object>(
   resource: Resource.Resource<A, Id>,
   name: Name,
@@ -52,7 +52,7 @@ export const make = <A extends KubeObject, Id extends string, const Name extends
   }
 }
 
-/** The kind without anything but metadata, which is all the server sends of it. */
+/** The kind with metadata only, which is all that the server sends of it. */
 export const metadata = <A extends KubeObject, Id extends string>(
   resource: Resource.Resource<A, Id>,
   options: Options = {}
@@ -61,7 +61,7 @@ export const metadata = <A extends KubeObject, Id extends string>(
   id: `${resource.id}/metadata`,
   metadataOnly: true,
   Type: undefined as never,
-  // On the wire it is a `PartialObjectMetadata` of meta.k8s.io; an answer to a write is whole.
+  // On the wire it is a `PartialObjectMetadata` of meta.k8s.io; the response to a write is the whole object.
   decode: (json) =>
     Result.succeed({
       apiVersion: resource.apiVersion,
@@ -72,11 +72,10 @@ export const metadata = <A extends KubeObject, Id extends string>(
 })
 
 /**
- * The kind as it is, for a cache of which little is read: its objects are kept as text, and each is parsed when it is
- * first read, once for each version. What files, lists by namespace and expires them is known without. A list without a
- * namespace, a selector or index over it, and a controller that is woken by it, parse every object they look at.
- *
- * Objects are what the server sent: they are not checked against a Schema, and are those of a kind without one.
+ * The whole kind, for a cache that is rarely read: objects are kept as text, and each version is parsed when it is
+ * first read. Filing, listing by namespace and expiring objects need no parsing. A list without a namespace, a selector
+ * or index over it, and a controller that is woken by it parse every object they look at. Objects are what the server
+ * sent: as for a kind without a Schema, they are not validated.
  */
 export const lazy = <A extends KubeObject, Id extends string>(
   resource: Resource.Resource<A, Id>
@@ -88,13 +87,13 @@ export const lazy = <A extends KubeObject, Id extends string>(
   decode: plain as Resource.Resource<A>["decode"]
 })
 
-/** One function for all: what it is tells projections of a name apart. */
+/** One function for all: `decode` distinguishes projections of the same name. */
 const plain = Result.succeed as (json: unknown) => Result.Result<KubeObject, Resource.Invalid>
 
 /**
- * The kind without some fields, which a cache does not hold, and a live client cuts from the bytes before they are parsed:
- * `Projection.without(Node, "images", ["status.images"])`. A path leads through objects by their names, and through lists
- * by `*`. Fields that identify and relate an object stay.
+ * The kind without some fields. A cache does not hold them, and a live client cuts them from the bytes before parsing:
+ * `Projection.without(Node, "images", ["status.images"])`. A path names the members of objects, and has `*` for the
+ * items of a list. Fields that identify and relate an object stay.
  */
 export const without = <A extends KubeObject, Id extends string, const Name extends string>(
   resource: Resource.Resource<A, Id>,
@@ -120,10 +119,10 @@ export const without = <A extends KubeObject, Id extends string, const Name exte
   }
 }
 
-/** What a cache lives on. */
+/** The fields that a cache needs. */
 const needed = /^metadata\.(name|namespace|uid|resourceVersion|labels|ownerReferences|creationTimestamp)\b/
 
-/** The value without the field of a path; itself where there is none. */
+/** The value without the field at a path; the same value if there is none. */
 const dropped = (value: unknown, [name, ...rest]: ReadonlyArray<string>): unknown => {
   if (typeof value !== "object" || value === null || name === undefined) return value
   if (Array.isArray(value)) return name === "*" ? value.map((part) => dropped(part, rest)) : value

@@ -2,10 +2,10 @@
  * The state machine of the work queue: synchronous, without a clock, so that it can be tested against a simple model.
  *
  * A key is in at most one place: ready, waiting for a time, or being processed. While it is being processed it is never
- * handed out again; what is added meanwhile is remembered and makes it ready when the processing is over. Of several
- * times the earliest wins, and an immediate add beats them all. Reasons of merged adds travel together, and the highest
- * of their priorities counts. Ready keys are handed out in a `FairOrder`: namespaces take turns, a priority is a head
- * start, nothing starves; within a namespace and a priority, the one ready longest goes first.
+ * handed out again; an add in the meantime is remembered and makes it ready afterwards. Of several times the earliest
+ * wins, and an immediate add beats them all. Merged adds keep all their reasons and the highest of their priorities.
+ * Ready keys are handed out in a `FairOrder`: namespaces take turns, a priority is a head start, nothing starves;
+ * within a namespace and a priority, the key that has been ready longest goes first.
  */
 import { DelayHeap, type Slot } from "./internal/DelayHeap.ts"
 import { FairOrder, type Standing } from "./internal/FairOrder.ts"
@@ -13,26 +13,26 @@ import { Heap, type Indexed } from "./internal/Heap.ts"
 import * as Reasons from "./internal/Reasons.ts"
 import type { Reason } from "./Trigger.ts"
 
-/** A key handed out. */
+/** A key that was handed out. */
 export interface Item {
   readonly key: string
-  /** Why, each reason once, in the order they came. */
+  /** Why: each reason once, in order of arrival. */
   readonly reasons: ReadonlyArray<Reason>
-  /** Failures in a row before this. */
+  /** Consecutive failures before this run. */
   readonly failures: number
-  /** The highest priority asked for. */
+  /** The highest priority requested. */
   readonly priority: number
   /** When it became ready. */
   readonly readySince: number
 }
 
-/** What is known of a key, for people who look. */
+/** The state of a key, for inspection. */
 export interface KeyState {
   readonly key: string
   readonly phase: "Idle" | "Ready" | "Waiting" | "Processing"
   /** When a ready key became ready. */
   readonly readySince: number | undefined
-  /** When it will be ready: a waiting key, or one that asked for another run while it is being processed. */
+  /** When it becomes ready: a waiting key, or one being processed that requested another run. */
   readonly due: number | undefined
   readonly failures: number
   readonly priority: number
@@ -41,23 +41,23 @@ export interface KeyState {
 
 interface Entry extends Standing<Entry>, Indexed {
   readonly key: string
-  /** None until something asks for it, and again once it is handed out. */
+  /** Undefined until something adds the key, and again once it is handed out. */
   reasons: Reasons.Reasons | undefined
   phase: "Idle" | "Ready" | "Waiting" | "Processing"
   /** Added while being processed. */
   dirty: boolean
-  /** Where a waiting key is among the times. */
+  /** The place of a waiting key among the times. */
   slot: Slot<Entry> | undefined
-  /** The highest asked for since the key was handed out. */
+  /** The highest requested since the key was handed out. */
   priority: number | undefined
-  /** The one it was handed out with: a key that asks for itself again keeps it. */
+  /** The one it was handed out with: a key that requeues itself keeps it. */
   handed: number
-  /** Not handed out before, whoever adds it; 0 if it is not held. */
+  /** Not handed out before this time, whoever adds it; 0 if it is not held. */
   heldUntil: number
   readySince: number
-  /** When it was handed out last, or `never`. */
+  /** When it was last handed out, or `never`. */
   takenAt: number
-  /** The earliest time asked for while being processed. */
+  /** The earliest time requested while being processed. */
   at: number | undefined
   failures: number
 }
@@ -67,13 +67,13 @@ export class QueueState {
   readonly #ready = new FairOrder<Entry>()
   readonly #waiting = new DelayHeap<Entry>()
   /**
-   * Those being processed, the one taken first at the top. No `Map`: one that is emptied time and again gets a new table
-   * each time, which V8 puts where only a collection of the whole heap finds the old ones.
+   * The keys being processed, the one taken first at the top. Not a `Map`: one that is emptied again and again gets a
+   * new table each time, and V8 places these so that only a collection of the whole heap frees the old ones.
    */
   readonly #processing = new Heap<Entry>((a, b) => a.takenAt < b.takenAt)
   readonly #now: () => number
 
-  /** `now` stamps the keys that become ready, and says whether a hold is over. */
+  /** `now` stamps keys that become ready, and decides whether a hold is over. */
   constructor(now: () => number = () => 0) {
     this.#now = now
   }
@@ -82,7 +82,7 @@ export class QueueState {
     return this.#ready.size
   }
 
-  /** Ready keys of a priority. */
+  /** Number of ready keys of a priority. */
   readyAt(priority: number): number {
     return this.#ready.waiting(priority)
   }
@@ -95,17 +95,17 @@ export class QueueState {
     return this.#processing.size
   }
 
-  /** Keys being processed, and the moments they were handed out. Not for the hot path. */
+  /** Keys being processed, and when they were handed out. Not for the hot path. */
   processingSince(): ReadonlyArray<readonly [key: string, at: number]> {
     return Array.from(this.#processing, ({ key, takenAt }) => [key, takenAt] as const)
   }
 
-  /** Keys known, for whatever reason: zero when nothing is to be done and nothing failed. */
+  /** Number of known keys: zero if nothing is to be done and nothing failed. */
   get size(): number {
     return this.#entries.size
   }
 
-  /** Every key known. Not for the hot path. */
+  /** All known keys. Not for the hot path. */
   keys(): ReadonlyArray<KeyState> {
     return Array.from(this.#entries.values(), (entry) => ({
       key: entry.key,
@@ -118,21 +118,21 @@ export class QueueState {
     }))
   }
 
-  /** The key is to be processed as soon as possible. */
+  /** Requests that the key is processed as soon as possible. */
   add(key: string, reason: Reason, priority = 0): void {
     const entry = this.#ask(key, reason, priority)
     if (entry.phase === "Processing") entry.dirty = true
     else if (entry.phase !== "Ready") this.#makeReady(entry, this.#now())
   }
 
-  /** The key is to be processed at a time, or earlier if something else wants it earlier. */
+  /** Requests that the key is processed at a time, or earlier if something else requests that. */
   addAt(key: string, at: number, reason: Reason, priority = 0): void {
     const entry = this.#ask(key, reason, priority)
     if (entry.phase === "Processing") entry.at = Math.min(at, entry.at ?? at)
     else if (entry.phase !== "Ready" && (entry.slot === undefined || at < entry.slot.at)) this.#wait(entry, at)
   }
 
-  /** Takes back what was asked for a key that was never handed out. True if nothing is known of the key then. */
+  /** Withdraws the requests for a key that was never handed out. True if the key is unknown then. */
   withdraw(key: string): boolean {
     const entry = this.#entries.get(key)
     if (entry === undefined) return true
@@ -141,11 +141,11 @@ export class QueueState {
     return true
   }
 
-  /** Moves what is due to the ready keys; true if something moved. */
+  /** Moves due keys to the ready ones; true if any moved. */
   promote(now: number): boolean {
     let moved = false
     for (let next = this.#waiting.peek(); next !== undefined && next.at <= now; next = this.#waiting.peek()) {
-      // Nobody asked for a key whose hold alone is over.
+      // Only its hold was waited for; nothing requested the key.
       if (next.value.reasons === undefined) this.#forget(next.value)
       else this.#makeReady(next.value, now)
       moved = true
@@ -158,7 +158,7 @@ export class QueueState {
     return this.#waiting.peek()?.at
   }
 
-  /** Hands out the next key at a moment; `shift` is added to the time it became ready. */
+  /** Hands out the next key at time `now`; `shift` is added to the time at which it became ready. */
   take(now = 0, shift = 0): Item | undefined {
     const entry = this.#ready.take()
     if (entry === undefined) return undefined
@@ -179,21 +179,21 @@ export class QueueState {
     return item
   }
 
-  /** The processing of a key succeeded; it may ask to be processed again at a time. */
+  /** The key was processed successfully; it may request another run at a time. */
   succeed(key: string, again?: { readonly at: number; readonly reason: Reason }): void {
     const entry = this.#release(key)
     entry.failures = 0
     this.#settle(entry, again)
   }
 
-  /** The processing of a key failed. Without a time it rests until something adds it. */
+  /** Processing the key failed. Without a time it rests until something adds it. */
   fail(key: string, again?: { readonly at: number; readonly reason: Reason }): void {
     const entry = this.#release(key)
     entry.failures += 1
     this.#settle(entry, again)
   }
 
-  /** What is added to a key being processed, or asks for it again, has to wait until a time. */
+  /** Delays the next run of a key being processed until a time, whether something adds it or it requeues itself. */
   hold(key: string, until: number): void {
     this.#processed(key).heldUntil = until
   }
@@ -270,7 +270,7 @@ export class QueueState {
     this.#ready.enter(entry, namespaceOf(entry.key), entry.priority ?? 0)
   }
 
-  /** Ready as soon as its hold is over. */
+  /** Makes the key ready as soon as its hold is over. */
   #hold(entry: Entry): void {
     entry.dirty = false
     if (entry.phase !== "Waiting" || entry.slot!.at > entry.heldUntil) this.#wait(entry, entry.heldUntil)
@@ -290,7 +290,7 @@ export class QueueState {
     if (entry.failures === 0) this.#entries.delete(entry.key)
   }
 
-  /** Takes a key out of the ready or the waiting ones. */
+  /** Removes a key from the ready or the waiting ones. */
   #leave(entry: Entry): void {
     this.#ready.leave(entry)
     if (entry.slot === undefined) return

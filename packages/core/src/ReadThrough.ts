@@ -1,11 +1,12 @@
 /**
- * `ReadThrough`: objects of kinds that are read rarely, from the server, remembered for a time.
+ * `ReadThrough`: objects that are rarely read, read from the server and remembered for a while.
  *
- * A Secret that a handful of objects name is not worth a watch of every Secret. `Cache.live` asks the server for it and
- * remembers the answer, also that there is none, for `timeToLive` and for at most a thousand objects; readers that ask at
- * once share one request. Own writes are seen at once: a write ends what was remembered of its object. Somebody else's change is seen when the time is over, and wakes nobody: for that, watch the kind.
+ * A Secret that only a few objects name is not worth a watch of all Secrets. `Cache.live` reads it from the server and
+ * remembers the result, including that there is none, for `timeToLive` and for at most a thousand objects. Concurrent
+ * readers share one request. Own writes are visible at once: a write discards what was remembered of its object.
+ * Changes by others become visible when the time is over, and wake nobody: for that, watch the kind.
  *
- * What is remembered is the controller's own. Outside a controller nothing is.
+ * Each controller and each `Cache.layer` remembers for itself. Elsewhere nothing is remembered.
  */
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -20,35 +21,35 @@ import type { KubeError } from "./KubeError.ts"
 import { key as keyOf, keyString, type KubeObject, type ObjectRef } from "./KubeObject.ts"
 import * as Resource from "./Resource.ts"
 
-/** Figures that hold unless options say otherwise. */
+/** Default values. */
 export const readThroughDefaults = {
   timeToLive: "1 minute",
-  /** Objects remembered; of more, those asked for longest ago are forgotten. */
+  /** Maximum number of remembered objects; beyond it, the least recently used are forgotten. */
   capacity: 1_000
 } as const
 
-/** What the server answered, when it was asked. */
+/** A response of the server, and when it was requested. */
 interface Known {
   readonly at: Moment.Moment
   readonly object: KubeObject | undefined
 }
 
-/** What is remembered of live reads. */
+/** Remembered results of live reads. */
 export interface ReadThrough {
-  /** The object as remembered, or as `fetch` answers. */
+  /** The remembered object, or the result of `fetch`. */
   readonly get: <E, R>(
     resource: Resource.Any,
     ref: ObjectRef,
     timeToLive: Duration.Input,
     fetch: Effect.Effect<KubeObject | undefined, E, R>
   ) => Effect.Effect<KubeObject | undefined, E, R>
-  /** Takes notice of an own write. */
+  /** Discards what an own write outdates. */
   readonly wrote: (write: Write) => void
-  /** How many objects are remembered. */
+  /** Number of remembered objects. */
   readonly size: () => number
 }
 
-/** What the part of the program that reads remembers; nothing unless somebody provides it. */
+/** What the reading part of the program remembers; undefined unless provided. */
 export const Remembered = Context.Reference<ReadThrough | undefined>("@effect-operator/core/ReadThrough/Remembered", {
   defaultValue: () => undefined
 })
@@ -75,11 +76,11 @@ export const live = <A extends KubeObject>(
 }
 
 export const makeReadThrough = (capacity: number = readThroughDefaults.capacity): ReadThrough => {
-  /** The one asked for last at the end. */
+  /** The most recently used is last. */
   const known = new Map<string, Known>()
-  /** Requests under way; whoever comes later waits, and asks itself if that one was interrupted. */
+  /** Requests in flight. Later readers wait for them, and make their own request if the first was interrupted. */
   const asked = new Map<string, Deferred.Deferred<Known | "interrupted", unknown>>()
-  /** In which forms a kind is read. */
+  /** The ids under which a kind is read: versions and projections of it. */
   const forms = new Map<string, Set<string>>()
 
   const remember = (id: string, entry: Known): void => {
@@ -96,7 +97,7 @@ export const makeReadThrough = (capacity: number = readThroughDefaults.capacity)
     Effect.flatMap(Moment.now, (at) => {
       const done = Deferred.makeUnsafe<Known | "interrupted", unknown>()
       const finish = (exit: Exit.Exit<KubeObject | undefined, unknown>) => {
-        // An own write ended this request's claim to be the newest: its answer is for those who waited, no more.
+        // If an own write came in between, the result goes only to those who waited, and is not remembered.
         const current = asked.get(id) === done
         if (current) asked.delete(id)
         if (!Exit.isSuccess(exit)) {
@@ -108,7 +109,7 @@ export const makeReadThrough = (capacity: number = readThroughDefaults.capacity)
         if (current) remember(id, entry)
         return Deferred.succeed(done, entry)
       }
-      // Nobody waits for a request before its end is watched: it may be interrupted before each step.
+      // Registered only once its exit is observed: otherwise an interruption in between would leave others waiting.
       const begun = Effect.suspend(() => {
         asked.set(id, done)
         return fetch

@@ -24,15 +24,15 @@ export interface Context {
   readonly key: string
   /** Why: the merged reasons since the last reconcile of this key, each once. */
   readonly reasons: ReadonlyArray<Reason>
-  /** Failures in a row before this run. */
+  /** Consecutive failures before this run. */
   readonly failures: number
-  /** What the last of them failed with. */
+  /** The cause of the last of them. */
   readonly lastFailure: Cause.Cause<unknown> | undefined
-  /** Events about this object. */
+  /** Records events about this object. */
   readonly events: EventRecorder
 }
 
-/** The one error that stops retrying: nothing happens to the object until it, or something it watches, changes. */
+/** The one error that stops retrying: the object rests until it, or something it watches, changes. */
 export class Terminal extends Schema.TaggedError<Terminal>()("Terminal", {
   message: Schema.String,
   cause: Schema.optionalKey(Schema.Defect())
@@ -43,5 +43,5 @@ export class ReconcileTimeout extends Schema.TaggedError<ReconcileTimeout>()("Re
   message: Schema.String
 }) {}
 
-/** What a run of code that fails with `E` is tried again after; undefined for a defect. */
+/** What a run of code that fails with `E` is retried after; undefined for a defect. */
 export type Retried<E> = Exclude<E, Terminal> | KubeError | ReconcileTimeout | undefined

@@ -35,8 +35,8 @@ import { isInitialEventsEnd, type WatchEvent } from "./WatchEvent.ts"
 export { defaults } from "./ReflectorState.ts"
 
 /**
- * How a reflector lists: in pages, which every server knows, or as the first events of a watch (`sendInitialEvents`,
- * Kubernetes 1.32 and later), with pages where that is not to be had.
+ * How a reflector lists: in pages, which every server supports, or as the first events of a watch (`sendInitialEvents`,
+ * Kubernetes 1.32 and later), falling back to pages.
  */
 export const ListBy = Context.Reference<"Pages" | "Stream">("@effect-operator/core/Reflector/ListBy", {
   defaultValue: () => "Pages"
@@ -47,10 +47,10 @@ export type Status =
   | { readonly _tag: "Listing" }
   /** Times in milliseconds since the epoch. */
   | { readonly _tag: "Live"; readonly since: number }
-  /** `since` the first failure of the row. */
+  /** `since` the first of the consecutive failures. */
   | { readonly _tag: "Degraded"; readonly since: number; readonly reason: KubeError.Reason; readonly failures: number }
 
-/** What a reflector feeds: everything synchronous, one call per list or chunk of events. */
+/** What a reflector feeds. All calls are synchronous, one per list or chunk of events. */
 export interface Sink {
   readonly replace: (items: ReadonlyArray<KubeObject>, resourceVersion: string) => void
   readonly apply: (events: ReadonlyArray<WatchEvent>) => void
@@ -58,13 +58,15 @@ export interface Sink {
 
 export interface Reflector {
   readonly status: SubscriptionRef.SubscriptionRef<Status>
-  /** When the server sent something last, be it a bookmark, in milliseconds since the epoch; undefined before. */
+  /**
+   * When the server last sent something, bookmarks included, in milliseconds since the epoch; undefined before that.
+   */
   readonly lastEventAt: () => number | undefined
-  /** How long ago that was, in milliseconds, by a clock that nobody sets. */
+  /** How long ago that was, in milliseconds, by a monotonic clock. */
   readonly quietFor: () => number | undefined
   /** Completes when the first list is in the sink. */
   readonly synced: Effect.Effect<void>
-  /** Runs for ever; fails never. A defect is a bug and must be supervised. */
+  /** Runs forever and never fails. A defect is a bug and must be supervised. */
   readonly run: Effect.Effect<never>
 }
 
@@ -87,7 +89,7 @@ export const make = Effect.fnUntraced(function*(
   }
   const reading = { without: [...unread, ...resource.without ?? []], lazily: resource.lazy }
 
-  /** One page of a list, and what it means. */
+  /** Requests one page of a list, and says what it means. */
   const ask = (options: ListOptions, meaning: (page: Page<KubeObject>, at: number) => Input): Effect.Effect<Input> =>
     client.listPage(raw, { ...selection, ...options }).pipe(
       Effect.timeoutOrElse({
@@ -109,7 +111,7 @@ export const make = Effect.fnUntraced(function*(
       )
     )
 
-  /** The answer to a page; the one after it is asked for as soon as its token is known. */
+  /** The response to a page. The next page is requested as soon as its token is known. */
   const page = (token: string | undefined, limit: number, ahead: Ahead.Ahead<Input>): Effect.Effect<Input> =>
     ask({
       limit,
@@ -119,7 +121,7 @@ export const make = Effect.fnUntraced(function*(
 
   const look = ask({ limit: 1, reading }, ({ resourceVersion }, at) => ({ _tag: "Looked", at, resourceVersion }))
 
-  /** One watch, to its end; every chunk goes to `onEvents` as it comes, until that says no. */
+  /** One watch until it ends. Every chunk goes to `onEvents` as it arrives, until that returns false. */
   const watch = Effect.fnUntraced(
     function*(
       from: Pick<WatchOptions, "resourceVersion" | "resourceVersionMatch" | "sendInitialEvents">,
@@ -143,7 +145,7 @@ export const make = Effect.fnUntraced(function*(
         reading
       })
       let heard = monotonicMillis(clock)
-      /** Reads on until the watch ends, or `onEvents` says no. */
+      /** Reads until the watch ends, or `onEvents` returns false. */
       const toTheEnd = Effect.scoped(Effect.flatMap(Stream.toPull(events), (pull) => {
         let goOn = true
         return Effect.whileLoop({
@@ -151,7 +153,8 @@ export const make = Effect.fnUntraced(function*(
           body: () =>
             Effect.flatMap(pull, (events) => {
               heard = monotonicMillis(clock)
-              // A bookmark of where the watch began is no sign of life: a server might send it and hang up, for ever.
+              // A bookmark at the starting point is no sign of life: a server might send it and hang up, again and
+              // again.
               if (
                 quiet && events.some(({ object, type }) =>
                   type !== "BOOKMARK" || object.metadata.resourceVersion !== from.resourceVersion
@@ -166,7 +169,7 @@ export const make = Effect.fnUntraced(function*(
           }
         })
       })).pipe(Pull.catchDone(() => Effect.void))
-      // One timer for the watch, not one for each event: it looks how long ago the last one came.
+      // One timer for the watch, not one for each event: it checks how long ago the last one came.
       const silent = Effect.whileLoop({
         while: () => monotonicMillis(clock) - heard < defaults.idleTimeout,
         body: () => Effect.sleep(heard + defaults.idleTimeout - monotonicMillis(clock)),
@@ -199,7 +202,7 @@ export const make = Effect.fnUntraced(function*(
       if (output.apply !== undefined) sink.apply(output.apply)
       return output
     }
-    // What is degraded stays so until it is live.
+    // A degraded reflector stays so until it is live.
     const showListing = Effect.flatMap(
       SubscriptionRef.get(status),
       (now) => now._tag === "Live" ? SubscriptionRef.set(status, listing) : Effect.void
@@ -280,14 +283,14 @@ export const make = Effect.fnUntraced(function*(
   } satisfies Reflector
 })
 
-/** Now, for the state: by a clock that nobody sets. */
+/** The current monotonic time, for the state. */
 const moment = Effect.map(Clock.Clock, monotonicMillis)
 
-/** No cache holds them, see `Store`. */
+/** No cache holds these: see `Store`. */
 const unread = ["metadata.managedFields"]
 
 /**
- * Takes events of a streamed list. Undefined until its end, then the list's resourceVersion and the events after it;
+ * Collects events of a streamed list. Undefined until its end, then the list's resourceVersion and the events after it;
  * `unmarked` if a bookmark shows that the end will not be marked.
  */
 const collect = (
@@ -305,13 +308,13 @@ const collect = (
   return undefined
 }
 
-/** How long the server wants to be left alone, in milliseconds. */
+/** How long the server asked to wait, in milliseconds. */
 const asked = (reason: KubeError.Reason): number =>
   "retryAfter" in reason && reason.retryAfter !== undefined
     ? Math.min(reason.retryAfter, defaults.longestRetryAfter)
     : 0
 
-/** What is most likely to be done about a failure with a kind, by its plural and group. */
+/** The most likely remedy for a failure with a kind, given by plural and group. */
 export const hint = ({ _tag }: KubeError.Reason, kind: string): string => {
   switch (_tag) {
     case "NotFound":
@@ -327,10 +330,10 @@ export const hint = ({ _tag }: KubeError.Reason, kind: string): string => {
   }
 }
 
-/** Of a group of Kubernetes itself: `pods`, `deployments.apps`, `leases.coordination.k8s.io`. */
+/** Whether the group is of Kubernetes itself: `pods`, `deployments.apps`, `leases.coordination.k8s.io`. */
 const isBuiltIn = (kind: string): boolean => /^[^.]+(\.[^.]+)?$/.test(kind) || builtIn.test(kind)
 
-/** Definitions are in groups of such names, too: `gateway.networking.k8s.io`, `snapshot.storage.k8s.io`. */
+/** Enumerated, as custom kinds have such groups, too: `gateway.networking.k8s.io`, `snapshot.storage.k8s.io`. */
 const builtIn = new RegExp(
   "^[^.]+\\.(admissionregistration|apiextensions|apiregistration|authentication|authorization|certificates|coordination|" +
     "discovery|events|(flowcontrol|internal)\\.apiserver|networking|node|rbac\\.authorization|resource|scheduling|storage|" +
@@ -343,7 +346,7 @@ const unanswered: KubeError.Reason = new KubeError.Transport({
   message: "the server did not answer the request in time"
 })
 
-/** A server that does not know what it was asked sends the objects all the same, but never marks the last of them. */
+/** A server that does not know the parameter sends the objects all the same, but never marks the end. */
 const unmarked: KubeError.Reason = new KubeError.BadRequest({
   message: "the server does not mark the end of a streamed list",
   code: 400

@@ -1,80 +1,80 @@
 /**
- * What a `Reflector` knows and what it does next, as data: `step` is the whole of it, and total; `Reflector` only performs
- * what comes out.
+ * The state machine of a `Reflector`: what it knows and what it does next, as data. `step` is total; `Reflector` only
+ * performs its output.
  *
- * A watch that ends is resumed at once from the last resourceVersion, one that fails after a delay; only `Gone` (410) and
- * a resourceVersion that goes backwards lead to a new list.
+ * A watch that ends is resumed at once from the last resourceVersion, one that fails after a delay. Only `Gone` (410)
+ * and a resourceVersion that goes backwards lead to a new list.
  *
- * A server that was restored from a backup, or another one at the same address, shows nothing to who resumes a watch at
- * a resourceVersion that it has not reached. So a watch that follows a broken one, and comes to its end without having
- * shown anything, is followed by a look at where the server is: one object is asked for.
+ * A server that was restored from a backup, or another one at the same address, sends nothing to a watch that resumes
+ * at a resourceVersion it has not reached. So if the watch after a broken one ends without any event, one object is
+ * listed to see where the server is.
  */
 import type { Page } from "./KubeClient.ts"
 import * as KubeError from "./KubeError.ts"
 import { compareResourceVersions, type KubeObject } from "./KubeObject.ts"
 import type { WatchEvent } from "./WatchEvent.ts"
 
-/** Figures that hold unless options say otherwise. */
+/** Default values. */
 export const defaults = {
-  /** Delays after a failure of list or watch, in milliseconds; as in client-go. */
+  /** Delays after a failed list or watch, in milliseconds, as in client-go. */
   backoff: { initial: 800, factor: 2, max: 30_000, jitter: 1 },
-  /** A watch healthy for so long, in milliseconds, forgets earlier failures. */
+  /** A watch that is healthy for this long, in milliseconds, resets earlier failures. */
   resetAfter: 120_000,
   /** The server ends a watch after a random time in this range, in seconds. */
   watchTimeout: { min: 300, max: 600 },
   /**
-   * A watch without an event or bookmark for so long, in milliseconds, is given up and resumed. Bookmarks come about
-   * once a minute; a server may send none for a kind that never changes, so silence alone is no failure.
+   * A watch without an event or bookmark for this long, in milliseconds, is given up and resumed. Bookmarks come about
+   * once a minute, but a server may send none for a kind that never changes: silence alone is not a failure.
    */
   idleTimeout: 120_000,
-  /** A watch that ended sooner than this, in milliseconds, and without an event, counts as failed. */
+  /** A watch that ends sooner than this, in milliseconds, and without an event counts as failed. */
   shortestWatch: 1_000,
   pageSize: 500,
-  /** Pages that are not answered in time are asked for half as large, down to this. */
+  /** Pages that time out are requested half as large, down to this size. */
   smallestPage: 25,
-  /** A page not answered for so long, in milliseconds, counts as failed: a server gives up after a minute itself. */
+  /** A page that takes longer than this, in milliseconds, counts as failed. A server itself gives up after a minute. */
   listTimeout: 90_000,
-  /** A server that asks to be left alone (`Retry-After`) is, but no longer than this, in milliseconds. */
+  /** Upper limit of a `Retry-After`, in milliseconds. */
   longestRetryAfter: 300_000
 } as const
 
-/** How the next list is to be had: `PagesOnce` after a stream that failed, `Pages` for good if there are no streams. */
+/** How to get the next list: `PagesOnce` after a failed streaming list, `Pages` for good if there are none. */
 export type Lists = "Pages" | "PagesOnce" | "Stream"
 
 interface Common {
   readonly failures: number
   readonly lists: Lists
-  /** Whether a watch was too old to resume and led to a list at once, since the last healthy period. */
+  /** Whether, since the last healthy period, a watch that was too old to resume has led to an immediate list. */
   readonly relisted: boolean
-  /** Of pages, where a server was too slow for what is usual. */
+  /** Size of pages, if the server was too slow for the usual one. */
   readonly pageSize?: number
-  /** A connection broke, and nothing has come since: the server may be another one, which is behind. */
+  /** A connection broke, and nothing has arrived since: this may be another server, which is behind. */
   readonly doubted?: true
 }
 
-/** Where the reflector stands. */
+/** The state of the reflector. */
 export type State =
-  /** The items of each page so far; `whole` if all is asked for in one. */
+  /** `pages` has the items of each page so far; `whole` if everything was requested in one page. */
   | Common & {
     readonly _tag: "Listing"
     readonly pages: ReadonlyArray<ReadonlyArray<KubeObject>>
     readonly whole?: true
   }
-  /** `since` the last failure or list: watches that end in time are one. */
+  /** `since` the last failure or list: consecutive watches that end normally count as one. */
   | Common & { readonly _tag: "Watching"; readonly resourceVersion: string; readonly since: number }
-  /** Where the server is has been asked for. */
+  /** The server has been asked for its current resourceVersion. */
   | Common & { readonly _tag: "Looking"; readonly resourceVersion: string; readonly since: number }
-  /** `resume` is what follows. */
+  /** `resume` is what follows the pause. */
   | Common & { readonly _tag: "Pausing"; readonly resume: { readonly resourceVersion: string } | "list" }
 
-/** What happened; `at` in milliseconds, by a clock that nobody sets (`monotonicMillis`). */
+/** What happened; `at` in milliseconds, by a monotonic clock (`monotonicMillis`). */
 export type Input =
-  /** `open` if the watch that brought the list goes on. */
+  /** `open` if the watch that delivered the list goes on. */
   | { readonly _tag: "Page"; readonly page: Page<KubeObject>; readonly at: number; readonly open?: true }
   | { readonly _tag: "Events"; readonly events: ReadonlyArray<WatchEvent> }
   /**
-   * A watch came to its end after `lasted` milliseconds, and was quiet if it brought nothing. `idle` if it was given up,
-   * and not ended by the server.
+   * A watch ended after `lasted` milliseconds, `quiet` if without any event. `idle` if it was given up rather than
+   * ended by the server.
    */
   | {
     readonly _tag: "Ended"
@@ -83,9 +83,11 @@ export type Input =
     readonly quiet: boolean
     readonly idle?: true
   }
-  /** The resourceVersion that the server is at. */
+  /** The current resourceVersion of the server. */
   | { readonly _tag: "Looked"; readonly at: number; readonly resourceVersion: string }
-  /** `unanswered` if there was no watch at all: waiting for one is no health. `late` if a page was not waited for longer. */
+  /**
+   * `unanswered` if the watch was never accepted: waiting for it does not count as healthy. `late` if a page timed out.
+   */
   | {
     readonly _tag: "Failed"
     readonly at: number
@@ -95,12 +97,12 @@ export type Input =
   }
   | { readonly _tag: "Resumed"; readonly at: number }
 
-/** What to do next: exactly one of list, stream, watch, look, pause, or read on; and what to hand to the store first. */
+/** What to hand to the store first, and what to do next: exactly one of list, stream, watch, look, pause or read on. */
 export interface Output {
   readonly replace?: { readonly items: ReadonlyArray<KubeObject>; readonly resourceVersion: string }
   readonly apply?: ReadonlyArray<WatchEvent>
   readonly next:
-    /** `limit` where pages are to be smaller than usual. */
+    /** `limit` if pages are to be smaller than usual. */
     | { readonly _tag: "List"; readonly continue?: string; readonly limit?: number; readonly whole?: true }
     | { readonly _tag: "Stream" }
     | { readonly _tag: "Watch"; readonly resourceVersion: string }
@@ -109,19 +111,19 @@ export interface Output {
     | { readonly _tag: "Read" }
 }
 
-/** What is known beyond a list or a watch. */
+/** What outlives a list or a watch. */
 const lasting = ({ failures, lists, pageSize, relisted }: Common): Common =>
   pageSize === undefined ? { failures, lists, relisted } : { failures, lists, pageSize, relisted }
 
 const limitOf = ({ pageSize }: Common) => pageSize === undefined ? {} : { limit: pageSize }
 
-/** A list from its beginning. */
+/** Begins a list. */
 const list = (state: Common): readonly [State, Output] => [
   { ...lasting(state), _tag: "Listing", pages: [] },
   { next: state.lists === "Stream" ? { _tag: "Stream" } : { _tag: "List", ...limitOf(state) } }
 ]
 
-/** Where a reflector begins, and with what. */
+/** The initial state, and what to do first. */
 export const begin = (by: "Pages" | "Stream" = "Pages"): readonly [State, Output] =>
   list({ failures: 0, lists: by, relisted: false })
 
@@ -165,7 +167,7 @@ export const step = (state: State, input: Input): readonly [State, Output] => {
       }
       const common = { ...state, ...rested(state, input.at) }
       if (state.doubted) return [{ ...common, _tag: "Looking" }, { next: { _tag: "Look" } }]
-      // A server that stops ends its watches in good order, too.
+      // A server that shuts down ends its watches normally, too.
       const early = !input.idle && input.lasted < defaults.watchTimeout.min * 1_000
       return [early ? { ...common, doubted: true } : common, { next: { _tag: "Watch", resourceVersion } }]
     }
@@ -185,7 +187,7 @@ export const step = (state: State, input: Input): readonly [State, Output] => {
             ? list({ ...state, lists: "Pages" })
             : pause({ ...state, lists: "PagesOnce" }, "list", reason)
         }
-        // A list that outlives its continue token would do so again: it is asked for in one piece, once.
+        // A list that outlives its continue token would do so again: it is requested in one page, once.
         if (reason._tag === "Gone" && state.pages.length > 0) {
           return [{ ...state, pages: [], whole: true }, { next: { _tag: "List", whole: true } }]
         }
@@ -195,7 +197,7 @@ export const step = (state: State, input: Input): readonly [State, Output] => {
       }
       const common = input.unanswered || state._tag === "Looking" ? state : { ...state, ...rested(state, input.at) }
       if (reason._tag !== "Gone") return pause(common, { resourceVersion: state.resourceVersion }, reason)
-      // Too old to resume is an ordinary end of a watch: list at once, unless it keeps happening.
+      // Being too old to resume is a normal end of a watch: list at once, unless it keeps happening.
       return common.relisted ? pause(common, "list", reason) : list({ ...common, relisted: true })
     }
     case "Resumed": {
@@ -210,7 +212,7 @@ export const step = (state: State, input: Input): readonly [State, Output] => {
   }
 }
 
-/** How a server refuses parameters that it does not know, or will not have together. */
+/** How a server rejects parameters that it does not know, or does not allow together. */
 const noStreams: ReadonlySet<KubeError.Reason["_tag"]> = new Set(["BadRequest", "Invalid"])
 
 const read: Output = { next: { _tag: "Read" } }
@@ -227,13 +229,13 @@ const pause = (
   ]
 }
 
-/** The same, known to have come from a server that is not behind. */
+/** The state, once it is certain that the server is not behind. */
 const certain = <S extends Common>(state: S): Omit<S, "doubted"> => {
   const { doubted: _, ...rest } = state
   return rest
 }
 
-/** What a healthy period makes of earlier failures: nothing. */
+/** A healthy period resets earlier failures. */
 const rested = (state: Extract<State, { _tag: "Watching" }>, at: number): Pick<Common, "failures" | "relisted"> =>
   at - state.since >= defaults.resetAfter ? { failures: 0, relisted: false } : state
 

@@ -29,25 +29,25 @@ export interface Resource<out A extends KubeObject = KubeObject, out Id extends 
   readonly shortNames: ReadonlyArray<string>
   readonly categories: ReadonlyArray<string>
   readonly scope: Scope
-  /** Which of several clusters, where it is not the program's own: see `Cluster`. */
+  /** The name of the cluster, if it is not the program's own: see `Cluster`. */
   readonly cluster?: string | undefined
-  /** Whether the server is asked for nothing but metadata: see `Projection`. */
+  /** Whether the server is asked for metadata only: see `Projection`. */
   readonly metadataOnly?: boolean | undefined
   /** Whether a cache may keep objects as text until they are read: see `Projection`. */
   readonly lazy?: boolean | undefined
-  /** Paths of fields, below those of every object, that a cache does without: see `Projection`. */
+  /** Paths of fields, below those of every object, that a cache leaves out: see `Projection`. */
   readonly without?: ReadonlyArray<string> | undefined
   /** Names of the subresources the server is expected to serve, such as `status` and `scale`. */
   readonly subresources: ReadonlyArray<string>
   /** The object's type: `typeof Pod.Type`. There is no value. */
   readonly Type: A
-  /** JSON of the server to the typed object. Unknown fields are kept. Total: never throws. */
+  /** Decodes JSON of the server to the typed object. Unknown fields are kept. Total: never throws. */
   readonly decode: (json: unknown) => Result.Result<A, Invalid>
-  /** The typed object to JSON for the server. Unknown fields are kept. Total: never throws. */
+  /** Encodes the typed object to JSON for the server. Unknown fields are kept. Total: never throws. */
   readonly encode: (object: unknown) => Result.Result<unknown, Invalid>
   /**
-   * Some fields of a typed object to JSON, as server-side apply and the writer of a status send them. Values are left to
-   * the server to judge. Total: never throws.
+   * Encodes some fields of a typed object to JSON, as server-side apply and status writes send them. Only the server
+   * validates the values. Total: never throws.
    */
   readonly encodeFields: (fields: unknown) => Result.Result<unknown, Invalid>
 }
@@ -70,7 +70,7 @@ export type Input<A extends KubeObject> = Omit<A, "apiVersion" | "kind" | "metad
   readonly metadata: PartialObjectMeta
 }
 
-/** An object of `A` with only the fields one manager cares about; lists are given whole. For patches and apply. */
+/** An object of `A` with only the fields that one manager sets; lists are given whole. For patches and apply. */
 export type DeepPartial<T> = T extends ReadonlyArray<unknown> ? T
   : T extends object ? { readonly [K in keyof T]?: DeepPartial<T[K]> | undefined }
   : T
@@ -97,8 +97,8 @@ export interface Options<G extends string, V extends string, K extends string, S
 export type Id<G extends string, V extends string, K extends string> = G extends "" ? `${K}.${V}` : `${K}.${V}.${G}`
 
 /**
- * Declares a resource for a type that needs no decoding: `Resource.make<Pod>()({ group: "", version: "v1", … })`.
- * The cast is where a type meets its identity: the caller vouches that objects of the kind have type `A`.
+ * Declares a resource for a type that needs no decoding: `Resource.make<Pod>()({ group: "", version: "v1", … })`. The
+ * cast connects the type with its identity: the caller vouches that objects of the kind have type `A`.
  */
 export const make =
   <A extends KubeObject>() =>
@@ -138,7 +138,7 @@ const safely = <B>(
 (value: unknown): Result.Result<B, Invalid> =>
   total(() => run(value), (thrown) => `the ${kind} could not be ${done}: ${thrown}`)
 
-/** The same resource without its schema: reads and writes plain JSON, so an object that does not decode can be seen. */
+/** The resource without its Schema: reads and writes plain JSON, so that objects that do not decode can be read. */
 export const unstructured = (resource: Any): Any => ({
   ...resource,
   decode: Result.succeed as Any["decode"],

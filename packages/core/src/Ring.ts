@@ -42,27 +42,26 @@ import type { Leadership } from "./Leadership.ts"
 import { fromLabels } from "./Selector.ts"
 import type { Supervisor } from "./Supervisor.ts"
 
-/** Of a Lease: the ring that its holder belongs to. */
+/** Label of a Lease: the ring of its holder. */
 export const label = "alpha.sharding.timebertt.dev/controllerring"
 
 export interface Options extends LeaderElection.Options {
-  /** Name of the `ControllerRing`, 63 characters at most. The Lease is named after the identity. */
+  /** Name of the `ControllerRing`, at most 63 characters. The Lease is named after the identity. */
   readonly name: string
-  /** Name of this shard: that of its Lease, and a label's value. */
+  /** Name of this shard: of its Lease, and the value of a label. */
   readonly identity: string
 }
 
-/** A replica that takes part. */
+/** A participating replica. */
 export interface Ring extends Leadership {
   readonly election: LeaderElection.Election
 }
 
-/** The Lease is another's: the objects of this replica may be, too. */
+/** Another holds the Lease, and may work on the objects of this replica. */
 export class ShardLost extends Schema.TaggedError<ShardLost>()("ShardLost", { message: Schema.String }) {}
 
 /**
- * Takes part until the scope closes, and then releases its lease; `mains` are the kinds that are sharded, by their
- * qualified names.
+ * Takes part until the scope closes, and then releases its lease. `mains` are the qualified names of the sharded kinds.
  */
 export const make = Effect.fnUntraced(function*(
   options: Options,
@@ -84,9 +83,9 @@ export const make = Effect.fnUntraced(function*(
   }
   const client = yield* KubeClient
   const inherit = (annotations: Readonly<Record<string, string>> = {}) => legacy.inherit(annotations[Legacy.annotation])
-  /** Of caches that others have, too. */
+  /** Only of caches that other replicas have, too. */
   const text = () => legacy.textOf((id) => !id.includes(Assignment.shardLabel(name)))
-  /** What the lease says of the own writes, or is about to; and what it said when somebody last waited for that. */
+  /** What the lease says of own writes, or is about to; and what it said when that was last awaited. */
   let saying: string | undefined
   let said: string | undefined
   const election = yield* LeaderElection.make({ ...options, name: identity }, supervisor, {

@@ -47,7 +47,7 @@ const isWord = (token: string | undefined): token is string => token !== undefin
 
 const found = (token: string | undefined, expected: string) => `found '${token ?? ""}', expected: ${expected}`
 
-/** Parses a label selector; the failure is the reason, as the API server words it. */
+/** Parses a label selector; a failure is the reason, in the API server's words. */
 export const parseLabels = (text: string): Result.Result<LabelSelector, string> => {
   const input = tokens(text)
   const requirements: Array<Requirement> = []
@@ -115,7 +115,7 @@ const parseRequirement = (
   }
 }
 
-/** The values between parentheses: none between two commas, or at either end, stands for the empty one. */
+/** The values between parentheses. A missing value, between two commas or at either end, is the empty one. */
 const parseValues = (
   input: ReadonlyArray<string>,
   start: number
@@ -136,7 +136,7 @@ const parseValues = (
   }
 }
 
-/** As the server prints the fault of a field. */
+/** The server's text for an invalid field. */
 const invalid = (field: string, value: string, detail: string): string =>
   `${field}: Invalid value: ${JSON.stringify(value)}: ${detail}`
 
@@ -153,14 +153,14 @@ const valueFaults = (
   return all.length === 0 ? undefined : all.length === 1 ? all[0] : `[${all.join(", ")}]`
 }
 
-/** An integer of 64 bits, as Go reads one. */
+/** A 64-bit integer, as Go parses it. */
 const toInteger = (text: string): bigint | undefined => {
   if (!/^[+-]?\d+$/.test(text)) return undefined
   const value = BigInt(text.replace("+", ""))
   return value === BigInt.asIntN(64, value) ? value : undefined
 }
 
-/** Writes a selector back to the form `parseLabels` reads. */
+/** Formats a selector as `parseLabels` reads it. */
 export const formatLabels = (selector: LabelSelector): string =>
   selector.map((r) => {
     switch (r.operator) {
@@ -203,26 +203,26 @@ const matchesRequirement = (requirement: Requirement, labels: Labels): boolean =
 export const matchesLabels = (selector: LabelSelector, labels: Labels): boolean =>
   selector.every((requirement) => matchesRequirement(requirement, labels))
 
-/** The ways to write a label selector in a program: parsed, as the labels an object must have, or as text. */
+/** The ways to write a label selector in a program: parsed, as labels that an object must have, or as text. */
 export type LabelsInput = LabelSelector | Readonly<Record<string, string>> | string
 
 const isSelector = (input: LabelsInput): input is LabelSelector => Array.isArray(input)
 
-/** The text of a selector, however it was written; undefined for one that asks for nothing. */
+/** The text of a selector in any form; undefined if it selects everything. */
 export const labelsText = (input: LabelsInput | undefined): string | undefined => {
   if (input === undefined) return undefined
   const text = typeof input === "string" ? input : formatLabels(isSelector(input) ? input : fromLabels(input))
   return text === "" ? undefined : text
 }
 
-/** The requirements of a selector, however it was written; the failure says what is wrong with its text. */
+/** The requirements of a selector in any form; a failure says what is wrong with its text. */
 export const toLabels = (input: LabelsInput | undefined): Result.Result<LabelSelector, string> => {
   if (input === undefined) return Result.succeed([])
   if (typeof input === "string") return parseLabels(input)
   return Result.succeed(isSelector(input) ? input : fromLabels(input))
 }
 
-/** A selector that asks for exactly these labels. */
+/** A selector that requires these labels. */
 export const fromLabels = (labels: Readonly<Record<string, string>>): LabelSelector =>
   Object.keys(labels).sort().map((key) => ({ operator: "=", key, value: labels[key]! }))
 
@@ -245,8 +245,8 @@ export const fromObject = (selector: LabelSelectorObject | undefined): LabelSele
 }
 
 /**
- * Parses a field selector: `a.b=c,d!=e`. A backslash escapes `,`, `=` and itself inside a value. Of several terms that are
- * wrong the first in the order of their bytes is told, as by a server.
+ * Parses a field selector: `a.b=c,d!=e`. A backslash escapes `,`, `=` and itself inside a value. Of several invalid
+ * terms the first in byte order is reported, as by a server.
  */
 export const parseFields = (text: string): Result.Result<FieldSelector, string> => {
   const terms = text.match(/(?:\\[^]|[^\\,]|\\$)+/g) ?? []
@@ -275,11 +275,11 @@ const parseField = (term: string, text: string): Result.Result<FieldRequirement,
   })
 }
 
-/** Writes a field selector back to the form `parseFields` reads. */
+/** Formats a field selector as `parseFields` reads it. */
 export const formatFields = (selector: FieldSelector): string =>
   selector.map((r) => `${r.field}${r.operator}${r.value.replace(/[\\,=]/g, "\\$&")}`).join(",")
 
-/** The text of a field selector, however it was written; undefined for one that asks for nothing. */
+/** The text of a field selector in any form; undefined if it selects everything. */
 export const fieldsText = (input: FieldSelector | string | undefined): string | undefined => {
   const text = input === undefined || typeof input === "string" ? input : formatFields(input)
   return text === "" ? undefined : text

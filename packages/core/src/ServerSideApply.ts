@@ -24,14 +24,14 @@ import { key as keyOf, keyString, type KubeObject, type ObjectKey } from "./Kube
 import * as Resource from "./Resource.ts"
 
 export const defaults = {
-  /** Objects remembered. Beyond it the oldest are forgotten, which costs a request each. */
+  /** Objects remembered. Beyond that the oldest are forgotten, which costs one request each. */
   remembered: 50_000
 } as const
 
 /** The fields of an object that a controller wants, and its name. */
 export type Fields<A extends KubeObject> = Resource.DeepPartial<Resource.Input<A>> & { readonly metadata: ObjectKey }
 
-/** What was applied last to which object, by one controller. */
+/** What one controller last applied to which object. */
 export class Applied extends Context.Service<Applied, {
   readonly get: (id: string) => Entry | undefined
   readonly set: (id: string, entry: Entry) => void
@@ -40,11 +40,11 @@ export class Applied extends Context.Service<Applied, {
 
 interface Entry {
   readonly uid: string
-  /** Of what was wanted. */
+  /** Fingerprint of what was wanted. */
   readonly wanted: number
-  /** Of what the server made of it, as far as it was wanted. */
+  /** Fingerprint of what the server made of the wanted fields. */
   readonly became: number
-  /** The last version of the object that was seen to be so. */
+  /** The last version of the object that was seen with these values. */
   readonly resourceVersion: string | undefined
 }
 
@@ -62,7 +62,7 @@ export const makeApplied = (): Applied["Service"] => {
   }
 }
 
-/** Applies the fields, unless the cached object shows that nothing would change. Answers the object. */
+/** Applies the fields, unless the cached object shows that nothing would change. Returns the object. */
 export const apply = <A extends KubeObject, Id extends string>(
   resource: Resource.Resource<A, Id>,
   fields: Fields<A>,
@@ -98,13 +98,13 @@ export const apply = <A extends KubeObject, Id extends string>(
   }))
 
 /**
- * Trades the memory, which the controller provides at run time, for nothing: it comes with every cache, and a cached
- * kind is in the requirements anyway.
+ * Removes the requirement of `Applied`: the controller provides it with every cache, and a cached kind is required
+ * anyway.
  */
 const remembering = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, Exclude<R, Applied>> =>
   effect as Effect.Effect<A, E, any>
 
-/** Of the values an object has where fields are wanted. Lists count whole: their items have no names here. */
+/** Fingerprint of the object's values of the wanted fields. Lists count whole: their items have no names here. */
 const shape = (fields: object, object: object): number => fingerprint(JSON.stringify(project(fields, object)) ?? "")
 
 const project = (wanted: unknown, found: unknown): unknown => {
@@ -115,7 +115,7 @@ const project = (wanted: unknown, found: unknown): unknown => {
   )
 }
 
-/** A value with its keys in order: a cache and an answer may have them in different ones. */
+/** A value with sorted keys: the cache and a response may order them differently. */
 const canonical = (value: unknown): unknown =>
   Array.isArray(value)
     ? value.map(canonical)

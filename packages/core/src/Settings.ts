@@ -26,7 +26,7 @@ import * as LeaderElection from "./LeaderElection.ts"
 export interface Settings {
   readonly drain?: Duration.Duration | undefined
   readonly identity?: string | undefined
-  /** `enabled: false` beats what the code says. */
+  /** `enabled: false` overrides the code. */
   readonly leaderElection?:
     | { readonly enabled?: boolean | undefined; readonly per?: LeaderElection.Per | undefined }
       & Partial<LeaderElection.Options>
@@ -39,16 +39,16 @@ export const Settings: Context.Reference<Settings> = Context.Reference<Settings>
   defaultValue: () => ({})
 })
 
-/** A name in the environment, and what it sets. */
+/** An environment variable, and what it sets. */
 export interface Variable {
   readonly name: string
   readonly sets: string
 }
 
-/** The prefix of every name. */
+/** The prefix of every variable. */
 export const prefix = "EFFECT_OPERATOR_"
 
-/** What `config` reads, for documentation and `fromFlags`. */
+/** The variables that `config` reads, for documentation and `fromFlags`. */
 export const variables = [
   { name: "EFFECT_OPERATOR_DRAIN", sets: "how long reconciles under way may take on stop" },
   { name: "EFFECT_OPERATOR_IDENTITY", sets: "this process among its replicas, in events and in the lease" },
@@ -69,7 +69,7 @@ type Name = (typeof variables)[number]["name"]
 
 const goUnits: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 }
 
-/** `1m30s`, `500ms`, `10 hours`; nothing where the text is no such thing, or endless, or negative. */
+/** Parses `1m30s`, `500ms`, `10 hours`; none if the text is not a duration, or is infinite or negative. */
 export const parseDuration = (text: string): Option.Option<Duration.Duration> => {
   const trimmed = text.trim()
   if (/^(?:\d+(?:\.\d+)?(?:ms|h|m|s))+$/.test(trimmed)) {
@@ -100,7 +100,7 @@ const DurationText = Schema.String.check(
   )
 )
 
-/** A duration under a name. */
+/** Reads a duration by name. */
 export const duration = (name: string): Config.Config<Duration.Duration> => Config.schema(DurationText, name)
 
 const aboveZero = (name: Name): Config.Config<Duration.Duration> =>
@@ -123,7 +123,7 @@ const maybe = <A>(config: Config.Config<A>): Config.Config<A | undefined> =>
 const durationOf = (name: Name) => maybe(duration(name))
 const textOf = (name: Name) => maybe(Config.NonEmptyString(name))
 
-/** The settings in a `ConfigProvider`: the environment, as a rule. */
+/** The settings from a `ConfigProvider`, usually the environment. */
 export const config: Config.Config<Settings> = Config.all({
   drain: durationOf("EFFECT_OPERATOR_DRAIN"),
   identity: textOf("EFFECT_OPERATOR_IDENTITY"),
@@ -146,22 +146,22 @@ export const config: Config.Config<Settings> = Config.all({
   })
 }).pipe(Config.map(({ leaderElection, ...settings }) => ({ ...settings, leaderElection: stated(leaderElection) })))
 
-/** The fields that say something, so that laying them over others leaves those alone. */
+/** Only the fields that are set, so that spreading them over others leaves the rest alone. */
 const stated = <A extends object>(fields: A): Stated<A> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Stated<A>
 
 type Stated<A> = { readonly [K in keyof A]?: Exclude<A[K], undefined> }
 
-/** Settings of the code. */
+/** Settings from code. */
 export const layerOf = (settings: Settings): Layer.Layer<never> => Layer.succeed(Settings, settings)
 
-/** Settings from the `ConfigProvider` in context: the environment, where no other is given. */
+/** Settings from the `ConfigProvider` in context, by default the environment. */
 export const layer: Layer.Layer<never, Config.ConfigError> = Layer.effect(
   Settings,
   Effect.flatMap(ConfigProvider.ConfigProvider, (provider) => config.parse(provider))
 )
 
-/** A controller whose silence is filled from the settings. */
+/** A controller, with the settings for what its options leave out. */
 export const applied = <R>(
   controller: Controller.Controller<R>,
   { controllers = {} }: Settings
@@ -171,7 +171,7 @@ export const applied = <R>(
   return { ...controller, ...figures, ...stated(controller.stated) }
 }
 
-/** The lease of the options with what they leave out from the settings; nothing where there is to be none. */
+/** The lease of the options, completed by the settings; undefined if there is to be none. */
 export const election = <O extends Partial<NonNullable<Settings["leaderElection"]>>>(
   options: O | undefined,
   { identity, leaderElection = {} }: Settings
@@ -182,7 +182,7 @@ export const election = <O extends Partial<NonNullable<Settings["leaderElection"
     : { ...stated({ identity }), ...stated(settings), ...stated(options ?? {}) }
 }
 
-/** A command line that is not understood. */
+/** The command line has an unknown flag. */
 export class UnknownFlag extends Schema.TaggedError<UnknownFlag>()("UnknownFlag", { message: Schema.String }) {}
 
 /** `--lease-duration` for `EFFECT_OPERATOR_LEASE_DURATION`. */
@@ -191,7 +191,7 @@ export const flagOf = (variable: string): string =>
 
 /**
  * Flags as a provider: `--drain 10s`, `--drain=10s`, `--leader-election` for true. Names that `known` does not list are
- * an error. Lay it over the environment with `ConfigProvider.orElse`.
+ * an error. Combine it with the environment by `ConfigProvider.orElse`.
  */
 export const fromFlags = (
   args: ReadonlyArray<string>,

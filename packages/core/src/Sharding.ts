@@ -31,18 +31,18 @@ import { fromLabels } from "./Selector.ts"
 import type { Supervisor } from "./Supervisor.ts"
 
 export const defaults = {
-  /** How long the server may take to say whether a replica is dead, or to sweep it away, in milliseconds. */
+  /** How long the server may take to answer whether a replica is dead, or to delete its lease, in milliseconds. */
   patience: 2_000
 } as const
 
 export interface Options extends LeaderElection.Options {
-  /** Unlike that of any other replica, and part of the name of its lease. */
+  /** Distinct from that of any other replica, and part of the name of its lease. */
   readonly identity: string
-  /** How long what is under way may take before it is interrupted, where another replica waits for the object. */
+  /** How long running work may take before it is interrupted, if another replica waits for the object. */
   readonly handover: Duration.Duration
 }
 
-/** A replica that takes part. */
+/** A participating replica. */
 export interface Sharding extends Leadership {
   readonly election: LeaderElection.Election
 }
@@ -78,7 +78,7 @@ export const make = Effect.fnUntraced(function*(
   const now = (): number => monotonicMillis(clock)
   let state = State.initial(identity)
   let ground = State.nowhere
-  /** Where it was told to stand, and where it has stood since: what was left out there has to be looked at. */
+  /** The ground that the parts know, and every ground since: keys that one of them left out must be reconciled. */
   let told = ground
   let passed: ReadonlyArray<State.Ground> = [ground]
 
@@ -92,7 +92,7 @@ export const make = Effect.fnUntraced(function*(
     }
     Queue.offerUnsafe(changed, undefined)
   }
-  // Last of all: the lease has been given back before.
+  // Runs last: by then the lease has been released.
   yield* Effect.addFinalizer(() =>
     Effect.gen(function*() {
       const left = yield* client.get(LeaderElection.Lease, { namespace, name: lease })
@@ -119,7 +119,7 @@ export const make = Effect.fnUntraced(function*(
     },
     apply: (events) => {
       for (const { object, type } of events) {
-        // That a lease is deleted does not say that its holder has stopped.
+        // The deletion of a lease does not mean that its holder has stopped.
         if (type === "BOOKMARK" || type === "DELETED") continue
         inherit(object as Lease)
         become(State.saw(state, object as Lease, now()))
@@ -127,7 +127,7 @@ export const make = Effect.fnUntraced(function*(
     }
   })
 
-  /** Tells what has come, once it is known what others have made of it. */
+  /** Passes new keys to the parts, once the caches show what others have written. */
   const look = Effect.gen(function*() {
     if (passed.length === 1) return
     yield* legacy.caughtUp
@@ -153,7 +153,7 @@ export const make = Effect.fnUntraced(function*(
       yield* Effect.logWarning("reconciles still under way are interrupted: their objects are another replica's")
       for (const { interrupt } of parts) interrupt(keeps)
       yield* stopped
-      // What they have sent may still be under way.
+      // Their requests may still be in flight.
       yield* Effect.sleep(election.margin)
     })
     yield* Effect.timeoutOrElse(stopped, { duration: handover, orElse: () => interrupted })
@@ -171,7 +171,7 @@ export const make = Effect.fnUntraced(function*(
       })
     )
 
-  // One that is still there would be taken for a living replica's by whoever lists it anew.
+  // A lease that is left behind would pass for a live replica's when it is listed anew.
   const sweep = (subject: State.Subject) =>
     remove(subject.lease).pipe(
       Effect.asVoid,
@@ -200,7 +200,7 @@ export const make = Effect.fnUntraced(function*(
     }
   })
 
-  /** One term, from when the lease is held until it is lost. */
+  /** One term, from acquiring the lease until losing it. */
   const term = Effect.suspend(() => {
     const term = election.term()
     if (term !== undefined) become(State.led(state, term))

@@ -21,29 +21,29 @@ import { keyString, type KubeObject, type ObjectKey } from "./KubeObject.ts"
 import type { Resource } from "./Resource.ts"
 
 export const defaults = {
-  /** Between a failure and the next start. */
+  /** Delay between a failure and the next start, in milliseconds. */
   backoff: { initial: 1_000, factor: 2, max: 30_000, jitter: 0.2 } satisfies Backoff.Backoff,
-  /** After so many milliseconds without failure the delays begin anew. */
+  /** After this many milliseconds without a failure, the delays start over. */
   healthyAfter: 60_000,
-  /** How long a poll may take before it is told; then each time that has doubled. */
+  /** How long a poll may take before a warning is logged, and again each time that has doubled. */
   overdue: "2 minutes"
 } as const
 
-/** Asks for the reconcile of objects of the controller's kind. Synchronous; never blocks. */
+/** Requests a reconcile of objects of the controller's kind. Synchronous; never blocks. */
 export type Emit = (...keys: ReadonlyArray<ObjectKey>) => void
 
 export interface Source<out R = never> {
-  /** Says in the reasons of a reconcile where it came from. */
+  /** Appears in the reasons of a reconcile. */
   readonly name: string
   readonly run: (emit: Emit) => Effect.Effect<void, unknown, R>
 }
 
-/** Called at each failure of a source, and of what runs for it. */
+/** Called for each failure of a source, and of what runs for it. */
 export const OnFailure = Context.Reference<() => void>("@effect-operator/core/Source/OnFailure", {
   defaultValue: () => () => {}
 })
 
-/** Every element of a stream concerns some objects. */
+/** Reconciles some objects for each element of a stream. */
 export const stream = <A, E, R>(
   name: string,
   stream: Stream.Stream<A, E, R>,
@@ -58,8 +58,8 @@ export const stream = <A, E, R>(
 })
 
 /**
- * Asks an effect at once, and then each `interval` after its answer, which objects are concerned. One that does not answer
- * is told of in the log, and waited for: give it an `Effect.timeout`, and it counts as failed.
+ * Runs an effect at once, and again `interval` after each result, which names the objects to reconcile. If it does not
+ * complete, that is logged and it is waited for: give it an `Effect.timeout`, and it counts as failed.
  */
 export const poll = <E, R>(
   name: string,
@@ -76,7 +76,7 @@ export const poll = <E, R>(
     )
 })
 
-/** Tells that a poll takes `age`, and again each time that has doubled. */
+/** Logs that a poll has taken `age`, and again each time that has doubled. */
 const overdue = (
   name: string,
   age: Duration.Duration,
@@ -93,14 +93,15 @@ const overdue = (
     Effect.andThen(Effect.suspend(() => overdue(name, Duration.times(age, 2), age)))
   )
 
-/** The same objects, at once and then each `interval`. */
+/** The same objects, at once and then every `interval`. */
 export const every = (name: string, interval: Duration.Input, ...keys: ReadonlyArray<ObjectKey>): Source =>
   poll(name, Duration.fromInputUnsafe(interval), Effect.succeed(keys))
 
 /**
- * Runs something for each cached object of a kind, from when it is there until it is gone: a subscription, a tail of a log, a
- * heartbeat. Each for itself: what fails or dies is started again after a growing delay, and what ends has said all it had
- * to say. The object is as it was at the start; `Cache.get` says how it is now. Another one under its name has its own.
+ * Runs an effect for each cached object of a kind, for as long as the object exists: a subscription, a tail of a log, a
+ * heartbeat. They run independently: one that fails or dies is restarted with a growing delay, one that ends stays
+ * ended. The object is as it was at the start; `Cache.get` returns the current one. An object re-created under the same
+ * name gets an effect of its own.
  */
 export const each = <A extends KubeObject, Id extends string, E, R>(
   name: string,
@@ -124,14 +125,14 @@ export const each = <A extends KubeObject, Id extends string, E, R>(
           case "Updated":
             return Effect.void
           case "Deleted":
-            // Whoever takes his time to end holds up nobody else.
+            // One that is slow to end must not hold up the others.
             return Effect.forkChild(FiberMap.remove(running, change.object.metadata.uid), { startImmediately: true })
         }
       })
     }))
 })
 
-/** Runs a source until it ends, over all its failures. */
+/** Runs a source until it ends, restarting it after each failure. */
 export const keepRunning = Effect.fnUntraced(function*<R>(source: Source<R>, emit: Emit) {
   const onFailure = yield* OnFailure
   const clock = yield* Clock.Clock

@@ -4,14 +4,14 @@
  * Source: sig-architecture/api-conventions.md, "Response Status Kind".
  */
 
-/** One of several causes of a failure; for `Invalid` one per field. */
+/** One of several causes of a failure; for `Invalid`, one per field. */
 export interface StatusCause {
   readonly reason?: string
   readonly message?: string
   readonly field?: string
 }
 
-/** What a failure is about. `kind` holds the resource (`pods`), not the kind, in most answers. */
+/** What a failure is about. In most responses `kind` holds the resource (`pods`), not the kind. */
 export interface StatusDetails {
   readonly name?: string
   readonly group?: string
@@ -33,7 +33,7 @@ export interface Status {
   readonly code?: number
 }
 
-/** True for a JSON value that is a `Status`. */
+/** Whether a JSON value is a `Status`. */
 export const isStatus = (body: unknown): body is Status =>
   typeof body === "object" && body !== null && (body as { kind?: unknown }).kind === "Status" &&
   (body as { apiVersion?: unknown }).apiVersion === "v1"

@@ -2,16 +2,17 @@
  * `Store`: the objects of one selection of one kind, as the watch reported them, under an overlay of the program's own
  * writes.
  *
- * Read-your-writes: an accepted write is visible at once, and stays until the watch has passed its resourceVersion; one
- * by which the object leaves the selection hides it for as long. A deletion hides exactly that incarnation, by uid, for
- * good. Answers may come in any order and at any time: an older one changes nothing, so none brings back an old state.
- * A write whose answer does not show what it led to leaves a mark: what is here is stale until the watch has seen it.
+ * Read-your-writes: an accepted write is visible at once, and stays until the watch has passed its resourceVersion. A
+ * write that moves the object out of the selection hides it for as long. A deletion hides exactly that incarnation, by
+ * uid, for good. Responses may come in any order and at any time: an older one changes nothing, so none brings back an
+ * old state. A write whose response does not show its result leaves a mark: the object is stale until the watch has
+ * caught up.
  *
- * Deltas describe the watched state alone: the overlay makes none, so that the event of an own write still arrives and
- * wakes whoever waits for it. A list that stands in for that event makes the delta of it, too: nobody is left with the
- * memory of an object that has gone meanwhile.
+ * Deltas describe only the watched state. The overlay makes none, so the event of an own write still arrives and wakes
+ * those who wait for it. If a list replaces that event, the list makes its delta, too: nobody keeps an object that is
+ * gone by then.
  *
- * Plain synchronous data structure: only the reflector writes it, everybody else reads. No effects on the hot path.
+ * A plain synchronous data structure: only the reflector writes it, everybody else reads. No effects on the hot path.
  */
 import * as Result from "effect/Result"
 import type { Delta } from "./Delta.ts"
@@ -34,15 +35,15 @@ import type { Resource } from "./Resource.ts"
 import { parsed, Unparsed } from "./Unparsed.ts"
 import type { WatchEvent } from "./WatchEvent.ts"
 
-/** Figures of a store. */
+/** Limits of a store. */
 export const defaults = {
-  /** Deleted incarnations remembered. Beyond it those are forgotten first that hide nothing any more. */
+  /** Deleted incarnations remembered. Beyond that, those that hide nothing any more are forgotten first. */
   graves: 10_000,
-  /** Indexes of one store. More than that are made where they are read, anew each time. */
+  /** Indexes kept. Any more are built anew for each read. */
   indexes: 64
 } as const
 
-/** What an own write left at its key, until the watch has caught up: nothing, if it left the selection or is invalid. */
+/** What an own write left at its key until the watch catches up: no object if it left the selection or is invalid. */
 interface Overlay<A> {
   readonly object: A | undefined
   readonly resourceVersion: string
@@ -56,11 +57,13 @@ interface Entry<A> {
 /** What a store needs to know of its selection. */
 export interface Options<A extends KubeObject> {
   readonly resource: Resource<A>
-  /** Whether an object of the kind belongs here; the overlay of a write depends on it. */
+  /** Whether an object of the kind belongs to the selection; decides how the overlay shows a write. */
   readonly matches: (object: KubeObject) => boolean
-  /** Whether the key may be that of such an object; every key by default. */
+  /** Whether an object with this key can belong to it; every key by default. */
   readonly covers?: ((key: ObjectKey) => boolean) | undefined
-  /** Whether an object may come and go without being created or deleted, as under a label selector; so by default. */
+  /**
+   * Whether objects can enter and leave without being created or deleted, as under a label selector; true by default.
+   */
   readonly filtered?: boolean | undefined
   /** Label keys by whose value objects are found without a scan. */
   readonly indexedLabels?: ReadonlyArray<string>
@@ -69,9 +72,9 @@ export interface Options<A extends KubeObject> {
 export class Store<A extends KubeObject> {
   readonly #options: Options<A>
   readonly #entries = new Map<string, Entry<A>>()
-  /** Keys with an overlay, the one laid last at the end. */
+  /** Keys with an overlay, the most recent last. */
   readonly #overlaid = new Set<string>()
-  /** Incarnations this program deleted, by uid, each with its key. A uid never lives again. */
+  /** Incarnations that this program deleted, by uid, each with its key. A uid is never reused. */
   readonly #graves = new Map<string, string>()
   /** Keys whose watched state is such an incarnation. */
   readonly #haunted = new Set<string>()
@@ -92,7 +95,7 @@ export class Store<A extends KubeObject> {
     return this.#size
   }
 
-  /** How far the watch has come. */
+  /** The resourceVersion that the watch has reached. */
   get resourceVersion(): string {
     return this.#resourceVersion
   }
@@ -102,22 +105,22 @@ export class Store<A extends KubeObject> {
     return this.#overlaid.size + this.#haunted.size + this.staleKeys().length
   }
 
-  /** About how many bytes the objects take, from a sample. */
+  /** Approximate size of the objects in bytes, from a sample. */
   get bytes(): number {
     return footprintOfAll(this.#all(), this.#size)
   }
 
-  /** How many wait for a change. */
+  /** Number of listeners. */
   get listeners(): number {
     return this.#listeners.size
   }
 
-  /** Objects that do not decode, as they came. */
+  /** Objects that do not decode, as they were received. */
   get invalid(): ReadonlyMap<string, KubeObject> {
     return this.#invalid
   }
 
-  /** Whether there is a visible object of the key. */
+  /** Whether an object with the key is visible. */
   has(key: string): boolean {
     return this.#seen(key) !== undefined
   }
@@ -137,18 +140,18 @@ export class Store<A extends KubeObject> {
     for (const object of this.#all()) yield keyString(object)
   }
 
-  /** What the watch reported of a key, whatever own writes lie over it. */
+  /** What the watch reported for a key, regardless of own writes. */
   watched(key: string): A | undefined {
     const watched = this.#entries.get(key)?.watched
     return watched === undefined ? undefined : parsed(watched)
   }
 
-  /** Everything the watch reported that is there. */
+  /** Every object that the watch reported and that still exists. */
   *watchedValues(): IterableIterator<A> {
     for (const { watched } of this.#entries.values()) if (watched !== undefined) yield parsed(watched)
   }
 
-  /** Whether what is visible of the key is older than an own write. */
+  /** Whether the visible state of the key is older than an own write. */
   isStale(key: string): boolean {
     if (this.#marks.size === 0) return false
     const entry = this.#entries.get(key)
@@ -157,35 +160,34 @@ export class Store<A extends KubeObject> {
     if (due !== undefined) {
       const overlay = entry?.overlay?.resourceVersion
       const later = overlay !== undefined && compareResourceVersions(overlay, due.resourceVersion) >= 0
-      // Of an incarnation that this program deleted since it is known that it is gone.
+      // This program has deleted that incarnation since, so it is known to be gone.
       const gone = object === undefined && due.uid !== undefined && this.#graves.has(due.uid)
       if (!later && !gone && (object !== undefined || due.absent)) return true
     }
     return object !== undefined && this.#marks.isDeleting(key, object.metadata.uid) && !isTerminating(object)
   }
 
-  /** Ends the wait for what is guessed of own deletions, of a key or of all. */
+  /** Gives up the marks that were guessed from own deletions, of a key or of all. */
   giveUpGuesses(key?: string): void {
     this.#marks.giveUp(key)
     this.#tell()
   }
 
-  /** The keys of which that is so. */
+  /** The keys that are stale. */
   staleKeys(): ReadonlyArray<string> {
     if (this.#marks.size === 0) return []
     return [...new Set(this.#marks.keys())].filter((key) => this.isStale(key))
   }
 
   /**
-   * The visible objects filed under a value, by key: of an index that a program declared, of `namespace`, of `owner`
-   * (by uid), or of a label key that is indexed (`label:app`). Undefined where there is no such index. Some may be
-   * `Unparsed`.
+   * The visible objects filed under a value, by key. The index is one that a program declared, `namespace`, `owner` (by
+   * uid), or an indexed label (`label:app`). Undefined if there is no such index. Some objects may be `Unparsed`.
    */
   bucket(index: string | CacheIndex, value: string): ReadonlyMap<string, A> | undefined {
     return this.#indexes.get(index)?.get(value)
   }
 
-  /** The same without the keys. */
+  /** Like `bucket`, without the keys and parsed. */
   lookup(index: string | CacheIndex, value: string): Iterable<A> | undefined {
     const bucket = this.bucket(index, value)
     return bucket === undefined || this.#options.resource.lazy !== true
@@ -193,18 +195,21 @@ export class Store<A extends KubeObject> {
       : Array.from(bucket.values(), parsed)
   }
 
-  /** Files objects by the value of a label from now on. */
+  /** Indexes objects by the value of a label from now on. */
   indexLabel(label: string): void {
     this.#indexes.label(label)
   }
 
-  /** Calls the listener after every change of what is visible, or how far the watch has come; until the answer is called. */
+  /**
+   * Calls the listener after every change of the visible objects or of the watch's resourceVersion, until the returned
+   * function is called.
+   */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
 
-  /** The watched state as deltas, for a subscriber that comes late. */
+  /** The watched state as deltas, for a late subscriber. */
   snapshot(): ReadonlyArray<Delta<A>> {
     const deltas: Array<Delta<A>> = []
     for (const { watched } of this.#entries.values()) {
@@ -213,7 +218,7 @@ export class Store<A extends KubeObject> {
     return deltas
   }
 
-  /** Takes events of the watch, in order. */
+  /** Applies events of the watch, in order. */
   apply(events: ReadonlyArray<WatchEvent>): ReadonlyArray<Delta<A>> {
     const deltas: Array<Delta<A>> = []
     for (const event of events) {
@@ -226,19 +231,19 @@ export class Store<A extends KubeObject> {
     return deltas
   }
 
-  /** Swaps in a whole list of the given resourceVersion; only what differs from what was read becomes a delta. */
+  /** Swaps in a whole list of the given resourceVersion; only differences from what could be read become deltas. */
   replace(items: ReadonlyArray<KubeObject>, resourceVersion: string): ReadonlyArray<Delta<A>> {
     const deltas: Array<Delta<A>> = []
-    // What is missing from a list is asked only where something was known.
+    // Needed only if something was known before.
     const compared = this.#entries.size + this.#invalid.size === 0 ? [] : items
     const listed = new Map(compared.map((item) => [keyString(item), item.metadata.resourceVersion]))
-    // A list older than the watch is that of another server, or of a restored one, which knows nothing of the writes.
+    // A list older than the watch comes from another or a restored server, which does not know the writes.
     const restored = compareResourceVersions(resourceVersion, this.#resourceVersion) < 0
     for (const key of this.#overlaid) {
       const entry = this.#entries.get(key)!
       const { object, resourceVersion: written } = entry.overlay!
       const passed = restored || compareResourceVersions(written, resourceVersion) <= 0
-      // Its event is among those the list stands for: whoever read the write has to learn what became of it.
+      // The list replaces the event of this write: those who read the write must learn what became of it.
       if (object !== undefined && passed && listed.get(key) !== written) {
         this.#see(key, entry, object, undefined, deltas)
       }
@@ -259,7 +264,8 @@ export class Store<A extends KubeObject> {
   overlay(write: Write): void {
     switch (write._tag) {
       case "Deleted":
-        // Which incarnation went is not known without a uid: better to show it a moment longer than to hide another.
+        // Without a uid it is unknown which incarnation is gone: better to show it a moment longer than to hide
+        // another.
         if (write.uid !== undefined) this.#bury(keyString(write.key), write.uid)
         break
       case "Deleting":
@@ -288,7 +294,7 @@ export class Store<A extends KubeObject> {
     this.#marks.seen(key, resourceVersion, uid, isTerminating(object))
   }
 
-  /** The deletion of an incarnation was accepted: of which, is a guess where the answer named none. */
+  /** The deletion of an incarnation was accepted; which one is a guess if the response named none. */
   #doom(target: ObjectKey, named: string | undefined): void {
     if (this.#options.covers?.(target) === false) return
     const key = keyString(target)
@@ -301,7 +307,10 @@ export class Store<A extends KubeObject> {
     this.#marks.deleting(key, named, (key, uid) => this.#seen(key)?.metadata.uid === uid)
   }
 
-  /** The object is at this resourceVersion. Under a filter nobody waits for what is not here: it may have to stay away. */
+  /**
+   * The object is at this resourceVersion. Under a filter nobody waits for an object that is absent: it may stay
+   * absent.
+   */
   #outdate(target: ObjectKey, resourceVersion: string, uid: string | undefined): void {
     if (this.#options.covers?.(target) === false) return
     const key = keyString(target)
@@ -316,7 +325,7 @@ export class Store<A extends KubeObject> {
     const { watched } = entry
     if (this.#marks.size > 0) {
       const { resourceVersion, uid } = raw.metadata
-      // Under a filter it may only have left.
+      // Under a filter it may only have left the selection.
       this.#marks.seen(key, resourceVersion, uid, isTerminating(raw) || (!exists && this.#options.filtered === false))
     }
     if (!exists) {
@@ -331,7 +340,7 @@ export class Store<A extends KubeObject> {
       if (this.#invalid.get(key)?.metadata.resourceVersion === raw.metadata.resourceVersion) return
       this.#invalid.set(key, raw)
       this.#update(key, entry, undefined, after(entry.overlay, raw))
-      // For whoever followed its last good state it has gone.
+      // For those who followed its last good state, the object is gone.
       if (watched !== undefined) deltas.push(changed("Deleted", watched))
       deltas.push({ _tag: "Invalid", raw, issues: decoded.failure.issues })
       return
@@ -339,7 +348,7 @@ export class Store<A extends KubeObject> {
     this.#see(key, entry, decoded.success, after(entry.overlay, raw), deltas)
   }
 
-  /** The object is the watched state from now on. */
+  /** Makes the object the watched state. */
   #see(key: string, entry: Entry<A>, object: A, overlay: Overlay<A> | undefined, deltas: Array<Delta<A>>): void {
     const { watched } = entry
     if (this.#invalid.size > 0) this.#invalid.delete(key)
@@ -349,7 +358,7 @@ export class Store<A extends KubeObject> {
     else deltas.push(changed("Deleted", watched), changed("Added", object))
   }
 
-  /** The watch says the object is gone; `last` is its final state, where the watch gave one. */
+  /** The watch reports that the object is gone; `last` is its final state, if the watch sent one. */
   #remove(key: string, watched: A | undefined, deltas: Array<Delta<A>>, last?: KubeObject): void {
     const entry = this.#entries.get(key)
     if (entry === undefined) return
@@ -360,8 +369,8 @@ export class Store<A extends KubeObject> {
   }
 
   /**
-   * Drops overlays the watch has passed: the oldest first, so that it costs nothing while none is due. Those of keys
-   * that were reported on are gone already; the rest only hide what is not there.
+   * Drops overlays that the watch has passed, oldest first, so that this costs nothing while none is due. Overlays of
+   * reported keys are gone already; the others only hide what is not there.
    */
   #settle(): void {
     this.#marks.passed(this.#resourceVersion)
@@ -412,7 +421,7 @@ export class Store<A extends KubeObject> {
     this.#file(key, entry, before)
   }
 
-  /** Brings everything derived from an entry up to date; `before` is what was visible. */
+  /** Updates everything derived from an entry; `before` is what was visible. */
   #file(key: string, entry: Entry<A>, before: A | undefined): void {
     const { overlay, watched } = entry
     put(this.#overlaid, key, overlay !== undefined)
@@ -427,7 +436,7 @@ export class Store<A extends KubeObject> {
     for (const listener of this.#listeners) listener()
   }
 
-  /** What was made of an object's text is of the store's kind, as `decode` would say: a lazy kind has no Schema. */
+  /** An unparsed object has the type of the store's kind, as `decode` would say: a lazy kind has no Schema. */
   #own(raw: Unparsed): A {
     return raw as KubeObject as A
   }
@@ -453,19 +462,19 @@ export class Store<A extends KubeObject> {
     return object !== undefined && this.#isBuried(object) ? undefined : object
   }
 
-  /** Where nothing was deleted, as in most stores, no uid is hashed to look for it. */
+  /** In most stores nothing was deleted: then no uid is hashed. */
   #isBuried({ metadata }: A): boolean {
     return this.#graves.size > 0 && this.#graves.has(metadata.uid)
   }
 }
 
-/** What is left of an overlay once the watch has reported on the object: a report as new as the write overtakes it. */
+/** The overlay after the watch has reported the object: a report at least as new as the write ends it. */
 const after = <A>(overlay: Overlay<A> | undefined, reported: KubeObject): Overlay<A> | undefined =>
   overlay !== undefined && compareResourceVersions(reported.metadata.resourceVersion, overlay.resourceVersion) < 0
     ? overlay
     : undefined
 
-/** Whether anything is known of the key: only then the entry is kept. */
+/** Whether anything is known of the key; otherwise the entry is not kept. */
 const holds = <A>({ overlay, watched }: Entry<A>): boolean => watched !== undefined || overlay !== undefined
 
 const put = (set: Set<string>, key: string, belongs: boolean): void => {

@@ -15,7 +15,7 @@ import type * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 
 export interface Supervisor {
-  /** Runs an endless part in the scope. Its end, however it comes about, is a failure unless it is an interruption. */
+  /** Runs an endless part in the scope. If it ends in any other way than by interruption, that is a failure. */
   readonly run: <E, R>(
     name: string,
     part: Effect.Effect<unknown, E, R>
@@ -24,13 +24,13 @@ export interface Supervisor {
   readonly failure: Effect.Effect<never, PartFailed>
   /** The first part that failed. */
   readonly failed: () => PartFailed | undefined
-  /** Parts running now. */
+  /** Names of the running parts. */
   readonly running: () => ReadonlyArray<string>
 }
 
 /**
- * A background part ended. The cause is that of the part; the message, which health checks show, names the part and says
- * why, in a line.
+ * A background part ended. The cause is the part's; the message, which health checks show, names the part and the
+ * reason in one line.
  */
 export class PartFailed extends Error {
   readonly _tag = "PartFailed"
@@ -45,7 +45,7 @@ export class PartFailed extends Error {
   }
 }
 
-/** Who is told of the first failure of every supervisor that is made in its context; nobody by default. */
+/** Called with the first failure of every supervisor that is made in its context; undefined by default. */
 export const Above: Context.Reference<((failed: PartFailed) => Effect.Effect<unknown>) | undefined> = Context.Reference<
   ((failed: PartFailed) => Effect.Effect<unknown>) | undefined
 >("@effect-operator/core/Supervisor/Above", { defaultValue: () => undefined })
@@ -59,7 +59,8 @@ export const make: Effect.Effect<Supervisor> = Effect.gen(function*() {
     run: (name, part) =>
       part.pipe(
         Effect.andThen(Effect.die(new Error("it came to its end, and should run for ever"))),
-        // No handler runs in a fiber that was interrupted, so that an interruption seen here came from within.
+        // Handlers do not run in a fiber that was interrupted from outside, so an interruption seen here came from
+        // within.
         Effect.catchCause((cause) =>
           Effect.andThen(
             Effect.logFatal(`${name} ended`, cause),

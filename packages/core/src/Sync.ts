@@ -36,7 +36,7 @@ import {
 import * as Resource from "./Resource.ts"
 import * as ServerSideApply from "./ServerSideApply.ts"
 
-/** A wanted name that somebody else has. */
+/** Somebody else has an object of a wanted name. */
 export class NotOurs extends Data.TaggedError("NotOurs")<{ readonly message: string }> {}
 
 /** A wanted child of a kind. `Id` is the identity of the kind. */
@@ -49,8 +49,8 @@ export interface Child<out Id extends string = string> {
 }
 
 /**
- * A child with these fields, in the parent's namespace; that of a parent without one says its own. `ready` counts for
- * `stages`. What is to be elsewhere than its parent nobody can own: see `OwnerLabel`.
+ * A child with these fields, in the parent's namespace; if the parent has none, the fields name one. `ready` counts for
+ * `stages`. A child outside its parent's namespace cannot be owned: see `OwnerLabel`.
  */
 export const child = <A extends KubeObject, Id extends string>(
   resource: Resource.Resource<A, Id>,
@@ -58,20 +58,20 @@ export const child = <A extends KubeObject, Id extends string>(
   ready: (object: A) => boolean = () => true
 ): Child<Id> => ({ resource, fields: fields as ServerSideApply.Fields<KubeObject>, ready, adopt: false, once: false })
 
-/** The same child, which takes over an object of its name that is there and has no controller. */
+/** The same child, taking over an existing object of its name that has no controller. */
 export const adopted = <Id extends string>(child: Child<Id>): Child<Id> => ({ ...child, adopt: true })
 
 /**
- * The same child, which is made where it is not there, and then left as it is, whatever is wanted: what chance has drawn (a
- * password), what cannot be changed (a Job), what others work on.
+ * The same child, created if it does not exist and then left as it is, whatever is wanted: for random values (a
+ * password), for what cannot be changed (a Job), for what others work on.
  */
 export const once = <Id extends string>(child: Child<Id>): Child<Id> => ({ ...child, once: true })
 
-/** What came of it. */
+/** The result of a sync. */
 export interface Outcome {
-  /** The wanted children as they are, by `Kind namespace/name`; those of stages that wait are missing. */
+  /** The wanted children as they are, by `Kind namespace/name`; those of waiting stages are missing. */
   readonly children: ReadonlyMap<string, KubeObject>
-  /** Every wanted child is there, and ready. */
+  /** Whether every wanted child exists and is ready. */
   readonly ready: boolean
   /** What the next stage waits for. */
   readonly waitingFor: ReadonlyArray<string>
@@ -79,14 +79,14 @@ export interface Outcome {
 
 type Needs<Id extends string> = KubeClient | Cache.Cached<Id>
 
-/** Brings the parent's children of these kinds to what is wanted. */
+/** Makes the parent's children of these kinds what is wanted. */
 export const children = <Id extends string>(
   parent: KubeObject,
   kinds: ReadonlyArray<Resource.Resource<KubeObject, Id>>,
   wanted: ReadonlyArray<Child<NoInfer<Id>>>
 ): Effect.Effect<Outcome, KubeError.KubeError | NotOurs, Needs<Id>> => stages(parent, kinds, [wanted])
 
-/** The same in order: a stage begins when all children of the stages before are ready. */
+/** Like `children`, in order: a stage starts when all children of the stages before are ready. */
 export const stages = Effect.fn("Sync.stages")(function*<Id extends string>(
   parent: KubeObject,
   kinds: ReadonlyArray<Resource.Resource<KubeObject, Id>>,
@@ -114,8 +114,8 @@ export const stages = Effect.fn("Sync.stages")(function*<Id extends string>(
 })
 
 /**
- * Takes the parent's children of these kinds away, one kind after the other in reverse order, each when the one before
- * is gone. True when nothing is left. For `finalize`.
+ * Deletes the parent's children of these kinds, kind by kind in reverse order, each when the one before is gone. True
+ * when none is left. For `finalize`.
  */
 export const remove = Effect.fn("Sync.remove")(function*<Id extends string>(
   parent: KubeObject,
@@ -128,7 +128,7 @@ export const remove = Effect.fn("Sync.remove")(function*<Id extends string>(
   return true
 })
 
-/** Where a child is to go. */
+/** The key of a child. */
 const placed = (
   parent: KubeObject,
   resource: Resource.Any,
@@ -169,7 +169,7 @@ const put = Effect.fnUntraced(function*<Id extends string>(
   } as ServerSideApply.Fields<KubeObject>)
 })
 
-/** Gives an object its controller, with what that is to be known by, and changes nothing else of it. */
+/** Gives an object its controller, and the marks of what this controller writes, and changes nothing else. */
 const own = (resource: Resource.Resource<KubeObject>, object: KubeObject, controller: OwnerReference) =>
   Effect.flatMap(Writing, ({ mark }) => {
     const ownerReferences = [...object.metadata.ownerReferences ?? [], controller]
@@ -183,21 +183,21 @@ const own = (resource: Resource.Resource<KubeObject>, object: KubeObject, contro
   })
 
 interface Owner {
-  /** Absent for somebody who is no controller. */
+  /** Absent for an owner that is not a controller. */
   readonly uid: string | undefined
   readonly told: string
 }
 
-/** What there is of a key, and whom it belongs to. */
+/** What exists under a key, and whose it is. */
 interface Standing {
   readonly object: KubeObject | undefined
-  /** Nobody if there is no object, or it may be had. */
+  /** Undefined if there is no object, or if it may be taken over. */
   readonly owner: Owner | undefined
 }
 
 /**
- * What there is of a key. The server is asked where the cache shows no controller: what it does not show may be there all
- * the same, outside the selection of its watch, or not yet reported, and the apply that follows would take it by force.
+ * What exists under a key. The server is asked if the cache shows no controller: an object may exist outside the
+ * selection of the watch, or not be reported yet, and the apply that follows would take it by force.
  */
 const standing = Effect.fnUntraced(function*<Id extends string>(
   resource: Resource.Resource<KubeObject, Id>,
@@ -210,12 +210,12 @@ const standing = Effect.fnUntraced(function*<Id extends string>(
   if (adopt && cached !== undefined) return { object: cached, owner: undefined }
   const client = yield* KubeClient
   const writer = yield* FieldManager
-  // Caches know nothing of managed fields.
+  // The cache does not hold managed fields.
   const live = yield* client.get(Resource.unstructured(resource) as Resource.Resource<KubeObject>, key).pipe(
     Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
   )
   if (live === undefined) return { object: undefined, owner: undefined }
-  // What does not decode is nothing that anybody could be given.
+  // If it does not decode, the plain JSON stands in.
   const object = Result.getOrElse(resource.decode(live), () => live)
   const controller = controllerOf(live)
   if (controller !== undefined) return { object, owner: controlledBy(controller) }
@@ -229,8 +229,8 @@ const standing = Effect.fnUntraced(function*<Id extends string>(
 const controlledBy = ({ kind, name, uid }: OwnerReference): Owner => ({ uid, told: `controlled by ${kind} ${name}` })
 
 /**
- * Deletes the parent's children of a kind that are not to be kept. Answers how many of those are still there; those that do
- * not decode go, too, and are not waited for: nobody is woken by what becomes of them.
+ * Deletes the parent's children of a kind that are not to be kept. Returns how many of those still exist. Children that
+ * do not decode are deleted, too, but not waited for: what becomes of them wakes nobody.
  */
 const prune = Effect.fnUntraced(function*<Id extends string>(
   parent: KubeObject,

@@ -12,36 +12,36 @@ import type * as Stream from "effect/Stream"
 import type { Transport as TransportFailed } from "./KubeError.ts"
 import type { Status } from "./Status.ts"
 
-/** The last two are a server's to answer; no client of an API needs them. */
+/** The last two are for servers to answer; no client of the API needs them. */
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS"
 
 /**
- * What a reader of objects does without. A transport may make use of it or not: the answer is right either way, and what
- * must not be there is still the reader's to drop.
+ * What a reader of objects does not need. A transport may make use of it or not: the response is right either way, and
+ * the reader must still drop what it may not keep.
  */
 export interface Reading {
-  /** Paths in each object of a list or watch of what nobody will look at, such as `metadata.managedFields`. */
+  /** Paths that nobody will read, in each object of a list or watch, such as `metadata.managedFields`. */
   readonly without: ReadonlyArray<string>
-  /** The objects may be `Unparsed`: most of them will never be looked at. */
+  /** The objects may be `Unparsed`: most of them will never be read. */
   readonly lazily?: boolean | undefined
   /**
-   * Runs once it is known that another page of a list follows, with its token, maybe before the objects of this page are:
-   * time to ask for it.
+   * Called with the token as soon as it is known that another page of a list follows, maybe before the objects of this
+   * page are known: time to request it.
    */
   readonly onContinue?: ((token: string) => Effect.Effect<void>) | undefined
 }
 
-/** What a process in a container is given. */
+/** Input of a process in a container. */
 export interface Process {
-  /** All that it reads from its standard input, which ends there; absent where it has none. */
+  /** All of its standard input; absent if it has none. */
   readonly stdin?: string | undefined
 }
 
-/** What a process has come to. */
+/** The result of a process. */
 export interface Ended {
   readonly stdout: string
   readonly stderr: string
-  /** A failure of reason `NonZeroExitCode` has the exit code as its cause `ExitCode`. */
+  /** For a failure of reason `NonZeroExitCode`, the cause `ExitCode` has the exit code. */
   readonly status: Status
 }
 
@@ -51,20 +51,20 @@ export interface Request {
   readonly path: string
   /** Query parameters, not encoded, in order; a name may repeat. */
   readonly query: ReadonlyArray<readonly [name: string, value: string]>
-  /** Names in lower case. Credentials are the transport's business. */
+  /** Names in lower case. The transport adds credentials. */
   readonly headers: Readonly<Record<string, string>>
   /** JSON value; absent for none. A transport must not keep or change it. */
   readonly body?: unknown
   /**
-   * Whether it may go out, asked each time right before it does: where it may not any more, nothing is sent, and there is
-   * no answer. A transport that sends at once need not ask.
+   * Whether it may be sent, called each time right before that. If not, nothing is sent, and there is no response. A
+   * transport that sends at once need not call it.
    */
   readonly permit?: (() => boolean) | undefined
-  /** Of a list or watch whose objects are kept: absent where all of the answer is wanted as it is. */
+  /** For a list or watch whose objects are kept; absent if the whole response is wanted. */
   readonly reading?: Reading | undefined
-  /** Of a streamed request: the values are lines of text, without their ends, instead of JSON values. */
+  /** For a streamed request: the values are lines of text, without line ends, instead of JSON values. */
   readonly lines?: boolean | undefined
-  /** Of a request that begins a process (`exec`): the body of a successful answer is what it has `Ended` with. */
+  /** For a request that starts a process (`exec`): the body of a successful response is an `Ended`. */
   readonly process?: Process | undefined
 }
 
@@ -72,19 +72,19 @@ export interface Response {
   readonly status: number
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** The JSON value; text where the body is no JSON; absent where there is none. Must not be changed. */
+  /** The JSON value; text if the body is not JSON; absent if there is none. Must not be changed. */
   readonly body?: unknown
 }
 
-/** The answer to a request whose successful body is a sequence of JSON values (a watch), or of lines of text. */
+/** The response to a request whose successful body is a sequence of JSON values (a watch), or of lines of text. */
 export interface StreamResponse extends Response {
-  /** The values as they arrive, in arrays as they came off the socket. Empty unless `status` is 200. */
+  /** The values as they arrive, in the arrays in which they came off the socket. Empty unless `status` is 200. */
   readonly values: Stream.Stream<unknown, TransportFailed>
 }
 
 export class Transport extends Context.Service<Transport, {
-  /** One request, one answer, whatever its status. Fails only when there is no answer. */
+  /** One request, one response, whatever its status. Fails only if there is no response. */
   readonly request: (request: Request) => Effect.Effect<Response, TransportFailed>
-  /** Opens a streamed answer. Closing the scope closes the connection. */
+  /** Opens a streamed response. Closing the scope closes the connection. */
   readonly stream: (request: Request) => Effect.Effect<StreamResponse, TransportFailed, Scope.Scope>
 }>()("@effect-operator/core/Transport") {}

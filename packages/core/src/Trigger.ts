@@ -6,19 +6,19 @@ import type { View } from "./internal/reads.ts"
 import { keyString, type KubeObject } from "./KubeObject.ts"
 import { nobody, type Watch } from "./Watch.ts"
 
-/** Why a key is in the queue. The reasons of merged triggers travel together to the reconcile. */
+/** Why a key is in the queue. The reconcile gets the reasons of all merged triggers. */
 export type Reason =
-  /** An object came, changed or went: `Pod default/a`. */
+  /** An object was added, updated or deleted: `Pod default/a`. */
   | { readonly _tag: "Added" | "Updated" | "Deleted"; readonly kind: string; readonly object: string }
-  /** The last reconcile asked for another after a time. */
+  /** The last reconcile asked for another. */
   | { readonly _tag: "Requeue" }
   /** The last reconcile failed. */
   | { readonly _tag: "Retry" }
-  /** Everything is looked at again, from time to time. */
+  /** The periodic resync of all objects. */
   | { readonly _tag: "Resync" }
-  /** It was another replica's. */
+  /** It belonged to another replica. */
   | { readonly _tag: "Handover" }
-  /** Something outside the cluster, or outside its watches, asked for it: the name of the `Source`. */
+  /** A `Source`, by name: something outside the cluster or the watches. */
   | { readonly _tag: "Source"; readonly source: string }
 
 /** `Pod default/a added`. */
@@ -35,7 +35,7 @@ export const format = (reason: Reason): string => {
   }
 }
 
-/** Identity of a reason: the same one twice is kept once. */
+/** Identity of a reason: a repeated one is kept once. */
 export const id = (reason: Reason): string =>
   "kind" in reason
     ? `${reason._tag} ${reason.kind} ${reason.object}`
@@ -56,15 +56,15 @@ type Change = Extract<Reason, { readonly kind: string }>
 const blank: Change = { _tag: "Updated", kind: "", object: "" }
 
 /**
- * A copy, not a literal: of those that wait in a queue V8 learns that what a literal makes lives long, and would put the
- * others, one for each event, beside them, where only a collection of the whole heap finds them.
+ * A copy, not a literal: from those that wait in a queue, V8 learns that objects of a literal live long, and would
+ * allocate all of them, one per event, where only a collection of the whole heap finds them.
  */
 const changeOf = (_tag: Change["_tag"], kind: string, object: string): Change => ({ ...blank, _tag, kind, object })
 
 /**
- * Calls `add` for every key the deltas concern. Of functions that throw `failed` is told. A predicate that does lets the
- * change pass: a reconcile too many does no harm. A map function that does is asked about the other state all the same,
- * so that who corrects an object wakes whom it concerns now.
+ * Calls `add` for every key that the deltas concern, and `failed` for functions that throw. If a predicate throws, the
+ * change passes: an extra reconcile does no harm. If a map function throws on one state, the other state is mapped all
+ * the same, so that correcting an object wakes those it concerns now.
  */
 export const keys = (
   watch: Watch,

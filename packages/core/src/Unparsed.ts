@@ -7,7 +7,7 @@
  */
 import type { KubeObject, ObjectMeta } from "./KubeObject.ts"
 
-/** What is known of the metadata. */
+/** The known part of the metadata. */
 export interface Head {
   readonly name: string
   readonly namespace: string | undefined
@@ -17,20 +17,20 @@ export interface Head {
 
 export class Unparsed implements KubeObject {
   readonly metadata: ObjectMeta
-  /** The text, or what was parsed of it. */
+  /** The text, or the object parsed from it. */
   #content: string | KubeObject
   readonly #pick: ((parsed: unknown) => unknown) | undefined
-  /** What the items of a list of a built-in kind do not say themselves. */
+  /** What the items of a list of a built-in kind do not say themselves: their type. */
   #type: { readonly apiVersion: string; readonly kind: string } | undefined
 
-  /** `pick` takes the object from what was parsed, where the text is that of more. */
+  /** `pick` takes the object from the parsed value, if the text contains more. */
   constructor(head: Head, text: string, pick?: (parsed: unknown) => unknown) {
     this.#content = text
     this.#pick = pick
     this.metadata = new Metadata(head, this) as Head as ObjectMeta
   }
 
-  /** Says of what kind the object is, if it does not do so itself. */
+  /** Sets the type of an object that does not carry it. */
   typed(apiVersion: string, kind: string): this {
     this.#type = { apiVersion, kind }
     return this
@@ -41,7 +41,7 @@ export class Unparsed implements KubeObject {
     return typeof this.#content === "string" ? this.#content.length : undefined
   }
 
-  /** The object. */
+  /** The parsed object. */
   get object(): KubeObject {
     if (typeof this.#content === "string") {
       const whole: unknown = JSON.parse(this.#content)
@@ -60,7 +60,7 @@ export class Unparsed implements KubeObject {
   }
 }
 
-/** Metadata of which the most important is known; the rest is parsed when it is read. */
+/** Metadata of which the head is known; the rest is parsed when it is read. */
 class Metadata implements Head {
   readonly name: string
   readonly namespace: string | undefined
@@ -100,6 +100,6 @@ class Metadata implements Head {
   }
 }
 
-/** The object itself. */
+/** The object, parsed if it was kept as text. */
 export const parsed = <A extends KubeObject>(stored: A): A =>
   stored instanceof Unparsed ? stored.object as KubeObject as A : stored

@@ -14,23 +14,23 @@ import type { LabelsInput } from "./Selector.ts"
 
 /** Which objects are cached. */
 export interface Scope {
-  /** These namespaces only; all by default. */
+  /** Only these namespaces; all by default. */
   readonly namespaces?: ReadonlyArray<string> | undefined
   readonly labels?: LabelsInput | undefined
   readonly fields?: string | undefined
 }
 
-/** `Reads` are the identities of the kinds that `map` reads: the controller has to declare them. */
+/** `Reads` are the ids of the kinds that `map` reads; the controller must declare them. */
 export interface Watch<out R extends Resource.Any = Resource.Any, out Reads extends string = string> extends Scope {
   readonly resource: R
   /** A type without a value. */
   readonly Reads?: Reads | undefined
-  /** The keys of the controller's own objects to reconcile when this object comes, changes or goes. */
+  /** The keys of the controller's own objects to reconcile when this object is added, changed or deleted. */
   readonly map: (object: KubeObject, cache?: View<never>) => ReadonlyArray<ObjectKey>
   readonly predicate?: Predicate<any> | undefined
-  /** Label keys by whose value the cache finds objects without a scan. */
+  /** Label keys by whose values the cache finds objects without a scan. */
   readonly indexedLabels?: ReadonlyArray<string> | undefined
-  /** The kind whose dependents these are: see `owned`. */
+  /** The kind of their owner, if these are dependents: see `owned`. */
   readonly owner?: Resource.Any | undefined
 }
 
@@ -39,9 +39,9 @@ export interface Options<A extends KubeObject> extends Scope {
 }
 
 /**
- * Follows objects of a kind; `map` names whom each concerns. An update counts for what it was and for what it is.
- *
- * `map` may read the cache: the kinds of `reads`, which the controller must declare as `for`, `owns` or `watches`.
+ * Watches objects of a kind; `map` returns the keys that each concerns. For an update, both the old and the new state
+ * are mapped. `map` may read the cache: the kinds of `reads`, which the controller must declare as `for`, `owns` or
+ * `watches`.
  */
 export const make = <R extends Resource.Any, const Rs extends ReadonlyArray<Resource.Any> = []>(
   resource: R,
@@ -55,7 +55,7 @@ export const make = <R extends Resource.Any, const Rs extends ReadonlyArray<Reso
   return { namespaces, labels, fields, predicate, indexedLabels, resource, map: options.map as Watch["map"] }
 }
 
-/** Caches a kind for reading, and reconciles nothing when it changes. */
+/** Caches a kind for reading, without reconciling anything when it changes. */
 export const cached = <R extends Resource.Any>(
   resource: R,
   options: Scope & { readonly indexedLabels?: ReadonlyArray<string> | undefined } = {}
@@ -65,14 +65,13 @@ export const cached = <R extends Resource.Any>(
   map: nobody
 })
 
-/** Whom a change concerns that concerns nobody: nobody has to look at it. */
+/** The `map` of a watch whose changes reconcile nothing. */
 export const nobody = (): ReadonlyArray<ObjectKey> => []
 
 /**
- * Follows what objects of the controller refer to: a change of a ConfigMap reconciles every object that names it,
- * however it does. `by` files them under what they refer to: see `CacheIndex.references`.
- *
- * Reconciled are the objects of the index themselves, unless `map` names others.
+ * Watches what objects of the controller refer to: a change of a ConfigMap reconciles every object that names it, in
+ * whatever way. `by` files them under what they refer to: see `CacheIndex.references`. The objects of the index are
+ * reconciled, unless `map` names others.
  */
 export const referenced = <R extends Resource.Any, A extends KubeObject, Id extends string>(
   resource: R,
@@ -84,14 +83,14 @@ export const referenced = <R extends Resource.Any, A extends KubeObject, Id exte
   ...options,
   resource,
   map: (object, cache) =>
-    // What runs a watch gives it the cache of its controller, which has declared `Id`.
+    // A watch runs with the cache of its controller, which has declared `Id`.
     (cache as View<Id>).byIndex(by, keyString(object)).flatMap((referring) => map?.(referring) ?? [key(referring)])
 })
 
-/** The identities of the kinds that the map functions of watches read. */
+/** The ids of the kinds that the map functions of watches read. */
 export type ReadsOf<W> = W extends Watch<Resource.Any, infer Reads> ? Reads : never
 
-/** Follows the dependents an `OwnerLabel` marks, in any namespace. */
+/** Watches the dependents that an `OwnerLabel` marks, in any namespace. */
 export const labelled = <R extends Resource.Any>(
   resource: R,
   label: OwnerLabel.OwnerLabel,
@@ -107,7 +106,7 @@ export const labelled = <R extends Resource.Any>(
   }
 })
 
-/** Follows the dependents whose managing owner reference (`controller: true`) names an object of `owner`'s kind. */
+/** Watches the dependents whose controller owner reference (`controller: true`) names an object of `owner`'s kind. */
 export const owned = <R extends Resource.Any>(
   resource: R,
   owner: Resource.Any,

@@ -22,7 +22,7 @@ export interface Deleted<A> {
   readonly object: A
 }
 
-/** Everything up to this resourceVersion was delivered. */
+/** Everything up to this resourceVersion has been delivered. */
 export interface Bookmark {
   readonly type: "BOOKMARK"
   readonly object: {
@@ -41,7 +41,7 @@ export interface WatchFailed {
   readonly object: Status
 }
 
-/** What a user of a watch sees; `ERROR` becomes the failure of the stream. */
+/** An event as a user of a watch sees it; `ERROR` becomes the failure of the stream. */
 export type WatchEvent<A = KubeObject> = Added<A> | Modified<A> | Deleted<A> | Bookmark
 
 /** What the server sends. */

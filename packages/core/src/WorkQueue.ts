@@ -20,25 +20,25 @@ import type { Reason } from "./Trigger.ts"
 
 /** Priorities, in turns of head start: see `QueueState`. */
 export const priorities = {
-  /** What was there when the program started, and what is looked at again from time to time. */
+  /** For what existed when the program started, and for periodic resyncs. */
   background: -100,
-  /** Changes. */
+  /** For changes. */
   normal: 0
 } as const
 
-/** Delays after failures of one key: 5 ms, doubled each time, at most 16 min, without end. */
+/** Delays after failures of one key: 5 ms, doubled each time up to 16 min, without end. */
 export const defaultRetry: Schedule.Schedule<unknown, unknown> = Schedule.min([
   Schedule.exponential("5 millis", 2),
   Schedule.spaced("16 minutes")
 ])
 
-/** At most so many keys are handed out in any interval. */
+/** At most `limit` keys are handed out in any `interval`. */
 export interface Rate {
   readonly limit: number
   readonly interval: Duration.Input
 }
 
-/** What may be told of the queue's work, for metrics. Called synchronously; times in milliseconds. */
+/** Callbacks for metrics of the queue. Called synchronously; times in milliseconds. */
 export interface Monitor {
   readonly added: () => void
   readonly taken: (waited: number) => void
@@ -47,42 +47,45 @@ export interface Monitor {
 
 export interface Options {
   /**
-   * Delays after failures of one key, chosen by error. When it ends, the key rests until something adds it, and then
-   * has the whole schedule again. A key that something adds before its delay is over, and that fails again, waits for
-   * the same moment: unrelated triggers do not lengthen its delays. Where it throws, `defaultRetry` says how long.
+   * Delays after failures of one key, chosen by error. When the schedule ends, the key rests until something adds it,
+   * and then gets the whole schedule again. A key that is added before its delay is over, and fails again, waits for
+   * the same moment: unrelated triggers do not lengthen its delays. If the schedule throws, the delay of `defaultRetry`
+   * applies.
    */
   readonly retry?: Schedule.Schedule<unknown, unknown> | undefined
-  /** How long an added key waits for others of its kind to merge with; not at all by default. */
+  /** How long an added key waits to be merged with further adds; not at all by default. */
   readonly debounce?: Duration.Input | undefined
   /** No limit by default. */
   readonly rate?: Rate | undefined
   readonly monitor?: Monitor | undefined
 }
 
-/** How many keys are where. */
+/** Number of keys in each phase. */
 export interface Stats {
   readonly ready: number
   readonly waiting: number
   readonly processing: number
 }
 
-/** How the processing of a key went. */
+/** The result of processing a key. */
 export type Outcome = Settled | Failed
 
-/** How it went where that alone says what is next. */
+/** A result that determines what is next by itself. */
 export type Settled =
   | { readonly _tag: "Done" }
-  /** Again after `delay` milliseconds; 0 for at once, behind the other keys. */
+  /** Process again after `delay` milliseconds; 0 for at once, behind the other keys. */
   | { readonly _tag: "Again"; readonly delay: number }
-  /** It failed, and is tried again after `delay` milliseconds: what `retryIn` says. */
+  /** Failed; retried after `delay` milliseconds, as returned by `retryIn`. */
   | { readonly _tag: "Retry"; readonly delay: number }
-  /** It failed, and is not tried again until something adds the key. */
+  /** Failed; not retried until something adds the key. */
   | { readonly _tag: "Rest" }
 
-/** The longest that a server may ask a key to wait, in milliseconds: a minute is asked for in earnest, a day by mistake. */
+/** Upper limit of a server's Retry-After for a key, in milliseconds: a minute is meant, a day is a mistake. */
 export const longestRetryAfter = 16 * 60_000
 
-/** Again after the delay the schedule gives for the error, but not before `atLeast` milliseconds, 16 minutes at most. */
+/**
+ * Failed; retried after the schedule's delay for the error, but not before `atLeast` milliseconds, at most 16 minutes.
+ */
 export interface Failed {
   readonly _tag: "Failed"
   readonly error: unknown
@@ -90,40 +93,40 @@ export interface Failed {
 }
 
 export interface WorkQueue {
-  /** The key is to be processed as soon as possible, or after the debounce time. */
+  /** Requests that the key is processed as soon as possible, or after the debounce time. */
   readonly add: (key: string, reason: Reason, priority?: number) => void
-  /** The key is to be processed after `delay` milliseconds, or earlier if something else wants it earlier. */
+  /** Requests that the key is processed after `delay` milliseconds, or earlier if something else requests that. */
   readonly addAfter: (key: string, delay: number, reason: Reason, priority?: number) => void
   /**
-   * Takes back what was asked for a key that no worker has had since it became known. True if nothing is known of it then;
-   * false, and without effect, where one has it, or is to have it again.
+   * Withdraws the requests for a key that no worker has had since it became known. True if the key is unknown then;
+   * false, without effect, if a worker has it or will get it again.
    */
   readonly withdraw: (key: string) => boolean
-  /** The next key: the worker has it to itself until `done`. None once the queue drains. */
+  /** The next key, which the worker has to itself until `done`. None once the queue drains. */
   readonly take: Effect.Effect<Option.Option<Item>>
-  /** The next key if one can be had at once, and nobody waits for it. */
+  /** The next key, if one is available at once and nobody waits for it. */
   readonly takeUnsafe: () => Item | undefined
-  /** Whatever asks for a key that is being processed has to wait `delay` milliseconds from now. */
+  /** Delays the next run of a key being processed until at least `delay` milliseconds from now. */
   readonly hold: (key: string, delay: number) => void
   /**
-   * The delay before the next attempt after a failure, in milliseconds, where there is to be one. The worker keeps the
-   * key: what is to be said first where there is none, is said before anybody else can have it.
+   * The delay before the next attempt after a failure, in milliseconds; undefined if there is to be none. The worker
+   * keeps the key, so that it can report the latter before anybody else gets the key.
    */
   readonly retryIn: (key: string, failure: Omit<Failed, "_tag">) => Effect.Effect<number | undefined>
-  /** Gives the key back. Answers the delay before the next attempt in milliseconds, where there will be one. */
+  /** Gives the key back. Returns the delay before the next attempt in milliseconds; undefined if there will be none. */
   readonly done: (key: string, outcome: Outcome) => Effect.Effect<number | undefined>
-  /** The same at once, where no schedule has to be asked. */
+  /** Like `done`, but synchronous, for outcomes that need no schedule. */
   readonly doneUnsafe: (key: string, outcome: Settled) => number | undefined
   readonly stats: () => Stats
-  /** Ready keys of a priority. */
+  /** Number of ready keys of a priority. */
   readonly readyAt: (priority: number) => number
-  /** Keys being processed, and since when. */
+  /** Keys being processed, and since when, in milliseconds since the epoch. */
   readonly processing: () => ReadonlyMap<string, number>
-  /** The same by a clock that nobody sets (`monotonicMillis`): for how long, and whether it is the same run as before. */
+  /** The same by a monotonic clock (`monotonicMillis`), to measure how long a run takes and to tell runs apart. */
   readonly handedOut: () => ReadonlyMap<string, number>
-  /** Every key known and where it is, for people who look. */
+  /** All known keys and their states, for inspection. */
   readonly keys: () => ReadonlyArray<KeyState>
-  /** No key is accepted or handed out any more; completes when none is being processed. */
+  /** Stops accepting and handing out keys; completes when none is being processed. */
   readonly drain: Effect.Effect<void>
   /** Completes when none of these keys is being processed. */
   readonly idle: (concerns: (key: string) => boolean) => Effect.Effect<void>
@@ -132,9 +135,9 @@ export interface WorkQueue {
 /** A queue that lives as long as the scope. */
 export const make = Effect.fnUntraced(function*(options: Options = {}) {
   const clock = yield* Clock.Clock
-  // What has passed, not what time it is, which somebody may set: delays are as long as they were meant to be.
+  // Monotonic rather than wall-clock time, which can be set: delays are as long as intended.
   const now = (): number => monotonicMillis(clock)
-  /** A moment of the queue as the time of day, for those who tell of it. */
+  /** A moment of the queue as wall-clock time, for reports. */
   const timeOf = (moment: number): number => clock.currentTimeMillisUnsafe() - now() + moment
   const told = (moment: number | undefined): number | undefined => moment === undefined ? undefined : timeOf(moment)
   const state = new QueueState(now)
@@ -142,7 +145,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
   const debounce = Duration.toMillis(Duration.fromInputUnsafe(options.debounce ?? 0))
   const bucket = options.rate === undefined ? undefined : bucketOf(options.rate)
   const retries = new Map<string, { readonly step: Steps; readonly instead: Steps; due: number }>()
-  /** Workers waiting for a key, and those waiting for keys to be given back. */
+  /** Workers waiting for a key; `idlers` wait for keys to be given back. */
   const takers = new Set<(item: Option.Option<Item>) => void>()
   const idlers = new Set<() => void>()
   let closed = false
@@ -153,7 +156,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     return nextAt()
   })
 
-  /** When something will be due that is not now: a delay is over, or the rate lets a ready key through. */
+  /** The next time at which something becomes due: a delay is over, or the rate lets a ready key through. */
   const nextAt = (): number | undefined => {
     if (closed) return undefined
     const limited = bucket !== undefined && state.ready > 0 && takers.size > 0 ? bucket.nextAt : Infinity
@@ -317,7 +320,7 @@ const bucketOf = ({ interval, limit }: Rate): TokenBucket => {
   return new TokenBucket(limit, millis)
 }
 
-/** The delays of a schedule, one after the other, in milliseconds; nothing once it has ended. */
+/** The successive delays of a schedule, in milliseconds; undefined once it has ended. */
 type Steps = (now: number, input: unknown) => Effect.Effect<number | undefined>
 
 const stepsOf = (schedule: Schedule.Schedule<unknown, unknown>): Steps => {

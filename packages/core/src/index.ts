@@ -1,4 +1,4 @@
-/** Kubernetes operators on Effect. Data flows down this list; no module imports from below itself. */
+/** Kubernetes operators on Effect: the public modules, each as a namespace. */
 export * as Action from "./Action.ts"
 export * as Adoption from "./Adoption.ts"
 export * as Backoff from "./Backoff.ts"
