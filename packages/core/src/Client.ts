@@ -62,7 +62,7 @@ export interface ListOptions extends Selection {
   readonly continue?: string | undefined
   readonly resourceVersion?: string | undefined
   readonly resourceVersionMatch?: "Exact" | "NotOlderThan" | undefined
-  /** What the caller does without: for whoever keeps many objects. */
+  /** What the caller does not need of the objects; for callers that keep many of them. */
   readonly reading?: Reading | undefined
 }
 
@@ -86,7 +86,7 @@ export interface WatchOptions extends Selection {
   readonly sendInitialEvents?: boolean | undefined
   /** Runs when the server has accepted the watch, before its first event. */
   readonly onOpen?: Effect.Effect<void> | undefined
-  /** What the caller does without: for whoever keeps many objects. */
+  /** What the caller does not need of the objects; for callers that keep many of them. */
   readonly reading?: Reading | undefined
 }
 
@@ -128,7 +128,7 @@ export interface ConnectOptions {
   /** Not encoded, in order; a name may repeat. */
   readonly query?: ReadonlyArray<readonly [name: string, value: string | undefined]> | undefined
   readonly body?: unknown
-  /** Where it begins a process: what that is given. The answer is what it has `Ended` with. */
+  /** For a subresource that starts a process: its input. The result is then an `Ended`. */
   readonly process?: Process | undefined
 }
 

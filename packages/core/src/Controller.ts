@@ -79,8 +79,8 @@ export interface Options<
   readonly finalize?: ((object: A, context: Context) => Effect.Effect<Action.Action, FE, FR>) | undefined
   /**
    * Name of the finalizer. Default: `<group>/<name of the controller>`, or `effect-operator.dev/<name>` for kinds of
-   * Kubernetes itself, whose domains are reserved. If you rename a controller, keep the finalizer that objects already
-   * have: nothing would remove it. For a kind that others define, use a domain of your own.
+   * Kubernetes itself, whose domains are reserved. If you rename a controller, set this to the finalizer that objects
+   * already have: nothing else would remove it. For a kind that others define, use a domain of your own.
    */
   readonly finalizer?: string | undefined
   readonly concurrency?: number | undefined

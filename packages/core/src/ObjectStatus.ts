@@ -34,7 +34,7 @@ export type StatusOf<A> = A extends { readonly status?: infer S } ? Exclude<S, u
  *   first status, a first object in it and every list also fail if anything has changed since the read: there may be
  *   one by now, or another one.
  * - after the write, if the response shows that somebody changed the status since it was read, and a field that was
- *   right then is not any more. Status changes wake nobody, so this error causes the next reconcile.
+ *   right then is not any more. The change of a status need not wake the controller; this error does.
  */
 export const write = <A extends KubeObject>(
   resource: Resource.Resource<A>,

@@ -19,7 +19,9 @@ const unless = <A extends KubeObject>(same: (old: A, object: A) => boolean): Pre
 export const changed = <A extends KubeObject>(select: (object: A) => unknown): Predicate<A> =>
   unless((old, object) => JSON.stringify(select(old)) === JSON.stringify(select(object)))
 
-/** Passes changes of the desired state; own status writes are none. For kinds without generation everything passes. */
+/**
+ * Passes changes of the desired state; a status write does not pass. For kinds without generation everything passes.
+ */
 export const generationChanged: Predicate = unless(({ metadata: old }, { metadata }) =>
   metadata.generation !== undefined && metadata.generation === old.generation
 )

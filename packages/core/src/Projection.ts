@@ -72,7 +72,7 @@ export const metadata = <A extends KubeObject, Id extends string>(
 })
 
 /**
- * The whole kind, for a cache that is rarely read: objects are kept as text, and each version is parsed when it is
+ * The whole kind, for a cache of which little is read: objects are kept as text, and each version is parsed when it is
  * first read. Filing, listing by namespace and expiring objects need no parsing. A list without a namespace, a selector
  * or index over it, and a controller that is woken by it parse every object they look at. Objects are what the server
  * sent: as for a kind without a Schema, they are not validated.

@@ -89,7 +89,7 @@ export const make = Effect.fnUntraced(function*(
   }
   const reading = { without: [...unread, ...resource.without ?? []], lazily: resource.lazy }
 
-  /** Requests one page of a list, and says what it means. */
+  /** Requests one page of a list; `meaning` turns it into an input. */
   const ask = (options: ListOptions, meaning: (page: Page<KubeObject>, at: number) => Input): Effect.Effect<Input> =>
     client.listPage(raw, { ...selection, ...options }).pipe(
       Effect.timeoutOrElse({

@@ -85,7 +85,7 @@ export const make = Effect.fnUntraced(function*(
   const inherit = (annotations: Readonly<Record<string, string>> = {}) => legacy.inherit(annotations[Legacy.annotation])
   /** Only of caches that other replicas have, too. */
   const text = () => legacy.textOf((id) => !id.includes(Assignment.shardLabel(name)))
-  /** What the lease says of own writes, or is about to; and what it said when that was last awaited. */
+  /** What the lease says of own writes, or is about to say; and what it said when that was last awaited. */
   let saying: string | undefined
   let said: string | undefined
   const election = yield* LeaderElection.make({ ...options, name: identity }, supervisor, {

@@ -171,7 +171,7 @@ export const make = Effect.fnUntraced(function*(
       })
     )
 
-  // A lease that is left behind would pass for a live replica's when it is listed anew.
+  // A dead replica's lease that is left behind would pass for a live one's when it is listed anew.
   const sweep = (subject: State.Subject) =>
     remove(subject.lease).pipe(
       Effect.asVoid,

@@ -39,7 +39,7 @@ import type { WatchEvent } from "./WatchEvent.ts"
 export const defaults = {
   /** Deleted incarnations remembered. Beyond that, those that hide nothing any more are forgotten first. */
   graves: 10_000,
-  /** Indexes kept. Any more are built anew for each read. */
+  /** Maximum number of indexes. More are a mistake: they are declared where they are read, anew each time. */
   indexes: 64
 } as const
 

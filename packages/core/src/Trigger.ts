@@ -18,7 +18,7 @@ export type Reason =
   | { readonly _tag: "Resync" }
   /** It belonged to another replica. */
   | { readonly _tag: "Handover" }
-  /** A `Source`, by name: something outside the cluster or the watches. */
+  /** Something outside the cluster or the watches requested it: the name of the `Source`. */
   | { readonly _tag: "Source"; readonly source: string }
 
 /** `Pod default/a added`. */

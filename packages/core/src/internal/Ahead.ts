@@ -1,13 +1,16 @@
 /**
- * `Ahead`: the page of a list that is asked for while the one before it is still being read. There is never more than one.
+ * `Ahead`: the next page of a list, requested while the current one is still being read. There is never more than one.
  */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
 export interface Ahead<A> {
-  /** Asks for the page of a token, unless one is asked for already. */
+  /** Requests the page of a token, unless one is in flight. */
   readonly ask: (token: string, page: Effect.Effect<A>) => Effect.Effect<void>
-  /** The answer to a token if it was asked for, or to the question now. What was asked for in vain is given up. */
+  /**
+   * The page of a token: the one requested ahead, or else `page`. A page requested ahead for another token is
+   * abandoned.
+   */
   readonly answer: (token: string | undefined, page: Effect.Effect<A>) => Effect.Effect<A>
 }
 
@@ -16,7 +19,7 @@ interface Asked<A> {
   fiber: Fiber.Fiber<A> | undefined
 }
 
-/** What is asked for ends with the scope. */
+/** Requests end with the scope. */
 export const make = Effect.fnUntraced(function*<A>() {
   const scope = yield* Effect.scope
   let asked: Asked<A> | undefined
@@ -25,7 +28,7 @@ export const make = Effect.fnUntraced(function*<A>() {
       Effect.suspend(() => {
         if (asked !== undefined) return Effect.void
         const mine: Asked<A> = { token, fiber: undefined }
-        // Before it runs: it may come to ask for the page after it.
+        // Set before it runs: it may try to request the page after it.
         asked = mine
         return Effect.map(Effect.forkIn(page, scope, { startImmediately: true }), (fiber) => {
           mine.fiber = fiber

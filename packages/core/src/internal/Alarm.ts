@@ -1,6 +1,6 @@
 /**
- * `Alarm`: one timer that rings at the earliest moment it was set for. It sleeps exactly so long, polls never, and costs
- * nothing while it is not set.
+ * `Alarm`: one timer that rings at the earliest time it was set for. It sleeps until exactly then, never polls, and
+ * costs nothing while it is not set.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -8,11 +8,11 @@ import * as FiberHandle from "effect/FiberHandle"
 import { monotonicMillis } from "./monotonic.ts"
 
 export interface Alarm {
-  /** Rings at that moment (`monotonicMillis` of the Clock), or earlier if it was set for an earlier one. */
+  /** Rings at that time (`monotonicMillis` of the Clock), or earlier if it was set for an earlier one. */
   readonly set: (at: number | undefined) => void
 }
 
-/** `ring` is called with the moment it is, and says when it wants to be called next. */
+/** `ring` is called with the current time, and returns when it wants to be called next. */
 export const make = Effect.fnUntraced(function*(ring: (now: number) => number | undefined) {
   const clock = yield* Clock.Clock
   const run = yield* FiberHandle.makeRuntime<never>()
@@ -37,7 +37,7 @@ export const make = Effect.fnUntraced(function*(ring: (now: number) => number | 
     set: (at) => {
       if (at === undefined || at >= armedFor) return
       armedFor = at
-      // From within its own fiber the timer cannot be replaced: it goes on to sleep by itself.
+      // The timer cannot be replaced from within its own fiber, which goes on to sleep by itself.
       if (!ringing) run(sleep)
     }
   } satisfies Alarm

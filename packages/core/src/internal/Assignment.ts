@@ -1,11 +1,11 @@
 /**
- * `Assignment`: a controller whose objects are assigned to its process by labels, and handed back when they are asked
- * for. See `Ring`.
+ * `Assignment`: a controller whose objects are assigned to its process by labels, and handed back on request. See
+ * `Ring`.
  *
- * An object is new here until it was accepted once. Whose children may be elsewhere, that is, who has been reconciled
- * before, has them looked for: in one list for all that are new, in the namespaces where those are. A finalizer of the
- * framework, which is added before the first reconcile, tells who has; without one everybody may have. What others have
- * written besides is waited for, by what they have said of it.
+ * An object is new here until it was accepted once. If it was reconciled before, its children may be elsewhere, so they
+ * are searched for: in one list for all new objects, in the namespaces of these. A finalizer of the framework, which is
+ * added before the first reconcile, shows which objects were reconciled before; without one, all may have been. Other
+ * writes of other shards are waited for, as far as those have published them.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -31,34 +31,34 @@ import { guarded } from "./guarded.ts"
 import { monotonicMillis } from "./monotonic.ts"
 
 export const defaults = {
-  /** Namespaces that children are looked for in one by one; of more, in all at once. */
+  /** In up to this many namespaces children are searched for one by one; in more, all at once. */
   namespaces: 16,
-  /** Milliseconds between two looks at least, and how many times as long as the last one took. */
+  /** Minimum pause between two searches: in milliseconds, and as a multiple of the duration of the last one. */
   pause: 1_000,
   rest: 4,
-  /** So many times the pause is doubled where looks fail. */
+  /** How many times the pause is doubled, at most, when searches fail. */
   doublings: 5,
-  /** Children that are labelled at a time. */
+  /** Children that are labelled concurrently. */
   concurrency: 8
 } as const
 
 export interface Place {
   readonly ring: string
   readonly shard: string
-  /** The kinds that are sharded themselves: see `Resource.qualifiedName`. */
+  /** Qualified names of the kinds that are sharded themselves: see `Resource.qualifiedName`. */
   readonly mains: ReadonlySet<string>
-  /** Tells the other shards how far the writes of this one have come. */
+  /** Publishes to the other shards how far the writes of this one have come. */
   readonly tell: Effect.Effect<void>
-  /** Waits until the caches show what the other shards have written, as far as those have told. */
+  /** Waits until the caches show what the other shards have published. */
   readonly hear: Effect.Effect<void, KubeError>
 }
 
-/** On an object: whose it is. */
+/** Label of an object: the shard it belongs to. */
 export const shardLabel = (ring: string): string => `shard.alpha.sharding.timebertt.dev/${ring}`
-/** On an object: its shard is to hand it back. */
+/** Label of an object: its shard must hand it back. */
 export const drainLabel = (ring: string): string => `drain.alpha.sharding.timebertt.dev/${ring}`
 
-/** The controller for what is assigned to a place. Throws on one whose objects nobody assigns. */
+/** The controller, restricted to what is assigned to a place. Throws if nobody assigns its objects. */
 export const confine = <R>(controller: Controller<R>, { hear, mains, ring, shard, tell }: Place): Confined<R> => {
   const { finalize, resource, watches: [own, ...others] } = controller
   if (resource.scope === "Cluster") {
@@ -77,7 +77,7 @@ export const confine = <R>(controller: Controller<R>, { hear, mains, ring, shard
     ...watch,
     labels: and(watch, { operator: "=", key: whose, value: shard })
   })
-  /** By uid, whose work was asked for since it came: whether it was accepted. */
+  /** By uid, for objects whose work was requested since they arrived: whether they were accepted. */
   const known = new Map<string, boolean>()
   const isAccepted = (uid: string): boolean => known.get(uid) === true
   const strays = lookout(controller, children, whose, shard, isAccepted, hear)
@@ -88,10 +88,10 @@ export const confine = <R>(controller: Controller<R>, { hear, mains, ring, shard
   }
 
   const predicate: NonNullable<Watch["predicate"]> = (delta) => {
-    // No predicate is asked about what is not valid.
+    // Predicates do not apply to invalid objects.
     if (delta._tag === "Invalid") return true
     if (delta._tag === "Deleted") left(delta.object)
-    // What was to be done for one that was not accepted is left to be done, if it is to stay here after all.
+    // If an object that was not accepted stays here after all, its work is still owed.
     const isOwed = known.get(delta.object.metadata.uid) === false
     return isAsked(delta.object) || isOwed || (own!.predicate?.(delta) ?? true)
   }
@@ -113,7 +113,7 @@ export const confine = <R>(controller: Controller<R>, { hear, mains, ring, shard
       return Effect.as(handBack(resource, object), false)
     })
 
-  /** What the server says: a cache may show an object that has gone elsewhere since. */
+  /** Asks the server: a cache may show an object that has moved since. */
   const arrive = Effect.fnUntraced(function*(object: KubeObject) {
     const client = yield* KubeClient
     const { uid } = object.metadata
@@ -129,7 +129,7 @@ export const confine = <R>(controller: Controller<R>, { hear, mains, ring, shard
       concurrency: defaults.concurrency,
       discard: true
     })
-    // Gone, or gone and come again: then it is asked about once more.
+    // It has left meanwhile, or left and returned: then it is requested again.
     if (!known.has(uid)) return false
     known.set(uid, true)
     return true
@@ -159,7 +159,7 @@ export const confine = <R>(controller: Controller<R>, { hear, mains, ring, shard
   }
 }
 
-/** Hands back what does not decode: no worker ever has it. */
+/** Hands back objects that do not decode: no worker ever gets them. */
 const undecoded = (
   isDue: (object: KubeObject) => boolean,
   handBack: (object: KubeObject) => Effect.Effect<unknown, KubeError, KubeClient>
@@ -173,7 +173,7 @@ const undecoded = (
       const isLeft = yield* handBack(object).pipe(
         Effect.as(false),
         Effect.catch((error) =>
-          // What has changed is seen anew.
+          // A changed object will be seen again.
           error.isRetryable && error.reason._tag !== "Conflict"
             ? Effect.as(Effect.logWarning(`${keyString(object)} is not handed back yet`, error), true)
             : Effect.succeed(false)
@@ -197,13 +197,13 @@ const undecoded = (
 
 const pointer = (label: string): string => `/metadata/labels/${label.replaceAll("~", "~0").replaceAll("/", "~1")}`
 
-/** What does not parse is left for the server to refuse. */
+/** A selector that does not parse is left for the server to reject. */
 const and = ({ labels }: Watch, requirement: LabelSelector[number]): LabelSelector => [
   ...Result.getOrElse(toLabels(labels), () => []),
   requirement
 ]
 
-/** Labels a child, unless it has gone meanwhile. */
+/** Labels a child, unless it is gone. */
 const fetched = (client: Client, kind: Resource.Any, { metadata }: KubeObject, whose: string, shard: string) =>
   client.patch(
     Resource.unstructured(kind),
@@ -227,11 +227,11 @@ const lookout = (
 ) => {
   const one = Semaphore.makeUnsafe(1)
   const elsewhere: LabelSelector = [{ operator: "notin", key: whose, values: [shard] }]
-  /** Objects whose children were looked for, and what of them was found. */
+  /** Objects whose children were searched for, and the children found. */
   const found = new Map<string, ReadonlyArray<Stray>>()
-  /** Whose children are being looked for; not those that have gone meanwhile. */
+  /** Objects whose children are being searched for, without those that left meanwhile. */
   let wanted = new Set<string>()
-  /** When they may be looked for again, and how often that has failed in a row. */
+  /** When the next search may start, and how many have failed in a row. */
   let next = 0
   let failures = 0
 
@@ -247,7 +247,7 @@ const lookout = (
 
   const looking = Effect.gen(function*() {
     const client = yield* KubeClient
-    // What runs a controller gives it the cache of its own kind.
+    // A controller runs with the cache of its own kind.
     const here = yield* Cache.list(resource, {}) as Effect.Effect<ReadonlyArray<KubeObject>>
     const all = here.filter(({ metadata: { uid } }) => !isAccepted(uid) && !found.has(uid))
     wanted = new Set(all.map(({ metadata }) => metadata.uid))
@@ -271,7 +271,7 @@ const lookout = (
   })
 
   return {
-    /** Or in how many milliseconds it can be said: whoever waits for that holds up nobody else. */
+    /** The children found, or in how many milliseconds to ask again, so that waiting holds up nobody else. */
     of: Effect.fnUntraced(function*({ metadata: { uid } }: KubeObject) {
       if (!found.has(uid)) {
         const now = monotonicMillis(yield* Clock.Clock)
@@ -283,7 +283,7 @@ const lookout = (
       found.delete(uid)
       return strays
     }),
-    /** The object is not here any more: what was found of it is of no use when it comes again. */
+    /** The object has left: what was found is of no use when it returns. */
     forget: (uid: string): void => {
       found.delete(uid)
       wanted.delete(uid)
@@ -291,13 +291,13 @@ const lookout = (
   }
 }
 
-/** The labels of what is written as a child of one of the kinds. */
+/** Labels what is written as a child of one of the kinds. */
 const labelling = (
   owner: Resource.Any,
   children: ReadonlyArray<Resource.Any>,
   labels: Readonly<Record<string, string>>
 ): Mark => {
-  // Of whichever version, and however little of them is cached.
+  // Of any version, and of any projection that is cached.
   const names = new Set(children.map(Resource.qualifiedName))
   return (kind, object) => {
     if (!names.has(Resource.qualifiedName(kind))) return object

@@ -1,8 +1,9 @@
 /**
- * `Buckets`: the objects of a store by the values an index files them under. Follows every change of what is visible.
+ * `Buckets`: the objects of a store by the values under which an index files them. Follows every change of what is
+ * visible.
  *
- * An object on which the index function throws is in no bucket; the fault is kept until the object changes or goes, and
- * handed to whoever reads, because an answer without the object would be wrong.
+ * An object on which the index function throws is in no bucket. The fault is kept until the object changes or is gone,
+ * and every reader gets it, because a result without the object would be wrong.
  */
 import type { KubeObject } from "../KubeObject.ts"
 
@@ -30,7 +31,7 @@ export class Buckets<A extends KubeObject> {
   update(key: string, before: A | undefined, after: A | undefined): void {
     const left = before === undefined || this.#faults.delete(key) ? none : this.#valuesOf(before)
     const now = after === undefined ? none : this.#filed(key, after)
-    // Most objects stay where they are, and are written over in their place.
+    // Most objects keep their values, and are replaced in place.
     if (left.length === 1 && now.length === 1 && left[0] === now[0]) {
       const bucket = this.#buckets.get(now[0]!)
       if (bucket !== undefined) return void bucket.set(key, after!)

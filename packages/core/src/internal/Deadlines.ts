@@ -1,6 +1,6 @@
 /**
- * `Deadlines`: ends reconciles that take too long, all with the same time-out, by one timer: what ends in time, as nearly
- * everything does, costs an entry in a map.
+ * `Deadlines`: interrupts reconciles that take too long, all with the same timeout, by one timer: one that ends in
+ * time, as nearly all do, costs one entry in a map.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -13,19 +13,19 @@ import { monotonicMillis } from "./monotonic.ts"
 
 export interface Deadlines {
   /**
-   * How a fiber ends that has begun now. One that is not over in time is interrupted, and that it was late is how it ends,
+   * The exit of a fiber that has just started. If it is late, it is interrupted, and its exit is a `ReconcileTimeout`,
    * whatever it makes of the interruption.
    */
   readonly ending: <A, E>(fiber: Fiber.Fiber<A, E>) => Effect.Effect<Exit.Exit<A, E | ReconcileTimeout>>
 }
 
-/** Deadlines that are kept as long as the scope lives; none without a time-out. */
+/** Deadlines for as long as the scope lives; none without a timeout. */
 export const make = Effect.fnUntraced(function*(timeout: Duration.Duration | undefined) {
   if (timeout === undefined) return { ending: Fiber.await } satisfies Deadlines
   const clock = yield* Clock.Clock
   const millis = Duration.toMillis(timeout)
   const late = Exit.fail(new ReconcileTimeout({ message: `it took longer than ${Duration.format(timeout)}` }))
-  /** When each has to be over, in this order: all have the same time. */
+  /** When each must be over, in this order: the timeout is the same for all. */
   const running = new Map<Fiber.Fiber<unknown, unknown>, number>()
   const tardy = new WeakSet<Fiber.Fiber<unknown, unknown>>()
 

@@ -1,4 +1,4 @@
-/** Values by time: the earliest first, equal times in order of insertion. */
+/** Values by time: earliest first, equal times in insertion order. */
 import { Heap, type Indexed } from "./Heap.ts"
 
 export class DelayHeap<A> {
@@ -13,7 +13,7 @@ export class DelayHeap<A> {
     return this.#slots.peek()
   }
 
-  /** Adds a value; what is answered takes it out again. */
+  /** Adds a value; the returned slot removes it. */
   push(at: number, value: A): Slot<A> {
     const slot = { at, order: this.#order++, value, index: 0 }
     this.#slots.push(slot)
@@ -26,7 +26,7 @@ export class DelayHeap<A> {
     return first?.value
   }
 
-  /** Takes a value out, wherever it is. One that is out already stays so. */
+  /** Removes a value from any position. Removing it again has no effect. */
   remove(slot: Slot<A>): void {
     this.#slots.remove(slot)
   }

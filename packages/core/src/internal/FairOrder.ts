@@ -1,32 +1,32 @@
 /**
- * `FairOrder`: who is next where lanes take turns, a priority is a head start, and nothing starves.
+ * `FairOrder`: decides what is next, where lanes take turns, a priority is a head start, and nothing starves.
  *
- * Each value is tagged with the turn that it is served in if all lanes are served evenly; the lowest tag less its priority
- * is next, and of equal ones the one that entered first. Within a lane tags only grow: so a lane is a list, and what is
- * next is the first of some lane. A value costs the same among a thousand as among a million.
+ * Each value is tagged with the turn in which it would be served if all lanes were served evenly. The lowest tag minus
+ * priority is next; of equal ones, the one that entered first. Within a lane tags only grow, so a lane is a list, and
+ * the next value is the first of some lane. The cost per value does not grow with the number of values.
  *
  * Source: start-time fair queueing (Goyal, Vin, Cheng 1996), with every value of the same length.
  */
 import { Heap, type Indexed } from "./Heap.ts"
 
-/** What stands in the order. It keeps its own place, which is the order's to write. */
+/** A value in the order. It stores its own position, which only the order writes. */
 export interface Standing<A> {
-  /** None while it does not stand there. */
+  /** Undefined while it is not in the order. */
   lane: Lane<A> | undefined
   tag: number
-  /** Its number among all that ever entered. */
+  /** Its serial number among all that ever entered. */
   entered: number
   before: A | undefined
   after: A | undefined
 }
 
-/** The values of one name and priority that wait, from the first to the last. */
+/** The waiting values of one name and priority, from first to last. */
 interface Lane<A> extends Indexed {
   readonly name: string
   readonly priority: number
   first: A
   last: A
-  /** The tag given last, maybe to one that has left since. */
+  /** The tag given last, maybe to a value that has left since. */
   given: number
   waiting: number
 }
@@ -36,21 +36,21 @@ export class FairOrder<A extends Standing<A>> {
   #entered = 0
   #size = 0
   readonly #byPriority = new Map<number, Map<string, Lane<A>>>()
-  /** The lane whose first is next, first. */
+  /** The lane with the next value is first. */
   readonly #lanes = new Heap<Lane<A>>(isNext)
 
   get size(): number {
     return this.#size
   }
 
-  /** How much is waiting at a priority. */
+  /** Number of values that wait at a priority. */
   waiting(priority: number): number {
     let count = 0
     for (const lane of this.#byPriority.get(priority)?.values() ?? []) count += lane.waiting
     return count
   }
 
-  /** Puts a value that stands nowhere at the end of a lane. */
+  /** Appends a value, which must not be in the order, to a lane. */
   enter(value: A, name: string, priority: number): void {
     this.#size += 1
     value.entered = this.#entered++
@@ -73,7 +73,7 @@ export class FairOrder<A extends Standing<A>> {
     lane.waiting += 1
   }
 
-  /** Takes out who is next. */
+  /** Removes and returns the next value. */
   take(): A | undefined {
     const value = this.#lanes.peek()?.first
     if (value === undefined) return undefined
@@ -82,7 +82,7 @@ export class FairOrder<A extends Standing<A>> {
     return value
   }
 
-  /** Takes a value out, wherever it stands. */
+  /** Removes a value from any position. */
   leave(value: A): void {
     const { after, before, lane } = value
     if (lane === undefined) return

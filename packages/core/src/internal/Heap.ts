@@ -1,7 +1,7 @@
-/** `Heap`: a binary heap whose values know where they are, so that each can be moved or taken out. */
+/** `Heap`: a binary heap whose values know their positions, so that each can be moved or removed. */
 
 export interface Indexed {
-  /** Where it is; the heap keeps it up to date. */
+  /** Its position, which the heap maintains. */
   index: number
 }
 
@@ -17,7 +17,7 @@ export class Heap<A extends Indexed> {
     return this.#values.length
   }
 
-  /** In no order but that the next one is the first. */
+  /** In no order, except that the next value is first. */
   [Symbol.iterator](): IterableIterator<A> {
     return this.#values.values()
   }
@@ -33,7 +33,7 @@ export class Heap<A extends Indexed> {
     this.#up(value)
   }
 
-  /** Takes a value out, wherever it is. One that is out already stays so. */
+  /** Removes a value from any position. Removing it again has no effect. */
   remove(value: A): void {
     const { index } = value
     if (this.#values[index] !== value) return
@@ -43,7 +43,7 @@ export class Heap<A extends Indexed> {
     this.moved(last)
   }
 
-  /** Finds the place of a value that is before or after others than it was. */
+  /** Moves a value to its place after its order has changed. */
   moved(value: A): void {
     this.#up(value)
     this.#down(value)

@@ -1,34 +1,34 @@
 /**
  * `HotLoop`: finds keys that write the same content over and over, and says how long to hold them back.
  *
- * Two controllers that undo each other's change, a reconciler that creates what it does not find because it looks in
- * the wrong place, a status with the time in it: each writes again what it wrote a moment ago, and does so as fast as
- * the server answers. A reconcile is suspicious if it writes something (times and metadata of the server aside) that an
- * earlier one of the same key wrote, less than `gap` after it; after `threshold` of them in a row the key is held back,
- * twice as long each time. The first reconcile that writes nothing, or nothing it wrote before, ends that.
+ * Two controllers that undo each other's changes, a reconciler that creates what it does not find because it looks in
+ * the wrong place, a status that contains the time: each writes again what it wrote a moment ago, as fast as the server
+ * responds. A reconcile is suspicious if it writes something (ignoring times and server metadata) that an earlier one
+ * of the same key wrote, less than `gap` after it. After `threshold` of them in a row the key is held back, twice as
+ * long each time. The first reconcile that writes nothing, or nothing it wrote before, ends that.
  *
- * Most keys write once and rest: what a key wrote is looked at when it writes again in time, and forgotten otherwise.
+ * Most keys write once and rest: what a key wrote is digested only if it writes again in time, and forgotten otherwise.
  */
 import type { Write } from "../Client.ts"
 import { keyString, type KubeObject } from "../KubeObject.ts"
 
 export const defaults = {
-  /** Reconciles in a row that may write what the key wrote before. */
+  /** Consecutive reconciles that may write what the key wrote before. */
   threshold: 10,
-  /** Writes further apart than this many milliseconds make no loop, be they ever so equal. */
+  /** Writes further apart than this, in milliseconds, are no loop, even if they are equal. */
   gap: 1_000,
   /** The first hold, and the longest, in milliseconds. */
   first: 100,
   longest: 60_000,
-  /** Writes remembered of a key. */
+  /** Maximum number of writes remembered for a key. */
   remembered: 256
 } as const
 
-/** A write, or a word for what counts as one. */
+/** A write, or a text for what counts as one. */
 export type Sign = Write | string
 
 interface Trail {
-  /** What it wrote first, as long as that is all. */
+  /** What it wrote first, until it writes again. */
   unread: ReadonlyArray<Sign>
   readonly written: Set<string>
   suspicious: number
@@ -39,11 +39,11 @@ interface Trail {
 const isOver = ({ hold, last }: Trail, now: number): boolean => now - last > defaults.gap + 2 * hold
 
 export class HotLoop {
-  /** The one that wrote last is the last. */
+  /** The key that wrote last is last. */
   readonly #trails = new Map<string, Trail>()
 
   /**
-   * Called after each reconcile with what it wrote. Answers how many milliseconds to hold the key back, 0 for not at
+   * Called after each reconcile with its writes. Returns for how many milliseconds to hold the key back; 0 for not at
    * all.
    */
   judge(key: string, writes: ReadonlyArray<Sign>, now: number): number {
@@ -76,7 +76,7 @@ export class HotLoop {
     }
   }
 
-  /** Keys whose writes are remembered. */
+  /** Number of keys whose writes are remembered. */
   get size(): number {
     return this.#trails.size
   }
@@ -86,7 +86,7 @@ const remember = ({ written }: Trail, digests: ReadonlyArray<string>): void => {
   for (const write of digests) if (written.size < defaults.remembered) written.add(write)
 }
 
-/** What a write makes of which object, without what differs each time. */
+/** What a write does to which object, without what differs each time. */
 export const digest = (write: Sign): string => {
   if (typeof write === "string") return write
   if (write._tag === "Deleted" || write._tag === "Deleting") {

@@ -1,10 +1,10 @@
-/** The indexes of one store: what is filed under which value, kept up to date from when it is first asked for. */
+/** The indexes of one store, each built on first use and kept up to date from then on. */
 import type { CacheIndex } from "../CacheIndex.ts"
 import type { KubeObject } from "../KubeObject.ts"
 import { parsed } from "../Unparsed.ts"
 import { Buckets } from "./Buckets.ts"
 
-/** Indexes of every kind, built when somebody asks. */
+/** Indexes for every kind, built on first use. */
 const standard: Readonly<Record<string, (object: KubeObject) => ReadonlyArray<string>>> = {
   namespace: (object) => [object.metadata.namespace ?? ""],
   owner: (object) => object.metadata.ownerReferences?.map((reference) => reference.uid) ?? []
@@ -13,16 +13,16 @@ const standard: Readonly<Record<string, (object: KubeObject) => ReadonlyArray<st
 export class Indexes<A extends KubeObject> {
   readonly #most: number
   readonly #visible: () => Iterable<readonly [key: string, object: A | undefined]>
-  /** By name, or by what a program declared. */
+  /** By name, or by the index that a program declared. */
   readonly #built = new Map<string | CacheIndex, Buckets<A>>()
 
-  /** Of at most so many, over what is visible when one is built. */
+  /** At most `most` indexes, each built from what is visible then. */
   constructor(most: number, visible: () => Iterable<readonly [key: string, object: A | undefined]>) {
     this.#most = most
     this.#visible = visible
   }
 
-  /** Undefined where there is no such index. */
+  /** Undefined if there is no such index. */
   get(index: string | CacheIndex): Buckets<A> | undefined {
     const built = this.#built.get(index)
     if (built !== undefined) return built
@@ -34,7 +34,7 @@ export class Indexes<A extends KubeObject> {
     return valuesOf === undefined ? undefined : this.#build(index, index, valuesOf)
   }
 
-  /** Files objects by the value of a label from now on, under `label:` and its key. */
+  /** Indexes objects by the value of a label from now on, under `label:` and its key. */
   label(label: string): void {
     const name = `label:${label}`
     if (this.#built.has(name)) return
@@ -44,7 +44,7 @@ export class Indexes<A extends KubeObject> {
     })
   }
 
-  /** What is visible of the key is another object now. */
+  /** Another object is visible under the key now. */
   update(key: string, before: A | undefined, now: A | undefined): void {
     for (const index of this.#built.values()) index.update(key, before, now)
   }

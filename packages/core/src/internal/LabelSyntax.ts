@@ -1,5 +1,5 @@
 /**
- * What may stand in label keys and label values, with the API server's words where it may not.
+ * The syntax of label keys and label values, with the API server's messages.
  *
  * Source: k8s.io/apimachinery/pkg/util/validation (IsQualifiedName, IsValidLabelValue), release 1.35.
  */
@@ -15,7 +15,7 @@ const characters =
 const keySyntax = `must ${characters} (e.g. 'MyName',  or 'my.name',  or '123-abc', ` +
   `regex used for validation is '${keyFormat}')`
 
-/** What is wrong with a label key: an optional DNS prefix, `/`, a name. */
+/** What is wrong with a label key, which is an optional DNS prefix with `/`, and a name. */
 export const keyFault = (key: string): string | undefined => {
   const parts = key.split("/")
   if (parts.length > 2) {
@@ -40,7 +40,7 @@ export const keyFault = (key: string): string | undefined => {
   return faults.length === 0 ? undefined : faults.join("; ")
 }
 
-/** What is wrong with a label value: empty, or at most 63 bytes. */
+/** What is wrong with a label value, which is empty or has at most 63 bytes. */
 export const valueFault = (value: string): string | undefined => {
   const faults: Array<string> = []
   if (value.length > 63) faults.push("must be no more than 63 bytes")

@@ -1,9 +1,9 @@
 /**
- * What one watch of a kind has seen go, and another that overlaps it has not.
+ * Deletions that one watch of a kind has seen, and an overlapping one has not.
  *
- * Several selections of a kind are read as one, and each lags on its own: whoever is woken by the one that is ahead still
- * reads what the other knows, and the other may wake somebody else, or nobody. So what has left a selection, or is gone,
- * counts once more when it is read as it is then.
+ * Several selections of a kind are read as one, but each lags on its own: those woken by the watch that is ahead still
+ * read what the other one has, and the other one may wake somebody else, or nobody. So the delta of an object that left
+ * a selection, or is gone, is passed on once more when reads show that.
  */
 import type { Reader } from "../Cache.ts"
 import type { Informer, Subscriber } from "../Informers.ts"
@@ -14,7 +14,7 @@ import type { Watch } from "../Watch.ts"
 type Store = Informer["store"]
 
 interface Waiting {
-  /** As which the object was read. */
+  /** The version at which the object was read. */
   readonly resourceVersion: string
   readonly again: () => void
 }
@@ -32,7 +32,7 @@ export class Lagging {
     }
   }
 
-  /** Takes the deltas of a watch, and those that counted too early once more. */
+  /** Passes on the deltas of a watch, and once more those that came too early. */
   subscriber({ resource }: Watch, take: Subscriber): Subscriber {
     if (this.#informers.get(resource.id)!.size === 1) return take
     return (deltas, initial) => {
@@ -53,7 +53,7 @@ export class Lagging {
     }
   }
 
-  /** Whether who knows an object has not come as far as another. */
+  /** Whether an informer that has the object is behind another. */
   #isBehind({ id }: Resource.Any, key: string): boolean {
     const all = [...this.#informers.get(id)!].map(({ store }) => store)
     const isAhead = (one: Store, other: Store) =>

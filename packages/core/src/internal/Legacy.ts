@@ -1,11 +1,11 @@
 /**
- * `Legacy`: who takes over from another replica reads what that one has written, before it does anything.
+ * `Legacy`: a replica that takes over from another first reads what that one has written.
  *
- * Its caches are warm, but a watch may be behind: a Pod that the former leader has just made would be made again. So each
- * replica says in its lease how far its writes have come, by what is cached, and whoever follows waits until its own
- * caches have come as far. Known of are creations and changes, also of those before; a deletion has no resourceVersion
- * that its writer is told. What was written long ago everybody has seen: of many caches those count that were written to
- * last, so that what a lease says never becomes too long.
+ * Its caches are warm, but a watch may be behind: a Pod that the former leader has just created would be created again.
+ * So each replica publishes in its lease how far its writes have come, for each cache, and its successor waits until
+ * its own caches have come as far. This covers creations and changes, including those of earlier replicas, but not
+ * deletions, whose resourceVersion the writer does not learn. Old writes are visible everywhere: of many caches only
+ * those written to last are listed, so that the annotation never becomes too long.
  */
 import * as Effect from "effect/Effect"
 import type { Informer } from "../Informers.ts"
@@ -14,35 +14,35 @@ import { compareResourceVersions } from "../KubeObject.ts"
 import { onChange } from "./reader.ts"
 
 export const defaults = {
-  /** How long caches may take, in milliseconds: then it is told, and work goes on with what they show. */
+  /** How long caches may take, in milliseconds. Then a warning is logged, and work goes on with what they show. */
   patience: 30_000,
-  /** Of so many caches a lease tells at most. */
+  /** Maximum number of caches listed in a lease. */
   caches: informers.written
 } as const
 
-/** Of a lease. */
+/** Annotation of a lease. */
 export const annotation = "effect-operator.dev/wrote"
 
 const isText = (value: unknown): value is string => typeof value === "string" && /^\d+$/.test(value)
 
 export class Legacy {
-  /** The resourceVersions of what others wrote last, by informer. */
+  /** The resourceVersions of the last writes of others, by informer. */
   #inherited = new Map<string, string>()
   readonly #written: () => ReadonlyMap<string, string>
   readonly #active: () => ReadonlyArray<Informer>
 
-  /** Of a process that has written so far, and has these caches. */
+  /** Takes what this process has written so far, and its caches. */
   constructor(written: () => ReadonlyMap<string, string>, active: () => ReadonlyArray<Informer>) {
     this.#written = written
     this.#active = active
   }
 
-  /** What is to stand in a lease; nothing where nothing has been written. */
+  /** The annotation to write; undefined if nothing has been written. */
   get text(): string | undefined {
     return this.textOf(() => true)
   }
 
-  /** The same of some informers, by what tells them apart. */
+  /** The same for some informers, chosen by id. */
   textOf(isMeant: (id: string) => boolean): string | undefined {
     const all = new Map(this.#inherited)
     for (const [id, version] of this.#written()) raise(all, id, version)
@@ -50,7 +50,7 @@ export class Legacy {
     return meant.length === 0 ? undefined : JSON.stringify(Object.fromEntries(meant))
   }
 
-  /** Takes note of what stands in the lease of another. What cannot be read is that of another program. */
+  /** Takes the annotation of another's lease. One that cannot be read is another program's. */
   inherit(text: string | undefined): void {
     if (text === undefined) return
     let found: unknown
@@ -69,7 +69,7 @@ export class Legacy {
     return Effect.suspend(() => this.#behind().length === 0 ? Effect.void : this.#wait)
   }
 
-  /** What has no list yet is not behind: the list will have all of it. */
+  /** An informer without a list is not behind: its list will have everything. */
   #behind(): ReadonlyArray<Informer> {
     return this.#active().filter((informer) => {
       const version = this.#inherited.get(idOfInformer(informer))
@@ -82,7 +82,7 @@ export class Legacy {
     return Effect.gen({ self: this }, function*() {
       yield* Effect.callback<void>((resume) => {
         const behind = this.#behind()
-        // They may have come as far since somebody looked.
+        // They may have caught up since the last check.
         if (behind.length === 0) return resume(Effect.void)
         const off = onChange(behind.map(({ store }) => store), () => {
           if (this.#behind().length > 0) return
@@ -95,7 +95,7 @@ export class Legacy {
           duration: defaults.patience,
           orElse: () => {
             const behind = this.#behind()
-            // Of a server that was restored since, say: nobody waits for it again.
+            // They may be behind for good, if the server was restored: they are not waited for again.
             for (const informer of behind) this.#inherited.delete(idOfInformer(informer))
             const kinds = behind.map(({ resource }) => resource.id).join(", ")
             return Effect.logWarning(`goes on with caches that do not show yet what another replica wrote: ${kinds}`)
@@ -108,7 +108,7 @@ export class Legacy {
 
 const idOfInformer = ({ resource, selection }: Informer): string => idOf({ ...selection, resource })
 
-/** Those that were written to last, the last first. */
+/** The versions written last, most recent first. */
 const latest = (versions: ReadonlyArray<readonly [id: string, version: string]>) =>
   versions.toSorted(([, a], [, b]) => compareResourceVersions(b, a)).slice(0, defaults.caches)
 

@@ -1,39 +1,39 @@
 /**
- * `Marks`: own writes whose answer did not show the state they led to.
+ * `Marks`: own writes whose response did not show the resulting state.
  *
- * `scale` answers another kind with the resourceVersion the object has now; an eviction answers a Status; the deletion
- * of a collection answers the objects as they were before. What is cached of such an object is older than the write
- * until the watch has reported on it, and whoever reads it has to wait.
+ * `scale` returns another kind, with the new resourceVersion of the object; an eviction returns a Status; the deletion
+ * of a collection returns the objects as they were before. What is cached of such an object is older than the write
+ * until the watch has reported on it, and readers must wait.
  *
- * Both kinds of marks go by themselves: a changed object when the watch has passed the resourceVersion, a deleted one
- * when its incarnation is seen to be terminating or gone. Where the answer did not name the incarnation, it is guessed
- * to be the one that is here, or comes next; but that may be another which was created since. So a guess is given up
- * when two bookmarks have not confirmed it, or when somebody has waited long enough.
+ * Both kinds of marks expire by themselves: that of a changed object when the watch has passed the resourceVersion,
+ * that of a deleted one when its incarnation is seen to be terminating or gone. If the response did not name the
+ * incarnation, it is guessed to be the one that is here, or comes next; but it may be another that was created since.
+ * So a guess is given up when two bookmarks have not confirmed it, or when somebody has waited long enough.
  */
 import { compareResourceVersions } from "../KubeObject.ts"
 
 interface Changed {
   readonly resourceVersion: string
   readonly uid: string | undefined
-  /** Whether it is also old news that there is no such object. */
+  /** Whether the absence of the object is outdated, too. */
   readonly absent: boolean
 }
 
 interface Guess {
-  /** The one that was here, if any. */
+  /** The incarnation that was here, if any. */
   readonly uid: string | undefined
-  /** Bookmarks since. */
+  /** Number of bookmarks since. */
   readonly bookmarks: number
 }
 
 export class Marks {
-  /** By key; the one made last at the end. */
+  /** By key, most recent last. */
   readonly #changed = new Map<string, Changed>()
   /** Incarnations whose deletion was accepted, by uid, each with its key. */
   readonly #deleting = new Map<string, string>()
-  /** Keys where the incarnation is a guess. */
+  /** Keys whose deleted incarnation is a guess. */
   readonly #guessed = new Map<string, Guess>()
-  /** How many deletions are remembered of which nothing is cached. */
+  /** Maximum number of remembered deletions of objects that are not cached. */
   readonly #most: number
 
   constructor(most: number) {
@@ -50,7 +50,7 @@ export class Marks {
     yield* this.#guessed.keys()
   }
 
-  /** The object has this resourceVersion, or a later one. */
+  /** Marks that the object has this resourceVersion, or a later one. */
   changed(key: string, { absent, resourceVersion, uid }: Changed): void {
     const known = this.#changed.get(key)
     if (known !== undefined && compareResourceVersions(resourceVersion, known.resourceVersion) <= 0) return
@@ -58,7 +58,7 @@ export class Marks {
     this.#changed.set(key, { absent, resourceVersion, uid })
   }
 
-  /** The incarnation is terminating, or gone; `pinned` says which must not be forgotten. */
+  /** Marks the incarnation as terminating or gone. Marks for which `pinned` holds are not forgotten. */
   deleting(key: string, uid: string, pinned: (key: string, uid: string) => boolean): void {
     this.#deleting.set(uid, key)
     const [oldest] = this.#deleting
@@ -67,7 +67,7 @@ export class Marks {
     if (pinned(oldest[1], oldest[0])) this.#deleting.set(...oldest)
   }
 
-  /** The resourceVersion a key must have reached, and of which incarnation. */
+  /** The resourceVersion that a key must reach, and of which incarnation. */
   due(key: string): Changed | undefined {
     return this.#changed.get(key)
   }
@@ -76,18 +76,18 @@ export class Marks {
     return this.#deleting.has(uid) || matches(this.#guessed.get(key), uid)
   }
 
-  /** Some incarnation of the key is terminating, or gone: this one, if there is one. */
+  /** Marks some incarnation of the key as terminating or gone: this one, if there is one. */
   guess(key: string, uid: string | undefined): void {
     this.#guessed.set(key, { uid, bookmarks: 0 })
   }
 
-  /** Gives the guesses about a key up, or all of them. */
+  /** Gives up the guesses about a key, or all of them. */
   giveUp(key: string | undefined): void {
     if (key === undefined) this.#guessed.clear()
     else this.#guessed.delete(key)
   }
 
-  /** A state of the key is known; `ending` if it is terminating or the last one. */
+  /** A state of the key was seen; `ending` if it is terminating or the last one. */
   seen(key: string, resourceVersion: string, uid: string, ending: boolean): void {
     const changed = this.#changed.get(key)
     if (changed !== undefined && compareResourceVersions(changed.resourceVersion, resourceVersion) <= 0) {
@@ -98,7 +98,7 @@ export class Marks {
     if (matches(this.#guessed.get(key), uid)) this.#guessed.delete(key)
   }
 
-  /** The watch says that it has delivered everything up to a moment. */
+  /** The watch has delivered everything up to a moment. */
   bookmark(): void {
     for (const [key, { bookmarks, uid }] of this.#guessed) {
       if (bookmarks === 0) this.#guessed.set(key, { uid, bookmarks: 1 })
@@ -106,7 +106,7 @@ export class Marks {
     }
   }
 
-  /** The watch has come so far: the oldest marks first, so that it costs nothing while none is due. */
+  /** The watch has come this far. Oldest marks first, so that this costs nothing while none is due. */
   passed(resourceVersion: string): void {
     for (const [key, changed] of this.#changed) {
       if (compareResourceVersions(changed.resourceVersion, resourceVersion) > 0) return

@@ -1,8 +1,8 @@
 /**
- * `Moment`: when something was, by both clocks, for what holds only so long.
+ * `Moment`: a time by both clocks, for what holds only for a while.
  *
- * The time of day may be put back, and what was remembered would hold for hours more; the time that nobody can set stands
- * still while a machine sleeps, and so would the age of what was remembered. So the clock counts that says more.
+ * The wall clock may be set back, and what was remembered would hold for hours longer. The monotonic clock stands still
+ * while a machine sleeps, and so does the age of what was remembered. So the clock that shows more counts.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

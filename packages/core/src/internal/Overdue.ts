@@ -1,22 +1,22 @@
 /**
- * `Overdue`: tells of reconciles that do not come to an end.
+ * `Overdue`: reports reconciles that do not end.
  *
- * A reconcile without a time-out that waits for what never comes holds a worker and its object for ever, and writes no
- * line about it: to everybody else the operator is up, ready and idle. So whatever is under way longer than `first` is
- * told, and told again each time its age has doubled, until it ends; a long one costs a handful of lines, however long.
+ * A reconcile without a timeout that waits for what never comes holds a worker and its object forever, and logs
+ * nothing: to everybody else the operator is up, ready and idle. So a reconcile that runs longer than `first` is
+ * reported, and again each time its age has doubled, until it ends: a handful of lines, however long it takes.
  */
 import * as Duration from "effect/Duration"
 
 export const defaults = {
-  /** How long a reconcile may be under way before it is told, and how often it is looked for, in milliseconds. */
+  /** How long a reconcile may run before it is reported, and how often that is checked, in milliseconds. */
   first: 120_000
 } as const
 
 export class Overdue {
-  /** Since when a key is under way, and the age in milliseconds at which it is told next. */
+  /** When the run of a key started, and the age in milliseconds at which it is reported next. */
   readonly #told = new Map<string, { readonly since: number; readonly next: number }>()
 
-  /** The keys to be told now with how long they have been under way, in milliseconds. `processing`: key to start. */
+  /** The keys to report now, with their ages in milliseconds. `processing` has the start of each key. */
   due(processing: ReadonlyMap<string, number>, now: number): ReadonlyArray<readonly [key: string, age: number]> {
     for (const [key, { since }] of this.#told) if (processing.get(key) !== since) this.#told.delete(key)
     const due: Array<readonly [string, number]> = []
@@ -30,7 +30,7 @@ export class Overdue {
   }
 }
 
-/** The line about a key. */
+/** The log line about a key. */
 export const line = (key: string, age: number, workers: number, timeout: Duration.Duration | undefined): string =>
   `${key}: its reconcile has been under way for ${
     Duration.format(Duration.seconds(Math.floor(age / 1000)))

@@ -1,30 +1,30 @@
 /**
  * The controller's own writes of its objects' status and finalizers, so that their events wake nobody.
  *
- * An event may come before the answer to the write that made it: over HTTP they come on two connections. So what could be
- * an own write waits while the key is worked on, until the answers are there. That costs nothing: the key would not be
- * reconciled again before.
+ * An event may arrive before the response to the write that caused it: over HTTP they come on two connections. So a
+ * possible own write waits while its key is processed, until the responses are there. That costs nothing: the key would
+ * not be reconciled earlier.
  *
- * A write that changes nothing is answered with the version that is there, which may be somebody else's. So an event is one's
- * own only as far as its status differs in what the write spoke of.
+ * A write that changes nothing returns the stored version, which may be somebody else's. So an event counts as own only
+ * if its status differs in nothing but what the write set.
  */
 import type { Delta } from "../Delta.ts"
 import { keyString, type KubeObject } from "../KubeObject.ts"
 import { equals, isObject, own } from "./jsonMerge.ts"
 
-/** So many events of a key wait at most: more are not all of its own writes. */
+/** Maximum number of waiting events of a key: more cannot all be own writes. */
 const most = 8
 
 type Updated = Extract<Delta, { readonly _tag: "Updated" }>
 
-/** An event that may be that of an own write. */
+/** An event that an own write may have caused. */
 interface Waiting {
   readonly version: string
   readonly delta: Updated
   readonly pass: () => void
 }
 
-/** A version that was written, and the status as far as the write spoke of it: `everything` where it spoke of all. */
+/** A version that was written, and the part of the status that the write set: `everything` for a whole object. */
 interface Own {
   readonly version: string
   readonly status: unknown
@@ -32,25 +32,25 @@ interface Own {
 
 const everything = true
 
-/** Work on a key, by how many, and what waits for its end. */
+/** How many work on a key, and what waits until they are done. */
 interface Work {
   count: number
   waiting: Array<Waiting>
 }
 
 export class OwnWrites {
-  /** Versions of each key that were written and not seen yet, in their order. */
+  /** Versions of each key that were written and not seen yet, in order. */
   readonly #versions = new Map<string, Array<Own>>()
   readonly #work = new Map<string, Work>()
 
-  /** The key is worked on from now on, until `ended` was called as often. */
+  /** Work on the key begins, until `ended` is called as often. */
   began(key: string): void {
     const work = this.#work.get(key)
     if (work === undefined) this.#work.set(key, { count: 1, waiting: [] })
     else work.count += 1
   }
 
-  /** What waited and was nobody's own write passes. */
+  /** Passes the events that waited and were not own writes. */
   ended(key: string): void {
     const work = this.#work.get(key)
     if (work === undefined || --work.count > 0) return
@@ -58,13 +58,13 @@ export class OwnWrites {
     for (const { pass } of work.waiting) pass()
   }
 
-  /** The key is at this version by an own write, which spoke of these fields, or of the whole object. */
+  /** An own write, of these fields or of the whole object, brought the key to this version. */
   wrote(key: string, version: string, fields?: unknown): void {
     const one: Own = { version, status: isObject(fields) ? own(fields, "status") : everything }
     const work = this.#work.get(key)
     const seen = work?.waiting.findIndex((waiting) => waiting.version === version) ?? -1
     if (seen >= 0) {
-      // What is somebody else's goes on to wait.
+      // An event of somebody else keeps waiting.
       if (isMadeBy([one], work!.waiting[seen]!.delta)) work!.waiting.splice(seen, 1)
       return
     }
@@ -73,7 +73,7 @@ export class OwnWrites {
     else if (versions.at(-1)!.version !== version) versions.push(one)
   }
 
-  /** Whether a delta tells nothing but what this controller wrote itself. If that is not known yet, `pass` may follow. */
+  /** Whether a delta shows nothing but own writes. If that is not known yet, `pass` may be called later. */
   echoes(delta: Delta, pass: () => void): boolean {
     if (delta._tag === "Invalid") return false
     const key = keyString(delta.object)
@@ -86,12 +86,12 @@ export class OwnWrites {
     const version = delta.object.metadata.resourceVersion
     const versions = this.#versions.get(key)
     const at = versions?.findIndex((one) => one.version === version) ?? -1
-    // Those before it are part of it.
+    // This version includes those before it.
     const made = versions?.splice(0, at + 1) ?? []
     if (versions?.length === 0) this.#versions.delete(key)
     if (at < 0 && (work === undefined || work.waiting.length === most)) return false
     if (delta.old.metadata.generation !== delta.object.metadata.generation) return false
-    // A list may stand for several changes, the own one the last of them.
+    // A list may stand for several changes, of which the own one is the last.
     if (!equals(others(delta.old), others(delta.object))) return false
     if (at < 0) work!.waiting.push({ version, delta, pass })
     return at < 0 || isMadeBy(made, delta)
@@ -100,11 +100,13 @@ export class OwnWrites {
 
 const statusOf = (object: KubeObject): unknown => (object as { readonly status?: unknown }).status
 
-/** Whether own writes can have made all of what an event changed of the status. */
+/** Whether own writes can have made all changes of the status that an event shows. */
 const isMadeBy = (made: ReadonlyArray<Own>, { object, old }: Updated): boolean =>
   speakOf(made.map(({ status }) => status), statusOf(old), statusOf(object))
 
-/** The same of a list: conditions, which several write into one, are told apart by their types. */
+/**
+ * Like `speakOf`, for lists. Conditions, which several controllers write into one list, are identified by their types.
+ */
 const speakOfItems = (spoken: ReadonlyArray<unknown>, before: unknown, after: ReadonlyArray<unknown>): boolean => {
   const known = Array.isArray(before) ? before : []
   const typeOf = (item: unknown): unknown => isObject(item) ? own(item, "type") : undefined
@@ -114,7 +116,7 @@ const speakOfItems = (spoken: ReadonlyArray<unknown>, before: unknown, after: Re
   )
 }
 
-/** Whether two values differ in nothing but what is spoken of: all of it by what is no object. */
+/** Whether two values differ only in what was written. A written value that is not an object covers all of it. */
 const speakOf = (spoken: ReadonlyArray<unknown>, before: unknown, after: unknown): boolean => {
   const said = spoken.filter((one) => one !== undefined)
   if (equals(before, after)) return true
@@ -129,7 +131,7 @@ const speakOf = (spoken: ReadonlyArray<unknown>, before: unknown, after: unknown
   )
 }
 
-/** An object without status and without what the server keeps in its metadata. */
+/** An object without its status, finalizers, managed fields and version. */
 const others = (object: KubeObject): unknown => {
   const { status: _, ...rest } = object as KubeObject & { readonly status?: unknown }
   const { finalizers: __, managedFields: ___, resourceVersion: ____, ...metadata } = object.metadata

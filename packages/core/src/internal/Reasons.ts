@@ -1,12 +1,12 @@
 /**
- * `Reasons`: why a key is to be processed, each reason once, in the order they came.
+ * `Reasons`: why a key is to be processed, each reason once, in order of arrival.
  *
- * Most keys have one, which then is all there is; a few are compared one by one; from the ninth on by their identities,
- * because a key that ten thousand objects are mapped to has as many.
+ * Most keys have one reason, which is stored as it is. A few are compared one by one; from the ninth on they are
+ * compared by identity, because a key to which ten thousand objects map has as many.
  */
 import { id, type Reason, same } from "../Trigger.ts"
 
-/** So many are compared one by one. */
+/** Up to this many are compared one by one. */
 const few = 8
 
 /** One, or more. */
@@ -34,7 +34,7 @@ class Several {
   }
 }
 
-/** The reasons with one more. What is given may be changed. */
+/** The reasons with one more. May change its argument. */
 export const and = (reasons: Reasons | undefined, reason: Reason): Reasons => {
   if (reasons === undefined) return reason
   if (!(reasons instanceof Several)) return same(reasons, reason) ? reasons : new Several(reasons, reason)
@@ -42,6 +42,6 @@ export const and = (reasons: Reasons | undefined, reason: Reason): Reasons => {
   return reasons
 }
 
-/** In the order they came. */
+/** In order of arrival. */
 export const list = (reasons: Reasons | undefined): ReadonlyArray<Reason> =>
   reasons === undefined ? [] : reasons instanceof Several ? reasons.all : [reasons]

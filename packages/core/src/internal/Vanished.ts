@@ -1,12 +1,12 @@
 /**
- * `Vanished`: objects that the server says are gone while the cache still shows them.
+ * `Vanished`: objects that the server reports as gone while the cache still shows them.
  *
- * A cache that is filled by a server that is behind, after a watch was lost, shows what was deleted. A reconcile that
- * makes something for such an object sees a garbage collector take it away, and makes it again, as fast as it can, until
- * the cache catches up. But who began with an object and is then answered that this very object is not there has a proof:
- * a uid never comes back. So the key has no object from then on, until the cache shows another version of it; or for
- * `recheck` at most, since nothing rests on one answer for ever. The answer that counts is one to the controller's own
- * client: an object of the same kind and name may be missing in some other cluster.
+ * A cache that is filled by a server that is behind, after a watch was lost, shows deleted objects. A reconcile that
+ * creates something for such an object sees the garbage collector delete it, and creates it again, as fast as it can,
+ * until the cache catches up. But if a request for this very object is answered with NotFound, that is proof: a uid
+ * never comes back. From then on the key has no object, until the cache shows another version of it, or for `recheck`
+ * at most, since nothing rests on one response forever. Only responses to the controller's own client count: an object
+ * of the same kind and name may be missing in some other cluster.
  */
 import * as Effect from "effect/Effect"
 import { KubeClient } from "../KubeClient.ts"
@@ -16,7 +16,7 @@ import * as Resource from "../Resource.ts"
 import { isStatus } from "../Status.ts"
 
 export const defaults = {
-  /** How long the answer is believed while the cache shows the same, in milliseconds. */
+  /** How long the response is trusted while the cache shows the same version, in milliseconds. */
   recheck: 60_000
 } as const
 
@@ -29,12 +29,12 @@ interface Proof {
 export class Vanished {
   readonly #proofs = new Map<string, Proof>()
 
-  /** The object of the key was not found. */
+  /** Records that the object of the key was not found. */
   note(key: string, { metadata: { resourceVersion, uid } }: KubeObject, now: number): void {
     this.#proofs.set(key, { uid, resourceVersion, until: now + defaults.recheck })
   }
 
-  /** For how many milliseconds more what the cache shows of the key is known not to be there; 0 if it is not known. */
+  /** For how many more milliseconds the cached object of the key is known to be gone; 0 if it is not known. */
   hidden(key: string, object: KubeObject | undefined, now: number): number {
     const proof = this.#proofs.get(key)
     if (proof === undefined) return 0
@@ -44,13 +44,13 @@ export class Vanished {
     return 0
   }
 
-  /** Keys there is proof about. */
+  /** Number of keys with a proof. */
   get size(): number {
     return this.#proofs.size
   }
 }
 
-/** Whether the object is not there any more, as far as the server of the controller says. */
+/** Whether the object is gone, according to the server of the controller. */
 export const isGone = <A extends KubeObject>(
   resource: Resource.Resource<A>,
   { metadata }: A
@@ -60,7 +60,7 @@ export const isGone = <A extends KubeObject>(
     Effect.catch(({ reason }) => Effect.succeed(reason._tag === "NotFound"))
   )
 
-/** Whether an error says that the object itself is not there; not that its kind, or something else, is not. */
+/** Whether an error says that the object itself was not found, rather than its kind or something else. */
 export const saysSo = (error: unknown, resource: Resource.Any, { metadata }: KubeObject): boolean => {
   if (!(error instanceof KubeError) || error.reason._tag !== "NotFound") return false
   const { namespace, objectName, reason: { status } } = error

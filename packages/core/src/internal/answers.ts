@@ -1,4 +1,4 @@
-/** What the body of an answer is, judged by its shape: a proxy may have written it. */
+/** What a response body is, judged by its shape: a proxy may have written it. */
 import type { KubeObject } from "../KubeObject.ts"
 import type * as Resource from "../Resource.ts"
 import type { Bookmark } from "../WatchEvent.ts"
@@ -11,7 +11,7 @@ export const isObject = (body: unknown): body is KubeObject => {
 export const hasVersion = (body: unknown): body is Bookmark["object"] =>
   isObject(body) && typeof body.metadata.resourceVersion === "string"
 
-/** Whether a value is an object as a server stores it: what caches and queues live on is there. */
+/** Whether a value is an object as a server stores it, with all that caches and queues need. */
 export const isStored = (body: unknown): body is KubeObject =>
   hasVersion(body) && typeof (body as KubeObject).metadata.name === "string"
 

@@ -1,8 +1,9 @@
 /**
- * A metric with its labels, looked up in the registry once: an update is one call. There from now on, with 0.
+ * A metric with its labels, looked up in the registry once, so that an update is one call. The series exists from then
+ * on, with 0.
  *
- * Effect looks a series up on every update. What it makes in a registry of its own is what it would make in the one of
- * the context, under the same name.
+ * Effect looks a series up on every update. So Effect makes it in a separate registry, and it is added to the registry
+ * in context under the same name.
  */
 import * as Context from "effect/Context"
 import * as Metric from "effect/Metric"

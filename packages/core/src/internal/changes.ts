@@ -1,9 +1,10 @@
 /**
- * The changes of a selection for one reader, each true when it is read.
+ * The changes of a selection for one reader, each computed when it is read.
  *
- * What is remembered is what the reader was told last of each object, and which objects changed since. What it is told
- * is the difference to how they are when it asks: so it may be as slow as it likes, several informers that know the same
- * object are one, and an object that enters or leaves the reader's conditions comes and goes.
+ * Two things are remembered: the state of each object that the reader received last, and which objects have changed
+ * since. The reader gets the difference to their current state. So it may be as slow as it likes, several informers
+ * with the same object count as one, and an object that begins or ceases to match the reader's conditions is added or
+ * deleted.
  */
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
@@ -16,7 +17,7 @@ import { matchesLabels } from "../Selector.ts"
 import { freeze } from "./freeze.ts"
 import { newest, toSelector } from "./reader.ts"
 
-/** What was there at the start, and every change since. An object re-created under its name is deleted and added. */
+/** The objects at the start, and every change since. An object re-created under its name is deleted and added. */
 export type Change<A extends KubeObject = KubeObject> =
   | { readonly _tag: "Snapshot"; readonly objects: ReadonlyArray<A> }
   | Exclude<Delta<A>, { readonly _tag: "Invalid" }>
@@ -27,7 +28,7 @@ export interface Options {
   readonly filter?: ((object: KubeObject) => boolean) | undefined
 }
 
-/** The stream of a reader over informers. */
+/** The stream of one reader over informers. */
 export const stream = (informers: ReadonlyArray<Informer>, options: Options): Stream.Stream<Change> =>
   Stream.unwrap(Effect.gen(function*() {
     const selector = toSelector(options.labels)
@@ -44,7 +45,7 @@ export const stream = (informers: ReadonlyArray<Informer>, options: Options): St
       })
     }
 
-    /** The differences since the last time, each object's state remembered as told. */
+    /** The differences since the last call, after which each object's state counts as received. */
     const take = (): ReadonlyArray<Change> => {
       const changes: Array<Change> = []
       for (const key of dirty) {

@@ -1,8 +1,8 @@
 /**
  * Runs a `Controller`: its informers, its queue, its workers and sources, each a part of the supervisor.
  *
- * A cache that does not fill holds up this controller and nothing else: what it waits for, and why, is logged and
- * counted as often as the time-out says, and the workers start as soon as the kind or the permission is there.
+ * A cache that does not fill holds up only this controller. What it waits for, and why, is logged and counted each time
+ * the timeout has passed, and the workers start as soon as the kind or the permission exists.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -43,34 +43,34 @@ import * as Stalled from "./stalled.ts"
 import { waking } from "./waking.ts"
 import * as Worker from "./worker.ts"
 
-/** How a controller is doing. */
+/** What a controller is doing. */
 export type Status =
-  /** Its caches are not all full. */
+  /** Not all of its caches are full. */
   | { readonly _tag: "Syncing"; readonly since: number }
   | { readonly _tag: "Running"; readonly since: number }
 
 const running = (since: number): Status => ({ _tag: "Running", since })
 
-/** A controller that runs. */
+/** A running controller. */
 export interface Running {
   readonly name: string
-  /** Identity of the kind it reconciles. */
+  /** Id of the kind it reconciles. */
   readonly resource: string
   readonly status: SubscriptionRef.SubscriptionRef<Status>
   /** Completes when every cache is full and the workers have started. */
   readonly ready: Effect.Effect<void>
-  /** What its caches wait for, and why; nothing once they are full. */
+  /** What its caches wait for, and why; empty once they are full. */
   readonly waitingFor: Effect.Effect<ReadonlyArray<string>>
   readonly stats: () => WorkQueue.Stats
   readonly processing: WorkQueue.WorkQueue["processing"]
   readonly keys: WorkQueue.WorkQueue["keys"]
-  /** Asks for the reconcile of a key. */
+  /** Requests a reconcile of a key. */
   readonly trigger: WorkQueue.WorkQueue["add"]
-  /** No new reconcile starts; completes when none is under way. */
+  /** Starts no new reconcile; completes when none is running. */
   readonly drain: Effect.Effect<void>
 }
 
-/** Starts a controller in the scope, its parts run by the supervisor. */
+/** Starts a controller in the scope; the supervisor runs its parts. */
 export const start = Effect.fnUntraced(function*<R>(
   described: Controller<R>,
   supervisor: Supervisor,
@@ -98,7 +98,9 @@ export const start = Effect.fnUntraced(function*<R>(
     watched.push({ watch, informers })
   }
   const informers = watched.flatMap(({ informers }) => informers)
-  /** Those of the controller's own kind: a watch of the same kind may see objects that are not the controller's. */
+  /**
+   * Informers of the controller's own watch: another watch of the kind may see objects that are not the controller's.
+   */
   const own = watched[0]!.informers
   const unwritten = Stalled.teller(controller.resource)
   const invalid = yield* Invalid.make({ controller, own, events, metrics, leadership, unwritten })
@@ -201,7 +203,7 @@ export const start = Effect.fnUntraced(function*<R>(
     }
   }
 
-  /** Over all its failures, which are counted from the start. */
+  /** Restarts a source after failures, which a metric counts from the start. */
   const kept = <RR>(source: Source.Source<RR>, emit: Source.Emit) =>
     Effect.provideService(Source.keepRunning(source, emit), Source.OnFailure, metrics.sourceFailed(source.name))
 
@@ -223,7 +225,7 @@ export const start = Effect.fnUntraced(function*<R>(
     }).pipe(Effect.scoped)
 
   const applied = makeApplied()
-  /** What a controller's own code reads and writes with. */
+  /** Provides what the controller's own code reads and writes with. */
   const equipped = <A, E, RR>(effect: Effect.Effect<A, E, RR>) =>
     effect.pipe(
       Effect.provideService(CacheReader, reader),
@@ -296,7 +298,7 @@ const notSynced = Effect.fnUntraced(function*(informers: ReadonlyArray<Informer>
   return reports
 })
 
-/** Names of reconciles, unlike each other also across restarts: when the controller started, and a number. */
+/** Ids of reconciles, unique even across restarts: the start time of the controller, and a number. */
 const reconcileIds = (started: number): () => string => {
   const prefix = started.toString(16).padStart(12, "0")
   let count = 0

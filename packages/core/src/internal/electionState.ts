@@ -1,13 +1,13 @@
 /**
- * Leader election as data: what a candidate knows of the lease, and what it is to do next.
+ * Leader election as data: what a candidate knows of the lease, and what it does next.
  *
- * Clocks are not compared, nor is the time of day asked, which somebody may set. A candidate measures by itself how long
- * it has seen the lease unchanged; only after the whole lease duration does it take the lease over, by a write that the
- * server accepts only if the lease is still the one it saw. A leader counts from the moment it *sent* its last accepted renewal, and stops earlier than that
- * anybody can have waited long enough: at `renewDeadline`, which is shorter than the lease duration. Between the two
- * lies the time that a write of the old leader may still be under way.
+ * Clocks are not compared, and the wall clock, which can be set, is not used. A candidate measures for itself how long
+ * it has seen the lease unchanged. Only after the whole lease duration does it take the lease over, by a write that the
+ * server accepts only if the lease is still the one it saw. A leader counts from the moment it *sent* its last accepted
+ * renewal, and stops before anybody can have waited long enough: at `renewDeadline`, which is shorter than the lease
+ * duration. Between the two lies the time in which a write of the old leader may still be in flight.
  *
- * Source: the protocol of k8s.io/client-go/tools/leaderelection, but for the standbys: they watch the lease instead of
+ * Source: the protocol of k8s.io/client-go/tools/leaderelection, except that standbys watch the lease instead of
  * polling it, so that they see a renewal or a release at once and know exactly when it expires.
  */
 import { compareResourceVersions, type KubeObject, type NamespacedObjectMeta } from "../KubeObject.ts"
@@ -36,9 +36,9 @@ export interface Timing {
 export type State =
   | {
     readonly _tag: "Standby"
-    /** The lease (`null`: there is none) and since when it has been seen so; undefined before the first look. */
+    /** The lease (`null` if there is none), and since when it was seen so; undefined before the first look. */
     readonly sight: { readonly lease: Lease | null; readonly since: number } | undefined
-    /** After a failure, or to let others go first: nothing is sent before. */
+    /** After a failure, or to let others go first: nothing is sent before this time. */
     readonly notBefore: number
   }
   | {
@@ -47,7 +47,7 @@ export type State =
     /** When the last accepted renewal was sent. */
     readonly renewedAt: number
     readonly triedAt: number
-    /** The lease is not what was thought: it has to be read before the next renewal. */
+    /** The lease may be another one by now: it must be read before the next renewal. */
     readonly doubt: boolean
   }
 
@@ -59,7 +59,7 @@ export type Step =
   | { readonly _tag: "Renew"; readonly lease: Lease }
   /** Stop leading, now. */
   | { readonly _tag: "Resign" }
-  /** Nothing until then, unless something is seen; for ever without a time. */
+  /** Nothing until then, unless the lease is seen. */
   | { readonly _tag: "Wait"; readonly until: number }
 
 export const initial: State = { _tag: "Standby", sight: undefined, notBefore: -Infinity }
@@ -70,7 +70,7 @@ export const leads = (state: State, timing: Timing, now: number): boolean =>
 
 const holder = (lease: Lease): string => lease.spec?.holderIdentity ?? ""
 
-/** How long the holder may take for its next renewal, by its own word. */
+/** How long the holder may take for its next renewal, according to the lease. */
 const durationOf = (lease: Lease, timing: Timing): number =>
   (lease.spec?.leaseDurationSeconds ?? 0) > 0 ? lease.spec!.leaseDurationSeconds! * 1000 : timing.leaseDuration
 
@@ -91,9 +91,9 @@ export const next = (state: State, identity: string, timing: Timing, now: number
 }
 
 /**
- * The lease was read, or reported by a watch; `version` says as of which resourceVersion there is none, where that is
- * known. A report older than what is known changes nothing. Where the lease is free, `courtesy` milliseconds pass before
- * it is taken: of several candidates one is first.
+ * The lease was read, or reported by a watch. If there is none, `version` is the resourceVersion as of which that
+ * holds, if known. A report older than what is known changes nothing. If the lease is free, `courtesy` milliseconds
+ * pass before it is taken: of several candidates one is first.
  */
 export const seen = (
   state: State,
@@ -134,7 +134,7 @@ export const wrote = (lease: Lease, sentAt: number): State => ({
   doubt: false
 })
 
-/** The same, with the next renewal due at once. */
+/** The state with the next renewal due at once. */
 export const hurried = (state: State): State => state._tag === "Leading" ? { ...state, triedAt: -Infinity } : state
 
 /** The server refused our write: the lease is not what we thought. */
@@ -143,17 +143,17 @@ export const refused = (state: State, now: number): State =>
     ? { ...state, triedAt: -Infinity, doubt: true }
     : { _tag: "Standby", sight: undefined, notBefore: now }
 
-/** A request failed: nobody knows whether it was carried out. */
+/** A request failed: it is unknown whether it was carried out. */
 export const failed = (state: State, now: number, pause: number): State =>
   state._tag === "Leading"
     ? { ...state, triedAt: now, doubt: true }
     : { _tag: "Standby", sight: state.sight, notBefore: now + pause }
 
-/** Not the leader any more, by its own decision; a candidate again once it has looked. */
+/** Stops leading by its own decision; a candidate again once it has looked. */
 export const resigned = (state: State, now: number): State =>
   state._tag === "Leading" ? { _tag: "Standby", sight: undefined, notBefore: now } : state
 
-/** A time with microseconds, as a Lease has it. */
+/** A time with microseconds, as in a Lease. */
 export const microTime = (millis: number): string => new Date(millis).toISOString().replace("Z", "000Z")
 
 /** The lease as its holder writes it at `now`. */
@@ -175,7 +175,7 @@ export const claimed = (
   }
 }
 
-/** The lease as its holder leaves it behind for the others to take at once. */
+/** The lease as its holder releases it, so that others can take it at once. */
 export const released = (lease: Lease, now: number): NonNullable<Lease["spec"]> => ({
   ...lease.spec,
   holderIdentity: "",

@@ -1,8 +1,8 @@
 /**
- * What an Event of events.k8s.io/v1 looks like, and its limits.
+ * The form of an Event of events.k8s.io/v1, and its limits.
  *
- * The API counts bytes of UTF-8 (in messages it calls them characters), wants exactly six digits of a second, and puts
- * events about cluster-scoped objects into `default`. Source: kube-apiserver's ValidateEventCreate.
+ * The API counts bytes of UTF-8 (which its messages call characters), requires exactly six fractional digits of a
+ * second, and puts events about cluster-scoped objects into `default`. Source: kube-apiserver's ValidateEventCreate.
  */
 import type { KubeObject, NamespacedObjectMeta } from "../KubeObject.ts"
 import * as Resource from "../Resource.ts"
@@ -26,7 +26,7 @@ export const Event = Resource.make<Event>()({
   shortNames: ["ev"]
 })
 
-/** What happened, to whom, when, and who says so. */
+/** What happened, to which object, when, and who reports it. */
 export interface Happening {
   readonly type: "Normal" | "Warning"
   readonly reason: string
@@ -38,7 +38,7 @@ export interface Happening {
   readonly at: number
 }
 
-/** How often something happened, and when last. The API has no series of one. */
+/** How often something happened, and when last. The API has no series of length one. */
 export const series = (count: number, at: number) =>
   count < 2 ? {} : { series: { count, lastObservedTime: microTime(at) } }
 
@@ -60,15 +60,15 @@ export const body = (event: Happening, name: string, instance: string, count: nu
 /** Events about cluster-scoped objects live in `default`. */
 export const namespaceOf = ({ metadata }: KubeObject): string => metadata.namespace ?? "default"
 
-/** The name of an Event: unlike any other of this process, and of other processes unless they are unlucky. */
+/** The name of an Event: unique in this process, and almost certainly among processes. */
 export const nameOf = ({ at, regarding }: Happening, sequence: number): string =>
   `${prefixOf(regarding)}.${(BigInt(at) * 1_000_000n + BigInt(sequence)).toString(16)}`
 
-/** Whose events share one limit: those of a controller about an object. */
+/** What shares one limit: the events of a controller about an object. */
 export const subjectOf = ({ controller, regarding }: Happening): string =>
   `${controller}\u0000${regarding.metadata.uid}`
 
-/** Two events of one identity are one event that happened twice: a reader would see no difference. */
+/** Events of one identity are repetitions: a reader would see no difference. */
 export const identityOf = (event: Happening): string =>
   [
     event.regarding.metadata.uid,
@@ -80,14 +80,14 @@ export const identityOf = (event: Happening): string =>
     event.note
   ].join("\u0000")
 
-/** The first part of an event's name: the object's, where that may stand in the name of an Event. */
+/** The first part of an Event's name: that of the object, made legal if necessary. */
 const prefixOf = ({ metadata: { name } }: KubeObject): string => {
   const legal = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(name)
   const text = legal ? name : name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-/, "")
   return text.slice(0, 200).replace(/[-.]+$/, "") || "event"
 }
 
-/** The text, shortened to so many bytes of UTF-8 at the end of a character. */
+/** The text, cut to at most `max` bytes of UTF-8 at a character boundary. */
 const cut = (text: string, max: number): string => {
   if (new TextEncoder().encode(text).length <= max) return text
   const room = new Uint8Array(max - 3)
@@ -103,5 +103,5 @@ const reference = ({ apiVersion, kind, metadata }: KubeObject) => ({
   ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace })
 })
 
-/** RFC 3339 with exactly six digits of a second, as the API demands of a MicroTime. */
+/** RFC 3339 with exactly six fractional digits of a second, as the API requires of a MicroTime. */
 const microTime = (at: number): string => new Date(at).toISOString().replace("Z", "000Z")

@@ -1,11 +1,11 @@
 /**
- * A 53-bit hash of a text: two different texts have the same one by chance once in some 10^16 pairs.
+ * A 53-bit hash of a text: two different texts have the same hash by chance once in about 10^16 pairs.
  *
  * Source: cyrb53, a published public-domain mixing function.
  */
 export const fingerprint = (text: string): number => after(nothing, text)
 
-/** What of a hash depends on how a text begins. */
+/** The state of the hash after the beginning of a text. */
 export interface Begun {
   readonly a: number
   readonly b: number
@@ -13,7 +13,7 @@ export interface Begun {
 
 const nothing: Begun = { a: 0xdeadbeef, b: 0x41c6ce57 }
 
-/** The hash of texts that begin like this, to go on with. */
+/** The hash state of texts that begin with this, for `after`. */
 export const begin = (text: string): Begun => {
   let { a, b } = nothing
   for (let i = 0; i < text.length; i++) {
@@ -24,7 +24,7 @@ export const begin = (text: string): Begun => {
   return { a, b }
 }
 
-/** The hash of a text that began so and ends with this. */
+/** The hash of a text with that beginning and this end. */
 export const after = (begun: Begun, text: string): number => {
   let { a, b } = begun
   for (let i = 0; i < text.length; i++) {

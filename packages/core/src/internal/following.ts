@@ -1,9 +1,9 @@
 /**
  * The watches of a controller that come and go while it runs.
  *
- * Each has an informer like those that are there from the start: shared with whoever follows the same selection, listed
- * and watched by a reflector, seen in health, metrics and the report. A selection that stays wanted keeps its informer,
- * whatever else changes; one that nobody wants any more ends at once.
+ * Each has an informer like the watches that are there from the start: shared by all who follow the same selection,
+ * listed and watched by a reflector, shown in health, metrics and the report. A selection that stays wanted keeps its
+ * informer, whatever else changes; one that is not wanted any more ends at once.
  */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -14,7 +14,7 @@ import { keyString } from "../KubeObject.ts"
 import type { Watch } from "../Watch.ts"
 import type { View } from "./reads.ts"
 
-/** A selection that is followed, and whom its changes are told. */
+/** A selection that is followed, and the subscribers of its changes. */
 interface Followed {
   watches: ReadonlyArray<Watch>
   subscribers: ReadonlyArray<Subscriber>
@@ -22,13 +22,13 @@ interface Followed {
   readonly scope: Scope.Closeable
 }
 
-/** What a selection is followed for. */
+/** A selection to follow, and the watches that need it. */
 interface Wanted {
   readonly options: Options
   readonly watches: Array<Watch>
 }
 
-/** Follows what is wanted, until the scope closes: what the effect is given replaces what it was given before. */
+/** Makes an effect that follows the given watches, instead of those it was given before, until the scope closes. */
 export const make = Effect.fnUntraced(function*(subscriberOf: (watch: Watch) => Subscriber, cache: View<string>) {
   const informers = yield* Informers
   const all = yield* Effect.scope
@@ -49,7 +49,7 @@ export const make = Effect.fnUntraced(function*(subscriberOf: (watch: Watch) => 
     )
   })
 
-  /** Goes on with other maps: what is there already wakes whom it did not concern before. */
+  /** Continues with other watches: existing objects wake those keys that they did not wake before. */
   const goOn = (one: Followed, watches: ReadonlyArray<Watch>): void => {
     const before = one.watches
     one.watches = watches
@@ -76,7 +76,7 @@ export const make = Effect.fnUntraced(function*(subscriberOf: (watch: Watch) => 
     }))
 })
 
-/** Whether an object concerns somebody by one watch whom it concerns by none of the others. */
+/** Whether an object concerns a key by one watch that it does not concern by any of the others. */
 const concernsMore = (
   watch: Watch,
   others: ReadonlyArray<Watch>,
@@ -90,7 +90,7 @@ const concernsMore = (
     const known = new Set(others.flatMap(concerned))
     return concerned(watch).some((key) => !known.has(key))
   } catch {
-    // Whoever is told of the object says what is wrong with it.
+    // The subscriber reports what is wrong with the object.
     return true
   }
 }

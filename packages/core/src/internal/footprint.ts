@@ -1,8 +1,8 @@
 import { Unparsed } from "../Unparsed.ts"
 
 /**
- * About how many bytes a value parsed from JSON takes in memory, shared shapes and interned keys not counted: what
- * Node 24 takes for the objects of a cluster, give or take a quarter.
+ * Approximate memory, in bytes, of a value parsed from JSON, without shared shapes and interned keys: what Node 24
+ * takes for the objects of a cluster, give or take a quarter.
  */
 export const footprint = (value: unknown): number => {
   if (value instanceof Unparsed) return value.length === undefined ? footprint(value.object) : 200 + value.length
@@ -13,7 +13,7 @@ export const footprint = (value: unknown): number => {
   return sum
 }
 
-/** The sum over many values, from at most `samples` of them, evenly spread. */
+/** The sum over many values, estimated from about `samples` of them, evenly spread. */
 export const footprintOfAll = (values: Iterable<unknown>, count: number, samples = 64): number => {
   const stride = Math.max(1, Math.floor(count / samples))
   let [at, taken, sum] = [0, 0, 0]

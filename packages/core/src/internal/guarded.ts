@@ -1,4 +1,4 @@
-/** A JSON patch (RFC 6902) that holds for the very object that was read, never for the next one of its name. */
+/** A JSON patch (RFC 6902) that applies only to the object that was read, never to the next one of its name. */
 import * as Effect from "effect/Effect"
 import { type JsonPatchOperation, KubeClient, Patch, type WriteOptions } from "../KubeClient.ts"
 import * as KubeError from "../KubeError.ts"
@@ -6,7 +6,7 @@ import { key, type KubeObject } from "../KubeObject.ts"
 import * as Resource from "../Resource.ts"
 import { isStatus } from "../Status.ts"
 
-/** That nothing at all has changed since the object was read: where there is nothing more precise to test. */
+/** Tests that nothing at all has changed since the object was read, for lack of anything more precise to test. */
 export const unchanged = ({ metadata }: KubeObject): JsonPatchOperation => ({
   op: "test",
   path: "/metadata/resourceVersion",
@@ -14,8 +14,8 @@ export const unchanged = ({ metadata }: KubeObject): JsonPatchOperation => ({
 })
 
 /**
- * Sends the operations if the object's uid is the one that was read. Fails with `Conflict` where it is not, where one of
- * the operations' own `test`s does not hold, or where what they change is not there any more.
+ * Sends the operations if the object still has the uid that was read. Fails with `Conflict` if it does not, if one of
+ * the operations' own `test`s fails, or if what they change is gone.
  */
 export const guarded = <A extends KubeObject>(
   resource: Resource.Resource<A>,
@@ -32,8 +32,8 @@ export const guarded = <A extends KubeObject>(
       options
     )
   ).pipe(
-    // An operation that cannot be done is answered as Invalid; what it means is that somebody else was faster. Only the
-    // fault of a field (the finalizer's name, say) comes with causes, and stays what it is.
+    // An operation that cannot be applied is answered with Invalid; it means that somebody else was faster. Only the
+    // fault of a field (the finalizer's name, say) comes with causes, and stays Invalid.
     Effect.mapError((error) =>
       error.reason._tag === "Invalid" && !hasCauses(error.reason)
         ? KubeError.make(

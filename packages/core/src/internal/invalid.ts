@@ -1,9 +1,10 @@
 /**
- * What a controller says of objects that it cannot do anything with: one that does not decode, or that no trigger can
- * be made of. It is logged, counted, and told in an event about the object; where the object is one of the controller's
- * own kind and has conditions, it says so itself (`Stalled`, reason `Invalid`) until it has been mended and reconciled.
+ * Reports objects that a controller cannot work with: one that does not decode, or that cannot be turned into keys. It
+ * is logged, counted, and reported in an event about the object. An object of the controller's own kind that has
+ * conditions gets one, too (`Stalled`, reason `Invalid`), until it has been corrected and reconciled.
  *
- * Every replica tells; only the one whose object it is writes conditions, also of what was found while it did not lead.
+ * Every replica reports. Only the one to which the object belongs writes conditions, including those for what was found
+ * while it did not lead.
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -22,28 +23,28 @@ import { monotonicMillis } from "./monotonic.ts"
 import * as Stalled from "./stalled.ts"
 import type { Fault } from "./triggers.ts"
 
-/** How long, in milliseconds, a condition waits that could not be written for a passing reason. */
+/** How long, in milliseconds, a condition waits that could not be written for a temporary reason. */
 const patience = 30_000
 
 export interface Options {
   readonly controller: Pick<Controller, "name" | "resource">
-  /** Those of the controller's own kind. */
+  /** Informers of the controller's own kind. */
   readonly own: ReadonlyArray<Pick<Informer, "store">>
   readonly events: EventSink["Service"]
   readonly metrics: Pick<ControllerMetrics, "invalid">
   readonly leadership: Leadership
-  /** Tells that a condition could not be written. */
+  /** Reports that a condition could not be written. */
   readonly unwritten: ReturnType<typeof Stalled.teller>
 }
 
 export interface Invalid {
-  /** Takes note of a fault; returns at once. */
+  /** Takes a fault; returns at once. */
   readonly report: (fault: Fault) => void
-  /** Tells of what was reported. */
+  /** Reports the faults. */
   readonly telling: Effect.Effect<never>
-  /** Writes conditions while this process leads; absent where objects of the kind have none. */
+  /** Writes conditions while this process leads; absent if objects of the kind have none. */
   readonly marking: Effect.Effect<never, never, KubeClient> | undefined
-  /** Other objects are this process's now. */
+  /** More objects belong to this process now. */
   readonly again: () => void
 }
 
@@ -52,8 +53,8 @@ export const make = Effect.fnUntraced(function*({ controller, events, leadership
   const clock = yield* Clock.Clock
   const now = () => monotonicMillis(clock)
   /**
-   * Why an object of the own kind does not decode, by its key, until its condition was written, or nobody may write it;
-   * and from when on that is tried.
+   * Why an object of the own kind does not decode, by key, until its condition was written, or cannot be; and when the
+   * next attempt is due.
    */
   const unmarked = new Map<string, { readonly why: string; readonly at: number }>()
   const changed = yield* Queue.dropping<void>(1)
@@ -66,7 +67,7 @@ export const make = Effect.fnUntraced(function*({ controller, events, leadership
   const tell = Effect.fnUntraced(function*(fault: Fault) {
     const { action, object, why } = fault
     if (isOwn(fault)) {
-      // The write of the condition itself comes back as another version of an object that does not decode.
+      // Writing the condition itself causes another version of an object that does not decode.
       if (Stalled.saysSo(object, "Invalid", why)) return
       unmarked.set(keyString(object), { why, at: -Infinity })
       yield* Queue.offer(changed, undefined)
@@ -84,7 +85,7 @@ export const make = Effect.fnUntraced(function*({ controller, events, leadership
     Stalled.say(resource, find(key), "Invalid", why).pipe(
       Effect.provideService(Writing, { permit: leadership.permit, wrote: () => {} }),
       Effect.as(false),
-      // Not written, or written: what the server answers with is the object, which does not decode.
+      // Fails even if it was written: the response is the object, which does not decode.
       Effect.catchCause((cause) => {
         const error = Cause.squash(cause)
         return Effect.as(unwritten(cause), error instanceof KubeError && error.isRetryable)

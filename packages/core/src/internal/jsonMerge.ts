@@ -1,4 +1,4 @@
-/** Comparing and merging JSON values whose keys may stand in any order. */
+/** Compares and merges JSON values, whose keys may be in any order. */
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -13,10 +13,10 @@ export const equals = (a: unknown, b: unknown): boolean => {
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && equals(a[key], b[key]))
 }
 
-/** A member of the object itself, not of what it inherits. */
+/** A member of the object itself, not an inherited one. */
 export const own = (object: Json, key: string): unknown => Object.hasOwn(object, key) ? object[key] : undefined
 
-/** `kept` with what changed from `before` to `after`. Objects are merged field by field, everything else is whole. */
+/** `kept` with the changes from `before` to `after`. Objects are merged field by field, everything else is replaced. */
 export const overlay = (kept: unknown, before: unknown, after: unknown): unknown => {
   if (equals(before, after)) return kept
   if (!isObject(kept) || !isObject(after) || !isObject(before)) return after

@@ -1,11 +1,11 @@
 /**
- * Objects that leave what a controller selects, a label is taken off, say, with its finalizer on them. Nobody reconciles
- * them any more, nor cleans up after them: deleted, they would wait for ever, their namespace with them, and nothing said
- * why. So it is told each time, in the log and in an event about the object. Whether they should be cleaned up nobody
- * knows: another operator, which selects them now, may have its word to say.
+ * Objects that leave what a controller selects, for example because a label is removed, with its finalizer on them.
+ * They are neither reconciled nor cleaned up any more: once deleted, they and their namespace would wait forever,
+ * without any explanation. So each one is reported, in the log and in an event about the object. Whether to clean them
+ * up is not decided here: another operator may select them now.
  *
- * A watch shows the same of an object that went while the watch was blind, or does not decode any more. Therefore the
- * server is asked.
+ * A watch shows the same for an object that was deleted while the watch was down, or that does not decode any more. So
+ * the server is asked.
  */
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
@@ -20,19 +20,19 @@ import { keyString, type KubeObject } from "../KubeObject.ts"
 import * as Resource from "../Resource.ts"
 
 export const defaults = {
-  /** How long and how often the server is asked about an object, where it does not answer. */
+  /** Pause between retries, and their number, if the server does not answer about an object. */
   pause: "10 seconds",
   tries: 12
 } as const
 
 export interface Leaving {
-  /** Takes note of what is not selected any more; returns at once. */
+  /** Takes the objects that are not selected any more; returns at once. */
   readonly see: (deltas: ReadonlyArray<Delta>) => void
-  /** Tells of it. */
+  /** Reports them. */
   readonly telling: Effect.Effect<never, never, KubeClient>
 }
 
-/** Nothing where there is no finalizer, or nothing that can be left. */
+/** Undefined without a finalizer, or if there is no selection to leave. */
 export const make = (
   { finalize, name, resource, watches: [own] }: Pick<Controller<any>, "finalize" | "name" | "resource" | "watches">,
   events: EventSink["Service"]
@@ -42,7 +42,7 @@ export const make = (
     const { finalizer } = finalize
     const isSelected = matcher({ labels: own.labels, fields: own.fields })
     const left = yield* Queue.unbounded<KubeObject>()
-    // As it is, whether it decodes or not.
+    // As plain JSON, whether it decodes or not.
     const plain = Resource.unstructured(resource)
 
     const tell = Effect.fnUntraced(function*(object: KubeObject) {

@@ -1,6 +1,6 @@
-/** `monotonic`: time that nobody can set, for how long something takes or has to wait. */
+/** `monotonic`: time that cannot be set, for durations and delays. */
 import type * as Clock from "effect/Clock"
 
-/** Whole milliseconds since some moment that stays the same. */
+/** Whole milliseconds since a fixed moment. */
 export const monotonicMillis = (clock: Clock.Clock): number =>
   Math.floor(Number(clock.monotonicTimeNanosUnsafe()) / 1e6)

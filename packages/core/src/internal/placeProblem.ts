@@ -1,9 +1,9 @@
-/** What is wrong with where a request is to go, in words, before anything is sent. */
+/** What is wrong with the target of a request, before anything is sent. */
 import type * as Resource from "../Resource.ts"
 
 export interface Target {
   readonly namespace?: string | undefined
-  /** There at all where one is due. */
+  /** Present, even if undefined, where a name is required. */
   readonly name?: string | undefined
 }
 
@@ -12,11 +12,11 @@ export const placeProblem = (resource: Resource.Any, target: Target): string | u
     (resource.scope === "Namespaced" ? segmentProblem("namespace", target.namespace, resource) : undefined) ??
     ("name" in target ? segmentProblem("name", target.name, resource) : undefined)
 
-/** Why a kind is none of this client's: it is one of another cluster, and would be looked for in the wrong one. */
+/** Why a kind is not for this client: it is of another cluster, and would be looked for in the wrong one. */
 const strangeness = ({ cluster, id }: Resource.Any): string | undefined =>
   cluster === undefined ? undefined : `${id} is of cluster ${cluster}, and this client is not: see Cluster`
 
-/** What is wrong with a part of a path. The two that a URL takes for directions would lead to another object. */
+/** What is wrong with a segment of a path. `.` and `..` would lead to another object. */
 const segmentProblem = (field: string, value: string | undefined, resource: Resource.Any): string | undefined => {
   if (value === undefined || value === "") {
     return field === "namespace"

@@ -1,6 +1,6 @@
 /**
- * Reads over the informers of one controller, or of a layer: several selections of a kind are read as one, each object
- * once, in the state of the informer that is furthest.
+ * Reads over the informers of one controller, or of a layer. Several selections of a kind are read as one, with each
+ * object once, in its newest state.
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -21,21 +21,23 @@ import type { IndexOptions, ListOptions, ReadOptions } from "./reads.ts"
 
 type Store = Informer["store"]
 
-/** What is read: an object, or a namespace, or all there is. */
+/** What is read: an object, a namespace, or everything. */
 export interface Where {
   readonly key?: string | undefined
   readonly namespace?: string | undefined
 }
 
-/** The stored objects, as they are at the moment. */
+/** The stored objects, as they are now. */
 export interface Reader {
   readonly has: (resource: Resource.Any) => boolean
-  /** Completes when what may hold objects of that key or namespace has its first list; nothing if it has. */
+  /**
+   * Completes when all that may hold objects of that key or namespace have their first list; undefined if they have.
+   */
   readonly filling: (resource: Resource.Any, where: Where) => Effect.Effect<void> | undefined
   readonly get: (resource: Resource.Any, ref: ObjectRef, options?: ReadOptions) => KubeObject | undefined
   readonly list: (resource: Resource.Any, options: ListOptions) => ReadonlyArray<KubeObject>
   readonly byIndex: (index: CacheIndex, value: string, options: IndexOptions) => ReadonlyArray<KubeObject>
-  /** Whether something of a key, or of a namespace, is older than an own write. */
+  /** Whether anything of a key, or of a namespace, is older than an own write. */
   readonly stale: (resource: Resource.Any, where: Where) => boolean
   /** The informers that may hold objects of a namespace; a defect if the declaration leaves it out. */
   readonly covering: (resource: Resource.Any, namespace: string | undefined) => ReadonlyArray<Informer>
@@ -66,7 +68,7 @@ export const makeReader = (informers: ReadonlyArray<Informer>): Reader => {
     )
   }
 
-  /** The objects an informer offers that match, each once; of those in several the newest. */
+  /** The matching objects of the informers, each once, in its newest state. */
   const collect = (
     covers: ReadonlyArray<Informer>,
     watched: boolean,
@@ -93,7 +95,7 @@ export const makeReader = (informers: ReadonlyArray<Informer>): Reader => {
     covering,
     has: ({ id }) => byKind.has(id),
     filling: ({ id }, where) => {
-      // A store that has had a list keeps one.
+      // Once a store has a list, it keeps one.
       full ||= informers.every(hasList)
       if (full) return undefined
       const namespace = where.key === undefined ? where.namespace : parseKey(where.key).namespace
@@ -147,7 +149,7 @@ const hasList = ({ store }: Informer): boolean => store.resourceVersion !== "0"
 
 const isWatched = (options: ReadOptions | undefined): boolean => options?.consistency === "watched"
 
-/** The object as the informer knows it that is furthest: selections may overlap, and each lags on its own. */
+/** The newest state of an object: selections may overlap, and each lags on its own. */
 export const newest = (
   informers: ReadonlyArray<Informer>,
   key: string,
@@ -164,11 +166,11 @@ export const newest = (
   return best
 }
 
-/** The conditions of `labels`; a defect if they are none. */
+/** The requirements of `labels`; a defect if they do not parse. */
 export const toSelector = (labels: ListOptions["labels"]): LabelSelector =>
   Result.getOrThrowWith(toLabels(labels), (why) => new Error(`Cache: labels: ${JSON.stringify(labels)}: ${why}`))
 
-/** The fewest objects an index offers for the question; everything if there is none. */
+/** The fewest candidates that an index offers; all objects if there is none. */
 const narrowest = (
   { selection, store }: Informer,
   namespace: string | undefined,
@@ -203,7 +205,7 @@ const narrowest = (
   return best.values()
 }
 
-/** Calls the listener whenever something changes in one of the stores; until the answer is called. */
+/** Calls the listener on every change of one of the stores, until the returned function is called. */
 export const onChange = (stores: ReadonlyArray<Store>, listener: () => void): () => void => {
   const stop = stores.map((store) => store.onChange(listener))
   return () => {

@@ -1,6 +1,4 @@
-/**
- * What may be asked of a cache, and the reads of a map function: what a watch can say of them before there is a cache.
- */
+/** Options of cache reads, and the reads of a map function, which a watch can declare before there is a cache. */
 import type { CacheIndex } from "../CacheIndex.ts"
 import type { KubeObject, ObjectRef } from "../KubeObject.ts"
 import type * as Resource from "../Resource.ts"
@@ -12,7 +10,7 @@ export interface ReadOptions {
 }
 
 export interface ListOptions extends ReadOptions {
-  /** One namespace; everything cached if absent. */
+  /** One namespace; all that are cached if absent. */
   readonly namespace?: string | undefined
   readonly labels?: LabelsInput | undefined
   /** Only objects with an owner reference to this object, or to the object of this uid. */
@@ -20,7 +18,7 @@ export interface ListOptions extends ReadOptions {
   readonly filter?: ((object: KubeObject) => boolean) | undefined
 }
 
-/** Options of a list of one type. */
+/** The list options for one type. */
 export type ListOptionsOf<A> = Omit<ListOptions, "filter"> & {
   readonly filter?: ((object: A) => boolean) | undefined
 }
@@ -30,8 +28,8 @@ export interface IndexOptions extends ReadOptions {
 }
 
 /**
- * Reads at the moment, for the map function of a watch: synchronous, of the kinds the watch named in `reads`. Own
- * writes are in it as far as they are known; it cannot wait for more.
+ * Synchronous reads for the map function of a watch, of the kinds that the watch names in `reads`. They include own
+ * writes as far as those are known, but cannot wait for more.
  */
 export interface View<in Ids extends string> {
   readonly get: <A extends KubeObject, Id extends Ids>(

@@ -1,11 +1,11 @@
-/** Spans of requests, apart from those of controllers: the client stands below everything they know of. */
+/** Spans of requests, apart from those of controllers, on which the client must not depend. */
 import * as Effect from "effect/Effect"
 import * as Tracer from "effect/Tracer"
 
-/** Effect's own tracer keeps spans to itself: it counts as none. */
+/** Effect's own tracer exports no spans: it counts as none. */
 export const isNative = (tracer: Tracer.Tracer): boolean => tracer === Tracer.nativeTracer
 
-/** A request to the API server as a span, where the tracer is one that tells. */
+/** Runs a request to the API server in a span, if the tracer exports spans. */
 export const requestSpan = <A, E, R>(
   tracer: Tracer.Tracer,
   span: () => { readonly name: string; readonly attributes: Record<string, unknown> },

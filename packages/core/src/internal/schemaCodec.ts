@@ -1,6 +1,6 @@
 /**
- * What a Schema makes of JSON and back, without losing what it does not know. Total: what a transformation throws is a
- * fault of the value.
+ * Converts between JSON and the type of a Schema, keeping what the Schema does not know. Total: what a transformation
+ * throws is an issue of the value.
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -18,7 +18,7 @@ type JsonObject = Readonly<Record<string, unknown>>
 
 const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** `spec.ports[0].name: Expected string, got 5`, one line per fault. */
+/** `spec.ports[0].name: Expected string, got 5`, one line per issue. */
 const invalid = (path: string) => (issue: SchemaIssue.Issue): Invalid => ({
   issues: formatIssues(issue).issues.map((issue) => {
     const field = (issue.path ?? []).reduce<string>((field, segment) => {
@@ -37,19 +37,20 @@ type Way = (value: unknown) => Result.Result<unknown, Invalid>
 export interface SchemaCodec {
   readonly decode: Way
   readonly encode: Way
-  /** Encodes what is there of a value: any key may be left out, at any depth. Nothing is checked but types. */
+  /** Encodes the parts of a value that are present: any key may be missing, at any depth. Only types are checked. */
   readonly encodeFields: Way
 }
 
-/** The codec of a Schema. `path` begins the path of each fault; without `checks` only types count. */
+/** The codec of a Schema. `path` is the beginning of the path of each issue; without `checks` only types count. */
 export const make = (declared: AnySchema, path: string, checks: boolean): SchemaCodec => {
-  // What is stored is JSON: a date is text there, whether or not the Schema says so itself.
+  // Stored values are JSON: a date is text there, whether or not the Schema says so.
   const schema = Schema.toCodecJson(declared)
   const options: SchemaAST.ParseOptions = { disableChecks: !checks }
   const all: SchemaAST.ParseOptions = { ...options, errors: "all" }
   const decode = thorough(Schema.decodeUnknownResult(schema, options), Schema.decodeUnknownResult(schema, all))
   const encodeExact = step(Schema.encodeUnknownResult(schema, options))
-  // Encoding wants instances where the Schema has classes; a plain object is made one, and then has no other faults.
+  // Encoding requires instances where the Schema has classes. A plain object is made into one, and then has no more
+  // issues than an instance.
   const encode: Step = (value) =>
     Result.orElse(encodeExact(value), () =>
       Result.flatMap(
@@ -89,7 +90,7 @@ type Parse = (value: unknown) => Result.Result<unknown, Schema.SchemaError>
 
 const step = (parse: Parse): Step => (value) => Result.mapError(parse(value), ({ issue }) => issue)
 
-/** Looking for all faults takes several times as long as finding that there are none. */
+/** Collecting all issues takes several times as long as finding that there are none. */
 const thorough = (first: Parse, all: Parse): Step => (value) => Result.orElse(first(value), () => step(all)(value))
 
 const safely = (path: string, run: Step): Way => {
@@ -103,9 +104,9 @@ const safely = (path: string, run: Step): Way => {
     )
 }
 
-/** Whether values are the very JSON that is stored: what the Schema accepts then goes through as it is. */
+/** Whether values are the very JSON that is stored: then what the Schema accepts passes through unchanged. */
 const isJson = (ast: SchemaAST.AST): boolean => {
-  // Unknown is encoded by looking whether it is JSON.
+  // Encoding Unknown only checks that it is JSON.
   if (SchemaAST.isUnknown(ast)) return true
   if (ast.encoding !== undefined) return false
   switch (ast._tag) {
@@ -121,7 +122,7 @@ const isJson = (ast: SchemaAST.AST): boolean => {
   }
 }
 
-/** The same Schema with every key left to choice, at any depth. Lists stay whole: their items have no names. */
+/** The Schema with every key optional, at any depth. Lists stay whole: their items have no names. */
 const partial = (ast: SchemaAST.AST): SchemaAST.AST => {
   const encoding = ast.encoding?.map((link) => new SchemaAST.Link(partial(link.to), link.transformation)) as
     | SchemaAST.Encoding
@@ -141,7 +142,7 @@ const partial = (ast: SchemaAST.AST): SchemaAST.AST => {
       return some.length === 0 ? ast : either([...ast.types, ...some], ast.context, encoding)
     }
     case "Declaration":
-      // Of a class there are no instances with some of its fields.
+      // A class has no instances with only some of its fields.
       return encoding?.length === 1 ? either([ast, encoding[0].to], ast.context) : ast
     default:
       return ast
@@ -156,7 +157,7 @@ const either = (
 
 const optional = (ast: SchemaAST.AST): SchemaAST.AST => Schema.optionalKey(Schema.make<AnySchema>(ast)).ast
 
-/** A key that holds undefined is an absent one: in JSON it would be null, which is something else to a server. */
+/** A key that holds undefined counts as absent: in JSON it would be null, which means something else to a server. */
 const withoutUndefined = (value: unknown): unknown => {
   if (Array.isArray(value)) {
     const items = value.map(withoutUndefined)
@@ -170,8 +171,8 @@ const withoutUndefined = (value: unknown): unknown => {
 }
 
 /**
- * Adds to `into` what `full` has and `known` lacks. `known` is what came back of `full` after a trip through the
- * Schema, `into` what the Schema made of it: the difference of the first two is what the Schema ignored.
+ * Adds to `into` what `full` has and `known` lacks. `known` is `full` after a round trip through the Schema, `into`
+ * what the Schema made of it: the difference of the first two is what the Schema ignored.
  */
 const carry = (full: unknown, known: unknown, into: unknown): unknown => {
   if (Array.isArray(full)) {
@@ -193,7 +194,7 @@ const carry = (full: unknown, known: unknown, into: unknown): unknown => {
   }
   if (changes.size === 0) return into
   const result = Object.create(Object.getPrototypeOf(into) as object | null) as object
-  // Assignment would take a field named __proto__ for the prototype.
+  // Assignment would set the prototype for a field named __proto__.
   const set = (key: string, value: unknown) =>
     Object.defineProperty(result, key, { value, writable: true, enumerable: true, configurable: true })
   for (const key of Object.keys(into)) set(key, into[key])
@@ -201,7 +202,9 @@ const carry = (full: unknown, known: unknown, into: unknown): unknown => {
   return result
 }
 
-/** Where `into` has what `known` has at `key`: at the same key, or, as renaming keeps the order, at the same place. */
+/**
+ * The key in `into` for `key` of `known`: the same key, or, as renaming keeps the order, the one at the same position.
+ */
 const counterpart = (key: string, known: JsonObject, into: JsonObject): string | undefined => {
   if (Object.hasOwn(into, key)) return key
   const [keys, renamed] = [Object.keys(known), Object.keys(into)]

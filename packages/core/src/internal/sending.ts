@@ -1,4 +1,4 @@
-/** How the verbs of `Client` send what they ask for: where to, if it is permitted, and what comes of it. */
+/** How the verbs of `Client` send their requests: where to, whether that is permitted, and what is returned. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Tracer from "effect/Tracer"
@@ -11,20 +11,20 @@ import { requestSpan } from "./requestSpan.ts"
 
 export type Query = ReadonlyArray<readonly [string, string | undefined]>
 
-/** The parameters that are there. */
+/** The parameters that have a value. */
 export const query = (entries: Query): Request["query"] =>
   entries.filter((entry): entry is readonly [string, string] => entry[1] !== undefined)
 
-/** What surrounds a call: who writes, who allows it, who traces it. Looked at once. */
+/** The context of a call: who writes, who permits it, who traces it. Read once. */
 export type Around = Context.Context<never>
 
-/** What a verb asks for. */
+/** The request of a verb. */
 export type Asked = Omit<Request, "query"> & { readonly query: Query }
 
-/** Makes an answer of the body of a success. */
+/** Turns the body of a successful response into a result. */
 type Read<A> = (body: object) => Effect.Effect<A, KubeError.KubeError>
 
-/** What a trace tells of a request. */
+/** The span attributes of a request. */
 const spanOf = (call: KubeError.Call, { method, path }: Pick<Request, "method" | "path">) => ({
   "http.request.method": method,
   "url.path": path,
@@ -45,8 +45,8 @@ export const callFor = (verb: KubeError.Verb, resource: Resource.Any, key: Targe
 })
 
 /**
- * The namespace a request goes to, or why there is none. Nothing is sent without a name where one is due: the path
- * would be that of the whole collection.
+ * The namespace of a request, or why there is none. Nothing is sent without a required name: the path would be that of
+ * the whole collection.
  */
 export const locate = (
   call: KubeError.Call,
@@ -60,7 +60,7 @@ export const locate = (
     : Effect.fail(KubeError.make(call, new KubeError.BadRequest({ message: problem, code: 400 })))
 }
 
-/** The namespace to look in, if it is one: objects of a cluster-scoped kind are in none. */
+/** The namespace of a selection, if it has one: objects of a cluster-scoped kind have none. */
 export const within = (
   call: KubeError.Call,
   resource: Resource.Any,
@@ -70,9 +70,9 @@ export const within = (
     ? Effect.undefined
     : locate(call, resource, { namespace })
 
-/** Sends what verbs ask for over a transport. */
+/** Sends the requests of verbs over a transport. */
 export const make = (transport: Transport["Service"]) => {
-  /** Sends a request, and hands over what a success answers with, whatever that is. */
+  /** Sends a request, and reads the body of a successful response, whatever it is. */
   const ask = <A>(
     context: Around,
     call: KubeError.Call,
@@ -96,7 +96,7 @@ export const make = (transport: Transport["Service"]) => {
       }
     )
 
-  /** The same of what changes something, if it is allowed. */
+  /** Like `ask`, for a request that changes something, if that is permitted. */
   const askPermitted: typeof ask = (context, call, asked, read) => {
     const { permit } = Context.get(context, Writing)
     let refused = permit()
@@ -105,10 +105,10 @@ export const make = (transport: Transport["Service"]) => {
     return Effect.mapError(ask(context, call, { ...asked, permit: permitted }, read), (error) => refused ?? error)
   }
 
-  /** Reads the object that a success answers with. */
+  /** Reads the object in a successful response. */
   const object = <A>(call: KubeError.Call, read: Read<A>) => (body: unknown) => {
     if (typeof body === "object" && body !== null) return read(body)
-    // A proxy's login page comes with 200 too.
+    // A proxy's login page comes with 200, too.
     const issue = `the answer is no JSON object: ${String(body).slice(0, 100)}`
     return Effect.fail(KubeError.make(call, new KubeError.Decode({ message: issue, issues: [issue] })))
   }

@@ -1,8 +1,8 @@
 /**
- * The condition `Stalled`: an object that was given up says so itself, until it is reconciled again.
+ * The condition `Stalled`: it shows on an object that was given up, until that is reconciled again.
  *
- * Only where the object can say it: in a custom resource whose status Schema has `conditions`. Nothing is lost to it:
- * the conditions are written under the resourceVersion they were read at, and a race with another writer is run again.
+ * Only a custom resource whose status Schema has `conditions` can show it. Nothing is lost by it: the conditions are
+ * written under the resourceVersion at which they were read, and a lost race with another writer is retried.
  *
  * Source: sigs.k8s.io/cli-utils, pkg/kstatus, "The conditions".
  */
@@ -19,13 +19,13 @@ import type * as Resource from "../Resource.ts"
 
 const type = "Stalled"
 
-/** Longest message of a condition, in characters; the API's own limit is 32,768. */
+/** Maximum length of the message, in characters; the API's own limit is 32,768. */
 const longest = 1024
 
 /** Why an object was given up, in one word. */
 export type Reason = "RetriesExhausted" | "Terminal" | "Invalid"
 
-/** How often a write that lost a race is tried anew, and when: a watch has to show what it lost to. */
+/** Retries after a lost race, with delays: a watch has to show what it lost to. */
 const races = { times: 5, schedule: Schedule.exponential("20 millis") } as const
 
 type Said = ReadonlyArray<Conditions.Condition> | undefined
@@ -35,13 +35,13 @@ const found = (object: KubeObject): unknown =>
 
 const isCondition = (value: unknown): value is Conditions.Condition => typeof value === "object" && value !== null
 
-/** What is there, if it is a list of conditions: the object may be one that does not decode. */
+/** The conditions of an object, if it has a list of them: the object may be one that does not decode. */
 const conditionsOf = (object: KubeObject): Said => {
   const conditions = found(object)
   return Array.isArray(conditions) && conditions.every(isCondition) ? conditions : undefined
 }
 
-/** Whether objects of the resource have conditions to say it in. */
+/** Whether objects of the resource have conditions. */
 export const canSay = (resource: Resource.Any): boolean => {
   const status: unknown = (resource as Partial<CustomResource>).schemas?.status
   return typeof status === "object" || typeof status === "function"
@@ -49,17 +49,17 @@ export const canSay = (resource: Resource.Any): boolean => {
     : false
 }
 
-/** Whether the object says that it was given up. */
+/** Whether the object shows that it was given up. */
 export const says = (object: KubeObject): boolean => Conditions.isTrue(conditionsOf(object), type)
 
-/** Whether the object says that of itself, as it is now. */
+/** Whether the object shows just this, for its current generation. */
 export const saysSo = (object: KubeObject, reason: Reason, message: string): boolean => {
   const said = Conditions.get(conditionsOf(object), type)
   return said?.status === "True" && said.reason === reason && said.message === message.slice(0, longest) &&
     said.observedGeneration === object.metadata.generation
 }
 
-/** The object as it is now, no older than the own writes; undefined if it is gone. */
+/** The current object, no older than own writes; undefined if it is gone. */
 type Find<E> = Effect.Effect<KubeObject | undefined, E>
 
 const write = <E>(
@@ -71,7 +71,7 @@ const write = <E>(
     const object = yield* find
     if (object === undefined) return
     const said = conditionsOf(object)
-    // Something else stands where conditions belong.
+    // Something other than conditions is in their place.
     if (said === undefined && found(object) !== undefined) return
     const conditions = yield* change(object, said)
     if (conditions === said) return
@@ -83,7 +83,7 @@ const write = <E>(
 const isRace = (error: unknown): boolean =>
   (error as { readonly reason?: { readonly _tag?: string } }).reason?._tag === "Conflict"
 
-/** Says that the object was given up, and why. */
+/** Shows on the object that it was given up, and why. */
 export const say = <E>(resource: Resource.Any, find: Find<E>, reason: Reason, message: string) =>
   write(
     resource,
@@ -91,18 +91,20 @@ export const say = <E>(resource: Resource.Any, find: Find<E>, reason: Reason, me
     (object, said) => Conditions.state(object, said, { type, status: true, reason, message: message.slice(0, longest) })
   )
 
-/** Takes back what was said. */
+/** Removes the condition. */
 export const takeBack = <E>(resource: Resource.Any, find: Find<E>) =>
   write(resource, find, (_, said) => Effect.succeed(said === undefined ? said : Conditions.remove(said, type)))
 
-/** What is to be done where the server refuses the condition of every object. */
+/** Remedies if the server rejects the condition of every object. */
 const remedies: Partial<Record<KubeError["reason"]["_tag"], string>> = {
   Invalid:
     "make every field of the status Schema optional (Schema.optionalKey), since an object may have none of them yet",
   Forbidden: "let the operator patch the status: its manifests do, once they are written and applied again"
 }
 
-/** Tells that a condition could not be written: a refusal that others will follow once, with the remedy. */
+/**
+ * Reports that a condition could not be written. A rejection that all objects will get is reported once, with a remedy.
+ */
 export const teller = (resource: Resource.Any) => {
   const told = new Set<string>()
   return (cause: Cause.Cause<unknown>): Effect.Effect<void> =>

@@ -1,4 +1,4 @@
-/** What is written to the server of an object, or of some of its fields: as it is stored. */
+/** Encodes objects, or some of their fields, as they are written to the server and stored. */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as KubeError from "../KubeError.ts"
@@ -7,13 +7,13 @@ import type * as Resource from "../Resource.ts"
 
 type Options = { readonly subresource?: string | undefined } | undefined
 
-/** Whether a subresource speaks of another kind, as `scale` and `eviction` do: that goes through as it is. */
+/** Whether a subresource has another kind, as `scale` and `eviction` do: that passes through as it is. */
 export const isForeign = (resource: Resource.Any, object: unknown, options: Options): boolean => {
   const { kind } = object as PartialKubeObject
   return options?.subresource !== undefined && kind !== undefined && kind !== resource.kind
 }
 
-/** A whole object, or the fields that are there of one. Fails with `Decode` where they do not fit the Schema. */
+/** A whole object, or some of its fields, encoded. Fails with `Decode` if they do not fit the Schema. */
 export const stored = <A extends object>(
   call: KubeError.Call,
   resource: Resource.Any,

@@ -1,11 +1,11 @@
 /**
- * Spans from a watch event to the wait in the queue, the reconcile, and its API calls, and across controllers: what one
+ * Spans from a watch event to the wait in the queue, the reconcile and its API calls, and across controllers: what one
  * controller wrote comes back as a watch event, whose span is linked to the writer's.
  *
- * One trace per processing of a key: `Controller.process`, from when the key became ready, with `WorkQueue.wait` and
- * `Controller.reconcile` in it; it is linked to a `Watch.event` for each change that asked for it. All of it exists only
- * where a tracer was given. Effect's own tracer keeps spans to itself, and so counts as none: nothing is made, or
- * remembered, or paid for.
+ * Each processing of a key is one trace: `Controller.process`, from when the key became ready, with `WorkQueue.wait`
+ * and `Controller.reconcile` in it, linked to a `Watch.event` for each change that requested it. All of this needs a
+ * tracer. Effect's own tracer exports no spans, and so counts as none: then nothing is made or remembered, and nothing
+ * costs time.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -22,39 +22,39 @@ import * as Trigger from "../Trigger.ts"
 import { isNative } from "./requestSpan.ts"
 
 export const defaults = {
-  /** Writes remembered until their events arrive. */
+  /** Maximum number of writes remembered until their events arrive. */
   writes: 4096,
-  /** Links of one processing: of more changes that merged, the first ones. */
+  /** Maximum number of links of one processing; if more changes merged, the first ones. */
   links: 32
 } as const
 
-/** What a manager's controllers share. */
+/** Tracing that a manager's controllers share. */
 export interface Tracing {
   readonly of: (controller: string) => ControllerTracing
 }
 
 export interface ControllerTracing {
-  /** A change asks for a key. */
+  /** A change requests a key. */
   readonly triggered: (key: string, resource: Resource.Any, delta: Delta) => void
-  /** Nothing asks for a key any more. */
+  /** The requests for a key were withdrawn. */
   readonly withdrawn: (key: string) => void
-  /** The processing of a key begins, which lasts since the key became ready. */
+  /** The processing of a key begins; its span starts when the key became ready. */
   readonly begin: (item: Item) => Processing
-  /** A write of the reconcile of a key. */
+  /** A write during the reconcile of a key. */
   readonly wrote: (key: string, write: Write) => void
 }
 
 /** The processing of one key. */
 export interface Processing {
   readonly root: Tracer.AnySpan
-  /** The reconcile begins: the span of all it does. */
+  /** The reconcile begins; returns the span of all it does. */
   readonly reconcile: () => Tracer.AnySpan
-  /** Tells how the reconcile ended. */
+  /** Records how the reconcile ended. */
   readonly reconciled: (exit: Exit.Exit<unknown, unknown>) => void
   readonly end: (exit: Exit.Exit<unknown, unknown>) => void
 }
 
-/** The tracing of a manager; nothing without a tracer. */
+/** The tracing of a manager; undefined without a tracer. */
 export const make: Effect.Effect<Tracing | undefined> = Effect.gen(function*() {
   const tracer = yield* Tracer.Tracer
   const clock = yield* Clock.Clock
@@ -86,7 +86,7 @@ const over = (tracer: Tracer.Tracer, clock: Clock.Clock): Tracing => {
     return made
   }
 
-  /** The arrival of a change: a moment, linked to who wrote it if that was this program. */
+  /** The arrival of a change: a span without duration, linked to its writer if that was this program. */
   const eventOf = (resource: Resource.Any, delta: Exclude<Delta, { _tag: "Invalid" }>): Tracer.Span => {
     const known = events.get(delta)
     if (known !== undefined) return known
@@ -178,6 +178,6 @@ const attributes = (controller: string, { failures, key, priority }: Item) => ({
   "reconcile.priority": priority
 })
 
-/** What an event and the write that caused it have in common: the version, or of a deletion the incarnation. */
+/** What an event and the write that caused it have in common: the version, or the uid for a deletion. */
 const identity = (resource: Resource.Any, object: KubeObject | undefined, uid: string | undefined): string =>
   object === undefined ? `${resource.id} uid ${uid ?? ""}` : `${resource.id} ${object.metadata.resourceVersion}`

@@ -1,8 +1,8 @@
 /**
- * From the changes of a controller's kinds to keys in its queue.
+ * Turns the changes of a controller's kinds into keys in its queue.
  *
- * What was there from the start, and what is looked at again from time to time, has the lower priority: a change of
- * today does not wait behind ten thousand objects that nothing happened to.
+ * What existed from the start, and periodic resyncs, have the lower priority: a current change does not wait behind ten
+ * thousand objects to which nothing happened.
  */
 import type { Delta } from "../Delta.ts"
 import type { Subscriber } from "../Informers.ts"
@@ -18,11 +18,11 @@ export interface Fault {
   readonly object: KubeObject
   readonly action: string
   readonly why: string
-  /** What the author's own code threw. */
+  /** What the user's own code threw. */
   readonly defect?: unknown
 }
 
-/** Turns the deltas of one watch into keys; what is wrong with an object is told to `report`. */
+/** Turns the deltas of one watch into keys, and reports what is wrong with an object. */
 export const subscriber = (
   owner: Resource.Any,
   watch: Watch.Watch,
@@ -41,7 +41,9 @@ export const subscriber = (
   }
 }
 
-/** Adds the keys a delta concerns. A predicate or map function that throws on an object is that object's fault. */
+/**
+ * Adds the keys that a delta concerns. If a predicate or map function throws on an object, that is the object's fault.
+ */
 const trigger = (
   owner: Resource.Any,
   watch: Watch.Watch,
@@ -76,7 +78,7 @@ const trigger = (
   if (misplaced !== undefined) fault(`is mapped to ${misplaced}, but ${owner.kind} is ${scopeHint(owner)}`)
 }
 
-/** Whether a key can be one of the kind: namespaced or not. */
+/** Whether a key can be one of the kind: with or without a namespace. */
 export const fits = (owner: Resource.Any, key: string): boolean => key.includes("/") === (owner.scope === "Namespaced")
 
 export const scopeHint = (owner: Resource.Any): string =>

@@ -55,7 +55,7 @@ const selectionQuery = (selection: Selection): Query => [
 
 const jsonHeaders = { accept: "application/json" }
 
-/** How an answer is to come: whole, or with nothing but metadata. */
+/** The form of a response: whole objects, or metadata only. */
 const acceptOf = ({ metadataOnly }: Resource.Any, form: string) =>
   metadataOnly === true ? { accept: `application/json;as=${form};g=meta.k8s.io;v=v1` } : jsonHeaders
 
@@ -182,7 +182,7 @@ export const make = (transport: Transport["Service"]): Client => {
         listPage(resource, {
           ...options,
           continue: token,
-          // The token already fixes the snapshot; a server refuses both together.
+          // The token already fixes the snapshot; a server rejects both together.
           ...(token === undefined ? {} : { resourceVersion: undefined, resourceVersionMatch: undefined })
         }),
         (page) => [page.items, page.continue === undefined ? Option.none() : Option.some(page.continue)]
@@ -215,19 +215,19 @@ export const make = (transport: Transport["Service"]): Client => {
     )
   }
 
-  /** What differs between the verbs that send a state of an object and are answered with another. */
+  /** What differs between the verbs that send a state of an object and get one back. */
   interface Change {
     readonly verb: KubeError.Verb
     readonly key: Target
     readonly method: Request["method"]
-    /** What is in the path: without a name it is the collection. */
+    /** What is in the path, which is that of the collection without a name. */
     readonly place: Target
     readonly contentType: string
     readonly body: (call: KubeError.Call, context: Around) => Effect.Effect<unknown, KubeError.KubeError>
     readonly query?: Query
-    /** What is sent, where the answer may not tell what it did. */
+    /** What is sent, if the response may not show what it did. */
     readonly sent?: unknown
-    /** Whether what is sent speaks of some fields of the object, and of no others. */
+    /** Whether what is sent covers only some fields of the object. */
     readonly partial?: boolean
   }
 

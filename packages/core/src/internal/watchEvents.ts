@@ -1,9 +1,9 @@
 /**
- * The events of a watch, from the values of its answer.
+ * The events of a watch, from the values of its response.
  *
- * What came off the socket together is read together: one Effect and one chunk of events for each chunk of values. Nothing
- * before a fault is lost: the events of a chunk up to an ERROR, or up to a value that is no event, are given on first, and
- * the stream ends with the fault when more is asked for.
+ * What came off the socket together is read together: one Effect and one chunk of events for each chunk of values.
+ * Nothing before a fault is lost: the events of a chunk up to an ERROR, or up to a value that is not an event, are
+ * emitted first, and the stream fails when more is pulled.
  */
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
@@ -40,7 +40,7 @@ const read = <A extends KubeObject>(values: ReadonlyArray<unknown>, decode: Deco
   return { events, fault: undefined }
 }
 
-/** The events in an answer to a watch; an answer that is none fails as what it is. */
+/** The events in the response to a watch; an unsuccessful response fails with its reason. */
 export const watchEvents = <A extends KubeObject>(
   response: StreamResponse,
   decode: Decode<A>,

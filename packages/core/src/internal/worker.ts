@@ -1,10 +1,10 @@
 /**
- * One worker of a controller: takes a key, reconciles or cleans up its object, and gives the key back with what is to
- * come next. Nothing that happens to one object stops the worker.
+ * One worker of a controller: takes a key, reconciles or cleans up its object, and gives the key back with what comes
+ * next. Nothing that happens to one object stops the worker.
  *
- * A reconcile is a fiber with a context of its own, which is started on the spot. Where it ends without having waited for
- * anything, the worker goes on to the next key at once: no timer was set, nobody was woken, and nothing was traced unless
- * somebody listens. What waits, fails or is held back takes the longer way.
+ * A reconcile is a fiber with a context of its own, started synchronously. If it ends without having waited for
+ * anything, the worker goes on to the next key at once: no timer was set, nobody was woken, and nothing was traced
+ * unless there is a tracer. A reconcile that waits, fails or is held back takes the longer path.
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -42,8 +42,8 @@ export interface Options<R> {
   readonly controller: Controller<R>
   readonly queue: WorkQueue
   /**
-   * The controller's own object of a key, from its cache, once that is no older than the own writes: an `Exit` of this
-   * moment where it is not older now.
+   * The controller's own object of a key, from its cache, once that is no older than own writes: an `Exit` if it is so
+   * already.
    */
   readonly find: (key: string) => Effect.Effect<KubeObject | undefined, NotObserved>
   readonly events: EventSink["Service"]
@@ -51,19 +51,19 @@ export interface Options<R> {
   readonly leadership: Leadership
   readonly accept?: Confined<R>["accept"]
   readonly mark?: Confined<R>["mark"]
-  /** Tells that a condition could not be written. */
+  /** Reports that a condition could not be written. */
   readonly unwritten: ReturnType<typeof Stalled.teller>
   readonly ownWrites: OwnWrites
   readonly deadlines: Deadlines
-  /** What is under way, by key. */
+  /** Running reconciles, by key. */
   readonly underWay: Map<string, Fiber.Fiber<unknown, unknown>>
   /** Absent without a tracer. */
   readonly tracing: ControllerTracing | undefined
-  /** Tells one reconcile of the controller from all others. */
+  /** A name for a reconcile that no other of the controller has. */
   readonly nextId: () => string
 }
 
-/** A run of a key: what its fiber needs, and what it leaves. */
+/** A run of a key: what its fiber needs, and what it leaves behind. */
 interface Run {
   readonly item: Item
   readonly object: KubeObject
@@ -72,14 +72,14 @@ interface Run {
   readonly writes: Array<Write>
 }
 
-/** What a worker has in hand: what is to be undone if it is interrupted. */
+/** What a worker has in hand, and must release if it is interrupted. */
 interface Hands {
   item: Item | undefined
   /** Absent without a tracer. */
   processing: Processing | undefined
-  /** Absent before the object is found, and when the reconcile is over. */
+  /** Absent until the object is found, and once the reconcile is over. */
   running: { readonly run: Run; readonly fiber: Fiber.Fiber<Action.Action, unknown> } | undefined
-  /** The key whose own writes may be under way. */
+  /** The key whose own writes may be in flight. */
   writing: string | undefined
 }
 
@@ -91,10 +91,10 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
   const { finalize, resource } = controller
   const hotLoops = new HotLoop()
   const vanished = new Vanished.Vanished()
-  /** What keys failed with last, as long as the queue counts their failures. */
+  /** What keys failed with last, for as long as the queue counts their failures. */
   const causes = new Map<string, Cause.Cause<unknown>>()
 
-  /** What types would have refused is a defect of the user's code, told in its words, and stops nobody else. */
+  /** What types would have rejected is a defect of the user's code, reported as such, and stops nothing else. */
   const runnable = <A, E, RR>(what: string, effect: Effect.Effect<A, E, RR>): Effect.Effect<A, E, RR> =>
     Effect.isEffect(effect) ? effect : Effect.die(
       new TypeError(
@@ -120,7 +120,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
           : Effect.succeed(accepted === false ? Action.awaitChange : Action.requeueAfter(accepted))
     )
 
-  /** One run of one key: the action, or why not. */
+  /** One run of one key: the action, or why it failed. */
   const worked = (item: Item, object: KubeObject): Effect.Effect<Action.Action, unknown, R | KubeClient> =>
     Effect.suspend(() => {
       const lastFailure = causes.get(item.key)
@@ -141,7 +141,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       })
     })
 
-  /** What an attempt writes, for the hot-loop watch and the echo filter. */
+  /** Takes the writes of an attempt, for the detection of hot loops and the filter of own writes. */
   const writing = (item: Item, writes: Array<Write>): Writing => ({
     permit: leadership.permit,
     mark,
@@ -167,7 +167,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     )
   }
 
-  /** A word about the object, of which it is no failure of the object that it could not be written. */
+  /** Writes the condition of an object; that it cannot be written is no failure of the object. */
   const quietly = <E>(item: Item, word: Effect.Effect<void, E, KubeClient>) =>
     Stalled.canSay(resource)
       ? word.pipe(
@@ -176,12 +176,13 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       )
       : Effect.void
 
-  /** The object as it is when somebody looks. */
+  /** The object at the time of the read. */
   const current = (key: string) => Effect.suspend(() => find(key))
 
   /**
-   * Nothing is given up silently: a line in the log, an event on the object, its condition, a metric. Said before the key
-   * is given back: another worker may be done with what the object has become meanwhile, and this would be the last word.
+   * Nothing is given up silently: there are a log line, an event on the object, its condition, a metric. They come
+   * before the key is given back: otherwise another worker may already be done with a newer state of the object, and
+   * this would be the last word.
    */
   const gaveUp = Effect.fnUntraced(function*(
     item: Item,
@@ -197,14 +198,14 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     yield* quietly(item, Stalled.say(resource, current(item.key), reason, why))
   })
 
-  /** One worker, in whose context `base` all is run. */
+  /** One worker; everything runs in the context `base`. */
   const worker = (base: Context.Context<R | KubeClient>, clock: Clock.Clock): Effect.Effect<void> => {
     const outer = Context.get(base, References.CurrentLogAnnotations)
     const hands: Hands = { item: undefined, processing: undefined, running: undefined, writing: undefined }
 
     const process = (item: Item): Effect.Effect<void> => {
       hands.item = item
-      // Its replica looks at it, and so does this one when it comes here.
+      // Another replica takes care of it, and so does this one when the object comes here.
       if (!leadership.owns(item.key)) {
         giveBack(done)
         return Effect.void
@@ -254,8 +255,8 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     }
 
     /**
-     * This process leads no more, and the worker is about to be interrupted: a key that another gives back for that, or
-     * whose time has come while the process stood still, is not begun meanwhile.
+     * This process does not lead any more, and the worker is about to be interrupted: meanwhile it must not start a key
+     * that another worker gives back for that reason, or that became due while the process stood still.
      */
     const putOff = Effect.suspend(() => {
       giveBack(again)
@@ -272,7 +273,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       hands.processing?.reconciled(exit)
       metrics.ended(now - run.started)
       const hold = hotLoops.judge(item.key, writes.length === 0 && asksAtOnce(exit) ? atOnce : writes, now)
-      // It was taken away from: no failure of the object.
+      // It was taken away by another replica: not a failure of the object.
       if (Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) && !leadership.owns(item.key)) {
         giveBack(done)
         over(exit)
@@ -287,7 +288,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       return Effect.void
     }
 
-    /** What is left to do, as part of the run that it is about. */
+    /** Does what is left, as part of the run that it is about. */
     const longer = (run: Run, effect: Effect.Effect<void, never, KubeClient>): Effect.Effect<void> => {
       beginWriting(run.item.key)
       const annotated = Effect.provideContext(Effect.annotateLogs(effect, run.annotations), base).pipe(
@@ -356,7 +357,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
         return giveBack(rest)
       }
       giveBack({ _tag: "Retry", delay })
-      // Losing a race is everyday life of a controller, anything else is worth a line in production logs.
+      // Lost races are normal for a controller; anything else is worth a line in production logs.
       return yield* kube?.reason._tag === "Conflict"
         ? Effect.logDebug(`conflict, again in ${delay} ms: ${kube.message}`)
         : Effect.logWarning(
@@ -372,7 +373,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       queue.doneUnsafe(key, outcome)
     }
 
-    // Not for a reconcile that waited for nothing: no event can have come meanwhile.
+    // Not for a reconcile that did not wait: no event can have arrived meanwhile.
     const beginWriting = (key: string): void => {
       if (hands.writing !== undefined) return
       hands.writing = key
@@ -390,7 +391,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       hands.processing = undefined
     }
 
-    /** A key whose worker is interrupted, because the lease is lost, say, is as unprocessed as before. */
+    /** A key whose worker is interrupted, for example because the lease was lost, is as unprocessed as before. */
     const letGo = Effect.suspend(() => {
       const { running } = hands
       if (running === undefined) return Effect.sync(() => dropped(Exit.interrupt()))
@@ -418,7 +419,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       Effect.whileLoop({
         while: () => true,
         body: () => {
-          // Other fibers, sockets and clocks get their turn also while there is always a next key.
+          // Other fibers, sockets and timers get their turn even if there is always a next key.
           if (++streak % turn === 0) return Effect.yieldNow
           const item = queue.takeUnsafe()
           return item === undefined ? Effect.flatMap(queue.take, processNext) : process(item)
@@ -439,27 +440,27 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
   )
 }
 
-/** How long a worker looks at nothing where this process leads no more, if it is not interrupted. */
+/** How long a worker pauses if this process does not lead any more and the worker is not interrupted. */
 const putOffFor = "100 millis"
 
-/** How long the watch has to show what somebody may have made, in milliseconds. */
+/** How long, in milliseconds, the watch may take to show what a create without an answer may have made. */
 const showing = 1_000
 
-/** Whether there may be another object now, of whose name nothing is known: who looks before it is shown makes one more. */
+/** Whether there may be a new object of unknown name: a retry before the watch shows it would create another. */
 const mayHaveMade = ({ objectName, reason, verb }: KubeError): boolean =>
   verb === "create" && objectName === undefined &&
   (reason._tag === "Transport" || reason._tag === "Timeout" || reason._tag === "ServerError")
 
-/** Keys after which a worker lets others have their turn. */
+/** Number of keys after which a worker yields. */
 const turn = 8
 
-/** The same services in one table: adding to it costs the same each time. */
+/** The same services in one flat table: adding to it costs the same each time. */
 const flat = <R>(context: Context.Context<R>): Context.Context<R> => Context.makeUnsafe(new Map(context.mapUnsafe))
 
-/** Whether an effect is over before it begins. */
+/** Whether an effect has already completed. */
 const isExit = <A, E, R>(effect: Effect.Effect<A, E, R>): effect is Exit.Exit<A, E> => Exit.isExit(effect)
 
-/** What a reconcile is taken to write that does nothing but ask for another run now. */
+/** What a reconcile counts as writing if it does nothing but request another run at once. */
 const atOnce: ReadonlyArray<Sign> = ["another run at once"]
 
 const asksAtOnce = (exit: Exit.Exit<Action.Action, unknown>): boolean =>

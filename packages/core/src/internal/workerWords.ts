@@ -1,11 +1,11 @@
-/** What a worker says in its log lines, of a reconcile, its cause or what it gave back. */
+/** What a worker says in its log lines about a reconcile, its cause or its result. */
 import * as Cause from "effect/Cause"
 import * as Option from "effect/Option"
 import type { Write } from "../Client.ts"
 import type { Controller } from "../Controller.ts"
 import { keyString } from "../KubeObject.ts"
 
-/** Whose log line it is, under controller-runtime's names. */
+/** The annotations of a log line, under controller-runtime's names. */
 export const annotations = (controller: Pick<Controller, "name" | "resource">, key: string, reconcileID: string) => {
   const slash = key.indexOf("/")
   const { name, resource: { group, kind } } = controller
@@ -15,7 +15,7 @@ export const annotations = (controller: Pick<Controller, "name" | "resource">, k
     : { ...whose, namespace: key.slice(0, slash), name: key.slice(slash + 1), reconcileID }
 }
 
-/** What the engine says of a frozen object, it says without a word about caches. */
+/** The engine's error about a frozen object does not mention caches. */
 export const remedy = (cause: Cause.Cause<unknown>): string =>
   cause.reasons.some((reason) =>
       reason._tag === "Die" && reason.defect instanceof TypeError &&
@@ -32,7 +32,7 @@ export const told = (value: unknown): string =>
     ? "a function"
     : JSON.stringify(value) ?? String(value)
 
-/** What a reconcile has made and deleted again, and what is to be done about it. */
+/** What a reconcile has created and deleted again, and the remedy. */
 export const undone = (writes: ReadonlyArray<Write>): string | undefined => {
   const made = new Set(writes.flatMap((write) => write._tag === "Written" ? [write.object.metadata.uid] : []))
   for (const write of writes) {
@@ -45,7 +45,7 @@ export const undone = (writes: ReadonlyArray<Write>): string | undefined => {
   return undefined
 }
 
-/** Why it failed, in one line. */
+/** The failure in one line. */
 export const messageOf = (cause: Cause.Cause<unknown>): string => {
   const error = Option.getOrUndefined(Cause.findErrorOption(cause))
   return error instanceof Error ? error.message : Cause.pretty(cause)

@@ -1,9 +1,9 @@
 /**
- * `writeOf`: what an accepted write tells about the state it led to.
+ * `writeOf`: what an accepted write shows of the resulting state.
  *
- * Most answers show the object as it is now. That of `scale` shows another kind, with the object's uid and
- * resourceVersion. An eviction is answered with a Status. The deletion of a collection is answered with the objects as
- * they were listed, before anything happened to them, so that it is not known which are gone and which terminate.
+ * Most responses show the object as it is now. `scale` returns another kind, with the object's uid and resourceVersion.
+ * An eviction returns a Status. The deletion of a collection returns the objects as they were listed, before anything
+ * happened to them, so it is unknown which are gone and which terminate.
  *
  * Source: k8s.io/apiserver/pkg/registry/generic/registry/store.go (DeleteCollection), the scale REST storages of apps
  * and of custom resources, k8s.io/kubernetes/pkg/registry/core/pod/storage/eviction.go.
@@ -24,7 +24,7 @@ interface Eviction {
   } | undefined
 }
 
-/** Of a create, replace, patch or apply that was not dry; undefined if it says nothing. */
+/** The write of a create, replace, patch or apply that was not a dry run; undefined if the response shows none. */
 export const writeOf = (
   resource: Resource.Any,
   { name, namespace }: Target,
@@ -43,7 +43,7 @@ export const writeOf = (
     const dry = (options?.dryRun ?? []).length > 0
     return dry ? undefined : { _tag: "Deleting", resource, key, uid: options?.preconditions?.uid }
   }
-  // Of a token or a review there is no resourceVersion: nothing was stored.
+  // A token or a review has no resourceVersion: nothing was stored.
   return typeof metadata?.resourceVersion === "string" && metadata.name === name
     ? {
       _tag: "Changed",
@@ -57,7 +57,7 @@ export const writeOf = (
     : undefined
 }
 
-/** Of the deletion of a collection, for each object of the answer that was not terminating already. */
+/** The writes of the deletion of a collection: one for each returned object that was not terminating already. */
 export const writesOfCollection = (resource: Resource.Any, answer: unknown): ReadonlyArray<Write> => {
   const { items } = answer as { readonly items?: ReadonlyArray<Partial<KubeObject>> | null }
   return (Array.isArray(items) ? items : []).flatMap(({ metadata }): ReadonlyArray<Write> => {
