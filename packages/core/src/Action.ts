@@ -27,7 +27,7 @@ export const requeue: Action = { _tag: "Requeue" }
 export const requeueAfter = (delay: Duration.Input): Action => {
   const duration = Duration.fromInput(delay)
   const millis = Option.isNone(duration) ? Number.NaN : Duration.toMillis(duration.value)
-  // `Duration` reads a negative number as zero.
+  // `Duration` reads NaN as zero.
   if (!(millis >= 0) || typeof delay === "number" && !(delay >= 0)) {
     // `JSON.stringify` turns NaN into null.
     const shown = typeof delay === "number" ? String(delay) : JSON.stringify(delay)

@@ -192,7 +192,7 @@ export type Write =
     readonly answer: unknown
   }
 
-/** The verbs. */
+/** The client: one method for each verb. */
 export interface Client {
   /** The object, or `NotFound`. */
   readonly get: <A extends KubeObject>(

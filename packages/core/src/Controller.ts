@@ -262,7 +262,7 @@ export const make = <
   } satisfies Erased
 }
 
-/** A group without a dot, and what is below these two, is reserved: api-approved.kubernetes.io, KEP-2337. */
+/** Groups without a dot, and those below these two domains, are reserved: api-approved.kubernetes.io, KEP-2337. */
 const domainOf = ({ group }: Resource.Any): string =>
   !group.includes(".") || /(^|\.)(k8s|kubernetes)\.io$/.test(group) ? "effect-operator.dev" : group
 

@@ -26,7 +26,7 @@ export class Unauthorized extends Schema.TaggedError<Unauthorized>()("Unauthoriz
 export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", fromServer) {}
 /** 404: no such object, or the kind is not served. */
 export class NotFound extends Schema.TaggedError<NotFound>()("NotFound", fromServer) {}
-/** 405. */
+/** 405: the resource does not support the request's method. */
 export class MethodNotAllowed extends Schema.TaggedError<MethodNotAllowed>()("MethodNotAllowed", fromServer) {}
 /** 409: the name is taken. */
 export class AlreadyExists extends Schema.TaggedError<AlreadyExists>()("AlreadyExists", fromServer) {}

@@ -135,7 +135,9 @@ export const withoutManagedFields = <A extends KubeObject>(object: A): A => {
   return { ...object, metadata }
 }
 
-/** An owner reference to `owner`, as its managing controller, blocking foreground deletion (client-go's default). */
+/**
+ * An owner reference that makes `owner` the managing controller, blocking foreground deletion (client-go's default).
+ */
 export const controllerReference = (owner: KubeObject): OwnerReference => ({
   apiVersion: owner.apiVersion,
   kind: owner.kind,

@@ -65,7 +65,7 @@ export interface Options<A extends KubeObject> {
    * Whether objects can enter and leave without being created or deleted, as under a label selector; true by default.
    */
   readonly filtered?: boolean | undefined
-  /** Label keys by whose value objects are found without a scan. */
+  /** Label keys by whose values objects are found without a scan. */
   readonly indexedLabels?: ReadonlyArray<string>
 }
 

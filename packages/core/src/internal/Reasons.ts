@@ -9,7 +9,6 @@ import { id, type Reason, same } from "../Trigger.ts"
 /** Up to this many are compared one by one. */
 const few = 8
 
-/** One, or more. */
 export type Reasons = Reason | Several
 
 class Several {
