@@ -31,12 +31,34 @@ it("finds a circle", () => {
   assert.deepStrictEqual(circles(known), [["b", "c"]])
 })
 
+/** What each file of a package imports from it. */
+const importsOf = (name: string) => {
+  const root = fileURLToPath(new URL(`../../${name}/src/`, import.meta.url))
+  const files = Fs.readdirSync(root, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"))
+  const known = new Map(files.map((file) => [Path.join(root, file), imports(Path.join(root, file))]))
+  assert.isAbove([...known.values()].flat().length, 300)
+  return { root, known }
+}
+
 for (const name of ["core", "k8s"]) {
   it(`the files of ${name} are in no circle`, () => {
-    const root = fileURLToPath(new URL(`../../${name}/src/`, import.meta.url))
-    const files = Fs.readdirSync(root, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"))
-    const known = new Map(files.map((file) => [Path.join(root, file), imports(Path.join(root, file))]))
-    assert.isAbove([...known.values()].flat().length, 300)
+    const { known, root } = importsOf(name)
     assert.deepStrictEqual(circles(known).map((circle) => circle.map((file) => Path.relative(root, file))), [])
   })
 }
+
+it("the index of core lists each module after all that it is built on", () => {
+  const { known, root } = importsOf("core")
+  const builtOn = (file: string, found = new Set<string>()): ReadonlySet<string> => {
+    for (const other of known.get(file)!) if (!found.has(other)) builtOn(other, found.add(other))
+    return found
+  }
+  const listed = known.get(Path.join(root, "index.ts"))!
+  assert.isAbove(listed.length, 40)
+  const early = listed.flatMap((file, place) => {
+    const needed = builtOn(file)
+    return listed.slice(place + 1).filter((other) => needed.has(other))
+      .map((other) => `${Path.relative(root, file)} before ${Path.relative(root, other)}`)
+  })
+  assert.deepStrictEqual(early, [])
+})
