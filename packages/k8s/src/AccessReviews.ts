@@ -1,9 +1,8 @@
 /**
- * `AccessReviews`: asks the API server what somebody may do (SubjectAccessReview), and remembers the answer for a while: a
- * permission five minutes, a refusal thirty seconds.
+ * `AccessReviews`: asks the API server whether a user may do something (SubjectAccessReview), and caches the verdict:
+ * five minutes if allowed, thirty seconds if denied.
  *
- * A review that does not come about is tried again; what it failed with in the end is the caller's to judge. Needs
- * `create` on `subjectaccessreviews`.
+ * A failed review is retried; the last failure is the caller's to handle. Needs `create` on `subjectaccessreviews`.
  *
  * Source: k8s.io/apiserver/plugin/pkg/authorizer/webhook.
  */
@@ -15,17 +14,17 @@ import type { UserInfo } from "./kinds/authentication.v1.ts"
 import { SubjectAccessReview, type SubjectAccessReviewSpec } from "./kinds/authorization.v1.ts"
 
 export const defaults = {
-  /** How long answers hold, in milliseconds. */
+  /** How long verdicts are cached, in milliseconds. */
   allowedFor: 300_000,
   refusedFor: 30_000,
-  /** Answers kept; the oldest go first. */
+  /** The number of cached verdicts; the oldest is evicted first. */
   kept: 1000
 } as const
 
-/** Retries of a review that did not come about: 500 ms, half as long again each time, four of them. */
+/** Retries of a failed review: four, after 500 ms and then 1.5 times as long each. */
 export const retry = Schedule.max([Schedule.exponential("500 millis", 1.5), Schedule.recurs(4)])
 
-/** Answers that hold for a while. */
+/** A cache whose entries expire. */
 export class Memory<A> {
   readonly #entries = new Map<string, { readonly value: A; readonly since: Moment.Moment; readonly holds: number }>()
 
@@ -34,7 +33,7 @@ export class Memory<A> {
     return entry === undefined || Moment.between(entry.since, now) >= entry.holds ? undefined : entry.value
   }
 
-  /** `holds`: for how many milliseconds. */
+  /** `holds`: how long the entry is valid, in milliseconds. */
   set(key: string, value: A, since: Moment.Moment, holds: number): void {
     this.#entries.delete(key)
     this.#entries.set(key, { value, since, holds })
@@ -43,12 +42,12 @@ export class Memory<A> {
   }
 }
 
-/** What somebody would do. */
+/** What the user wants to do. */
 export type Attributes = Pick<SubjectAccessReviewSpec, "resourceAttributes" | "nonResourceAttributes">
 
 export interface Verdict {
   readonly allowed: boolean
-  /** The authorizer's words; often none. */
+  /** The authorizer's reason; often empty. */
   readonly reason: string
 }
 

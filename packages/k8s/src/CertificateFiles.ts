@@ -1,9 +1,9 @@
 /**
- * `CertificateFiles`: certificates that somebody else keeps, in files of a mounted volume.
+ * `CertificateFiles`: certificates that somebody else maintains, in files of a mounted volume.
  *
- * They are looked at every ten seconds, as in controller-runtime's certwatcher, and taken into use when both are there,
- * belong together, and are what TLS takes: while a volume is being written the old ones stay. Every look is counted, and
- * what is wrong is logged when it comes up.
+ * The files are read every ten seconds, as in controller-runtime's certwatcher. A new pair is used once both files
+ * exist, belong together and are accepted by TLS; until then, for instance while a volume is being updated, the old
+ * pair stays in use. Every read is counted, and a new problem is logged.
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -19,28 +19,28 @@ export const defaults = {
 } as const
 
 export interface Options {
-  /** Files in PEM. */
+  /** Paths of PEM files. */
   readonly cert: string
   readonly key: string
-  /** Between two looks. */
+  /** Between two reads. */
   readonly interval?: Duration.Input | undefined
 }
 
-/** Certificates that can be used. */
+/** A certificate that can be used. */
 export interface Read extends Certificate {
-  /** Until when they hold, in milliseconds since 1970. */
+  /** When it expires, in milliseconds since 1970. */
   readonly until: number
 }
 
 export interface Files {
-  /** What the files hold now, or why it cannot be used. */
+  /** The current pair in the files, or why it cannot be used. */
   readonly now: Effect.Effect<Read, string>
-  /** The certificates from the first that can be used on. Endless. */
+  /** All usable pairs as they change, starting with the first. Endless. */
   readonly changes: Stream.Stream<Read>
   readonly trouble: () => string | undefined
 }
 
-/** Throws where a server could not show this: a chain that is broken, a key that is too short. */
+/** Throws if a server could not use the pair, for instance because of a broken chain or a key that is too short. */
 const takenByTls = (file: string, cert: string, key: string): void => {
   try {
     Tls.createSecureContext({ cert, key })

@@ -1,6 +1,6 @@
 /**
- * `CertificateMetrics`: reads of certificates that are shown to others, under the names of controller-runtime's
- * certwatcher, so that existing alerts work.
+ * `CertificateMetrics`: counts reads of serving certificates, under the names of controller-runtime's certwatcher, so
+ * that existing alerts work.
  */
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
@@ -14,8 +14,8 @@ const errors = Metric.counter("certwatcher_read_certificate_errors_total", {
   incremental: true
 })
 
-/** One was read. */
+/** A certificate was read. */
 export const read: Effect.Effect<void> = Metric.update(reads, 1)
 
-/** One could not be read, or not be used. */
+/** A certificate could not be read or used. */
 export const unreadable: Effect.Effect<void> = Effect.andThen(read, Metric.update(errors, 1))

@@ -1,14 +1,14 @@
 /**
- * X.509 certificates: an authority of our own, and the server and client certificates it issues.
+ * `Certificates`: X.509 certificates: a self-signed authority, and the server and client certificates that it issues.
  *
  * Guarantees: ECDSA P-256 with SHA-256 throughout, X.509 v3 with the extensions that OpenSSL, Go and Node check
- * (basicConstraints, keyUsage, extendedKeyUsage, subjectAltName, key identifiers), a random serial number each,
+ * (basicConstraints, keyUsage, extendedKeyUsage, subjectAltName, key identifiers), a random serial number for each,
  * certificates and PKCS #8 keys as PEM text. A certificate is valid from an hour before `now`, so that a peer whose
- * clock is a little behind accepts it. Names are taken as they are: no character needs escaping.
+ * clock is a little behind accepts it. Names are used literally: no character needs escaping.
  *
- * This issues certificates of one profile and never judges any: reading is what `node:crypto` has `X509Certificate`
- * for. The time is an argument, because TLS peers compare it with the clock on the wall, not with a test's. The library
- * that writes the certificates is loaded by the first one, not by importing this module.
+ * This module issues certificates of one profile and never verifies any; to read one, use `X509Certificate` of
+ * `node:crypto`. The time is an argument, because TLS peers compare it with the wall clock, not with a test's clock.
+ * The library that writes certificates is loaded with the first certificate, not by importing this module.
  *
  * Source: RFC 5280 (certificate profile).
  */
@@ -20,7 +20,7 @@ import * as Net from "node:net"
 /** A certificate and its private key, both PEM. */
 export interface Certificate {
   readonly certPem: string
-  /** PKCS #8 where it is made here. */
+  /** PKCS #8 if issued by this module. */
   readonly keyPem: string
 }
 
@@ -30,14 +30,14 @@ export interface Authority extends Certificate {
 }
 
 export const defaults = {
-  /** How long a certificate holds, in milliseconds: a year. */
+  /** How long a certificate is valid, in milliseconds: a year. */
   validity: 365 * 24 * 3_600_000,
-  /** How long before `now` it begins to hold, in milliseconds. */
+  /** How long before `now` its validity starts, in milliseconds. */
   backdate: 3_600_000
 } as const
 
 export interface AuthorityOptions {
-  /** Milliseconds since the epoch, by the clock of whoever will check the certificate. */
+  /** Milliseconds since the epoch, by the clock of whoever checks the certificate. */
   readonly now: number
   readonly commonName?: string
   /** Milliseconds. */
@@ -45,13 +45,13 @@ export interface AuthorityOptions {
 }
 
 export interface IssueOptions {
-  /** Milliseconds since the epoch, by the clock of whoever will check the certificate. */
+  /** Milliseconds since the epoch, by the clock of whoever checks the certificate. */
   readonly now: number
   /** For a client certificate: the user name. */
   readonly commonName: string
   /** For a client certificate: the user's groups. */
   readonly organizations?: ReadonlyArray<string>
-  /** Host names in ASCII (`*.example.org` allowed) and IP addresses a server may be reached by. */
+  /** For a server certificate: its host names in ASCII (`*.example.org` allowed) and IP addresses. */
   readonly hosts?: ReadonlyArray<string>
   /** Milliseconds. */
   readonly validity?: number
@@ -132,7 +132,7 @@ const validity = (options: { readonly now: number; readonly validity?: number })
   notAfter: new Date(options.now + (options.validity ?? defaults.validity))
 })
 
-/** Tagged values, because the library would look for escapes and quotes in plain strings. */
+/** Tagged values, because the library would interpret escapes and quotes in plain strings. */
 const distinguishedName = (commonName: string, organizations: ReadonlyArray<string>): X509.JsonNameParams => [
   ...organizations.map((name) => ({ O: [{ utf8String: name }] })),
   { CN: [{ utf8String: commonName }] }
@@ -140,6 +140,6 @@ const distinguishedName = (commonName: string, organizations: ReadonlyArray<stri
 
 const alternativeName = (host: string): X509.JsonGeneralName =>
   Net.isIPv6(host)
-    // In its plain form: the library reads no IPv4 address within an IPv6 one.
+    // In canonical form: the library cannot read an IPv4 address embedded in an IPv6 one.
     ? { type: "ip", value: new URL(`http://[${host}]`).hostname.slice(1, -1) }
     : { type: Net.isIPv4(host) ? "ip" : "dns", value: host }

@@ -19,19 +19,19 @@ import * as FieldPaths from "./crd/FieldPaths.ts"
 import { CustomResourceDefinition, type JSONSchemaProps } from "./kinds/apiextensions.v1.ts"
 import { type Fault, fromSchema } from "./OpenApiSchema.ts"
 
-/** Figures that hold unless options say otherwise. */
+/** Defaults, unless options override them. */
 export const defaults = {
-  /** How long a server may take to serve a new kind. */
+  /** How long the server may take to serve a new kind. */
   establishTimeout: "30 seconds"
 } as const
 
-/** What `make` gives: everything but what the server adds. */
+/** A CustomResourceDefinition as `make` builds it, without the fields that the server adds. */
 export type Manifest = Resource.Input<CustomResourceDefinition> & {
   readonly apiVersion: "apiextensions.k8s.io/v1"
   readonly kind: "CustomResourceDefinition"
 }
 
-/** How the server gets from one version to another: it asks a webhook, or it only changes `apiVersion`. */
+/** How the server converts between versions: by a webhook, or (`"None"`) by changing only `apiVersion`. */
 export type Conversion =
   | "None"
   | {
@@ -48,17 +48,17 @@ export type Conversion =
   }
 
 export interface Options {
-  /** Needed where there are several versions. */
+  /** Required if there are several versions. */
   readonly conversion?: Conversion
   readonly labels?: Readonly<Record<string, string>>
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-/** The definition of a kind, or of all versions of a kind. */
+/** The CustomResourceDefinition of a kind, or of all versions of a kind. Throws if the kind cannot be defined. */
 export const make = (declared: CustomResource | CustomResourceVersions, options: Options = {}): Manifest => {
   const newest = storageOf(declared)
   const versions = isVersions(declared)
-    // The newest first, which is the one people look for.
+    // The newest version first: it is the one people look for.
     ? declared.versions.toReversed().map((resource) =>
       version(resource, declared.served.has(resource.version), resource === declared.storage)
     )
@@ -98,7 +98,9 @@ export const make = (declared: CustomResource | CustomResourceVersions, options:
   }
 }
 
-/** The schema of whole objects of a version. Throws, with all faults, where a Schema has no structural form. */
+/**
+ * The schema of a version's whole objects. Throws an error that lists all faults if a Schema has no structural form.
+ */
 export const schemaOf = (resource: CustomResource): JSONSchemaProps => {
   const spec = fromSchema(resource.schemas.spec, "spec")
   const status = resource.schemas.status === undefined ? undefined : fromSchema(resource.schemas.status, "status")
@@ -116,7 +118,7 @@ export const schemaOf = (resource: CustomResource): JSONSchemaProps => {
       apiVersion: { type: "string" },
       kind: { type: "string" },
       metadata: { type: "object" },
-      // An object may be without a spec; null in its place is another thing.
+      // Leaving out the spec does not mean that it may be null.
       spec: isSpec(undefined) && !isSpec(null) ? withoutNull(spec.schema) : spec.schema,
       ...(status === undefined ? {} : { status: status.schema })
     },
@@ -162,7 +164,7 @@ const version = (resource: CustomResource, served: boolean, storage: boolean): V
   }
 }
 
-/** The change of a definition that is there. A webhook keeps its authority, which is given to it by who serves it. */
+/** The patch that updates an existing definition. A webhook keeps its `caBundle`, which the webhook's server sets. */
 const update = ({ metadata: { annotations = {}, labels = {} }, spec }: Manifest) => {
   const { conversion, names } = spec
   const clientConfig = conversion?.webhook?.clientConfig
@@ -190,9 +192,10 @@ const update = ({ metadata: { annotations = {}, labels = {} }, spec }: Manifest)
 }
 
 /**
- * Installs or updates the definition, and waits until the server serves the kind: established, and a list answered.
- * A definition that is already there becomes this one. It keeps a conversion that this one says nothing of, the authority
- * of a webhook, and labels and annotations of other names.
+ * Creates or updates the definition, then waits until the server serves the kind: it is established, and can be listed.
+ *
+ * An update keeps the existing conversion if this definition has none, the `caBundle` of a conversion webhook, and all
+ * labels and annotations that this definition does not set.
  */
 export const install = (
   declared: CustomResource | CustomResourceVersions,
@@ -200,7 +203,7 @@ export const install = (
 ): Effect.Effect<void, KubeError.KubeError, KubeClient.KubeClient> =>
   Effect.suspend(() => installManifest(make(declared, options), { timeout }))
 
-/** The same with a definition as it is. */
+/** As `install`, for a ready-made definition. */
 export const installManifest = Effect.fn("Crd.install")(function*(
   manifest: Manifest,
   { timeout = defaults.establishTimeout }: { readonly timeout?: Duration.Input | undefined } = {}

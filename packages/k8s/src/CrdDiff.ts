@@ -15,7 +15,7 @@ export type { Change, Rule } from "./crd/Change.ts"
 
 type Spec = Manifest["spec"]
 
-/** All changes, of the definition first, then of each version that both have. */
+/** All changes: first those of the definition, then those of each version that exists in both. */
 export const diff = (
   before: { readonly spec: Spec },
   after: { readonly spec: Spec }
@@ -30,7 +30,7 @@ export const diff = (
   })
 ]
 
-/** Those that break something. */
+/** The changes that break something. */
 export const breaking = (changes: ReadonlyArray<Change>): ReadonlyArray<Change> =>
   changes.filter(({ breaks }) => breaks.length > 0)
 

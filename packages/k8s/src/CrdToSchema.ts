@@ -17,7 +17,7 @@ import type { JSONSchemaProps } from "./kinds/apiextensions.v1.ts"
 type Spec = Manifest["spec"]
 type Version = Spec["versions"][number]
 
-/** The module's text. */
+/** The source text of the module. */
 export const crdToSchema = (crd: { readonly spec: Spec }): string => {
   const served = crd.spec.versions.filter(({ served }) => served)
   const body = served.map((version) => declaration(crd.spec, version, nameOf(crd.spec, version, served.length)))
@@ -36,7 +36,7 @@ export const crdToSchema = (crd: { readonly spec: Spec }): string => {
 
 const capitalised = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`
 
-/** `Certificate`, `CertificateV1`; a kind of small letters gets a capital, as types have. */
+/** `Certificate`, or `CertificateV1` if there are several versions. A lower-case kind is capitalised, as types are. */
 const nameOf = ({ names }: Spec, { name }: Version, count: number): string => {
   const kind = names.kind.split("-").map(capitalised).join("")
   return count === 1 ? kind : `${kind}${capitalised(name)}`
@@ -44,14 +44,14 @@ const nameOf = ({ names }: Spec, { name }: Version, count: number): string => {
 
 type Columns = NonNullable<Version["additionalPrinterColumns"]>
 
-/** The columns of fields that the declaration has. */
+/** The columns that show fields of the declaration. */
 const columnsOf = ({ additionalPrinterColumns = [], schema }: Version): Columns => {
   const { spec = { "x-kubernetes-preserve-unknown-fields": true }, status } = schema?.openAPIV3Schema?.properties ?? {}
   const own = { properties: { apiVersion: {}, kind: {}, spec, ...(status === undefined ? {} : { status }) } }
   return additionalPrinterColumns.filter(({ jsonPath }) => FieldPaths.has(own, jsonPath))
 }
 
-/** What the declaration leaves out. */
+/** Comments on what the declaration leaves out. */
 const remarks = (version: Version, columns: Columns): ReadonlyArray<string> => {
   const lost = (version.additionalPrinterColumns ?? []).filter((column) => !columns.includes(column))
   const { properties = {} } = version.schema?.openAPIV3Schema ?? {}

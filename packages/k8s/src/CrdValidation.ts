@@ -21,7 +21,7 @@ import * as StructuralSchema from "./schema/StructuralSchema.ts"
 
 const schemas = new WeakMap<object, StructuralSchema.Schema>()
 
-/** The schema of a kind, made once. */
+/** The schema of a kind, built once. */
 const schemaOf = (resource: CustomResource): StructuralSchema.Schema => {
   const known = schemas.get(resource.schemas)
   if (known !== undefined) return known
@@ -30,7 +30,7 @@ const schemaOf = (resource: CustomResource): StructuralSchema.Schema => {
   return made
 }
 
-/** Faults of JSON as it would be sent; `previous` is the object an update replaces. */
+/** The faults of an object's JSON as it would be sent. `previous` is the object that an update replaces. */
 export const faults = (resource: CustomResource, json: unknown, previous?: unknown): ReadonlyArray<string> => {
   const schema = schemaOf(resource)
   const filled = (value: unknown): unknown =>
@@ -41,7 +41,9 @@ export const faults = (resource: CustomResource, json: unknown, previous?: unkno
   return errors.map(FieldError.format)
 }
 
-/** The JSON of a typed object, or everything that is wrong with it: what its Schema says, then what the server would. */
+/**
+ * The JSON of a typed object, or all its faults: those that its Schema finds, then those that the server would find.
+ */
 export const validate = <A extends KubeObject>(
   resource: CustomResource<A>,
   object: Resource.Input<A>,
@@ -55,14 +57,14 @@ export const validate = <A extends KubeObject>(
   })
 }
 
-/** The resource with a decoder that also refuses what the server would refuse today. */
+/** The resource with a decoder that also refuses objects that the server would refuse today. */
 export const checked = <A extends KubeObject, Id extends string>(
   resource: CustomResource<A, Id>
 ): CustomResource<A, Id> => ({
   ...resource,
   decode: (json) =>
     Result.flatMap(resource.decode(json), (object) => {
-      // Somebody has to clean up after what is being deleted, whatever it breaks.
+      // An object that is being deleted must stay readable, so that its finalizers can run, even if it is invalid.
       const issues = isTerminating(object) ? [] : faults(resource, json)
       return issues.length === 0 ? Result.succeed(object) : Result.fail({ issues })
     })

@@ -1,16 +1,16 @@
 /**
  * `Credentials`: who the client is, as request headers and, for some sources, a client certificate.
  *
- * `headers` is asked before every request and is cheap; `fresh` asks the source again, past every cache, and is what a
- * 401 calls for. Both are `Redacted` as a whole, so that no log, error or span can show a token. A token file is read
- * again once a minute (kubelet rotates it) and trimmed; while it cannot be read the last token stays in use, as in
- * client-go.
+ * `headers` is evaluated before every request and is cheap. `fresh` bypasses every cache and asks the source again,
+ * which is needed after a 401. Both are `Redacted` as a whole, so that no log, error or span can show a token. A token
+ * file is read again once a minute (kubelet rotates it) and trimmed. While it cannot be read, the last token stays in
+ * use, as in client-go.
  *
- * `issued` is a source that costs something to ask (an exec plugin, an identity provider) and says how long its answer
- * holds. It is asked once at a time, never for longer than its time-out, and what comes of it, be it a failure, is for all
- * who have waited: a source that is down is not asked once for each request. It is asked again when four fifths of the
- * answer's life are over: one request asks, the others use what is still good. If that fails, the answer stays in use until
- * it expires.
+ * `issued` is for a source that is expensive to ask (an exec plugin, an identity provider) and that tells how long its
+ * credentials are valid. Only one call runs at a time, and never longer than its timeout. Its result, even a failure,
+ * is shared by all requests that waited for it, so a source that is down is not asked once per request. When four
+ * fifths of the lifetime are over, one request asks again while the others use the old credentials. If that fails, the
+ * old credentials stay in use until they expire.
  */
 import * as Moment from "@effect-operator/core/internal/Moment"
 import { Transport } from "@effect-operator/core/KubeError"
@@ -21,17 +21,17 @@ import * as Redacted from "effect/Redacted"
 import * as Semaphore from "effect/Semaphore"
 import * as FileSource from "./live/FileSource.ts"
 
-/** Figures of this module. */
+/** Defaults of this module. */
 export const defaults = {
   /** How long an exec plugin or an identity provider may take. */
   issueTimeout: "1 minute",
-  /** The part of an answer's life after which the next one is asked for. */
+  /** The fraction of the lifetime after which credentials are refreshed. */
   refreshAfter: 0.8,
-  /** After which a source that failed is asked again, while its last answer is still good. */
+  /** How long to wait after a failed refresh, while the old credentials are still valid. */
   retry: "10 seconds"
 } as const
 
-/** Request headers that say who asks; names in lower case. */
+/** Request headers that authenticate the client; names in lower case. */
 export type Headers = Redacted.Redacted<Readonly<Record<string, string | ReadonlyArray<string>>>>
 
 /** PEM. */
@@ -41,11 +41,11 @@ export interface ClientCertificate {
 }
 
 export interface Credentials {
-  /** The headers to send now. */
+  /** The current headers. */
   readonly headers: Effect.Effect<Headers, Transport>
-  /** The same, asked from the source rather than from a cache. */
+  /** As `headers`, but asked from the source rather than from a cache. */
   readonly fresh: Effect.Effect<Headers, Transport>
-  /** The client certificate that came with the last headers, where the source gives one. */
+  /** The client certificate that came with the last headers, if the source issues one. */
   readonly certificate?: Effect.Effect<ClientCertificate | undefined>
 }
 
@@ -53,7 +53,7 @@ type Plain = Redacted.Redacted.Value<Headers>
 
 const redact = (headers: Plain): Headers => Redacted.make(headers, { label: "credentials" })
 
-/** A bearer token as a header. A line end around it (an editor's, `kubectl create token > file`) is not part of it. */
+/** A bearer token as a header. Surrounding line ends (from an editor, or `kubectl create token > file`) are trimmed. */
 const bearer = (token: string): Plain => ({ authorization: `Bearer ${token.trim()}` })
 
 /** Headers that never change: a token, a password, an impersonated user, or nothing at all. */
@@ -73,7 +73,7 @@ export const basic = (username: string, password: Redacted.Redacted, also: Plain
     authorization: `Basic ${Buffer.from(`${username}:${Redacted.value(password)}`).toString("base64")}`
   })
 
-/** A token that a file holds; `initial` is used until the file can be read. */
+/** The token in a file; `initial` is used until the file can be read. */
 export const tokenFile = (file: string, also: Plain = {}, initial?: Redacted.Redacted): Credentials => {
   const source = FileSource.make(file, { what: "token file", problem: FileSource.tokenProblem })
   let last: { readonly text: string; readonly headers: Headers } | undefined
@@ -94,27 +94,27 @@ export const tokenFile = (file: string, also: Plain = {}, initial?: Redacted.Red
   }
 }
 
-/** What a source gave. */
+/** Credentials that a source has issued. */
 export interface Issued {
   readonly token?: Redacted.Redacted | undefined
   readonly certificate?: ClientCertificate | undefined
-  /** In milliseconds since the epoch; absent where it holds until it is refused. */
+  /** In milliseconds since the epoch; absent if they are valid until refused. */
   readonly expiresAt?: number | undefined
 }
 
-/** What `issued` keeps of an answer. */
+/** Issued credentials, as `issued` keeps them. */
 interface Kept {
   readonly headers: Headers
   readonly certificate: ClientCertificate | undefined
   readonly asked: Moment.Moment
-  /** After so many milliseconds the source is asked again. */
+  /** The age in milliseconds at which the source is asked again. */
   readonly refreshAfter: number
-  /** After so many it is of no use. */
+  /** The age in milliseconds at which they expire. */
   readonly life: number
 }
 
 export interface IssuedOptions {
-  /** Of the source, for messages. */
+  /** The source's name, for messages. */
   readonly name: string
   readonly also?: Plain | undefined
   readonly timeout?: Duration.Input | undefined
@@ -125,7 +125,7 @@ export const issued = (ask: Effect.Effect<Issued, Transport>, options: IssuedOpt
   const turn = Semaphore.makeUnsafe(1)
   const timeout = options.timeout ?? defaults.issueTimeout
   let kept: Kept | undefined
-  /** How often the source has answered, or failed, and how it did that last. */
+  /** The number of completed calls of the source, and the outcome of the last. */
   let asked = 0
   let last: Exit.Exit<Headers, Transport> | undefined
 
@@ -133,7 +133,7 @@ export const issued = (ask: Effect.Effect<Issued, Transport>, options: IssuedOpt
     Effect.suspend(() => renewing),
     (exit) =>
       Effect.sync(() => {
-        // Where it was interrupted nothing is known.
+        // After an interruption the outcome is unknown.
         if (Exit.hasInterrupts(exit)) return
         asked += 1
         last = exit
@@ -167,11 +167,11 @@ export const issued = (ask: Effect.Effect<Issued, Transport>, options: IssuedOpt
 
   const fresh = Effect.suspend(() => {
     const before = asked
-    // Of many who were refused at once, the first asks; its answer is fresh enough for those who waited.
+    // If many requests are refused at once, the first one asks, and the others use its result.
     return turn.withPermit(Effect.suspend(() => asked === before || last === undefined ? renew : last))
   })
 
-  /** Asks early, while the last answer is still good: if that fails nothing is lost yet. */
+  /** Refreshes before the credentials expire, so a failure is harmless. */
   const early = (good: Kept, age: number) =>
     Effect.catch(renew, (error) => {
       kept = { ...good, refreshAfter: age + Duration.toMillis(defaults.retry) }

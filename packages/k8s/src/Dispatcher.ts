@@ -1,16 +1,14 @@
 /**
  * `Dispatcher`: the connections to one cluster.
  *
- * Two pools: one for requests that are answered and done, one for watches, which hold a connection each for minutes.
- * (Processes, which are rare, open one each.)
- * Connections are kept alive and reused, never made per request, and speak HTTP/1.1: over HTTP/2 all watches share one
- * socket, and one half-open socket would blind them all.
+ * There are two pools: one for ordinary requests, one for watches, each of which holds a connection for minutes.
+ * (Processes, which are rare, open a connection each.) Connections are kept alive and reused. They speak HTTP/1.1: over
+ * HTTP/2 all watches would share one socket, and one half-open socket would stall them all.
  *
- * The pools belong to what they prove themselves and their server with: CA, client certificate and key. Where these come
- * from files or from an exec plugin, they are looked at again as time goes by (`FileSource`); once they differ, new
- * requests get new pools, and the old ones live until what runs on them is over: a rotation fails no request. A
- * certificate that does not go with its key, and a CA that is not there as a whole (a rotation half done), is not used.
- * Everything closes with the scope.
+ * The pools are bound to the TLS material: CA, client certificate and key. Material from files or from an exec plugin
+ * is checked again as time goes by (`FileSource`). When it has changed, new requests use new pools, and the old pools
+ * live until their requests are done, so a rotation fails no request. A certificate that does not match its key and a
+ * truncated CA (a rotation in progress) are not used. Everything closes with the scope.
  */
 import { monotonicMillis } from "@effect-operator/core/internal/monotonic"
 import { Transport } from "@effect-operator/core/KubeError"
@@ -26,19 +24,21 @@ import * as Http from "./live/Connections.ts"
 import * as FileSource from "./live/FileSource.ts"
 import type * as Processes from "./live/Processes.ts"
 
-/** Figures that hold unless `Options` say otherwise. Zero, or more than a timer can wait (24 days), switches a time-out off. */
+/**
+ * Defaults, unless `Options` override them. A timeout of zero, or longer than a timer can wait (24 days), is disabled.
+ */
 export const defaults = {
   /** TCP and TLS together. */
   connectTimeout: "10 seconds",
-  /** From the request sent to the first byte of the answer; twice as long for a watch. */
+  /** From sending the request to the first byte of the response; twice as long for a watch. */
   headersTimeout: "60 seconds",
-  /** Between two pieces of an answer. Watches have none: their silence is the reflector's to judge. */
+  /** Between two chunks of a response. Watches have no such limit: the reflector judges their silence. */
   bodyTimeout: "1 minute",
-  /** How long an idle connection is kept; below the 90 s after which an API server closes it. */
+  /** How long an idle connection is kept; less than the 90 s after which an API server closes it. */
   idleTimeout: "30 seconds",
-  /** Silence after which TCP asks whether the other side is still there. */
+  /** How long a connection is silent before TCP sends a keep-alive probe. */
   keepAliveDelay: "15 seconds",
-  /** After which new certificates that cannot be used are looked at again. */
+  /** How long after finding unusable new certificates the files are read again. */
   repairDelay: "1 second",
   /** Connections for requests other than watches. */
   connections: 64
@@ -56,14 +56,14 @@ export interface Options {
 export interface Pools {
   readonly unary: Http.Connections
   readonly watch: Http.Connections
-  /** For processes, which have a connection each, and none is kept. */
+  /** For processes: each opens a connection of its own, and none is kept. */
   readonly processes: Processes.Settings
 }
 
 export interface Connections {
-  /** The pools for the certificates of now: over before it begins where these are in no file. */
+  /** The pools for the current TLS material. Completes synchronously if none of it is in a file. */
   readonly pools: () => Effect.Effect<Pools, Transport>
-  /** Makes the next `pools` look at the files: the certificates in use may be the reason of a failure. */
+  /** Makes the next `pools` read the files again: outdated certificates may be the reason for a failure. */
   readonly doubt: () => void
 }
 
@@ -74,7 +74,7 @@ type Cluster =
   >
   & { readonly credentials?: KubeConfig.ClusterConfig["credentials"] }
 
-/** What TLS is done with. */
+/** The TLS material. */
 interface Material {
   readonly ca: string | undefined
   readonly cert: string | undefined
@@ -83,7 +83,7 @@ interface Material {
 
 const same = (a: Material, b: Material): boolean => a.ca === b.ca && a.cert === b.cert && a.key === b.key
 
-/** Opens no connection yet: they come with the first request. */
+/** Opens no connection yet; the first request does. */
 export const make = (cluster: Cluster, options: Options = {}): Effect.Effect<Connections, never, Scope.Scope> =>
   Effect.gen(function*() {
     const living = new Set<Pools>()
@@ -102,13 +102,13 @@ export const make = (cluster: Cluster, options: Options = {}): Effect.Effect<Con
       return pools
     }
 
-    /** Closed pools finish what runs on them. */
+    /** A closed pool still finishes its requests. */
     const retire = (pools: Pools) =>
       Effect.promise(() => Promise.allSettled([pools.unary.close(), pools.watch.close()])).pipe(
         Effect.andThen(Effect.sync(() => living.delete(pools)))
       )
 
-    /** A certificate is there before its key, or the other way round: look again soon. */
+    /** The new certificate and key do not match yet, because one is written before the other: read again soon. */
     const notYet = (material: Material, fault: string) =>
       Effect.flatMap(Clock.Clock, (clock) => {
         const now = monotonicMillis(clock)
@@ -134,7 +134,7 @@ export const make = (cluster: Cluster, options: Options = {}): Effect.Effect<Con
     return { pools: () => Effect.flatMapEager(material, use), doubt }
   })
 
-/** Where certificates come from: what is inline, then files, then what the credentials say. */
+/** The source of the TLS material. Credentials take precedence over files, and files over inline values. */
 const source = (cluster: Cluster): {
   readonly material: Effect.Effect<Material, Transport>
   readonly doubt: () => void
@@ -165,7 +165,7 @@ const source = (cluster: Cluster): {
   return { material, doubt: () => sources.forEach(({ source }) => source.doubt()) }
 }
 
-/** Whether a text ends before the certificates in it do, or has none that can be read: TLS says nothing, and trusts nobody. */
+/** Whether a PEM text is truncated or has no readable certificate. TLS would not complain, and would trust nobody. */
 const isBroken = (pem: string): boolean => {
   const [first, ...more] = pem.split("-----BEGIN ").slice(1)
   if (![first, ...more].every((block) => block?.includes("-----END "))) return true
@@ -176,7 +176,7 @@ const isBroken = (pem: string): boolean => {
   }
 }
 
-/** Why TLS would not work with this, if so. Tells no more than the code. */
+/** Why TLS could not use this material, if so: an error code, without details. */
 const faultOf = ({ ca, cert, key }: Material): string | undefined => {
   if (ca !== undefined && isBroken(ca)) return "the CA file holds no whole certificate"
   try {
@@ -190,10 +190,10 @@ const faultOf = ({ ca, cert, key }: Material): string | undefined => {
   }
 }
 
-/** Makes a pool; of any number of connections at most where that is null. */
+/** Makes a pool; `null` stands for an unlimited number of connections. */
 type Connect = (connections: number | null, options: Http.Options) => Http.Connections
 
-/** Straight to the server, where the requests themselves are bounded (see `RequestQueue`), or through its proxy. */
+/** Directly to the server, where `RequestQueue` limits the number of requests, or through its proxy. */
 const connector = ({ proxy }: Cluster): Effect.Effect<Connect> =>
   proxy === undefined
     ? Effect.succeed((_, options) => Http.make(options))
@@ -228,7 +228,7 @@ const openPools = (
   }
   return {
     unary: connect(options.connections ?? defaults.connections, settings),
-    // A proxy may hold back the head until something of the body comes: a bookmark, once a minute.
+    // A proxy may hold back the headers until the first bytes of the body: a bookmark, which comes once a minute.
     watch: connect(null, { ...settings, headersTimeout: millis("headersTimeout", 2), bodyTimeout: 0 }),
     processes: { ...settings, proxy: cluster.proxy === undefined ? undefined : Redacted.value(cluster.proxy) }
   }

@@ -42,11 +42,11 @@ import * as HangUp from "./HangUp.ts"
 export const defaults = {
   metrics: ":8080",
   probes: ":8081",
-  /** As controller-runtime's servers, in milliseconds and bytes. */
+  /** The values of controller-runtime's servers, in milliseconds and bytes. */
   idleTimeout: 90_000,
   headersTimeout: 32_000,
   maxHeaderSize: 1_048_576,
-  /** How long answers under way may take on stop, in milliseconds. */
+  /** How long requests in flight may take on shutdown, in milliseconds. */
   closeGrace: 1_000
 } as const
 
@@ -54,15 +54,15 @@ export interface Options {
   /** `host:port`, `:port`, or `0` for none. */
   readonly metrics?: string | undefined
   readonly probes?: string | undefined
-  /** Whether `/debug/operator` is there; true by default. */
+  /** Whether `/debug/operator` is served; true by default. */
   readonly debug?: boolean | undefined
-  /** Whether the API server is asked who may read the metrics address; false by default. */
+  /** Whether reading metrics needs the API server's permission (TokenReview, SubjectAccessReview); false by default. */
   readonly authentication?: boolean | undefined
-  /** Files of a certificate and its key: then the metrics address speaks HTTPS. They are read again when they change. */
+  /** Certificate and key files: with them, metrics are served over HTTPS. They are read again when they change. */
   readonly tls?: CertificateFiles.Options | undefined
 }
 
-/** What `config` reads, besides the operator's own (`Settings.variables`). */
+/** The variables that `config` reads, in addition to those of `Settings.variables`. */
 export const variables = [
   { name: "EFFECT_OPERATOR_METRICS_ADDRESS", sets: "where metrics are served: host:port, :port, or 0 for nowhere" },
   { name: "EFFECT_OPERATOR_PROBES_ADDRESS", sets: "where probes are served: host:port, :port, or 0 for nowhere" },
@@ -90,7 +90,7 @@ const address = (name: Name) =>
 
 type Pair = { readonly cert?: string | undefined; readonly key?: string | undefined }
 
-/** Both files or none: half of them would be no certificate, and metrics and tokens in plain text without a word. */
+/** Both files or neither. With only one, metrics and tokens would silently travel in plain text. */
 const pair = ({ cert, key }: Pair): Effect.Effect<Options["tls"], Config.ConfigError> => {
   if (cert !== undefined && key !== undefined) return Effect.succeed({ cert, key })
   if (cert === undefined && key === undefined) return Effect.undefined
@@ -101,7 +101,7 @@ const pair = ({ cert, key }: Pair): Effect.Effect<Options["tls"], Config.ConfigE
   return Effect.fail(new Config.ConfigError(new Schema.SchemaError(new SchemaIssue.InvalidValue({ message }))))
 }
 
-/** The options in a `ConfigProvider`: the environment, as a rule. */
+/** The options from a `ConfigProvider`, usually the environment. */
 export const config: Config.Config<Options> = Config.mapEffect(
   Config.all({
     metrics: address("EFFECT_OPERATOR_METRICS_ADDRESS"),
@@ -114,7 +114,7 @@ export const config: Config.Config<Options> = Config.mapEffect(
   ({ cert, key, ...options }) => Effect.map(pair({ cert, key }), (tls) => ({ ...options, tls }))
 )
 
-/** An address cannot be listened on. */
+/** The server cannot listen on an address. */
 export class ListenFailed extends Data.TaggedError("ListenFailed")<{
   readonly address: string
   readonly message: string
@@ -126,7 +126,7 @@ export interface Address {
   readonly port: number
 }
 
-/** `"off"` for `0`; nothing where the text is no address. */
+/** Parses `host:port`. `"off"` for `0`; undefined if the text is not an address. */
 export const parseAddress = (address: string): Address | "off" | undefined => {
   if (address === "0" || address === "") return "off"
   const [, bracketed, plain, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(address) ?? []
@@ -138,11 +138,14 @@ export const parseAddress = (address: string): Address | "off" | undefined => {
 export interface Endpoints {
   readonly board: Manager.Board
   readonly answer: (asked: Asked) => Effect.Effect<Answer>
-  /** Where each is served; nothing before the first manager, and where it is not served. */
+  /**
+   * The addresses that are served. Empty until the first manager registers, and without an entry for what is not
+   * served.
+   */
   readonly addresses: () => { readonly metrics?: Address; readonly probes?: Address }
 }
 
-/** Endpoints that wait for the first manager, and then are served until the scope closes. */
+/** Endpoints that are served from the first manager's registration until the scope closes. */
 export const make = Effect.fnUntraced(function*(options: Options = {}) {
   const scope = yield* Effect.scope
   const process = yield* Metric.MetricRegistry
@@ -153,7 +156,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
 
   const guard: Authentication.Guard = (asked) => {
     if (options.authentication !== true) return Effect.undefined
-    // The first manager's cluster is the one that its operator, and whoever scrapes it, is at home in.
+    // The cluster of the first manager is the one that the operator, and whatever scrapes it, runs in.
     for (const { client } of managers) {
       let guard = guards.get(client)
       if (guard === undefined) guards.set(client, guard = Authentication.make(client))
@@ -222,8 +225,8 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     : Effect.andThen(listenOn("probes", answering(probes)), listenOn("metrics", answering(metrics)))
   const begin = Effect.runForkWith(yield* Effect.context<never>())
   let serving: Fiber.Fiber<void> | undefined
-  // Served once, whoever comes first, and whether or not he waits for it: what listens cannot begin to listen again. An
-  // address that cannot be had ends the program that asked for it.
+  // One fiber listens, whichever manager comes first, and even if that manager stops waiting for it: an address cannot
+  // be listened on twice. If an address is not available, the program that asked for it fails.
   const served = Effect.suspend(() =>
     Fiber.join(serving ??= Fiber.runIn(begin(Effect.orDie(Scope.provide(serve, scope))), scope))
   )
@@ -250,7 +253,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
 export const layer = (options: Options = {}): Layer.Layer<never> =>
   Layer.effect(Manager.Board, Effect.map(make(options), ({ board }) => board))
 
-/** The same with the options from configuration. */
+/** As `layer`, with the options from configuration. */
 export const layerConfig: Layer.Layer<never, Config.ConfigError> = Layer.unwrap(
   Effect.gen(function*() {
     return layer(yield* config)
@@ -259,7 +262,7 @@ export const layerConfig: Layer.Layer<never, Config.ConfigError> = Layer.unwrap(
 
 // --- sockets --------------------------------------------------------------------------------------------------------
 
-/** An `import` of node:http reads all that it exports, and so loads a second HTTP client and WebSockets: 14 MB. */
+/** `import` of node:http evaluates all of its exports, which loads a second HTTP client and WebSockets: 14 MB. */
 const builtin = process.getBuiltinModule
 
 const serverOf = (
@@ -273,7 +276,7 @@ const serverOf = (
     : Effect.mapError(httpsServer(CertificateFiles.make(tls), options), failure)
 }
 
-/** A server that shows what the files hold. */
+/** An HTTPS server with the certificate in the files. */
 const httpsServer = Effect.fnUntraced(function*(files: CertificateFiles.Files, options: Https.ServerOptions) {
   const shown = ({ certPem, keyPem }: CertificateFiles.Read) =>
     ({ minVersion: "TLSv1.2", cert: certPem, key: keyPem }) as const
@@ -311,9 +314,9 @@ const listen = Effect.fnUntraced(function*(
     )
     server.listen({ port, host }, () => resume(Effect.void))
   })
-  // What has begun to listen cannot be told to stop until it does.
+  // Not interruptible: a server cannot be closed before it listens.
   yield* Effect.acquireRelease(listening, () => hangUp(defaults.closeGrace))
-  // An error of one connection is that connection's; the server goes on.
+  // An error of one connection must not end the server.
   server.on("error", () => {})
   const at = server.address()
   return typeof at === "object" && at !== null ? at.port : port

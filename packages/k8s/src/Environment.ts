@@ -17,7 +17,7 @@ import * as Logging from "./Logging.ts"
 import * as Telemetry from "./Telemetry.ts"
 import * as WebhookAddress from "./webhook/WebhookAddress.ts"
 
-/** Every name that is read; OpenTelemetry's (`OTEL_…`) and those of the client (`KubeConfig`) besides. */
+/** Every variable that is read, except OpenTelemetry's (`OTEL_…`) and those of the client (`KubeConfig`). */
 export const variables: ReadonlyArray<Settings.Variable> = [
   ...Settings.variables,
   ...Endpoints.variables,
@@ -26,7 +26,7 @@ export const variables: ReadonlyArray<Settings.Variable> = [
   ...Logging.variables
 ]
 
-/** Everything that the `ConfigProvider` in context says: the environment, where no other is given. */
+/** All settings of the `ConfigProvider` in context, which is the environment unless another is provided. */
 export const layer: Layer.Layer<never, Config.ConfigError> = Layer.mergeAll(
   Settings.layer,
   Endpoints.layerConfig,
@@ -35,10 +35,10 @@ export const layer: Layer.Layer<never, Config.ConfigError> = Layer.mergeAll(
   Telemetry.layerConfig
 ).pipe(Layer.provideMerge(Logging.layerConfig))
 
-/** What a cluster puts into the environment of a Pod for a Service called `effect-operator` or `effect-operator-NAME`. */
+/** The variables that a cluster sets in a Pod for a Service named `effect-operator` or `effect-operator-NAME`. */
 const ofService = /_SERVICE_(HOST|PORT)(_[A-Z0-9_]+)?$|_PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$/
 
-/** The names with the prefix of settings in a provider that can say which names it has. */
+/** The names in a provider that start with the prefix of settings, if the provider can list its names. */
 const namesIn = (
   provider: ConfigProvider.ConfigProvider,
   path: ReadonlyArray<string> = Settings.prefix.split("_").filter((part) => part !== "")
@@ -51,7 +51,7 @@ const namesIn = (
     return [...(node.value === undefined ? [] : [path.join("_")]), ...names.flat()]
   }).pipe(Effect.orElseSucceed(() => []))
 
-/** Says of each name that is no setting that nobody reads it. */
+/** Warns of each name with the prefix that is not a known setting. */
 const warnOfUnknown = Effect.fnUntraced(function*(provider: ConfigProvider.ConfigProvider) {
   const known = variables.map(({ name }) => name)
   for (const name of yield* namesIn(provider)) {
@@ -68,13 +68,13 @@ const surround = <A, E, R>(program: Effect.Effect<A, E, R>, environment: ConfigP
     )
   )
 
-/** Runs a program in its environment, which ends after it. What it does not know there it warns of. */
+/** Runs a program with the settings of its environment, and warns of unknown ones. */
 export const around = <A, E, R>(program: Effect.Effect<A, E, R>): Effect.Effect<A, E | Config.ConfigError, R> =>
   Effect.flatMap(ConfigProvider.ConfigProvider, (environment) => surround(program, environment))
 
 /**
- * Command line flags over the environment: `--metrics-address 0`, `--drain=10s`, `--leader-election`. For programs that
- * take no other arguments: `program.pipe(Environment.withFlags(process.argv.slice(2)), runMain)`.
+ * Command line flags that override the environment: `--metrics-address 0`, `--drain=10s`, `--leader-election`. For
+ * programs that take no other arguments: `program.pipe(Environment.withFlags(process.argv.slice(2)), runMain)`.
  */
 export const withFlags =
   (args: ReadonlyArray<string>) =>

@@ -1,9 +1,10 @@
 /**
- * `HangUp`: how a server of node's comes to its end.
+ * `HangUp`: graceful shutdown of a Node HTTP server.
  *
- * Nobody new is let in, answers under way go out, and then whoever is still connected is cut off, whether it has said
- * anything or not, in real time. Node takes a connection for idle as soon as its answer is written, and what it closes
- * then never arrives as a whole: idle connections are closed once every answer that is written has left.
+ * The server accepts no new connection, lets responses in flight finish for a grace period of real time, and then
+ * destroys all remaining connections, even those that have sent nothing. Node treats a connection as idle as soon as
+ * its response is written; closing it then would truncate the response. So idle connections are closed only once every
+ * written response has left the process.
  */
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -14,22 +15,22 @@ import type * as Http from "node:http"
 import * as Net from "node:net"
 
 export interface HangUp {
-  /** Closes connections that wait for a request. */
+  /** Closes idle connections. */
   readonly closeIdle: Effect.Effect<void>
-  /** Ends the server; answers under way have so much time. */
+  /** Shuts the server down; responses in flight have until `grace`. */
   readonly hangUp: (grace: Duration.Input) => Effect.Effect<void>
 }
 
 const realClock = Clock.Clock.defaultValue()
 
-/** Knows the answers of a server from now on. */
+/** Tracks the responses of a server from now on. */
 export const make = (node: Http.Server): HangUp => {
   const answers = new Set<Http.ServerResponse>()
   node.on("request", (_, answer) => {
     answers.add(answer)
     answer.once("close", () => answers.delete(answer))
   })
-  // An HTTPS server knows of a connection only once its handshake is over, if ever.
+  // An HTTPS server reports a connection only after the TLS handshake, which may never finish.
   const sockets = new Set<Net.Socket>()
   node.on("connection", (socket: Net.Socket) => {
     sockets.add(socket)
@@ -49,15 +50,15 @@ export const make = (node: Http.Server): HangUp => {
     closeIdle,
     hangUp: Effect.fnUntraced(function*(grace) {
       const ended = yield* Deferred.make<void>()
-      // An HTTP server's own `close` would close what it takes for idle at once.
+      // `Http.Server.close` would close connections at once that it takes for idle.
       Net.Server.prototype.close.call(node, () => Deferred.doneUnsafe(ended, Effect.void))
-      // Who is answered from now on is kept no longer.
+      // Connections whose responses finish from now on must not be kept.
       const closing = Effect.repeat(closeIdle, Schedule.spaced("10 millis"))
       yield* Effect.timeoutOption(Effect.raceFirst(Deferred.await(ended), closing), grace)
       node.closeAllConnections()
       for (const socket of sockets) socket.destroy()
       yield* Deferred.await(ended)
-      // Its timers.
+      // Stops the timers of the HTTP server.
       node.close()
     }, Effect.provideService(Clock.Clock, realClock))
   }

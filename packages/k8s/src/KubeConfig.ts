@@ -45,59 +45,59 @@ import * as Users from "./live/Users.ts"
 
 export { KubeConfigError }
 
-/** Figures and places that hold unless `Options` say otherwise. */
+/** Defaults and paths, unless `Options` override them. */
 export const defaults = {
   namespace: "default",
-  /** Where kubelet puts a pod's token, CA and namespace. */
+  /** Where kubelet mounts a pod's token, CA and namespace. */
   serviceAccount: "/var/run/secrets/kubernetes.io/serviceaccount",
-  /** Below the home folder. */
+  /** Relative to the home folder. */
   file: ".kube/config"
 } as const
 
-/** A cluster, and how to get in. */
+/** A cluster's address and the credentials for it. */
 export interface ClusterConfig {
-  /** The context's name; `in-cluster` in a pod. For messages. */
+  /** The name of the context, or `in-cluster` in a pod. Used in messages. */
   readonly context: string
-  /** `https://host:port`, with a path where the API is served below one; no trailing slash. */
+  /** `https://host:port`, followed by a path if the API is served below one; no trailing slash. */
   readonly server: string
-  /** Where objects go that name no namespace. */
+  /** The namespace of objects that name none. */
   readonly namespace: string
   /** PEM; the public CAs if absent. */
   readonly ca?: string
-  /** PEM, for authentication by client certificate; with `key`. */
+  /** PEM, for authentication by client certificate, together with `key`. */
   readonly cert?: string
   readonly key?: Redacted.Redacted
-  /** Files that `ca`, `cert` and `key` are from: they are read again while the client runs. */
+  /** The files that hold `ca`, `cert` and `key`. They are read again while the client runs. */
   readonly files?: { readonly ca?: string; readonly cert?: string; readonly key?: string }
-  /** The name to expect in the server's certificate, where it is not the host of `server`. */
+  /** The name expected in the server's certificate, if it is not the host of `server`. */
   readonly servername?: string
-  /** Accept any certificate. */
+  /** Whether any server certificate is accepted. */
   readonly skipTlsVerify: boolean
-  /** `http://`, `https://` or `socks5://`. Redacted because it may hold a password. */
+  /** `http://`, `https://` or `socks5://`. Redacted because it may contain a password. */
   readonly proxy?: Redacted.Redacted
-  /** False where answers are not to be compressed; they are by default. */
+  /** Whether responses may be compressed; true by default. */
   readonly compression?: boolean
   readonly credentials: Credentials.Credentials
 }
 
 export interface Options {
-  /** A server that asks for no credentials, such as `kubectl proxy`: its URL, instead of any kubeconfig. */
+  /** The URL of a server that needs no credentials, such as `kubectl proxy`. Used instead of any kubeconfig. */
   readonly server?: string | undefined
   /** The text of a kubeconfig. */
   readonly kubeconfig?: string | Redacted.Redacted | undefined
-  /** A kubeconfig file, instead of `$KUBECONFIG` and the home folder. */
+  /** A kubeconfig file, instead of `$KUBECONFIG` and the one in the home folder. */
   readonly file?: string | undefined
   /** A context of the kubeconfig; its current context by default. */
   readonly context?: string | undefined
   /** The default namespace, instead of the context's. */
   readonly namespace?: string | undefined
-  /** Use the pod's service account, whatever kubeconfig there is. */
+  /** Use the pod's service account, even if there is a kubeconfig. */
   readonly inCluster?: boolean | undefined
-  /** The folder of the service account. */
+  /** The folder of the service account's files. */
   readonly serviceAccount?: string | undefined
 }
 
-/** Options from configuration: `KUBE_CONTEXT`, `KUBE_NAMESPACE`, and `KUBECONFIG` by way of `load`. */
+/** Options from configuration: `KUBE_CONTEXT` and `KUBE_NAMESPACE`. `load` reads `KUBECONFIG`. */
 export const config: Config.Config<Options> = Config.all({
   context: optional("KUBE_CONTEXT"),
   namespace: optional("KUBE_NAMESPACE")
@@ -107,7 +107,7 @@ function optional(name: string): Config.Config<string | undefined> {
   return Config.map(Config.option(Config.String(name)), (value) => Option.getOrUndefined(value) || undefined)
 }
 
-/** Finds, reads and checks the configuration. Files are read now, and again when they age. */
+/** Finds, reads and checks the configuration. Files are read now, and again when they have aged. */
 export const load = (options: Options = {}): Effect.Effect<ClusterConfig, KubeConfigError> =>
   Effect.gen(function*() {
     if (options.server !== undefined) return yield* bare(options.server, options)
@@ -209,7 +209,7 @@ const assemble = (
     }
   })
 
-/** A server without a kubeconfig. */
+/** The configuration of a server without a kubeconfig. */
 const bare = (text: string, options: Options): Effect.Effect<ClusterConfig, KubeConfigError> =>
   Effect.gen(function*() {
     const server = yield* checkServer("options", "server", text, false)
@@ -224,7 +224,7 @@ const bare = (text: string, options: Options): Effect.Effect<ClusterConfig, Kube
     }
   })
 
-/** The URL of a server without a trailing slash. As with kubectl, one without a scheme is https if it has a CA. */
+/** The server's URL without a trailing slash. As in kubectl, a URL without a scheme is https if it has a CA. */
 const checkServer = (source: string, field: string, text: string, hasCa: boolean) => {
   const url = /^[a-z0-9+.-]+:\/\//i.test(text) ? text : `${hasCa ? "https" : "http"}://${text}`
   return Effect.as(checkUrl(source, field, url, ["https:", "http:"]), url.replace(/\/+$/, ""))

@@ -1,14 +1,14 @@
 /**
- * `Linger`: what the API server calls is still served for a while after SIGTERM.
+ * `Linger`: keeps serving webhooks and the operator's own API for a while after SIGTERM.
  *
- * A pod that is asked to end ceases to be an endpoint of its Services at the same time, and it takes seconds until every
- * node, and every API server, knows of it. Who comes until then would be refused a connection, and with that, where the
- * failure policy says so, a write, or a read that needs a conversion. So webhooks and an API of the operator's own are
- * served for so long, counted from the signal, and then as long as the manager drains; readiness fails from the signal on,
- * and answers under way go out after it all.
+ * When a pod is terminated, it is removed from the endpoints of its Services, but it takes seconds until every node and
+ * every API server knows. A request in the meantime would be refused a connection, and so, depending on the failure
+ * policy, would a write, or a read that needs a conversion. Therefore webhooks and the operator's own API are served
+ * for this time, counted from the signal, and then for as long as the manager drains. Readiness fails from the signal
+ * on. Responses in flight are finished at the very end.
  *
- * Only SIGTERM has that effect (see `Termination`): a scope that closes for another reason does not linger. A second
- * signal ends the process at once, as ever.
+ * Only SIGTERM has this effect (see `Termination`): a scope that closes for another reason does not linger. A second
+ * signal still ends the process at once.
  */
 import * as Settings from "@effect-operator/core/Settings"
 import * as Config from "effect/Config"
@@ -21,7 +21,7 @@ import * as Layer from "effect/Layer"
 import { Termination } from "./Termination.ts"
 
 export const defaults = {
-  /** Longer than endpoints take to propagate in a cluster that is well. */
+  /** Longer than endpoints take to propagate in a healthy cluster. */
   linger: "5 seconds"
 } as const
 
@@ -31,13 +31,13 @@ export const variables = [
   { name: variable, sets: "how long after SIGTERM webhooks and an API of its own are still served" }
 ] as const satisfies ReadonlyArray<Settings.Variable>
 
-/** How long, where the code does not say. */
+/** The duration, if the code does not set one. */
 export const Linger: Context.Reference<Duration.Input> = Context.Reference<Duration.Input>(
   "@effect-operator/k8s/Linger",
   { defaultValue: () => defaults.linger }
 )
 
-/** What a `ConfigProvider` says: the environment, as a rule. */
+/** The duration from a `ConfigProvider`, usually the environment. */
 export const layerConfig: Layer.Layer<never, Config.ConfigError> = Layer.effect(
   Linger,
   Effect.flatMap(
@@ -48,8 +48,7 @@ export const layerConfig: Layer.Layer<never, Config.ConfigError> = Layer.effect(
 )
 
 /**
- * What the scope has until now is not closed before the time is over, if the process is asked to end. `leave` runs at the
- * signal.
+ * After SIGTERM, delays the finalizers that the scope has so far until the time is over. `leave` runs at the signal.
  */
 export const hold = Effect.fnUntraced(function*(
   what: string,

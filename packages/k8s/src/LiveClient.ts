@@ -56,37 +56,37 @@ import * as WatchBody from "./WatchBody.ts"
 
 export { version } from "./Version.ts"
 
-/** Figures that hold unless `Options` say otherwise; see also those of `Dispatcher`, `WatchBody` and `live/*`. */
+/** Defaults, unless `Options` override them. See also those of `Dispatcher`, `WatchBody` and `live/*`. */
 export const defaults = {
   userAgent: `effect-operator/${version}`,
-  /** How long the refusal of a watch may take to arrive. */
+  /** How long the body of a refused watch may take to arrive. */
   refusalTimeout: "30 seconds"
 } as const
 
 export interface Options extends Dispatcher.Options, WatchBody.Options {
   readonly userAgent?: string | undefined
-  /** For a request and its whole answer, watches excepted; 2 minutes by default. */
+  /** For a request and its whole response, watches excepted; 2 minutes by default. */
   readonly requestTimeout?: Duration.Input | undefined
   readonly retry?: Retry.Policy | undefined
-  /** Requests per second on average, and at once after a quiet time; no limit by default. */
+  /** Rate limit: `qps` requests per second on average, `burst` at once after an idle period. No limit by default. */
   readonly qps?: number | undefined
   readonly burst?: number | undefined
 }
 
-/** What a request gets in with. */
+/** The credentials of one attempt. */
 interface Presented {
   readonly headers: Headers
   readonly pools: Dispatcher.Pools
 }
 
-/** What is the same for all tries of a call. */
+/** What all attempts of a call share. */
 interface Call {
-  /** Whose turn it takes. */
+  /** The lane in which it queues. */
   readonly lane: string
   readonly trace: TraceHeaders
 }
 
-/** One try of a call. */
+/** One attempt of a call. */
 interface Try extends Call {
   readonly presented: Presented
   /** Counted from 0. */
@@ -127,16 +127,17 @@ export const makeTransport = (
       ...(permit === undefined ? {} : { permit })
     })
 
-    /** What to get in with now: over before it begins, unless a source has to be asked. */
+    /** The current credentials. Completes synchronously, unless a source has to be asked. */
     const present = (): Effect.Effect<Presented, TransportFailed> =>
       Effect.flatMapEager(
         inRealTime(credentials.headers),
         (headers) => Effect.mapEager(inRealTime(connections.pools()), (pools) => ({ headers, pools }))
       )
 
-    /** What is common to every answer: warnings, and the shared pause that it may call for. */
+    /** Handles what every response may carry: warnings, and a reason for all requests to pause. */
     const heed = (request: Request, { body, headers, status }: Response): Effect.Effect<void> => {
-      // A server that sheds load says so before it looks at the request. One with a Status is about the request.
+      // A server that sheds load answers before it looks at the request. A 429 with a Status concerns only this
+      // request.
       if (status === 429 && !isStatus(body)) {
         const millis = Retry.retryAfter(headers, realClock.currentTimeMillisUnsafe())
         if (millis !== undefined) queue.pause(classOf(request), millis)
@@ -144,7 +145,7 @@ export const makeTransport = (
       return warn(headers["warning"])
     }
 
-    /** What counts for a try: its answer, or that there is none. */
+    /** Records the metrics of an attempt: its response, or that there is none. */
     const counting = ({ method }: Request, { attempt }: Try, sent = 0) => {
       const before = monotonicMillis(realClock)
       return (status: number | undefined, received?: number) => {
@@ -153,7 +154,9 @@ export const makeTransport = (
       }
     }
 
-    /** Runs a try when its turn has come. Who had to wait gets in with what there is to get in with by then. */
+    /**
+     * Runs an attempt when it gets its turn. An attempt that had to wait uses the credentials that are current by then.
+     */
     const inTurn = <A, E, R>(
       request: Request,
       asked: Try,
@@ -179,7 +182,7 @@ export const makeTransport = (
       })
     }
 
-    /** A request and its answer. */
+    /** Sends a request and reads the response. */
     const exchange = (request: Request, one: Try): Effect.Effect<Response, Exchange.Failure> =>
       Effect.callback((resume) => {
         const wire = toWire(request, one, ownUnary)
@@ -207,9 +210,7 @@ export const makeTransport = (
         return Effect.sync(giveUp)
       })
 
-    /**
-     * Sends with what there is to get in with, and once more with something else if that was refused and there is any.
-     */
+    /** Sends with the current credentials. If they are refused and there are others, sends once more with those. */
     const authorized = <A extends Response, E extends { readonly error: TransportFailed }, R>(
       one: Try,
       send: (one: Try) => Effect.Effect<A, E, R>
@@ -224,11 +225,11 @@ export const makeTransport = (
             : send({ ...one, presented, attempt: one.attempt + 1 }))
       })
 
-    /** What else to get in with, if there is anything. */
+    /** Credentials that differ from the refused ones, if there are any. */
     const renewed = (refused: Presented): Effect.Effect<Presented | undefined, TransportFailed> =>
       Effect.gen(function*() {
         connections.doubt()
-        // Others may have asked the source since.
+        // Another request may have refreshed them already.
         const known = yield* present()
         const headers = isSame(known.headers, refused.headers)
           ? yield* inRealTime(credentials.fresh)
@@ -276,7 +277,7 @@ export const makeTransport = (
         if (failure._tag === "Final") return Effect.succeed({ _tag: "Return" })
         const { code, sent } = failure
         if (!Retry.isHandshakeFailure(failure) || attempt > 0) return by({ _tag: "Failed", sent, code })
-        // Certificates may have been rotated while the request was on its way.
+        // The certificates may have been rotated while the request was in flight.
         return Effect.map(
           inRealTime(connections.pools()),
           (pools): Retry.Decision => pools === before ? { _tag: "Return" } : { _tag: "Again", after: 0 }
@@ -291,7 +292,7 @@ export const makeTransport = (
 
     const request: Transport["Service"]["request"] = (request) => called(request, (by) => attempts(request, by, 0))
 
-    /** A watch that is accepted or refused. */
+    /** Opens a watch, until the server accepts or refuses it. */
     const watch = (request: Request, one: Try) =>
       Effect.gen(function*() {
         const tried = counting(request, one)
@@ -320,7 +321,7 @@ export const makeTransport = (
       called(request, (by) =>
         inRealTime(Effect.flatMap(present(), (presented) =>
           Effect.mapError(
-            // A watch has had its turn when it is accepted or refused.
+            // A watch holds its place in the queue only until it is accepted or refused.
             inTurn(request, { ...by, presented, attempt: 0 }, true, (one) =>
               authorized(one, (one) =>
                 watch(request, one))),
@@ -354,7 +355,7 @@ export const makeTransport = (
     return Transport.of({ request, stream })
   })
 
-/** A failure that is passed on as it is. */
+/** A failure that is passed on unchanged. */
 interface Final {
   readonly _tag: "Final"
   readonly error: TransportFailed
@@ -364,11 +365,14 @@ const final = (error: TransportFailed): Final => ({ _tag: "Final", error })
 
 const isSame = (a: Headers, b: Headers): boolean => a === b || Equal.equals(Redacted.value(a), Redacted.value(b))
 
-/** Leader election has its own place in the server's priorities, and gets one here. */
+/** The server gives leader election a priority of its own, and so does this client. */
 const classOf = ({ path }: Request): RequestQueue.Class =>
   path.startsWith("/apis/coordination.k8s.io/") ? "leases" : "others"
 
-/** JSON; as YAML, which it is, where the server reads it so: there a character of these is refused, or becomes a space. */
+/**
+ * The body as JSON. JSON is valid YAML, except for some characters that a YAML parser refuses or replaces by a space:
+ * if the server reads the body as YAML, they are escaped.
+ */
 const written = (body: unknown, type: string | undefined): string => {
   const text = JSON.stringify(body)
   return type?.endsWith("yaml") !== true
@@ -389,13 +393,13 @@ export const transportLayerCluster = (
   options: Options = {}
 ): Layer.Layer<Transport> => Layer.effect(Transport, makeTransport(cluster, options))
 
-/** The transport to the cluster the options lead to. */
+/** The transport to the cluster that the options select. */
 export const transportLayerOptions = (
   options: KubeConfig.Options & Options
 ): Layer.Layer<Transport, KubeConfig.KubeConfigError> =>
   Layer.unwrap(Effect.map(KubeConfig.load(options), (cluster) => transportLayerCluster(cluster, options)))
 
-/** The transport to the cluster that the default configuration leads to (see `KubeConfig`). */
+/** The transport to the cluster of the default configuration (see `KubeConfig`). */
 export const transportLayer: Layer.Layer<Transport, KubeConfig.KubeConfigError> = transportLayerOptions({})
 
 /** The client of a given cluster. */
@@ -404,16 +408,16 @@ export const layerCluster = (
   options: Options = {}
 ): Layer.Layer<KubeClient.KubeClient> => KubeClient.KubeClient.layerOver(transportLayerCluster(cluster, options))
 
-/** The client of the cluster the options lead to. */
+/** The client of the cluster that the options select. */
 export const layerOptions = (
   options: KubeConfig.Options & Options
 ): Layer.Layer<KubeClient.KubeClient, KubeConfig.KubeConfigError> =>
   KubeClient.KubeClient.layerOver(transportLayerOptions(options))
 
-/** The client of the cluster that the default configuration leads to (see `KubeConfig`). */
+/** The client of the cluster of the default configuration (see `KubeConfig`). */
 export const layer: Layer.Layer<KubeClient.KubeClient, KubeConfig.KubeConfigError> = layerOptions({})
 
-/** The client of the cluster that configuration leads to; `KubeConfig.config` reads the usual names. */
+/** The client of the cluster that configuration selects. `KubeConfig.config` reads the usual variables. */
 export const layerConfig = (
   config: Config.Config<KubeConfig.Options & Options>
 ): Layer.Layer<KubeClient.KubeClient, KubeConfig.KubeConfigError | Config.ConfigError> =>

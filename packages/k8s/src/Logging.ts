@@ -24,20 +24,22 @@ import type { Variable } from "@effect-operator/core/Settings"
 
 export const defaults = {
   level: "Info",
-  /** Deeper values are left out. */
+  /** Values nested deeper are left out. */
   depth: 12,
-  /** Longer texts are cut, in characters. */
+  /** Longer texts are truncated, in characters. */
   length: 16_384
 } as const
 
 export interface Options {
   /** `Info` by default. */
   readonly level?: LogLevel.LogLevel | undefined
-  /** JSON, or lines for a person; by default the latter where standard output is a terminal. */
+  /**
+   * `json`, `logfmt`, or `pretty` for people. By default `pretty` if standard output is a terminal, `json` otherwise.
+   */
   readonly format?: "json" | "pretty" | "logfmt" | undefined
 }
 
-/** What `config` reads. */
+/** The variables that `config` reads. */
 export const variables = [
   { name: "EFFECT_OPERATOR_LOG_LEVEL", sets: "the least level that is logged: Trace, Debug, Info, Warn, Error, Fatal" },
   { name: "EFFECT_OPERATOR_LOG_FORMAT", sets: "json, pretty or logfmt" }
@@ -48,7 +50,7 @@ const maybe = <A>(config: Config.Config<A>): Config.Config<A | undefined> =>
 
 const levels = ["Trace", "Debug", "Info", "Warn", "Error", "Fatal"] as const
 
-/** The options in a `ConfigProvider`. Levels may be written as one likes: `debug`, `DEBUG`, `Debug`. */
+/** The options from a `ConfigProvider`. Levels may be written `debug`, `DEBUG` or `Debug`. */
 export const config: Config.Config<Options> = Config.all({
   level: maybe(Config.Literals([...levels, ...levels.map(lower), ...levels.map(upper)], variables[0].name)).pipe(
     Config.map((level) => levels.find((known) => known.toLowerCase() === level?.toLowerCase()))
@@ -68,7 +70,7 @@ function upper<A extends string>(text: A): Uppercase<A> {
 
 const hidden = "<redacted>"
 
-/** Names whose values are credentials. */
+/** Names of fields whose values are credentials. */
 const credential =
   /^(?:.*[-_.])?(?:authorization|password|passwd|passphrase|token|access[-_]?token|refresh[-_]?token|id[-_]?token|bearer[-_]?token|secret|client[-_]?secret|secret[-_]?access[-_]?key|api[-_]?key|private[-_]?key|client[-_]?key(?:[-_]?data)?|credentials?|cookie|set-cookie)$/i
 
@@ -88,7 +90,7 @@ const patterns: ReadonlyArray<readonly [RegExp, string]> = [
 
 /** A text without what looks like a credential. */
 export const redactText = (text: string): string => {
-  // Some more than is shown, so that the cut does not hide the end by which a credential is known.
+  // Matches on more than is shown: truncating first could cut off the end by which a credential is recognised.
   let result = text.slice(0, defaults.length + 4096)
   for (const [pattern, instead] of patterns) result = result.replace(pattern, instead)
   return text.length <= defaults.length ? result : `${result.slice(0, defaults.length)}… (${text.length} characters)`
@@ -96,7 +98,7 @@ export const redactText = (text: string): string => {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** A value as plain JSON without credentials. Total: cycles, getters that throw and strange types included. */
+/** A value as plain JSON without credentials. Never throws, even for cycles, throwing getters and exotic types. */
 export const redact = (value: unknown): unknown => clean(value, 0, new Set())
 
 const clean = (value: unknown, depth: number, above: Set<object>): unknown => {
@@ -154,7 +156,7 @@ const object = (fields: Fields, depth: number, above: Set<object>): unknown => {
   return result
 }
 
-/** The keys of a Secret's data; their names tell what is missing, their values nothing anybody should read here. */
+/** The keys of a Secret's data without the values: the keys help to see what is missing, the values are secret. */
 const emptied = (data: unknown): unknown =>
   typeof data === "object" && data !== null
     ? Object.fromEntries(Object.keys(data).map((name) => [name, hidden]))
@@ -162,7 +164,7 @@ const emptied = (data: unknown): unknown =>
 
 // --- the loggers ----------------------------------------------------------------------------------------------------
 
-/** What a line says, as a JSON value. */
+/** The fields of a log line, as JSON. */
 export const fieldsOf = ({ cause, date, fiber, logLevel, message }: Logger.Options<unknown>): Fields => {
   const messages = (Array.isArray(message) ? message : [message]).map(redact)
   const annotations = redact(fiber.getRef(References.CurrentLogAnnotations)) as Fields
@@ -194,7 +196,7 @@ export const logfmt: Logger.Logger<unknown, void> = Logger.withConsoleLog(
   )
 )
 
-/** A line for a person: time, level, message, what it is about. */
+/** A line for people: time, level, message, annotations. */
 export const prettyText: Logger.Logger<unknown, string> = Logger.make((options) => {
   const { error, level, message, timestamp, ...about } = fieldsOf(options)
   const { controllerGroup: _, controllerKind: __, reconcileID: ___, span_id: ____, trace_id: _____, ...rest } = about
@@ -209,7 +211,7 @@ export const prettyText: Logger.Logger<unknown, string> = Logger.make((options) 
   ].join(" ")
 })
 
-/** The same, printed. */
+/** As `prettyText`, written to the console. */
 export const pretty: Logger.Logger<unknown, void> = Logger.withConsoleLog(prettyText)
 
 const loggers = { json, logfmt, pretty } as const
@@ -221,7 +223,7 @@ export const layer = (options: Options = {}): Layer.Layer<never> =>
     options.level === undefined ? Layer.empty : Layer.succeed(References.MinimumLogLevel, options.level)
   )
 
-/** The same with the options from configuration. */
+/** As `layer`, with the options from configuration. */
 export const layerConfig: Layer.Layer<never, Config.ConfigError> = Layer.unwrap(
   Effect.gen(function*() {
     return layer(yield* config)

@@ -33,23 +33,26 @@ import * as Termination from "./Termination.ts"
 
 const signals = ["SIGINT", "SIGTERM"] as const
 
-/** The exit code of a program: 0 for success, and for nothing but an interruption if a signal asked for it. */
+/** The exit code of a program: 0 if it succeeded, or was only interrupted after a signal; otherwise 1. */
 export const exitCode = (exit: Exit.Exit<unknown, unknown>, signalled: boolean): number =>
   Exit.isSuccess(exit) || (signalled && Cause.hasInterruptsOnly(exit.cause)) ? 0 : 1
 
-/** JSON for machines, or readable lines for a terminal. */
+/** JSON, or readable lines if standard output is a terminal. */
 export const layerLogger = Logging.layer()
 
 export interface Options {
-  /** Tells of what made the program fail; a log line by default. */
+  /** Reports the failure of the program; by default in a log line. */
   readonly report?: ((cause: Cause.Cause<unknown>) => Effect.Effect<void>) | undefined
-  /** Whether the environment configures the program, and its managers are served; false by default. */
+  /**
+   * Whether the environment configures the program, and metrics and probes of its managers are served; false by
+   * default.
+   */
   readonly environment?: boolean | undefined
 }
 
 /**
- * A report for a person at a terminal: `name: what went wrong`, on standard error, without a stack. A command line that
- * could not be understood has already been answered with its usage.
+ * A report for people at a terminal: `name: what went wrong` on standard error, without a stack. An invalid command
+ * line is not reported again, since its usage has been printed.
  */
 export const reportToPerson = (name: string) => (cause: Cause.Cause<unknown>): Effect.Effect<void> =>
   Effect.sync(() => {
@@ -58,13 +61,13 @@ export const reportToPerson = (name: string) => (cause: Cause.Cause<unknown>): E
     process.stderr.write(`${name}: ${error instanceof Error ? error.message : String(error)}\n`)
   })
 
-/** The variable that a configuration could not be read from. */
+/** The name of the variable that a `ConfigError` is about, if there is one. */
 const variableOf = (error: Config.ConfigError): string | undefined => {
   const path = [...error.message.matchAll(/\["([^"]+)"\]/g)].map(([, part]) => part)
   return path.length === 0 ? undefined : path.join("_")
 }
 
-/** A log line. The end of a part has been told with its cause when it happened. */
+/** Reports in a log line. The cause of a `PartFailed` was logged when the part failed. */
 const reportToLog = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   const error = Cause.squash(cause)
   if (error instanceof PartFailed) return Effect.logError(`the program failed: ${error.message}`)
@@ -77,7 +80,7 @@ const reportToLog = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
     )
 }
 
-/** Node ends a process whose standard streams fail, unless somebody listens. */
+/** Without a listener, an error of a standard stream would end the process. */
 const outliveStreams = (): void => {
   let told = false
   process.stderr.on("error", () => {})
@@ -88,7 +91,7 @@ const outliveStreams = (): void => {
   })
 }
 
-/** Logs the first thing that is thrown where nobody waits for it, and interrupts the program. */
+/** Logs the first error that no fiber handles (an uncaught exception or rejection), and interrupts the program. */
 const heedingStray = <A, E>(program: Effect.Effect<A, E>, onStray: () => void): Effect.Effect<A, E> =>
   Effect.withFiber((fiber) => {
     let thrown = false
@@ -136,7 +139,8 @@ export const makeRunMain = (options: Options) => <A, E>(program: Effect.Effect<A
         ? Effect.logError("the program was interrupted, though no signal asked for it")
         : report(exit.cause)
     })
-  // The program's failure is told as the environment says; that of the environment itself cannot be.
+  // Two layers: a failure of the program is logged as the environment configures, a failure of the environment cannot
+  // be.
   const reported: Effect.Effect<A, unknown> = reporting(
     options.environment === true
       ? Environment.around(reporting(heedingStray(program, () => (strayed = true))))
@@ -149,5 +153,5 @@ export const makeRunMain = (options: Options) => <A, E>(program: Effect.Effect<A
   })
 }
 
-/** Runs an operator as the main process; a failure is logged. */
+/** Runs an operator as the main process. The environment configures it, and a failure is logged. */
 export const runMain = makeRunMain({ environment: true })

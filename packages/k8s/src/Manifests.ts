@@ -34,13 +34,13 @@ export { containerfile } from "./manifests/Containerfile.ts"
 export type { Manifest } from "./manifests/Manifest.ts"
 export type { Permission, Rule, Verb, Write } from "./manifests/Permissions.ts"
 
-/** Figures that hold unless options say otherwise. */
+/** Defaults, unless options override them. */
 export const defaults = Workload.defaults
 
 export interface Options {
-  /** Name of everything that is made. */
+  /** The name of all generated objects. */
   readonly name: string
-  /** Where the operator runs. */
+  /** The namespace in which the operator runs. */
   readonly namespace: string
   readonly image: string
   readonly resources: ReadonlyArray<CustomResource | CustomResourceVersions>
@@ -48,51 +48,52 @@ export interface Options {
   /** The kinds of its `Cache.layer`, if it has one. */
   readonly cached?: ReadonlyArray<Selected> | undefined
   /**
-   * What the reconcilers write, beyond the status of their own kind (where that is none of Kubernetes itself), and what they
-   * read besides what they watch.
+   * What the reconcilers write, apart from the status of their own custom kind, and what they read apart from what they
+   * watch.
    */
   readonly writes: ReadonlyArray<Permissions.Write>
-  /** Kinds whose objects `StoredVersions.migrate` brings to the stored version, under the operator's account. */
+  /** Kinds whose objects `StoredVersions.migrate` rewrites in the storage version, under the operator's account. */
   readonly migrates?: ReadonlyArray<CustomResource> | undefined
   readonly webhooks?: ReadonlyArray<AnyHook> | undefined
-  /** The API that it serves itself. */
+  /** The API that the operator serves itself. */
   readonly apiService?: ApiService.Api<any> | undefined
   /**
-   * Whether replicas elect a leader; true by default. `{ per: "controller" }`: one for each controller, by a lease of its
-   * own; `{ per: "object" }`: each has a part of the objects, and its rights to leases are about all of the namespace;
-   * `{ per: "ring" }`: the same, as the `ControllerRing` of the operator's name assigns them, which is part of the
-   * manifests, with the sharder's rights to the objects.
+   * Whether and how replicas elect a leader; `true`, one leader for all controllers, by default. With `{ per:
+   * "controller" }` each controller has a lease, and so a leader, of its own. With `{ per: "object" }` each replica has
+   * a share of the objects; the operator may then write all leases of its namespace. `{ per: "ring" }` is the same with
+   * shares assigned by the `ControllerRing` of the operator's name; the manifests contain it, and RBAC that lets the
+   * sharder label the objects.
    */
   readonly leaderElection?: Lease.Election | undefined
-  /** Of the Deployment; 1 by default. More of them reconcile only with `leaderElection`. */
+  /** Replicas of the Deployment; 1 by default. More than one need `leaderElection` if there are controllers. */
   readonly replicas?: number | undefined
-  /** How long reconciles under way may take on stop; the manager's 25 s by default. */
+  /** How long reconciles in flight may take on shutdown; the manager's 25 s by default. */
   readonly drain?: Duration.Input | undefined
   /**
-   * How long after SIGTERM webhooks and its own API are served, while the API server still comes; 5 s by default, 0 for
-   * none. Nothing where there are neither.
+   * How long webhooks and the operator's own API are still served after SIGTERM, until no API server sends requests any
+   * more; 5 s by default, 0 for none. Ignored if there are neither.
    */
   readonly linger?: Duration.Input | undefined
-  /** Whether the API server is asked who may read the metrics; false by default. */
+  /** Whether reading metrics needs the API server's permission; false by default. */
   readonly authentication?: boolean | undefined
-  /** Whether who may view or edit a namespace may do so with the kinds' objects in it; true by default. */
+  /** Whether the cluster's roles `view` and `edit` also cover objects of these kinds; true by default. */
   readonly userRoles?: boolean | undefined
   /** Requests and limits of the container. */
   readonly quantities?: Workload.Options["resources"]
-  /** Further environment variables. */
+  /** Additional environment variables. */
   readonly env?: Readonly<Record<string, string>> | undefined
 }
 
 const leaseOf = ({ leaderElection, name }: Pick<Options, "leaderElection" | "name">): Lease.Lease | undefined =>
   Lease.of(name, leaderElection)
 
-/** The Service that the API server reaches the webhooks by: `service` of `Webhook.layer`. */
+/** The Service through which the API server reaches the webhooks: `service` of `Webhook.layer`. */
 export const webhookService = ({ name, namespace }: Pick<Options, "name" | "namespace">) => ({
   namespace,
   name: Workload.webhookService(name)
 })
 
-/** The Service that the aggregator reaches the operator's own API by: `service` of `ApiService.layer`. */
+/** The Service through which the aggregator reaches the operator's own API: `service` of `ApiService.layer`. */
 export const apiServiceService = ({ name, namespace }: Pick<Options, "name" | "namespace">) => ({
   namespace,
   name: Workload.apiServiceService(name)
@@ -112,7 +113,7 @@ export const definitions = (
     ) as Manifest
   })
 
-/** Every permission, and what it is for. */
+/** Every permission, with the reason for it. */
 export const permissions = (options: Omit<Options, "image" | "resources">): ReadonlyArray<Permissions.Permission> => {
   const { apiService, authentication, cached, controllers, migrates, name, namespace, webhooks = [], writes } = options
   const lease = leaseOf(options)
@@ -132,7 +133,7 @@ export const permissions = (options: Omit<Options, "image" | "resources">): Read
   })
 }
 
-/** The rules of the ClusterRole (under `""`) and of the Roles by namespace. */
+/** The rules by namespace: of the ClusterRole (key `""`) and of the Roles. */
 export const rules = (
   options: Omit<Options, "image" | "resources">
 ): Readonly<Record<string, ReadonlyArray<Permissions.Rule>>> => Permissions.rules(permissions(options))
@@ -157,7 +158,7 @@ export const rbac = (options: Omit<Options, "image" | "resources">): ReadonlyArr
     ...(options.apiService === undefined ? [] : [{
       apiVersion,
       kind: "RoleBinding",
-      // Whom the aggregator's certificates are of: a role of every cluster.
+      // To read the CA that signs the aggregator's client certificates. Every cluster has this role.
       metadata: { name: `${name}-authentication-reader`, namespace: FrontProxy.configMap.namespace, labels },
       roleRef: { apiGroup: group, kind: "Role", name: FrontProxy.readerRole },
       subjects
@@ -166,7 +167,7 @@ export const rbac = (options: Omit<Options, "image" | "resources">): ReadonlyArr
       ? [{
         apiVersion,
         kind: "ClusterRole",
-        // For whom reads the metrics: bind it to the account of what scrapes.
+        // For readers of the metrics: bind it to the account of the scraper.
         metadata: { name: `${name}-metrics-reader`, labels },
         rules: [{ nonResourceURLs: ["/metrics"], verbs: ["get"] }]
       }]
@@ -174,7 +175,7 @@ export const rbac = (options: Omit<Options, "image" | "resources">): ReadonlyArr
   ]
 }
 
-/** What people may do with the kinds: parts of the cluster's own roles `view`, `edit` and `admin`. */
+/** Permissions for people, aggregated into the cluster's roles `view`, `edit` and `admin`. */
 export const userRoles = (
   { apiService, name, resources, userRoles = true }: Pick<Options, "apiService" | "name" | "resources" | "userRoles">
 ): ReadonlyArray<Manifest> =>
@@ -188,7 +189,9 @@ export const userRoles = (
     ])
     : []
 
-/** Hooks and an API are served by every replica; reconcilers of several would work against each other. */
+/**
+ * Every replica may serve webhooks and an API, but without a leader several replicas would reconcile the same objects.
+ */
 const checkReplicas = ({ controllers, leaderElection, replicas = defaults.replicas }: Options): void => {
   if (leaderElection !== false || replicas < 2 || controllers.length === 0) return
   throw new Error(
@@ -197,7 +200,7 @@ const checkReplicas = ({ controllers, leaderElection, replicas = defaults.replic
   )
 }
 
-/** What only the environment says of the lease, the permissions do not know of. */
+/** Throws if only `env` sets how leases are divided: the generated permissions would not match. */
 const checkEnvironment = (options: Options): void => {
   const per = options.env?.["EFFECT_OPERATOR_LEASE_PER"]
   if (per === undefined || per === (leaseOf(options)?.per ?? "manager")) return
@@ -216,14 +219,14 @@ const workloadOf = (options: Options): Workload.Options => ({
   resources: options.quantities
 })
 
-/** The Deployment: no privileges, time to drain. */
+/** The Deployment: unprivileged, with a grace period long enough to drain. */
 export const deployment = (options: Options): ReadonlyArray<Manifest> => {
   checkReplicas(options)
   checkEnvironment(options)
   return [Workload.deployment(workloadOf(options))]
 }
 
-/** The webhook configurations, without caBundle: the operator fills it in. */
+/** The webhook configurations without `caBundle`, which the operator fills in. */
 export const webhooks = (options: Pick<Options, "name" | "namespace" | "webhooks">): ReadonlyArray<Manifest> =>
   Configurations.make(options.webhooks ?? [], {
     name: options.name,
@@ -231,17 +234,17 @@ export const webhooks = (options: Pick<Options, "name" | "namespace" | "webhooks
     labels: Workload.labelsOf(options.name)
   }) as ReadonlyArray<Configurations.Configuration & Manifest>
 
-/** The registration of the operator's own API, without caBundle: the operator fills it in. */
+/** The registration of the operator's own API without `caBundle`, which the operator fills in. */
 export const apiServices = (options: Pick<Options, "name" | "namespace" | "apiService">): ReadonlyArray<Manifest> =>
   options.apiService === undefined
     ? []
     : [Registration.apiService(options.apiService, apiServiceService(options), Workload.labelsOf(options.name))]
 
-/** The ring that the replicas are shards of, and the rights of who assigns the objects; nothing where there is none. */
+/** The ring whose shards the replicas are, and RBAC for the sharder. Empty unless `leaderElection` is per ring. */
 export const ring = (options: Pick<Options, "name" | "controllers" | "leaderElection">): ReadonlyArray<Manifest> =>
   leaseOf(options)?.per === "ring" ? Ring.make(options.name, options.controllers, Workload.labelsOf(options.name)) : []
 
-/** The folder without its `kustomization.yaml`, in an order in which it can be applied. */
+/** The files without `kustomization.yaml`, in an order in which they can be applied. */
 const applied = (options: Options): Readonly<Record<string, ReadonlyArray<Manifest>>> => {
   const workload = workloadOf(options)
   const configurations = webhooks(options)
@@ -270,7 +273,7 @@ const applied = (options: Options): Readonly<Record<string, ReadonlyArray<Manife
   }
 }
 
-/** The folder's files by name: everything that is applied, and the `kustomization.yaml` that names them. */
+/** All files by name: those to apply, and the `kustomization.yaml` that lists them. */
 export const files = (options: Options): Readonly<Record<string, ReadonlyArray<unknown>>> => {
   const all = applied(options)
   const colon = options.image.lastIndexOf(":")
@@ -290,7 +293,7 @@ export const files = (options: Options): Readonly<Record<string, ReadonlyArray<u
   }
 }
 
-/** Everything that is applied, in order. */
+/** All manifests, in the order to apply them. */
 export const stream = (options: Options): ReadonlyArray<Manifest> => Object.values(applied(options)).flat()
 
 /** Manifests as one YAML stream. */

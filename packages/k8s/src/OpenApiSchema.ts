@@ -1,13 +1,13 @@
 /**
- * From an Effect Schema to the structural OpenAPI v3 schema a CustomResourceDefinition needs.
+ * `OpenApiSchema`: from an Effect Schema to the structural OpenAPI v3 schema that a CustomResourceDefinition needs.
  *
- * The encoded side of the Schema counts: that is what is stored. Objects, lists and unions are taken apart here and put
- * together again as the server wants them; strings, numbers and their checks are translated by Effect. Descriptions, formats
- * and `x-kubernetes-…` annotations count wherever they stand, on the type or on what it is encoded as; a default is what
- * decoding fills in, or an annotation of the encoded side. Checks without a keyword are the decoder's alone.
+ * The encoded side of the Schema counts, since that is what is stored. This module handles objects, lists and unions;
+ * Effect translates strings, numbers and their checks. Descriptions, formats and `x-kubernetes-…` annotations count on
+ * the type and on anything it is encoded as. A default is what decoding fills in, or an annotation of the encoded side.
+ * Checks for which OpenAPI has no keyword are left to the decoder.
  *
- * What has no structural form is refused with its path and a remedy, all faults at once. Rules: "Specifying a structural
- * schema" in the Kubernetes documentation of CustomResourceDefinitions.
+ * What has no structural form is refused, with its path and a remedy, all faults at once. Rules: "Specifying a
+ * structural schema" in the Kubernetes documentation of CustomResourceDefinitions.
  */
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
@@ -16,14 +16,14 @@ import * as Leaves from "./crd/Leaves.ts"
 import * as Unions from "./crd/Unions.ts"
 import type { JSONSchemaProps } from "./kinds/apiextensions.v1.ts"
 
-/** One place that has no structural form. */
+/** A place that has no structural form. */
 export interface Fault {
   /** `spec.ports[].name`. */
   readonly path: string
   readonly message: string
 }
 
-/** The structural form of a Schema found at `path`, and whatever of it has none. */
+/** The structural form of the Schema at `path`, and the faults of whatever has none. */
 export const fromSchema = (
   schema: Schema.Codec<any, any, never, never>,
   path: string
@@ -40,8 +40,8 @@ const convert = (ast: SchemaAST.AST, path: string, report: Leaves.Report): JSONS
 }
 
 /**
- * What a type is encoded as in the end, with what its own parts are encoded as still to be seen. A decoding default
- * puts the bare encoded form last: where an earlier form of the same shape knows more of its parts, it is taken instead.
+ * The last encoding of a type, whose parts may have encodings of their own. A decoding default puts the bare encoded
+ * form last; if an earlier encoding has the same shape and keeps more about the parts, that one is returned.
  */
 const stored = (ast: SchemaAST.AST): SchemaAST.AST => {
   if (ast.encoding === undefined) return ast
@@ -66,7 +66,7 @@ const withoutEncoding = (ast: SchemaAST.AST): SchemaAST.AST | undefined => {
   }
 }
 
-/** Where the form comes from: `encoded` has the checks, `source` the parts. */
+/** The checks come from `encoded`, the parts from `source`. */
 const shape = (
   encoded: SchemaAST.AST,
   source: SchemaAST.AST,
@@ -99,7 +99,7 @@ const shape = (
   }
 }
 
-/** The members of a union, those of unions in it included. */
+/** The members of a union, with nested unions flattened. */
 const members = (union: SchemaAST.Union): ReadonlyArray<SchemaAST.AST> =>
   union.types.flatMap((member) => {
     const inner = stored(member)
@@ -134,7 +134,7 @@ const list = (
     : { ...result, items }
 }
 
-/** The items of a set are compared whole: objects and lists must say that they are changed whole, too. */
+/** Items of a set are compared whole, so objects and lists in it must be atomic. */
 const asSetItem = (items: JSONSchemaProps, path: string, report: Leaves.Report): JSONSchemaProps => {
   if (items.nullable === true) report(`${path}[]`, "null has no place in a set: take it out of the items")
   switch (items.type) {
@@ -197,7 +197,7 @@ const object = (
   }
 }
 
-/** Assignment would take a field named __proto__ for the prototype. */
+/** An assignment would set the prototype if the field is named __proto__. */
 const define = (into: Record<string, JSONSchemaProps>, name: string, value: JSONSchemaProps): void =>
   void Object.defineProperty(into, name, { value, writable: true, enumerable: true, configurable: true })
 
@@ -209,7 +209,7 @@ type Notes = ReadonlyMap<string, unknown>
 
 const rules = "x-kubernetes-validations"
 
-/** Descriptions and Kubernetes' own keywords of a type and of everything it is encoded as; the inner ones win. */
+/** Descriptions and Kubernetes keywords of a type and of everything it is encoded as; the inner ones win. */
 const notesOf = (ast: SchemaAST.AST): Notes => {
   const notes = new Map<string, unknown>()
   const take = (annotations: Readonly<Record<string, unknown>> | undefined, last: boolean): void => {
@@ -236,7 +236,7 @@ const joined = (before: unknown, more: unknown): ReadonlyArray<unknown> => {
   return [...known!, ...added!.filter((rule) => !seen.has(JSON.stringify(rule)))]
 }
 
-/** The form with the notes, in the order in which people read it. */
+/** The schema with the notes, in a readable order of keywords. */
 const finished = (
   schema: JSONSchemaProps,
   notes: Notes,
@@ -244,7 +244,7 @@ const finished = (
   report: Leaves.Report
 ): JSONSchemaProps => {
   const result: Record<string, unknown> = { ...schema, ...Object.fromEntries(notes) }
-  // What says itself what it is needs no further word that anything goes.
+  // int-or-string already says what is allowed.
   if (result["x-kubernetes-int-or-string"] === true) {
     delete result["x-kubernetes-preserve-unknown-fields"]
     delete result["type"]
@@ -259,7 +259,7 @@ const finished = (
   } as JSONSchemaProps
 }
 
-/** Items of a map are found by their keys, so each must have them. */
+/** Items of a map list are identified by their keys, so each item must have them. */
 const mapKeys = (schema: JSONSchemaProps, path: string, report: Leaves.Report): void => {
   const { properties = {}, required = [] } = (schema.items ?? {}) as JSONSchemaProps
   for (const key of schema["x-kubernetes-list-map-keys"] ?? []) {

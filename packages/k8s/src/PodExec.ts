@@ -23,25 +23,25 @@ import * as Effect from "effect/Effect"
 import { Pod } from "./kinds/core.v1.ts"
 
 export interface Options {
-  /** The program, and its arguments: no shell looks at them. */
+  /** The program and its arguments. No shell interprets them. */
   readonly command: readonly [program: string, ...arguments: ReadonlyArray<string>]
-  /** May be left out where the Pod has only one. */
+  /** Optional if the Pod has only one container. */
   readonly container?: string | undefined
-  /** Where the Pod is; the program's own cluster by default. */
+  /** The cluster of the Pod; the program's own by default. */
   readonly cluster?: Cluster.Cluster | undefined
-  /** All that it reads from its standard input; it has none by default. Takes Kubernetes 1.30 or later. */
+  /** The whole standard input; none by default. Needs Kubernetes 1.30 or later. */
   readonly stdin?: string | undefined
 }
 
-/** What came of a command. */
+/** The outcome of a command. */
 export interface Result {
   readonly stdout: string
   readonly stderr: string
-  /** 0 where it has succeeded. */
+  /** 0 if it succeeded. */
   readonly exitCode: number
 }
 
-/** Runs a command to its end. */
+/** Runs a command and waits until it ends. */
 export const run = (
   pod: ObjectRef,
   { cluster, command, container, stdin }: Options
@@ -70,7 +70,7 @@ export const run = (
       : Effect.succeed({ stdout, stderr, exitCode })
   }))
 
-/** Undefined where there was no process. */
+/** Undefined if no process was started. */
 const exitCodeOf = ({ details, reason, status }: Ended["status"]): number | undefined => {
   if (status === "Success") return 0
   const cause = details?.causes?.find((cause) => cause.reason === "ExitCode")

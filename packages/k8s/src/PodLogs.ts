@@ -19,21 +19,21 @@ import * as Stream from "effect/Stream"
 import { Pod } from "./kinds/core.v1.ts"
 
 export interface Options {
-  /** May be left out where the Pod has only one. */
+  /** Optional if the Pod has only one container. */
   readonly container?: string | undefined
-  /** Where the Pod is; the program's own cluster by default. */
+  /** The cluster of the Pod; the program's own by default. */
   readonly cluster?: Cluster.Cluster | undefined
-  /** Of its run before this one: after a crash. */
+  /** Read the log of the container's previous run, for example after a crash. */
   readonly previous?: boolean | undefined
-  /** Only the last lines. */
+  /** Only this many lines, from the end. */
   readonly tailLines?: number | undefined
-  /** Only what is younger; whole seconds. Not together with `sinceTime`. */
+  /** Only lines younger than this, in whole seconds. Excludes `sinceTime`. */
   readonly sinceSeconds?: number | undefined
-  /** Only what came after that: RFC 3339. */
+  /** Only lines after this time, in RFC 3339. */
   readonly sinceTime?: string | undefined
-  /** No more than the first bytes of it; may end in mid-line. */
+  /** At most this many bytes, from the start; the last line may be cut. */
   readonly limitBytes?: number | undefined
-  /** Each line after its time, to the nanosecond, and a space. */
+  /** Prefix each line with its time (RFC 3339, nanoseconds) and a space. */
   readonly timestamps?: boolean | undefined
 }
 
@@ -42,7 +42,7 @@ const kindIn = (cluster: Cluster.Cluster | undefined) => cluster === undefined ?
 const parameters = (options: Omit<Options, "cluster">) =>
   Object.entries(options).flatMap(([name, value]) => value === undefined ? [] : [[name, String(value)] as const])
 
-/** All that there is by now. */
+/** The log up to now. */
 export const read = (
   pod: ObjectRef,
   { cluster, ...options }: Options = {}
@@ -55,8 +55,8 @@ export const read = (
   ).pipe(Effect.map((body) => typeof body === "string" ? body : body === undefined ? "" : JSON.stringify(body)))
 
 /**
- * The lines that there are, and all that come, until the container ends (or its node, or the server, ends it: `sinceTime` goes
- * on from there). Lines have no line ends; one that is longer than a mebibyte comes in pieces.
+ * The existing lines and all new ones, until the container ends or its node or the server ends the stream; then
+ * continue with `sinceTime`. Lines come without line ends. A line longer than a mebibyte comes in pieces.
  */
 export const follow = (
   pod: ObjectRef,

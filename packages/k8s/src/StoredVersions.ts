@@ -18,13 +18,16 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { CustomResourceDefinition } from "./kinds/apiextensions.v1.ts"
 
-/** How many objects were written, and the versions that were on disk before. */
+/** The number of objects written, and the versions that were stored before. */
 export interface Migrated {
   readonly written: number
   readonly before: ReadonlyArray<string>
 }
 
-/** Writes all objects in the storage version, then says so in the definition. Does nothing where that is so already. */
+/**
+ * Rewrites all objects in the storage version, then sets `status.storedVersions` of the definition to it. Does nothing
+ * if that is the only stored version already.
+ */
 export const migrate = Effect.fn("StoredVersions.migrate")(function*(storage: CustomResource) {
   const client = yield* KubeClient.KubeClient
   const name = `${storage.plural}.${storage.group}`
@@ -50,7 +53,7 @@ export const migrate = Effect.fn("StoredVersions.migrate")(function*(storage: Cu
     ),
     Stream.runFold(() => 0, (sum, one) => sum + one)
   )
-  // Refused if the definition changed meanwhile: another storage version would make this untrue.
+  // A conflict if the definition has changed meanwhile: with another storage version this would be wrong.
   yield* client.replace(CustomResourceDefinition, {
     ...definition,
     status: { ...definition.status!, storedVersions: [current] }

@@ -15,7 +15,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 
 export const defaults = {
-  /** Where neither `OTEL_SERVICE_NAME` nor `OTEL_RESOURCE_ATTRIBUTES` has a name. */
+  /** Used if neither `OTEL_SERVICE_NAME` nor `OTEL_RESOURCE_ATTRIBUTES` sets a name. */
   serviceName: "effect-operator"
 } as const
 
@@ -36,7 +36,7 @@ const named = Config.map(
     Option.isSome(name) || (Option.isSome(attributes) && /\bservice\.name=/.test(attributes.value))
 )
 
-/** The tracer that the environment asks for; none where it asks for none. */
+/** The tracer that the environment configures; none if it configures none. */
 export const layerConfig: Layer.Layer<never, Config.ConfigError> = Layer.unwrap(Effect.gen(function*() {
   if (!(yield* wanted)) return Layer.empty
   const [{ layerFromConfig }, { layerJson }, { layer: http }] = yield* Effect.promise(() =>
@@ -46,7 +46,7 @@ export const layerConfig: Layer.Layer<never, Config.ConfigError> = Layer.unwrap(
       import("effect/http/FetchHttpClient")
     ])
   )
-  // OpenTelemetry's default, which Effect leaves to be said.
+  // OpenTelemetry's default; Effect has none.
   const exporter = ConfigProvider.fromEnvRecord({ OTEL_TRACES_EXPORTER: "otlp" })
   const provider = ConfigProvider.orElse(yield* ConfigProvider.ConfigProvider, exporter)
   const resource = (yield* named) ? undefined : { serviceName: defaults.serviceName }

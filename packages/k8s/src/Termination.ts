@@ -1,8 +1,8 @@
 /**
- * `Termination`: whether the process has been asked to end by SIGTERM, which is how a kubelet asks.
+ * `Termination`: whether SIGTERM has asked the process to end, which is how kubelet stops a container.
  *
- * `runMain` tells. A scope that closes for any other reason has nothing to do with it: a program that has done its work or
- * failed, a test, Ctrl-C.
+ * `runMain` provides it. A scope that closes for another reason does not count: a program that is done or has failed, a
+ * test, Ctrl-C.
  */
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 
 export interface Termination {
   readonly isRequested: () => boolean
-  /** Completes when it is requested. */
+  /** Completes when termination is requested. */
   readonly requested: Effect.Effect<void>
 }
 
@@ -23,7 +23,7 @@ export const make = (): Termination & { readonly request: () => void } => {
   }
 }
 
-/** That of the process; never by default. */
+/** The termination of the process. By default it is never requested. */
 export const Termination: Context.Reference<Termination> = Context.Reference<Termination>(
   "@effect-operator/k8s/Termination",
   { defaultValue: () => ({ isRequested: () => false, requested: Effect.never }) }

@@ -1,14 +1,14 @@
 /**
- * `TlsServer`: an app on a TCP port over TLS, by `effect/http` over node's https.
+ * `TlsServer`: an `effect/http` app on a TCP port over TLS, on top of Node's https.
  *
- * TLS 1.2 at least. The certificate can be changed while it serves: handshakes from then on show the new one, and
- * connections that are open go on. A request must be there in time, headers and body. A client that goes away interrupts
- * the effect that answers it. On close nobody new is let in, answers under way go out, and then whoever is still
- * connected is cut off, in real time.
+ * TLS 1.2 or later. The certificate can be replaced while serving: new handshakes use it, and open connections go on. A
+ * request must arrive within a time limit, headers and body. A client that disconnects interrupts the effect that
+ * handles its request. On shutdown no new connection is accepted, requests in flight are finished, and after a grace
+ * period of real time all remaining connections are closed.
  *
- * Where clients show certificates, the server says of each connection whether an authority has signed them that was
- * trusted when it was made (`peerOf`); nobody is turned away for that. A change of the authorities ends idle connections,
- * and the peers of all others are nobody from then on.
+ * If client certificates are requested, `peerOf` tells whether an authority that was trusted when the connection was
+ * made has signed the client's. Nobody is turned away without one. When the authorities change, idle connections are
+ * closed, and all other connections made before no longer have a peer.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
@@ -25,15 +25,17 @@ import * as HangUp from "./HangUp.ts"
 export const defaults = {
   /** How long a whole request may take to arrive. */
   requestTimeout: "10 seconds",
-  /** How long answers under way may take on close. */
+  /** How long requests in flight may take on shutdown. */
   closeGrace: "10 seconds"
 } as const
 
 export interface Options extends Certificate {
-  /** For messages: `webhooks`. */
+  /** Used in messages: `webhooks`. */
   readonly what: string
   readonly address: Endpoints.Address
-  /** Who signs the certificates of clients, PEM, `""` for nobody yet; without it none are asked for. */
+  /**
+   * The authorities of client certificates, PEM; `""` for none yet. If absent, no client certificates are requested.
+   */
   readonly clientAuthorityPem?: string | undefined
   readonly requestTimeout?: Duration.Input | undefined
   readonly closeGrace?: Duration.Input | undefined
@@ -41,20 +43,23 @@ export interface Options extends Certificate {
 
 export interface Server {
   readonly address: Endpoints.Address
-  /** Shows another certificate from now on. */
+  /** Replaces the certificate for new handshakes. */
   readonly renew: (certificate: Certificate) => Effect.Effect<void>
-  /** From now on every answer ends its connection: the next request comes by another, and finds who is meant by then. */
+  /**
+   * From now on every response closes its connection: the next request opens a new one, which the Service may route to
+   * another pod.
+   */
   readonly leave: Effect.Effect<void>
-  /** Trusts other authorities of clients from now on. */
+  /** Replaces the authorities of client certificates. */
   readonly trust: (clientAuthorityPem: string) => Effect.Effect<void>
 }
 
 export type App = Effect.Effect<HttpServerResponse.HttpServerResponse, never, HttpServerRequest.HttpServerRequest>
 
-/** Connections made under authorities that are not trusted any more. */
+/** Connections made under authorities that are no longer trusted. */
 const distrusted = new WeakSet<Tls.TLSSocket>()
 
-/** The common name of a connection's client, if a trusted authority has signed its certificate; nothing otherwise. */
+/** The common name in the client's certificate if a trusted authority has signed it; otherwise undefined. */
 export const peerOf = (request: HttpServerRequest.HttpServerRequest): string | undefined => {
   const { socket } = NodeHttpServerRequest.toIncomingMessage(request)
   if (!(socket instanceof Tls.TLSSocket) || !socket.authorized || distrusted.has(socket)) return undefined
@@ -89,7 +94,7 @@ export const make = Effect.fnUntraced(function*(app: App, options: Options) {
   node.on("request", (_, answer) => {
     if (leaving) answer.shouldKeepAlive = false
   })
-  // An error of one connection is that connection's; the server goes on.
+  // An error of one connection must not end the server.
   node.on("tlsClientError", () => {})
   const sockets = new Set<Tls.TLSSocket>()
   node.on("secureConnection", (socket) => {
@@ -109,7 +114,7 @@ export const make = Effect.fnUntraced(function*(app: App, options: Options) {
     Effect.mapError((error) => failed(error.cause)),
     Effect.tap((server) => server.serve(app))
   )
-  // What has begun to listen cannot be told to stop until it does.
+  // Not interruptible: a server cannot be closed before it listens.
   const server = yield* Effect.acquireRelease(
     listening,
     () => hangUp(options.closeGrace ?? defaults.closeGrace)

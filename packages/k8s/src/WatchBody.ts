@@ -1,15 +1,15 @@
 /**
- * `WatchBody`: the body of a watch, from bytes to JSON values.
+ * `WatchBody`: parses the body of a watch, from bytes to JSON values.
  *
- * The format is one JSON value per line. The reader is a state machine as data: `step(state, chunk)` gives the next
- * state and the values the chunk completed, `end(state)` says whether the body may stop there. It guarantees:
- * - the values, and the fault if there is one, do not depend on how the network cut the bytes: lines, characters and
+ * The format is one JSON value per line. The reader is a state machine as data: `step(state, chunk)` returns the next
+ * state and the values that the chunk completed, `end(state)` tells whether the body may end there. It guarantees:
+ * - the values, and the fault if there is one, do not depend on how the network split the bytes: lines, characters and
  *   line ends may be split anywhere;
- * - nothing is skipped: a line that is no JSON is a fault, and every value before it is still delivered;
- * - a line that the connection cut off is never parsed, even where it would parse (`{"a":1}` may have been going on);
+ * - nothing is skipped: a line that is not JSON is a fault, and every value before it is still delivered;
+ * - an incomplete last line is never parsed, even if it would parse (`{"a":1}` may have been going on);
  * - memory is bounded by one line, and a line by `maxLineBytes`.
  *
- * Blank lines and `\r\n` are allowed. `stream` takes a body through the machine as it comes (see `live/Pieces`).
+ * Blank lines and `\r\n` are allowed. `stream` runs the state machine over a body as it arrives (see `live/Pieces`).
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -19,26 +19,29 @@ import type { Body } from "./live/Body.ts"
 import { type Read, whole } from "./live/Documents.ts"
 import * as Pieces from "./live/Pieces.ts"
 
-/** Figures that hold unless `Options` say otherwise. */
+/** Defaults, unless `Options` override them. */
 export const defaults = {
-  /** The longest line, in bytes without its `\n`. An object in etcd is at most 1.5 MiB unless etcd was told otherwise. */
+  /**
+   * The longest line, in bytes without its `\n`. An object in etcd is at most 1.5 MiB unless etcd is configured
+   * otherwise.
+   */
   maxLineBytes: 16 * 1024 * 1024
 } as const
 
 export interface Options {
   readonly maxLineBytes?: number | undefined
-  /** How a line becomes a value: `JSON.parse` by default. Throws if the line is no JSON. */
+  /** Parses a line: `JSON.parse` by default. Throws if the line is not JSON. */
   readonly read?: Read | undefined
 }
 
-/** Why a body cannot be read on. `line` counts from 1. */
+/** Why a body cannot be read further. `line` counts from 1. */
 export class WatchBodyError extends Schema.TaggedError<WatchBodyError>()("WatchBodyError", {
   problem: Schema.Literals(["Malformed", "TooLong", "Truncated"]),
   line: Schema.Int,
   message: Schema.String
 }) {}
 
-/** Where the reader stands: inside a line whose bytes so far are `pending`, or at a fault that nothing repairs. */
+/** The state of the reader: inside a line whose bytes so far are `pending`, or at a fault, which is final. */
 export type State =
   | {
     readonly _tag: "Reading"
@@ -63,7 +66,7 @@ const failed = (problem: WatchBodyError["problem"], line: number, message: strin
 
 const tooLong = (line: number, limit: number): State => failed("TooLong", line, `is longer than ${limit} bytes`)
 
-// A view: Buffer's native search and decoding are many times faster than what Uint8Array offers.
+// A view without a copy: Buffer's native search and decoding are many times faster than Uint8Array's.
 const view = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
@@ -76,8 +79,8 @@ const isBlank = (bytes: Uint8Array, from = 0, to = bytes.length): boolean => {
 }
 
 /**
- * Reads one chunk. The values are those whose line ended in it, in order; after a fault there are none, for ever.
- * The state keeps a copy of what it needs of the chunk.
+ * Reads one chunk. Returns the values of the lines that it completed, in order; after a fault always none. The state
+ * copies the bytes of the chunk that it needs.
  */
 export const step = (
   state: State,
@@ -105,11 +108,11 @@ export const step = (
     try {
       values.push(cutOff === undefined ? read(bytes, start, to) : read(cutOff, 0, cutOff.length))
     } catch {
-      // The parser's own message quotes the document, which may hold a Secret.
+      // The parser's own message quotes the document, which may contain a Secret.
       return [failed("Malformed", lines, "is not JSON"), values]
     }
   }
-  // What most chunks are: whole lines.
+  // Fast path: most chunks are whole lines.
   if (from === bytes.length && rest === undefined) {
     return [{ _tag: "Reading", lines, pending: [], pendingBytes: 0 }, values]
   }
@@ -120,7 +123,7 @@ export const step = (
   return [{ _tag: "Reading", lines, pending, pendingBytes }, values]
 }
 
-/** The end of the body: fine between lines, `Truncated` inside one. */
+/** The end of the body: valid between lines, `Truncated` inside one. */
 export const end = (state: State): Result.Result<void, WatchBodyError> => {
   if (state._tag === "Failed") return Result.fail(state.error)
   if (state.pending.every((bytes) => isBlank(bytes))) return Result.void
@@ -135,8 +138,8 @@ export const end = (state: State): Result.Result<void, WatchBodyError> => {
 }
 
 /**
- * The values of a body, in one array for what had arrived. Ends where the body ends between two lines; fails
- * with `WatchBodyError`, or with what `onError` makes of a connection error. One consumer, once.
+ * The values of a body, in one array per arrival. Ends if the body ends between two lines. Fails with `WatchBodyError`,
+ * or with what `onError` makes of a connection error. One consumer, once.
  */
 export const stream = <E>(
   body: Body,
